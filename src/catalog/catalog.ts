@@ -1,0 +1,60 @@
+import type { KeyKind } from '../model/caller.ts'
+import type { Effort } from '../model/effort.ts'
+import type { Price } from '../model/price.ts'
+
+/** A provider's protocol. What a version of Millrace cannot serve yet is refused when the configuration is loaded. */
+export type Wire = 'chat' | 'responses' | 'anthropic' | 'gemini' | 'demo'
+
+/** A provider that lanes run on. */
+export interface Upstream {
+  readonly id: string
+  readonly wire: Wire
+  /** Names the server's known oddities, which are data; see SPEC §11.16 for the list. */
+  readonly dialect: string
+  readonly baseUrl: string | undefined
+  readonly apiKey: string | undefined
+  readonly allowPrivate: boolean
+}
+
+/** One way to run a model: a provider and the name it knows the model by. */
+export interface Lane {
+  /** `upstream/model`: how logs, receipts and messages name it. */
+  readonly id: string
+  readonly upstream: Upstream
+  readonly model: string
+  /** Lower is tried first. */
+  readonly priority: number
+  readonly weight: number
+}
+
+export interface Model {
+  readonly id: string
+  readonly ownedBy: string
+  readonly createdAt: number
+  /** Undefined: any effort is forwarded. Empty: the model has none, any effort is refused. */
+  readonly efforts: readonly Effort[] | undefined
+  readonly inputs: readonly string[]
+  readonly contextTokens: number
+  readonly maxOutputTokens: number
+  /** For estimates where a provider reports nothing. */
+  readonly bytesPerToken: number
+  readonly choicesMax: number
+  /** Undefined: the operator has set no price, so nobody may call it (SPEC §7 rule 8). */
+  readonly price: Price | undefined
+  readonly kinds: readonly KeyKind[]
+  readonly passFields: readonly string[]
+  readonly lanes: readonly Lane[]
+}
+
+/** One id that a client may write: a model, or a model with its effort fixed by a registered suffix. */
+export interface CatalogEntry {
+  readonly id: string
+  readonly model: Model
+  readonly suffixEffort: Effort | undefined
+}
+
+/** Everything that can be called, by every id it goes by. Rebuilt whole from the configuration, never edited. */
+export interface Catalog {
+  readonly entries: ReadonlyMap<string, CatalogEntry>
+  readonly models: readonly Model[]
+}

@@ -1,0 +1,124 @@
+import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
+import type { KeyKind } from '../model/caller.ts'
+import type { HoldTerms } from '../model/hold-terms.ts'
+import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
+import type { NanoUsd } from '../model/money.ts'
+import type { MeteredUsage } from '../model/usage.ts'
+
+/**
+ * The books as the rest of the house sees them. Every request is one hold and then exactly one settle or release, both
+ * durable batches; nobody else moves money but `credit`. With SQLite the reducer in `books` decides at once and the
+ * database records; with Postgres the database will decide, behind this same interface.
+ */
+export interface Ledger {
+  standing(account: AccountRow): Promise<AccountStanding>
+  admit(request: AdmitRequest): Promise<Admission>
+  credit(order: CreditOrder): Promise<CreditOutcome>
+  /** False while a failed batch is being read back: new requests are refused with `ledger_unavailable`. */
+  readonly available: boolean
+  /** Ends what has lost its turn: holds that nobody attends any more. Returns how many. */
+  sweep(): Promise<number>
+  close(): Promise<void>
+}
+
+/** Exact, and the same number that admission decides on. */
+export interface AccountStanding {
+  readonly balance: NanoUsd
+  readonly held: NanoUsd
+  readonly available: NanoUsd
+}
+
+export interface AdmitRequest {
+  readonly requestId: RequestId
+  readonly account: AccountRow
+  readonly key: KeyRow
+  readonly kind: KeyKind
+  readonly model: string
+  readonly priceVersion: number
+  readonly terms: HoldTerms
+  /** The client's own cap, already lowered to the model's maximum; undefined when it gave none. */
+  readonly clientCap: number | undefined
+  readonly modelCap: number
+  readonly inputEstimate: number
+  readonly limits: readonly AppliedLimit[]
+}
+
+export type Admission =
+  | AdmittedTurn
+  | { readonly kind: 'refused'; readonly refusal: AdmissionRefusal; readonly standings: readonly LimitStanding[] }
+
+export type AdmissionRefusal =
+  | { readonly reason: 'limit'; readonly limit: AppliedLimit; readonly retryAfterMs: number }
+  | { readonly reason: 'limit-too-small'; readonly limit: AppliedLimit }
+  | { readonly reason: 'balance'; readonly available: NanoUsd; readonly needed: NanoUsd; readonly tokensCovered: number | undefined }
+  /** The money is there, but running requests hold it. */
+  | { readonly reason: 'in-flight'; readonly available: NanoUsd; readonly needed: NanoUsd }
+  | { readonly reason: 'no-subscription' }
+  | { readonly reason: 'unavailable' }
+
+/** A turn that holds its money. Exactly one of `settle` and `release` ends it; `leave` says that the turn is over. */
+export interface AdmittedTurn {
+  readonly kind: 'admitted'
+  /** The output cap that the hold covers: what the provider is told. */
+  readonly cap: number
+  readonly hold: NanoUsd
+  readonly standings: readonly LimitStanding[]
+  /** Whether the provider may be asked before the hold is durable (far from every edge, MONEY §0.1 G). */
+  readonly overlap: boolean
+  /** Never rejects. `lost` means the hold did not become durable: nothing may be delivered. */
+  readonly durable: Promise<'durable' | 'lost'>
+  /** How many output tokens have gone to the client so far; recovery after a crash charges this much. */
+  mark(deliveredTokens: number): void
+  settle(settlement: Settlement): Promise<SettleOutcome>
+  release(ending: Ending): Promise<SettleOutcome>
+  /** Called when the turn is over in whatever way: from here on an unresolved hold belongs to the sweeper. */
+  leave(): void
+}
+
+/** How a turn went, for its receipt. */
+export interface Ending {
+  readonly outcome: TurnOutcome
+  readonly lane: string | undefined
+  readonly firstByteMs: number | undefined
+  readonly totalMs: number
+  readonly attempts: readonly Attempt[]
+}
+
+export type TurnOutcome = 'completed' | 'client_gone' | 'upstream_failed' | 'drained' | 'internal_error' | 'recovered'
+
+export interface Attempt {
+  readonly lane: string
+  readonly outcome: string
+  readonly status: number | undefined
+  readonly ms: number
+}
+
+export interface Settlement extends Ending {
+  readonly usage: MeteredUsage
+  /** Threshold of the tier that applied, 0 for the base price. */
+  readonly tier: number
+  readonly cost: NanoUsd
+}
+
+export type SettleOutcome =
+  | { readonly kind: 'settled'; readonly charge: NanoUsd; readonly shortfall: NanoUsd }
+  | { readonly kind: 'released' }
+  /** Somebody else has resolved this hold: say nothing that sounds like an end. */
+  | { readonly kind: 'not-ours' }
+  /** The charge could not be made durable; the hold stays and recovery will resolve it. */
+  | { readonly kind: 'lost' }
+
+export interface CreditOrder {
+  readonly account: AccountRow
+  readonly kind: 'credit' | 'refund' | 'adjustment'
+  readonly amount: NanoUsd
+  readonly reason: string
+  readonly ref: string
+}
+
+export type CreditOutcome =
+  | { readonly kind: 'credited'; readonly standing: AccountStanding }
+  /** The same reference with the same amount: counted once, said again. */
+  | { readonly kind: 'exists'; readonly standing: AccountStanding }
+  | { readonly kind: 'ref-taken'; readonly amount: NanoUsd }
+  | { readonly kind: 'short'; readonly standing: AccountStanding }

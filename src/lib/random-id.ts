@@ -1,0 +1,59 @@
+import { randomFillSync } from 'node:crypto'
+
+/** Where randomness comes from: handed in, so that a simulation can be replayed from its seed. */
+export type RandomBytes = (size: number) => Uint8Array
+
+const POOL_SIZE = 4096
+const pool = Buffer.alloc(POOL_SIZE)
+let used = POOL_SIZE
+
+/** Cryptographic bytes out of a pool: one system call serves some hundred ids. */
+export const secureRandom: RandomBytes = (size) => {
+  if (size > POOL_SIZE) return randomFillSync(Buffer.alloc(size))
+  if (used + size > POOL_SIZE) {
+    randomFillSync(pool)
+    used = 0
+  }
+  const bytes = Uint8Array.prototype.slice.call(pool, used, used + size)
+  pool.fill(0, used, used + size)
+  used += size
+  return bytes
+}
+
+// Crockford's alphabet: no i, l, o or u, so an id can be read out on the telephone.
+const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
+
+export function encodeBase32(bytes: Uint8Array): string {
+  let text = ''
+  let buffer = 0
+  let bits = 0
+  for (const byte of bytes) {
+    buffer = (buffer << 8) | byte
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      text += BASE32[(buffer >>> bits) & 31]
+    }
+    buffer &= (1 << bits) - 1
+  }
+  return bits > 0 ? text + BASE32[(buffer << (5 - bits)) & 31] : text
+}
+
+/** 48 bits of time, then 80 random ones: sorts by age, cannot be guessed. */
+export function timeOrderedId(prefix: string, now: number, random: RandomBytes): string {
+  const bytes = new Uint8Array(16)
+  const high = Math.floor(now / 0x10000)
+  bytes[0] = high >>> 24
+  bytes[1] = high >>> 16
+  bytes[2] = high >>> 8
+  bytes[3] = high
+  bytes[4] = now >>> 8
+  bytes[5] = now
+  bytes.set(random(10), 6)
+  return prefix + encodeBase32(bytes)
+}
+
+/** 128 random bits for what lives long and is not sorted by age: accounts, keys. */
+export function randomId(prefix: string, random: RandomBytes): string {
+  return prefix + encodeBase32(random(16))
+}

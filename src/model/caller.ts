@@ -1,0 +1,19 @@
+import type { AccountId, AccountRow, KeyId, KeyRow } from './ids.ts'
+import type { LimitRates } from './limit.ts'
+
+/** A wallet key draws on the prepaid balance, a builder key on the subscription's allowance: never on both. */
+export type KeyKind = 'wallet' | 'builder'
+
+/** Who is asking, and what they may do: made once from the bearer token, trusted from there on. */
+export interface Caller {
+  readonly accountId: AccountId
+  readonly account: AccountRow
+  readonly keyId: KeyId
+  readonly key: KeyRow
+  readonly keyName: string
+  readonly kind: KeyKind
+  /** Model ids or globs; undefined means every model of this kind. */
+  readonly models: readonly string[] | undefined
+  /** What the key itself carries; the configured defaults fill in the rest. */
+  readonly limits: LimitRates
+}

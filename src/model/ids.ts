@@ -1,0 +1,22 @@
+import type { Brand } from '../lib/brand.ts'
+import { type RandomBytes, randomId, timeOrderedId } from '../lib/random-id.ts'
+
+/** Ids that people see. All are unguessable, and each shows its kind. */
+export type RequestId = Brand<string, 'request'>
+export type AccountId = Brand<string, 'account'>
+export type KeyId = Brand<string, 'key'>
+
+/**
+ * Row numbers in the ledger. They never leave the process: short integers keep the books small and quick, and the
+ * public ids beside them stay unguessable.
+ */
+export type AccountRow = Brand<number, 'account-row'>
+export type KeyRow = Brand<number, 'key-row'>
+export type BucketRow = Brand<number, 'bucket-row'>
+
+export const mintRequestId = (now: number, random: RandomBytes) => timeOrderedId('req_', now, random) as RequestId
+export const mintAccountId = (random: RandomBytes) => randomId('acct_', random) as AccountId
+export const mintKeyId = (random: RandomBytes) => randomId('key_', random) as KeyId
+
+const REQUEST_ID = /^req_[0-9a-hjkmnp-tv-z]{26}$/
+export const isRequestId = (text: string): text is RequestId => REQUEST_ID.test(text)

@@ -1,0 +1,30 @@
+/** What a key or an account may do in a minute, and at once. Absent means no such limit. */
+export interface LimitRates {
+  readonly requestsPerMinute?: number
+  readonly tokensPerMinute?: number
+  readonly concurrent?: number
+}
+
+export type LimitScope = 'key' | 'account' | 'model' | 'account-model'
+export type LimitKind = 'requests' | 'tokens' | 'concurrent'
+
+/** One limit that applies to one turn: where its state is kept, and what the turn takes from it. */
+export interface AppliedLimit {
+  readonly scope: LimitScope
+  readonly kind: LimitKind
+  /** Names the state this limit is counted on, e.g. `key:17:tokens`. */
+  readonly subject: string
+  /** Requests or tokens per minute; for `concurrent`, how many at once. */
+  readonly limit: number
+  /** How much may be taken at once after a pause; one minute's worth unless said otherwise. */
+  readonly burst: number
+  readonly cost: number
+}
+
+/** How a limit stands after a decision: what the `x-ratelimit-*` headers say. */
+export interface LimitStanding {
+  readonly kind: LimitKind
+  readonly limit: number
+  readonly remaining: number
+  readonly resetMs: number
+}

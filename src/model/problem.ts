@@ -1,0 +1,121 @@
+import { assertNever } from '../lib/assert-never.ts'
+
+/**
+ * The closed table of what a client can be told. Status, type and whether a retry makes sense are decided here and
+ * nowhere else; each protocol only spells it. `docs/api/errors.md` is kept equal to it by a test.
+ *
+ * retry: `never` sends `x-should-retry: false` where SDKs would retry by themselves; `after` carries Retry-After;
+ * `reset` carries Retry-After *and* forbids the automatic retry, because the wait may be days.
+ */
+export const PROBLEMS = {
+  invalid_json: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  missing_required_parameter: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  invalid_type: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  invalid_value: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  unsupported_parameter: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  unsupported_value: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  unsupported_tool: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  unsupported_content: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  reasoning_effort_conflict: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  context_length_exceeded: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  previous_response_not_found: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  item_not_found: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  invalid_encrypted_content: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  idempotency_key_invalid: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  duplicate_header: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  duplicate_field: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  malformed_request: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  upstream_rejected: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  missing_api_key: { status: 401, type: 'authentication_error', retry: 'no' },
+  invalid_api_key: { status: 401, type: 'authentication_error', retry: 'no' },
+  insufficient_balance: { status: 402, type: 'insufficient_quota', retry: 'never' },
+  key_spend_cap_reached: { status: 402, type: 'insufficient_quota', retry: 'never' },
+  subscription_inactive: { status: 402, type: 'insufficient_quota', retry: 'never' },
+  request_exceeds_allowance: { status: 402, type: 'insufficient_quota', retry: 'never' },
+  browser_not_allowed: { status: 403, type: 'permission_error', retry: 'no' },
+  account_suspended: { status: 403, type: 'permission_error', retry: 'no' },
+  model_not_found: { status: 404, type: 'invalid_request_error', retry: 'no' },
+  endpoint_not_provided: { status: 404, type: 'invalid_request_error', retry: 'no' },
+  response_not_found: { status: 404, type: 'invalid_request_error', retry: 'no' },
+  request_not_found: { status: 404, type: 'invalid_request_error', retry: 'no' },
+  method_not_allowed: { status: 405, type: 'invalid_request_error', retry: 'no' },
+  request_timeout: { status: 408, type: 'invalid_request_error', retry: 'no' },
+  idempotency_in_progress: { status: 409, type: 'conflict_error', retry: 'after' },
+  idempotency_not_replayable: { status: 409, type: 'conflict_error', retry: 'never' },
+  request_too_large: { status: 413, type: 'invalid_request_error', retry: 'no' },
+  unsupported_media_type: { status: 415, type: 'invalid_request_error', retry: 'no' },
+  expectation_failed: { status: 417, type: 'invalid_request_error', retry: 'no' },
+  idempotency_key_reused: { status: 422, type: 'invalid_request_error', retry: 'no' },
+  websocket_not_supported: { status: 426, type: 'invalid_request_error', retry: 'no' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error', retry: 'after' },
+  balance_in_flight: { status: 429, type: 'rate_limit_error', retry: 'after' },
+  upstream_busy: { status: 429, type: 'rate_limit_error', retry: 'after' },
+  request_too_large_for_limit: { status: 429, type: 'rate_limit_error', retry: 'never' },
+  allowance_exhausted: { status: 429, type: 'usage_limit_reached', retry: 'reset' },
+  headers_too_large: { status: 431, type: 'invalid_request_error', retry: 'no' },
+  internal_error: { status: 500, type: 'server_error', retry: 'no' },
+  server_is_overloaded: { status: 503, type: 'service_unavailable_error', retry: 'after' },
+  server_draining: { status: 503, type: 'service_unavailable_error', retry: 'after' },
+  ledger_unavailable: { status: 503, type: 'service_unavailable_error', retry: 'after' },
+  no_lane_available: { status: 503, type: 'service_unavailable_error', retry: 'after' },
+  upstream_timeout: { status: 503, type: 'service_unavailable_error', retry: 'after' },
+  // Only ever said inside a stream whose head has already gone out with 200.
+  upstream_error: { status: 503, type: 'service_unavailable_error', retry: 'after' },
+} as const satisfies Record<string, ProblemRow>
+
+interface ProblemRow {
+  readonly status: number
+  readonly type: string
+  readonly retry: 'no' | 'never' | 'after' | 'reset'
+}
+
+export type ProblemCode = keyof typeof PROBLEMS
+
+/** Something the client must be told. The message says what was received and what to do next, and holds no secret. */
+export interface Problem {
+  readonly code: ProblemCode
+  readonly message: string
+  readonly param: string | null
+  /** Who refused: this gateway, or the provider behind it. */
+  readonly source: 'gateway' | 'upstream'
+  readonly retryAfterSeconds?: number
+  /** Facts beside the envelope's own fields, such as `resets_at` of an allowance, or headers such as `allow`. */
+  readonly details?: Readonly<Record<string, unknown>>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+type ProblemDetails = Partial<Omit<Problem, 'code' | 'message'>>
+
+export const problem = (code: ProblemCode, message: string, details: ProblemDetails = {}): Problem => ({
+  param: null,
+  source: 'gateway',
+  ...details,
+  code,
+  message,
+})
+
+const RETRY_AFTER_DEFAULT = 1
+
+/** The headers that tell SDKs whether and when to come back. */
+export function retryHeaders(subject: Problem): Record<string, string> {
+  const after = () => String(Math.max(1, Math.ceil(subject.retryAfterSeconds ?? RETRY_AFTER_DEFAULT)))
+  const { retry } = PROBLEMS[subject.code]
+  switch (retry) {
+    case 'no':
+      return {}
+    case 'never':
+      return { 'x-should-retry': 'false' }
+    case 'after':
+      return { 'retry-after': after() }
+    case 'reset':
+      return { 'retry-after': after(), 'x-should-retry': 'false' }
+    default:
+      return assertNever(retry)
+  }
+}
+
+/** The one envelope of SPEC §5, for every protocol's JSON answers. */
+export function problemEnvelope(subject: Problem, requestId: string): { error: Record<string, unknown> } {
+  const { code, message, param, source, details } = subject
+  return { error: { message, type: PROBLEMS[code].type, param, code, source, ...details, request_id: requestId } }
+}

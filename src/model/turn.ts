@@ -1,0 +1,51 @@
+import type { Effort } from './effort.ts'
+
+/** What a client wants its answer as. */
+export type Delivery = 'json' | 'stream'
+
+/**
+ * A request as admission needs it: parsed at the door, trusted inside. Everything that only the lane has to understand
+ * stays in `body`, as bytes.
+ */
+export interface TurnRequest {
+  readonly protocol: 'chat'
+  readonly body: RequestBody
+  /** The id exactly as the client wrote it, effort suffix included. */
+  readonly model: string
+  readonly effort: Effort | undefined
+  /** The field that carried the effort, for messages. */
+  readonly effortParam: string
+  readonly delivery: Delivery
+  /** Whether the client asked for the usage chunk of a stream. */
+  readonly wantsUsage: boolean
+  readonly outputCap: number | undefined
+  /** The field that carried the cap, for messages. */
+  readonly outputCapParam: string
+  readonly choices: number
+  /** UTF-8 bytes and counts that bound the input from above, before any tokenizer. */
+  readonly inputSize: InputSize
+  /** Fields that were left out of what goes upstream, named in `x-millrace-ignored-fields`. */
+  readonly unknownFields: readonly string[]
+}
+
+export interface InputSize {
+  readonly textBytes: number
+  readonly messages: number
+  readonly tools: number
+}
+
+/** The client's own bytes, with the places of its top-level members, so that they can be retargeted without re-writing. */
+export interface RequestBody {
+  readonly bytes: Buffer
+  readonly members: readonly JsonMember[]
+}
+
+/** Where one `"name": value` of the outermost object stands; offsets into the bytes, ends exclusive. */
+export interface JsonMember {
+  readonly name: string
+  /** The name contains a backslash escape: readers disagree about such names. */
+  readonly escaped: boolean
+  readonly nameStart: number
+  readonly valueStart: number
+  readonly valueEnd: number
+}

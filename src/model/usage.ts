@@ -1,0 +1,18 @@
+/**
+ * What a turn consumed, in token classes that do not overlap: the whole prompt is
+ * `uncachedInput + cachedInput + cacheWrite`. Reasoning is inside `output` and stands beside it for show only.
+ */
+export interface Usage {
+  readonly uncachedInput: number
+  readonly cachedInput: number
+  readonly cacheWrite: number
+  readonly output: number
+  readonly reasoning: number
+}
+
+/** Absent is not zero: a provider that reports 0 is believed, one that reports nothing is estimated, and flagged. */
+export interface MeteredUsage extends Usage {
+  readonly estimated: boolean
+}
+
+export const inputTokensOf = (usage: Usage): number => usage.uncachedInput + usage.cachedInput + usage.cacheWrite

@@ -1,0 +1,143 @@
+import type { Generated } from 'kysely'
+
+/**
+ * The ledger's rows as they lie in the file. Two conventions hold in every database: a column whose name ends in `_nano`
+ * is money and read as bigint, every other integer is a number; times are milliseconds UTC.
+ */
+export interface LedgerTables {
+  meta: MetaTable
+  accounts: AccountsTable
+  keys: KeysTable
+  buckets: BucketsTable
+  receipts: ReceiptsTable
+  transfers: TransfersTable
+  entries: EntriesTable
+  prices: PricesTable
+  marks: MarksTable
+}
+
+export interface MetaTable {
+  name: string
+  value: string
+}
+
+export interface AccountsTable {
+  row: Generated<number>
+  id: string
+  /** Lower case. */
+  email: string
+  status: 'active' | 'suspended' | 'closed'
+  created_at: number
+}
+
+export interface KeysTable {
+  row: Generated<number>
+  id: string
+  account: number
+  kind: 'wallet' | 'builder'
+  name: string
+  /** HMAC-SHA-256 of the whole key under the ring's pepper; the key itself is stored nowhere. */
+  digest: Uint8Array
+  /** What a person recognises the key by: prefix and last characters. */
+  shown: string
+  /** JSON array of ids and globs, or null for all. */
+  models: string | null
+  /** JSON of LimitRates, or null. */
+  limits: string | null
+  expires_at: number | null
+  disabled_at: number | null
+  revoked_at: number | null
+  created_at: number
+}
+
+export interface BucketsTable {
+  row: Generated<number>
+  unit: 'usd' | 'quota'
+  /** `wallet` and `window` belong to an account and can never be overdrawn; `system` ones are the other side. */
+  kind: 'wallet' | 'window' | 'system'
+  account: number | null
+  /** Which of its kind: the plan's window, or the system side's name (`external`, `revenue`). */
+  subject: string
+  window_start: number | null
+  window_end: number | null
+  posted_nano: bigint
+  held_nano: bigint
+}
+
+export type ReceiptState = 'open' | 'settled' | 'released'
+
+/**
+ * One row a request: inserted by its hold, updated once by its settle or release. The two entries of its charge are the
+ * view `usage_entries` over this table.
+ */
+export interface ReceiptsTable {
+  row: number
+  request_id: string
+  account: number
+  key: number
+  kind: 'wallet' | 'builder'
+  state: ReceiptState
+  model: string
+  price_version: number
+  /** JSON array of bucket rows: the hold stands on all of them or on none. */
+  buckets: string
+  hold_nano: bigint
+  output_cap: number
+  /** Tokens, for recovery: what the input of an answer that broke off is charged as. */
+  input_estimate: number
+  opened_at: number
+  closed_at: number | null
+  /** How it ended, e.g. `completed`, `client_gone`, `recovered`. */
+  outcome: string | null
+  lane: string | null
+  uncached_input: number | null
+  cached_input: number | null
+  cache_write: number | null
+  output: number | null
+  reasoning: number | null
+  estimated: number | null
+  /** The `above_input_tokens` of the tier that applied; 0 is the base price. */
+  tier: number | null
+  cost_nano: bigint | null
+  charge_nano: bigint | null
+  shortfall_nano: bigint | null
+  first_byte_ms: number | null
+  total_ms: number | null
+  /** JSON array, one object per try. */
+  attempts: string | null
+}
+
+export interface TransfersTable {
+  row: Generated<number>
+  kind: 'credit' | 'refund' | 'adjustment'
+  unit: 'usd' | 'quota'
+  account: number
+  /** The operator's own reference: unique per account, so that the same credit sent twice counts once. */
+  ref: string
+  reason: string
+  amount_nano: bigint
+  at: number
+}
+
+export interface EntriesTable {
+  transfer: number
+  seq: number
+  bucket: number
+  delta_nano: bigint
+}
+
+/** Every price a model ever had; a receipt names the version that was frozen in its hold. */
+export interface PricesTable {
+  model: string
+  version: number
+  /** JSON, exact: see ledger/record-prices. */
+  terms: string
+  since: number
+}
+
+/** The packed progress of every running stream of one node: one row a node, replaced each interval. */
+export interface MarksTable {
+  node: number
+  at: number
+  packed: Uint8Array
+}

@@ -1,0 +1,29 @@
+import type { Delivery } from '../model/turn.ts'
+import type { Problem } from '../model/problem.ts'
+
+/**
+ * Where an answer goes. `turn` decides what is said and when the end may be said; the sink only writes.
+ *
+ * quiet → head (status and headers have gone, perhaps keep-alives) → body (the first content has gone: no other lane may
+ * be tried any more) → ended. The phase is the one truth about the point of no return.
+ */
+export type SinkPhase = 'quiet' | 'head' | 'body' | 'ended'
+
+export interface Sink {
+  readonly delivery: Delivery
+  readonly phase: SinkPhase
+  /** The client's connection is closed; nothing written from now on arrives. */
+  readonly gone: boolean
+  /** Adds headers to the head; without effect once it has gone. */
+  announce(headers: Readonly<Record<string, string>>): void
+  /** Content. Returns a promise while the client's socket is full: await it before reading more from the provider. */
+  write(bytes: Buffer): Promise<void> | undefined
+  /** The last bytes, or the whole JSON body, and the regular end. */
+  end(bytes: Buffer): void
+  /** An error as status and body. Only while `quiet`; afterwards a failure is said in the protocol's own words, by `end`. */
+  refuse(problem: Problem): void
+  /** Breaks the connection without an end, so that nobody takes what was sent for a whole answer. */
+  cut(): void
+  /** Calls back once when the client goes; returns how to stop listening. */
+  onGone(listener: () => void): () => void
+}

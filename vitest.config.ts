@@ -1,13 +1,13 @@
 import { defineConfig } from 'vitest/config'
 
 /**
- * `unit` stands beside the code, `house` guards the layout, `walks` run the real server on a real database,
+ * `unit` stands beside the code, `house` guards the layout and the scripts behind npm, `walks` run the real server on a real database,
  * `sdks` drive real clients. The long suites (chaos) are started by .ci/run.
  */
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'house', include: ['test/house/**/*.test.ts'] } },
+      { test: { name: 'house', include: ['test/house/**/*.test.ts', 'scripts/**/*.test.mjs'] } },
       { test: { name: 'unit', include: ['src/**/*.test.ts'] } },
       { test: { name: 'walks', include: ['test/walks/**/*.test.ts'], testTimeout: 20_000 } },
       { test: { name: 'sdks', include: ['test/sdks/**/*.test.ts'], testTimeout: 20_000 } },

@@ -30,7 +30,9 @@ export interface Lane {
 export interface Model {
   readonly id: string
   readonly ownedBy: string
+  /** Seconds since 1970, as the model list shows it. */
   readonly createdAt: number
+  readonly description?: string | undefined
   /** Undefined: any effort is forwarded. Empty: the model has none, any effort is refused. */
   readonly efforts: readonly Effort[] | undefined
   readonly inputs: readonly string[]

@@ -1,6 +1,6 @@
-import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { KeyKind } from '../model/caller.ts'
 import type { HoldTerms } from '../model/hold-terms.ts'
+import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/usage.ts'
@@ -16,6 +16,8 @@ export interface Ledger {
   credit(order: CreditOrder): Promise<CreditOutcome>
   /** False while a failed batch is being read back: new requests are refused with `ledger_unavailable`. */
   readonly available: boolean
+  /** Holds that stand now. */
+  readonly openHolds: number
   /** Ends what has lost its turn: holds that nobody attends any more. Returns how many. */
   sweep(): Promise<number>
   close(): Promise<void>
@@ -50,7 +52,12 @@ export type Admission =
 export type AdmissionRefusal =
   | { readonly reason: 'limit'; readonly limit: AppliedLimit; readonly retryAfterMs: number }
   | { readonly reason: 'limit-too-small'; readonly limit: AppliedLimit }
-  | { readonly reason: 'balance'; readonly available: NanoUsd; readonly needed: NanoUsd; readonly tokensCovered: number | undefined }
+  | {
+      readonly reason: 'balance'
+      readonly available: NanoUsd
+      readonly needed: NanoUsd
+      readonly tokensCovered: number | undefined
+    }
   /** The money is there, but running requests hold it. */
   | { readonly reason: 'in-flight'; readonly available: NanoUsd; readonly needed: NanoUsd }
   | { readonly reason: 'no-subscription' }
@@ -101,7 +108,7 @@ export interface Settlement extends Ending {
 }
 
 export type SettleOutcome =
-  | { readonly kind: 'settled'; readonly charge: NanoUsd; readonly shortfall: NanoUsd }
+  | { readonly kind: 'settled'; readonly charge: NanoUsd; readonly shortfall: NanoUsd; readonly tier: number }
   | { readonly kind: 'released' }
   /** Somebody else has resolved this hold: say nothing that sounds like an end. */
   | { readonly kind: 'not-ours' }

@@ -1,7 +1,10 @@
 /** What a key or an account may do in a minute, and at once. Absent means no such limit. */
 export interface LimitRates {
   readonly requestsPerMinute?: number
+  /** How much may be taken at once after a pause; one minute's worth unless said otherwise. */
+  readonly requestsBurst?: number
   readonly tokensPerMinute?: number
+  readonly tokensBurst?: number
   readonly concurrent?: number
 }
 
@@ -16,7 +19,6 @@ export interface AppliedLimit {
   readonly subject: string
   /** Requests or tokens per minute; for `concurrent`, how many at once. */
   readonly limit: number
-  /** How much may be taken at once after a pause; one minute's worth unless said otherwise. */
   readonly burst: number
   readonly cost: number
 }

@@ -33,7 +33,10 @@ export function parseUsd(text: string): NanoUsd | undefined {
 export function formatUsd(amount: bigint): string {
   const absolute = amount < 0n ? -amount : amount
   const whole = absolute / NANO_PER_USD
-  const fraction = (absolute % NANO_PER_USD).toString().padStart(9, '0').replace(/0{1,7}$/, '')
+  const fraction = (absolute % NANO_PER_USD)
+    .toString()
+    .padStart(9, '0')
+    .replace(/0{1,7}$/, '')
   return `${amount < 0n ? '-' : ''}${whole}.${fraction}`
 }
 
@@ -46,7 +49,10 @@ export function parsePricePerMillion(text: string): PicoPerToken | undefined {
 }
 
 export function formatPricePerMillion(price: bigint): string {
-  const fraction = (price % 1_000_000n).toString().padStart(6, '0').replace(/0{1,4}$/, '')
+  const fraction = (price % 1_000_000n)
+    .toString()
+    .padStart(6, '0')
+    .replace(/0{1,4}$/, '')
   return `${price / 1_000_000n}.${fraction}`
 }
 

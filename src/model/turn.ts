@@ -22,16 +22,26 @@ export interface TurnRequest {
   /** The field that carried the cap, for messages. */
   readonly outputCapParam: string
   readonly choices: number
-  /** UTF-8 bytes and counts that bound the input from above, before any tokenizer. */
   readonly inputSize: InputSize
-  /** Fields that were left out of what goes upstream, named in `x-millrace-ignored-fields`. */
-  readonly unknownFields: readonly string[]
+  /** Parts that are not text, and where the first of each kind stands: only models that list the kind take them. */
+  readonly otherInputs: readonly OtherInput[]
+  /** Fields that go to the provider only where the operator's `pass_fields` lists them; else they are named as ignored. */
+  readonly optionalFields: readonly string[]
 }
 
+/** Bytes and counts that bound the input from above, before any tokenizer. */
 export interface InputSize {
-  readonly textBytes: number
+  /** The whole body: whatever of it becomes input, it is not more than this. */
+  readonly bodyBytes: number
+  /** Only what certainly is input: the base of estimates. */
+  readonly inputBytes: number
   readonly messages: number
   readonly tools: number
+}
+
+export interface OtherInput {
+  readonly kind: 'image' | 'audio' | 'file'
+  readonly param: string
 }
 
 /** The client's own bytes, with the places of its top-level members, so that they can be retargeted without re-writing. */

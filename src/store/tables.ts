@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely'
+import type { Generated, Kysely } from 'kysely'
 
 /**
  * The ledger's rows as they lie in the file. Two conventions hold in every database: a column whose name ends in `_nano`
@@ -16,17 +16,22 @@ export interface LedgerTables {
   marks: MarksTable
 }
 
+/** What every question is asked of. */
+export type LedgerDb = Kysely<LedgerTables>
+
 export interface MetaTable {
   name: string
   value: string
 }
+
+export type AccountStatus = 'active' | 'suspended' | 'closed'
 
 export interface AccountsTable {
   row: Generated<number>
   id: string
   /** Lower case. */
   email: string
-  status: 'active' | 'suspended' | 'closed'
+  status: AccountStatus
   created_at: number
 }
 

@@ -1,5 +1,5 @@
-import type { Delivery } from '../model/turn.ts'
 import type { Problem } from '../model/problem.ts'
+import type { Delivery } from '../model/turn.ts'
 
 /**
  * Where an answer goes. `turn` decides what is said and when the end may be said; the sink only writes.

@@ -1,3 +1,7 @@
+/** The other side of the double entry: money that came from or went to the world, and money that was earned. */
+export const BUCKET_EXTERNAL = 1
+export const BUCKET_REVENUE = 2
+
 /**
  * The books. Short integer keys, one wide receipt a request, at most three row writes a request; the CHECK on buckets is
  * what makes an overdraft impossible even if the code above it were wrong.
@@ -45,7 +49,8 @@ export const ledgerMigration: readonly string[] = [
   ) STRICT`,
   `CREATE INDEX buckets_of_account ON buckets (account)`,
   `CREATE UNIQUE INDEX one_wallet_an_account ON buckets (account) WHERE kind = 'wallet'`,
-  `INSERT INTO buckets (row, unit, kind, subject) VALUES (1, 'usd', 'system', 'external'), (2, 'usd', 'system', 'revenue')`,
+  `INSERT INTO buckets (row, unit, kind, subject)
+    VALUES (${BUCKET_EXTERNAL}, 'usd', 'system', 'external'), (${BUCKET_REVENUE}, 'usd', 'system', 'revenue')`,
   `CREATE TABLE receipts (
     row INTEGER PRIMARY KEY,
     request_id TEXT NOT NULL UNIQUE,
@@ -97,6 +102,7 @@ export const ledgerMigration: readonly string[] = [
     at INTEGER NOT NULL,
     UNIQUE (account, ref)
   ) STRICT`,
+  `CREATE INDEX transfers_of_account ON transfers (account)`,
   `CREATE TABLE entries (
     transfer INTEGER NOT NULL REFERENCES transfers (row),
     seq INTEGER NOT NULL,

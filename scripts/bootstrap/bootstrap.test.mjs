@@ -1,0 +1,242 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { dependenciesStand, missingPackages } from './dependencies.mjs'
+import { filesBelow, fingerprint } from './fingerprint.mjs'
+import { staleOutputs } from './program.mjs'
+import { nodeComplaint } from './require-node.mjs'
+import { cureFor, npmCommand } from './run-npm.mjs'
+import { followNpm } from './signals-under-npm.mjs'
+import { closingLine, countResults } from './test-results.mjs'
+import { withLock } from './with-lock.mjs'
+
+const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
+const folders = []
+function temporary() {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace bootstrap '))
+  folders.push(folder)
+  return folder
+}
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+const write = (root, path, text) => {
+  mkdirSync(dirname(join(root, path)), { recursive: true })
+  writeFileSync(join(root, path), text)
+}
+
+describe('the fingerprint', () => {
+  it('changes with contents, names and facts, and with nothing else', () => {
+    const root = temporary()
+    write(root, 'a/one.ts', '1')
+    write(root, 'b.ts', '2')
+    const paths = filesBelow(root)
+    expect(paths).toEqual(['a/one.ts', 'b.ts'])
+    const first = fingerprint(root, paths, ['x'])
+    expect(fingerprint(root, paths, ['x'])).toBe(first)
+    expect(fingerprint(root, paths, ['y'])).not.toBe(first)
+    write(root, 'b.ts', '3')
+    expect(fingerprint(root, paths, ['x'])).not.toBe(first)
+  })
+
+  it('tells an absent file from an empty one', () => {
+    const root = temporary()
+    const absent = fingerprint(root, ['a.ts'])
+    write(root, 'a.ts', '')
+    expect(fingerprint(root, ['a.ts'])).not.toBe(absent)
+  })
+})
+
+describe('the lockfile against what is installed', () => {
+  const machine = { platform: 'linux', arch: 'x64', libc: 'glibc' }
+  const lock = {
+    packages: {
+      '': { name: 'root' },
+      'node_modules/a': { version: '1.0.0', integrity: 'i' },
+      'node_modules/mac': { version: '1.0.0', optional: true, os: ['darwin'] },
+      'node_modules/musl': { version: '1.0.0', optional: true, os: ['linux'], libc: ['musl'] },
+      'node_modules/native': { version: '1.0.0', optional: true, os: ['linux'], cpu: ['x64'], libc: ['glibc'] },
+      'node_modules/helper-of-mac': { version: '1.0.0', optional: true },
+    },
+  }
+  const native = lock.packages['node_modules/native']
+
+  it('wants what suits this machine and nothing else', () => {
+    const installed = {
+      packages: { 'node_modules/a': { version: '1.0.0', integrity: 'i' }, 'node_modules/native': native },
+    }
+    expect(missingPackages(lock, installed, machine)).toEqual([])
+  })
+
+  it('names packages that are absent or of another version', () => {
+    const installed = { packages: { 'node_modules/a': { version: '1.0.1', integrity: 'i' } } }
+    expect(missingPackages(lock, installed, machine)).toEqual(['node_modules/a', 'node_modules/native'])
+  })
+})
+
+it('old Node versions are told what they need, current ones nothing', () => {
+  expect(nodeComplaint('v18.20.4', '/usr/bin/node')).toMatch(/needs Node 20\.19 or newer; this is v18\.20\.4/)
+  expect(nodeComplaint('v20.18.9', '/usr/bin/node')).toBeDefined()
+  for (const version of ['v20.19.0', 'v22.0.0', 'v26.10.1']) expect(nodeComplaint(version, 'node')).toBeUndefined()
+})
+
+it('each way in which npm fails has its own cure', () => {
+  expect(cureFor('npm error code ENOTFOUND')).toMatch(/registry cannot be reached/)
+  expect(cureFor('npm error code ENOSPC')).toMatch(/disk is full/)
+  expect(cureFor('npm error code EACCES')).toMatch(/owner/)
+  expect(cureFor('something new')).toMatch(/npm’s own/)
+})
+
+it('an npm_execpath of another package manager is not taken for npm', () => {
+  expect(npmCommand({ npm_execpath: '/opt/pnpm/bin/pnpm.cjs' }, '/nowhere/bin/node').command).toBe('npm')
+})
+
+it('files in dist without a source are stale, whatever they are', () => {
+  const outputs = ['.millrace-stamp', 'app/main.js', 'app/main.js.map', 'app/gone.js', 'data.json', 'note.txt']
+  expect(staleOutputs(outputs, ['app/main.ts', 'data.json'])).toEqual(['app/gone.js', 'note.txt'])
+})
+
+describe('the results of a test run', () => {
+  const file = (status, ...tests) => ({
+    status,
+    assertionResults: tests.map((test) => ({ status: test, fullName: test })),
+  })
+
+  it('are summed up in one line', () => {
+    const counts = countResults({ testResults: [file('passed', 'passed', 'skipped'), file('failed', 'failed')] }, 1)
+    expect(closingLine(counts)).toBe('1 passed, 1 failed, 1 skipped')
+  })
+
+  it('count a file that could not be loaded, and a run that ended badly without a failed test', () => {
+    expect(closingLine(countResults({ testResults: [file('failed')] }, 1))).toBe('0 passed, 1 failed')
+    expect(closingLine(countResults({ testResults: [file('passed', 'passed')] }, 1))).toBe('1 passed, 1 failed')
+    expect(closingLine(countResults(undefined, 1))).toBe('0 passed, 1 failed')
+  })
+})
+
+describe('the lock', () => {
+  it('lets one in at a time', async () => {
+    const path = join(temporary(), 'lock')
+    let inside = 0
+    const visit = () =>
+      withLock(path, { say: () => {} }, async () => {
+        inside += 1
+        expect(inside).toBe(1)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        inside -= 1
+      })
+    // The same process id in the file means an earlier life of ours, so the visitors must be other processes.
+    const visitor = `
+      import { appendFileSync } from 'node:fs'
+      import { withLock } from ${JSON.stringify(new URL('./with-lock.mjs', import.meta.url).href)}
+      await withLock(process.argv[1], { say: () => {} }, async () => {
+        appendFileSync(process.argv[1] + '.log', 'in ')
+        await new Promise((resolve) => setTimeout(resolve, 30))
+        appendFileSync(process.argv[1] + '.log', 'out ')
+      })`
+    const children = [1, 2, 3].map(() => spawn(process.execPath, ['--input-type=module', '-e', visitor, path]))
+    await Promise.all([visit(), ...children.map((child) => once(child, 'exit'))])
+    expect(readFileSync(`${path}.log`, 'utf8')).toBe('in out in out in out ')
+    expect(existsSync(path)).toBe(false)
+  })
+
+  it('of a process that has died does not hold anybody up', async () => {
+    const path = join(temporary(), 'lock')
+    const { pid } = spawnSync(process.execPath, ['-e', ''])
+    writeFileSync(path, `${pid}\n`)
+    expect(await withLock(path, { say: () => {} }, async () => 'done')).toBe('done')
+  })
+})
+
+describe('signals under npm', () => {
+  function listener() {
+    const target = Object.assign(new EventEmitter(), { ppid: 1, pid: 2, kill: (_pid, signal) => target.emit(signal) })
+    const clock = { time: 1000 }
+    const stop = followNpm(target, () => clock.time)
+    const heard = []
+    target.on('SIGINT', () => heard.push('SIGINT')).on('SIGTERM', () => heard.push('SIGTERM'))
+    return { target, clock, heard, stop }
+  }
+
+  it('are heard once although they come twice, and twice when a person presses twice', () => {
+    const { target, clock, heard, stop } = listener()
+    target.emit('SIGINT')
+    clock.time += 20
+    target.emit('SIGINT')
+    expect(heard).toEqual(['SIGINT'])
+    clock.time += 900
+    target.emit('SIGINT')
+    expect(heard).toEqual(['SIGINT', 'SIGINT'])
+    stop()
+  })
+
+  it('that died with the shell are heard all the same', async () => {
+    const { target, heard, stop } = listener()
+    target.ppid = 99
+    await once(target, 'SIGTERM')
+    expect(heard).toEqual(['SIGTERM'])
+    stop()
+  })
+})
+
+describe('a copy of the checkout, in a folder with a space in its name, without git', () => {
+  const root = join(temporary(), 'a copy')
+  const bootstrap = () => spawnSync(process.execPath, [join(root, 'scripts', 'bootstrap.mjs')], { encoding: 'utf8' })
+  const copy = () => {
+    for (const part of ['scripts', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']) {
+      cpSync(join(CHECKOUT, part), join(root, part), { recursive: true })
+    }
+    mkdirSync(join(root, 'node_modules'))
+    for (const part of ['typescript', '@typescript', '@types', 'undici-types']) {
+      const target = join(CHECKOUT, 'node_modules', part)
+      if (existsSync(target)) symlinkSync(target, join(root, 'node_modules', part), 'junction')
+    }
+    cpSync(join(CHECKOUT, 'node_modules/.package-lock.json'), join(root, 'node_modules/.package-lock.json'))
+    write(root, 'src/app/main.ts', `export const answer: number = 42\n`)
+    write(root, 'src/app/old.ts', `export const old = true\n`)
+  }
+
+  it('takes over packages that match, builds, and says nothing the second time', () => {
+    copy()
+    const first = bootstrap()
+    expect(first.stderr).toMatch(/^Building \.\.\.\nBuilt in [\d.]+ s\.\n$/)
+    expect(first.status).toBe(0)
+    expect(dependenciesStand(root)).toBe(true)
+    expect(statSync(join(root, 'dist/app/main.js')).mode & 0o111).toBe(process.platform === 'win32' ? 0 : 0o111)
+    const second = bootstrap()
+    expect([second.stdout, second.stderr, second.status]).toEqual(['', '', 0])
+  })
+
+  it('builds again after a change, and takes away what has no source any more', () => {
+    rmSync(join(root, 'src/app/old.ts'))
+    write(root, 'src/app/beside.test.ts', `a test decides nothing`)
+    expect(bootstrap().stderr).toMatch(/Built in/)
+    expect(existsSync(join(root, 'dist/app/old.js'))).toBe(false)
+    write(root, 'src/app/beside.test.ts', `nor does its change`)
+    expect(bootstrap().stderr).toBe('')
+  })
+
+  it('shows the compiler’s words when the build fails, and keeps the last good build', () => {
+    write(root, 'src/app/main.ts', `export const answer: number = 'many'\n`)
+    const broken = bootstrap()
+    expect(broken.status).toBe(1)
+    expect(broken.stderr).toMatch(/src\/app\/main\.ts\(1,14\).*\n\nThe build failed\.\nCorrect the lines/s)
+    expect(readFileSync(join(root, 'dist/app/main.js'), 'utf8')).toMatch(/42/)
+    expect(bootstrap().status).toBe(1)
+  })
+})

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Every file below `folder`, as paths with forward slashes relative to it, sorted; nothing when it does not exist. */
+export function filesBelow(folder) {
+  const found = []
+  const walk = (prefix) => {
+    for (const entry of readdirSync(join(folder, prefix), { withFileTypes: true })) {
+      const path = prefix === '' ? entry.name : `${prefix}/${entry.name}`
+      if (entry.isDirectory()) walk(path)
+      else found.push(path)
+    }
+  }
+  try {
+    walk('')
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+  }
+  return found.sort()
+}
+
+/** The text of a file, or undefined when there is none. */
+export function textOf(path) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
+    throw error
+  }
+}
+
+/**
+ * One hash over files and facts. Contents count, not dates: a clone, a copy and a checkout all get fresh dates. Lengths
+ * stand between the parts, so that no two different lists run together into the same bytes.
+ */
+export function fingerprint(root, paths, facts = []) {
+  const hash = createHash('sha256')
+  const add = (part) => hash.update(`${Buffer.byteLength(part)}:`).update(part)
+  for (const fact of facts) add(fact)
+  for (const path of paths) {
+    const contents = textOf(join(root, path))
+    add(path)
+    add(contents === undefined ? '(absent)' : `=${contents}`)
+  }
+  return hash.digest('hex')
+}

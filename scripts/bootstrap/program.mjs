@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { explainWrite, Failure } from './failure.mjs'
+import { filesBelow, fingerprint, textOf } from './fingerprint.mjs'
+
+const STAMP_NAME = '.millrace-stamp'
+const STAMP = `dist/${STAMP_NAME}`
+export const PROGRAM = 'dist/app/main.js'
+
+/** What decides the build. Tests stand beside the code and are no part of it. */
+const isSource = (path) => !path.endsWith('.test.ts')
+const sources = (root) => filesBelow(join(root, 'src')).filter(isSource)
+
+const stampOf = (root) =>
+  fingerprint(root, [
+    'package-lock.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    ...sources(root).map((path) => `src/${path}`),
+  ])
+
+export const programStands = (root) =>
+  textOf(join(root, STAMP)) === stampOf(root) && textOf(join(root, PROGRAM)) !== undefined
+
+export function buildProgram({ root, say }) {
+  const started = Date.now()
+  say('Building ...')
+  // Without its stamp a half-written build is never taken for a whole one.
+  rmSync(join(root, STAMP), { force: true })
+  const stamp = stampOf(root)
+  compile(root)
+  try {
+    const stale = staleOutputs(filesBelow(join(root, 'dist')), sources(root))
+    for (const path of stale) rmSync(join(root, 'dist', path))
+    if (stale.length > 0) removeEmptyFolders(join(root, 'dist'))
+    if (textOf(join(root, PROGRAM)) !== undefined) chmodSync(join(root, PROGRAM), 0o755)
+    writeFileSync(join(root, STAMP), stamp)
+  } catch (error) {
+    throw explainWrite(error, root)
+  }
+  say(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`)
+}
+
+// With a type error nothing is written, so a server that runs from dist/ keeps the files it was started with.
+function compile(root) {
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const result = spawnSync(
+    process.execPath,
+    [compiler, '-p', 'tsconfig.build.json', '--noEmitOnError', '--pretty', 'false'],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  )
+  if (result.status === 0) return
+  const words = [result.stdout, result.stderr, result.error?.message].filter(Boolean).join('\n').trim()
+  throw new Failure(
+    `${words}\n\nThe build failed.`,
+    'Correct the lines named above, or bring back the files as they were (git checkout src), and run it again.',
+  )
+}
+
+/** Files in dist that no source file stands behind any more; loading one would run code that nobody can read. */
+export function staleOutputs(outputs, sourceFiles) {
+  const expected = new Set([STAMP_NAME])
+  for (const path of sourceFiles) {
+    if (path.endsWith('.json')) expected.add(path)
+    if (!path.endsWith('.ts')) continue
+    const output = path.replace(/\.ts$/, '.js')
+    expected.add(output).add(`${output}.map`)
+  }
+  return outputs.filter((path) => !expected.has(path))
+}
+
+function removeEmptyFolders(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) removeEmptyFolders(join(folder, entry.name))
+  }
+  if (readdirSync(folder).length === 0) rmdirSync(folder)
+}

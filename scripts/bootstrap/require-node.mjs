@@ -1,0 +1,18 @@
+// Imported before anything else, and written so that old Node versions can still read it: they shall get this sentence
+// rather than a syntax error from deep inside a dependency.
+const NEEDED = { major: 20, minor: 19 }
+
+export function nodeComplaint(version, path) {
+  const [major, minor] = version.replace(/^v/, '').split('.').map(Number)
+  if (major > NEEDED.major || (major === NEEDED.major && minor >= NEEDED.minor)) return undefined
+  return [
+    `Millrace needs Node ${NEEDED.major}.${NEEDED.minor} or newer; this is ${version} (${path}).`,
+    'Install a current one from https://nodejs.org/en/download (or: nvm install 24), then run the same command again.',
+  ].join('\n')
+}
+
+const complaint = nodeComplaint(process.version, process.execPath)
+if (complaint !== undefined) {
+  process.stderr.write(`${complaint}\n`)
+  process.exit(1)
+}

@@ -1,0 +1,36 @@
+import type { AccountStanding, Ledger } from '../ledger/ledger.ts'
+import type { AccountRow } from '../model/ids.ts'
+import { formatUsd } from '../model/money.ts'
+import type { StoredAccount } from '../store/accounts.ts'
+import { isoTime } from './iso-time.ts'
+
+/** Decimal strings in USD: what a wallet holds, and how much of it running requests have put aside. */
+export interface WalletView {
+  readonly balance: string
+  readonly held: string
+  readonly available: string
+}
+
+export interface AccountView {
+  readonly id: string
+  readonly email: string
+  readonly status: 'active' | 'suspended' | 'closed'
+  readonly created_at: string
+}
+
+export const accountView = (account: StoredAccount): AccountView => ({
+  id: account.id,
+  email: account.email,
+  status: account.status,
+  created_at: isoTime(account.created_at),
+})
+
+export const walletView = (standing: AccountStanding): WalletView => ({
+  balance: formatUsd(standing.balance),
+  held: formatUsd(standing.held),
+  available: formatUsd(standing.available),
+})
+
+/** The ledger is asked, not the table: it is what the next admission decides on. */
+export const walletOf = async (ledger: Pick<Ledger, 'standing'>, account: number): Promise<WalletView> =>
+  walletView(await ledger.standing(account as AccountRow))

@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { RandomBytes } from '../lib/random-id.ts'
+import type { KeyKind } from '../model/caller.ts'
+import { mintKeyId } from '../model/ids.ts'
+import type { LimitRates } from '../model/limit.ts'
+import { findKeyById, insertKey } from '../store/keys.ts'
+import type { LedgerDb } from '../store/tables.ts'
+import { type KeyView, keyView } from './key-view.ts'
+import { done, type Outcome, type Refused, refused } from './outcome.ts'
+import { parseExpiry } from './parse-expiry.ts'
+import { plainText } from './plain-text.ts'
+import { resolveAccount } from './resolve-account.ts'
+import { unmatchedModels } from './unmatched-models.ts'
+
+const count = z.number().int().positive().max(1_000_000_000_000)
+
+export const createKeyArgs = z.strictObject({
+  account: z.string(),
+  kind: z.enum(['wallet', 'builder']),
+  name: plainText(100),
+  models: z.array(plainText(200)).min(1).max(500).optional(),
+  /** A date, or a span from now such as `30d`. */
+  expires: z.string().optional(),
+  limits: z
+    .strictObject({
+      requests_per_minute: count.optional(),
+      tokens_per_minute: count.optional(),
+      concurrent: count.optional(),
+    })
+    .optional(),
+})
+
+export interface CreateKeyDeps {
+  readonly db: LedgerDb
+  readonly clock: Clock
+  readonly random: RandomBytes
+  readonly catalog: () => Catalog
+  readonly mintKey: (kind: KeyKind) => MintedKey
+}
+
+/** A new secret together with the only two things about it that are kept. */
+export interface MintedKey {
+  readonly key: string
+  readonly digest: Uint8Array
+  readonly shown: string
+}
+
+export interface CreatedKey extends KeyView {
+  /** The secret: said this once, stored nowhere. */
+  readonly key: string
+}
+
+type CreateKeyArgs = z.output<typeof createKeyArgs>
+
+export async function createKey(deps: CreateKeyDeps, args: CreateKeyArgs): Promise<Outcome<CreatedKey>> {
+  const resolved = await resolveAccount(deps, args.account)
+  if (resolved.kind === 'refused') return resolved
+  const { account } = resolved
+  if (account.status === 'closed') return refused('account_closed', `Account ${account.id} is closed.`)
+  const now = deps.clock.now()
+  const expiresAt = args.expires === undefined ? undefined : parseExpiry(args.expires, now)
+  if (args.expires !== undefined && expiresAt === undefined) return unreadableExpiry(args.expires)
+  const unmatched = unmatchedModels(deps.catalog(), args.kind, args.models ?? [])
+  if (unmatched.length > 0) return noSuchModel(args.kind, unmatched)
+
+  const limits = readLimits(args.limits)
+  const minted = deps.mintKey(args.kind)
+  const id = mintKeyId(deps.random)
+  await insertKey(deps.db, {
+    id,
+    account: account.row,
+    kind: args.kind,
+    name: args.name,
+    digest: minted.digest,
+    shown: minted.shown,
+    models: args.models === undefined ? null : JSON.stringify(args.models),
+    limits: Object.keys(limits).length === 0 ? null : JSON.stringify(limits),
+    expires_at: expiresAt ?? null,
+    created_at: now,
+  })
+  const stored = await findKeyById(deps.db, id)
+  if (stored === undefined) throw new Error(`Key ${id} is not there after it was made`)
+  return done({ ...keyView(stored, account, now), key: minted.key })
+}
+
+const readLimits = (limits: CreateKeyArgs['limits'] = {}): LimitRates => ({
+  ...(limits.requests_per_minute !== undefined && { requestsPerMinute: limits.requests_per_minute }),
+  ...(limits.tokens_per_minute !== undefined && { tokensPerMinute: limits.tokens_per_minute }),
+  ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
+})
+
+const noSuchModel = (kind: KeyKind, names: readonly string[]): Refused =>
+  refused('model_not_found', `No model for ${kind} keys matches ${names.join(', ')}. See: millrace models`)
+
+const unreadableExpiry = (expires: string): Refused =>
+  refused(
+    'invalid_expiry',
+    `${JSON.stringify(expires)} is not a time to come: write a date (2027-01-31) or a span (30d, 12h).`,
+  )

@@ -1,0 +1,60 @@
+import type { KeyKind } from '../model/caller.ts'
+import type { LimitRates } from '../model/limit.ts'
+import type { StoredKey } from '../store/keys.ts'
+import { isoTime, isoTimeOrNull } from './iso-time.ts'
+
+export type KeyState = 'active' | 'disabled' | 'expired' | 'revoked'
+
+export interface LimitsView {
+  readonly requests_per_minute?: number
+  readonly tokens_per_minute?: number
+  readonly concurrent?: number
+}
+
+/** A key as it is listed: never the secret, which is stored nowhere. */
+export interface KeyView {
+  readonly id: string
+  readonly account: string
+  readonly email: string
+  readonly kind: KeyKind
+  readonly name: string
+  /** What a person recognises it by: its beginning and its end. */
+  readonly shown: string
+  readonly state: KeyState
+  /** Ids and globs; null admits every model of its kind. */
+  readonly models: readonly string[] | null
+  readonly limits: LimitsView
+  readonly expires_at: string | null
+  readonly created_at: string
+}
+
+/** Revoked is final, so it is said first; expired beats disabled because enabling would not help. */
+export function keyStateOf(key: StoredKey, now: number): KeyState {
+  if (key.revoked_at !== null) return 'revoked'
+  if (key.expires_at !== null && key.expires_at <= now) return 'expired'
+  return key.disabled_at === null ? 'active' : 'disabled'
+}
+
+export const keyView = (
+  key: StoredKey,
+  owner: { readonly id: string; readonly email: string },
+  now: number,
+): KeyView => ({
+  id: key.id,
+  account: owner.id,
+  email: owner.email,
+  kind: key.kind,
+  name: key.name,
+  shown: key.shown,
+  state: keyStateOf(key, now),
+  models: key.models === null ? null : (JSON.parse(key.models) as string[]),
+  limits: limitsView(key.limits === null ? {} : (JSON.parse(key.limits) as LimitRates)),
+  expires_at: isoTimeOrNull(key.expires_at),
+  created_at: isoTime(key.created_at),
+})
+
+export const limitsView = (limits: LimitRates): LimitsView => ({
+  ...(limits.requestsPerMinute !== undefined && { requests_per_minute: limits.requestsPerMinute }),
+  ...(limits.tokensPerMinute !== undefined && { tokens_per_minute: limits.tokensPerMinute }),
+  ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
+})

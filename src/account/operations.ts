@@ -1,0 +1,89 @@
+import type { z } from 'zod'
+import type { ChangeKeyDeps } from './change-key.ts'
+import { type CreateAccountDeps, createAccount, createAccountArgs } from './create-account.ts'
+import { type CreateKeyDeps, createKey, createKeyArgs } from './create-key.ts'
+import { type CreditWalletDeps, creditWallet, creditWalletArgs } from './credit-wallet.ts'
+import { disableKey } from './disable-key.ts'
+import { enableKey } from './enable-key.ts'
+import { oneKeyArgs } from './find-owned-key.ts'
+import { listAccounts, listAccountsArgs } from './list-accounts.ts'
+import { listKeys, listKeysArgs } from './list-keys.ts'
+import { listModels, listModelsArgs } from './list-models.ts'
+import { type Done, type Outcome, refused } from './outcome.ts'
+import { renameKey, renameKeyArgs } from './rename-key.ts'
+import { revokeKey } from './revoke-key.ts'
+import { type ServerStatus, serverStatus, serverStatusArgs } from './server-status.ts'
+import { type ShowAccountDeps, showAccount, showAccountArgs } from './show-account.ts'
+import { showKey } from './show-key.ts'
+import { type ShowWalletDeps, showWallet, showWalletArgs } from './show-wallet.ts'
+import { traceRequest, traceRequestArgs } from './trace-request.ts'
+import { verifyLedger, verifyLedgerArgs } from './verify-ledger.ts'
+import { walletEntries, walletEntriesArgs } from './wallet-entries.ts'
+
+/** All that the operator's use cases need together; each asks for its own part only. */
+export interface OperationDeps
+  extends CreateAccountDeps,
+    CreateKeyDeps,
+    CreditWalletDeps,
+    ShowAccountDeps,
+    ShowWalletDeps,
+    ChangeKeyDeps {
+  readonly ledger: CreditWalletDeps['ledger'] & ShowAccountDeps['ledger']
+  readonly status: () => ServerStatus
+}
+
+interface Operation<Schema extends z.ZodType, Value> {
+  readonly args: Schema
+  readonly run: (deps: OperationDeps, args: z.output<Schema>) => Promise<Outcome<Value>>
+}
+
+const operation = <Schema extends z.ZodType, Value>(
+  args: Schema,
+  run: (deps: OperationDeps, args: z.output<Schema>) => Promise<Outcome<Value>>,
+): Operation<Schema, Value> => ({ args, run })
+
+/**
+ * Everything an operator can ask for, by name. The admin socket of a running server and a command that has locked the
+ * data folder serve this same table, so both give the same answers.
+ */
+export const OPERATIONS = {
+  'accounts.create': operation(createAccountArgs, createAccount),
+  'accounts.list': operation(listAccountsArgs, listAccounts),
+  'accounts.show': operation(showAccountArgs, showAccount),
+  'wallet.credit': operation(creditWalletArgs, creditWallet),
+  'wallet.show': operation(showWalletArgs, showWallet),
+  'wallet.entries': operation(walletEntriesArgs, walletEntries),
+  'keys.create': operation(createKeyArgs, createKey),
+  'keys.list': operation(listKeysArgs, listKeys),
+  'keys.show': operation(oneKeyArgs, showKey),
+  'keys.revoke': operation(oneKeyArgs, revokeKey),
+  'keys.disable': operation(oneKeyArgs, disableKey),
+  'keys.enable': operation(oneKeyArgs, enableKey),
+  'keys.rename': operation(renameKeyArgs, renameKey),
+  'models.list': operation(listModelsArgs, listModels),
+  'requests.trace': operation(traceRequestArgs, traceRequest),
+  'db.verify': operation(verifyLedgerArgs, verifyLedger),
+  status: operation(serverStatusArgs, serverStatus),
+}
+
+type Operations = typeof OPERATIONS
+
+export type OperationName = keyof Operations
+export type OperationArgs<Name extends OperationName> = z.input<Operations[Name]['args']>
+export type OperationValue<Name extends OperationName> =
+  Extract<Awaited<ReturnType<Operations[Name]['run']>>, { kind: 'done' }> extends Done<infer Value> ? Value : never
+
+const isOperationName = (name: string): name is OperationName => Object.hasOwn(OPERATIONS, name)
+
+/** Runs an operation by its name with arguments from outside: neither is trusted. */
+export async function runOperation(deps: OperationDeps, name: string, args: unknown): Promise<Outcome<unknown>> {
+  if (!isOperationName(name)) return refused('unknown_operation', `There is no operation ${JSON.stringify(name)}.`)
+  // The table keeps arguments and function of one operation together, which the union of all of them cannot say.
+  const { args: schema, run } = OPERATIONS[name] as Operation<z.ZodType, unknown>
+  const parsed = schema.safeParse(args)
+  if (!parsed.success) return refused('invalid_arguments', describeIssues(parsed.error))
+  return run(deps, parsed.data)
+}
+
+const describeIssues = (error: z.ZodError): string =>
+  error.issues.map(({ path, message }) => `${path.length === 0 ? 'arguments' : path.join('.')}: ${message}`).join('; ')

@@ -1,0 +1,37 @@
+/** Why an operator's wish was not carried out. Closed, so that scripts can rely on the words. */
+export type RefusalReason =
+  | 'invalid_arguments'
+  | 'unknown_operation'
+  | 'account_not_found'
+  | 'account_exists'
+  | 'account_closed'
+  | 'key_not_found'
+  | 'key_revoked'
+  | 'model_not_found'
+  | 'request_not_found'
+  | 'invalid_amount'
+  | 'invalid_expiry'
+  | 'ref_taken'
+  | 'balance_too_small'
+
+export interface Done<Value> {
+  readonly kind: 'done'
+  readonly value: Value
+}
+
+export interface Refused {
+  readonly kind: 'refused'
+  readonly reason: RefusalReason
+  /** A sentence for the person who asked: what was received, and what to do next. */
+  readonly message: string
+}
+
+/**
+ * What a use case answers. Values are plain JSON in the spelling of the API (snake_case, money as decimal strings, times
+ * as ISO 8601), because the same value goes through the admin socket, to `--json`, and to HTTP.
+ */
+export type Outcome<Value> = Done<Value> | Refused
+
+export const done = <Value>(value: Value): Done<Value> => ({ kind: 'done', value })
+
+export const refused = (reason: RefusalReason, message: string): Refused => ({ kind: 'refused', reason, message })

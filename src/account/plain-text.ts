@@ -1,0 +1,10 @@
+import { z } from 'zod'
+
+/** A person's words on one line: no control characters, nothing empty, and short enough to list. */
+export const plainText = (charactersMax: number) =>
+  z
+    .string()
+    .trim()
+    .min(1, 'is empty')
+    .max(charactersMax, `is longer than ${charactersMax} characters`)
+    .refine((text) => !/\p{Cc}/u.test(text), 'contains control characters')

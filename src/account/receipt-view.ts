@@ -1,0 +1,88 @@
+import type { Attempt } from '../ledger/ledger.ts'
+import type { KeyKind } from '../model/caller.ts'
+import { formatUsd } from '../model/money.ts'
+import type { ReceiptState, ReceiptsTable } from '../store/tables.ts'
+import { isoTime, isoTimeOrNull } from './iso-time.ts'
+
+/** What a receipt says about one request, in the spelling of the API. Null: not known (yet), or does not apply. */
+export interface ReceiptView {
+  readonly id: string
+  readonly state: ReceiptState
+  readonly outcome: string | null
+  readonly model: string
+  readonly kind: KeyKind
+  readonly currency: 'USD'
+  readonly opened_at: string
+  readonly closed_at: string | null
+  readonly first_byte_ms: number | null
+  readonly total_ms: number | null
+  readonly tokens: TokensView | null
+  readonly price_version: number
+  /** `above_input_tokens` of the price tier that applied; 0 is the base price. */
+  readonly tier: number | null
+  readonly output_cap: number
+  readonly input_estimate: number
+  readonly hold: string
+  readonly cost: string | null
+  readonly charge: string | null
+  /** What the turn cost beyond its hold: it is not charged. */
+  readonly shortfall: string | null
+}
+
+/** Classes that do not overlap; reasoning is inside output. */
+export interface TokensView {
+  readonly uncached_input: number
+  readonly cached_input: number
+  readonly cache_write: number
+  readonly output: number
+  readonly reasoning: number
+  readonly estimated: boolean
+}
+
+export interface AttemptView {
+  readonly lane: string
+  readonly outcome: string
+  readonly status: number | null
+  readonly ms: number
+}
+
+export const receiptView = (receipt: ReceiptsTable): ReceiptView => ({
+  id: receipt.request_id,
+  state: receipt.state,
+  outcome: receipt.outcome,
+  model: receipt.model,
+  kind: receipt.kind,
+  currency: 'USD',
+  opened_at: isoTime(receipt.opened_at),
+  closed_at: isoTimeOrNull(receipt.closed_at),
+  first_byte_ms: receipt.first_byte_ms,
+  total_ms: receipt.total_ms,
+  tokens: tokensView(receipt),
+  price_version: receipt.price_version,
+  tier: receipt.tier,
+  output_cap: receipt.output_cap,
+  input_estimate: receipt.input_estimate,
+  hold: formatUsd(receipt.hold_nano),
+  cost: moneyView(receipt.cost_nano),
+  charge: moneyView(receipt.charge_nano),
+  shortfall: moneyView(receipt.shortfall_nano),
+})
+
+export const attemptsView = (receipt: Pick<ReceiptsTable, 'attempts'>): AttemptView[] => {
+  const attempts = receipt.attempts === null ? [] : (JSON.parse(receipt.attempts) as Attempt[])
+  return attempts.map(({ lane, outcome, status, ms }) => ({ lane, outcome, status: status ?? null, ms }))
+}
+
+const moneyView = (amount: bigint | null): string | null => (amount === null ? null : formatUsd(amount))
+
+function tokensView(receipt: ReceiptsTable): TokensView | null {
+  if (receipt.output === null) return null
+  return {
+    uncached_input: receipt.uncached_input ?? 0,
+    cached_input: receipt.cached_input ?? 0,
+    cache_write: receipt.cache_write ?? 0,
+    output: receipt.output,
+    reasoning: receipt.reasoning ?? 0,
+    estimated: receipt.estimated === 1,
+  }
+}

@@ -1,0 +1,97 @@
+import { join } from 'node:path'
+import { loadCatalog } from '../catalog/load-catalog.ts'
+import { createCallerFinder } from '../keys/find-caller.ts'
+import { mintKey } from '../keys/mint-key.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { openLedger } from '../ledger/open-ledger.ts'
+import { recordPrices } from '../ledger/record-prices.ts'
+import { systemClock } from '../lib/clock.ts'
+import { secureRandom } from '../lib/random-id.ts'
+import { effortOf } from '../model/effort.ts'
+import { type NanoUsd, parsePricePerMillion } from '../model/money.ts'
+import { type Database, openDatabase } from '../store/open-database.ts'
+import type { OperationDeps } from './operations.ts'
+
+/** Real books in a folder of a test's own: the smallest composition that the operator's use cases run on. */
+export interface TestBooks {
+  readonly deps: Omit<OperationDeps, 'status'>
+  readonly database: Database
+  readonly ledger: Ledger
+  readonly finder: ReturnType<typeof createCallerFinder>
+  close(): Promise<void>
+}
+
+const PEPPER = Buffer.alloc(32, 7)
+
+const price = (input: string, output: string) => ({
+  input: parsePricePerMillion(input)!,
+  cachedInput: parsePricePerMillion(input)!,
+  cacheWrite: parsePricePerMillion(input)!,
+  output: parsePricePerMillion(output)!,
+})
+
+const definition = {
+  upstreams: [
+    {
+      id: 'demo',
+      wire: 'demo' as const,
+      dialect: 'generic',
+      baseUrl: undefined,
+      apiKey: undefined,
+      allowPrivate: false,
+    },
+  ],
+  models: ['demo', 'plan-only'].map((id) => ({
+    id,
+    ownedBy: 'test',
+    createdAt: 0,
+    description: undefined,
+    efforts: ['low', 'high'].map(effortOf),
+    inputs: ['text'],
+    contextTokens: 1000,
+    maxOutputTokens: 100,
+    bytesPerToken: 4,
+    choicesMax: 1,
+    price: {
+      ...price('1.00', '2.50'),
+      perRequest: 0n as NanoUsd,
+      tiers: [{ aboveInputTokens: 500, ...price('2.00', '5.00') }],
+    },
+    kinds: id === 'demo' ? (['wallet', 'builder'] as const) : (['builder'] as const),
+    passFields: [],
+    lanes: [{ upstream: 'demo', model: id, priority: 1, weight: 1 }],
+  })),
+}
+
+/** Rejects with DatabaseLocked when somebody else has the folder. */
+export async function openTestBooks(folder: string): Promise<TestBooks> {
+  const clock = systemClock
+  const random = secureRandom
+  const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
+  const { db, file } = database
+  const observer = { batchRecorded: () => {}, batchFailed: () => {}, recovered: () => {} }
+  const ledger = await openLedger({ db, file, clock, markIntervalMs: 100, observer })
+  const prices = new Map(definition.models.map((model) => [model.id, model.price]))
+  const versions = await recordPrices({ db, now: clock.now }, prices)
+  const catalog = loadCatalog(definition, (id) => versions.get(id)!)
+  const finder = createCallerFinder({ db, pepper: PEPPER, clock })
+  return {
+    database,
+    ledger,
+    finder,
+    deps: {
+      db,
+      file,
+      clock,
+      random,
+      ledger,
+      catalog: () => catalog,
+      mintKey: (kind) => mintKey({ pepper: PEPPER, random }, kind),
+      forgetKey: finder.forget,
+    },
+    async close() {
+      await ledger.close()
+      await database.close()
+    },
+  }
+}

@@ -1,0 +1,116 @@
+import { chmod, rm } from 'node:fs/promises'
+import { createServer, type Server, type Socket } from 'node:net'
+import type { Outcome } from '../account/outcome.ts'
+import { ADMIN_BOUNDS, type AdminAnswer, type AdminBounds, type AdminRequest, adminRequest } from './admin-protocol.ts'
+import { createLineReader } from './line-reader.ts'
+
+export interface AdminSocketDeps {
+  readonly version: string
+  readonly run: (operation: string, args: unknown) => Promise<Outcome<unknown>>
+  readonly onFailure: (operation: string, error: unknown) => void
+  readonly bounds?: AdminBounds
+}
+
+export interface AdminSocket {
+  readonly path: string
+  close(): Promise<void>
+}
+
+/**
+ * Serves the operator's commands on a unix socket. Who may open the file may do everything, so it belongs to its owner
+ * alone. Called only while the data folder is locked: whatever lies at the path was left by a server that is gone.
+ */
+export async function openAdminSocket(deps: AdminSocketDeps, path: string): Promise<AdminSocket> {
+  const bounds = deps.bounds ?? ADMIN_BOUNDS
+  await rm(path, { force: true })
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    serveConnection(deps, bounds, socket)
+  })
+  server.maxConnections = bounds.connectionsMax
+  await listenPrivately(server, path)
+  return {
+    path,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      for (const socket of sockets) socket.destroy()
+      await closed
+      await rm(path, { force: true })
+    },
+  }
+}
+
+async function listenPrivately(server: Server, path: string): Promise<void> {
+  // The file is made while `listen` is being called, so the mask closes it before anyone could connect.
+  const mask = process.umask(0o177)
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(path, resolve)
+      process.umask(mask)
+    })
+  } finally {
+    process.umask(mask)
+  }
+  await chmod(path, 0o600)
+}
+
+function serveConnection(deps: AdminSocketDeps, bounds: AdminBounds, socket: Socket): void {
+  const reader = createLineReader(bounds.requestBytesMax)
+  const say = (line: string) => {
+    if (socket.writable) socket.write(line)
+  }
+  let last: Promise<void> = Promise.resolve()
+  socket.setTimeout(bounds.idleTimeoutMs, () => socket.destroy())
+  // A client that resets its connection is its own affair.
+  socket.on('error', () => socket.destroy())
+  socket.on('data', (chunk) => {
+    const read = reader.read(chunk)
+    if (read.kind === 'too-long') {
+      socket.pause()
+      socket.end(lineOf(malformed(deps, 'The request is too long.')), () => socket.destroy())
+      return
+    }
+    if (read.lines.length === 0) return
+    // One after the other, and nothing more is read meanwhile: a client can neither flood nor overtake itself.
+    socket.pause()
+    socket.setTimeout(0)
+    for (const line of read.lines) last = last.then(async () => say(await answerLine(deps, line)))
+    last = last.then(() => {
+      socket.setTimeout(bounds.idleTimeoutMs)
+      socket.resume()
+    })
+  })
+}
+
+const lineOf = (answer: AdminAnswer): string => `${JSON.stringify(answer)}\n`
+
+const malformed = (deps: AdminSocketDeps, message: string): AdminAnswer => ({
+  version: deps.version,
+  kind: 'malformed',
+  message,
+})
+
+async function answerLine(deps: AdminSocketDeps, line: string): Promise<string> {
+  const { version } = deps
+  const request = readRequest(line)
+  if (request === undefined) return lineOf(malformed(deps, 'The request is not a line of {version, operation, args}.'))
+  // `status` is answered to every version: it is how a person finds out which one runs.
+  if (request.version !== version && request.operation !== 'status') return lineOf({ version, kind: 'other-version' })
+  try {
+    return lineOf({ version, kind: 'answered', outcome: await deps.run(request.operation, request.args) })
+  } catch (error) {
+    deps.onFailure(request.operation, error)
+    return lineOf({ version, kind: 'failed', message: 'The server could not do it; its log says why.' })
+  }
+}
+
+function readRequest(line: string): AdminRequest | undefined {
+  try {
+    return adminRequest.parse(JSON.parse(line))
+  } catch {
+    return undefined
+  }
+}

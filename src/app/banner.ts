@@ -1,0 +1,130 @@
+import { homedir } from 'node:os'
+import type { Style } from '../cli/style.ts'
+import { formatTable } from '../cli/table.ts'
+
+export interface BannerFacts {
+  readonly version: string
+  readonly node: string
+  readonly data: string
+  /** The file, or undefined when the defaults rule. */
+  readonly config: string | undefined
+  /** e.g. `http://127.0.0.1:4600`. */
+  readonly url: string
+  readonly metricsUrl: string | undefined
+  readonly loopback: boolean
+  readonly upstreams: readonly BannerUpstream[]
+  /** What the curl line asks for; undefined when the configuration has no model. */
+  readonly model: string | undefined
+  readonly books: BannerBooks
+  readonly seconds: number
+}
+
+export interface BannerUpstream {
+  readonly id: string
+  readonly where: string
+  readonly models: number
+}
+
+/** What a newcomer needs to be told about accounts. */
+export type BannerBooks =
+  /** Just made; the key is either shown here or lies in a file. */
+  | { readonly kind: 'first-run'; readonly credit: string; readonly key: ShownKey | StoredKey }
+  | { readonly kind: 'no-account' }
+  | { readonly kind: 'in-use' }
+
+interface ShownKey {
+  readonly secret: string
+}
+interface StoredKey {
+  readonly file: string
+}
+
+/** What stands on the terminal when the server is ready. */
+export function formatBanner(style: Style, facts: BannerFacts): string {
+  const head = [
+    style.bold(`Millrace ${facts.version}`),
+    `data: ${shortPath(facts.data)}`,
+    `config: ${facts.config === undefined ? 'none (defaults)' : shortPath(facts.config)}`,
+    `node ${facts.node}`,
+  ].join('   ')
+  const ready = `Ready in ${facts.seconds.toFixed(1)} s. Press Ctrl+C to stop.`
+  if (facts.books.kind === 'in-use') return [head, upstreamLine(facts), ...addresses(facts, ''), ready, ''].join('\n')
+  const parts = [
+    head,
+    upstreams(style, facts),
+    account(style, facts.books),
+    addresses(facts, '  ').join('\n'),
+    tryIt(style, facts),
+    reach(facts),
+    ready,
+  ]
+  return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`
+}
+
+function upstreams(style: Style, facts: BannerFacts): string {
+  const rows = facts.upstreams.map(({ id, where, models }) => [id, where, countOf(models)])
+  const table = formatTable(style, [{ title: 'Upstreams' }, { title: '' }, { title: '' }], rows)
+  return indent(table.trimEnd(), '  ')
+}
+
+const upstreamLine = (facts: BannerFacts): string =>
+  `Upstreams  ${facts.upstreams.map(({ id, models }) => `${id} (${countOf(models)})`).join(', ') || 'none'}`
+
+const countOf = (models: number): string => `${models} model${models === 1 ? '' : 's'}`
+
+function account(style: Style, books: BannerBooks): string | undefined {
+  switch (books.kind) {
+    case 'first-run': {
+      const made = `  First run: created one account, one wallet (${books.credit} test credit) and one key.`
+      return 'secret' in books.key
+        ? `${made}\n    Key (shown once):  ${style.green(books.key.secret)}`
+        : `${made}\n    The key is in  ${books.key.file}`
+    }
+    case 'no-account':
+      return [
+        '  Nobody has an account yet. These three make the first:',
+        '    millrace accounts create --email you@example.com',
+        '    millrace wallet credit you@example.com 10.00 --reason "first credit" --ref first',
+        '    millrace keys create --account you@example.com --kind wallet --name first',
+      ].join('\n')
+    case 'in-use':
+      return undefined
+  }
+}
+
+function addresses(facts: BannerFacts, margin: string): string[] {
+  const lines = [
+    ['API', `${facts.url}/v1`],
+    ['Health', `${facts.url}/healthz`],
+    ['Metrics', facts.metricsUrl],
+  ]
+  return lines.filter(([, url]) => url !== undefined).map(([name, url]) => `${margin}${name!.padEnd(9)}${url}`)
+}
+
+/** A line that can be pasted as it stands; `-N` makes curl show each word when it comes. */
+function tryIt(style: Style, { books, model, url }: BannerFacts): string | undefined {
+  if (books.kind !== 'first-run' || model === undefined) return undefined
+  const key = 'secret' in books.key ? books.key.secret : `$(cat ${quoted(books.key.file)})`
+  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello' }] })
+  return [
+    `  ${style.bold('Try it:')}`,
+    `    curl -N ${url}/v1/chat/completions \\`,
+    `      -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\`,
+    `      -d '${body}'`,
+  ].join('\n')
+}
+
+/** Inside `$( )` quotes start anew, so single ones may stand within the header's double ones. */
+const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
+
+const reach = (facts: BannerFacts): string =>
+  facts.loopback
+    ? '  Only this machine can connect. To serve others: --host 0.0.0.0'
+    : '  Every machine that reaches this address can connect. Keys travel in the clear: put TLS in front.'
+
+const indent = (text: string, margin: string): string => text.replace(/^/gm, margin)
+
+function shortPath(path: string): string {
+  const home = homedir()
+  return path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+}

@@ -1,0 +1,110 @@
+import { join } from 'node:path'
+import type { Catalog } from '../catalog/catalog.ts'
+import { loadCatalog } from '../catalog/load-catalog.ts'
+import { createCallerFinder } from '../keys/find-caller.ts'
+import { mintKey } from '../keys/mint-key.ts'
+import { openLedger } from '../ledger/open-ledger.ts'
+import { recordPrices } from '../ledger/record-prices.ts'
+import { createClosing } from '../lib/closing.ts'
+import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
+import { type Database, openDatabase } from '../store/open-database.ts'
+import { createLog, type LogOptions } from '../telemetry/log.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import { checkRing } from './check-ring.ts'
+import type { Config } from './config/config.ts'
+import { effectiveLimits } from './effective-limits.ts'
+import type { House, HouseGround, HouseOutcome } from './house.ts'
+import { type KeyRing, loadKeyRing } from './key-ring.ts'
+import { openServing } from './open-serving.ts'
+
+/**
+ * Builds everything once, in the order in which things need each other: ring, database, books (whatever a dead process
+ * left open is resolved here), catalogue. What opens registers its closing on the next line.
+ */
+export async function openHouse(ground: HouseGround): Promise<HouseOutcome> {
+  const { settings, clock } = ground
+  const { storage, keyRing } = settings.config
+  const closing = createClosing()
+  try {
+    const ring = await loadKeyRing({ dataDir: storage.data, secretFromEnvironment: keyRing.secretKey })
+    const database = await openDatabase({ path: join(storage.data, 'ledger.db'), clock })
+    closing.add(() => database.close())
+    const checked = await checkRing(database.db, ring)
+    if (checked.kind === 'refused') {
+      await closing.close()
+      return { kind: 'refused', message: `${checked.reason} ${checked.cure}` }
+    }
+    return { kind: 'open', house: await furnish(ground, ring, database, closing) }
+  } catch (error) {
+    await closing.close()
+    if (error instanceof DatabaseLocked) return { kind: 'locked' }
+    throw error
+  }
+}
+
+async function furnish(
+  ground: HouseGround,
+  ring: KeyRing,
+  database: Database,
+  closing: ReturnType<typeof createClosing>,
+): Promise<House> {
+  const { settings, clock, random } = ground
+  const { db, file } = database
+  const log = createLog({ clock }, logOptions(ground))
+  closing.add(() => log.close())
+  const metrics = createMetrics()
+  const ledger = await openLedger({
+    db,
+    file,
+    clock,
+    markIntervalMs: settings.config.ledger.markIntervalMs,
+    observer: {
+      batchRecorded: ({ changes, seconds }) => metrics.batchCommitted({ operations: changes, seconds }),
+      batchFailed: (error) =>
+        log.error({ error }, 'the ledger could not record a batch; admission is closed until it is read back'),
+      recovered(holds) {
+        metrics.holdsRecovered(holds)
+        log.warn({ holds }, 'holds without a turn were resolved')
+      },
+    },
+  })
+  closing.add(() => ledger.close())
+  metrics.watchOpenHolds(() => ledger.openHolds)
+  const catalog = await catalogOf(settings.config, database, () => clock.now())
+  const finder = createCallerFinder({ db, pepper: ring.pepper, clock })
+  const limits = effectiveLimits(settings.config.limits)
+  const parts = { config: settings.config, clock, random, db, ledger, catalog, finder, limits, log, metrics }
+  return {
+    operations: {
+      db,
+      file,
+      clock,
+      random,
+      ledger,
+      catalog: () => catalog,
+      mintKey: (kind) => mintKey({ pepper: ring.pepper, random }, kind),
+      forgetKey: (id) => finder.forget(id),
+    },
+    ledgerAvailable: () => ledger.available,
+    driver: file.driver,
+    log,
+    openServing: () => openServing(parts, closing),
+    close: () => closing.close(),
+  }
+}
+
+function logOptions({ settings, purpose }: HouseGround): LogOptions {
+  const { level, format } = settings.config.telemetry.log
+  const spelled = format === 'auto' ? (process.stdout.isTTY ? 'pretty' : 'json') : format
+  // A command of the operator keeps stdout for its data.
+  return purpose === 'server'
+    ? { level, format: spelled, destination: 1 }
+    : { level: 'error', format: spelled, destination: 2 }
+}
+
+/** The catalogue with its prices numbered: a changed price is a new version from this start on. */
+async function catalogOf(config: Config, database: Database, now: () => number): Promise<Catalog> {
+  const priced = config.models.flatMap(({ id, price }) => (price === undefined ? [] : [[id, price] as const]))
+  const versions = await recordPrices({ db: database.db, now }, new Map(priced))
+  return loadCatalog(config, (model) => versions.get(model) ?? 0)
+}

@@ -1,0 +1,81 @@
+import type { Upstream } from '../../catalog/catalog.ts'
+import type { ModelDefinition } from '../../catalog/load-catalog.ts'
+import type { LimitRates } from '../../model/limit.ts'
+import type { NanoUsd } from '../../model/money.ts'
+import type { ParsedConfig } from './schema/config-schema.ts'
+import type { WindowLength } from './schema/plan-schema.ts'
+import type { DatabaseChoice } from './schema/storage-schema.ts'
+
+/** The whole configuration, validated: names resolved, durations in milliseconds, money in its smallest unit. */
+export interface Config {
+  readonly server: ServerConfig
+  readonly bounds: BoundsConfig
+  readonly drain: { readonly timeoutMs: number; readonly lingerMs: number }
+  /** `data` is absolute. */
+  readonly storage: { readonly data: string; readonly database: DatabaseChoice }
+  readonly keyRing: { readonly secretKey: string | undefined }
+  readonly upstreams: readonly UpstreamConfig[]
+  readonly models: readonly ModelDefinition[]
+  readonly plans: readonly PlanConfig[]
+  readonly limits: LimitsConfig
+  readonly hostedTools: 'ignore' | 'reject'
+  readonly streams: { readonly keepAliveMs: number; readonly silenceBeforeHeadMs: number }
+  readonly hold: { readonly uncappedSharePercent: number; readonly uncappedTokensMin: number }
+  readonly ledger: { readonly markIntervalMs: number }
+  readonly retention: { readonly stateMs: number; readonly idempotencyMs: number; readonly idempotencyBytesMax: number }
+  readonly telemetry: ParsedConfig['telemetry']
+}
+
+export interface ServerConfig {
+  readonly host: string
+  readonly port: number
+  readonly publicUrl: string | undefined
+  readonly metricsHost: string
+  readonly metricsPort: number
+  readonly trustProxy: readonly string[]
+  readonly workers: number
+  readonly allowedOrigins: readonly string[]
+}
+
+export interface BoundsConfig {
+  readonly bodyBytesMax: number
+  readonly expansionRatioMax: number
+  readonly jsonValuesMax: number
+  readonly jsonDepthMax: number
+  readonly headerBytesMax: number
+  readonly headerTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
+  readonly frameBytesMax: number
+}
+
+export interface UpstreamConfig extends Upstream {
+  readonly timeouts: {
+    readonly connectMs: number
+    readonly firstByteMs: number
+    readonly idleMs: number
+    readonly noProgressMs: number
+    readonly totalMs: number
+  }
+  readonly headers: ReadonlyMap<string, string>
+  readonly onClientGone: 'cancel_estimate' | 'drain' | 'cancel_free'
+}
+
+export interface PlanConfig {
+  readonly id: string
+  /** Model ids or patterns, in the same language as a key's list. */
+  readonly models: readonly string[]
+  readonly windows: readonly { readonly every: WindowLength; readonly allowance: NanoUsd }[]
+}
+
+export interface ConfiguredLimits extends LimitRates {
+  /** How much of the rates may be taken at once after a pause, as time: 60,000 is one minute's worth. */
+  readonly burstMs: number
+}
+
+export interface LimitsConfig {
+  readonly key: ConfiguredLimits
+  readonly account: ConfiguredLimits
+  readonly accountModel: ConfiguredLimits
+  readonly model: ConfiguredLimits
+}

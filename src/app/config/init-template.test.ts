@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { loaded, problemsOf } from './config.fixture.ts'
+import { initTemplate } from './init-template.ts'
+
+test('what init writes loads as it is and serves the demo', () => {
+  const { config } = loaded({ yaml: initTemplate() })
+  expect(config.models.map((model) => model.id)).toEqual(['demo'])
+  expect(initTemplate()).toMatch(/^# yaml-language-server: \$schema=https:/)
+})
+
+test('everything that it shows in comments is spelled rightly: only what is not there yet is refused', () => {
+  const yaml = initTemplate()
+    .replace(/^# (?=( {2})*[a-z_]+:( |$)|( {2})+- )/gm, '')
+    .replace(/^( +)# /gm, '$1')
+    .replace(/^ *(Real|Built).*\n/gm, '')
+  expect(yaml.match(/^[a-z_]+:/gm)).toHaveLength(10)
+  const environment = { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b' }
+  const problems = problemsOf({ yaml, environment })
+  expect(problems.map(({ path }) => path)).toEqual([
+    'upstreams[1].wire',
+    'upstreams[2].wire',
+    'upstreams[3].wire',
+    'plans',
+  ])
+})

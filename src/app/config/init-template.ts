@@ -1,0 +1,101 @@
+import { SCHEMA_URL } from './json-schema.ts'
+
+/** What `millrace init` writes: it serves as it stands, and shows in comments what else can be said. */
+export const initTemplate = (): string => `# yaml-language-server: $schema=${SCHEMA_URL}
+#
+# Configuration of Millrace. Commented keys show their defaults. Check it with: millrace check
+# Text may hold \${NAME}, \${NAME:-default} and \${file:/path}. Durations: 100ms, 30s, 5m, 12h, 3d. Sizes: 16KiB, 32MiB.
+# Money is always quoted: "3.00". Prices are USD per million tokens.
+
+# server:
+#   host: 127.0.0.1              # 0.0.0.0 lets others in
+#   port: 4600
+#   public_url: null             # https://llm.example.com
+#   metrics_host: 127.0.0.1
+#   metrics_port: 4601
+#   trust_proxy: []              # [10.0.0.0/8]
+#   allowed_origins: []          # web pages that may call /v1
+
+# storage:
+#   data: ./data                 # default: $XDG_DATA_HOME/millrace
+#   database: sqlite
+
+upstreams:
+  # Built in: needs no network and no key, answers in made-up words.
+  - id: demo
+    wire: demo
+  # Real providers come with a later version; this is how they will be written.
+  # - id: openai
+  #   wire: responses
+  #   base_url: https://api.openai.com/v1
+  #   api_key: "\${OPENAI_API_KEY}"
+  # - id: claude
+  #   wire: anthropic
+  #   base_url: https://api.anthropic.com/v1
+  #   api_key: "\${ANTHROPIC_API_KEY}"
+  # - id: vllm
+  #   wire: chat
+  #   base_url: http://10.0.0.7:8000/v1
+  #   allow_private: true
+
+models:
+  - id: demo
+    description: Streams a made-up answer, word by word.
+    efforts: [low, medium, high]           # also lists demo-low, demo-medium, demo-high
+    context_tokens: 128000
+    max_output_tokens: 8192
+    kinds: [wallet, builder]
+    price: { input: "0.10", cached_input: "0.025", output: "0.40" }   # USD per million tokens; free is "0"
+    lanes:
+      - { upstream: demo, model: demo }
+  # - id: fast-coder
+  #   efforts: [low, medium, high]
+  #   context_tokens: 200000
+  #   max_output_tokens: 64000
+  #   choices_max: 1
+  #   price:
+  #     input: "3.00"
+  #     cached_input: "0.30"
+  #     cache_write: "3.75"
+  #     output: "15.00"
+  #     per_request: "0"
+  #     tiers:
+  #       - { above_input_tokens: 128000, input: "6.00", cached_input: "0.60", cache_write: "7.50", output: "22.50" }
+  #   lanes:
+  #     - { upstream: claude, model: claude-sonnet-5, priority: 1 }
+  #     - { upstream: vllm, model: qwen3-coder, priority: 2, weight: 3 }
+
+# limits:                        # none, unless they are written
+#   key: { requests_per_minute: 600, tokens_per_minute: 2000000, concurrent: 64 }
+#   account: { requests_per_minute: 3000, burst: 60s }
+
+# bounds:
+#   body_bytes: 32MiB
+#   expansion_ratio: 100
+#   json_values: 1000000
+#   json_depth: 64
+#   header_bytes: 16KiB
+#   header_timeout: 10s
+#   request_timeout: 60s
+#   keep_alive_timeout: 75s
+
+# streams:
+#   keep_alive: 15s
+#   silence_before_head: 10s
+
+# drain:
+#   timeout: 30s
+#   linger: 0s                   # 5s behind a load balancer
+
+# telemetry:
+#   log: { level: info, format: auto }
+#   metrics: true
+
+# Builder plans come with a later version; this is how they will be written.
+# plans:
+#   - id: builder
+#     models: ["fast-coder*"]
+#     windows:
+#       - { every: 5h, allowance: "12.00" }
+#       - { every: month, allowance: "60.00" }
+`

@@ -1,0 +1,437 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${…} is the file's own way of naming a variable.
+import { describe, expect, test } from 'vitest'
+import { loaded, placesOf, problemsOf } from './config.fixture.ts'
+import { formatProblem, type Place } from './config-problem.ts'
+
+const DEMO = 'upstreams: [{ id: demo, wire: demo }]\n'
+const model = (keys: string, lanes = 'lanes: [{ upstream: demo, model: x }]') =>
+  `${DEMO}models:\n  - { id: m, context_tokens: 1000, max_output_tokens: 100, ${lanes}, ${keys} }\n`
+const priced = (price: string) => model(`price: { ${price} }`)
+
+/** What stands where a problem points to: rows say it in words of the file instead of counted columns. */
+const textAt = (yaml: string, { line = 0, column = 0 }: Place) => yaml.split('\n')[line - 1]?.slice(column - 1) ?? ''
+
+describe('a wrong configuration is told with its place', () => {
+  test.each([
+    ['an unknown section', 'sever: {}\n', 'sever', 'sever:', 'there is no such key', 'Did you mean server?'],
+    ['an unknown key', 'server: { prot: 1 }\n', 'server.prot', 'prot:', 'there is no such key', 'Did you mean port?'],
+    [
+      'a key in camel case',
+      'bounds: { bodyBytes: 1 }',
+      'bounds.bodyBytes',
+      'bodyBytes:',
+      'no such key',
+      'Did you mean body_bytes?',
+    ],
+    ['a merge key', 'server: { <<: { port: 1 } }', 'server', '<<:', 'merge keys are not read', 'Write the keys out'],
+    [
+      'a key written twice',
+      'drain: {}\nserver: {}\ndrain: {}\n',
+      'drain',
+      'drain:',
+      'written twice: first at line 1',
+      'Keep one',
+    ],
+    ['YAML that does not parse', 'server: host: x\n', '', 'host: x', 'YAML:', 'Mend the syntax'],
+    ['YAML with tabs', 'server:\n\tport: 1\n', '', '\tport: 1', 'YAML:', 'Mend the syntax'],
+    ['two documents', 'server: {}\n---\nserver: {}\n', '', '---', 'YAML:', 'Mend the syntax'],
+    [
+      'a tag',
+      'server: { port: !!binary aGk= }',
+      'server.port',
+      'aGk=',
+      'a value of this type is not read',
+      'Write text',
+    ],
+    ['a list for a map', 'server: [1]', 'server', '[1', 'found a list, expected a map', 'Write a map'],
+    ['text for the whole', 'hello', '', 'hello', 'found "hello", expected a map', 'Write a map'],
+    ['a port out of range', 'server: { port: 99999 }', 'server.port', '99999', 'found 99999', 'from 0 to 65535'],
+    ['a port with a fraction', 'server: { port: 4600.5 }', 'server.port', '4600.5', 'found 4600.5', 'from 0 to 65535'],
+    [
+      'a duration without unit',
+      'drain: { timeout: 30 }',
+      'drain.timeout',
+      '30',
+      'found 30',
+      'Name the unit: 30s, 30ms or 30m.',
+    ],
+    [
+      'a duration with a strange unit',
+      'drain: { timeout: 3w }',
+      'drain.timeout',
+      '3w',
+      'found "3w"',
+      'a duration from 0s to 1h',
+    ],
+    ['a size too small', 'bounds: { body_bytes: 12 }', 'bounds.body_bytes', '12', 'found 12', 'from 1KiB to 256MiB'],
+    [
+      'a word out of its list',
+      'hosted_tools: refuse',
+      'hosted_tools',
+      'refuse',
+      'found "refuse"',
+      'one of ignore, reject',
+    ],
+    [
+      'a proxy that is no address',
+      'server: { trust_proxy: [a.b] }',
+      'server.trust_proxy[0]',
+      'a.b',
+      'found "a.b"',
+      '10.0.0.0/8',
+    ],
+    [
+      'an origin with a path',
+      'server: { allowed_origins: ["https://a.b/"] }',
+      'server.allowed_origins[0]',
+      '"https://a.b/"',
+      'https://a.b/',
+      'no path',
+    ],
+    [
+      'a public address with /v1',
+      'server: { public_url: "https://a.b/v1" }',
+      'server.public_url',
+      '"https://a.b/v1"',
+      'expected an address',
+      'without /v1',
+    ],
+    [
+      'two upstreams of one id',
+      `upstreams:\n  - { id: demo, wire: demo }\n  - { id: demo, wire: demo }\n`,
+      'upstreams[1].id',
+      'demo',
+      'this id is taken: first at line 2, column 11',
+      'Rename',
+    ],
+    [
+      'two models of one id',
+      `${model('efforts: []')}  - { id: m, context_tokens: 1, max_output_tokens: 1, lanes: [{ upstream: demo, model: x }] }`,
+      'models[1].id',
+      'm',
+      'this id is taken: first at line 3, column 11',
+      'Rename',
+    ],
+    [
+      'an address for the demo',
+      'upstreams: [{ id: d, wire: demo, base_url: "http://a/v1" }]',
+      'upstreams[0].base_url',
+      '"http://a/v1"',
+      'runs inside this process',
+      'Leave',
+    ],
+    [
+      'a lane to nowhere',
+      model('efforts: []', 'lanes: [{ upstream: dmo, model: x }]'),
+      'models[0].lanes[0].upstream',
+      'dmo',
+      'there is no upstream "dmo"',
+      'Did you mean demo?',
+    ],
+    [
+      'a lane twice',
+      model('efforts: []', 'lanes: [{ upstream: demo, model: x }, { upstream: demo, model: x }]'),
+      'models[0].lanes[1].upstream',
+      'demo',
+      '"demo/x": this lane is listed twice',
+      'Rename or remove',
+    ],
+    ['no lane', model('efforts: []', 'lanes: []'), 'models[0].lanes', '[', 'at least one lane', 'at least one lane'],
+    [
+      'a missing key',
+      `${DEMO}models: [{ id: m, max_output_tokens: 1, lanes: [{ upstream: demo, model: x }] }]`,
+      'models[0].context_tokens',
+      '{',
+      'missing, expected a whole number',
+      'Write',
+    ],
+    [
+      'a price as a number',
+      priced('input: 3.00, output: "1"'),
+      'models[0].price.input',
+      '3.00',
+      'found 3.00, expected a price in USD per million tokens',
+      'Quote it: "3.00".',
+    ],
+    [
+      'a price with a sign',
+      priced('input: "-3", output: "1"'),
+      'models[0].price.input',
+      '"-3"',
+      'found "-3"',
+      'no sign',
+    ],
+    [
+      'a price with a comma',
+      priced('input: "3,00", output: "1"'),
+      'models[0].price.input',
+      '"3,00"',
+      'found "3,00"',
+      'no comma',
+    ],
+    [
+      'a price per token',
+      priced('input: "0.000003", output: "1"'),
+      'models[0].price.input',
+      '"0.000003"',
+      'found "0.000003"',
+      'USD per million tokens: "3.00"',
+    ],
+    [
+      'a price in another unit',
+      priced('input: "3000000", output: "1"'),
+      'models[0].price.input',
+      '"3000000"',
+      'found "3000000"',
+      'USD per million tokens',
+    ],
+    ['half a price', priced('input: "3"'), 'models[0].price.output', '{', 'missing, expected a price', 'Free is "0"'],
+    [
+      'a cache dearer than input',
+      priced('input: "1", cached_input: "2", output: "1"'),
+      'models[0].price.cached_input',
+      '"2"',
+      'cached input costs more than input',
+      'USD per million tokens',
+    ],
+    [
+      'two tiers at one threshold',
+      priced(
+        'input: "1", output: "1", tiers: [{ above_input_tokens: 9, input: "1", output: "1" }, { above_input_tokens: 9, input: "1", output: "1" }]',
+      ),
+      'models[0].price.tiers[1].above_input_tokens',
+      '9',
+      'two tiers begin at the same',
+      'Keep one',
+    ],
+    [
+      'an output longer than the context',
+      model('bytes_per_token: 4').replace('100,', '2000,'),
+      'models[0].max_output_tokens',
+      '2000',
+      'longer than the context',
+      'Lower it',
+    ],
+    ['an effort twice', model('efforts: [low, LOW]'), 'models[0].efforts[1]', 'LOW', 'low is listed twice', 'Keep one'],
+    [
+      'an effort that is no word',
+      model('efforts: ["a-b"]'),
+      'models[0].efforts[0]',
+      '"a-b"',
+      'found "a-b"',
+      'xhigh or max',
+    ],
+    [
+      'a variant that another model is called',
+      `${model('efforts: [high]')}  - { id: m-high, context_tokens: 1, max_output_tokens: 1, lanes: [{ upstream: demo, model: x }] }`,
+      'models[0].efforts[0]',
+      'high',
+      'also m-high, which another model is called',
+      'rename models[1].id',
+    ],
+    ['a burst without unit', 'limits: { key: { burst: 10 } }', 'limits.key.burst', '10', 'found 10', '10s'],
+    [
+      'workers on SQLite',
+      'server: { workers: 2 }',
+      'server.workers',
+      '2',
+      '2 workers need PostgreSQL',
+      'storage.database to postgres://',
+    ],
+    [
+      'a short secret',
+      'key_ring: { secret_key: short }',
+      'key_ring.secret_key',
+      'short',
+      'found a text of 5 characters',
+      'openssl rand',
+    ],
+    [
+      'a variable that is not set',
+      'server: { host: "${NOWHERE}" }',
+      'server.host',
+      '"${NOWHERE}"',
+      'environment variable NOWHERE is not set',
+      '${NOWHERE:-}',
+    ],
+    [
+      'a file that is not there',
+      'key_ring: { secret_key: "${file:/run/x}" }',
+      'key_ring.secret_key',
+      '"${file:/run/x}"',
+      'there is no file /run/x',
+      'Make it',
+    ],
+    [
+      'a reference that is none',
+      'server: { host: "${a b}" }',
+      'server.host',
+      '"${a b}"',
+      'is not a reference',
+      '${NAME:-default}',
+    ],
+  ])('%s', (_, yaml, path, pointedAt, message, cure) => {
+    const problems = problemsOf({ yaml })
+    expect(problems.map((problem) => problem.path)).toEqual([path])
+    expect(textAt(yaml, problems[0]!.place).startsWith(pointedAt)).toBe(true)
+    expect(problems[0]?.message).toContain(message)
+    expect(problems[0]?.cure).toContain(cure)
+  })
+
+  test.each([
+    ['https://api.example.com', 'https://api.example.com/v1 perhaps'],
+    ['https://api.example.com/v1/chat/completions', 'cut off what follows the version'],
+    ['https://u:p@api.example.com/v1', 'Move the credential to api_key'],
+    ['https://api.example.com/v1?x=1', 'Leave out everything from ?'],
+    ['ftp://api.example.com/v1', 'Only http and https'],
+  ])('a base_url such as %s', (url, cure) => {
+    const yaml = `upstreams: [{ id: a, wire: chat, base_url: "${url}" }]`
+    const problem = problemsOf({ yaml }).find(({ path }) => path === 'upstreams[0].base_url')
+    expect(problem?.cure).toContain(cure)
+    expect(problem?.message).not.toContain('u:p')
+  })
+
+  test.each(['https://a.b/v1', 'https://a.b/openai/v1/', 'https://a.b/v1beta/openai', 'http://10.0.0.7:8000/v1'])(
+    'a base_url such as %s is fine, but for its wire',
+    (url) => {
+      const yaml = `upstreams: [{ id: a, wire: chat, base_url: "${url}" }]`
+      expect(placesOf({ yaml })).toEqual(['1:28 upstreams[0].wire'])
+    },
+  )
+
+  test('all problems are told at once, in the order of the file', () => {
+    const yaml = `server:
+  port: x
+upstreams: [{ id: demo, wire: demo, colour: red }]
+models:
+  - id: m
+    context_tokens: 1000
+    max_output_tokens: "many"
+    price: { input: 3, output: "1" }
+    lanes: [{ upstream: nobody, model: x }]
+plans:
+  - { id: p, models: ["zz*"], windows: [{ every: 5h, allowance: 12 }] }
+`
+    expect(placesOf({ yaml, environment: { MILLRACE_SERVER__PROT: '1' } })).toEqual([
+      'MILLRACE_SERVER__PROT server.prot',
+      '2:9 server.port',
+      '3:37 upstreams[0].colour',
+      '7:24 models[0].max_output_tokens',
+      '8:21 models[0].price.input',
+      '9:25 models[0].lanes[0].upstream',
+      '11:3 plans',
+      '11:23 plans[0].models[0]',
+      '11:65 plans[0].windows[0].allowance',
+    ])
+  })
+
+  test('a message never shows what a reference stands for, nor a credential', () => {
+    const yaml = `server: { port: "\${SECRET}" }\nupstreams: [{ id: d, wire: demo, api_key: [sk-1] }]\nstorage: { database: "pg://u:sk-2@h" }`
+    const world = { yaml, environment: { SECRET: 'sk-3' } }
+    const printed = problemsOf(world)
+      .flatMap((problem) => formatProblem(problem, '/srv'))
+      .join('\n')
+    expect(printed).toContain('found "${SECRET}"')
+    expect(printed).not.toContain('sk-')
+  })
+
+  test('is printed as place, path, message and, beneath, the cure', () => {
+    const [problem] = problemsOf({ yaml: 'drain: { timeout: 30 }' })
+    expect(formatProblem(problem!, '/srv')).toEqual([
+      'millrace.yaml:1:19  drain.timeout: found 30, expected a duration from 0s to 1h, such as 100ms, 30s, 5m, 12h or 3d',
+      '                    Name the unit: 30s, 30ms or 30m.',
+    ])
+    expect(formatProblem(problem!, '/elsewhere')[0]).toMatch(/^\/srv\/millrace.yaml:1:19 /)
+  })
+})
+
+describe('a good configuration', () => {
+  test('that is not there serves the demo at a small price, on loopback, without limits', () => {
+    const { config, origin } = loaded({})
+    expect(origin).toEqual({ kind: 'defaults' })
+    expect(config.server).toMatchObject({ host: '127.0.0.1', port: 4600, metricsPort: 4601, workers: 1 })
+    expect(config.bounds).toEqual({
+      bodyBytesMax: 32 * 1024 * 1024,
+      expansionRatioMax: 100,
+      jsonValuesMax: 1_000_000,
+      jsonDepthMax: 64,
+      headerBytesMax: 16 * 1024,
+      headerTimeoutMs: 10_000,
+      requestTimeoutMs: 60_000,
+      keepAliveTimeoutMs: 75_000,
+      frameBytesMax: 4 * 1024 * 1024,
+    })
+    expect(config.drain).toEqual({ timeoutMs: 30_000, lingerMs: 0 })
+    expect(config.ledger.markIntervalMs).toBe(100)
+    expect(config.retention.stateMs).toBe(72 * 3_600_000)
+    expect(config.limits.key).toEqual({ burstMs: 60_000 })
+    expect(
+      config.models.map(({ id, price }) => [id, price?.input, price?.cachedInput, price?.cacheWrite, price?.output]),
+    ).toEqual([
+      ['demo', 100_000n, 25_000n, 100_000n, 400_000n],
+      ['demo-tools', 100_000n, 25_000n, 100_000n, 400_000n],
+    ])
+  })
+
+  test.each(['', '# nothing but a comment\n', '---\n', '{}'])('that says nothing (%j) has no models', (yaml) => {
+    expect(loaded({ yaml }).config.models).toEqual([])
+  })
+
+  test('carries prices exactly, tiers in order, cache prices filled in', () => {
+    const yaml = priced(
+      'input: "3.00", output: "15", per_request: "0.001", tiers: [{ above_input_tokens: 900, input: "6", output: "22.5" }, { above_input_tokens: 400, input: "4", cached_input: "0.4", cache_write: "5", output: "20" }]',
+    )
+    expect(loaded({ yaml }).config.models[0]?.price).toEqual({
+      input: 3_000_000n,
+      cachedInput: 3_000_000n,
+      cacheWrite: 3_000_000n,
+      output: 15_000_000n,
+      perRequest: 1_000_000n,
+      tiers: [
+        {
+          aboveInputTokens: 400,
+          input: 4_000_000n,
+          cachedInput: 400_000n,
+          cacheWrite: 5_000_000n,
+          output: 20_000_000n,
+        },
+        {
+          aboveInputTokens: 900,
+          input: 6_000_000n,
+          cachedInput: 6_000_000n,
+          cacheWrite: 6_000_000n,
+          output: 22_500_000n,
+        },
+      ],
+    })
+  })
+
+  test('may leave a price out: the model is there and nobody may call it', () => {
+    expect(loaded({ yaml: model('efforts: []') }).config.models[0]?.price).toBeUndefined()
+  })
+
+  test('tells an absent list of efforts from an empty one', () => {
+    expect(loaded({ yaml: model('inputs: [text]') }).config.models[0]?.efforts).toBeUndefined()
+    expect(loaded({ yaml: model('efforts: []') }).config.models[0]?.efforts).toEqual([])
+    expect(loaded({ yaml: model('efforts: [LOW, ultra]') }).config.models[0]?.efforts).toEqual(['low', 'ultra'])
+  })
+
+  test('may share values by alias', () => {
+    const yaml = 'drain: { timeout: &t 20s, linger: *t }'
+    expect(loaded({ yaml }).config.drain).toEqual({ timeoutMs: 20_000, lingerMs: 20_000 })
+  })
+
+  test('puts variables and files into text, also where a number is wanted', () => {
+    const yaml = `server: { port: "\${P:-4700}", host: "\${H}", metrics_port: "\${EMPTY:-4800}" }
+key_ring: { secret_key: "\${file:key}" }
+telemetry: { metrics: "\${ON}" }
+upstreams: [{ id: demo, wire: demo }]
+models: [{ id: m, description: "$\${NOT}", context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: demo, model: x }] }]`
+    const files = { '/srv/key': `${'k'.repeat(40)}\n` }
+    const { config } = loaded({ yaml, files, environment: { H: '::1', EMPTY: '', ON: 'false' } })
+    expect(config.server).toMatchObject({ port: 4700, host: '::1', metricsPort: 4800 })
+    expect(config.keyRing.secretKey).toBe('k'.repeat(40))
+    expect(config.telemetry.metrics).toBe(false)
+    expect(config.models[0]?.description).toBe('${NOT}')
+  })
+})

@@ -1,0 +1,103 @@
+import { dirname } from 'node:path'
+import { checkReferences } from './check-references.ts'
+import { checkShape } from './check-shape.ts'
+import type { Config } from './config.ts'
+import { type ConfigProblem, type Place, sortProblems } from './config-problem.ts'
+import { dataFolder } from './data-folder.ts'
+import { DEFAULT_CONFIG } from './default-config.ts'
+import type { Environment } from './environment.ts'
+import { type FoundConfigFile, findConfigFile } from './find-config-file.ts'
+import { interpolate } from './interpolate.ts'
+import { type LocatedMap, type LocatedNode, plainOf, treeOf } from './located-tree.ts'
+import { checkNotYet } from './not-yet.ts'
+import { applyOverrides, type ConfigFlags, originsOf } from './overrides.ts'
+import { parseYaml } from './parse-yaml.ts'
+import type { FileReader } from './read-config-file.ts'
+import { resolveConfig } from './resolve-config.ts'
+import { configSchema } from './schema/config-schema.ts'
+
+export interface ConfigSources {
+  readonly flags: ConfigFlags
+  readonly environment: Environment
+  readonly cwd: string
+  readonly readFile: FileReader
+}
+
+/** Where the configuration came from: what the banner says, and what a first run depends on. */
+export type ConfigOrigin =
+  | { readonly kind: 'file'; readonly path: string; readonly via: string }
+  | { readonly kind: 'defaults' }
+
+export interface LoadedConfig {
+  readonly kind: 'loaded'
+  readonly config: Config
+  readonly origin: ConfigOrigin
+  /** Keys that were set, as `server.port`, and where; a key that is not in here stands at its default. */
+  readonly origins: ReadonlyMap<string, Place>
+}
+
+export type ConfigOutcome =
+  | LoadedConfig
+  | { readonly kind: 'invalid'; readonly problems: readonly ConfigProblem[]; readonly origin: ConfigOrigin }
+
+/** Flag over variable over file over default; read whole, judged whole, all problems at once. */
+export function loadConfig(sources: ConfigSources): ConfigOutcome {
+  const found = findConfigFile({ ...sources, named: sources.flags.config })
+  const origin: ConfigOrigin =
+    found.kind === 'found' ? { kind: 'file', path: found.path, via: found.via } : { kind: 'defaults' }
+  if (found.kind === 'invalid') return { kind: 'invalid', problems: [found.problem], origin }
+  const { tree, problems } = readTree(sources, found)
+  if (tree.kind !== 'map') return { kind: 'invalid', problems: [...problems, ...checkShape(tree)], origin }
+  const all = [
+    ...problems,
+    ...applyOverrides(sources, tree),
+    ...checkShape(tree),
+    ...checkReferences(tree),
+    ...checkNotYet(tree),
+  ]
+  const configured = configuredData(tree)
+  const configPath = origin.kind === 'file' ? origin.path : undefined
+  const { environment, cwd, flags } = sources
+  const data = dataFolder({ flag: flags.data, environment, configured, configPath, cwd })
+  if (data === undefined) all.push(NO_DATA_FOLDER)
+  if (all.length > 0 || data === undefined)
+    return { kind: 'invalid', problems: sortProblems(withoutEchoes(all)), origin }
+  return {
+    kind: 'loaded',
+    config: resolveConfig(configSchema.parse(plainOf(tree)), data),
+    origin,
+    origins: originsOf(tree),
+  }
+}
+
+function readTree(sources: ConfigSources, found: FoundConfigFile): { tree: LocatedNode; problems: ConfigProblem[] } {
+  if (found.kind !== 'found') return { tree: treeOf(DEFAULT_CONFIG, { origin: 'default' }), problems: [] }
+  const parsed = parseYaml(found.text, found.path)
+  const { environment, readFile } = sources
+  const { tree, problems } = interpolate({ environment, readFile, folder: dirname(found.path) }, parsed.tree)
+  return { tree, problems: [...parsed.problems, ...problems] }
+}
+
+/** A value that could not be read is also of the wrong shape: the first word about a key is the useful one. */
+function withoutEchoes(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  const said = new Set<string>()
+  return problems.filter(({ path, place }) => {
+    const subject = `${path} ${place.origin} ${place.line} ${place.column}`
+    if (path !== '' && said.has(subject)) return false
+    said.add(subject)
+    return true
+  })
+}
+
+function configuredData(tree: LocatedMap): string | undefined {
+  const storage = tree.entries.get('storage')?.node
+  const data = storage?.kind === 'map' ? storage.entries.get('data')?.node : undefined
+  return data?.kind === 'scalar' && typeof data.value === 'string' && data.value !== '' ? data.value : undefined
+}
+
+const NO_DATA_FOLDER: ConfigProblem = {
+  place: { origin: 'environment' },
+  path: 'storage.data',
+  message: 'neither HOME nor XDG_DATA_HOME is set, so there is no place for data',
+  cure: 'Name a folder: --data DIR, MILLRACE_DATA or storage.data.',
+}

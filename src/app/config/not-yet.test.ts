@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import { loaded, placesOf, problemsOf } from './config.fixture.ts'
+import { NOT_YET } from './not-yet.ts'
+import { configSchema } from './schema/config-schema.ts'
+import { schemaAt } from './schema-at.ts'
+
+const upstream = (keys: string) => `upstreams: [{ id: demo, wire: demo, ${keys} }]`
+const model = (keys: string) =>
+  `upstreams: [{ id: demo, wire: demo }]\nmodels: [{ id: m, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: demo, model: x }], ${keys} }]`
+
+describe('what this version cannot do is refused by name', () => {
+  const CASES: Readonly<Record<string, readonly [yaml: string, place: string]>> = {
+    'upstreams[].wire': [
+      'upstreams: [{ id: a, wire: gemini, base_url: "https://a.b/v1beta", headers: { a: b } }]',
+      '1:28 upstreams[0].wire',
+    ],
+    'upstreams[].dialect': [upstream('dialect: vllm'), '1:46 upstreams[0].dialect'],
+    'upstreams[].allow_private': [upstream('allow_private: true'), '1:52 upstreams[0].allow_private'],
+    'upstreams[].timeouts': [upstream('timeouts: { idle: 5s }'), '1:47 upstreams[0].timeouts'],
+    'upstreams[].headers': [upstream('headers: { a: b }'), '1:46 upstreams[0].headers'],
+    'upstreams[].on_client_gone': [upstream('on_client_gone: drain'), '1:53 upstreams[0].on_client_gone'],
+    'models[].inputs': [model('inputs: [text, image], input_tokens_max: { image: 9 }'), '2:107 models[0].inputs'],
+    'models[].input_tokens_max': [model('input_tokens_max: { file: 9 }'), '2:117 models[0].input_tokens_max'],
+    'models[].pass_fields': [model('pass_fields: [top_k]'), '2:112 models[0].pass_fields'],
+    'models[].price.multipliers': [
+      model('price: { input: "1", output: "1", multipliers: { service_tier: { priority: "2" } } }'),
+      '2:146 models[0].price.multipliers',
+    ],
+    plans: [
+      `${model('efforts: []')}\nplans: [{ id: p, models: [m], windows: [{ every: week, allowance: "1" }] }]`,
+      '3:8 plans',
+    ],
+    'limits.model': ['limits: { model: { concurrent: 3 } }', '1:18 limits.model'],
+    'limits.account_model': ['limits: { account_model: { concurrent: 3 } }', '1:26 limits.account_model'],
+    hosted_tools: ['hosted_tools: reject', '1:15 hosted_tools'],
+    'storage.database': ['storage: { database: "postgres://u@h/d" }', '1:22 storage.database'],
+    'bounds.frame_bytes': ['bounds: { frame_bytes: 1MiB }', '1:24 bounds.frame_bytes'],
+    'hold.uncapped_share_percent': ['hold: { uncapped_share_percent: 50 }', '1:33 hold.uncapped_share_percent'],
+    'hold.uncapped_tokens_min': ['hold: { uncapped_tokens_min: 1 }', '1:30 hold.uncapped_tokens_min'],
+    'retention.state': ['retention: { state: 1h }', '1:21 retention.state'],
+    'retention.idempotency': ['retention: { idempotency: 1h }', '1:27 retention.idempotency'],
+    'retention.idempotency_bytes': ['retention: { idempotency_bytes: 1MiB }', '1:33 retention.idempotency_bytes'],
+  }
+
+  test.each(NOT_YET.map((row) => row.path))('%s', (path) => {
+    const [yaml, place] = CASES[path]!
+    expect(placesOf({ yaml })[0]).toBe(place)
+    expect(problemsOf({ yaml })[0]?.message).toMatch(/^this version /)
+  })
+
+  test('every row names a key that the schema knows', () => {
+    for (const { path } of NOT_YET) {
+      const steps = path.split('.').flatMap((step) => (step.endsWith('[]') ? [step.slice(0, -2), 0] : [step]))
+      expect(schemaAt(configSchema, steps), path).toBeDefined()
+    }
+  })
+
+  test('of an upstream that cannot be had, the wire is the only word', () => {
+    const yaml =
+      'upstreams: [{ id: a, wire: chat, base_url: "https://a.b/v1", api_key: k, dialect: vllm, headers: { a: b } }]'
+    expect(placesOf({ yaml })).toEqual(['1:28 upstreams[0].wire'])
+  })
+})
+
+test('keys at their default are accepted, in whatever spelling', () => {
+  const yaml = `server: { workers: 1, public_url: null }
+storage: { database: sqlite }
+upstreams: [{ id: demo, wire: demo, base_url: null, api_key: "\${NONE:-}", allow_private: false, timeouts: { total: 1800s }, headers: {}, on_client_gone: cancel_estimate }]
+models: [{ id: m, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: demo, model: x }], inputs: [text], input_tokens_max: {}, pass_fields: [], price: { input: "0", output: "0", tiers: [], multipliers: {} } }]
+plans: []
+limits: { model: {}, account_model: { burst: 1m } }
+hosted_tools: ignore
+bounds: { frame_bytes: 4096KiB }
+hold: { uncapped_share_percent: 25, uncapped_tokens_min: 1024 }
+retention: { state: 3d, idempotency: 24h, idempotency_bytes: 33554432 }
+`
+  expect(loaded({ yaml }).config.models).toHaveLength(1)
+})
+
+test('what this version does is accepted away from its default', () => {
+  const yaml = `server: { host: "::", port: 0, public_url: "https://a.b/x/", metrics_host: 0.0.0.0, metrics_port: 0, trust_proxy: [10.0.0.0/8], allowed_origins: ["https://a.b"] }
+bounds: { body_bytes: 1MB, expansion_ratio: 10, json_values: 1000, json_depth: 16, header_bytes: 8KiB, header_timeout: 1s, request_timeout: 5s, keep_alive_timeout: 0 }
+drain: { timeout: 5s, linger: 5s }
+limits: { key: { requests_per_minute: 1, tokens_per_minute: 2, concurrent: 3, burst: 10s }, account: { concurrent: 9 } }
+streams: { keep_alive: 1s, silence_before_head: 1s }
+ledger: { mark_interval: 50ms }
+telemetry: { metrics: false, log: { level: warn, format: json } }
+`
+  const { config } = loaded({ yaml })
+  expect(config.server.publicUrl).toBe('https://a.b/x')
+  expect(config.limits.key).toEqual({ requestsPerMinute: 1, tokensPerMinute: 2, concurrent: 3, burstMs: 10_000 })
+})

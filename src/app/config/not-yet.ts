@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type ConfigPath, type ConfigProblem, formatPath } from './config-problem.ts'
+import { childOf, type LocatedNode, plainOf } from './located-tree.ts'
+import { configSchema } from './schema/config-schema.ts'
+import { schemaAt } from './schema-at.ts'
+
+interface NotYet {
+  /** `[]` stands for every item of a list. */
+  readonly path: string
+  /** What would have to be there, as the end of "this version …". */
+  readonly says: string
+  readonly cure: string
+  /** What besides the default can be honoured. */
+  readonly honours?: (value: unknown) => boolean
+  /** Once this is refused, nothing else of the same list item is worth a word. */
+  readonly settlesItem?: true
+}
+
+const LEAVE_OUT = 'Leave it out, or at its default.'
+
+/**
+ * What the schema knows and this version cannot do: refused by name, because accepting it in silence would be a lie
+ * about timeouts, limits or money. A part that builds one of these deletes its row.
+ */
+export const NOT_YET: readonly NotYet[] = [
+  {
+    path: 'upstreams[].wire',
+    says: 'serves upstreams of wire demo only',
+    cure: 'Use wire: demo; real providers come with a later version.',
+    honours: (wire) => wire === 'demo',
+    settlesItem: true,
+  },
+  { path: 'upstreams[].dialect', says: 'has no dialects of the demo', cure: LEAVE_OUT },
+  { path: 'upstreams[].allow_private', says: 'connects to no upstream', cure: LEAVE_OUT },
+  { path: 'upstreams[].timeouts', says: 'keeps no timeouts for the demo', cure: LEAVE_OUT },
+  { path: 'upstreams[].headers', says: 'sends no headers to an upstream', cure: LEAVE_OUT },
+  { path: 'upstreams[].on_client_gone', says: 'knows cancel_estimate only', cure: LEAVE_OUT },
+  { path: 'models[].inputs', says: 'takes text only', cure: 'Write inputs: [text], or leave it out.' },
+  { path: 'models[].input_tokens_max', says: 'takes text only', cure: LEAVE_OUT },
+  { path: 'models[].pass_fields', says: 'passes no unknown fields on', cure: LEAVE_OUT },
+  { path: 'models[].price.multipliers', says: 'has no price multipliers', cure: LEAVE_OUT },
+  { path: 'plans', says: 'has no Builder plans', cure: 'Leave plans out, or empty.' },
+  { path: 'limits.model', says: 'limits keys and accounts only', cure: 'Use limits.key or limits.account.' },
+  { path: 'limits.account_model', says: 'limits keys and accounts only', cure: 'Use limits.key or limits.account.' },
+  { path: 'hosted_tools', says: 'leaves hosted tools out, always', cure: 'Write ignore, or leave it out.' },
+  { path: 'storage.database', says: 'keeps its books in SQLite only', cure: 'Write sqlite, or leave it out.' },
+  { path: 'bounds.frame_bytes', says: 'reads no streams from the network', cure: LEAVE_OUT },
+  { path: 'hold.uncapped_share_percent', says: 'always takes 25 percent', cure: LEAVE_OUT },
+  { path: 'hold.uncapped_tokens_min', says: 'always takes 1024', cure: LEAVE_OUT },
+  { path: 'retention.state', says: 'stores no responses', cure: LEAVE_OUT },
+  { path: 'retention.idempotency', says: 'keeps no answers for repetition', cure: LEAVE_OUT },
+  { path: 'retention.idempotency_bytes', says: 'keeps no answers for repetition', cure: LEAVE_OUT },
+]
+
+/** Everything that is asked for and cannot be had yet. Keys at their default are always fine. */
+export function checkNotYet(tree: LocatedNode): ConfigProblem[] {
+  const settled = new Set<string>()
+  return NOT_YET.flatMap((row) =>
+    written(tree, row.path).flatMap(({ node, path }) => {
+      const item = formatPath(path.slice(0, 2))
+      if (settled.has(item) || isHonoured(row, path, node)) return []
+      if (row.settlesItem) settled.add(item)
+      return [{ place: node.place, path: formatPath(path), message: `this version ${row.says}`, cure: row.cure }]
+    }),
+  )
+}
+
+function isHonoured(row: NotYet, path: ConfigPath, node: LocatedNode): boolean {
+  const schema = schemaAt(configSchema, path)
+  const value = schema?.safeParse(plainOf(node))
+  // A value of the wrong shape is refused for that; what is inside a list or a map says enough to be named here as well.
+  if (schema === undefined || !value?.success) return node.kind === 'scalar'
+  if (row.honours !== undefined) return row.honours(value.data)
+  const standing = schema.safeParse(undefined)
+  return standing.success && isDeepStrictEqual(value.data, standing.data)
+}
+
+function written(tree: LocatedNode, pattern: string): { node: LocatedNode; path: ConfigPath }[] {
+  let found: { node: LocatedNode; path: ConfigPath }[] = [{ node: tree, path: [] }]
+  for (const step of pattern.replaceAll('[]', '.[]').split('.')) {
+    found = found.flatMap(({ node, path }) => {
+      if (step === '[]') {
+        return node.kind === 'list' ? node.items.map((item, index) => ({ node: item, path: [...path, index] })) : []
+      }
+      const child = childOf(node, step)
+      return child === undefined ? [] : [{ node: child, path: [...path, step] }]
+    })
+  }
+  return found
+}

@@ -1,0 +1,148 @@
+import type { PriceList } from '../../catalog/load-catalog.ts'
+import { effortOf } from '../../model/effort.ts'
+import type { NanoUsd, PicoPerToken } from '../../model/money.ts'
+import type { Rates } from '../../model/price.ts'
+import type {
+  BoundsConfig,
+  Config,
+  ConfiguredLimits,
+  LimitsConfig,
+  PlanConfig,
+  ServerConfig,
+  UpstreamConfig,
+} from './config.ts'
+import type { ParsedConfig, ParsedModel, ParsedPlan, ParsedUpstream } from './schema/config-schema.ts'
+
+/** From the file's words to ours. Everything was validated: nothing can fail here. */
+export function resolveConfig(parsed: ParsedConfig, data: string): Config {
+  return {
+    server: resolveServer(parsed.server),
+    bounds: resolveBounds(parsed.bounds),
+    drain: { timeoutMs: parsed.drain.timeout, lingerMs: parsed.drain.linger },
+    storage: { data, database: parsed.storage.database },
+    keyRing: { secretKey: parsed.key_ring.secret_key },
+    upstreams: parsed.upstreams.map(resolveUpstream),
+    models: parsed.models.map(resolveModel),
+    plans: parsed.plans.map(resolvePlan),
+    limits: resolveLimits(parsed.limits),
+    hostedTools: parsed.hosted_tools,
+    streams: { keepAliveMs: parsed.streams.keep_alive, silenceBeforeHeadMs: parsed.streams.silence_before_head },
+    hold: {
+      uncappedSharePercent: parsed.hold.uncapped_share_percent,
+      uncappedTokensMin: parsed.hold.uncapped_tokens_min,
+    },
+    ledger: { markIntervalMs: parsed.ledger.mark_interval },
+    retention: {
+      stateMs: parsed.retention.state,
+      idempotencyMs: parsed.retention.idempotency,
+      idempotencyBytesMax: parsed.retention.idempotency_bytes,
+    },
+    telemetry: parsed.telemetry,
+  }
+}
+
+const resolveServer = (server: ParsedConfig['server']): ServerConfig => ({
+  host: server.host,
+  port: server.port,
+  publicUrl: server.public_url,
+  metricsHost: server.metrics_host,
+  metricsPort: server.metrics_port,
+  trustProxy: server.trust_proxy,
+  workers: server.workers,
+  allowedOrigins: server.allowed_origins,
+})
+
+const resolveBounds = (bounds: ParsedConfig['bounds']): BoundsConfig => ({
+  bodyBytesMax: bounds.body_bytes,
+  expansionRatioMax: bounds.expansion_ratio,
+  jsonValuesMax: bounds.json_values,
+  jsonDepthMax: bounds.json_depth,
+  headerBytesMax: bounds.header_bytes,
+  headerTimeoutMs: bounds.header_timeout,
+  requestTimeoutMs: bounds.request_timeout,
+  keepAliveTimeoutMs: bounds.keep_alive_timeout,
+  frameBytesMax: bounds.frame_bytes,
+})
+
+const OWN_DIALECT = {
+  chat: 'generic',
+  responses: 'openai',
+  anthropic: 'anthropic',
+  gemini: 'google',
+  demo: 'generic',
+} as const
+
+const resolveUpstream = (upstream: ParsedUpstream): UpstreamConfig => ({
+  id: upstream.id,
+  wire: upstream.wire,
+  dialect: upstream.dialect ?? OWN_DIALECT[upstream.wire],
+  baseUrl: upstream.base_url,
+  apiKey: upstream.api_key,
+  allowPrivate: upstream.allow_private,
+  timeouts: {
+    connectMs: upstream.timeouts.connect,
+    firstByteMs: upstream.timeouts.first_byte,
+    idleMs: upstream.timeouts.idle,
+    noProgressMs: upstream.timeouts.no_progress,
+    totalMs: upstream.timeouts.total,
+  },
+  headers: new Map(Object.entries(upstream.headers)),
+  onClientGone: upstream.on_client_gone,
+})
+
+const resolveModel = (model: ParsedModel): Config['models'][number] => ({
+  id: model.id,
+  ownedBy: model.owned_by,
+  createdAt: model.created,
+  description: model.description,
+  efforts: model.efforts?.map(effortOf),
+  inputs: model.inputs,
+  contextTokens: model.context_tokens,
+  maxOutputTokens: model.max_output_tokens,
+  bytesPerToken: model.bytes_per_token,
+  choicesMax: model.choices_max,
+  price: model.price === undefined ? undefined : resolvePrice(model.price),
+  kinds: model.kinds,
+  passFields: model.pass_fields,
+  lanes: model.lanes,
+})
+
+function resolvePrice(price: NonNullable<ParsedModel['price']>): PriceList {
+  const tiers = price.tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens, ...resolveRates(tier) }))
+  tiers.sort((a, b) => a.aboveInputTokens - b.aboveInputTokens)
+  return { ...resolveRates(price), perRequest: price.per_request, tiers }
+}
+
+interface ParsedRates {
+  readonly input: PicoPerToken
+  readonly cached_input?: PicoPerToken | undefined
+  readonly cache_write?: PicoPerToken | undefined
+  readonly output: PicoPerToken
+}
+
+const resolveRates = ({ input, cached_input, cache_write, output }: ParsedRates): Rates => ({
+  input,
+  cachedInput: cached_input ?? input,
+  cacheWrite: cache_write ?? input,
+  output,
+})
+
+const resolvePlan = (plan: ParsedPlan): PlanConfig => ({
+  id: plan.id,
+  models: plan.models,
+  windows: plan.windows.map(({ every, allowance }) => ({ every, allowance: allowance as NanoUsd })),
+})
+
+const resolveLimits = (limits: ParsedConfig['limits']): LimitsConfig => ({
+  key: resolveRatesOf(limits.key),
+  account: resolveRatesOf(limits.account),
+  accountModel: resolveRatesOf(limits.account_model),
+  model: resolveRatesOf(limits.model),
+})
+
+const resolveRatesOf = (rates: ParsedConfig['limits']['key']): ConfiguredLimits => ({
+  ...(rates.requests_per_minute === undefined ? {} : { requestsPerMinute: rates.requests_per_minute }),
+  ...(rates.tokens_per_minute === undefined ? {} : { tokensPerMinute: rates.tokens_per_minute }),
+  ...(rates.concurrent === undefined ? {} : { concurrent: rates.concurrent }),
+  burstMs: rates.burst,
+})

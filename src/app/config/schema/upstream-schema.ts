@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { duration, flag, maybeText, type Reading, read, scalar, text, word, wrong } from '../scalars.ts'
+import { section } from './section.ts'
+
+export const WIRES = ['chat', 'responses', 'anthropic', 'gemini', 'demo'] as const
+
+export const DIALECTS = [
+  'generic',
+  'openai',
+  'azure',
+  'deepseek',
+  'groq',
+  'mistral',
+  'xai',
+  'moonshot',
+  'alibaba',
+  'openrouter',
+  'together',
+  'fireworks',
+  'vllm',
+  'ollama',
+  'llamacpp',
+  'lmstudio',
+  'anthropic',
+  'google',
+] as const
+
+const DIALECT_ALIASES = { moonshotai: 'moonshot', qwen: 'alibaba', gemini: 'google' } as const
+
+export const identifier = (description: string) =>
+  text(description, {
+    pattern: /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+    expected: 'a name of letters, digits, dots, dashes and underscores',
+    charactersMax: 100,
+  })
+
+const timeoutsSchema = section('How long each phase of a call may take.', {
+  connect: duration('Until the connection stands.', { min: '10ms', max: '10m' }).prefault('5s'),
+  first_byte: duration('Until the first byte of the answer; slow reasoning models need more.', {
+    min: '10ms',
+    max: '1h',
+  }).prefault('120s'),
+  idle: duration('Between two bytes.', { min: '10ms', max: '1h' }).prefault('90s'),
+  no_progress: duration('Between two pieces of content: pings alone do not count.', {
+    min: '10ms',
+    max: '2h',
+  }).prefault('300s'),
+  total: duration('The whole call.', { min: '10ms', max: '24h' }).prefault('30m'),
+})
+
+const headerValue = scalar('Value of a header.', { type: 'string' }, (value) =>
+  typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? read(value) : wrong('one line of text'),
+)
+
+const headersSchema = z
+  .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'the name of a header'), headerValue)
+  .meta({ description: 'Headers that every call carries besides its own, such as anthropic-version.' })
+
+export const upstreamSchema = section('A provider that lanes run on.', {
+  id: identifier('How lanes and messages name it.'),
+  wire: word('The protocol that it speaks. demo is built in and needs no network.', WIRES),
+  base_url: scalar<string | undefined>(
+    'Its address, up to and including the version segment.',
+    { type: ['string', 'null'], examples: ['https://api.openai.com/v1'] },
+    readBaseUrl,
+  ).prefault(null),
+  api_key: maybeText(`Its credential: best as \${NAME} or \${file:/path}.`).prefault(null),
+  dialect: word(
+    'Known oddities of the server; left out: those of the wire’s own inventor.',
+    DIALECTS,
+    DIALECT_ALIASES,
+  ).optional(),
+  allow_private: flag('Whether its address may be a private one: needed for servers of your own.').prefault(false),
+  timeouts: timeoutsSchema.prefault({}),
+  headers: headersSchema.prefault({}),
+  on_client_gone: word(
+    'When the client hangs up. cancel_estimate: stop, charge what was produced. drain: read on for the true usage. ' +
+      'cancel_free: stop, charge nothing.',
+    ['cancel_estimate', 'drain', 'cancel_free'],
+  ).prefault('cancel_estimate'),
+}).superRefine((upstream, context) => {
+  const refuse = (key: string, message: string, cure: string) =>
+    context.addIssue({ code: 'custom', path: [key], message, params: { cure, whole: true } })
+  if (upstream.wire === 'demo') {
+    if (upstream.base_url !== undefined) refuse('base_url', 'the demo runs inside this process', 'Leave base_url out.')
+    if (upstream.api_key !== undefined) refuse('api_key', 'the demo needs no credential', 'Leave api_key out.')
+  } else if (upstream.base_url === undefined) {
+    refuse('base_url', `an upstream of wire ${upstream.wire} needs an address`, 'Add base_url: https://…/v1')
+  }
+})
+
+const VERSION_SEGMENT = /^v\d+([a-z]+\d*)?$/
+const ENDPOINT = /\/(chat\/completions|completions|responses|messages|models(\/[^/]*)?|embeddings)$/
+
+function readBaseUrl(value: unknown): Reading<string | undefined> {
+  if (value === null || value === undefined || value === '') return read(undefined)
+  const expected = 'an address that ends in its version segment, such as https://api.example.com/v1'
+  if (typeof value !== 'string' || !URL.canParse(value)) return wrong(expected)
+  const url = new URL(value)
+  if (!/^https?:$/.test(url.protocol)) return wrong(expected, 'Only http and https are spoken.')
+  if (url.username || url.password) return wrong(expected, 'Move the credential to api_key.')
+  if (url.search || url.hash) return wrong(expected, 'Leave out everything from ? or # on.')
+  const path = url.pathname.replace(/\/+$/, '')
+  if (ENDPOINT.test(path))
+    return wrong(expected, 'This is the address of an endpoint: cut off what follows the version.')
+  if (!path.split('/').some((segment) => VERSION_SEGMENT.test(segment))) {
+    return wrong(expected, `The version segment is missing: ${url.origin}${path}/v1 perhaps.`)
+  }
+  return read(url.origin + path)
+}

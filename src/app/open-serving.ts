@@ -1,0 +1,147 @@
+import { describeKey } from '../account/describe-key.ts'
+import { readReceipt } from '../account/read-receipt.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { describeModel } from '../catalog/describe-model.ts'
+import { findModel } from '../catalog/resolve-model.ts'
+import { visibleModels } from '../catalog/visible-models.ts'
+import { DEFAULT_EDGE_OPTIONS, type EdgeOptions } from '../http/edge-options.ts'
+import { createMetricsServer } from '../http/metrics-server.ts'
+import { createEdge } from '../http/server.ts'
+import type { CallerFinder } from '../keys/find-caller.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Closing } from '../lib/closing.ts'
+import type { RandomBytes } from '../lib/random-id.ts'
+import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
+import type { LedgerDb } from '../store/tables.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { earlyRefusal } from '../turn/early-refusal.ts'
+import { serveTurn, type TurnDeps } from '../turn/serve-turn.ts'
+import { createDemoUpstream } from '../upstream/demo/demo-upstream.ts'
+import { createSend } from '../upstream/send.ts'
+import { readRequest } from '../wire/chat/read-request.ts'
+import type { Config } from './config/config.ts'
+import type { Serving } from './house.ts'
+import { createTurnCounter, type TurnCounter } from './turn-counter.ts'
+import { turnLogFields } from './turn-log-fields.ts'
+
+/** What has been built when serving begins. */
+export interface ServingParts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly random: RandomBytes
+  readonly db: LedgerDb
+  readonly ledger: Ledger
+  readonly catalog: Catalog
+  readonly finder: CallerFinder
+  readonly limits: ConfiguredLimits
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+const SWEEP_INTERVAL_MS = 5000
+
+/** The servers, with the turns behind them, and the sweeper beside them. */
+export async function openServing(parts: ServingParts, closing: Closing): Promise<Serving> {
+  const { metrics, ledger } = parts
+  const turns = createTurnCounter()
+  const http = createEdge(edgeDeps(parts, turns))
+  closing.add(() => http.cut())
+  const metricsServer = createMetricsServer(metrics)
+  closing.add(() => metricsServer.close())
+  const sweeper = setInterval(() => void ledger.sweep(), SWEEP_INTERVAL_MS)
+  closing.add(() => clearInterval(sweeper))
+  sweeper.unref()
+  return {
+    listen: http.listen,
+    listenMetrics: metricsServer.listen,
+    announceDrain: http.announceDrain,
+    stopAccepting: http.stopAccepting,
+    turnsEnded: turns.ended,
+    cutTurns: turns.cut,
+    cutConnections: http.cut,
+    get turnsRunning() {
+      return turns.running
+    },
+    get requestsServed() {
+      return turns.served
+    },
+  }
+}
+
+function edgeDeps(parts: ServingParts, turns: TurnCounter): Parameters<typeof createEdge>[0] {
+  const { clock, random, catalog, ledger, finder, db, limits, log, metrics, config } = parts
+  const turnDeps = turnDepsOf(parts, turns)
+  return {
+    clock,
+    random,
+    options: edgeOptions(config),
+    logRequest(fields) {
+      turns.countServed()
+      metrics.requestEnded({ endpoint: String(fields.endpoint ?? 'none'), status: Number(fields.status ?? 0) })
+      log.request(fields)
+    },
+    findCaller: (token) => finder.find(token),
+    refuseEarly: (caller) => earlyRefusal({ ledger, catalog }, caller),
+    readChatRequest: readRequest,
+    async serveTurn(call) {
+      const leave = turns.enter()
+      try {
+        const record = await serveTurn(turnDeps, call)
+        metrics.turnEnded(record)
+        return turnLogFields(call, record)
+      } finally {
+        leave()
+      }
+    },
+    listModels: (caller) => visibleModels(catalog, caller).map(describeModel),
+    findModel(caller, id) {
+      const found = findModel(catalog, caller, id)
+      return found.kind === 'found' ? describeModel(found.entry) : undefined
+    },
+    describeKey: (caller) => describeKey({ ledger, limits: () => limits }, caller),
+    findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
+    unreadyReasons: () => (ledger.available ? [] : ['ledger unavailable']),
+  }
+}
+
+function turnDepsOf(parts: ServingParts, turns: TurnCounter): TurnDeps {
+  const { clock, random, catalog, ledger, limits, config } = parts
+  const { bounds } = config
+  return {
+    catalog,
+    ledger,
+    limits,
+    onShutdown: turns.onCut,
+    send: createSend({ demo: createDemoUpstream({ clock, random }) }),
+    ticks: () => clock.ticks(),
+    random: () => Buffer.from(random(6)).readUIntBE(0, 6) / 2 ** 48,
+    bounds: {
+      frameBytesMax: bounds.frameBytesMax,
+      bodyBytesMax: bounds.bodyBytesMax,
+      depthMax: bounds.jsonDepthMax,
+      valuesMax: bounds.jsonValuesMax,
+    },
+  }
+}
+
+const edgeOptions = ({ bounds, streams, server }: Config): EdgeOptions => ({
+  ...DEFAULT_EDGE_OPTIONS,
+  headersTimeoutMs: bounds.headerTimeoutMs,
+  requestTimeoutMs: bounds.requestTimeoutMs,
+  keepAliveTimeoutMs: bounds.keepAliveTimeoutMs,
+  headerBytesMax: bounds.headerBytesMax,
+  body: {
+    bytesMax: bounds.bodyBytesMax,
+    expansionRatioMax: bounds.expansionRatioMax,
+    depthMax: bounds.jsonDepthMax,
+    valuesMax: bounds.jsonValuesMax,
+  },
+  stream: {
+    ...DEFAULT_EDGE_OPTIONS.stream,
+    headDelayMs: streams.silenceBeforeHeadMs,
+    keepAliveMs: streams.keepAliveMs,
+  },
+  allowedOrigins: server.allowedOrigins,
+})

@@ -1,0 +1,68 @@
+import type { CliDeps } from '../cli/cli-deps.ts'
+import { EXIT, type ExitCode } from '../cli/exit-codes.ts'
+import { runCli } from '../cli/run-cli.ts'
+import type { Terminal } from '../cli/terminal.ts'
+import { systemClock } from '../lib/clock.ts'
+import { secureRandom } from '../lib/random-id.ts'
+import { checkConfig } from './config/check-config.ts'
+import type { Environment } from './config/environment.ts'
+import type { OpenHouse } from './house.ts'
+import { configSources, loadSettings } from './load-settings.ts'
+import { createOperator } from './operator.ts'
+import { readVersions } from './read-versions.ts'
+import { serve } from './serve.ts'
+import { createSignals } from './signals.ts'
+import { writeTemplate } from './write-template.ts'
+
+export interface MainGround {
+  readonly environment: Environment
+  readonly cwd: string
+  readonly terminal: Terminal
+}
+
+/** Ties the command line to the parts behind it; a failure that nobody expected ends with a sentence, not a stack. */
+export async function runMain(ground: MainGround, argv: readonly string[]): Promise<ExitCode> {
+  try {
+    return await runCli(cliDeps(ground), argv)
+  } catch (error) {
+    for (const line of sentencesOf(error)) ground.terminal.err(`error: ${line}\n`)
+    return isMissingPart(error) ? EXIT.missingPart : EXIT.failure
+  }
+}
+
+function cliDeps(ground: MainGround): CliDeps {
+  const { terminal } = ground
+  const versions = readVersions()
+  const common = {
+    version: versions.millrace,
+    node: versions.node,
+    clock: systemClock,
+    random: secureRandom,
+    openHouse,
+    loadSettings: (flags: Parameters<typeof loadSettings>[1]) => loadSettings(ground, flags),
+  }
+  return {
+    terminal,
+    operator: createOperator({ ...common, pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) }),
+    serve: (options) =>
+      serve({ ...common, terminal, pid: process.pid, openSignals: () => createSignals(process) }, options),
+    checkConfig: (place) => checkConfig(configSources(ground, place)),
+    writeTemplate: (path, mode) => writeTemplate(ground.cwd, path, mode),
+    versions,
+  }
+}
+
+/** Loaded when it is needed: `--help` shall not wait for a database driver. */
+const openHouse: OpenHouse = async (ground) => (await import('./compose.ts')).openHouse(ground)
+
+function sentencesOf(error: unknown): string[] {
+  if (error instanceof AggregateError) return error.errors.flatMap(sentencesOf)
+  if (!(error instanceof Error)) return [String(error)]
+  return error.cause === undefined ? [error.message] : [error.message, ...sentencesOf(error.cause)]
+}
+
+function isMissingPart(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND' || isMissingPart(error.cause)
+}

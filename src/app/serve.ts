@@ -1,0 +1,151 @@
+import { isoTime } from '../account/iso-time.ts'
+import { runOperation } from '../account/operations.ts'
+import type { ServerStatus } from '../account/server-status.ts'
+import type { ServeOptions } from '../cli/cli-deps.ts'
+import { EXIT, type ExitCode } from '../cli/exit-codes.ts'
+import type { Terminal } from '../cli/terminal.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type Closing, createClosing } from '../lib/closing.ts'
+import type { RandomBytes } from '../lib/random-id.ts'
+import { openAdminSocket } from './admin-socket.ts'
+import { announceReady, say } from './announce.ts'
+import type { LoadedConfig } from './config/load-config.ts'
+import { makeDataFolder } from './data-folder.ts'
+import { describeHolder } from './describe-holder.ts'
+import type { House, OpenHouse, Serving } from './house.ts'
+import { listenApi, listenMetrics } from './listen.ts'
+import { configPathOf, type SettingsOutcome } from './load-settings.ts'
+import { urlOf } from './local-address.ts'
+import { openServerNote, type ServerNote } from './server-note.ts'
+import { shutDown } from './shutdown.ts'
+import type { Signals } from './signals.ts'
+
+export interface ServeDeps {
+  readonly version: string
+  readonly node: string
+  readonly pid: number
+  readonly clock: Clock
+  readonly random: RandomBytes
+  readonly terminal: Terminal
+  readonly loadSettings: (options: ServeOptions) => SettingsOutcome
+  readonly openHouse: OpenHouse
+  /** From its call on, SIGINT and SIGTERM are ours. */
+  readonly openSignals: () => Signals
+}
+
+/** A server whose data folder is its own: what everything on the way to serving needs. */
+export interface ServeGround extends ServeDeps {
+  readonly settings: LoadedConfig
+  readonly house: House
+  readonly closing: Closing
+}
+
+/** A server that listens. */
+export interface ServingGround extends ServeGround {
+  readonly serving: Serving
+  readonly url: string
+  readonly metricsUrl: string | undefined
+  readonly startedAt: number
+}
+
+/** How long turns that were cut have to settle before the process gives up on them; recovery does the rest. */
+const SETTLE_MS = 5_000
+
+/** Serves until a signal comes. What was opened is closed in reverse on every way out. */
+export async function serve(deps: ServeDeps, options: ServeOptions): Promise<ExitCode> {
+  const loaded = deps.loadSettings(options)
+  if (loaded.kind === 'invalid') return fail(deps, EXIT.usage, loaded.message)
+  const { settings } = loaded
+  const { data } = settings.config.storage
+  await makeDataFolder(data)
+  const opened = await deps.openHouse({ settings, clock: deps.clock, random: deps.random, purpose: 'server' })
+  if (opened.kind === 'locked') return fail(deps, EXIT.cannotBind, await describeHolder(data))
+  if (opened.kind === 'refused') return fail(deps, EXIT.failure, opened.message)
+  const { house } = opened
+  const closing = createClosing()
+  closing.add(() => house.close())
+  try {
+    const ground = { ...deps, settings, house, closing }
+    const note = await openServerNote(ground)
+    const ready = await openDoors(ground)
+    return ready.kind === 'failed' ? fail(deps, EXIT.cannotBind, ready.message) : await attend(ready.ground, note)
+  } finally {
+    await closing.close()
+  }
+}
+
+type Doors =
+  | { readonly kind: 'open'; readonly ground: ServingGround }
+  | { readonly kind: 'failed'; readonly message: string }
+
+async function openDoors(ground: ServeGround): Promise<Doors> {
+  const { settings, house, terminal } = ground
+  const { server } = settings.config
+  const serving = await house.openServing()
+  const api = await listenApi(serving, server)
+  if (api.kind === 'failed') return api
+  const metrics = await listenMetrics(serving, settings)
+  if (metrics.kind === 'failed') return metrics
+  if (metrics.kind === 'without') terminal.err(`${metrics.warning}\n`)
+  const url = urlOf(server.host, api.port)
+  const metricsUrl = metrics.kind === 'listening' ? `${urlOf(server.metricsHost, metrics.port)}/metrics` : undefined
+  return { kind: 'open', ground: { ...ground, serving, url, metricsUrl, startedAt: ground.clock.now() } }
+}
+
+/** From the first request on to the last. */
+async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode> {
+  const { house, serving, settings, closing } = ground
+  const state = { draining: false }
+  const operations = { ...house.operations, status: () => statusOf(ground, state) }
+  const socket = await openAdminSocket(
+    {
+      version: ground.version,
+      run: (operation, args) => runOperation(operations, operation, args),
+      onFailure: (operation, error) => house.log.error({ operation, err: error }, 'an operation failed'),
+    },
+    note.socket,
+  )
+  closing.add(() => socket.close())
+  await note.write(ground.url)
+  const signals = ground.openSignals()
+  closing.add(() => signals.close())
+  await announceReady(ground)
+
+  await signals.next()
+  state.draining = true
+  await shutDown({
+    edge: serving,
+    drainMs: settings.config.drain.timeoutMs,
+    lingerMs: settings.config.drain.lingerMs,
+    settleMs: SETTLE_MS,
+    say: (message) => say(ground, message),
+    nextSignal: () => signals.next(),
+    close: () => closing.close(),
+  })
+  return EXIT.ok
+}
+
+function statusOf(ground: ServingGround, state: { readonly draining: boolean }): ServerStatus {
+  const { settings, house, serving } = ground
+  return {
+    running: true,
+    draining: state.draining,
+    version: ground.version,
+    node: ground.node,
+    driver: house.driver,
+    pid: ground.pid,
+    url: ground.url,
+    data: settings.config.storage.data,
+    config: configPathOf(settings) ?? 'none (defaults)',
+    started_at: isoTime(ground.startedAt),
+    ledger_available: house.ledgerAvailable(),
+    models: house.operations.catalog().models.length,
+    requests_running: serving.turnsRunning,
+    requests_served: serving.requestsServed,
+  }
+}
+
+function fail({ terminal }: ServeDeps, exit: ExitCode, message: string): ExitCode {
+  terminal.err(`${message}\n`)
+  return exit
+}

@@ -1,0 +1,79 @@
+import type { RequestId } from '../model/ids.ts'
+import { minMoney, type NanoUsd, ZERO } from '../model/money.ts'
+import { inputTokensOf, type MeteredUsage } from '../model/usage.ts'
+import type { Books, OpenTurn } from './books.ts'
+import type { Change } from './changes.ts'
+import { endUnderLimits } from './turn-limits.ts'
+
+/** How an open turn ends. `charge: undefined` is a release: the hold goes back whole and nothing is owed. */
+export interface CloseTurn {
+  readonly requestId: RequestId
+  readonly charge: TurnCharge | undefined
+  readonly outcome: string
+  readonly lane: string | undefined
+  readonly firstByteMs: number | undefined
+  readonly totalMs: number
+  readonly attempts: string
+  readonly at: number
+}
+
+export interface TurnCharge {
+  readonly usage: MeteredUsage
+  readonly tier: number
+  readonly cost: NanoUsd
+}
+
+export type CloseOutcome =
+  | {
+      readonly kind: 'closed'
+      readonly turn: OpenTurn
+      readonly charge: NanoUsd
+      readonly shortfall: NanoUsd
+      readonly changes: readonly Change[]
+    }
+  /** No such hold is open: it was resolved before, by whomever. Nothing changes. */
+  | { readonly kind: 'not-open' }
+
+/**
+ * The one way a hold ends, for every ending of every endpoint. The charge never exceeds the hold; what cannot be
+ * collected is written down as shortfall, not hidden.
+ */
+export function closeTurn(books: Books, op: CloseTurn): CloseOutcome {
+  const turn = books.turns.get(op.requestId)
+  if (!turn) return { kind: 'not-open' }
+  books.turns.delete(op.requestId)
+
+  const cost = op.charge?.cost ?? ZERO
+  const charge = minMoney(cost, turn.hold)
+  const shortfall = (cost - charge) as NanoUsd
+  for (const bucket of turn.buckets) {
+    bucket.held -= turn.hold
+    bucket.posted -= charge
+  }
+  const usage = op.charge?.usage
+  endUnderLimits(books, turn.limits, usage ? inputTokensOf(usage) + usage.output : 0)
+  return { kind: 'closed', turn, charge, shortfall, changes: changesOf(turn, op, { cost, charge, shortfall }) }
+}
+
+type Amounts = { readonly cost: NanoUsd; readonly charge: NanoUsd; readonly shortfall: NanoUsd }
+
+function changesOf(turn: OpenTurn, op: CloseTurn, amounts: Amounts): Change[] {
+  const closed: Change = {
+    kind: 'receipt-closed',
+    receipt: turn.receipt,
+    state: op.charge ? 'settled' : 'released',
+    at: op.at,
+    outcome: op.outcome,
+    lane: op.lane,
+    usage: op.charge?.usage,
+    tier: op.charge?.tier,
+    ...amounts,
+    firstByteMs: op.firstByteMs,
+    totalMs: op.totalMs,
+    attempts: op.attempts,
+  }
+  const moved = turn.buckets.map(
+    (bucket): Change => ({ kind: 'bucket-moved', bucket: bucket.row, posted: -amounts.charge, held: -turn.hold }),
+  )
+  return [closed, ...moved]
+}

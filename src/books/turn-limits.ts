@@ -1,0 +1,66 @@
+import { correctRate, type RateRule, standingOfRate, takeFromRate } from '../lib/gcra.ts'
+import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
+import type { Books } from './books.ts'
+
+export type LimitRefusal =
+  | { readonly kind: 'limited'; readonly limit: AppliedLimit; readonly retryAfterMs: number }
+  /** The turn alone is larger than the whole limit: waiting does not help. */
+  | { readonly kind: 'limit-too-small'; readonly limit: AppliedLimit }
+
+/** When a running turn will end is unknown; a second is what the client is asked to wait. */
+const CONCURRENCY_RETRY_MS = 1000
+
+const ruleOf = (limit: AppliedLimit): RateRule => ({ perMinute: limit.limit, burst: limit.burst })
+
+/** Takes from every limit or from none. */
+export function startUnderLimits(
+  books: Books,
+  limits: readonly AppliedLimit[],
+  ticks: number,
+): { kind: 'started' } | LimitRefusal {
+  const taken: [string, number][] = []
+  for (const limit of limits) {
+    if (limit.kind === 'concurrent') {
+      if ((books.running.get(limit.subject) ?? 0) >= limit.limit) {
+        return { kind: 'limited', limit, retryAfterMs: CONCURRENCY_RETRY_MS }
+      }
+      continue
+    }
+    const decision = takeFromRate(ruleOf(limit), books.rates.get(limit.subject) ?? ticks, limit.cost, ticks)
+    if (decision.kind === 'too-large') return { kind: 'limit-too-small', limit }
+    if (decision.kind === 'wait') return { kind: 'limited', limit, retryAfterMs: decision.waitMs }
+    taken.push([limit.subject, decision.reachedAt])
+  }
+  for (const [subject, reachedAt] of taken) books.rates.set(subject, reachedAt)
+  for (const limit of limits) if (limit.kind === 'concurrent') countRunning(books, limit.subject, 1)
+  return { kind: 'started' }
+}
+
+/** Gives the turn's place back, and corrects the tokens it reserved to those it used. */
+export function endUnderLimits(books: Books, limits: readonly AppliedLimit[], tokensUsed: number): void {
+  for (const limit of limits) {
+    if (limit.kind === 'concurrent') countRunning(books, limit.subject, -1)
+    if (limit.kind !== 'tokens') continue
+    const reachedAt = books.rates.get(limit.subject)
+    if (reachedAt !== undefined) {
+      books.rates.set(limit.subject, correctRate(ruleOf(limit), reachedAt, tokensUsed - limit.cost))
+    }
+  }
+}
+
+/** How the limits stand now: what the answer's headers tell the client. */
+export function standingsOf(books: Books, limits: readonly AppliedLimit[], ticks: number): LimitStanding[] {
+  return limits.map((limit) => {
+    const { kind, limit: most } = limit
+    if (kind === 'concurrent') {
+      return { kind, limit: most, remaining: Math.max(0, most - (books.running.get(limit.subject) ?? 0)), resetMs: 0 }
+    }
+    return { kind, limit: most, ...standingOfRate(ruleOf(limit), books.rates.get(limit.subject) ?? ticks, ticks) }
+  })
+}
+
+function countRunning(books: Books, subject: string, by: 1 | -1): void {
+  const count = (books.running.get(subject) ?? 0) + by
+  if (count > 0) books.running.set(subject, count)
+  else books.running.delete(subject)
+}

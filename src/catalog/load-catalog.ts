@@ -1,0 +1,67 @@
+import type { Price } from '../model/price.ts'
+import type { Catalog, CatalogEntry, Lane, Model, Upstream } from './catalog.ts'
+import { variantsOf } from './effort-suffix.ts'
+
+/** A price as the operator wrote it; which version it is, the ledger knows. */
+export type PriceList = Omit<Price, 'version'>
+
+export interface LaneDefinition {
+  /** Id of an upstream. */
+  readonly upstream: string
+  readonly model: string
+  readonly priority: number
+  readonly weight: number
+}
+
+export interface ModelDefinition extends Omit<Model, 'price' | 'lanes'> {
+  readonly price: PriceList | undefined
+  readonly lanes: readonly LaneDefinition[]
+}
+
+export interface CatalogDefinition {
+  readonly upstreams: readonly Upstream[]
+  readonly models: readonly ModelDefinition[]
+}
+
+/** Numbers a model's price list: the same list gets the same number, a changed one the next. */
+export type PriceVersionOf = (modelId: string, price: PriceList) => number
+
+/** Builds what can be called. The definition was validated: an id that dangles or occurs twice is a broken promise. */
+export function loadCatalog(definition: CatalogDefinition, priceVersionOf: PriceVersionOf): Catalog {
+  const upstreams = new Map(definition.upstreams.map((upstream) => [upstream.id, upstream]))
+  const models = definition.models.map((model) => loadModel(model, upstreams, priceVersionOf))
+  const entries = new Map<string, CatalogEntry>()
+  for (const entry of models.flatMap(entriesOf)) {
+    if (entries.has(entry.id)) throw new Error(`The model id ${entry.id} is taken twice`)
+    entries.set(entry.id, entry)
+  }
+  return { entries, models }
+}
+
+function loadModel(
+  definition: ModelDefinition,
+  upstreams: ReadonlyMap<string, Upstream>,
+  priceVersionOf: PriceVersionOf,
+): Model {
+  const { price } = definition
+  return {
+    ...definition,
+    price: price === undefined ? undefined : { ...price, version: priceVersionOf(definition.id, price) },
+    lanes: definition.lanes.map((lane) => loadLane(lane, upstreams)),
+  }
+}
+
+function loadLane(definition: LaneDefinition, upstreams: ReadonlyMap<string, Upstream>): Lane {
+  const upstream = upstreams.get(definition.upstream)
+  if (upstream === undefined) throw new Error(`A lane runs on ${definition.upstream}, which is no upstream`)
+  const { model, priority, weight } = definition
+  return { id: `${upstream.id}/${model}`, upstream, model, priority, weight }
+}
+
+function entriesOf(model: Model): CatalogEntry[] {
+  const variants = variantsOf(model.id, model.efforts)
+  return [
+    { id: model.id, model, suffixEffort: undefined },
+    ...variants.map(({ id, effort }) => ({ id, model, suffixEffort: effort })),
+  ]
+}

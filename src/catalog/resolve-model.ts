@@ -1,0 +1,71 @@
+import type { Effort } from '../model/effort.ts'
+import type { Price } from '../model/price.ts'
+import { type Problem, problem } from '../model/problem.ts'
+import type { TurnRequest } from '../model/turn.ts'
+import type { Catalog, CatalogEntry, Model } from './catalog.ts'
+import { type ModelRights, mayCall, visibleModels } from './visible-models.ts'
+
+export type ModelRequest = Pick<TurnRequest, 'model' | 'effort' | 'effortParam'>
+
+/** What a turn runs on: the entry, its price, and the effort that the provider is asked for. */
+export interface ResolvedModel {
+  readonly kind: 'resolved'
+  readonly entry: CatalogEntry
+  readonly model: Model
+  readonly price: Price
+  /** Undefined: the provider's own default, nothing is sent. */
+  readonly effort: Effort | undefined
+}
+
+export type ModelResolution = ResolvedModel | { readonly kind: 'refused'; readonly problem: Problem }
+
+/** Rights first, then the effort: nobody learns from a refused effort that a model is there. */
+export function resolveModel(catalog: Catalog, rights: ModelRights, request: ModelRequest): ModelResolution {
+  const found = findModel(catalog, rights, request.model)
+  if (found.kind === 'refused') return found
+  const { entry, price } = found
+  const refusal = effortRefusal(entry, request)
+  if (refusal !== undefined) return { kind: 'refused', problem: refusal }
+  return { kind: 'resolved', entry, model: entry.model, price, effort: entry.suffixEffort ?? request.effort }
+}
+
+export type FoundModel =
+  | { readonly kind: 'found'; readonly entry: CatalogEntry; readonly price: Price }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+
+/** One id for one caller. A model that is not there and one that is not for this key get the same answer. */
+export function findModel(catalog: Catalog, rights: ModelRights, id: string): FoundModel {
+  const entry = catalog.entries.get(id)
+  const price = entry?.model.price
+  if (entry !== undefined && price !== undefined && mayCall(rights, entry)) return { kind: 'found', entry, price }
+  const count = visibleModels(catalog, rights).length
+  const may = count === 0 ? 'it may use none' : `it may use ${count}: GET /v1/models lists them`
+  const message = `The model ${quoted(id)} does not exist or is not available to this key; ${may}.`
+  return { kind: 'refused', problem: problem('model_not_found', message, { param: 'model' }) }
+}
+
+/** The decision table of PROTOCOL §13. */
+function effortRefusal(entry: CatalogEntry, { effort, effortParam }: ModelRequest): Problem | undefined {
+  if (effort === undefined) return undefined
+  const { model, suffixEffort } = entry
+  if (suffixEffort !== undefined) {
+    return effort === suffixEffort ? undefined : conflict(entry, suffixEffort, effort, effortParam)
+  }
+  if (model.efforts === undefined || model.efforts.includes(effort)) return undefined
+  const allowed =
+    model.efforts.length === 0
+      ? `the model ${quoted(model.id)} has no effort levels: leave ${effortParam} out`
+      : `the model ${quoted(model.id)} has ${model.efforts.join(', ')}`
+  return problem('unsupported_value', `${effortParam} is ${quoted(effort)}, but ${allowed}.`, { param: effortParam })
+}
+
+function conflict(entry: CatalogEntry, suffix: Effort, field: Effort, param: string): Problem {
+  const cure = `Leave ${param} out, or send it with the model ${quoted(entry.model.id)}`
+  const message = `The model ${quoted(entry.id)} fixes the effort to ${quoted(suffix)}, but ${param} is ${quoted(field)}. ${cure}.`
+  return problem('reasoning_effort_conflict', message, { param })
+}
+
+const SHOWN_MAX = 128
+
+/** As received, but never a screenful of it. */
+const quoted = (text: string): string => `'${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text}'`

@@ -1,0 +1,61 @@
+import type { OperationArgs, OperationName, OperationValue } from '../account/operations.ts'
+import type { ExitCode } from './exit-codes.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Which configuration and data folder a command means; undefined leaves it to the usual order. */
+export interface Place {
+  readonly config: string | undefined
+  readonly data: string | undefined
+}
+
+export type OperatorAnswer<Value> =
+  | { readonly kind: 'done'; readonly value: Value }
+  /** Understood and not done: an unknown account, a reference that is taken. */
+  | { readonly kind: 'refused'; readonly message: string }
+  /** Nobody could be asked: bad configuration, somebody else has the data folder, the server did not answer. */
+  | { readonly kind: 'unreachable'; readonly exit: ExitCode; readonly message: string }
+
+/** Carries an operation out wherever the books are open: in the running server, or here with the data folder locked. */
+export interface Operator {
+  call<Name extends OperationName>(
+    place: Place,
+    name: Name,
+    args: OperationArgs<Name>,
+  ): Promise<OperatorAnswer<OperationValue<Name>>>
+}
+
+export interface ServeOptions extends Place {
+  readonly host: string | undefined
+  readonly port: number | undefined
+  readonly logLevel: string | undefined
+  readonly logFormat: string | undefined
+}
+
+/** What `check` has to say about a configuration, to people and to programs. */
+export interface CheckReport {
+  readonly ok: boolean
+  readonly lines: readonly string[]
+  readonly json: unknown
+}
+
+export interface Versions {
+  readonly millrace: string
+  readonly node: string
+  readonly driver: string
+  readonly schema: string
+}
+
+export type InitOutcome =
+  | { readonly kind: 'written'; readonly path: string }
+  | { readonly kind: 'exists'; readonly path: string }
+
+/** All that the command line needs of the program around it; `app` hands it in. */
+export interface CliDeps {
+  readonly terminal: Terminal
+  readonly operator: Operator
+  readonly serve: (options: ServeOptions) => Promise<ExitCode>
+  readonly checkConfig: (place: Place) => CheckReport
+  /** Writes the commented template. An existing file is left alone unless `overwrite`. */
+  readonly writeTemplate: (path: string, mode: { overwrite: boolean }) => Promise<InitOutcome>
+  readonly versions: Versions
+}

@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import type { CommandContext } from './command-context.ts'
+import { EXIT } from './exit-codes.ts'
+import { formatTable } from './table.ts'
+
+export function addDbVerify(db: Command, context: CommandContext): void {
+  db.command('verify')
+    .description('add the books up again; exit 1 when they do not hold')
+    .action(async () => {
+      const report = await context.operate('db.verify', {}, (report, style) => ({
+        data: report.ok
+          ? `${style.green('The books hold.')} ${report.accounts} accounts, ${report.receipts} receipts, ${report.transfers} transfers.\n`
+          : `${style.red('The books do not hold:')} ${report.violations} violations.\n`,
+        ...(!report.ok && {
+          aside: formatTable(
+            style,
+            [{ title: 'check' }, { title: 'violations', align: 'right' }],
+            report.checks.map((check) => [check.name, String(check.violations)]),
+          ),
+        }),
+      }))
+      if (report !== undefined && !report.ok) context.end(EXIT.failure)
+    })
+}

@@ -1,0 +1,54 @@
+import type { RequestTrace } from '../account/trace-request.ts'
+import type { Style } from './style.ts'
+import { formatFacts, formatTable } from './table.ts'
+
+/** One request as a person reads it: who, what, how it went, what it cost and why, and the tries behind it. */
+export function formatTrace(style: Style, trace: RequestTrace): string {
+  const facts = formatFacts(style, [
+    ['request', trace.id],
+    ['account', `${trace.account.email} (${trace.account.id})`],
+    ['key', `${trace.key.name} (${trace.key.id}, ${trace.kind})`],
+    ['model', trace.model],
+    ['state', trace.outcome === null ? trace.state : `${trace.state}, ${trace.outcome}`],
+    ['opened', trace.opened_at],
+    ['closed', trace.closed_at],
+    ['first byte', spanOf(trace.first_byte_ms)],
+    ['total', spanOf(trace.total_ms)],
+    ['lane', trace.lane],
+    ['tokens', tokensOf(trace)],
+    ['price', priceOf(trace)],
+    ['held', `${trace.hold} USD, for at most ${trace.output_cap} output tokens`],
+    ['cost', moneyOf(trace.cost)],
+    ['charge', moneyOf(trace.charge)],
+    ['shortfall', trace.shortfall === null || trace.shortfall === '0.00' ? null : moneyOf(trace.shortfall)],
+  ])
+  return trace.attempts.length === 0 ? facts : `${facts}\n${triesOf(style, trace)}`
+}
+
+const spanOf = (ms: number | null): string | null => (ms === null ? null : `${ms} ms`)
+
+const moneyOf = (amount: string | null): string | null => (amount === null ? null : `${amount} USD`)
+
+function tokensOf({ tokens }: RequestTrace): string | null {
+  if (tokens === null) return null
+  const cached = tokens.cached_input + tokens.cache_write
+  const input = cached === 0 ? '' : ` (${tokens.cached_input} from the cache, ${tokens.cache_write} into it)`
+  const reasoning = tokens.reasoning === 0 ? '' : ` (${tokens.reasoning} of them reasoning)`
+  const flag = tokens.estimated ? ', estimated' : ''
+  return `${tokens.uncached_input + cached} in${input}, ${tokens.output} out${reasoning}${flag}`
+}
+
+const priceOf = ({ price_version, tier }: RequestTrace): string =>
+  `version ${price_version}${tier === null || tier === 0 ? '' : `, tier above ${tier} input tokens`}`
+
+const triesOf = (style: Style, { attempts }: RequestTrace): string =>
+  formatTable(
+    style,
+    [{ title: 'tried' }, { title: 'outcome' }, { title: 'status', align: 'right' }, { title: 'ms', align: 'right' }],
+    attempts.map((attempt) => [
+      attempt.lane,
+      attempt.outcome,
+      attempt.status === null ? '' : String(attempt.status),
+      String(attempt.ms),
+    ]),
+  )

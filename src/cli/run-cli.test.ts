@@ -1,0 +1,252 @@
+import { describe, expect, it } from 'vitest'
+import type { CliDeps, OperatorAnswer, ServeOptions } from './cli-deps.ts'
+import { runCli } from './run-cli.ts'
+
+interface Answers {
+  readonly [operation: string]: OperatorAnswer<unknown>
+}
+
+/** The command line over parts that write down what they are asked. */
+function fixture(options: { operations?: Answers; answers?: string[]; json?: boolean } = {}) {
+  const said = { out: '', err: '' }
+  const asked: { name: string; args: unknown; config: string | undefined; data: string | undefined }[] = []
+  const served: ServeOptions[] = []
+  const questions = [...(options.answers ?? [])]
+  const deps: CliDeps = {
+    terminal: {
+      out: (text) => {
+        said.out += text
+      },
+      err: (text) => {
+        said.err += text
+      },
+      colours: { out: false, err: false },
+      interactive: options.answers !== undefined,
+      attended: false,
+      ask: async () => questions.shift(),
+    },
+    operator: {
+      // The fixture cannot know which value belongs to which name.
+      call: async (place, name, args) => {
+        asked.push({ name, args, ...place })
+        return (options.operations?.[name] ?? { kind: 'done', value: {} }) as never
+      },
+    },
+    serve: async (flags) => {
+      served.push(flags)
+      return 0
+    },
+    checkConfig: (place) =>
+      place.config === 'bad.yaml'
+        ? { ok: false, lines: ['bad.yaml:1:1  wrong'], json: { ok: false } }
+        : { ok: true, lines: ['good'], json: { ok: true } },
+    writeTemplate: async (path, mode) => ({ kind: mode.overwrite ? 'written' : 'exists', path }),
+    versions: { millrace: '1.2.3', node: '20.20.2', driver: 'libsql 3', schema: '0001' },
+  }
+  return { said, asked, served, run: (line: string) => runCli(deps, line === '' ? [] : line.split(' ')) }
+}
+
+const done = (value: unknown) => ({ kind: 'done', value }) as const
+const key = { id: 'key_1', name: 'ci', kind: 'wallet', email: 'a@b.c' }
+
+describe('the command line', () => {
+  it.each(['', '--port 4700', '--data d -c f.yaml', 'serve'])('starts the server with %j', async (line) => {
+    const { served, run } = fixture()
+    expect(await run(line)).toBe(0)
+    expect(served).toHaveLength(1)
+  })
+
+  it('hands the options of the server over', async () => {
+    const { served, run } = fixture()
+    await run('serve --config f.yaml --host 0.0.0.0 --port 0 --data d')
+    expect(served[0]).toMatchObject({ config: 'f.yaml', host: '0.0.0.0', port: 0, data: 'd' })
+  })
+
+  it('takes the global options anywhere', async () => {
+    for (const line of [
+      '--data d --json accounts list',
+      'accounts list --json --data d',
+      'accounts --json list --data=d',
+    ]) {
+      const { asked, said, run } = fixture({ operations: { 'accounts.list': done({ accounts: [] }) } })
+      expect(await run(line)).toBe(0)
+      expect(asked[0]).toMatchObject({ name: 'accounts.list', data: 'd' })
+      expect(JSON.parse(said.out)).toEqual({ accounts: [] })
+    }
+  })
+
+  it('suggests the nearest command and exits with 2', async () => {
+    for (const [line, word] of [
+      ['acounts list', 'accounts'],
+      ['keys creat', 'create'],
+      ['stats', 'status'],
+    ] as const) {
+      const { said, run } = fixture()
+      expect(await run(line)).toBe(2)
+      expect(said.err).toContain(word)
+      expect(said.out).toBe('')
+    }
+  })
+
+  it.each([
+    'accounts create',
+    'accounts list --nope',
+    'accounts',
+    'wallet credit a@b.c 5',
+    'keys create --account a --kind gold --name n',
+    'serve --port 70000',
+    'serve --port x',
+    'status extra',
+    'keys create --account a --kind wallet --name n --concurrent 0',
+  ])('exits with 2 for %j', async (line) => {
+    const { asked, served, run } = fixture()
+    expect(await run(line)).toBe(2)
+    expect([...asked, ...served]).toEqual([])
+  })
+
+  it('helps on stdout', async () => {
+    for (const line of ['--help', '-h', 'help', 'keys --help', 'help keys', 'wallet credit -h']) {
+      const { said, run, served } = fixture()
+      expect(await run(line)).toBe(0)
+      expect(said.out).toContain('Usage: millrace')
+      expect(served).toEqual([])
+    }
+  })
+
+  it('says its version, with --json also what it stands on', async () => {
+    const { said, run } = fixture()
+    expect(await run('-V')).toBe(0)
+    expect(said.out).toBe('1.2.3\n')
+    const second = fixture()
+    await second.run('--version --json')
+    expect(JSON.parse(second.said.out)).toEqual({
+      millrace: '1.2.3',
+      node: '20.20.2',
+      driver: 'libsql 3',
+      schema: '0001',
+    })
+  })
+})
+
+describe('answers', () => {
+  it('put data on stdout and everything else on stderr', async () => {
+    const { said, run } = fixture({ operations: { 'keys.create': done({ ...key, key: 'mr_wallet_x' }) } })
+    expect(await run('keys create --account a@b.c --kind wallet --name ci --models a,b')).toBe(0)
+    expect(said.out).toBe('mr_wallet_x\n')
+    expect(said.err).toContain('only time')
+  })
+
+  it('pass the arguments of a key on', async () => {
+    const { asked, run } = fixture({ operations: { 'keys.create': done({ ...key, key: 'x' }) } })
+    await run('keys create --account a --kind builder --name n --models a,b* --expires 30d --tokens-per-minute 9')
+    expect(asked[0]?.args).toEqual({
+      account: 'a',
+      kind: 'builder',
+      name: 'n',
+      models: ['a', 'b*'],
+      expires: '30d',
+      limits: { tokens_per_minute: 9 },
+    })
+  })
+
+  it('exit with 1 when refused, and with the given code when nobody could be asked', async () => {
+    const refused = fixture({ operations: { 'wallet.show': { kind: 'refused', message: 'No such account.' } } })
+    expect(await refused.run('wallet show x')).toBe(1)
+    expect(refused.said).toEqual({ out: '', err: 'error: No such account.\n' })
+    const locked = fixture({ operations: { 'wallet.show': { kind: 'unreachable', exit: 4, message: 'Locked.' } } })
+    expect(await locked.run('wallet show x --json')).toBe(4)
+    expect(locked.said.out).toBe('')
+  })
+
+  it('exit with 1 when the books do not hold', async () => {
+    const report = {
+      ok: false,
+      violations: 2,
+      checks: [{ name: 'sums', violations: 2 }],
+      accounts: 1,
+      receipts: 1,
+      transfers: 1,
+    }
+    const { said, run } = fixture({ operations: { 'db.verify': done(report) } })
+    expect(await run('db verify --json')).toBe(1)
+    expect(JSON.parse(said.out)).toEqual(report)
+  })
+
+  it('show a status without a server as no failure', async () => {
+    const { said, run } = fixture({ operations: { status: done({ running: false, data: '/d' }) } })
+    expect(await run('status')).toBe(0)
+    expect(said.out).toBe('Not running.\n')
+  })
+
+  it('show a request as a person reads it', async () => {
+    const trace = {
+      id: 'req_1',
+      account: { id: 'acct_1', email: 'a@b.c' },
+      key: { id: 'key_1', name: 'ci' },
+      kind: 'wallet',
+      model: 'demo',
+      state: 'settled',
+      outcome: 'completed',
+      opened_at: 't0',
+      closed_at: 't1',
+      first_byte_ms: 3,
+      total_ms: 9,
+      lane: 'demo/demo',
+      tokens: { uncached_input: 5, cached_input: 2, cache_write: 0, output: 4, reasoning: 1, estimated: true },
+      price_version: 2,
+      tier: 0,
+      output_cap: 10,
+      hold: '0.01',
+      cost: '0.001',
+      charge: '0.001',
+      shortfall: '0.00',
+      attempts: [{ lane: 'demo/demo', outcome: 'completed', status: 200, ms: 8 }],
+    }
+    const { said, run } = fixture({ operations: { 'requests.trace': done(trace) } })
+    expect(await run('trace req_1')).toBe(0)
+    expect(said.out).toContain('7 in (2 from the cache, 0 into it), 4 out (1 of them reasoning), estimated')
+    expect(said.out).toContain('0.001 USD')
+    expect(said.out).not.toContain('shortfall')
+    expect(said.out).toContain('tried      outcome    status  ms')
+  })
+
+  it('say on stderr what is wrong with a configuration, and exit with 2', async () => {
+    const { said, run } = fixture()
+    expect(await run('check --config bad.yaml')).toBe(2)
+    expect(said).toEqual({ out: '', err: 'bad.yaml:1:1  wrong\n' })
+    const json = fixture()
+    expect(await json.run('check --config bad.yaml --json')).toBe(2)
+    expect(JSON.parse(json.said.out)).toEqual({ ok: false })
+  })
+})
+
+describe('what cannot be undone', () => {
+  const operations = { 'keys.show': done(key), 'keys.revoke': done(key) }
+  const acts = (asked: readonly { name: string }[]) => asked.map(({ name }) => name)
+
+  it('asks for the name on a terminal', async () => {
+    const right = fixture({ operations, answers: ['ci'] })
+    expect(await right.run('keys revoke key_1')).toBe(0)
+    expect(acts(right.asked)).toEqual(['keys.show', 'keys.revoke'])
+    for (const answers of [['no'], []]) {
+      const wrong = fixture({ operations, answers })
+      expect(await wrong.run('keys revoke key_1')).toBe(1)
+      expect(acts(wrong.asked)).toEqual(['keys.show'])
+    }
+  })
+
+  it('needs --yes where nobody can be asked', async () => {
+    const { asked, run } = fixture({ operations })
+    expect(await run('keys revoke key_1')).toBe(2)
+    expect(acts(asked)).toEqual(['keys.show'])
+    expect(await run('keys revoke key_1 --yes --json')).toBe(0)
+    expect(acts(asked).at(-1)).toBe('keys.revoke')
+  })
+
+  it('does not replace a configuration unless it is forced to', async () => {
+    const { said, run } = fixture()
+    expect(await run('init')).toBe(1)
+    expect(said.err).toContain('--force')
+    expect(await run('init --force --yes')).toBe(0)
+  })
+})

@@ -1,0 +1,93 @@
+import { Command, CommanderError } from 'commander'
+import { addAccountsCreate } from './accounts-create.ts'
+import { addAccountsList } from './accounts-list.ts'
+import { addAccountsShow } from './accounts-show.ts'
+import { addCheck } from './check.ts'
+import type { CliDeps } from './cli-deps.ts'
+import { type CommandContext, createCommandContext } from './command-context.ts'
+import { addDbVerify } from './db-verify.ts'
+import { EXIT, type ExitCode } from './exit-codes.ts'
+import { addInit } from './init.ts'
+import { addKeysCreate } from './keys-create.ts'
+import { addKeysDisable } from './keys-disable.ts'
+import { addKeysEnable } from './keys-enable.ts'
+import { addKeysList } from './keys-list.ts'
+import { addKeysRename } from './keys-rename.ts'
+import { addKeysRevoke } from './keys-revoke.ts'
+import { addModels } from './models.ts'
+import { addServe } from './serve.ts'
+import { addStatus } from './status.ts'
+import { addTrace } from './trace.ts'
+import { addWalletCredit } from './wallet-credit.ts'
+import { addWalletEntries } from './wallet-entries.ts'
+import { addWalletShow } from './wallet-show.ts'
+
+/** Runs one command line (without the two words that start it) and resolves to the exit code. */
+export async function runCli(deps: CliDeps, argv: readonly string[]): Promise<ExitCode> {
+  const program = createProgram(deps)
+  const context = createCommandContext(deps, program)
+  addCommands(program, context)
+  try {
+    const { operands } = program.parseOptions([...argv])
+    if (program.opts<{ version?: boolean }>().version === true) return sayVersion(context)
+    // `millrace` alone, or with the server's options only, starts the server.
+    const serves = operands.length === 0 && !argv.includes('-h') && !argv.includes('--help')
+    await program.parseAsync(serves ? ['serve', ...argv] : [...argv], { from: 'user' })
+    return context.exit
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    throw error
+  }
+}
+
+function createProgram(deps: CliDeps): Command {
+  const { terminal } = deps
+  return new Command('millrace')
+    .description('A self-hosted gateway for language models. Without a command it starts the server.')
+    .option('-c, --config <file>', 'the configuration file')
+    .option('--data <folder>', 'the data folder')
+    .option('--json', 'print the answer as JSON')
+    .option('-V, --version', 'print the version')
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => terminal.out(text),
+      writeErr: (text) => terminal.err(text),
+      getOutHasColors: () => terminal.colours.out,
+      getErrHasColors: () => terminal.colours.err,
+    })
+    .showHelpAfterError('(see --help)')
+    .helpCommand('help [command]', 'say what a command does')
+}
+
+function addCommands(program: Command, context: CommandContext): void {
+  addServe(program, context)
+  const accounts = program.command('accounts').description('who uses this server')
+  addAccountsCreate(accounts, context)
+  addAccountsList(accounts, context)
+  addAccountsShow(accounts, context)
+  const wallet = program.command('wallet').description('prepaid balances')
+  addWalletCredit(wallet, context)
+  addWalletShow(wallet, context)
+  addWalletEntries(wallet, context)
+  const keys = program.command('keys').description('the keys that programs call with')
+  addKeysCreate(keys, context)
+  addKeysList(keys, context)
+  addKeysRevoke(keys, context)
+  addKeysDisable(keys, context)
+  addKeysEnable(keys, context)
+  addKeysRename(keys, context)
+  addModels(program, context)
+  addStatus(program, context)
+  addTrace(program, context)
+  const db = program.command('db').description('the database')
+  addDbVerify(db, context)
+  addCheck(program, context)
+  addInit(program, context)
+}
+
+function sayVersion(context: CommandContext): ExitCode {
+  const { versions } = context.deps
+  context.print(versions, { data: `${versions.millrace}\n` })
+  return EXIT.ok
+}

@@ -1,0 +1,33 @@
+import { type Command, Option } from 'commander'
+import type { CommandContext } from './command-context.ts'
+import { parsePort } from './parse-port.ts'
+
+interface ServeFlags {
+  readonly host?: string
+  readonly port?: number
+  readonly logLevel?: string
+  readonly logFormat?: string
+}
+
+export function addServe(program: Command, context: CommandContext): void {
+  program
+    .command('serve')
+    .description('start the server (what millrace alone does)')
+    .option('--host <address>', 'address to listen on')
+    .option('--port <number>', 'port to listen on', parsePort)
+    .addOption(
+      new Option('--log-level <level>', 'how much to log').choices(['debug', 'info', 'warn', 'error', 'silent']),
+    )
+    .addOption(new Option('--log-format <format>', 'how to log').choices(['auto', 'json', 'pretty']))
+    .action(async (flags: ServeFlags) => {
+      context.end(
+        await context.deps.serve({
+          ...context.place(),
+          host: flags.host,
+          port: flags.port,
+          logLevel: flags.logLevel,
+          logFormat: flags.logFormat,
+        }),
+      )
+    })
+}

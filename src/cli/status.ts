@@ -1,0 +1,28 @@
+import type { Command } from 'commander'
+import type { CommandContext } from './command-context.ts'
+import { formatFacts } from './table.ts'
+
+export function addStatus(program: Command, context: CommandContext): void {
+  program
+    .command('status')
+    .description('whether a server runs on this data folder, and how it is')
+    .action(async () => {
+      await context.operate('status', {}, (status, style) => {
+        if (!status.running)
+          return { data: `${style.yellow('Not running.')}\n`, aside: `Data folder: ${status.data}\n` }
+        const state = status.draining ? style.yellow('Stopping.') : style.green('Running.')
+        const facts = formatFacts(style, [
+          ['api', `${status.url}/v1`],
+          ['version', `${status.version} (node ${status.node}, ${status.driver})`],
+          ['pid', String(status.pid)],
+          ['since', status.started_at],
+          ['config', status.config],
+          ['data', status.data],
+          ['books', status.ledger_available ? 'open' : 'not available'],
+          ['models', String(status.models)],
+          ['requests', `${status.requests_running} running, ${status.requests_served} served`],
+        ])
+        return { data: `${state}\n${facts}` }
+      })
+    })
+}

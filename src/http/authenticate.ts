@@ -1,0 +1,64 @@
+import type { CallerRefusal } from '../keys/find-caller.ts'
+import { assertNever } from '../lib/assert-never.ts'
+import type { Caller } from '../model/caller.ts'
+import { type Problem, problem } from '../model/problem.ts'
+import type { Exchange } from './exchange.ts'
+
+export type Authentication =
+  | { readonly kind: 'caller'; readonly caller: Caller }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+
+const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
+
+/** Who is asking, from the head alone: nothing of the body has been read when this refuses. */
+export async function authenticate({ request, edge, log }: Exchange): Promise<Authentication> {
+  const token = bearerToken(request.headers)
+  if (typeof token !== 'string') return { kind: 'refused', problem: token }
+  const found = await edge.findCaller(token)
+  if (found.kind === 'refused') {
+    log.key_refusal = found.reason
+    return { kind: 'refused', problem: problemOf(found.reason) }
+  }
+  log.account_id = found.caller.accountId
+  log.key_id = found.caller.keyId
+  return found
+}
+
+function bearerToken(headers: NodeJS.Dict<string | string[]>): string | Problem {
+  const { authorization } = headers
+  if (typeof authorization !== 'string' || authorization === '') {
+    const elsewhere = ['x-api-key', 'api-key', 'x-goog-api-key'].find((name) => headers[name] !== undefined)
+    const hint = elsewhere ? ` A key in ${elsewhere} is not read.` : ''
+    return problem('missing_api_key', `No API key was sent.${hint} Send "Authorization: Bearer <key>".`, CHALLENGE)
+  }
+  const match = /^bearer +(\S+) *$/i.exec(authorization)
+  if (match) return match[1]!
+  return problem(
+    'invalid_api_key',
+    'The Authorization header is not of the form "Bearer <key>". Check that the key is not empty and has no spaces.',
+    CHALLENGE,
+  )
+}
+
+function problemOf(reason: CallerRefusal): Problem {
+  switch (reason) {
+    case 'malformed':
+      return invalid('The API key is incomplete or mistyped: its checksum is wrong. Copy it again, whole.')
+    case 'unknown':
+      return invalid('The API key is not known here. Check that it belongs to this server.')
+    case 'expired':
+      return invalid('The API key has expired. Create a new one.')
+    case 'disabled':
+      return invalid('The API key is disabled. Its owner can enable it again.')
+    case 'revoked':
+      return invalid('The API key was revoked. Create a new one.')
+    case 'account-suspended':
+      return problem('account_suspended', 'The account of this API key is suspended. Ask the operator of this server.')
+    case 'account-closed':
+      return invalid('The account of this API key is closed.')
+    default:
+      return assertNever(reason)
+  }
+}
+
+const invalid = (message: string): Problem => problem('invalid_api_key', message, CHALLENGE)

@@ -1,0 +1,25 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Problem } from '../model/problem.ts'
+
+/** What the edge knows about one socket; pipelined requests share it. */
+export interface Connection {
+  /** Exchanges whose answer is not finished. */
+  openExchanges: number
+  lastRequest: IncomingMessage | undefined
+  /** Set while an exchange reads its body: ends the reading with a problem. */
+  failBody: ((problem: Problem) => void) | undefined
+  /** What the parser stumbled on behind a running answer: nothing more can be understood on this socket. */
+  failure: Problem | undefined
+}
+
+const connections = new WeakMap<Duplex, Connection>()
+
+export function connectionOf(socket: Duplex): Connection {
+  let connection = connections.get(socket)
+  if (!connection) {
+    connection = { openExchanges: 0, lastRequest: undefined, failBody: undefined, failure: undefined }
+    connections.set(socket, connection)
+  }
+  return connection
+}

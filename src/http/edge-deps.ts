@@ -1,0 +1,57 @@
+import type { CallerOutcome } from '../keys/find-caller.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { RandomBytes } from '../lib/random-id.ts'
+import type { Caller } from '../model/caller.ts'
+import type { RequestId } from '../model/ids.ts'
+import type { Problem } from '../model/problem.ts'
+import type { RequestBody } from '../model/turn.ts'
+import type { TurnCall } from '../turn/serve-turn.ts'
+import type { ReadRequestOutcome } from '../wire/chat/read-request.ts'
+import type { EdgeOptions } from './edge-options.ts'
+import type { Heartbeat } from './heartbeat.ts'
+
+/** What one log line says of a request: ids, times, outcome; never contents. */
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** A body that has been read: its bytes, where its members stand, and what JSON.parse made of it. */
+export interface ReadBody extends RequestBody {
+  readonly value: Readonly<Record<string, unknown>>
+}
+
+type MaybePromise<Value> = Value | Promise<Value>
+
+/** All that the edge needs of the house behind it: plain functions, none of which needs a `this`. */
+export interface EdgeDeps {
+  readonly clock: Clock
+  readonly random: RandomBytes
+  readonly options: EdgeOptions
+  logRequest(fields: LogFields): void
+  findCaller(token: string): MaybePromise<CallerOutcome>
+  /** What can be refused before the body is read, such as an empty wallet. */
+  refuseEarly(caller: Caller): MaybePromise<Problem | undefined>
+  readChatRequest(body: ReadBody): ReadRequestOutcome
+  /** Answers through the sink, whatever happens; what it resolves to joins the log line. */
+  serveTurn(call: TurnCall): Promise<object>
+  /** The entries of `GET /models` for this caller. */
+  listModels(caller: Caller): readonly object[]
+  findModel(caller: Caller, id: string): object | undefined
+  describeKey(caller: Caller): Promise<object>
+  /** What a request of this account cost and why; undefined for other people's requests too. */
+  findReceipt(caller: Caller, requestId: RequestId): Promise<object | undefined>
+  /** Why this node should get no traffic; empty when it should. */
+  unreadyReasons(): MaybePromise<readonly string[]>
+}
+
+/** What the edge remembers beside what it was handed. */
+export interface EdgeContext extends EdgeDeps {
+  readonly heartbeat: Heartbeat
+  readonly drain: DrainState
+}
+
+/**
+ * `announced`: not ready any more, connections are closed after their answer, but new requests are served, because load
+ * balancers need a moment. `refusing`: the door is shut, a request on a kept-alive connection gets `server_draining`.
+ */
+export interface DrainState {
+  stage: 'open' | 'announced' | 'refusing'
+}

@@ -1,0 +1,228 @@
+import { connect, type Socket } from 'node:net'
+import { systemClock } from '../lib/clock.ts'
+import { secureRandom } from '../lib/random-id.ts'
+import type { Caller } from '../model/caller.ts'
+import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
+import type { TurnRequest } from '../model/turn.ts'
+import type { EdgeDeps, LogFields, ReadBody } from './edge-deps.ts'
+import { DEFAULT_EDGE_OPTIONS, type EdgeOptions } from './edge-options.ts'
+import { createEdge, type Edge } from './server.ts'
+
+/** A real edge on a real socket, before a house of a few lines: for the tests of this folder. */
+export interface TestEdge {
+  readonly edge: Edge
+  readonly port: number
+  readonly logs: LogFields[]
+  /** The bodies that came through. */
+  readonly bodies: ReadBody[]
+}
+
+type Overrides = Partial<Omit<EdgeDeps, 'options'>> & { options?: Partial<EdgeOptions> }
+
+export const GOOD_KEY = 'mr_wallet_good'
+
+const caller: Caller = {
+  accountId: 'acct_1' as AccountId,
+  account: 1 as AccountRow,
+  keyId: 'key_1' as KeyId,
+  key: 1 as KeyRow,
+  keyName: 'test',
+  kind: 'wallet',
+  models: undefined,
+  limits: {},
+}
+
+const open: Edge[] = []
+
+export async function openTestEdge({ options, ...overrides }: Overrides = {}): Promise<TestEdge> {
+  const logs: LogFields[] = []
+  const bodies: ReadBody[] = []
+  const edge = createEdge({
+    clock: systemClock,
+    random: secureRandom,
+    options: { ...DEFAULT_EDGE_OPTIONS, ...options },
+    logRequest: (fields) => logs.push(fields),
+    findCaller: (token) => (token === GOOD_KEY ? { kind: 'caller', caller } : { kind: 'refused', reason: 'unknown' }),
+    refuseEarly: () => undefined,
+    readChatRequest(body) {
+      bodies.push(body)
+      return { kind: 'turn', turn: turnOf(body) }
+    },
+    async serveTurn({ sink, turn }) {
+      if (turn.delivery === 'stream') {
+        await sink.write(Buffer.from('data: {"delta":"hello"}\n\n'))
+        sink.end(Buffer.from('data: [DONE]\n\n'))
+      } else {
+        sink.end(Buffer.from('{"answer":"hello"}'))
+      }
+      return { outcome: 'completed' }
+    },
+    listModels: () => [{ id: 'demo', object: 'model' }],
+    findModel: (_caller, id) => (id.startsWith('demo') ? { id, object: 'model' } : undefined),
+    describeKey: async () => ({ object: 'key', name: 'test' }),
+    findReceipt: async (_caller, id) => (id.endsWith('0') ? { object: 'request', id } : undefined),
+    unreadyReasons: () => [],
+    ...overrides,
+  })
+  open.push(edge)
+  const listening = await edge.listen({ host: '127.0.0.1', port: 0 })
+  if (listening.kind !== 'listening') throw new Error(listening.kind)
+  return { edge, port: listening.port, logs, bodies }
+}
+
+export async function closeTestEdges(): Promise<void> {
+  for (const edge of open.splice(0)) {
+    edge.cut()
+    await edge.stopAccepting()
+  }
+}
+
+const turnOf = ({ bytes, members, value }: ReadBody): TurnRequest => ({
+  protocol: 'chat',
+  body: { bytes, members },
+  model: 'demo',
+  effort: undefined,
+  effortParam: 'reasoning_effort',
+  delivery: value.stream === true ? 'stream' : 'json',
+  wantsUsage: false,
+  outputCap: undefined,
+  outputCapParam: 'max_tokens',
+  choices: 1,
+  inputSize: { bodyBytes: bytes.length, inputBytes: bytes.length, messages: 1, tools: 0 },
+  otherInputs: [],
+  optionalFields: [],
+})
+
+/** An answer as it came over the wire. */
+export interface RawAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** A client without any manners of its own: it sends the bytes it is told to. */
+export interface RawClient {
+  readonly socket: Socket
+  send(bytes: string | Buffer): void
+  /** The next whole answer; rejects when the connection ends before it is complete. */
+  answer(options?: { head?: boolean }): Promise<RawAnswer>
+  /** Resolves when the server has closed; to everything that came and was not asked for. */
+  closed(): Promise<string>
+  received(): string
+}
+
+export function connectRaw(port: number): RawClient {
+  const socket = connect({ port, host: '127.0.0.1' })
+  let received = Buffer.alloc(0)
+  let ended = false
+  const wakes = new Set<() => void>()
+  const wake = () => {
+    for (const each of [...wakes]) each()
+  }
+  const change = () =>
+    new Promise<void>((resolve) => {
+      const once = () => {
+        wakes.delete(once)
+        resolve()
+      }
+      wakes.add(once)
+    })
+  socket.on('data', (chunk) => {
+    received = Buffer.concat([received, chunk])
+    wake()
+  })
+  const onEnd = () => {
+    ended = true
+    wake()
+  }
+  socket.on('end', onEnd).on('close', onEnd).on('error', onEnd)
+
+  return {
+    socket,
+    send: (bytes) => {
+      socket.write(bytes)
+    },
+    async answer({ head = false } = {}) {
+      for (;;) {
+        const parsed = parseAnswer(received, head)
+        if (parsed) {
+          received = received.subarray(parsed.length)
+          return parsed.answer
+        }
+        if (ended) throw new Error(`the connection ended after: ${received.toString()}`)
+        await change()
+      }
+    },
+    async closed() {
+      while (!ended) await change()
+      socket.destroy()
+      return received.toString()
+    },
+    received: () => received.toString(),
+  }
+}
+
+function parseAnswer(bytes: Buffer, headOnly: boolean): { answer: RawAnswer; length: number } | undefined {
+  const headEnd = bytes.indexOf('\r\n\r\n')
+  if (headEnd < 0) return undefined
+  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n')
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.split(':')[0]!.toLowerCase(), line.slice(line.indexOf(':') + 2)]),
+  )
+  const status = Number(statusLine.split(' ')[1])
+  const bodyStart = headEnd + 4
+  const whole = (body: string, length: number) => ({ answer: { status, headers, body }, length })
+  if (headOnly || status === 100) return whole('', bodyStart)
+  if (headers['transfer-encoding'] === 'chunked') {
+    const end = bytes.indexOf('0\r\n\r\n', bodyStart)
+    return end < 0 ? undefined : whole(unchunk(bytes.subarray(bodyStart, end).toString()), end + 5)
+  }
+  const length = Number(headers['content-length'] ?? 0)
+  if (bytes.length < bodyStart + length) return undefined
+  return whole(bytes.toString('utf8', bodyStart, bodyStart + length), bodyStart + length)
+}
+
+const unchunk = (text: string): string =>
+  text
+    .split('\r\n')
+    .filter((_, index) => index % 2 === 1)
+    .join('')
+
+export interface RequestParts {
+  method?: string
+  target?: string
+  headers?: readonly string[]
+  body?: string | Buffer
+}
+
+/** A request to the chat endpoint, good unless told otherwise. */
+export function chatRequest({ headers = [], body = '{"model":"demo"}', ...rest }: RequestParts = {}): Buffer {
+  const bytes = Buffer.from(body)
+  const given = headers.map((line) => line.split(':')[0]!.toLowerCase())
+  const defaults = [
+    'host: test',
+    `authorization: Bearer ${GOOD_KEY}`,
+    'content-type: application/json',
+    ...(given.includes('transfer-encoding') ? [] : [`content-length: ${bytes.length}`]),
+  ].filter((line) => !given.includes(line.split(':')[0]!))
+  return Buffer.concat([
+    head({ method: 'POST', target: '/v1/chat/completions', headers: [...defaults, ...headers], ...rest }),
+    bytes,
+  ])
+}
+
+export function head({ method = 'GET', target = '/v1', headers = ['host: test'] }: RequestParts = {}): Buffer {
+  return Buffer.from(`${[`${method} ${target} HTTP/1.1`, ...headers].join('\r\n')}\r\n\r\n`)
+}
+
+export const getRequest = (target: string, ...headers: string[]): Buffer =>
+  head({ target, headers: ['host: test', `authorization: Bearer ${GOOD_KEY}`, ...headers] })
+
+/** Sends one request on a connection of its own. */
+export async function ask(port: number, bytes: Buffer | string, options?: { head?: boolean }): Promise<RawAnswer> {
+  const client = connectRaw(port)
+  client.send(bytes)
+  const answer = await client.answer(options)
+  client.socket.destroy()
+  return answer
+}

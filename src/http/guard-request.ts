@@ -1,0 +1,55 @@
+import { type Problem, problem } from '../model/problem.ts'
+import type { Exchange } from './exchange.ts'
+import { refuseOrigin } from './refuse-origin.ts'
+
+/** Headers that decide who pays and what is read: two of them would let two readers see two requests. */
+const SINGLE_HEADERS: ReadonlySet<string> = new Set([
+  'authorization',
+  'idempotency-key',
+  'content-type',
+  'content-length',
+  'host',
+])
+
+/** Everything that is refused by the head alone, before anybody asks who is calling. */
+export function guardRequest(exchange: Exchange): Problem | undefined {
+  const { request, expectation, edge, path } = exchange
+  if (isWebSocket(request.headers.upgrade)) {
+    return problem('websocket_not_supported', 'WebSocket is not supported here. Send the request as an HTTP POST.', {
+      headers: { connection: 'close' },
+    })
+  }
+  if (request.httpVersionMajor === 1 && request.httpVersionMinor >= 1 && request.headers.host === undefined) {
+    return problem('malformed_request', 'The Host header is missing. HTTP/1.1 requires one.')
+  }
+  if (expectation === 'unknown') {
+    return problem('expectation_failed', 'Only "Expect: 100-continue" is understood. Send the request without Expect.')
+  }
+  const repeated = findRepeated(request.rawHeaders)
+  if (repeated) {
+    return problem('duplicate_header', `The header ${repeated} was sent more than once. Send it once.`, {
+      param: repeated,
+    })
+  }
+  if (path !== '/v1' && !path.startsWith('/v1/')) return undefined
+  if (edge.drain.stage === 'refusing') {
+    return problem('server_draining', 'This server is shutting down. Send the request again over a new connection.')
+  }
+  return refuseOrigin(request.headers.origin, edge.options.allowedOrigins)
+}
+
+function isWebSocket(upgrade: string | undefined): boolean {
+  return upgrade?.toLowerCase().includes('websocket') ?? false
+}
+
+/** Node joins or drops repeated headers before they can be looked at, so the raw list is read. */
+function findRepeated(rawHeaders: readonly string[]): string | undefined {
+  let seen: string[] | undefined
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!.toLowerCase()
+    if (!SINGLE_HEADERS.has(name)) continue
+    if (seen?.includes(name)) return name
+    seen = seen ? [...seen, name] : [name]
+  }
+  return undefined
+}

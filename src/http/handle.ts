@@ -1,0 +1,76 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { problem } from '../model/problem.ts'
+import type { EdgeContext } from './edge-deps.ts'
+import { type Exchange, type Expectation, openExchange } from './exchange.ts'
+import { guardRequest } from './guard-request.ts'
+import { findRoute } from './routes.ts'
+import { sendProblem } from './send-problem.ts'
+
+/** Foreign text in a log line is cut to this length. */
+const LOGGED_CHARACTERS_MAX = 200
+
+/** One request, from its head to its log line. */
+export async function handle(
+  edge: EdgeContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  expectation: Expectation,
+): Promise<void> {
+  const exchange = openExchange(edge, request, response, expectation)
+  try {
+    await answer(exchange)
+  } catch (error) {
+    exchange.log.error = error
+    failInternally(exchange)
+  } finally {
+    logExchange(exchange)
+  }
+}
+
+async function answer(exchange: Exchange): Promise<void> {
+  const refusal = guardRequest(exchange)
+  if (refusal) return sendProblem(exchange, refusal)
+  const route = findRoute(exchange.request.method ?? 'GET', exchange.path)
+  if (route.kind === 'refused') return sendProblem(exchange, route.problem)
+  exchange.log.endpoint = route.route
+  exchange.log.endpoint = route.name
+  await route.endpoint(exchange, route.argument)
+}
+
+/** The only catch-all: after the head there is no honest way to go on, so the connection breaks. */
+function failInternally(exchange: Exchange): void {
+  if (exchange.response.headersSent) {
+    exchange.response.destroy()
+    return
+  }
+  sendProblem(
+    exchange,
+    problem(
+      'internal_error',
+      `Something went wrong on our side. Tell the operator this request id: ${exchange.requestId}`,
+    ),
+  )
+}
+
+function logExchange({ edge, request, response, requestId, path, startedTicks, log }: Exchange): void {
+  edge.logRequest({
+    request_id: requestId,
+    method: request.method,
+    path: path.slice(0, LOGGED_CHARACTERS_MAX),
+    status: response.headersSent ? response.statusCode : undefined,
+    total_ms: Math.round((edge.clock.ticks() - startedTicks) / 1000),
+    client_request_id: clientRequestId(request),
+    retry_count: cut(request.headers['x-stainless-retry-count']),
+    user_agent: cut(request.headers['user-agent']),
+    ...log,
+  })
+}
+
+/** A client's own name for its request is only logged: ours is minted here, always. */
+function clientRequestId({ headers }: IncomingMessage): string | undefined {
+  return cut(headers['x-client-request-id']) ?? cut(headers['x-request-id'])
+}
+
+function cut(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value.slice(0, LOGGED_CHARACTERS_MAX) : undefined
+}

@@ -1,0 +1,95 @@
+import { isUtf8 } from 'node:buffer'
+import { setImmediate as immediate } from 'node:timers/promises'
+import { type Problem, problem } from '../model/problem.ts'
+import { findJsonError } from '../wire/json/find-json-error.ts'
+import { scanJson } from '../wire/json/scan-json.ts'
+import { collectBody, tooLarge } from './collect-body.ts'
+import { readContentCoding } from './content-coding.ts'
+import { refuseContentType } from './content-type.ts'
+import type { ReadBody } from './edge-deps.ts'
+import type { BodyBounds } from './edge-options.ts'
+import type { Exchange } from './exchange.ts'
+
+export type ReadBodyOutcome =
+  | { readonly kind: 'read'; readonly body: ReadBody }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+  /** The client went before its body was complete: there is nobody to answer. */
+  | { readonly kind: 'gone' }
+
+/** From here on the steps of reading a body take turns with everybody else's work. */
+const LARGE_BYTES = 1024 * 1024
+
+/** The body as bytes, as members and as a value, or the problem with it; what the head gives away is refused first. */
+export async function readBody(exchange: Exchange): Promise<ReadBodyOutcome> {
+  const { request, response, connection, edge } = exchange
+  const bounds = edge.options.body
+  const coding = readContentCoding(request.headers)
+  const refusal =
+    refuseContentType(request.headers['content-type']) ?? (coding.kind === 'refused' ? coding.problem : undefined)
+  if (refusal) return refused(refusal)
+  if (Number(request.headers['content-length'] ?? 0) > bounds.bytesMax) return refused(tooLarge(bounds.bytesMax))
+  if (request.destroyed) return { kind: 'gone' }
+  if (connection.failure && !request.complete) return refused(connection.failure)
+
+  if (exchange.expectation === 'continue') {
+    response.writeContinue()
+    exchange.expectation = 'none'
+  }
+  const collected = await collectBody(exchange, coding.kind === 'coded' ? coding.createDecoder() : undefined)
+  if (collected.kind !== 'collected') return collected
+  await takeTurns(collected.bytes)
+  return parseBody(collected.bytes, bounds)
+}
+
+/** The structure is bounded before JSON.parse may build anything of it. */
+async function parseBody(bytes: Buffer, bounds: BodyBounds): Promise<ReadBodyOutcome> {
+  if (bytes.length === 0) return refused(problem('invalid_json', 'The body is empty. Send a JSON object.'))
+  if (!isUtf8(bytes)) return refused(problem('invalid_json', 'The body is not valid UTF-8. Encode it as UTF-8.'))
+  const scan = scanJson(bytes, bounds)
+  switch (scan.kind) {
+    case 'too-deep':
+      return refused(problem('request_too_large', `The body is nested deeper than ${bounds.depthMax} levels.`))
+    case 'too-many-values':
+      return refused(
+        problem(
+          'request_too_large',
+          `The body holds too many JSON values or fields; ${bounds.valuesMax} values are allowed.`,
+        ),
+      )
+    case 'not-an-object':
+      return refused(problem('invalid_json', 'The body is not a JSON object: it must begin with {.'))
+    case 'broken':
+      return refused(invalidJson(bytes))
+  }
+  await takeTurns(bytes)
+  try {
+    const value = JSON.parse(bytes.toString('utf8')) as Record<string, unknown>
+    return { kind: 'read', body: { bytes, members: scan.members, value } }
+  } catch {
+    return refused(invalidJson(bytes))
+  }
+}
+
+/** The first setImmediate runs before the loop looks at sockets again, the second after. */
+async function takeTurns(bytes: Buffer): Promise<void> {
+  if (bytes.length <= LARGE_BYTES) return
+  await immediate()
+  await immediate()
+}
+
+const refused = (refusal: Problem): ReadBodyOutcome => ({ kind: 'refused', problem: refusal })
+
+function invalidJson(bytes: Buffer): Problem {
+  const { offset, expected } = findJsonError(bytes) ?? { offset: bytes.length, expected: 'valid JSON' }
+  const before = bytes.subarray(0, offset)
+  const line = before.reduce((count, byte) => (byte === 0x0a ? count + 1 : count), 1)
+  const column = before.subarray(before.lastIndexOf(0x0a) + 1).toString('utf8').length + 1
+  const found = offset >= bytes.length ? 'the body ends' : `found ${describeByte(bytes[offset]!)}`
+  return problem(
+    'invalid_json',
+    `The body is not valid JSON: at line ${line}, column ${column} ${found}, expected ${expected}.`,
+  )
+}
+
+const describeByte = (byte: number): string =>
+  byte > 0x20 && byte < 0x7f ? `'${String.fromCharCode(byte)}'` : `the byte 0x${byte.toString(16).padStart(2, '0')}`

@@ -1,0 +1,63 @@
+import { type Problem, problem } from '../model/problem.ts'
+import { chatCompletions } from './chat-completions.ts'
+import { describeApi } from './describe-api.ts'
+import { describeKey } from './describe-key.ts'
+import type { Exchange } from './exchange.ts'
+import { getModel } from './get-model.ts'
+import { getRequest } from './get-request.ts'
+import { liveness, readiness } from './health.ts'
+import { listModels } from './list-models.ts'
+import { refuseUnknownPath } from './unknown-path.ts'
+
+/** `argument` is what followed the path of a route that ends in a slash, decoded; else empty. */
+export type Endpoint = (exchange: Exchange, argument: string) => Promise<void> | void
+
+type Methods = Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', Endpoint>>>
+
+/** Everything that is provided. A path that ends in a slash takes an id behind it. */
+const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
+  ['/v1', { GET: describeApi }],
+  ['/v1/models', { GET: listModels }],
+  ['/v1/models/', { GET: getModel }],
+  ['/v1/chat/completions', { POST: chatCompletions }],
+  ['/v1/key', { GET: describeKey }],
+  ['/v1/requests/', { GET: getRequest }],
+  ['/healthz', { GET: liveness }],
+  ['/readyz', { GET: readiness }],
+])
+
+const PREFIXES = [...ROUTES.keys()].filter((path) => path.endsWith('/'))
+
+export type RouteOutcome =
+  /** `route` is the path as the table writes it: what metrics count by. */
+  | { readonly kind: 'found'; readonly route: string; readonly endpoint: Endpoint; readonly argument: string }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+
+export function findRoute(method: string, path: string): RouteOutcome {
+  // `OPTIONS *` asks about the server as a whole, which has no methods beyond those of its paths.
+  if (path === '*') return refuseMethod(method, { GET: describeApi, POST: chatCompletions })
+  const prefix = PREFIXES.find((candidate) => path.startsWith(candidate))
+  const route = ROUTES.has(path) ? path : (prefix ?? '')
+  const methods = ROUTES.get(route)
+  if (!methods) return { kind: 'refused', problem: refuseUnknownPath(method, path) }
+  const endpoint = methods[(method === 'HEAD' ? 'GET' : method) as keyof Methods]
+  if (!endpoint) return refuseMethod(method, methods)
+  return { kind: 'found', route, endpoint, argument: prefix ? decode(path.slice(prefix.length)) : '' }
+}
+
+function refuseMethod(method: string, methods: Methods): RouteOutcome {
+  const allow = Object.keys(methods)
+    .flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]))
+    .join(', ')
+  const message = `The method ${method} is not available here. Use ${allow}.`
+  return { kind: 'refused', problem: problem('method_not_allowed', message, { headers: { allow } }) }
+}
+
+/** Ids contain slashes, which some clients encode and some do not. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

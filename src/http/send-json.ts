@@ -1,0 +1,30 @@
+import type { Exchange } from './exchange.ts'
+import { lingerThenEnd } from './linger.ts'
+import { unreadBodyBytes } from './unread-body.ts'
+import { writeHead } from './write-head.ts'
+
+export type Headers = Readonly<Record<string, string>>
+
+/** A whole JSON answer in one go. An answer to a client that is gone is dropped. */
+export function sendJson(exchange: Exchange, status: number, body: object, headers: Headers = {}): void {
+  sendJsonBytes(exchange, status, Buffer.from(JSON.stringify(body)), headers)
+}
+
+export function sendJsonBytes(exchange: Exchange, status: number, bytes: Buffer, headers: Headers = {}): void {
+  const { response, edge } = exchange
+  if (response.destroyed) return
+  const unread = unreadBodyBytes(exchange)
+  const closes = unread > edge.options.linger.discardBytesMax || exchange.expectation !== 'none'
+  writeHead(exchange, status, {
+    'content-type': 'application/json',
+    'content-length': String(bytes.length),
+    ...headers,
+    ...(closes ? { connection: 'close' } : {}),
+  })
+  if (unread === 0 || response.shouldKeepAlive) {
+    response.end(bytes)
+  } else {
+    response.write(bytes)
+    lingerThenEnd(exchange)
+  }
+}

@@ -1,0 +1,90 @@
+import { createServer, type Server } from 'node:http'
+import { problem } from '../model/problem.ts'
+import { onClientError, refuseSocket } from './client-error.ts'
+import type { DrainState, EdgeContext, EdgeDeps } from './edge-deps.ts'
+import type { StreamTimes } from './edge-options.ts'
+import type { Expectation } from './exchange.ts'
+import { handle } from './handle.ts'
+import { createHeartbeat } from './heartbeat.ts'
+import { type ListenOutcome, listenOn } from './listen-on.ts'
+
+export interface Edge {
+  listen(address: { host: string; port: number }): Promise<ListenOutcome>
+  /** Not ready any more; answers close their connection; new requests are still served. */
+  announceDrain(): void
+  /** Accepts no more connections and refuses new requests. Resolves when the last connection has ended. */
+  stopAccepting(): Promise<void>
+  /** Breaks every connection that is left. */
+  cut(): void
+}
+
+/** Node's own default lets a timeout of ten seconds take forty. */
+const TIMEOUT_CHECK_MS = 1000
+
+export function createEdge(deps: EdgeDeps): Edge {
+  const { options } = deps
+  const drain: DrainState = { stage: 'open' }
+  const edge: EdgeContext = { ...deps, heartbeat: createHeartbeat(beatFor(options.stream)), drain }
+  const server = createServer({
+    headersTimeout: options.headersTimeoutMs,
+    requestTimeout: options.requestTimeoutMs,
+    keepAliveTimeout: options.keepAliveTimeoutMs,
+    maxHeaderSize: options.headerBytesMax,
+    connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, options.headersTimeoutMs),
+    joinDuplicateHeaders: false,
+    // Node would answer bare; the guard answers with our envelope.
+    requireHostHeader: false,
+  })
+  // The size of all headers is bounded; a bound on their number would drop the rest in silence.
+  server.maxHeadersCount = 0
+  answerOn(edge, server)
+
+  return {
+    async listen(address) {
+      const outcome = await listenOn(server, address)
+      // Such as no file descriptor left for one connection; the others go on.
+      if (outcome.kind === 'listening')
+        server.on('error', (error) => edge.logRequest({ outcome: 'accept_failed', error }))
+      return outcome
+    },
+    announceDrain() {
+      if (drain.stage === 'open') drain.stage = 'announced'
+    },
+    stopAccepting() {
+      drain.stage = 'refusing'
+      return new Promise((resolve) => {
+        server.close(() => resolve())
+      })
+    },
+    cut: () => server.closeAllConnections(),
+  }
+}
+
+/**
+ * There is no listener for `upgrade` on purpose: with one, Node takes every upgrade off HTTP, and clients that merely
+ * offer h2c would get no answer. Without one, they are ordinary requests, and the guard refuses those for WebSocket.
+ */
+function answerOn(edge: EdgeContext, server: Server): void {
+  const on = (event: 'request' | 'checkContinue' | 'checkExpectation', expectation: Expectation) => {
+    server.on(event, (request, response) => {
+      // An answer that ends while the node drains frees its connection, which nobody shall use again.
+      response.once('close', () => {
+        if (edge.drain.stage === 'refusing') server.closeIdleConnections()
+      })
+      void handle(edge, request, response, expectation)
+    })
+  }
+  on('request', 'none')
+  on('checkContinue', 'continue')
+  on('checkExpectation', 'unknown')
+  server.on('clientError', (error, socket) => onClientError(edge, error, socket))
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => socket.destroy())
+    const message = 'This server is not a proxy: CONNECT is not available. Use GET or POST.'
+    refuseSocket(edge, socket, problem('method_not_allowed', message, { headers: { allow: 'GET, HEAD, POST' } }))
+  })
+}
+
+/** A tenth of the shortest wait is exact enough, and one second is never too often. */
+const beatFor = ({ headDelayMs, keepAliveMs, stallMs }: StreamTimes): number =>
+  Math.max(5, Math.min(1000, Math.floor(Math.min(headDelayMs, keepAliveMs, stallMs) / 10)))

@@ -1,0 +1,44 @@
+import { type Problem, problem } from '../model/problem.ts'
+
+const OFFERED =
+  'Offered are POST /v1/chat/completions, GET /v1/models, GET /v1/models/{id}, GET /v1/key and GET /v1/requests/{id}.'
+
+const CHAT_INSTEAD = 'Use POST /v1/chat/completions.'
+
+/** What clients try although it is not here: each gets a sentence that says what to do. */
+const FAMILIES: readonly (readonly [RegExp, string])[] = [
+  [/^\/v1\/responses\/compact$/, `This version does not serve compaction yet. ${CHAT_INSTEAD}`],
+  [/^\/v1\/(responses|conversations)\b/, `This version does not serve the Responses API yet. ${CHAT_INSTEAD}`],
+  [/^\/v1\/embeddings\b/, 'Embeddings are not provided: this gateway serves text generation only.'],
+  [/^\/v1\/(completions|fim|engines)\b/, `Legacy and fill-in-the-middle completions are not provided. ${CHAT_INSTEAD}`],
+  [/^\/v1\/(images|videos?)\b/, 'Images and video are not provided: this gateway serves text generation only.'],
+  [/^\/v1\/(audio|realtime)\b/, 'Audio and realtime sessions are not provided: this gateway serves text only.'],
+  [
+    /^\/v1\/(files|uploads|vector_stores|containers)\b/,
+    'Files and vector stores are not provided: send text in the request.',
+  ],
+  [/^\/v1\/batch(es)?\b/, `Batches are not provided. Send the requests one by one: ${CHAT_INSTEAD}`],
+  [/^\/v1\/(assistants|threads)\b/, `Assistants and threads are not provided. ${CHAT_INSTEAD}`],
+  [/^\/v1\/(fine_tuning|fine-tunes|moderations|evals)\b/, 'Fine-tuning, evaluation and moderation are not provided.'],
+  [
+    /^(\/v1)?\/(messages|complete)\b/,
+    `Anthropic's own protocol is not provided; its models are, by the OpenAI protocol. ${CHAT_INSTEAD}`,
+  ],
+  [
+    /:(stream)?generateContent$/i,
+    `Gemini's own protocol is not provided; its models are, by the OpenAI protocol. ${CHAT_INSTEAD}`,
+  ],
+  [/^\/v1\/v1(\/|$)/, 'The path has /v1 twice: the base URL ends in /v1 already and clients append the rest.'],
+  [
+    /^\/(chat\/completions|models|responses|key|requests)\b/,
+    'The path lacks /v1: set the base URL of your client to end in /v1.',
+  ],
+]
+
+const PATH_CHARACTERS_MAX = 100
+
+export function refuseUnknownPath(method: string, path: string): Problem {
+  const shown = path.length > PATH_CHARACTERS_MAX ? `${path.slice(0, PATH_CHARACTERS_MAX)}…` : path
+  const reason = FAMILIES.find(([pattern]) => pattern.test(path))?.[1] ?? `There is nothing at ${method} ${shown}.`
+  return problem('endpoint_not_provided', `${reason} ${OFFERED}`)
+}

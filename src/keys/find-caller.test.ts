@@ -1,0 +1,204 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Kysely } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { secureRandom } from '../lib/random-id.ts'
+import type { AccountRow, KeyId } from '../model/ids.ts'
+import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { insertAccount, updateAccountStatus } from '../store/accounts.ts'
+import { insertKey, type NewKey, updateKey } from '../store/keys.ts'
+import { type Database, openDatabase } from '../store/open-database.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { type CallerFinder, createCallerFinder } from './find-caller.ts'
+import { mintKey } from './mint-key.ts'
+
+const pepper = Buffer.alloc(32, 3)
+const KEY = 'key_1' as KeyId
+const ACCOUNT = 1 as AccountRow
+
+let folder: string
+let database: Database
+let finder: CallerFinder
+let time: number
+let lookUps: number
+/** Holds the answers of the database back, so that something can happen in between. */
+let gate: (() => Promise<void>) | undefined
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-keys-'))
+  time = 1_000_000
+  lookUps = 0
+  gate = undefined
+  const clock = { now: () => time, ticks: () => time * 1000 }
+  database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
+  const counted: SqliteFile = {
+    ...database.file,
+    async all(sql, parameters) {
+      lookUps++
+      const rows = await database.file.all(sql, parameters)
+      await gate?.()
+      return rows
+    },
+  }
+  const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(counted) })
+  finder = createCallerFinder({ db, pepper, clock })
+  await insertAccount(database.file, { id: 'acct_1', email: 'a@example.com', createdAt: 1 })
+})
+
+afterEach(async () => {
+  await database.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function makeKey(fields: Partial<NewKey> = {}): Promise<string> {
+  const { key, digest, shown } = mintKey({ pepper, random: secureRandom }, 'wallet')
+  const plain = {
+    id: KEY,
+    account: 1,
+    kind: 'wallet',
+    name: 'ci',
+    models: null,
+    limits: null,
+    expires_at: null,
+  } as const
+  await insertKey(database.db, { ...plain, created_at: 1, digest, shown, ...fields })
+  return key
+}
+
+const refused = (reason: string) => ({ kind: 'refused', reason })
+
+describe('finding the caller', () => {
+  it('says who asks and what the key allows', async () => {
+    const token = await makeKey({ models: '["demo","fast-*"]', limits: '{"requestsPerMinute":5}' })
+    expect(await finder.find(token)).toEqual({
+      kind: 'caller',
+      caller: {
+        accountId: 'acct_1',
+        account: 1,
+        keyId: 'key_1',
+        key: 1,
+        keyName: 'ci',
+        kind: 'wallet',
+        models: ['demo', 'fast-*'],
+        limits: { requestsPerMinute: 5 },
+      },
+    })
+    const other = await makeKey({ id: 'key_2' })
+    expect(await finder.find(other)).toMatchObject({ caller: { models: undefined, limits: {} } })
+  })
+
+  it('answers at once and without a look-up when the key was seen before', async () => {
+    const token = await makeKey()
+    const first = await finder.find(token)
+    expect(finder.find(token)).toBe(first)
+    expect(lookUps).toBe(1)
+  })
+
+  it('asks once when many requests bring the same new key', async () => {
+    const token = await makeKey()
+    await Promise.all(Array.from({ length: 50 }, () => finder.find(token)))
+    expect(lookUps).toBe(1)
+  })
+
+  it('asks nobody about what cannot be a key', () => {
+    for (const token of ['', 'sk-1', 'mr_wallet_x', '\0'.repeat(1_000_000), 'mr_wallet_'.repeat(100_000)]) {
+      expect(finder.find(token)).toEqual(refused('malformed'))
+    }
+    expect(lookUps).toBe(0)
+  })
+
+  it('remembers for five seconds that a key does not exist', async () => {
+    const { key } = mintKey({ pepper, random: secureRandom }, 'builder')
+    expect(await finder.find(key)).toEqual(refused('unknown'))
+    expect(finder.find(key)).toEqual(refused('unknown'))
+    expect(lookUps).toBe(1)
+    time += 5001
+    await finder.find(key)
+    expect(lookUps).toBe(2)
+  })
+
+  it('does not know a key that was made under another pepper', async () => {
+    const { key } = mintKey({ pepper: Buffer.alloc(32, 4), random: secureRandom }, 'wallet')
+    await makeKey()
+    expect(await finder.find(key)).toEqual(refused('unknown'))
+  })
+
+  it('remembers nothing about a look-up that failed', async () => {
+    const token = await makeKey()
+    gate = () => Promise.reject(new Error('the disk is gone'))
+    await expect(finder.find(token)).rejects.toThrow('the disk is gone')
+    gate = undefined
+    expect(await finder.find(token)).toMatchObject({ kind: 'caller' })
+  })
+})
+
+describe('a key that ends', () => {
+  it('expires to the millisecond, although it is remembered', async () => {
+    const token = await makeKey({ expires_at: time + 100 })
+    expect(await finder.find(token)).toMatchObject({ kind: 'caller' })
+    time += 99
+    expect(finder.find(token)).toMatchObject({ kind: 'caller' })
+    time += 1
+    expect(finder.find(token)).toEqual(refused('expired'))
+  })
+
+  it('is refused from the moment its revocation is told', async () => {
+    const token = await makeKey()
+    await finder.find(token)
+    await updateKey(database.db, 1, { revoked_at: time })
+    finder.forget(KEY)
+    expect(await finder.find(token)).toEqual(refused('revoked'))
+  })
+
+  it('is refused also when it was just being looked up while it was revoked', async () => {
+    const token = await makeKey()
+    let open = () => {}
+    const opened = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    gate = () => opened
+    const during = finder.find(token)
+    while (lookUps === 0) await new Promise((resolve) => setImmediate(resolve))
+    await database.file.all('SELECT 1 AS behind_the_look_up', [])
+    await updateKey(database.db, 1, { revoked_at: time })
+    finder.forget(KEY)
+    open()
+    // This request was on its way before; the next one must not profit from it.
+    expect(await during).toMatchObject({ kind: 'caller' })
+    expect(await finder.find(token)).toEqual(refused('revoked'))
+  })
+
+  it('comes back when it was only disabled', async () => {
+    const token = await makeKey()
+    await updateKey(database.db, 1, { disabled_at: time })
+    expect(await finder.find(token)).toEqual(refused('disabled'))
+    await updateKey(database.db, 1, { disabled_at: null })
+    finder.forget(KEY)
+    expect(await finder.find(token)).toMatchObject({ kind: 'caller' })
+  })
+
+  it('says the most final reason', async () => {
+    const token = await makeKey({ expires_at: time - 1 })
+    await updateKey(database.db, 1, { disabled_at: time })
+    expect(await finder.find(token)).toEqual(refused('expired'))
+    await updateKey(database.db, 1, { revoked_at: time })
+    finder.forget(KEY)
+    expect(await finder.find(token)).toEqual(refused('revoked'))
+  })
+
+  it('goes with its account, and comes back with it', async () => {
+    const token = await makeKey()
+    await finder.find(token)
+    for (const [status, outcome] of [
+      ['suspended', refused('account-suspended')],
+      ['active', { kind: 'caller' }],
+      ['closed', refused('account-closed')],
+    ] as const) {
+      await updateAccountStatus(database.db, ACCOUNT, status)
+      finder.forgetAccount(ACCOUNT)
+      expect(await finder.find(token)).toMatchObject(outcome)
+    }
+  })
+})

@@ -1,0 +1,136 @@
+import type { Clock } from '../lib/clock.ts'
+import { createLruMap } from '../lib/lru-map.ts'
+import type { Caller } from '../model/caller.ts'
+import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
+import type { LimitRates } from '../model/limit.ts'
+import { findKeyByDigest, type KeyWithAccount } from '../store/keys.ts'
+import type { LedgerDb } from '../store/tables.ts'
+import { digestKey } from './digest-key.ts'
+import { readKey } from './read-key.ts'
+
+export type CallerRefusal =
+  | 'malformed'
+  | 'unknown'
+  | 'expired'
+  | 'disabled'
+  | 'revoked'
+  | 'account-suspended'
+  | 'account-closed'
+
+export type CallerOutcome =
+  | { readonly kind: 'caller'; readonly caller: Caller }
+  | { readonly kind: 'refused'; readonly reason: CallerRefusal }
+
+export interface CallerFinder {
+  /** Answers at once when the key was seen before: this is on every request's way. */
+  find(token: string): CallerOutcome | Promise<CallerOutcome>
+  /** After every change of a key, so that the next request sees it. */
+  forget(key: KeyId): void
+  /** After every change of an account. */
+  forgetAccount(account: AccountRow): void
+}
+
+interface KnownKey {
+  readonly id: KeyId
+  readonly account: AccountRow
+  readonly expiresAt: number | undefined
+  /** What holds as long as the key has not expired. */
+  readonly outcome: CallerOutcome
+}
+
+/** Keys that are in use at the same time; each takes about a kilobyte. */
+const KNOWN_MAX = 10_000
+/** Tokens that look like keys and are none: remembered shortly, so that a client in a loop does not reach the database. */
+const UNKNOWN_MAX = 10_000
+const UNKNOWN_MICROS = 5_000_000
+
+const MALFORMED = { kind: 'refused', reason: 'malformed' } as const
+const UNKNOWN = { kind: 'refused', reason: 'unknown' } as const
+const EXPIRED = { kind: 'refused', reason: 'expired' } as const
+
+export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clock: Clock }): CallerFinder {
+  const { db, pepper, clock } = deps
+  // All three know a key by its digest only: a dump of this memory holds nobody's secret.
+  const known = createLruMap<string, KnownKey>(KNOWN_MAX)
+  const unknownUntil = createLruMap<string, number>(UNKNOWN_MAX)
+  const lookingUp = new Map<string, Promise<CallerOutcome>>()
+  let changes = 0
+
+  const judge = (key: KnownKey): CallerOutcome =>
+    key.expiresAt !== undefined && key.expiresAt <= clock.now() && !isRevoked(key.outcome) ? EXPIRED : key.outcome
+
+  const lookUp = async (name: string, digest: Buffer): Promise<CallerOutcome> => {
+    const changesBefore = changes
+    const found = await findKeyByDigest(db, digest)
+    const key = found && knownKeyOf(found)
+    // What was read before a change must not be remembered after it: a revoked key would live on in the cache.
+    if (changes === changesBefore) {
+      if (key) known.set(name, key)
+      else unknownUntil.set(name, clock.ticks() + UNKNOWN_MICROS)
+    }
+    return key ? judge(key) : UNKNOWN
+  }
+
+  const lookUpOnce = (name: string, digest: Buffer): Promise<CallerOutcome> => {
+    const running = lookingUp.get(name)
+    if (running) return running
+    const started = lookUp(name, digest).finally(() => {
+      if (lookingUp.get(name) === started) lookingUp.delete(name)
+    })
+    lookingUp.set(name, started)
+    return started
+  }
+
+  const forgetWhere = (concerns: (key: KnownKey) => boolean): void => {
+    changes++
+    lookingUp.clear()
+    unknownUntil.clear()
+    for (const [name, key] of known.entries()) if (concerns(key)) known.delete(name)
+  }
+
+  return {
+    find(token) {
+      if (readKey(token) === undefined) return MALFORMED
+      const digest = digestKey(pepper, token)
+      const name = digest.toString('latin1')
+      const key = known.get(name)
+      if (key) return judge(key)
+      const until = unknownUntil.get(name)
+      if (until !== undefined && until > clock.ticks()) return UNKNOWN
+      return lookUpOnce(name, digest)
+    },
+    forget: (id) => forgetWhere((key) => key.id === id),
+    forgetAccount: (account) => forgetWhere((key) => key.account === account),
+  }
+}
+
+const isRevoked = (outcome: CallerOutcome): boolean => outcome.kind === 'refused' && outcome.reason === 'revoked'
+
+function knownKeyOf(key: KeyWithAccount): KnownKey {
+  const refusal = refusalOf(key)
+  return {
+    id: key.id as KeyId,
+    account: key.account as AccountRow,
+    expiresAt: key.expires_at ?? undefined,
+    outcome: refusal ? { kind: 'refused', reason: refusal } : { kind: 'caller', caller: callerOf(key) },
+  }
+}
+
+/** The most final reason first: it is the one worth telling. */
+function refusalOf(key: KeyWithAccount): CallerRefusal | undefined {
+  if (key.revoked_at !== null) return 'revoked'
+  if (key.disabled_at !== null) return 'disabled'
+  if (key.account_status === 'closed') return 'account-closed'
+  return key.account_status === 'suspended' ? 'account-suspended' : undefined
+}
+
+const callerOf = (key: KeyWithAccount): Caller => ({
+  accountId: key.account_id as AccountId,
+  account: key.account as AccountRow,
+  keyId: key.id as KeyId,
+  key: key.row as KeyRow,
+  keyName: key.name,
+  kind: key.kind,
+  models: key.models === null ? undefined : (JSON.parse(key.models) as string[]),
+  limits: key.limits === null ? {} : (JSON.parse(key.limits) as LimitRates),
+})

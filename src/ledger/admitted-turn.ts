@@ -1,0 +1,56 @@
+import { type CloseTurn, closeTurn, type TurnCharge } from '../books/close-turn.ts'
+import type { RequestId } from '../model/ids.ts'
+import type { LimitStanding } from '../model/limit.ts'
+import type { NanoUsd } from '../model/money.ts'
+import type { Durability } from './batcher.ts'
+import type { LedgerCore } from './core.ts'
+import type { AdmittedTurn, Ending, SettleOutcome } from './ledger.ts'
+
+interface PlacedHold {
+  readonly requestId: RequestId
+  readonly receipt: number
+  readonly cap: number
+  readonly hold: NanoUsd
+  readonly standings: readonly LimitStanding[]
+  readonly overlap: boolean
+  readonly durable: Promise<Durability>
+}
+
+/** The hand by which a turn holds its money: everything that it may still do to the books. */
+export function admittedTurn(core: LedgerCore, placed: PlacedHold): AdmittedTurn {
+  const { requestId, receipt } = placed
+  core.attended.add(requestId)
+  return {
+    kind: 'admitted',
+    ...placed,
+    mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),
+    settle: (settlement) => close(core, placed, settlement, settlement),
+    release: (ending) => close(core, placed, ending, undefined),
+    leave: () => {
+      core.attended.delete(requestId)
+      // A hold that is still open keeps its progress: the sweeper charges by it.
+      if (!core.books.turns.has(requestId)) core.marks.forget(receipt)
+    },
+  }
+}
+
+async function close(
+  core: LedgerCore,
+  placed: PlacedHold,
+  ending: Ending,
+  charge: TurnCharge | undefined,
+): Promise<SettleOutcome> {
+  // A hold that never became durable was never placed: there is nothing to close.
+  if ((await placed.durable) === 'lost') return { kind: 'lost' }
+  const closed = closeTurn(core.books, closeOp(core, placed.requestId, ending, charge))
+  if (closed.kind === 'not-open') return { kind: 'not-ours' }
+  if ((await core.batcher.enqueue(closed.changes)) === 'lost') return { kind: 'lost' }
+  core.marks.forget(placed.receipt)
+  if (!charge) return { kind: 'released' }
+  return { kind: 'settled', charge: closed.charge, shortfall: closed.shortfall, tier: charge.tier }
+}
+
+function closeOp(core: LedgerCore, requestId: RequestId, ending: Ending, charge: TurnCharge | undefined): CloseTurn {
+  const { outcome, lane, firstByteMs, totalMs, attempts } = ending
+  return { requestId, charge, outcome, lane, firstByteMs, totalMs, attempts: JSON.stringify(attempts), at: core.now() }
+}

@@ -1,0 +1,104 @@
+import type { Change } from '../books/changes.ts'
+import type { PackedMarks } from '../store/record-changes.ts'
+
+export type Durability = 'durable' | 'lost'
+
+export interface BatcherDeps {
+  /** Makes one batch durable, or throws and has changed nothing. */
+  record(changes: readonly Change[], marks: PackedMarks | undefined): Promise<void>
+  /** Called once when a batch could not be recorded: memory is ahead of the database from here on. */
+  onFailure(error: unknown): void
+  onBatch?(facts: { readonly changes: number; readonly tickMicros: number }): void
+  ticks(): number
+}
+
+export interface Batcher {
+  /** Joins the batch that is about to be recorded. The promise never rejects. */
+  enqueue(changes: readonly Change[]): Promise<Durability>
+  /** Sent along with the next batch; only the newest is kept. */
+  mark(marks: PackedMarks): void
+  /** Resolves when everything enqueued so far has been recorded or lost. */
+  idle(): Promise<void>
+  /** Takes up recording again after a failure, once memory has been read back from the database. */
+  reopen(): void
+}
+
+/**
+ * Group commit. While one batch is being written the next one gathers, so the window grows with the load by itself: one
+ * request alone waits for one commit, a thousand share a few.
+ */
+export function createBatcher(deps: BatcherDeps): Batcher {
+  let gathering = createBatch()
+  let recording = false
+  let armed = false
+  let failed = false
+  const idleWaiters: (() => void)[] = []
+
+  const arm = () => {
+    if (armed || recording) return
+    armed = true
+    // One turn of the event loop: all requests that arrived in the same read of sockets join.
+    setImmediate(() => {
+      armed = false
+      void recordGathered()
+    })
+  }
+
+  const recordGathered = async () => {
+    const batch = gathering
+    gathering = createBatch()
+    recording = true
+    const durability = failed ? 'lost' : await write(batch)
+    recording = false
+    batch.resolve(durability)
+    if (gathering.changes.length > 0 || gathering.marks) arm()
+    else for (const done of idleWaiters.splice(0)) done()
+  }
+
+  const write = async (batch: Batch): Promise<Durability> => {
+    const started = deps.ticks()
+    try {
+      await deps.record(batch.changes, batch.marks)
+    } catch (error) {
+      failed = true
+      deps.onFailure(error)
+      return 'lost'
+    }
+    deps.onBatch?.({ changes: batch.changes.length, tickMicros: deps.ticks() - started })
+    return 'durable'
+  }
+
+  return {
+    enqueue(changes) {
+      for (const change of changes) gathering.changes.push(change)
+      arm()
+      return gathering.done
+    },
+    mark(marks) {
+      gathering.marks = marks
+      arm()
+    },
+    idle() {
+      if (!recording && !armed) return Promise.resolve()
+      return new Promise((resolve) => idleWaiters.push(resolve))
+    },
+    reopen() {
+      failed = false
+    },
+  }
+}
+
+interface Batch {
+  readonly changes: Change[]
+  marks: PackedMarks | undefined
+  readonly done: Promise<Durability>
+  readonly resolve: (durability: Durability) => void
+}
+
+function createBatch(): Batch {
+  let resolve: Batch['resolve'] = () => {}
+  const done = new Promise<Durability>((settle) => {
+    resolve = settle
+  })
+  return { changes: [], marks: undefined, done, resolve }
+}

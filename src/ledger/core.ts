@@ -1,0 +1,22 @@
+import type { Kysely } from 'kysely'
+import type { Books } from '../books/books.ts'
+import type { RequestId } from '../model/ids.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import type { AccountShelf } from './account-shelf.ts'
+import type { Batcher } from './batcher.ts'
+import type { MarkKeeper } from './mark-keeper.ts'
+
+/** What the operations of an open ledger share. */
+export interface LedgerCore {
+  readonly db: Kysely<LedgerTables>
+  readonly books: Books
+  readonly shelf: AccountShelf
+  readonly batcher: Batcher
+  readonly marks: MarkKeeper
+  /** Requests whose turn is still alive in this process. A hold without one belongs to the sweeper, whatever its age. */
+  readonly attended: Set<RequestId>
+  /** Ledger time: wall milliseconds that never go back. */
+  now(): number
+  /** Monotonic microseconds. */
+  ticks(): number
+}

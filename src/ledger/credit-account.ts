@@ -1,0 +1,52 @@
+import { transferMoney } from '../books/transfer-money.ts'
+import type { AccountRow } from '../model/ids.ts'
+import type { NanoUsd } from '../model/money.ts'
+import { findTransferByRef } from '../store/transfers.ts'
+import type { LedgerCore } from './core.ts'
+import type { AccountStanding, CreditOrder, CreditOutcome } from './ledger.ts'
+
+/**
+ * Money by the operator's word, once per reference. Orders of one account run one after another: between looking the
+ * reference up and recording it, no second order with the same one may pass.
+ */
+export function createCreditDesk(core: LedgerCore) {
+  const queues = new Map<AccountRow, Promise<unknown>>()
+  return {
+    async credit(order: CreditOrder): Promise<CreditOutcome> {
+      const before = queues.get(order.account) ?? Promise.resolve()
+      const mine = before.catch(() => {}).then(() => creditOnce(core, order))
+      queues.set(order.account, mine)
+      try {
+        return await mine
+      } finally {
+        if (queues.get(order.account) === mine) queues.delete(order.account)
+      }
+    },
+  }
+}
+
+async function creditOnce(core: LedgerCore, order: CreditOrder): Promise<CreditOutcome> {
+  await core.shelf.load(order.account)
+  const known = await findTransferByRef(core.db, order.account, order.ref)
+  if (known) {
+    if (known.amount_nano !== order.amount) return { kind: 'ref-taken', amount: known.amount_nano as NanoUsd }
+    return { kind: 'exists', standing: standingOf(core, order.account) }
+  }
+  const moved = transferMoney(core.books, { ...order, at: core.now() })
+  if (moved.kind === 'short') return { kind: 'short', standing: standingOf(core, order.account) }
+  if ((await core.batcher.enqueue(moved.changes)) === 'lost') {
+    throw new Error('The ledger could not record the transfer; nothing was moved')
+  }
+  return { kind: 'credited', standing: standingOf(core, order.account) }
+}
+
+/** The account as memory knows it: exact, and what the next admission decides on. */
+export function standingOf(core: LedgerCore, account: AccountRow): AccountStanding {
+  const wallet = core.books.accounts.get(account)?.wallet
+  if (!wallet) throw new Error(`The books of account ${account} were not loaded`)
+  return {
+    balance: wallet.posted as NanoUsd,
+    held: wallet.held as NanoUsd,
+    available: (wallet.posted - wallet.held) as NanoUsd,
+  }
+}

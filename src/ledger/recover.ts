@@ -1,0 +1,90 @@
+import type { Bucket, OpenTurn } from '../books/books.ts'
+import { booksOf } from '../books/books.ts'
+import { closeTurn, type TurnCharge } from '../books/close-turn.ts'
+import { priceUsage } from '../metering/price-usage.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { NanoUsd } from '../model/money.ts'
+import { findMarks } from '../store/marks.ts'
+import { listOpenReceipts, type OpenReceiptRow } from '../store/receipts.ts'
+import type { LedgerCore } from './core.ts'
+import { unpackMarks } from './marks.ts'
+import { loadPrice } from './record-prices.ts'
+
+/** Reads the holds that are open in the database into memory, with how far their answers had got. */
+export async function readBackOpenTurns(core: LedgerCore): Promise<void> {
+  const [receipts, marks] = await Promise.all([listOpenReceipts(core.db), findMarks(core.db)])
+  for (const receipt of receipts) {
+    await core.shelf.load(receipt.account as AccountRow)
+    core.books.turns.set(receipt.request_id as RequestId, openTurnOf(core, receipt))
+  }
+  for (const { packed } of marks) {
+    for (const [receipt, tokens] of unpackMarks(packed)) {
+      // A mark in memory is newer than the recorded one; a mark of a closed receipt is of no use.
+      if (core.marks.get(receipt) === undefined) core.marks.set(receipt, tokens)
+    }
+  }
+}
+
+function openTurnOf(core: LedgerCore, receipt: OpenReceiptRow): OpenTurn {
+  return {
+    requestId: receipt.request_id as RequestId,
+    receipt: receipt.row,
+    account: receipt.account as AccountRow,
+    model: receipt.model,
+    priceVersion: receipt.price_version,
+    hold: receipt.hold_nano as NanoUsd,
+    buckets: bucketsOf(core, receipt),
+    // The limits of a turn that was read back ended with the process, or with the batch, that lost it.
+    limits: [],
+    inputEstimate: receipt.input_estimate,
+    cap: receipt.output_cap,
+  }
+}
+
+function bucketsOf(core: LedgerCore, receipt: OpenReceiptRow): Bucket[] {
+  const { wallet } = booksOf(core.books, receipt.account as AccountRow)
+  return (JSON.parse(receipt.buckets) as number[]).map((row) => {
+    if (row !== wallet.row)
+      throw new Error(`Receipt ${receipt.request_id} holds on bucket ${row}, which its account does not have`)
+    return wallet
+  })
+}
+
+/**
+ * Ends every hold that nobody attends: after a crash all of them, while running those whose turn was lost by a fault of
+ * our own. What was marked as delivered is charged with its input; what was not is given back.
+ */
+export async function resolveOrphans(core: LedgerCore): Promise<number> {
+  const orphans = [...core.books.turns.values()].filter((turn) => !core.attended.has(turn.requestId))
+  for (const turn of orphans) {
+    const closed = closeTurn(core.books, {
+      requestId: turn.requestId,
+      charge: await chargeForDelivered(core, turn),
+      outcome: 'recovered',
+      lane: undefined,
+      firstByteMs: undefined,
+      totalMs: 0,
+      attempts: '[]',
+      at: core.now(),
+    })
+    if (closed.kind === 'not-open') continue
+    await core.batcher.enqueue(closed.changes)
+    core.marks.forget(turn.receipt)
+  }
+  return orphans.length
+}
+
+async function chargeForDelivered(core: LedgerCore, turn: OpenTurn): Promise<TurnCharge | undefined> {
+  const delivered = core.marks.get(turn.receipt)
+  if (delivered === undefined) return undefined
+  const price = await loadPrice(core.db, turn.model, turn.priceVersion)
+  const usage = {
+    uncachedInput: turn.inputEstimate,
+    cachedInput: 0,
+    cacheWrite: 0,
+    output: Math.min(delivered, turn.cap),
+    reasoning: 0,
+    estimated: true,
+  }
+  return { usage, ...priceUsage(price, usage) }
+}

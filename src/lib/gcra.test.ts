@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { correctRate, type RateRule, standingOfRate, takeFromRate } from './gcra.ts'
+
+const MINUTE = 60_000_000
+
+describe('takeFromRate', () => {
+  it('lets the burst through at once, and then one per interval', () => {
+    const rule: RateRule = { perMinute: 60, burst: 3 }
+    let reachedAt = 0
+    for (let taken = 0; taken < 3; taken++) {
+      const decision = takeFromRate(rule, reachedAt, 1, 0)
+      if (decision.kind !== 'taken') throw new Error('the burst was refused')
+      reachedAt = decision.reachedAt
+    }
+    expect(takeFromRate(rule, reachedAt, 1, 0)).toEqual({ kind: 'wait', waitMs: 1000 })
+    expect(takeFromRate(rule, reachedAt, 1, 1_000_000).kind).toBe('taken')
+  })
+
+  it('refuses for good what is larger than the burst', () => {
+    expect(takeFromRate({ perMinute: 100, burst: 10 }, 0, 11, 0).kind).toBe('too-large')
+  })
+
+  it('never lets more through than burst + rate × time, and tells the waiting time exactly', () => {
+    const seed = 20261120
+    let decisions = 0
+    let waits = 0
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 100_000 }),
+        fc.integer({ min: 1, max: 1000 }),
+        fc.array(fc.record({ pause: fc.integer({ min: 0, max: 5_000_000 }), cost: fc.integer({ min: 1, max: 50 }) }), {
+          maxLength: 60,
+          minLength: 20,
+        }),
+        (perMinute, burst, steps) => {
+          const rule = { perMinute, burst }
+          let ticks = 0
+          let reachedAt = 0
+          let admitted = 0
+          for (const { pause, cost } of steps) {
+            ticks += pause
+            decisions++
+            const decision = takeFromRate(rule, reachedAt, cost, ticks)
+            if (decision.kind === 'taken') {
+              reachedAt = decision.reachedAt
+              admitted += cost
+            } else if (decision.kind === 'wait') {
+              waits++
+              const allowedAt = ticks + decision.waitMs * 1000
+              expect(takeFromRate(rule, reachedAt, cost, allowedAt + 0.5).kind).toBe('taken')
+              expect(takeFromRate(rule, reachedAt, cost, allowedAt - 2).kind).toBe('wait')
+            }
+            expect(admitted).toBeLessThanOrEqual(burst + (perMinute * ticks) / MINUTE + 1e-6)
+          }
+        },
+      ),
+      { seed, numRuns: 2000 },
+    )
+    console.info(`gcra: seed ${seed}, ${decisions} decisions, ${waits} waits`)
+    expect(waits).toBeGreaterThan(1000)
+  })
+})
+
+describe('correctRate', () => {
+  it('gives back what was reserved and not used', () => {
+    const rule = { perMinute: 60, burst: 60 }
+    const taken = takeFromRate(rule, 0, 60, 0)
+    if (taken.kind !== 'taken') throw new Error('refused')
+    const corrected = correctRate(rule, taken.reachedAt, -50)
+    expect(standingOfRate(rule, corrected, 0)).toEqual({ remaining: 50, resetMs: 10_000 })
+  })
+})

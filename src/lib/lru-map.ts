@@ -1,0 +1,34 @@
+/** A map with a bound: when it is full, what was not used for the longest time makes room. */
+export interface LruMap<Key, Value> {
+  get(key: Key): Value | undefined
+  set(key: Key, value: Value): void
+  delete(key: Key): void
+  clear(): void
+  entries(): IterableIterator<[Key, Value]>
+  readonly size: number
+}
+
+export function createLruMap<Key, Value>(sizeMax: number): LruMap<Key, Value> {
+  // A Map remembers the order in which its keys came: the first one is the oldest.
+  const map = new Map<Key, Value>()
+  return {
+    get(key) {
+      const value = map.get(key)
+      if (value === undefined) return undefined
+      map.delete(key)
+      map.set(key, value)
+      return value
+    },
+    set(key, value) {
+      map.delete(key)
+      if (map.size >= sizeMax) map.delete(map.keys().next().value as Key)
+      map.set(key, value)
+    },
+    delete: (key) => void map.delete(key),
+    clear: () => map.clear(),
+    entries: () => map.entries(),
+    get size() {
+      return map.size
+    },
+  }
+}

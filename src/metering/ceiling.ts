@@ -1,0 +1,32 @@
+import type { HoldTerms } from '../model/hold-terms.ts'
+import type { Price, Rates } from '../model/price.ts'
+import type { InputSize } from '../model/turn.ts'
+
+// No tokenizer yields more tokens than its input has bytes (measured for the common ones, on hostile text too). What a
+// provider's chat template adds around messages and tools is covered by these.
+const TOKENS_PER_MESSAGE = 8
+const TOKENS_PER_TOOL = 16
+const TOKENS_PER_REQUEST = 64
+
+/** The most input tokens that this request can become; a provider refuses what is longer than its context. */
+export function inputBound(size: InputSize, contextTokens: number): number {
+  const bound = size.bodyBytes + size.messages * TOKENS_PER_MESSAGE + size.tools * TOKENS_PER_TOOL + TOKENS_PER_REQUEST
+  return Math.min(bound, contextTokens)
+}
+
+/**
+ * The most this turn may cost, as a line over its output cap: the input bound at its dearest class, and output at its
+ * dearest rate, in the dearest tier that the bound can reach. Which class the provider will report is not known before.
+ */
+export function holdTermsFor(price: Price, boundTokens: number, choices: number): HoldTerms {
+  const reachable: readonly Rates[] = [price, ...price.tiers.filter((tier) => boundTokens > tier.aboveInputTokens)]
+  const dearestInput = dearest(reachable.flatMap((rates) => [rates.input, rates.cachedInput, rates.cacheWrite]))
+  const dearestOutput = dearest(reachable.map((rates) => rates.output))
+  return {
+    inputPico: BigInt(boundTokens) * dearestInput,
+    outputPicoPerToken: dearestOutput * BigInt(choices),
+    perRequest: price.perRequest,
+  }
+}
+
+const dearest = (rates: readonly bigint[]): bigint => rates.reduce((high, rate) => (rate > high ? rate : high))

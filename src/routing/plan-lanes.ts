@@ -1,0 +1,14 @@
+import type { Lane } from '../catalog/catalog.ts'
+
+/**
+ * The order in which lanes are tried: lower priority numbers first, and among equals a draw by weight, so that the load
+ * spreads as the operator asked.
+ */
+export function planLanes(lanes: readonly Lane[], random: () => number): Lane[] {
+  const drawn = lanes.map((lane) => ({ lane, key: drawKey(lane.weight, random()) }))
+  drawn.sort((a, b) => a.lane.priority - b.lane.priority || a.key - b.key)
+  return drawn.map(({ lane }) => lane)
+}
+
+/** Exponential keys: sorting by them is drawing without replacement in proportion to the weights. */
+const drawKey = (weight: number, uniform: number): number => -Math.log(1 - uniform) / weight

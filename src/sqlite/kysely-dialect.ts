@@ -1,0 +1,70 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import type { AtomicStatement, SqliteFile, SqlValue } from './sqlite-file.ts'
+
+/** Kysely over the thread that owns the file: one message a query, no connection to hold, no transaction to keep open. */
+export const createSqliteDialect = (file: SqliteFile): Dialect => ({
+  createAdapter: () => new SqliteAdapter(),
+  createDriver: () => createMessageDriver(file),
+  createIntrospector: (db: Kysely<unknown>) => new SqliteIntrospector(db),
+  createQueryCompiler: () => new SqliteQueryCompiler(),
+})
+
+/** A query built with Kysely, as one step of an atomic list. */
+export const atomicStatement = (query: { compile(): CompiledQuery }, expectChanges?: number): AtomicStatement => {
+  const { sql, parameters } = query.compile()
+  const statement = { sql, rows: [parameters as readonly SqlValue[]] }
+  return expectChanges === undefined ? statement : { ...statement, expectChanges }
+}
+
+function createMessageDriver(file: SqliteFile): Driver {
+  const connection: DatabaseConnection = {
+    executeQuery: <Row>(query: CompiledQuery) => execute(file, query) as Promise<QueryResult<Row>>,
+    streamQuery: () => {
+      throw new Error('Queries are not streamed: ask for pages instead')
+    },
+  }
+  const refuse = async (): Promise<never> => {
+    // Between two messages the thread serves others: they would find themselves inside the transaction.
+    throw new Error('There are no interactive transactions: hand a list of statements to SqliteFile.atomic')
+  }
+  return {
+    init: async () => {},
+    acquireConnection: async () => connection,
+    beginTransaction: refuse,
+    commitTransaction: refuse,
+    rollbackTransaction: refuse,
+    releaseConnection: async () => {},
+    // The file has its own end; whoever opened it closes it.
+    destroy: async () => {},
+  }
+}
+
+async function execute(file: SqliteFile, query: CompiledQuery): Promise<QueryResult<unknown>> {
+  if (returnsRows(query)) return { rows: await file.all(query.sql, query.parameters as SqlValue[]) }
+  const [changes = 0] = await file.atomic([{ sql: query.sql, rows: [query.parameters as SqlValue[]] }])
+  return { rows: [], numAffectedRows: BigInt(changes) }
+}
+
+function returnsRows({ query }: CompiledQuery): boolean {
+  switch (query.kind) {
+    case 'InsertQueryNode':
+    case 'UpdateQueryNode':
+    case 'DeleteQueryNode':
+      return query.returning !== undefined
+    case 'SelectQueryNode':
+    case 'RawNode':
+      return true
+    default:
+      return false
+  }
+}

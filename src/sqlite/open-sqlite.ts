@@ -1,0 +1,43 @@
+import { closeSync, openSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import type { Synchronous } from './driver.ts'
+import type { SqliteFile, SqlRow } from './sqlite-file.ts'
+import { createWorkerChannel } from './worker-channel.ts'
+import type { WorkerSettings } from './worker-messages.ts'
+
+/** A thread cannot be started from a TypeScript file on every Node, so the tests use the one that the build made. */
+const WORKER = new URL(import.meta.url.endsWith('.ts') ? '../../dist/sqlite/worker.js' : './worker.js', import.meta.url)
+
+/** The ledger is nobody else's to read. Opened only if it is new: closing a descriptor would drop a lock that we hold. */
+function createPrivately(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/** Starts the thread that owns the file. Rejects with DatabaseLocked when another process has it. */
+export async function openSqlite(options: { path: string; synchronous?: Synchronous }): Promise<SqliteFile> {
+  const settings: WorkerSettings = { path: options.path, synchronous: options.synchronous ?? 'full' }
+  createPrivately(options.path)
+  // Flags of the process may not apply to a file: `node --eval` would make the thread fail.
+  const worker = new Worker(WORKER, { workerData: settings, name: 'sqlite', execArgv: [] })
+  const channel = createWorkerChannel(worker, options.path)
+  const driver = (await channel.opened) as string
+
+  let closing: Promise<void> | undefined
+  const open = async <Result>(work: () => Promise<unknown>): Promise<Result> => {
+    if (closing !== undefined) throw new Error(`The database ${options.path} is closed`)
+    return (await work()) as Result
+  }
+  return {
+    driver,
+    all: (sql, parameters) => open<SqlRow[]>(() => channel.ask({ kind: 'all', sql, parameters })),
+    atomic: (statements) => open<number[]>(() => channel.ask({ kind: 'atomic', statements })),
+    close() {
+      closing ??= channel.ask({ kind: 'close' }).then(() => channel.end())
+      return closing
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import type { Selectable } from 'kysely'
+import { isAlreadyThere } from '../sqlite/sqlite-failure.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { AccountStatus, AccountsTable, LedgerDb } from './tables.ts'
+
+export type StoredAccount = Selectable<AccountsTable>
+
+const INSERT_ACCOUNT = `INSERT INTO accounts (id, email, status, created_at) VALUES (?, ?, 'active', ?)`
+
+const INSERT_WALLET = `INSERT INTO buckets (unit, kind, account, subject)
+  SELECT 'usd', 'wallet', row, 'wallet' FROM accounts WHERE id = ?`
+
+/** An account is never without its wallet: both rows are one commit. The e-mail is in lower case already. */
+export async function insertAccount(
+  file: SqliteFile,
+  account: { readonly id: string; readonly email: string; readonly createdAt: number },
+): Promise<'inserted' | 'email-taken'> {
+  try {
+    await file.atomic([
+      { sql: INSERT_ACCOUNT, rows: [[account.id, account.email, account.createdAt]], expectChanges: 1 },
+      { sql: INSERT_WALLET, rows: [[account.id]], expectChanges: 1 },
+    ])
+    return 'inserted'
+  } catch (error) {
+    if (isAlreadyThere(error) && error.message.includes('accounts.email')) return 'email-taken'
+    throw error
+  }
+}
+
+export const findAccountById = (db: LedgerDb, id: string): Promise<StoredAccount | undefined> =>
+  db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst()
+
+export const findAccountByEmail = (db: LedgerDb, email: string): Promise<StoredAccount | undefined> =>
+  db.selectFrom('accounts').selectAll().where('email', '=', email).executeTakeFirst()
+
+export const findAccountByRow = (db: LedgerDb, row: number): Promise<StoredAccount | undefined> =>
+  db.selectFrom('accounts').selectAll().where('row', '=', row).executeTakeFirst()
+
+/** Oldest first. The next page begins after the row of this one's last account; without a page, all of them. */
+export function listAccounts(
+  db: LedgerDb,
+  page?: { readonly after: number; readonly limit: number },
+): Promise<StoredAccount[]> {
+  const accounts = db.selectFrom('accounts').selectAll().orderBy('row')
+  return (page ? accounts.where('row', '>', page.after).limit(page.limit) : accounts).execute()
+}
+
+/** False when there is no such account, or it was closed: that is final. */
+export async function updateAccountStatus(db: LedgerDb, row: number, status: AccountStatus): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('accounts')
+    .set({ status })
+    .where('row', '=', row)
+    .where('status', '<>', 'closed')
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}

@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openSqlite } from '../sqlite/open-sqlite.ts'
+import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
+import { insertAccount } from './accounts.ts'
+import { type Database, openDatabase } from './open-database.ts'
+
+const clock = { now: () => 1_700_000_000_000, ticks: () => 0 }
+let folder: string
+let path: string
+let database: Database
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-store-'))
+  path = join(folder, 'ledger.db')
+  database = await openDatabase({ path, clock })
+})
+
+afterEach(async () => {
+  await database.close()
+  rmSync(folder, { recursive: true })
+})
+
+describe('opening the ledger', () => {
+  it('makes a new one, and finds everything again the second time', async () => {
+    expect(await insertAccount(database.file, { id: 'acct_1', email: 'a@example.com', createdAt: 1 })).toBe('inserted')
+    await database.close()
+    database = await openDatabase({ path, clock })
+    expect(await database.db.selectFrom('accounts').select('id').execute()).toEqual([{ id: 'acct_1' }])
+    expect(await database.db.selectFrom('buckets').select(['row', 'subject']).execute()).toEqual([
+      { row: 1, subject: 'external' },
+      { row: 2, subject: 'revenue' },
+      { row: 3, subject: 'wallet' },
+    ])
+  })
+
+  it('refuses one that is open elsewhere', async () => {
+    await expect(openDatabase({ path, clock })).rejects.toBeInstanceOf(DatabaseLocked)
+  })
+
+  it('refuses one with foreign tables, says which, and leaves the file to others', async () => {
+    await database.file.atomic([{ sql: 'CREATE TABLE diary (day TEXT) STRICT', rows: [[]] }])
+    await database.close()
+    await expect(openDatabase({ path, clock })).rejects.toThrow(/ledger\.db: .*not ours: diary/)
+    const file = await openSqlite({ path })
+    await file.atomic([{ sql: 'DROP TABLE diary', rows: [[]] }])
+    await file.close()
+    database = await openDatabase({ path, clock })
+  })
+})
+
+describe('what the file itself refuses', () => {
+  const HOLD = 'UPDATE buckets SET held_nano = held_nano + ? WHERE row = 3'
+  const OPEN = `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano,
+    output_cap, input_estimate, opened_at) VALUES (?, ?, 1, 1, 'wallet', 'open', 'demo', 1, '[3]', ?, 10, 10, 1)`
+  const CLOSE = 'UPDATE receipts SET state = ?, charge_nano = ? WHERE row = ?'
+
+  beforeEach(async () => {
+    await insertAccount(database.file, { id: 'acct_1', email: 'a@example.com', createdAt: 1 })
+    await database.file.atomic([{ sql: 'UPDATE buckets SET posted_nano = 100 WHERE row = 3', rows: [[]] }])
+  })
+
+  const code = async (sql: string, ...rows: (string | number | bigint)[][]) =>
+    database.file.atomic([{ sql, rows }]).then(
+      () => 'done',
+      (error) => error.code,
+    )
+
+  it('is a wallet that would be overdrawn, by a charge or by holds', async () => {
+    expect(await code(HOLD, [60n], [41n])).toBe('SQLITE_CONSTRAINT_CHECK')
+    expect(await code(HOLD, [60n], [40n])).toBe('done')
+    expect(await code('UPDATE buckets SET posted_nano = posted_nano - 1 WHERE row = 3', [])).toBe(
+      'SQLITE_CONSTRAINT_CHECK',
+    )
+    expect(await code(HOLD, [-101n])).toBe('SQLITE_CONSTRAINT_CHECK')
+    expect(await code('UPDATE buckets SET posted_nano = -5 WHERE row = 1', [])).toBe('done')
+  })
+
+  it('is a charge above the hold, below zero, or without an end', async () => {
+    expect(await code(OPEN, [1, 'req_1', 50n])).toBe('done')
+    expect(await code(CLOSE, ['settled', 51n, 1])).toBe('SQLITE_CONSTRAINT_CHECK')
+    expect(await code(CLOSE, ['settled', -1n, 1])).toBe('SQLITE_CONSTRAINT_CHECK')
+    expect(await code(CLOSE, ['released', 1n, 1])).toBe('SQLITE_CONSTRAINT_CHECK')
+    expect(await code(CLOSE, ['open', 1n, 1])).toBe('SQLITE_CONSTRAINT_CHECK')
+  })
+
+  it('is a change of what is final: a closed receipt, an entry', async () => {
+    expect(await code(OPEN, [1, 'req_1', 50n])).toBe('done')
+    expect(await code(CLOSE, ['settled', 50n, 1])).toBe('done')
+    expect(await code(CLOSE, ['settled', 49n, 1])).toBe('SQLITE_CONSTRAINT_TRIGGER')
+    expect(await code("INSERT INTO transfers VALUES (1, 'credit', 'usd', 1, 'r', 'why', 5, 1)", [])).toBe('done')
+    expect(await code('INSERT INTO entries VALUES (1, 1, 3, 5)', [])).toBe('done')
+    expect(await code('UPDATE entries SET delta_nano = 6', [])).toBe('SQLITE_CONSTRAINT_TRIGGER')
+    expect(await code('DELETE FROM entries', [])).toBe('SQLITE_CONSTRAINT_TRIGGER')
+  })
+
+  it('is a second receipt of the same request', async () => {
+    expect(await code(OPEN, [1, 'req_1', 5n], [2, 'req_1', 5n])).toBe('SQLITE_CONSTRAINT_UNIQUE')
+  })
+})

@@ -1,0 +1,35 @@
+import { Kysely } from 'kysely'
+import type { Clock } from '../lib/clock.ts'
+import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
+import { migrate } from '../sqlite/migrate.ts'
+import { openSqlite } from '../sqlite/open-sqlite.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { ledgerSchema } from './migrations/ledger-schema.ts'
+import type { LedgerDb, LedgerTables } from './tables.ts'
+
+/** The ledger's file: `db` asks, `file` runs lists of statements that belong together. */
+export interface Database {
+  readonly db: LedgerDb
+  readonly file: SqliteFile
+  close(): Promise<void>
+}
+
+/** Opens the ledger and brings it to the newest schema; a file that cannot be brought there is closed again, untouched. */
+export async function openDatabase(options: { path: string; clock: Clock }): Promise<Database> {
+  const file = await openSqlite({ path: options.path, synchronous: 'full' })
+  try {
+    await migrate(file, ledgerSchema, options.clock)
+  } catch (cause) {
+    await file.close()
+    throw new Error(`${options.path}: ${(cause as Error).message}`, { cause })
+  }
+  const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
+  return {
+    db,
+    file,
+    async close() {
+      await db.destroy()
+      await file.close()
+    },
+  }
+}

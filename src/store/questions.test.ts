@@ -1,0 +1,217 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Kysely, type LogEvent } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
+import type { SqlValue } from '../sqlite/sqlite-file.ts'
+import {
+  findAccountByEmail,
+  findAccountById,
+  findAccountByRow,
+  insertAccount,
+  listAccounts,
+  updateAccountStatus,
+} from './accounts.ts'
+import { findWallet } from './buckets.ts'
+import { findKeyByDigest, findKeyById, findKeyByRow, insertKey, listKeysOfAccount, updateKey } from './keys.ts'
+import { findMarks } from './marks.ts'
+import { findMeta, setMeta } from './meta.ts'
+import { type Database, openDatabase } from './open-database.ts'
+import { findPriceTerms, insertPrice, listNewestPrices } from './prices.ts'
+import { findLatestLedgerTime, findNewestRows, findReceipt, listOpenReceipts } from './receipts.ts'
+import type { LedgerDb, LedgerTables } from './tables.ts'
+import { findTransferByRef, listTransfersOfAccount } from './transfers.ts'
+
+let folder: string
+let database: Database
+let db: LedgerDb
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-questions-'))
+  database = await openDatabase({ path: join(folder, 'ledger.db'), clock: { now: () => 1, ticks: () => 0 } })
+  db = database.db
+  for (const name of ['ada', 'ben', 'cyd']) {
+    await insertAccount(database.file, { id: `acct_${name}`, email: `${name}@example.com`, createdAt: 5 })
+  }
+})
+
+afterEach(async () => {
+  await database.close()
+  rmSync(folder, { recursive: true })
+})
+
+const run = (sql: string, ...rows: SqlValue[][]) => database.file.atomic([{ sql, rows }])
+
+describe('accounts', () => {
+  const ada = { row: 1, id: 'acct_ada', email: 'ada@example.com', status: 'active', created_at: 5 }
+
+  it('are found by id, e-mail and row', async () => {
+    expect(await findAccountById(db, 'acct_ada')).toEqual(ada)
+    expect(await findAccountByEmail(db, 'ada@example.com')).toEqual(ada)
+    expect(await findAccountByRow(db, 1)).toEqual(ada)
+    expect(await findAccountById(db, 'acct_nobody')).toBeUndefined()
+  })
+
+  it('have one wallet each, and one e-mail for one account', async () => {
+    expect(await findWallet(db, 2)).toEqual({ row: 4, posted_nano: 0n, held_nano: 0n })
+    expect(await insertAccount(database.file, { id: 'acct_new', email: 'ada@example.com', createdAt: 6 })).toBe(
+      'email-taken',
+    )
+    await expect(
+      insertAccount(database.file, { id: 'acct_ada', email: 'x@example.com', createdAt: 6 }),
+    ).rejects.toThrow()
+    expect(await listAccounts(db)).toHaveLength(3)
+    expect(await findWallet(db, 4)).toBeUndefined()
+  })
+
+  it('are listed whole or in pages', async () => {
+    expect((await listAccounts(db)).map(({ row }) => row)).toEqual([1, 2, 3])
+    expect((await listAccounts(db, { after: 0, limit: 2 })).map(({ row }) => row)).toEqual([1, 2])
+    expect((await listAccounts(db, { after: 2, limit: 2 })).map(({ row }) => row)).toEqual([3])
+  })
+
+  it('stay closed', async () => {
+    expect(await updateAccountStatus(db, 1, 'suspended')).toBe(true)
+    expect(await updateAccountStatus(db, 1, 'closed')).toBe(true)
+    expect(await updateAccountStatus(db, 1, 'active')).toBe(false)
+    expect((await findAccountByRow(db, 1))?.status).toBe('closed')
+  })
+})
+
+describe('keys', () => {
+  const digest = new Uint8Array(32).fill(7)
+  const key = {
+    id: 'key_1',
+    account: 2,
+    kind: 'wallet',
+    name: 'ci',
+    digest,
+    shown: 'mr_wallet_abcd...wxyz',
+    models: '["demo"]',
+    limits: null,
+    expires_at: null,
+    created_at: 9,
+  } as const
+
+  beforeEach(() => insertKey(db, key))
+
+  it('are found with their account by digest, and alone by id, row and account', async () => {
+    const stored = { ...key, row: 1, disabled_at: null, revoked_at: null }
+    expect(await findKeyByDigest(db, digest)).toEqual({ ...stored, account_id: 'acct_ben', account_status: 'active' })
+    expect(await findKeyByDigest(db, new Uint8Array(32))).toBeUndefined()
+    expect(await findKeyById(db, 'key_1')).toEqual(stored)
+    expect(await findKeyByRow(db, 1)).toEqual(stored)
+    expect(await listKeysOfAccount(db, 2)).toEqual([stored])
+    expect(await listKeysOfAccount(db, 1)).toEqual([])
+  })
+
+  it('are renamed, disabled and enabled until they are revoked, for good', async () => {
+    expect(await updateKey(db, 1, { name: 'build', disabled_at: 3 })).toBe(true)
+    expect(await updateKey(db, 1, { disabled_at: null })).toBe(true)
+    expect(await findKeyByRow(db, 1)).toMatchObject({ name: 'build', disabled_at: null, revoked_at: null })
+    expect(await updateKey(db, 1, { revoked_at: 4 })).toBe(true)
+    expect(await updateKey(db, 1, { revoked_at: 5 })).toBe(false)
+    expect(await updateKey(db, 1, { name: 'again' })).toBe(false)
+    expect(await findKeyByRow(db, 1)).toMatchObject({ name: 'build', revoked_at: 4 })
+    expect(await updateKey(db, 99, { name: 'nobody' })).toBe(false)
+  })
+
+  it('belong to an account and have a digest of their own', async () => {
+    await expect(insertKey(db, { ...key, id: 'key_2' })).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_UNIQUE' })
+    const orphan = { ...key, id: 'key_3', digest: new Uint8Array(32), account: 99 }
+    await expect(insertKey(db, orphan)).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_FOREIGNKEY' })
+  })
+})
+
+describe('receipts', () => {
+  const OPEN = `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano,
+    output_cap, input_estimate, opened_at) VALUES (?, ?, 1, 1, 'wallet', 'open', 'demo', 1, '[3]', ?, 10, 20, ?)`
+  const CLOSE = `UPDATE receipts SET state = 'settled', charge_nano = 1, closed_at = ? WHERE row = ?`
+
+  it('are found by request, listed while open, and give the last number', async () => {
+    expect(await findNewestRows(db)).toEqual({ receipt: 0, transfer: 0 })
+    await run(OPEN, [1, 'req_a', 2n ** 60n, 100], [2, 'req_b', 5n, 110], [3, 'req_c', 5n, 120])
+    await run(CLOSE, [115, 2])
+    expect(await findReceipt(db, 'req_a')).toMatchObject({
+      row: 1,
+      hold_nano: 2n ** 60n,
+      charge_nano: null,
+      opened_at: 100,
+    })
+    expect(await findReceipt(db, 'req_x')).toBeUndefined()
+    expect((await listOpenReceipts(db)).map(({ row }) => row)).toEqual([1, 3])
+    expect(await findNewestRows(db)).toEqual({ receipt: 3, transfer: 0 })
+  })
+
+  it('tell, with transfers and marks, the latest time of the books', async () => {
+    expect(await findLatestLedgerTime(db)).toBe(0)
+    await run(OPEN, [1, 'req_a', 5n, 100], [2, 'req_b', 5n, 110])
+    expect(await findLatestLedgerTime(db)).toBe(110)
+    await run(CLOSE, [130, 1])
+    expect(await findLatestLedgerTime(db)).toBe(130)
+    await run("INSERT INTO transfers VALUES (1, 'credit', 'usd', 1, 'r', 'why', 5, 140)", [])
+    expect(await findLatestLedgerTime(db)).toBe(140)
+    await run('INSERT INTO marks VALUES (?, ?, ?)', [1, 150, new Uint8Array([1, 2])])
+    expect(await findLatestLedgerTime(db)).toBe(150)
+    expect(await findMarks(db)).toEqual([{ node: 1, at: 150, packed: new Uint8Array([1, 2]) }])
+  })
+})
+
+it('finds a transfer by the reference of its own account, and lists newest first', async () => {
+  await run(
+    "INSERT INTO transfers VALUES (?, 'credit', 'usd', ?, ?, 'why', ?, ?)",
+    [1, 1, 'may', 5n, 10],
+    [2, 1, 'june', 6n, 20],
+    [3, 2, 'may', 7n, 30],
+  )
+  expect(await findTransferByRef(db, 2, 'may')).toMatchObject({ row: 3, amount_nano: 7n })
+  expect(await findTransferByRef(db, 2, 'june')).toBeUndefined()
+  expect((await listTransfersOfAccount(db, 1)).map(({ ref }) => ref)).toEqual(['june', 'may'])
+  expect((await listTransfersOfAccount(db, 1, { before: 2, limit: 5 })).map(({ ref }) => ref)).toEqual(['may'])
+})
+
+it('keeps every version of a price and lists the newest', async () => {
+  const price = { model: 'demo', version: 1, terms: '{"input":"1"}', since: 1 }
+  await insertPrice(db, price)
+  await insertPrice(db, { ...price, version: 2, terms: '{"input":"2"}' })
+  await insertPrice(db, { ...price, model: 'other' })
+  expect(await listNewestPrices(db)).toEqual([
+    { ...price, version: 2, terms: '{"input":"2"}' },
+    { ...price, model: 'other' },
+  ])
+  expect(await findPriceTerms(db, 'demo', 1)).toBe(price.terms)
+  expect(await findPriceTerms(db, 'demo', 3)).toBeUndefined()
+  await expect(insertPrice(db, price)).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_PRIMARYKEY' })
+})
+
+it('remembers by name, and the last word counts', async () => {
+  expect(await findMeta(db, 'note')).toBeUndefined()
+  await setMeta(db, 'note', 'one')
+  await setMeta(db, 'note', 'two')
+  expect(await findMeta(db, 'note')).toBe('two')
+})
+
+it('answers every question that grows with the books from an index', async () => {
+  const asked: { sql: string; parameters: readonly unknown[] }[] = []
+  const log = (event: LogEvent) => void asked.push(event.query)
+  const listening: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(database.file), log })
+  await findAccountById(listening, 'acct_ada')
+  await findAccountByEmail(listening, 'ada@example.com')
+  await listAccounts(listening, { after: 1, limit: 2 })
+  await findKeyByDigest(listening, new Uint8Array(32))
+  await listKeysOfAccount(listening, 1)
+  await findWallet(listening, 1)
+  await findReceipt(listening, 'req_a')
+  await listOpenReceipts(listening)
+  await findTransferByRef(listening, 1, 'may')
+  await listTransfersOfAccount(listening, 1, { before: 9, limit: 2 })
+  await findPriceTerms(listening, 'demo', 1)
+  expect(asked).toHaveLength(11)
+  for (const { sql, parameters } of asked) {
+    const plan = await database.file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[])
+    const steps = plan.map((step) => String(step.detail)).join('; ')
+    expect(steps, sql).toMatch(/USING/)
+    expect(steps, sql).not.toMatch(/SCAN (?!receipts USING INDEX open_receipts)|TEMP B-TREE/)
+  }
+})

@@ -1,0 +1,61 @@
+import type { LedgerDb, ReceiptsTable } from './tables.ts'
+
+export const findReceipt = (db: LedgerDb, requestId: string): Promise<ReceiptsTable | undefined> =>
+  db.selectFrom('receipts').selectAll().where('request_id', '=', requestId).executeTakeFirst()
+
+/** A hold without an end, as recovery needs it. */
+export interface OpenReceiptRow {
+  row: number
+  request_id: string
+  account: number
+  key: number
+  kind: 'wallet' | 'builder'
+  model: string
+  price_version: number
+  buckets: string
+  hold_nano: bigint
+  output_cap: number
+  input_estimate: number
+  opened_at: number
+}
+
+/** Oldest first: what the last process left behind. */
+export const listOpenReceipts = (db: LedgerDb): Promise<OpenReceiptRow[]> =>
+  db
+    .selectFrom('receipts')
+    .select(['row', 'request_id', 'account', 'key', 'kind', 'model', 'price_version', 'buckets'])
+    .select(['hold_nano', 'output_cap', 'input_estimate', 'opened_at'])
+    .where('state', '=', 'open')
+    .orderBy('row')
+    .execute()
+
+/** The last numbers that were given out, 0 for none: the ledger counts on from them in memory. */
+export async function findNewestRows(db: LedgerDb): Promise<{ receipt: number; transfer: number }> {
+  const receipt = await db.selectFrom('receipts').select('row').orderBy('row', 'desc').limit(1).executeTakeFirst()
+  const transfer = await db.selectFrom('transfers').select('row').orderBy('row', 'desc').limit(1).executeTakeFirst()
+  return { receipt: receipt?.row ?? 0, transfer: transfer?.row ?? 0 }
+}
+
+/**
+ * How many of the newest receipts are looked at for their closing time. Rows are numbered in ledger time, so the newest
+ * opening is at the end of the table. A closing may stand on any row, but a turn that outlived this many younger ones
+ * closed within moments of one of them; an index would cost every request a write to answer one question a start.
+ */
+const TAIL = 10_000
+
+/** The latest time that the books have seen, 0 for empty ones: ledger time goes on from here, never back. */
+export async function findLatestLedgerTime(db: LedgerDb): Promise<number> {
+  const tail = db
+    .selectFrom('receipts')
+    .select(['opened_at', 'closed_at'])
+    .orderBy('row', 'desc')
+    .limit(TAIL)
+    .as('tail')
+  const newest = await db
+    .selectFrom(tail)
+    .select(({ fn }) => [fn.max('opened_at').as('opened_at'), fn.max('closed_at').as('closed_at')])
+    .executeTakeFirst()
+  const transfer = await db.selectFrom('transfers').select('at').orderBy('row', 'desc').limit(1).executeTakeFirst()
+  const mark = await db.selectFrom('marks').select('at').orderBy('at', 'desc').limit(1).executeTakeFirst()
+  return Math.max(newest?.opened_at ?? 0, newest?.closed_at ?? 0, transfer?.at ?? 0, mark?.at ?? 0)
+}

@@ -1,0 +1,22 @@
+/**
+ * Every series we publish. The two of the OpenTelemetry GenAI conventions keep those names in Prometheus spelling (dots
+ * become underscores, the unit is a suffix), so that ready-made dashboards find them; what has no such name is ours.
+ */
+export const METRIC = {
+  requests: 'millrace_http_requests_total',
+  turns: 'millrace_turns_total',
+  tokens: 'millrace_tokens_total',
+  charged: 'millrace_charged_nano_usd_total',
+  shortfall: 'millrace_shortfall_nano_usd_total',
+  holdsOpen: 'millrace_holds_open',
+  holdsRecovered: 'millrace_holds_recovered_total',
+  batchOperations: 'millrace_ledger_batch_operations',
+  commitSeconds: 'millrace_ledger_commit_seconds',
+  turnSeconds: 'gen_ai_server_request_duration_seconds',
+  firstByteSeconds: 'gen_ai_server_time_to_first_token_seconds',
+} as const
+
+export const GEN_AI_MODEL = 'gen_ai_request_model'
+
+/** The buckets that the conventions ask for: 0.01 s, doubled up to 81.92 s. */
+export const GEN_AI_SECONDS = Array.from({ length: 14 }, (_, step) => 0.01 * 2 ** step)

@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest'
+import { createMetrics } from './metrics.ts'
+
+const usage = { uncachedInput: 9, cachedInput: 4, cacheWrite: 0, output: 24, reasoning: 3 }
+
+it('turns and requests show up in their series', async () => {
+  const metrics = createMetrics()
+  metrics.requestEnded({ endpoint: 'POST /v1/chat/completions', status: 200 })
+  metrics.requestEnded({ endpoint: 'POST /v1/chat/completions', status: 200 })
+  const turn = {
+    model: 'demo',
+    outcome: 'completed',
+    usage,
+    charge: 12_300n,
+    shortfall: 0n,
+    firstByteMs: 31,
+    totalMs: 412,
+  }
+  metrics.turnEnded(turn)
+  metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: 1 })
+  metrics.batchCommitted({ operations: 3, seconds: 0.0015 })
+  metrics.holdsRecovered(2)
+  const { contentType, body } = await metrics.render()
+  expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/)
+  const values = body.split('\n').filter((line) => /^(millrace|gen_ai)/.test(line))
+  for (const line of [
+    'millrace_http_requests_total{endpoint="POST /v1/chat/completions",status="200"} 2',
+    'millrace_turns_total{model="demo",outcome="completed"} 1',
+    'millrace_turns_total{model="none",outcome="refused"} 1',
+    'millrace_tokens_total{model="demo",class="uncached_input"} 9',
+    'millrace_tokens_total{model="demo",class="cached_input"} 4',
+    'millrace_tokens_total{model="demo",class="output"} 24',
+    'millrace_charged_nano_usd_total{model="demo"} 12300',
+    'gen_ai_server_time_to_first_token_seconds_bucket{le="0.04",gen_ai_request_model="demo"} 1',
+    'gen_ai_server_request_duration_seconds_sum{gen_ai_request_model="demo"} 0.412',
+    'millrace_ledger_batch_operations_bucket{le="4"} 1',
+    'millrace_ledger_commit_seconds_bucket{le="0.002"} 1',
+    'millrace_holds_recovered_total 2',
+  ]) {
+    expect(values).toContain(line)
+  }
+})
+
+it('open holds are asked for at each scrape', async () => {
+  const metrics = createMetrics()
+  let open = 5
+  metrics.watchOpenHolds(() => open)
+  expect((await metrics.render()).body).toContain('\nmillrace_holds_open 5\n')
+  open = 0
+  expect((await metrics.render()).body).toContain('\nmillrace_holds_open 0\n')
+})
+
+it('the process and the delay of its event loop are there, and two registries do not mix', async () => {
+  const first = createMetrics()
+  const second = createMetrics()
+  first.holdsRecovered(7)
+  const { body } = await second.render()
+  expect(body).toContain('nodejs_eventloop_lag_p99_seconds')
+  expect(body).toContain('process_cpu_seconds_total')
+  expect(body).toContain('millrace_holds_recovered_total 0')
+})

@@ -1,0 +1,31 @@
+/** Longer text is cut first, so that a whole body in an error message costs nothing and does not land in a log. */
+const TEXT_LENGTH_MAX = 8192
+const HIDDEN = '[hidden]'
+
+/** Most text holds no secret: one quick look decides whether the patterns below are tried at all. */
+const SUSPECT =
+  /mr_|sk[-_]|key|token|secret|passw|bearer|basic|authorization|:\/\/|eyj|akia|aiza|gh[pousr]_|hf_|private/i
+
+/** What secrets look like, and what stays of them so that a reader knows what was there. */
+const PATTERNS: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, HIDDEN],
+  // Up to the last @ before the path: passwords with an @ of their own are common.
+  [/\b([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#"'<>]+@/gi, `$1${HIDDEN}@`],
+  [/\b(bearer|basic)\s+(?!\[hidden\])[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
+  [/\b(mr_(?:wallet|builder)_)\w+/g, `$1${HIDDEN}`],
+  [/\b((?:sk|rk|pk)[-_](?:[a-z]{2,12}[-_])*)[\w-]{8,}/g, `$1${HIDDEN}`],
+  [/\b(AKIA|AIza|xai-|gsk_|hf_|gh[pousr]_|r8_)[\w-]{10,}/g, `$1${HIDDEN}`],
+  [/\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, HIDDEN],
+  // `api_key=…`, `"x-api-key": "…"`, `password: …`: whatever stands behind a name that says what it is.
+  [
+    /((?:api[-_ ]?key|access[-_]?key|secret|password|passwd|authorization|(?:access|refresh|id|auth)[-_]token|[?&](?:key|token|sig|signature|code))["']?\s*[:=]\s*["']?)(?!(?:bearer|basic)\b|\[hidden\])[^\s"'&,;{}[\]]+(?:\[hidden\])?/gi,
+    `$1${HIDDEN}`,
+  ],
+]
+
+/** Text without the keys, tokens and passwords that other people's error messages like to repeat. */
+export function scrub(text: string): string {
+  const bounded = text.length > TEXT_LENGTH_MAX ? `${text.slice(0, TEXT_LENGTH_MAX)}…` : text
+  if (!SUSPECT.test(bounded)) return bounded
+  return PATTERNS.reduce((scrubbed, [pattern, shown]) => scrubbed.replace(pattern, shown), bounded)
+}

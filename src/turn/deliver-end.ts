@@ -1,0 +1,70 @@
+import type { SettleOutcome } from '../ledger/ledger.ts'
+import { assertNever } from '../lib/assert-never.ts'
+import type { Price } from '../model/price.ts'
+import { type Problem, problem } from '../model/problem.ts'
+import { failureFrame } from '../wire/chat/problem.ts'
+import { closingBytes } from './closing.ts'
+import type { Resolution } from './ending.ts'
+import { ledgerUnavailable } from './refusals.ts'
+import type { FinishedAnswer, RunFate } from './run.ts'
+import type { TurnCall } from './serve-turn.ts'
+
+interface Settled {
+  readonly resolution: Resolution
+  readonly settled: SettleOutcome
+  readonly price: Price
+}
+
+/**
+ * The last thing the client gets, after the money is resolved: what says that the answer is complete may only leave when
+ * its charge is durable (R3). Returns the problem that was said, if one was.
+ */
+export function deliverEnd(call: TurnCall, fate: RunFate, end: Settled): Problem | undefined {
+  switch (fate.kind) {
+    case 'finished':
+      return complete(call, fate.answer, end)
+    case 'broken-off':
+    case 'failed':
+      return say(call, fate.problem)
+    case 'hold-lost':
+      return say(call, ledgerUnavailable())
+    case 'stopped':
+      return fate.reason === 'draining' ? say(call, draining()) : undefined
+    default:
+      return assertNever(fate)
+  }
+}
+
+function complete(
+  call: TurnCall,
+  answer: FinishedAnswer,
+  { resolution, settled, price }: Settled,
+): Problem | undefined {
+  if (settled.kind === 'settled' && resolution.kind === 'charge') {
+    const { usage } = resolution
+    const tier = settled.tier
+    call.sink.end(closingBytes(call.turn, answer, { usage, charge: settled.charge, tier, price }))
+    return undefined
+  }
+  // Somebody else has resolved this hold, or its charge is not durable: nothing that sounds like an end may be said.
+  if (call.sink.phase === 'quiet') return say(call, ledgerUnavailable())
+  call.sink.cut()
+  return undefined
+}
+
+/** A problem as status and body while nothing has gone out, else in the protocol's own words for a stream that failed. */
+function say(call: TurnCall, said: Problem): Problem {
+  const { sink } = call
+  if (sink.phase === 'quiet') sink.refuse(said)
+  else if (sink.phase !== 'ended') sink.end(failureFrame(said, call.requestId))
+  return said
+}
+
+const draining = (): Problem =>
+  problem(
+    'server_draining',
+    'The server is stopping and could not finish this answer. What was received is charged; send the request again in 2s.',
+    {
+      retryAfterSeconds: 2,
+    },
+  )

@@ -1,0 +1,56 @@
+import type { Model } from '../catalog/catalog.ts'
+import type { TurnOutcome } from '../ledger/ledger.ts'
+import { assertNever } from '../lib/assert-never.ts'
+import { clampUsage } from '../metering/clamp-usage.ts'
+import { estimateTokens } from '../metering/estimate-tokens.ts'
+import type { InputSize } from '../model/turn.ts'
+import type { MeteredUsage } from '../model/usage.ts'
+import type { Produced, Run } from './run.ts'
+
+/** What an ending means for the money: the one place that decides it. `docs/operate/charges.md` is the published table. */
+export type Resolution =
+  | { readonly kind: 'charge'; readonly outcome: TurnOutcome; readonly usage: MeteredUsage }
+  | { readonly kind: 'free'; readonly outcome: TurnOutcome }
+
+export interface TurnBounds {
+  readonly model: Model
+  readonly inputSize: InputSize
+  readonly inputBound: number
+  readonly outputBound: number
+}
+
+export function resolveEnding(run: Run, bounds: TurnBounds): Resolution {
+  const { fate } = run
+  switch (fate.kind) {
+    case 'finished':
+      return { kind: 'charge', outcome: 'completed', usage: usageOf(fate.used, bounds) }
+    case 'broken-off':
+      return { kind: 'charge', outcome: 'upstream_failed', usage: usageOf(fate.used, bounds) }
+    case 'stopped': {
+      const outcome = fate.reason === 'draining' ? 'drained' : 'client_gone'
+      // Before the provider's 2xx head it has not accepted the request: a cancel costs nothing.
+      return fate.accepted ? { kind: 'charge', outcome, usage: usageOf(fate.used, bounds) } : { kind: 'free', outcome }
+    }
+    case 'failed':
+      return { kind: 'free', outcome: 'upstream_failed' }
+    case 'hold-lost':
+      return { kind: 'free', outcome: 'internal_error' }
+    default:
+      return assertNever(fate)
+  }
+}
+
+/** The provider's own count where it told one, within what is physically possible; else bytes by the catalogue's ratio. */
+function usageOf(produced: Produced, bounds: TurnBounds): MeteredUsage {
+  const within = { inputTokens: bounds.inputBound, outputTokens: bounds.outputBound }
+  if (produced.usage) return clampUsage(produced.usage, within)
+  const { bytesPerToken } = bounds.model
+  const estimate = {
+    uncachedInput: estimateTokens(bounds.inputSize.inputBytes, bytesPerToken),
+    cachedInput: 0,
+    cacheWrite: 0,
+    output: estimateTokens(produced.outputBytes, bytesPerToken),
+    reasoning: 0,
+  }
+  return { ...clampUsage(estimate, within), estimated: true }
+}

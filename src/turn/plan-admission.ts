@@ -1,0 +1,47 @@
+import type { Model } from '../catalog/catalog.ts'
+import type { AdmitRequest } from '../ledger/ledger.ts'
+import { type ConfiguredLimits, limitsForTurn } from '../limits/limits-for-turn.ts'
+import { holdTermsFor, inputBound } from '../metering/ceiling.ts'
+import { estimateTokens } from '../metering/estimate-tokens.ts'
+import type { Caller } from '../model/caller.ts'
+import type { RequestId } from '../model/ids.ts'
+import type { Price } from '../model/price.ts'
+import type { TurnRequest } from '../model/turn.ts'
+
+/** Before a model has answered, this much output is assumed when tokens are counted against a limit. */
+const OUTPUT_RESERVED_TOKENS = 1024
+
+export interface AdmissionPlan {
+  readonly request: AdmitRequest
+  readonly inputBound: number
+}
+
+/** Gathers what admission decides on: the most the turn may cost, and every limit it has to pass. */
+export function planAdmission(
+  configured: ConfiguredLimits,
+  call: { readonly requestId: RequestId; readonly caller: Caller; readonly turn: TurnRequest },
+  model: Model,
+  price: Price,
+): AdmissionPlan {
+  const { turn, caller, requestId } = call
+  const bound = inputBound(turn.inputSize, model.contextTokens)
+  const estimate = Math.min(estimateTokens(turn.inputSize.inputBytes, model.bytesPerToken), bound)
+  const clientCap = turn.outputCap === undefined ? undefined : Math.min(turn.outputCap, model.maxOutputTokens)
+  const reserved = estimate + Math.min(clientCap ?? model.maxOutputTokens, OUTPUT_RESERVED_TOKENS) * turn.choices
+  return {
+    inputBound: bound,
+    request: {
+      requestId,
+      account: caller.account,
+      key: caller.key,
+      kind: caller.kind,
+      model: model.id,
+      priceVersion: price.version,
+      terms: holdTermsFor(price, bound, turn.choices),
+      clientCap,
+      modelCap: model.maxOutputTokens,
+      inputEstimate: estimate,
+      limits: limitsForTurn(configured, caller, reserved),
+    },
+  }
+}

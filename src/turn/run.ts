@@ -1,0 +1,42 @@
+import type { Lane } from '../catalog/catalog.ts'
+import type { Attempt } from '../ledger/ledger.ts'
+import type { Problem } from '../model/problem.ts'
+import type { JsonMember } from '../model/turn.ts'
+import type { Usage } from '../model/usage.ts'
+import type { ChatHeard } from '../wire/chat/tap.ts'
+import type { StopReason } from './turn-abort.ts'
+
+/** How the provider's side of a turn went: every fate there is, with what is known of the usage. */
+export interface Run {
+  readonly fate: RunFate
+  /** The lane that answered, or the last that was tried. */
+  readonly lane: Lane | undefined
+  readonly attempts: readonly Attempt[]
+  /** Monotonic microseconds of the first content, if there was any. */
+  readonly firstContentAt: number | undefined
+}
+
+export type RunFate =
+  /** The whole answer is there; what says that it is the end is still held back. */
+  | { readonly kind: 'finished'; readonly answer: FinishedAnswer; readonly used: Produced }
+  /** Content has gone out, and there will be no more. */
+  | { readonly kind: 'broken-off'; readonly problem: Problem; readonly used: Produced }
+  /** Nothing has gone out, and no lane is left. */
+  | { readonly kind: 'failed'; readonly problem: Problem }
+  /** Stopped from outside: the client has gone, or the server stops. */
+  | { readonly kind: 'stopped'; readonly reason: StopReason; readonly accepted: boolean; readonly used: Produced }
+  /** The hold did not become durable, so nothing was delivered. */
+  | { readonly kind: 'hold-lost' }
+
+/** What a provider has produced, by its own count where it told one, and in bytes where it did not. */
+export interface Produced {
+  readonly usage: Usage | undefined
+  readonly outputBytes: number
+}
+
+export const NOTHING_PRODUCED: Produced = { usage: undefined, outputBytes: 0 }
+
+export type FinishedAnswer =
+  /** A stream whose content has gone out, but for frames that came before any content. */
+  | { readonly kind: 'stream'; readonly unsent: Buffer; readonly head: ChatHeard['head'] }
+  | { readonly kind: 'json'; readonly body: { readonly bytes: Buffer; readonly members: readonly JsonMember[] } }

@@ -1,0 +1,175 @@
+import type { Catalog, Model } from '../catalog/catalog.ts'
+import { type ResolvedModel, resolveModel } from '../catalog/resolve-model.ts'
+import type { AdmittedTurn, Ending, Ledger, SettleOutcome } from '../ledger/ledger.ts'
+import { limitHeaders } from '../limits/limit-headers.ts'
+import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
+import { priceUsage } from '../metering/price-usage.ts'
+import type { Caller } from '../model/caller.ts'
+import type { RequestId } from '../model/ids.ts'
+import type { Price } from '../model/price.ts'
+import type { Problem } from '../model/problem.ts'
+import type { TurnRequest } from '../model/turn.ts'
+import { planLanes } from '../routing/plan-lanes.ts'
+import { checkInputs } from './check-inputs.ts'
+import { deliverEnd } from './deliver-end.ts'
+import { type Resolution, resolveEnding } from './ending.ts'
+import { type AdmissionPlan, planAdmission } from './plan-admission.ts'
+import { ledgerUnavailable, refusalProblem } from './refusals.ts'
+import type { Run } from './run.ts'
+import { type LaneRunDeps, msBetween, runLanes } from './run-lanes.ts'
+import type { Sink } from './sink.ts'
+import { createTurnAbort, type OnShutdown } from './turn-abort.ts'
+import type { TurnRecord } from './turn-record.ts'
+
+export interface TurnDeps extends LaneRunDeps {
+  readonly catalog: Catalog
+  readonly ledger: Ledger
+  readonly limits: ConfiguredLimits
+  readonly onShutdown: OnShutdown
+  readonly random: () => number
+}
+
+/** One request on its way: who asks for what, and where the answer goes. */
+export interface TurnCall {
+  readonly requestId: RequestId
+  readonly caller: Caller
+  readonly turn: TurnRequest
+  readonly sink: Sink
+  /** Monotonic microseconds at which the request arrived. */
+  readonly startedAt: number
+}
+
+/**
+ * The story of a turn: find the model, admit (limits and hold in one step), run it on a lane, settle, and only then say
+ * that the answer is complete. A throw in here is our own fault: the hold stays, and recovery resolves it; releasing it
+ * would give the answer away.
+ */
+export async function serveTurn(deps: TurnDeps, call: TurnCall): Promise<TurnRecord> {
+  const { turn, caller, sink } = call
+  const resolved = resolveModel(deps.catalog, caller, turn)
+  if (resolved.kind === 'refused') return refuse(deps, call, undefined, resolved.problem)
+  const { model } = resolved.entry
+  const unsuitable = checkInputs(model, turn)
+  if (unsuitable) return refuse(deps, call, model, unsuitable)
+
+  const plan = planAdmission(deps.limits, call, model, resolved.price)
+  const admission = await deps.ledger.admit(plan.request)
+  sink.announce(limitHeaders(admission.standings))
+  if (admission.kind === 'refused') return refuse(deps, call, model, refusalProblem(admission.refusal, turn))
+  try {
+    return await runAdmitted(deps, call, resolved, plan, admission)
+  } finally {
+    admission.leave()
+  }
+}
+
+async function runAdmitted(
+  deps: TurnDeps,
+  call: TurnCall,
+  resolved: ResolvedModel,
+  plan: AdmissionPlan,
+  hold: AdmittedTurn,
+): Promise<TurnRecord> {
+  const { turn, sink } = call
+  const { entry, effort, price } = resolved
+  // Near any edge the provider is not asked before the hold is durable; far from it, only the first content waits (R1).
+  if (!hold.overlap && (await hold.durable) === 'lost') return refuse(deps, call, entry.model, ledgerUnavailable())
+
+  const ignoredFields = turn.optionalFields.filter((field) => !entry.model.passFields.includes(field))
+  sink.announce(turnHeaders(turn, hold, ignoredFields))
+  const abort = createTurnAbort(sink, deps.onShutdown)
+  try {
+    const lanes = planLanes(entry.model.lanes, deps.random)
+    const run = await runLanes(deps, { turn, entry, effort, hold, sink, abort, ignoredFields }, lanes)
+    return await endTurn(deps, call, { model: entry.model, price, plan, hold, run })
+  } finally {
+    abort.release()
+  }
+}
+
+interface TurnAtItsEnd {
+  readonly model: Model
+  readonly price: Price
+  readonly plan: AdmissionPlan
+  readonly hold: AdmittedTurn
+  readonly run: Run
+}
+
+async function endTurn(deps: TurnDeps, call: TurnCall, end: TurnAtItsEnd): Promise<TurnRecord> {
+  const { model, price, plan, hold, run } = end
+  const { turn, startedAt } = call
+  const resolution = resolveEnding(run, {
+    model,
+    inputSize: turn.inputSize,
+    inputBound: plan.inputBound,
+    outputBound: hold.cap * turn.choices,
+  })
+  const ending: Ending = {
+    outcome: resolution.outcome,
+    lane: run.lane?.id,
+    firstByteMs: run.firstContentAt === undefined ? undefined : msBetween(startedAt, run.firstContentAt),
+    totalMs: msBetween(startedAt, deps.ticks()),
+    attempts: run.attempts,
+  }
+  const settled = await settle(hold, ending, resolution, price)
+  const said = deliverEnd(call, run.fate, { resolution, settled, price })
+  return recordOf(model, ending, resolution, settled, said)
+}
+
+/** The one place where a turn's money is resolved, whatever its ending was. */
+function settle(hold: AdmittedTurn, ending: Ending, resolution: Resolution, price: Price): Promise<SettleOutcome> {
+  if (resolution.kind === 'free') return hold.release(ending)
+  return hold.settle({ ...ending, usage: resolution.usage, ...priceUsage(price, resolution.usage) })
+}
+
+function turnHeaders(turn: TurnRequest, hold: AdmittedTurn, ignoredFields: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {}
+  // A cap that we chose for lack of money is announced; one that the client chose it knows.
+  if (turn.outputCap === undefined) headers['x-millrace-max-output-tokens'] = String(hold.cap)
+  if (ignoredFields.length > 0) headers['x-millrace-ignored-fields'] = fieldNames(ignoredFields)
+  return headers
+}
+
+const FIELDS_NAMED_MAX = 32
+
+/** Field names are the client's own words: in a header only plain ones may stand. */
+const fieldNames = (fields: readonly string[]): string =>
+  fields
+    .slice(0, FIELDS_NAMED_MAX)
+    .map((field) => field.replace(/[^\w.-]/g, '?').slice(0, 64))
+    .join(', ')
+
+function refuse(deps: TurnDeps, call: TurnCall, model: Model | undefined, said: Problem): TurnRecord {
+  call.sink.refuse(said)
+  return {
+    model: model?.id,
+    lane: undefined,
+    outcome: 'refused',
+    problem: said.code,
+    usage: undefined,
+    charge: undefined,
+    shortfall: undefined,
+    firstByteMs: undefined,
+    totalMs: msBetween(call.startedAt, deps.ticks()),
+  }
+}
+
+function recordOf(
+  model: Model,
+  ending: Ending,
+  resolution: Resolution,
+  settled: SettleOutcome,
+  said: Problem | undefined,
+): TurnRecord {
+  return {
+    model: model.id,
+    lane: ending.lane,
+    outcome: ending.outcome,
+    problem: said?.code,
+    usage: resolution.kind === 'charge' ? resolution.usage : undefined,
+    charge: settled.kind === 'settled' ? settled.charge : undefined,
+    shortfall: settled.kind === 'settled' ? settled.shortfall : undefined,
+    firstByteMs: ending.firstByteMs,
+    totalMs: ending.totalMs,
+  }
+}

@@ -1,0 +1,77 @@
+import type { UpstreamBody } from './upstream-answer.ts'
+
+/** Between what a provider pushes and what the turn pulls. Whoever pushes is told when to pause and when to go on. */
+export interface ChunkQueue {
+  readonly body: UpstreamBody
+  push(chunk: Buffer): void
+  end(): void
+  fail(error: Error): void
+}
+
+interface Source {
+  pause(): void
+  resume(): void
+  cancel(): void
+}
+
+export function createChunkQueue(source: Source, bounds: { readonly bytesMax: number }): ChunkQueue {
+  let chunks: Buffer[] = []
+  let bytes = 0
+  let paused = false
+  let state: 'open' | 'ended' | Error = 'open'
+  let waiting: { resolve(chunks: readonly Buffer[]): void; reject(error: Error): void } | undefined
+
+  const take = (): readonly Buffer[] => {
+    const taken = chunks
+    chunks = []
+    bytes = 0
+    if (paused) {
+      paused = false
+      source.resume()
+    }
+    return taken
+  }
+  const settleWaiting = () => {
+    // A second push of the same read of the socket comes here after the reader has taken everything.
+    if (!waiting || (state === 'open' && chunks.length === 0)) return
+    const { resolve, reject } = waiting
+    waiting = undefined
+    if (state instanceof Error && chunks.length === 0) reject(state)
+    else resolve(take())
+  }
+
+  return {
+    body: {
+      read() {
+        if (chunks.length > 0 || state === 'ended') return Promise.resolve(take())
+        if (state instanceof Error) return Promise.reject(state)
+        return new Promise((resolve, reject) => {
+          waiting = { resolve, reject }
+        })
+      },
+      cancel: () => source.cancel(),
+    },
+    push(chunk) {
+      if (state !== 'open') return
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes > bounds.bytesMax && !paused) {
+        paused = true
+        source.pause()
+      }
+      // The promise is settled now and its reader runs after this turn of the parser: what else the same read of the
+      // socket holds is gathered first, because `take` happens when the reader asks.
+      if (waiting) queueMicrotask(settleWaiting)
+    },
+    end() {
+      if (state !== 'open') return
+      state = 'ended'
+      settleWaiting()
+    },
+    fail(error) {
+      if (state !== 'open') return
+      state = error
+      settleWaiting()
+    },
+  }
+}

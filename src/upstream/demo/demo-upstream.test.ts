@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import { secureRandom } from '../../lib/random-id.ts'
+import type { UpstreamBody } from '../upstream-answer.ts'
+import { createDemoUpstream } from './demo-upstream.ts'
+
+const demo = createDemoUpstream({ clock: systemClock, random: secureRandom })
+
+async function ask(over: object, signal = new AbortController().signal) {
+  const request = {
+    model: 'demo-fast',
+    max_completion_tokens: 4096,
+    messages: [{ role: 'user', content: 'Hello' }],
+    ...over,
+  }
+  const outcome = await demo.answer(Buffer.from(JSON.stringify(request)), signal)
+  if (outcome.kind !== 'answer') throw new Error(outcome.reason)
+  return outcome
+}
+
+async function wholeOf(body: UpstreamBody): Promise<string> {
+  const parts: Buffer[] = []
+  for (let chunks = await body.read(); chunks.length > 0; chunks = await body.read()) parts.push(...chunks)
+  return Buffer.concat(parts).toString()
+}
+
+const jsonOf = async (over: object) => JSON.parse(await wholeOf((await ask(over)).body))
+
+async function streamOf(over: object) {
+  const text = await wholeOf((await ask({ ...over, stream: true })).body)
+  const frames = text.split('\n\n').filter((frame) => frame !== '')
+  expect(frames.at(-1)).toBe('data: [DONE]')
+  const chunks = frames.slice(0, -1).map((frame) => JSON.parse(frame.slice('data: '.length)))
+  const deltas = chunks.flatMap((chunk) => chunk.choices).map((choice) => choice.delta)
+  return {
+    text: deltas.map((delta) => delta.content ?? '').join(''),
+    reasoning: deltas.map((delta) => delta.reasoning_content ?? '').join(''),
+    finish: chunks.flatMap((chunk) => chunk.choices).at(-1)?.finish_reason,
+    usage: chunks.at(-1)?.usage,
+  }
+}
+
+describe('the demo', () => {
+  it('says the same as a stream and as JSON, with the same usage', async () => {
+    const question = { messages: [{ role: 'user', content: 'Hello there' }], reasoning_effort: 'low' }
+    const [json, stream] = [await jsonOf(question), await streamOf(question)]
+    expect(stream.text).toBe(json.choices[0].message.content)
+    expect(stream.reasoning).toBe(json.choices[0].message.reasoning_content)
+    expect(stream.usage).toEqual(json.usage)
+    expect(stream.text).toContain('Hello there')
+    expect(stream.text).toContain('demo')
+  })
+
+  it('thinks more with more effort, and counts it', async () => {
+    const tokens = async (effort: string | undefined) =>
+      (await streamOf({ reasoning_effort: effort })).usage.completion_tokens_details.reasoning_tokens
+    expect(await tokens(undefined)).toBe(0)
+    expect(await tokens('high')).toBeGreaterThan(await tokens('low'))
+  })
+
+  it('stays within its output cap', async () => {
+    const cut = await streamOf({ max_completion_tokens: 3, messages: [{ role: 'user', content: 'count to 100' }] })
+    expect(cut).toMatchObject({ text: '1 2 3', finish: 'length', usage: { completion_tokens: 3 } })
+    const thought = await streamOf({ max_completion_tokens: 5, reasoning_effort: 'high' })
+    expect(thought).toMatchObject({ text: '', finish: 'length', usage: { completion_tokens: 5 } })
+  })
+
+  it('stops before a stop word', async () => {
+    expect(await streamOf({ messages: [{ role: 'user', content: 'count to 9' }], stop: ['5'] })).toMatchObject({
+      text: '1 2 3 4 ',
+      finish: 'stop',
+    })
+  })
+
+  it('calls a tool that is forced or named, and answers after its result', async () => {
+    const tools = [
+      {
+        type: 'function',
+        function: { name: 'get_weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
+      },
+    ]
+    const asked = await jsonOf({ tools, messages: [{ role: 'user', content: 'Use get_weather please' }] })
+    expect(asked.choices[0]).toMatchObject({
+      finish_reason: 'tool_calls',
+      message: {
+        content: null,
+        tool_calls: [{ type: 'function', function: { name: 'get_weather', arguments: '{"city":"demo"}' } }],
+      },
+    })
+    const told = await jsonOf({ tools, messages: [{ role: 'tool', content: 'rain', tool_call_id: 'x' }] })
+    expect(told.choices[0].message.content).toContain('rain')
+    expect((await jsonOf({ tools, tool_choice: 'required' })).choices[0].finish_reason).toBe('tool_calls')
+    expect(
+      (await jsonOf({ tools, tool_choice: 'none', messages: [{ role: 'user', content: 'get_weather' }] })).choices[0]
+        .finish_reason,
+    ).toBe('stop')
+  })
+
+  it('ends when it is cancelled', async () => {
+    const abort = new AbortController()
+    const answer = await ask(
+      { model: 'demo', stream: true, messages: [{ role: 'user', content: 'count to 1000' }] },
+      abort.signal,
+    )
+    await answer.body.read()
+    abort.abort()
+    await expect(
+      (async () => {
+        for (;;) if ((await answer.body.read()).length === 0) return
+      })(),
+    ).rejects.toThrow()
+  })
+})

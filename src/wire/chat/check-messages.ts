@@ -1,0 +1,93 @@
+import { type Problem, problem } from '../../model/problem.ts'
+import type { OtherInput } from '../../model/turn.ts'
+import { isObject, wrongType } from './check-fields.ts'
+
+const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
+
+/** Parts that are not text, by what a model's `inputs` calls them. */
+const OTHER_PARTS: Readonly<Record<string, OtherInput['kind']>> = {
+  image_url: 'image',
+  input_audio: 'audio',
+  file: 'file',
+}
+const TEXT_PARTS = new Set(['text', 'refusal'])
+
+/** Messages as far as we must understand them: who speaks, and whether there is anything but text. */
+export function checkMessages(messages: unknown): Problem | OtherInput[] {
+  if (messages === undefined || messages === null) {
+    return problem('missing_required_parameter', 'The field `messages` is missing. Send at least one message.', {
+      param: 'messages',
+    })
+  }
+  if (!Array.isArray(messages)) return wrongType('messages', messages, 'an array')
+  if (messages.length === 0) {
+    return problem('invalid_value', '`messages` is empty. Send at least one message.', { param: 'messages' })
+  }
+  const others: OtherInput[] = []
+  for (const [index, message] of messages.entries()) {
+    const found = checkMessage(`messages[${index}]`, message, others)
+    if (found) return found
+  }
+  return others
+}
+
+function checkMessage(param: string, message: unknown, others: OtherInput[]): Problem | undefined {
+  if (!isObject(message)) return wrongType(param, message, 'an object')
+  const { role } = message
+  if (typeof role !== 'string') {
+    if (role === undefined) {
+      return problem('missing_required_parameter', `\`${param}.role\` is missing.`, { param: `${param}.role` })
+    }
+    return wrongType(`${param}.role`, role, 'a string')
+  }
+  if (!ROLES.has(role)) {
+    const shown = JSON.stringify(role.slice(0, 40))
+    return problem('invalid_value', `\`${param}.role\` is ${shown}; it must be one of ${[...ROLES].join(', ')}.`, {
+      param: `${param}.role`,
+    })
+  }
+  return checkContent(`${param}.content`, role, message, others)
+}
+
+function checkContent(
+  param: string,
+  role: string,
+  message: Record<string, unknown>,
+  others: OtherInput[],
+): Problem | undefined {
+  const { content } = message
+  if (typeof content === 'string') return undefined
+  if (content === null || content === undefined) {
+    // An assistant that only called tools has said nothing, and clients send that as null or not at all.
+    if (role === 'assistant' || role === 'function') return undefined
+    return content === null
+      ? wrongType(param, content, 'a string or an array of parts')
+      : problem('missing_required_parameter', `\`${param}\` is missing.`, { param })
+  }
+  if (!Array.isArray(content)) return wrongType(param, content, 'a string or an array of parts')
+  for (const [index, part] of content.entries()) {
+    const found = checkPart(`${param}[${index}]`, part, others)
+    if (found) return found
+  }
+  return undefined
+}
+
+function checkPart(param: string, part: unknown, others: OtherInput[]): Problem | undefined {
+  if (!isObject(part)) return wrongType(param, part, 'an object')
+  const { type } = part
+  if (typeof type !== 'string') return wrongType(`${param}.type`, type, 'a string')
+  const other = Object.hasOwn(OTHER_PARTS, type) ? OTHER_PARTS[type] : undefined
+  if (other) {
+    others.push({ kind: other, param })
+    return undefined
+  }
+  if (!TEXT_PARTS.has(type)) {
+    return problem(
+      'unsupported_content',
+      `\`${param}\` is a part of type ${JSON.stringify(type.slice(0, 40))}; this gateway takes text.`,
+      { param },
+    )
+  }
+  const text = type === 'refusal' ? part['refusal'] : part['text']
+  return typeof text === 'string' ? undefined : wrongType(`${param}.${type}`, text, 'a string')
+}

@@ -1,0 +1,233 @@
+import { describe, expect, it } from 'vitest'
+import type { TurnRequest } from '../../model/turn.ts'
+import { scanJson } from '../json/scan-json.ts'
+import { readRequest } from './read-request.ts'
+import { retargetRequest } from './retarget-request.ts'
+
+const BOUNDS = { depthMax: 64, valuesMax: 1_000_000 }
+
+function read(body: string | object) {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  const scanned = scanJson(bytes, BOUNDS)
+  if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
+  return readRequest({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })
+}
+
+function turnOf(body: string | object): TurnRequest {
+  const outcome = read(body)
+  if (outcome.kind === 'malformed') throw new Error(outcome.problem.message)
+  return outcome.turn
+}
+
+const user = [{ role: 'user', content: 'Hello' }]
+const base = { model: 'demo', messages: user }
+
+describe('readRequest', () => {
+  it('reads what admission decides on', () => {
+    const turn = turnOf({
+      ...base,
+      stream: true,
+      stream_options: { include_usage: true },
+      max_tokens: 7,
+      reasoning_effort: 'High',
+      n: 2,
+    })
+    expect(turn).toMatchObject({
+      model: 'demo',
+      delivery: 'stream',
+      wantsUsage: true,
+      outputCap: 7,
+      outputCapParam: 'max_tokens',
+      effort: 'high',
+      choices: 2,
+    })
+  })
+
+  it('takes null as absent, everywhere', () => {
+    const nulls = [
+      'stream',
+      'stream_options',
+      'max_tokens',
+      'max_completion_tokens',
+      'reasoning_effort',
+      'reasoning',
+      'n',
+      'temperature',
+      'tools',
+      'stop',
+      'user',
+      'service_tier',
+    ]
+    const turn = turnOf({ ...base, ...Object.fromEntries(nulls.map((name) => [name, null])) })
+    expect(turn).toMatchObject({ delivery: 'json', outputCap: undefined, effort: undefined, choices: 1 })
+  })
+
+  it('prefers max_completion_tokens over max_tokens', () => {
+    expect(turnOf({ ...base, max_tokens: 5, max_completion_tokens: 9 })).toMatchObject({
+      outputCap: 9,
+      outputCapParam: 'max_completion_tokens',
+    })
+  })
+
+  it('reads the effort of the other dialect, and refuses two that differ', () => {
+    expect(turnOf({ ...base, reasoning: { effort: 'low' } })).toMatchObject({
+      effort: 'low',
+      effortParam: 'reasoning.effort',
+    })
+    expect(turnOf({ ...base, reasoning: {} }).effort).toBeUndefined()
+    expect(read({ ...base, reasoning_effort: 'low', reasoning: { effort: 'high' } })).toMatchObject({
+      problem: { code: 'reasoning_effort_conflict' },
+    })
+  })
+
+  it('accepts what agents really send: part lists, null content beside tool calls, tool results as parts', () => {
+    const messages = [
+      { role: 'developer', content: [{ type: 'text', text: 'Be brief' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: '' },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{' } }],
+      },
+      { role: 'assistant', tool_calls: [] },
+      { role: 'tool', tool_call_id: 'call_1', content: [{ type: 'text', text: 'ok' }] },
+    ]
+    expect(turnOf({ model: 'demo', messages }).inputSize.messages).toBe(5)
+  })
+
+  it('notes parts that are not text, for the model to decide', () => {
+    const content = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }]
+    expect(turnOf({ model: 'demo', messages: [{ role: 'user', content }] }).otherInputs).toEqual([
+      { kind: 'image', param: 'messages[0].content[0]' },
+    ])
+  })
+
+  it.each([
+    ['no model', { messages: user }, 'missing_required_parameter', 'model'],
+    ['an empty model', { ...base, model: '' }, 'missing_required_parameter', 'model'],
+    ['a number as model', { ...base, model: 7 }, 'invalid_type', 'model'],
+    ['no messages', { model: 'demo' }, 'missing_required_parameter', 'messages'],
+    ['empty messages', { ...base, messages: [] }, 'invalid_value', 'messages'],
+    ['messages as an object', { ...base, messages: {} }, 'invalid_type', 'messages'],
+    ['a message that is text', { ...base, messages: ['hi'] }, 'invalid_type', 'messages[0]'],
+    ['no role', { ...base, messages: [{ content: 'x' }] }, 'missing_required_parameter', 'messages[0].role'],
+    ['an unknown role', { ...base, messages: [{ role: 'boss', content: 'x' }] }, 'invalid_value', 'messages[0].role'],
+    [
+      'a user without content',
+      { ...base, messages: [{ role: 'user' }] },
+      'missing_required_parameter',
+      'messages[0].content',
+    ],
+    [
+      'content as a number',
+      { ...base, messages: [{ role: 'user', content: 1 }] },
+      'invalid_type',
+      'messages[0].content',
+    ],
+    [
+      'a part without text',
+      { ...base, messages: [{ role: 'user', content: [{ type: 'text' }] }] },
+      'invalid_type',
+      'messages[0].content[0].text',
+    ],
+    [
+      'a part of no known type',
+      { ...base, messages: [{ role: 'user', content: [{ type: 'hologram' }] }] },
+      'unsupported_content',
+      'messages[0].content[0]',
+    ],
+    ['stream as text', { ...base, stream: 'true' }, 'invalid_type', 'stream'],
+    ['a cap of zero', { ...base, max_tokens: 0 }, 'invalid_value', 'max_tokens'],
+    ['a broken cap', { ...base, max_completion_tokens: 1.5 }, 'invalid_type', 'max_completion_tokens'],
+    ['a hot temperature', { ...base, temperature: 2.1 }, 'invalid_value', 'temperature'],
+    ['n of zero', { ...base, n: 0 }, 'invalid_value', 'n'],
+    ['five stops', { ...base, stop: ['a', 'b', 'c', 'd', 'e'] }, 'invalid_value', 'stop'],
+    ['a hosted tool', { ...base, tools: [{ type: 'web_search' }] }, 'unsupported_tool', 'tools[0].type'],
+    [
+      'a tool without a name',
+      { ...base, tools: [{ type: 'function', function: {} }] },
+      'invalid_type',
+      'tools[0].function.name',
+    ],
+    ['a dearer tier', { ...base, service_tier: 'priority' }, 'unsupported_value', 'service_tier'],
+    ['web search', { ...base, web_search_options: {} }, 'unsupported_parameter', 'web_search_options'],
+    ['other models to fall back on', { ...base, models: ['x'] }, 'unsupported_parameter', 'models'],
+    ['audio', { ...base, modalities: ['text', 'audio'] }, 'unsupported_value', 'modalities'],
+    ['the model twice', '{"model":"demo","messages":[],"model":"other"}', 'duplicate_field', 'model'],
+    ['the messages twice', '{"model":"demo","messages":[],"messages":[]}', 'duplicate_field', 'messages'],
+    ['an escaped model', '{"mod\\u0065l":"demo","messages":[]}', 'unsupported_parameter', 'model'],
+    ['a capital Model', '{"Model":"demo","messages":[]}', 'unsupported_parameter', 'Model'],
+    ['a model and a Model', '{"model":"demo","Model":"dear","messages":[]}', 'unsupported_parameter', 'Model'],
+    ['a capital cap', { ...base, MAX_TOKENS: 5 }, 'unsupported_parameter', 'MAX_TOKENS'],
+  ])('%s is refused', (_name, body, code, param) => {
+    expect(read(body as object)).toMatchObject({ kind: 'malformed', problem: { code, param } })
+  })
+
+  it('no field of any wrong type makes it throw', () => {
+    const values = [null, true, 0, -1, 1e308, '', 'x', [], [null], {}, { type: 'x' }, [[]], [{}], [{ role: {} }]]
+    const names = [
+      'model',
+      'messages',
+      'stream',
+      'stream_options',
+      'tools',
+      'reasoning',
+      'reasoning_effort',
+      'stop',
+      'n',
+      'modalities',
+      'logit_bias',
+      'functions',
+      '__proto__',
+      'constructor',
+    ]
+    let refused = 0
+    for (const name of names)
+      for (const value of values) if (read(JSON.stringify({ ...base, [name]: value })).kind === 'malformed') refused++
+    expect(refused).toBeGreaterThan(80)
+  })
+})
+
+describe('retargetRequest', () => {
+  const target = { model: 'lane-model', effort: undefined, outputCap: 500, ignoredFields: [] }
+
+  it('writes the control fields anew and copies everything else byte for byte', () => {
+    const body =
+      '{ "messages" : [ {"role":"user","content":"\\u0041  \\"model\\":\\"demo\\""} ],"temperature":1.0,"model":"demo-high","max_tokens":9999,"stream":true,"stream_options":{"include_usage":false} }'
+    const turn = turnOf(body)
+    const sent = String(retargetRequest(turn, { ...target, effort: 'high' as never }))
+    expect(JSON.parse(sent)).toEqual({
+      messages: [{ role: 'user', content: 'A  "model":"demo"' }],
+      temperature: 1,
+      model: 'lane-model',
+      stream: true,
+      stream_options: { include_usage: true },
+      reasoning_effort: 'high',
+      max_completion_tokens: 500,
+    })
+    expect(sent).toContain('[ {"role":"user","content":"\\u0041  \\"model\\":\\"demo\\""} ]')
+    expect(sent).toContain('1.0')
+  })
+
+  it('leaves out what would change the price, and the fields the lane does not get', () => {
+    const turn = turnOf({ ...base, service_tier: 'auto', store: true, top_k: 5, reasoning: { effort: 'low' } })
+    expect(turn.optionalFields).toEqual(['store', 'top_k'])
+    const sent = JSON.parse(String(retargetRequest(turn, { ...target, ignoredFields: ['store'] })))
+    expect(sent).toEqual({ ...base, model: 'lane-model', top_k: 5, max_completion_tokens: 500 })
+  })
+
+  it('sends no stream options with a JSON request', () => {
+    const turn = turnOf({ ...base, stream: false, stream_options: { include_usage: true } })
+    expect(JSON.parse(String(retargetRequest(turn, target)))).toEqual({
+      ...base,
+      model: 'lane-model',
+      max_completion_tokens: 500,
+    })
+  })
+})

@@ -1,0 +1,107 @@
+import { type Effort, effortOf } from '../../model/effort.ts'
+import { type Problem, problem } from '../../model/problem.ts'
+import type { InputSize, RequestBody, TurnRequest } from '../../model/turn.ts'
+import { checkNames, checkValue, checkValues, isObject } from './check-fields.ts'
+import { checkMessages } from './check-messages.ts'
+import { checkTools } from './check-tools.ts'
+import { CHAT_FIELDS } from './fields.ts'
+
+export type ReadRequestOutcome =
+  | { readonly kind: 'turn'; readonly turn: TurnRequest }
+  | { readonly kind: 'malformed'; readonly problem: Problem }
+
+/** A body that `read-body` has bounded and parsed: the bytes with their members, and the value they stand for. */
+export interface ParsedBody extends RequestBody {
+  readonly value: unknown
+}
+
+/** Reads what admission decides on, and checks that much; everything else stays bytes for whoever reads it later. */
+export function readRequest(body: ParsedBody): ReadRequestOutcome {
+  const { value } = body
+  if (!isObject(value)) return malformed(problem('invalid_type', 'The body must be a JSON object.'))
+  const found =
+    checkNames(body.members) ?? checkModel(value['model']) ?? checkValues(value) ?? checkTools(value['tools'])
+  if (found) return malformed(found)
+  const others = checkMessages(value['messages'])
+  if (!Array.isArray(others)) return malformed(others)
+  const effort = readEffort(value)
+  if ('problem' in effort) return malformed(effort.problem)
+  return {
+    kind: 'turn',
+    turn: {
+      protocol: 'chat',
+      body: { bytes: body.bytes, members: body.members },
+      model: value['model'] as string,
+      ...effort,
+      delivery: value['stream'] === true ? 'stream' : 'json',
+      wantsUsage: isObject(value['stream_options']) && value['stream_options']['include_usage'] === true,
+      ...readOutputCap(value),
+      choices: (value['n'] as number | null | undefined) ?? 1,
+      inputSize: sizeOf(body, value),
+      otherInputs: others,
+      optionalFields: body.members.flatMap(({ name }) => (isOptional(name) ? [name] : [])),
+    },
+  }
+}
+
+const malformed = (found: Problem): ReadRequestOutcome => ({ kind: 'malformed', problem: found })
+
+function checkModel(model: unknown): Problem | undefined {
+  if (typeof model === 'string' && model !== '') return undefined
+  if (model !== undefined && model !== null && model !== '') return checkValue('model', model, { kind: 'string' })
+  return problem(
+    'missing_required_parameter',
+    'The field `model` is missing. GET /v1/models lists the ids this key may use.',
+    {
+      param: 'model',
+    },
+  )
+}
+
+/** `max_completion_tokens` is the newer name and wins; each client sends the one it knows. */
+function readOutputCap(value: Record<string, unknown>): Pick<TurnRequest, 'outputCap' | 'outputCapParam'> {
+  const newer = value['max_completion_tokens'] ?? undefined
+  const older = value['max_tokens'] ?? undefined
+  return newer === undefined && older !== undefined
+    ? { outputCap: older as number, outputCapParam: 'max_tokens' }
+    : { outputCap: newer as number | undefined, outputCapParam: 'max_completion_tokens' }
+}
+
+/** The effort may come in two dialects; together they must agree, as a suffix and a field must. */
+function readEffort(
+  value: Record<string, unknown>,
+): { effort: Effort | undefined; effortParam: string } | { problem: Problem } {
+  const field = value['reasoning_effort'] ?? undefined
+  const nested = (isObject(value['reasoning']) ? value['reasoning']['effort'] : undefined) ?? undefined
+  if (nested !== undefined && typeof nested !== 'string') {
+    return { problem: problem('invalid_type', '`reasoning.effort` must be a string.', { param: 'reasoning.effort' }) }
+  }
+  const [first, second] = [field as string | undefined, nested].map((word) =>
+    word === undefined ? undefined : effortOf(word),
+  )
+  if (first !== undefined && second !== undefined && first !== second) {
+    const message = `\`reasoning_effort\` is "${first}" and \`reasoning.effort\` is "${second}". Send one of them, or make them agree.`
+    return { problem: problem('reasoning_effort_conflict', message, { param: 'reasoning.effort' }) }
+  }
+  if (first === undefined && second !== undefined) return { effort: second, effortParam: 'reasoning.effort' }
+  return { effort: first, effortParam: 'reasoning_effort' }
+}
+
+/** Neither ours to decide on nor known to go everywhere: whether the provider gets it is the lane's business. */
+const isOptional = (name: string): boolean =>
+  !Object.hasOwn(CHAT_FIELDS, name) || CHAT_FIELDS[name]?.policy === 'ignored'
+
+const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format'])
+
+function sizeOf(body: ParsedBody, value: Record<string, unknown>): InputSize {
+  let inputBytes = 0
+  for (const member of body.members)
+    if (INPUT_FIELDS.has(member.name)) inputBytes += member.valueEnd - member.valueStart
+  const count = (field: unknown) => (Array.isArray(field) ? field.length : 0)
+  return {
+    bodyBytes: body.bytes.length,
+    inputBytes,
+    messages: count(value['messages']),
+    tools: count(value['tools']) + count(value['functions']),
+  }
+}

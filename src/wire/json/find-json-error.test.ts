@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest'
+import { findJsonError } from './find-json-error.ts'
+
+describe('findJsonError', () => {
+  it.each([
+    ['{"a":1,}', 7, 'a name in double quotes'],
+    ['{"a" 1}', 5, "':'"],
+    ['{"a":1 "b":2}', 7, "',' or '}'"],
+    ['{"a":[1,]}', 8, 'a value'],
+    ['{"a":"x\ny"}', 7, 'control characters in a string to be escaped'],
+    ['{"a":"\\q"}', 6, 'an escape that JSON knows'],
+    ['{"a":1', 6, "',' or '}'"],
+    ['{} {}', 3, 'the end of the body'],
+    ['', 0, 'a value'],
+  ])('says where %j breaks', (text, offset, expected) => {
+    expect(findJsonError(Buffer.from(text))).toEqual({ offset, expected })
+  })
+})

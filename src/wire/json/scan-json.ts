@@ -1,0 +1,204 @@
+import type { JsonMember } from '../../model/turn.ts'
+
+export interface JsonBounds {
+  readonly depthMax: number
+  readonly valuesMax: number
+}
+
+export type JsonScan =
+  | { readonly kind: 'scanned'; readonly members: readonly JsonMember[] }
+  | { readonly kind: 'not-an-object' }
+  | { readonly kind: 'too-deep' }
+  | { readonly kind: 'too-many-values' }
+  /** The bytes end inside the outermost object, or a bracket closes what was not open: JSON.parse will refuse them too. */
+  | { readonly kind: 'broken'; readonly offset: number }
+
+/** Real requests have some dozen fields; recording a million of them would cost more than the bound on values saves. */
+const OUTER_MEMBERS_MAX = 4096
+/** Objects of a million different names keep JSON.parse busy for a second; a hundred thousand cost about a tenth. */
+const NAMES_MAX = 100_000
+/** Below this length a byte loop finds the closing quote sooner than a call into native code does. */
+const SHORT_STRING_BYTES = 32
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_BRACE = 0x7b
+
+const SPACE = 1
+const STRING = 2
+const OPEN = 3
+const CLOSE = 4
+const COMMA = 5
+const COLON = 6
+
+/** What a byte between tokens means; 0 is the start, or another byte, of a number or a word. */
+const classes = new Uint8Array(256)
+for (const byte of Buffer.from(' \t\n\r')) classes[byte] = SPACE
+classes[QUOTE] = STRING
+for (const byte of Buffer.from('{[')) classes[byte] = OPEN
+for (const byte of Buffer.from('}]')) classes[byte] = CLOSE
+classes[0x2c] = COMMA
+classes[0x3a] = COLON
+
+/** Brackets pair by 2: `[` and `]` are 0x5b and 0x5d, `{` and `}` are 0x7b and 0x7d. */
+const closerOf = (opener: number): number => opener + 2
+
+/**
+ * One pass before any JSON.parse: bounds depth and number of values, and records where the members of the outermost
+ * object stand. It does not check the whole grammar; for every text that JSON.parse accepts the offsets are exact.
+ */
+export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
+  let offset = skipSpace(bytes, 0)
+  if (bytes[offset] !== OPEN_BRACE) return { kind: 'not-an-object' }
+
+  const { depthMax, valuesMax } = bounds
+  const end = bytes.length
+  const outer = new OuterObject(bytes)
+  const closers = new Uint8Array(depthMax + 1)
+  let depth = 0
+  let values = 0
+  let names = 0
+  /** A string here is a name: behind `{`, and behind a comma in an object. */
+  let awaitsName = false
+
+  while (offset < end) {
+    const byte = bytes[offset]!
+    switch (classes[byte]) {
+      case SPACE:
+      case COLON:
+        offset += 1
+        break
+      case STRING: {
+        const stringEnd = endOfString(bytes, offset)
+        if (stringEnd < 0) return { kind: 'broken', offset: end }
+        if (awaitsName) {
+          if (++names > NAMES_MAX) return { kind: 'too-many-values' }
+          if (depth === 1) outer.name(offset, stringEnd)
+          awaitsName = false
+        } else {
+          if (++values > valuesMax) return { kind: 'too-many-values' }
+          if (depth === 1) outer.value(offset, stringEnd)
+        }
+        offset = stringEnd
+        break
+      }
+      case OPEN:
+        if (++values > valuesMax) return { kind: 'too-many-values' }
+        if (++depth > depthMax) return { kind: 'too-deep' }
+        closers[depth] = closerOf(byte)
+        awaitsName = byte === OPEN_BRACE
+        if (depth === 2) outer.valueOpens(offset)
+        offset += 1
+        break
+      case CLOSE:
+        if (closers[depth] !== byte) return { kind: 'broken', offset }
+        offset += 1
+        awaitsName = false
+        if (--depth === 1) outer.valueCloses(offset)
+        if (depth === 0) return { kind: 'scanned', members: outer.members }
+        break
+      case COMMA:
+        awaitsName = closers[depth] === closerOf(OPEN_BRACE)
+        if (outer.members.length > OUTER_MEMBERS_MAX) return { kind: 'too-many-values' }
+        offset += 1
+        break
+      default: {
+        const scalarEnd = endOfScalar(bytes, offset)
+        if (++values > valuesMax) return { kind: 'too-many-values' }
+        if (depth === 1) outer.value(offset, scalarEnd)
+        offset = scalarEnd
+      }
+    }
+  }
+  return { kind: 'broken', offset: end }
+}
+
+/** Puts names and values of the outermost object together. */
+class OuterObject {
+  readonly members: JsonMember[] = []
+  readonly #bytes: Buffer
+  #nameStart = -1
+  #nameEnd = -1
+  #valueStart = -1
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  name(start: number, end: number): void {
+    this.#nameStart = start
+    this.#nameEnd = end
+  }
+
+  valueOpens(start: number): void {
+    this.#valueStart = start
+  }
+
+  valueCloses(end: number): void {
+    this.value(this.#valueStart, end)
+  }
+
+  value(start: number, end: number): void {
+    if (this.#nameStart < 0) return
+    const raw = this.#bytes.toString('utf8', this.#nameStart + 1, this.#nameEnd - 1)
+    const escaped = raw.includes('\\')
+    this.members.push({
+      name: escaped ? decodeName(raw) : raw,
+      escaped,
+      nameStart: this.#nameStart,
+      valueStart: start,
+      valueEnd: end,
+    })
+    this.#nameStart = -1
+  }
+}
+
+/** An impossible escape stays as it stands: JSON.parse refuses the whole text later. */
+function decodeName(raw: string): string {
+  try {
+    return JSON.parse(`"${raw}"`) as string
+  } catch {
+    return raw
+  }
+}
+
+function skipSpace(bytes: Buffer, start: number): number {
+  let offset = start
+  while (offset < bytes.length && classes[bytes[offset]!] === SPACE) offset += 1
+  return offset
+}
+
+function endOfScalar(bytes: Buffer, start: number): number {
+  let offset = start + 1
+  while (offset < bytes.length && classes[bytes[offset]!] === 0) offset += 1
+  return offset
+}
+
+/**
+ * The offset behind the closing quote, or -1. A stretch of bytes is walked, then the next quote is searched natively;
+ * one that turns out to be escaped starts another stretch, so text full of `\"` does not pay a native call for each.
+ */
+function endOfString(bytes: Buffer, openingQuote: number): number {
+  const end = bytes.length
+  let offset = openingQuote + 1
+  for (;;) {
+    const stretchEnd = Math.min(offset + SHORT_STRING_BYTES, end)
+    while (offset < stretchEnd) {
+      const byte = bytes[offset]!
+      if (byte === QUOTE) return offset + 1
+      offset += byte === BACKSLASH ? 2 : 1
+    }
+    if (offset >= end) return -1
+    const quote = bytes.indexOf(QUOTE, offset)
+    if (quote < 0) return -1
+    if (backslashesBefore(bytes, quote, offset) % 2 === 0) return quote + 1
+    offset = quote + 1
+  }
+}
+
+/** Looks back no further than `floor`, which is known not to be escaped: so no byte is looked at twice. */
+function backslashesBefore(bytes: Buffer, quote: number, floor: number): number {
+  let offset = quote
+  while (offset > floor && bytes[offset - 1] === BACKSLASH) offset -= 1
+  return quote - offset
+}

@@ -1,0 +1,49 @@
+import type { RequestBody } from '../../model/turn.ts'
+
+/**
+ * The same object with some members changed: new value bytes, or null to leave the member out; what was not there is
+ * appended. Everything else stays the client's own bytes. Works for requests and for JSON answers alike.
+ */
+export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Buffer | null>): Buffer {
+  const { bytes, members } = body
+  const pieces: Buffer[] = []
+  const missing = new Set(changes.keys())
+  /** Everything before has been copied or left out on purpose. */
+  let copied = 0
+  /** The end of the last member that stays: what follows it needs a comma. Undefined while none has stayed. */
+  let keptEnd: number | undefined
+
+  const copyUpTo = (end: number): void => {
+    if (end > copied) pieces.push(bytes.subarray(copied, end))
+    copied = Math.max(copied, end)
+  }
+
+  for (const [index, member] of members.entries()) {
+    const change = changes.get(member.name)
+    missing.delete(member.name)
+    if (change === null) {
+      // With a member before it, the comma in front goes along; as the first one, the comma behind does.
+      copyUpTo(keptEnd ?? member.nameStart)
+      copied = keptEnd === undefined ? (members[index + 1]?.nameStart ?? member.valueEnd) : member.valueEnd
+      continue
+    }
+    if (change !== undefined) {
+      copyUpTo(member.valueStart)
+      pieces.push(change)
+      copied = member.valueEnd
+    }
+    keptEnd = member.valueEnd
+  }
+
+  const openingEnd = bytes.indexOf(0x7b) + 1
+  copyUpTo(keptEnd ?? openingEnd)
+  let separator = keptEnd === undefined ? '' : ','
+  for (const name of missing) {
+    const value = changes.get(name)
+    if (!value) continue
+    pieces.push(Buffer.from(`${separator}${JSON.stringify(name)}:`), value)
+    separator = ','
+  }
+  copyUpTo(bytes.length)
+  return Buffer.concat(pieces)
+}

@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readData } from './read-data.ts'
+import { createFrameSplitter, FrameTooLarge } from './split-frames.ts'
+
+const split = (pieces: readonly Buffer[], frameBytesMax = 1024 * 1024) => {
+  const splitter = createFrameSplitter({ frameBytesMax })
+  const frames = pieces.flatMap((piece) => splitter.push(piece))
+  return { frames: frames.map(String), rest: String(splitter.rest()) }
+}
+
+describe('createFrameSplitter', () => {
+  it('gives the same frames however the bytes are cut, with LF and with CRLF', () => {
+    const seed = 77
+    let cuts = 0
+    fc.assert(
+      fc.property(
+        fc.array(fc.stringMatching(/^[ -~äß漢🙂]{0,40}$/u), { minLength: 1, maxLength: 20 }),
+        fc.constantFrom('\n', '\r\n'),
+        fc.array(fc.nat(2000), { maxLength: 30 }),
+        (texts, newline, places) => {
+          const whole = Buffer.from(texts.map((text) => `data: ${text}${newline}${newline}`).join(''))
+          const ends = [...new Set(places.map((place) => place % (whole.length + 1)))].sort((a, b) => a - b)
+          const pieces = [0, ...ends].map((start, index) => whole.subarray(start, ends[index] ?? whole.length))
+          cuts += ends.length
+          const { frames, rest } = split(pieces)
+          expect(frames.map((frame) => String(readData(Buffer.from(frame))))).toEqual(texts)
+          expect(frames.join('')).toBe(String(whole))
+          expect(rest).toBe('')
+        },
+      ),
+      { seed, numRuns: 800 },
+    )
+    console.info(`split-frames: seed ${seed}, 800 streams, ${cuts} cuts`)
+  })
+
+  it('keeps an unfinished frame back', () => {
+    expect(split([Buffer.from('data: a\n\ndata: b\n')])).toEqual({ frames: ['data: a\n\n'], rest: 'data: b\n' })
+  })
+
+  it('refuses a frame that grows without end', () => {
+    expect(() => split([Buffer.alloc(2000, 0x61)], 1000)).toThrow(FrameTooLarge)
+  })
+})
+
+describe('readData', () => {
+  it.each([
+    ['data: x\n\n', 'x'],
+    ['data:x\r\n\r\n', 'x'],
+    ['event: ping\ndata: {"a":1}\n\n', '{"a":1}'],
+    ['data: a\ndata: b\n\n', 'a\nb'],
+    [': comment\ndata:  two spaces\n\n', ' two spaces'],
+    ['data\n\n', ''],
+  ])('%j holds %j', (frame, data) => {
+    expect(String(readData(Buffer.from(frame)))).toBe(data)
+  })
+
+  it.each([[': keep-alive\n\n'], ['\n'], ['event: ping\n\n'], ['database: x\n\n']])('%j holds no data', (frame) => {
+    expect(readData(Buffer.from(frame))).toBeUndefined()
+  })
+})

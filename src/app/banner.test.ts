@@ -31,7 +31,7 @@ describe('formatBanner', () => {
     const text = banner()
     expect(text).toContain('Key (shown once):  mr_wallet_abc')
     expect(text).toContain('API      http://127.0.0.1:4600/v1')
-    expect(text).toContain('demo       built in, no network  2 models')
+    expect(text).toContain('    demo  built in, no network  2 models')
     expect(text).toContain('Ready in 0.4 s. Press Ctrl+C to stop.')
     expect(text).not.toContain('console')
     expect(pasted(text)).toEqual([

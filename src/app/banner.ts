@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
+import { countOf } from '../cli/count-of.ts'
 import type { Style } from '../cli/style.ts'
-import { formatTable } from '../cli/table.ts'
+import { alignColumns } from '../cli/table.ts'
 
 export interface BannerFacts {
   readonly version: string
@@ -62,15 +63,13 @@ export function formatBanner(style: Style, facts: BannerFacts): string {
 }
 
 function upstreams(style: Style, facts: BannerFacts): string {
-  const rows = facts.upstreams.map(({ id, where, models }) => [id, where, countOf(models)])
-  const table = formatTable(style, [{ title: 'Upstreams' }, { title: '' }, { title: '' }], rows)
-  return indent(table.trimEnd(), '  ')
+  if (facts.upstreams.length === 0) return '  No upstream is configured: nothing can be called.'
+  const rows = facts.upstreams.map(({ id, where, models }) => [id, where, countOf(models, 'model')])
+  return `  ${style.dim('Upstreams')}\n${indent(alignColumns(rows).join('\n'), '    ')}`
 }
 
 const upstreamLine = (facts: BannerFacts): string =>
-  `Upstreams  ${facts.upstreams.map(({ id, models }) => `${id} (${countOf(models)})`).join(', ') || 'none'}`
-
-const countOf = (models: number): string => `${models} model${models === 1 ? '' : 's'}`
+  `Upstreams  ${facts.upstreams.map(({ id, models }) => `${id} (${countOf(models, 'model')})`).join(', ') || 'none'}`
 
 function account(style: Style, books: BannerBooks): string | undefined {
   switch (books.kind) {

@@ -58,7 +58,9 @@ const openHouse: OpenHouse = async (ground) => (await import('./compose.ts')).op
 function sentencesOf(error: unknown): string[] {
   if (error instanceof AggregateError) return error.errors.flatMap(sentencesOf)
   if (!(error instanceof Error)) return [String(error)]
-  return error.cause === undefined ? [error.message] : [error.message, ...sentencesOf(error.cause)]
+  // Whoever wraps a failure often quotes it: what was said already is not said again.
+  const causes = error.cause === undefined ? [] : sentencesOf(error.cause)
+  return [error.message, ...causes.filter((cause) => !error.message.includes(cause))]
 }
 
 function isMissingPart(error: unknown): boolean {

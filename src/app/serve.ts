@@ -82,6 +82,11 @@ async function openDoors(ground: ServeGround): Promise<Doors> {
   const { settings, house, terminal } = ground
   const { server } = settings.config
   const serving = await house.openServing()
+  ground.closing.add(async () => {
+    const ended = serving.stopAccepting()
+    serving.cutConnections()
+    await ended
+  })
   const api = await listenApi(serving, server)
   if (api.kind === 'failed') return api
   const metrics = await listenMetrics(serving, settings)
@@ -101,7 +106,7 @@ async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode
     {
       version: ground.version,
       run: (operation, args) => runOperation(operations, operation, args),
-      onFailure: (operation, error) => house.log.error({ operation, err: error }, 'an operation failed'),
+      onFailure: (operation, error) => house.log.error({ operation, error }, 'an operation failed'),
     },
     note.socket,
   )

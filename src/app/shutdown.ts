@@ -1,3 +1,5 @@
+import { countOf } from '../cli/count-of.ts'
+
 /** What the end of a server needs of its edge. */
 export interface Drainable {
   /** `/readyz` says no from now on; requests are still served. */
@@ -58,11 +60,11 @@ export async function shutDown(deps: ShutdownDeps): Promise<ShutdownReport> {
   const lost = edge.turnsRunning
   await deps.close()
   const requests = edge.requestsServed
-  say(`Stopped. ${requests} request${requests === 1 ? '' : 's'}, ${lost} lost.`)
+  say(`Stopped. ${countOf(requests, 'request')}, ${lost} lost.`)
   return { requests, lost }
 }
 
-const turns = (count: number): string => `${count} request${count === 1 ? '' : 's'} open`
+const turns = (count: number): string => `${countOf(count, 'request')} open`
 
 async function firstOf(events: readonly Promise<unknown>[], timeoutMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined

@@ -2,7 +2,7 @@ import type { KeyKind } from '../model/caller.ts'
 import { type HoldTerms, holdFor, tokensCovered } from '../model/hold-terms.ts'
 import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
-import type { NanoUsd } from '../model/money.ts'
+import { type NanoUsd, smallest } from '../model/money.ts'
 import { availableIn, type Books, type Bucket, booksOf } from './books.ts'
 import type { Change } from './changes.ts'
 import { type LimitRefusal, startUnderLimits } from './turn-limits.ts'
@@ -68,7 +68,7 @@ function bucketsFor(books: Books, op: AdmitTurn): readonly Bucket[] {
 }
 
 function decideCap(op: AdmitTurn, buckets: readonly Bucket[]): { kind: 'cap'; cap: number } | MoneyRefusal {
-  const available = least(buckets.map(availableIn))
+  const available = leastOf(buckets, availableIn)
   const affordable = tokensCovered(op.terms, available)
   const wanted = op.clientCap ?? op.modelCap
   if (affordable !== undefined && affordable >= wanted) return { kind: 'cap', cap: wanted }
@@ -90,7 +90,7 @@ function chosenCap(op: AdmitTurn, available: bigint): number {
 /** Too little money is 402; enough money that running turns hold is 429, because waiting cures it. */
 function refuseMoney(op: AdmitTurn, buckets: readonly Bucket[], cap: number, available: bigint): MoneyRefusal {
   const needed = holdFor(op.terms, cap)
-  const posted = least(buckets.map((bucket) => bucket.posted))
+  const posted = leastOf(buckets, (bucket) => bucket.posted)
   if (posted >= needed) return { kind: 'in-flight', available: available as NanoUsd, needed }
   return { kind: 'short', available: available as NanoUsd, needed, tokensCovered: tokensCovered(op.terms, available) }
 }
@@ -131,4 +131,5 @@ function placeHold(books: Books, op: AdmitTurn, buckets: readonly Bucket[], cap:
   return { kind: 'held', receipt, cap, hold, changes: [opened, ...moved] }
 }
 
-const least = (amounts: readonly bigint[]): bigint => amounts.reduce((low, amount) => (amount < low ? amount : low))
+const leastOf = (buckets: readonly Bucket[], amountIn: (bucket: Bucket) => bigint): bigint =>
+  smallest(...(buckets.map(amountIn) as [bigint, ...bigint[]]))

@@ -1,5 +1,5 @@
 import type { RequestId } from '../model/ids.ts'
-import { minMoney, type NanoUsd, ZERO } from '../model/money.ts'
+import { type NanoUsd, smallest, ZERO } from '../model/money.ts'
 import { inputTokensOf, type MeteredUsage } from '../model/usage.ts'
 import type { Books, OpenTurn } from './books.ts'
 import type { Change } from './changes.ts'
@@ -44,7 +44,7 @@ export function closeTurn(books: Books, op: CloseTurn): CloseOutcome {
   books.turns.delete(op.requestId)
 
   const cost = op.charge?.cost ?? ZERO
-  const charge = minMoney(cost, turn.hold)
+  const charge = smallest(cost, turn.hold)
   const shortfall = (cost - charge) as NanoUsd
   for (const bucket of turn.buckets) {
     bucket.held -= turn.hold

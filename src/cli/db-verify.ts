@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
+import { countOf } from './count-of.ts'
 import { EXIT } from './exit-codes.ts'
 import { formatTable } from './table.ts'
 
@@ -9,8 +10,8 @@ export function addDbVerify(db: Command, context: CommandContext): void {
     .action(async () => {
       const report = await context.operate('db.verify', {}, (report, style) => ({
         data: report.ok
-          ? `${style.green('The books hold.')} ${report.accounts} accounts, ${report.receipts} receipts, ${report.transfers} transfers.\n`
-          : `${style.red('The books do not hold:')} ${report.violations} violations.\n`,
+          ? `${style.green('The books hold.')} ${countOf(report.accounts, 'account')}, ${countOf(report.receipts, 'receipt')}, ${countOf(report.transfers, 'transfer')}.\n`
+          : `${style.red('The books do not hold:')} ${countOf(report.violations, 'violation')}.\n`,
         ...(!report.ok && {
           aside: formatTable(
             style,

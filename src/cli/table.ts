@@ -13,17 +13,18 @@ export const printable = (text: string): string => text.replace(CONTROL, '\ufffd
 
 /** Columns two spaces apart, numbers flush right, no lines drawn: reads well and survives `cut` and `awk`. */
 export function formatTable(style: Style, columns: readonly Column[], rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => columns.map((_, index) => printable(row[index] ?? '')))
-  const widths = columns.map(({ title }, index) => Math.max(title.length, ...cells.map((row) => row[index]!.length)))
-  const line = (values: readonly string[]) =>
-    values
-      .map((value, index) =>
-        columns[index]!.align === 'right' ? value.padStart(widths[index]!) : value.padEnd(widths[index]!),
-      )
-      .join('  ')
-      .trimEnd()
-  const head = style.dim(line(columns.map(({ title }) => title)))
-  return `${[head, ...cells.map(line)].join('\n')}\n`
+  const [head, ...lines] = alignColumns([columns.map(({ title }) => title), ...rows], columns)
+  return `${[style.dim(head!), ...lines].join('\n')}\n`
+}
+
+export function alignColumns(rows: readonly (readonly string[])[], columns: readonly Column[] = []): string[] {
+  const cells = rows.map((row) => row.map(printable))
+  const widths: number[] = []
+  for (const row of cells)
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length)
+  const padded = (cell: string, index: number) =>
+    columns[index]?.align === 'right' ? cell.padStart(widths[index]!) : cell.padEnd(widths[index]!)
+  return cells.map((row) => row.map(padded).join('  ').trimEnd())
 }
 
 /** `name  value` lines with the values in one column; pairs without a value are left out. */

@@ -33,7 +33,6 @@ async function answer(exchange: Exchange): Promise<void> {
   const route = findRoute(exchange.request.method ?? 'GET', exchange.path)
   if (route.kind === 'refused') return sendProblem(exchange, route.problem)
   exchange.log.endpoint = route.route
-  exchange.log.endpoint = route.name
   await route.endpoint(exchange, route.argument)
 }
 

@@ -1,4 +1,5 @@
 import type { HoldTerms } from '../model/hold-terms.ts'
+import { largest } from '../model/money.ts'
 import type { Price, Rates } from '../model/price.ts'
 import type { InputSize } from '../model/turn.ts'
 
@@ -19,9 +20,9 @@ export function inputBound(size: InputSize, contextTokens: number): number {
  * dearest rate, in the dearest tier that the bound can reach. Which class the provider will report is not known before.
  */
 export function holdTermsFor(price: Price, boundTokens: number, choices: number): HoldTerms {
-  const reachable: readonly Rates[] = [price, ...price.tiers.filter((tier) => boundTokens > tier.aboveInputTokens)]
-  const dearestInput = dearest(reachable.flatMap((rates) => [rates.input, rates.cachedInput, rates.cacheWrite]))
-  const dearestOutput = dearest(reachable.map((rates) => rates.output))
+  const reachable = price.tiers.filter((tier) => boundTokens > tier.aboveInputTokens)
+  const dearestInput = largest(...inputRates(price), ...reachable.flatMap(inputRates))
+  const dearestOutput = largest(price.output, ...reachable.map((rates) => rates.output))
   return {
     inputPico: BigInt(boundTokens) * dearestInput,
     outputPicoPerToken: dearestOutput * BigInt(choices),
@@ -29,4 +30,4 @@ export function holdTermsFor(price: Price, boundTokens: number, choices: number)
   }
 }
 
-const dearest = (rates: readonly bigint[]): bigint => rates.reduce((high, rate) => (rate > high ? rate : high))
+const inputRates = (rates: Rates): [bigint, bigint, bigint] => [rates.input, rates.cachedInput, rates.cacheWrite]

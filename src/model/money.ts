@@ -17,7 +17,18 @@ export const ceilDiv = (dividend: bigint, divisor: bigint): bigint => {
   return dividend % divisor > 0n ? quotient + 1n : quotient
 }
 
-export const minMoney = (a: NanoUsd, b: NanoUsd): NanoUsd => (a < b ? a : b)
+/** Math.min and Math.max do not take bigints. */
+export function smallest<Amount extends bigint>(first: Amount, ...others: Amount[]): Amount {
+  let found = first
+  for (const amount of others) if (amount < found) found = amount
+  return found
+}
+
+export function largest<Amount extends bigint>(first: Amount, ...others: Amount[]): Amount {
+  let found = first
+  for (const amount of others) if (amount > found) found = amount
+  return found
+}
 
 /** `"12.50"` to nano-dollars, exactly. Undefined for anything that is not a plain decimal of at most nine places. */
 export function parseUsd(text: string): NanoUsd | undefined {

@@ -71,6 +71,7 @@ describe('the log as JSON lines', () => {
         cached_input_tokens: 0,
         output_tokens: 24,
         reasoning_tokens: 3,
+        estimated: false,
         charge: '0.0000123',
         shortfall: '0.00',
         user_agent: 'OpenAI/JS 6.49 mr_wallet_[hidden]',

@@ -1,4 +1,3 @@
-import { pino } from 'pino'
 import type { Clock } from '../lib/clock.ts'
 import { type LogDestination, openLogDestination } from './log-destination.ts'
 import { prettyMessage, prettyRequest } from './pretty-line.ts'
@@ -86,21 +85,15 @@ const silentLog: Log = {
   close: () => Promise.resolve(),
 }
 
+/** Lines of pino's shape, without pino's serializer: JSON.stringify is quicker for objects that always look alike. */
 function jsonWriter(clock: Clock, destination: LogDestination): Writer {
-  const lines = pino(
-    {
-      base: null,
-      level: 'info',
-      // Errors arrive described and scrubbed; pino's own serializer would look for more on them.
-      serializers: { err: (described) => described },
-      formatters: { level: (label) => ({ level: label }) },
-      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
-    },
-    destination,
-  )
+  const write = (level: SpokenLevel, said: { readonly msg: string }) => {
+    const head = `{"level":"${level}","time":"${new Date(clock.now()).toISOString()}",`
+    destination.write(`${head}${JSON.stringify(said).slice(1)}\n`)
+  }
   return {
-    request: (level, line) => lines[level](line, 'request'),
-    message: (level, facts, message) => lines[level](facts, message),
+    request: write,
+    message: (level, facts, msg) => write(level, { msg, ...facts }),
   }
 }
 

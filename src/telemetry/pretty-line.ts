@@ -11,14 +11,14 @@ export function prettyRequest(time: string, line: RequestLine): string {
     line.kind,
     line.delivery,
     isSaid(line.input_tokens) ? `${line.input_tokens}+${line.output_tokens} tok` : undefined,
-    typeof line.charge === 'string' ? sixPlaces(line.charge) : undefined,
+    line.charge === undefined ? undefined : sixPlaces(line.charge),
     isSaid(line.first_byte_ms) ? `first ${line.first_byte_ms} ms` : undefined,
     isSaid(line.total_ms) ? `total ${line.total_ms} ms` : undefined,
     code ?? (line.outcome === 'completed' ? undefined : line.outcome),
     line.request_id,
   ]
   const text = parts.filter(isSaid).map(String).map(printable).join('  ')
-  return `${text}\n${isError(err) ? errorLines(err) : ''}`
+  return `${text}\n${err === undefined ? '' : errorLines(err)}`
 }
 
 export function prettyMessage(

@@ -15,6 +15,7 @@ function fitValue(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return scrub(value)
   if (typeof value === 'bigint') return value.toString()
   if (value instanceof Error) return describeError(value)
+  if (value instanceof Date) return String(value.toJSON())
   if (typeof value !== 'object' || value === null) return typeof value === 'function' ? undefined : value
   if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`
   if (depth >= DEPTH_MAX) return '…'

@@ -95,9 +95,9 @@ const DEPTH_MAX = 4
 
 /** Arguments that fit the tool's schema, as far as a schema says it plainly. */
 function exampleOf(schema: Record<string, unknown>, depth: number): unknown {
-  const options = schema['enum']
+  const options = schema.enum
   if (Array.isArray(options) && options.length > 0) return options[0]
-  switch (schema['type']) {
+  switch (schema.type) {
     case 'string':
       return 'demo'
     case 'number':

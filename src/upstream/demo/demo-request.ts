@@ -27,17 +27,17 @@ const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filte
 
 export function readDemoRequest(body: Buffer): DemoRequest {
   const fields = JSON.parse(body.toString('utf8')) as Fields
-  const messages = listOf(fields['messages']).map((message) => ({
-    role: String(message['role']),
-    text: textOf(message['content']),
+  const messages = listOf(fields.messages).map((message) => ({
+    role: String(message.role),
+    text: textOf(message.content),
   }))
   return {
-    model: String(fields['model']),
+    model: String(fields.model),
     messages,
-    stream: fields['stream'] === true,
-    effort: typeof fields['reasoning_effort'] === 'string' ? fields['reasoning_effort'] : undefined,
-    outputCap: Number(fields['max_completion_tokens']),
-    stop: [fields['stop']].flat().filter((word): word is string => typeof word === 'string' && word !== ''),
+    stream: fields.stream === true,
+    effort: typeof fields.reasoning_effort === 'string' ? fields.reasoning_effort : undefined,
+    outputCap: Number(fields.max_completion_tokens),
+    stop: [fields.stop].flat().filter((word): word is string => typeof word === 'string' && word !== ''),
     tool: toolToCall(fields, messages),
   }
 }
@@ -45,7 +45,7 @@ export function readDemoRequest(body: Buffer): DemoRequest {
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content
   return listOf(content)
-    .map((part) => (typeof part['text'] === 'string' ? part['text'] : ''))
+    .map((part) => (typeof part.text === 'string' ? part.text : ''))
     .join('')
 }
 
@@ -55,20 +55,20 @@ function textOf(content: unknown): string {
  */
 function toolToCall(fields: Fields, messages: readonly DemoMessage[]): DemoTool | undefined {
   const last = messages.at(-1)
-  const choice = fields['tool_choice']
+  const choice = fields.tool_choice
   if (choice === 'none' || last?.role === 'tool') return undefined
-  const tools = listOf(fields['tools'])
-    .map((tool) => tool['function'])
+  const tools = listOf(fields.tools)
+    .map((tool) => tool.function)
     .filter(isFields)
     .map((definition) => ({
-      name: String(definition['name']),
-      parameters: isFields(definition['parameters']) ? definition['parameters'] : {},
+      name: String(definition.name),
+      parameters: isFields(definition.parameters) ? definition.parameters : {},
     }))
-  if (isFields(choice) && isFields(choice['function'])) {
-    const forced = choice['function']['name']
+  if (isFields(choice) && isFields(choice.function)) {
+    const forced = choice.function.name
     return tools.find((tool) => tool.name === forced)
   }
-  if (choice === 'required' || fields['model'] === 'demo-tools') return tools[0]
+  if (choice === 'required' || fields.model === 'demo-tools') return tools[0]
   const said = last?.text.toLowerCase() ?? ''
   return tools.find((tool) => said.includes(tool.name.toLowerCase()))
 }

@@ -88,6 +88,6 @@ function checkPart(param: string, part: unknown, others: OtherInput[]): Problem 
       { param },
     )
   }
-  const text = type === 'refusal' ? part['refusal'] : part['text']
+  const text = type === 'refusal' ? part.refusal : part.text
   return typeof text === 'string' ? undefined : wrongType(`${param}.${type}`, text, 'a string')
 }

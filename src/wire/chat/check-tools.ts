@@ -12,8 +12,7 @@ export function checkTools(tools: unknown): Problem | undefined {
     if (type !== 'function' && type !== 'custom') return unsupported(param, type)
     const definition = tool[type]
     if (!isObject(definition)) return wrongType(`${param}.${type}`, definition, 'an object')
-    if (typeof definition['name'] !== 'string')
-      return wrongType(`${param}.${type}.name`, definition['name'], 'a string')
+    if (typeof definition.name !== 'string') return wrongType(`${param}.${type}.name`, definition.name, 'a string')
   }
   return undefined
 }

@@ -22,25 +22,24 @@ export interface ReplyBody {
 
 export function readReply(body: ReplyBody, value: unknown): ChatReply {
   if (!isObject(value)) return { kind: 'garbled' }
-  if (isObject(value['error']) || typeof value['error'] === 'string')
-    return { kind: 'error', said: readError(value['error']) }
+  if (isObject(value.error) || typeof value.error === 'string') return { kind: 'error', said: readError(value.error) }
   const { choices } = value
   if (!Array.isArray(choices) || !choices.every(isFinishedChoice)) return { kind: 'garbled' }
   return {
     kind: 'reply',
     body,
-    usage: readUsage(value['usage']),
+    usage: readUsage(value.usage),
     outputBytes: choices.reduce((sum, choice) => sum + bytesOf(choice), 0),
   }
 }
 
 const isFinishedChoice = (choice: unknown): choice is Record<string, unknown> =>
-  isObject(choice) && isObject(choice['message']) && typeof choice['finish_reason'] === 'string'
+  isObject(choice) && isObject(choice.message) && typeof choice.finish_reason === 'string'
 
 /** Everything the provider wrote, for an estimate where it reports no usage. */
 function bytesOf(choice: Record<string, unknown>): number {
-  const message = choice['message'] as Record<string, unknown>
-  const words = [message['content'], message['reasoning_content'], message['reasoning'], message['refusal']]
+  const message = choice.message as Record<string, unknown>
+  const words = [message.content, message.reasoning_content, message.reasoning, message.refusal]
   const text = words.reduce<number>((sum, word) => sum + (typeof word === 'string' ? Buffer.byteLength(word) : 0), 0)
-  return text + (message['tool_calls'] ? Buffer.byteLength(JSON.stringify(message['tool_calls'])) : 0)
+  return text + (message.tool_calls ? Buffer.byteLength(JSON.stringify(message.tool_calls)) : 0)
 }

@@ -19,10 +19,9 @@ export interface ParsedBody extends RequestBody {
 export function readRequest(body: ParsedBody): ReadRequestOutcome {
   const { value } = body
   if (!isObject(value)) return malformed(problem('invalid_type', 'The body must be a JSON object.'))
-  const found =
-    checkNames(body.members) ?? checkModel(value['model']) ?? checkValues(value) ?? checkTools(value['tools'])
+  const found = checkNames(body.members) ?? checkModel(value.model) ?? checkValues(value) ?? checkTools(value.tools)
   if (found) return malformed(found)
-  const others = checkMessages(value['messages'])
+  const others = checkMessages(value.messages)
   if (!Array.isArray(others)) return malformed(others)
   const effort = readEffort(value)
   if ('problem' in effort) return malformed(effort.problem)
@@ -31,12 +30,12 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
     turn: {
       protocol: 'chat',
       body: { bytes: body.bytes, members: body.members },
-      model: value['model'] as string,
+      model: value.model as string,
       ...effort,
-      delivery: value['stream'] === true ? 'stream' : 'json',
-      wantsUsage: isObject(value['stream_options']) && value['stream_options']['include_usage'] === true,
+      delivery: value.stream === true ? 'stream' : 'json',
+      wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
       ...readOutputCap(value),
-      choices: (value['n'] as number | null | undefined) ?? 1,
+      choices: (value.n as number | null | undefined) ?? 1,
       inputSize: sizeOf(body, value),
       otherInputs: others,
       optionalFields: body.members.flatMap(({ name }) => (isOptional(name) ? [name] : [])),
@@ -60,8 +59,8 @@ function checkModel(model: unknown): Problem | undefined {
 
 /** `max_completion_tokens` is the newer name and wins; each client sends the one it knows. */
 function readOutputCap(value: Record<string, unknown>): Pick<TurnRequest, 'outputCap' | 'outputCapParam'> {
-  const newer = value['max_completion_tokens'] ?? undefined
-  const older = value['max_tokens'] ?? undefined
+  const newer = value.max_completion_tokens ?? undefined
+  const older = value.max_tokens ?? undefined
   return newer === undefined && older !== undefined
     ? { outputCap: older as number, outputCapParam: 'max_tokens' }
     : { outputCap: newer as number | undefined, outputCapParam: 'max_completion_tokens' }
@@ -71,8 +70,8 @@ function readOutputCap(value: Record<string, unknown>): Pick<TurnRequest, 'outpu
 function readEffort(
   value: Record<string, unknown>,
 ): { effort: Effort | undefined; effortParam: string } | { problem: Problem } {
-  const field = value['reasoning_effort'] ?? undefined
-  const nested = (isObject(value['reasoning']) ? value['reasoning']['effort'] : undefined) ?? undefined
+  const field = value.reasoning_effort ?? undefined
+  const nested = (isObject(value.reasoning) ? value.reasoning.effort : undefined) ?? undefined
   if (nested !== undefined && typeof nested !== 'string') {
     return { problem: problem('invalid_type', '`reasoning.effort` must be a string.', { param: 'reasoning.effort' }) }
   }
@@ -101,7 +100,7 @@ function sizeOf(body: ParsedBody, value: Record<string, unknown>): InputSize {
   return {
     bodyBytes: body.bytes.length,
     inputBytes,
-    messages: count(value['messages']),
-    tools: count(value['tools']) + count(value['functions']),
+    messages: count(value.messages),
+    tools: count(value.tools) + count(value.functions),
   }
 }

@@ -7,19 +7,19 @@ import { isObject } from './check-fields.ts'
  */
 export function readUsage(usage: unknown): Usage | undefined {
   if (!isObject(usage)) return undefined
-  const prompt = countOf(usage['prompt_tokens'])
-  const completion = countOf(usage['completion_tokens'])
+  const prompt = countOf(usage.prompt_tokens)
+  const completion = countOf(usage.completion_tokens)
   if (prompt === undefined || completion === undefined) return undefined
-  const promptDetails = isObject(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {}
-  const completionDetails = isObject(usage['completion_tokens_details']) ? usage['completion_tokens_details'] : {}
-  const cachedInput = Math.min(countOf(promptDetails['cached_tokens']) ?? 0, prompt)
-  const cacheWrite = Math.min(countOf(promptDetails['cache_write_tokens']) ?? 0, prompt - cachedInput)
+  const promptDetails = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {}
+  const completionDetails = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {}
+  const cachedInput = Math.min(countOf(promptDetails.cached_tokens) ?? 0, prompt)
+  const cacheWrite = Math.min(countOf(promptDetails.cache_write_tokens) ?? 0, prompt - cachedInput)
   return {
     cachedInput,
     cacheWrite,
     uncachedInput: prompt - cachedInput - cacheWrite,
     output: completion,
-    reasoning: Math.min(countOf(completionDetails['reasoning_tokens']) ?? 0, completion),
+    reasoning: Math.min(countOf(completionDetails.reasoning_tokens) ?? 0, completion),
   }
 }
 

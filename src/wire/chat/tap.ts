@@ -70,24 +70,24 @@ function readFrame(heard: ChatHeard, rename: Renamer, frame: Buffer): TappedFram
     heard.garbled = true
     return NOTHING
   }
-  if (isError(chunk['error'])) {
-    heard.error = readError(chunk['error'])
+  if (isError(chunk.error)) {
+    heard.error = readError(chunk.error)
     return NOTHING
   }
   return readChunk(heard, rename, frame, chunk)
 }
 
 function readChunk(heard: ChatHeard, rename: Renamer, frame: Buffer, chunk: Record<string, unknown>): TappedFrame {
-  heard.head ??= { id: chunk['id'], created: chunk['created'], systemFingerprint: chunk['system_fingerprint'] }
-  const usage = readUsage(chunk['usage'])
+  heard.head ??= { id: chunk.id, created: chunk.created, systemFingerprint: chunk.system_fingerprint }
+  const usage = readUsage(chunk.usage)
   if (usage) heard.usage = usage
-  const choices = Array.isArray(chunk['choices']) ? chunk['choices'].filter(isObject) : []
+  const choices = Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []
   const bytesBefore = heard.outputBytes
   for (const choice of choices) readChoice(heard, choice)
   // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
   if (choices.length === 0) return NOTHING
   const isContent = heard.outputBytes > bytesBefore
-  if (isObject(chunk['usage'])) return { bytes: dataFrame({ ...chunk, model: rename.to, usage: null }), isContent }
+  if (isObject(chunk.usage)) return { bytes: dataFrame({ ...chunk, model: rename.to, usage: null }), isContent }
   return { bytes: rename.apply(frame, chunk), isContent }
 }
 
@@ -95,21 +95,21 @@ function readChunk(heard: ChatHeard, rename: Renamer, frame: Buffer, chunk: Reco
 const WORDS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const
 
 function readChoice(heard: ChatHeard, choice: Record<string, unknown>): void {
-  if (typeof choice['finish_reason'] === 'string' && choice['finish_reason'] !== '') heard.finished = true
+  if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') heard.finished = true
   const { delta } = choice
   if (!isObject(delta)) return
   for (const name of WORDS) {
     const words = delta[name]
     if (typeof words === 'string') heard.outputBytes += Buffer.byteLength(words)
   }
-  if (Array.isArray(delta['tool_calls'])) {
-    for (const call of delta['tool_calls']) heard.outputBytes += bytesOfCall(call)
+  if (Array.isArray(delta.tool_calls)) {
+    for (const call of delta.tool_calls) heard.outputBytes += bytesOfCall(call)
   }
 }
 
 function bytesOfCall(call: unknown): number {
-  if (!isObject(call) || !isObject(call['function'])) return 0
-  const { name, arguments: args } = call['function']
+  if (!isObject(call) || !isObject(call.function)) return 0
+  const { name, arguments: args } = call.function
   return (
     (typeof name === 'string' ? Buffer.byteLength(name) : 0) + (typeof args === 'string' ? Buffer.byteLength(args) : 0)
   )
@@ -155,7 +155,7 @@ function modelRenamer(laneModel: string, publicModel: string): Renamer {
   return {
     to: publicModel,
     apply(frame, chunk) {
-      if (chunk['model'] === publicModel) return frame
+      if (chunk.model === publicModel) return frame
       const at = frame.indexOf(needle)
       if (at === -1) return dataFrame({ ...chunk, model: publicModel })
       return Buffer.concat([frame.subarray(0, at), replacement, frame.subarray(at + needle.length)])

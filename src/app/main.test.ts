@@ -1,0 +1,200 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+// The program as it is shipped: `npm test` builds it first.
+const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url))
+
+vi.setConfig({ testTimeout: 30_000 })
+
+let folder: string
+let children: ChildProcess[]
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'millrace-main-'))
+  children = []
+})
+
+afterEach(async () => {
+  for (const child of children) if (child.exitCode === null) child.kill('SIGKILL')
+  await rm(folder, { recursive: true, maxRetries: 5 })
+})
+
+function start(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: folder,
+    env: { HOME: folder, MILLRACE_SERVER__METRICS_PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  children.push(child)
+  return child
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+function ended(child: ChildProcess): Promise<Ended> {
+  let out = ''
+  let err = ''
+  child.stdout!.on('data', (chunk) => {
+    out += chunk
+  })
+  child.stderr!.on('data', (chunk) => {
+    err += chunk
+  })
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })))
+}
+
+const millrace = (line: string) => ended(start(line.split(' ')))
+const json = async (line: string) => JSON.parse((await millrace(`${line} --json`)).out)
+
+/** Resolves when the server says that it is ready. */
+async function serve(...args: string[]): Promise<{ child: ChildProcess; url: string; end: Promise<Ended> }> {
+  const child = start(['serve', '--port', '0', ...args])
+  const end = ended(child)
+  let err = ''
+  await new Promise<void>((resolve, reject) => {
+    child.stderr!.on('data', (chunk) => {
+      err += chunk
+      if (err.includes('Ready in')) resolve()
+    })
+    child.once('close', () => reject(new Error(err)))
+  })
+  return { child, end, url: /API +(http:\S+)\/v1/.exec(err)![1]! }
+}
+
+const CHAT = { model: 'demo', stream: true, messages: [{ role: 'user', content: 'Hello' }] }
+const chat = (url: string, key: string, signal?: AbortSignal) =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(CHAT),
+    ...(signal !== undefined && { signal }),
+  })
+
+describe('millrace', () => {
+  it('makes an account that can call before a server ever ran, and manages it while one runs', async () => {
+    const account = await json('accounts create --email ann@example.com')
+    expect(account.id).toMatch(/^acct_/)
+    await json('wallet credit ann@example.com 2.5 --reason gift --ref g1')
+    const key = await json('keys create --account ann@example.com --kind wallet --name ci')
+    expect(await json('status')).toMatchObject({ running: false })
+
+    const { child, url, end } = await serve()
+    expect(await json('status')).toMatchObject({ running: true, url, pid: child.pid })
+    const answer = await chat(url, key.key)
+    expect(answer.status).toBe(200)
+    expect(await answer.text()).toMatch(/data: \[DONE\]\s*$/)
+    const request = answer.headers.get('x-request-id')!
+    const trace = await json(`trace ${request}`)
+    expect(trace).toMatchObject({ state: 'settled', outcome: 'completed', account: { id: account.id } })
+    expect(Number(trace.charge)).toBeGreaterThan(0)
+
+    const standing = await json('wallet show ann@example.com')
+    expect(Number(standing.available)).toBeCloseTo(2.5 - Number(trace.charge), 9)
+    expect((await millrace(`keys revoke ${key.id}`)).code).toBe(2)
+    expect((await chat(url, key.key)).status).toBe(200)
+    expect((await millrace(`keys revoke ${key.id} --yes`)).code).toBe(0)
+    expect((await chat(url, key.key)).status).toBe(401)
+    expect(await json('db verify')).toMatchObject({ ok: true, violations: 0 })
+
+    child.kill('SIGTERM')
+    const { code, err } = await end
+    expect(code).toBe(0)
+    expect(err).toContain('0 lost')
+    expect(await json(`trace ${request}`)).toEqual(trace)
+  })
+
+  it('finishes what it has begun before it ends, and takes nothing new', async () => {
+    const { child, url, end } = await serve()
+    const key = (await readFile(join(folder, '.local/share/millrace/first-key'), 'utf8')).trim()
+    const answer = await chat(url, key)
+    child.kill('SIGINT')
+    expect(await answer.text()).toMatch(/data: \[DONE\]\s*$/)
+    const { code, err } = await end
+    expect(code).toBe(0)
+    expect(err).toContain('Stopping: 1 request open, waiting up to 30 s')
+    expect(err).toContain('Stopped. 1 request, 0 lost.')
+    await expect(chat(url, key)).rejects.toThrow()
+  })
+
+  it('cuts at the second signal and charges what was delivered', async () => {
+    const { child, url, end } = await serve()
+    const key = (await readFile(join(folder, '.local/share/millrace/first-key'), 'utf8')).trim()
+    const answer = await chat(url, key)
+    const request = answer.headers.get('x-request-id')!
+    const reader = answer.body!.getReader()
+    for (let seen = ''; !seen.includes('"content":"H'); ) {
+      const { value, done } = await reader.read()
+      if (done) throw new Error('the answer ended before it was cut')
+      seen += Buffer.from(value).toString()
+    }
+    child.kill('SIGINT')
+    child.kill('SIGTERM')
+    const { code, err } = await end
+    expect(code).toBe(0)
+    expect(err).toContain('0 lost')
+    expect(await json(`trace ${request}`)).toMatchObject({ state: 'settled' })
+    expect(await json('db verify')).toMatchObject({ ok: true })
+  })
+
+  it('goes on after it was killed', async () => {
+    const first = await serve()
+    first.child.kill('SIGKILL')
+    await first.end
+    expect(await json('status')).toMatchObject({ running: false })
+    expect((await json('accounts list')).accounts).toHaveLength(1)
+    const second = await serve()
+    expect(await json('status')).toMatchObject({ running: true, pid: second.child.pid })
+  })
+
+  it('says by whom a folder or a port is taken, and exits with 4', async () => {
+    const { child, url } = await serve()
+    const folderTaken = await millrace('serve --port 0')
+    expect(folderTaken.code).toBe(4)
+    expect(folderTaken.err).toContain(`pid ${child.pid} (millrace`)
+    const portTaken = await millrace(`serve --data other --port ${new URL(url).port}`)
+    expect(portTaken.code).toBe(4)
+    if (process.platform === 'linux') expect(portTaken.err).toContain(`is taken by pid ${child.pid} (millrace).`)
+  })
+
+  it('serves without metrics when their usual port is taken', async () => {
+    const first = start(['serve', '--port', '0', '--data', 'a'], { MILLRACE_SERVER__METRICS_PORT: '' })
+    await new Promise<void>((resolve) =>
+      first.stderr!.on('data', (chunk) => String(chunk).includes('Ready') && resolve()),
+    )
+    const second = start(['serve', '--port', '0', '--data', 'b'], { MILLRACE_SERVER__METRICS_PORT: '' })
+    const end = ended(second)
+    await new Promise<void>((resolve) =>
+      second.stderr!.on('data', (chunk) => String(chunk).includes('Ready') && resolve()),
+    )
+    second.kill('SIGTERM')
+    const { code, err } = await end
+    expect(code).toBe(0)
+    expect(err).toContain('Metrics are not served: Port 4601 is taken')
+  })
+
+  it('checks and writes configurations', async () => {
+    expect((await millrace('init --yes')).code).toBe(0)
+    expect((await millrace('init --yes')).code).toBe(1)
+    expect((await millrace('check --config millrace.yaml')).code).toBe(0)
+    await writeFile(join(folder, 'bad.yaml'), 'server:\n  port: many\n')
+    const bad = await millrace('check --config bad.yaml')
+    expect(bad.code).toBe(2)
+    expect(bad.err).toContain('bad.yaml:2:9')
+    const { code, err } = await millrace('accounts list --config missing.yaml')
+    expect([code, err.includes('missing.yaml')]).toEqual([2, true])
+  })
+
+  it('says what it is made of', async () => {
+    const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
+    expect((await millrace('--version')).out).toBe(`${version}\n`)
+    expect(await json('-V')).toMatchObject({ millrace: version, node: process.versions.node })
+  })
+})

@@ -10,7 +10,7 @@ import { describeKey } from './describe-key.ts'
 import { OPERATIONS, type OperationName, type OperationValue, runOperation } from './operations.ts'
 import type { Refused } from './outcome.ts'
 import { readReceipt } from './read-receipt.ts'
-import { openTestBooks, type TestBooks } from './test-books.ts'
+import { openTestBooks, type TestBooks } from './books.fixture.ts'
 
 let folder: string
 let books: TestBooks

@@ -12,7 +12,8 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Closing } from '../lib/closing.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
-import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
+import { limitHeaders } from '../limits/limit-headers.ts'
+import { type ConfiguredLimits, limitsForTurn } from '../limits/limits-for-turn.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -83,6 +84,7 @@ function edgeDeps(parts: ServingParts, turns: TurnCounter): Parameters<typeof cr
       log.request(fields)
     },
     findCaller: (token) => finder.find(token),
+    limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsForTurn(limits, caller, 0))),
     refuseEarly: (caller) => earlyRefusal({ ledger, catalog }, caller),
     readChatRequest: readRequest,
     async serveTurn(call) {

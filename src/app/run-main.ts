@@ -3,6 +3,7 @@ import { EXIT, type ExitCode } from '../cli/exit-codes.ts'
 import { runCli } from '../cli/run-cli.ts'
 import type { Terminal } from '../cli/terminal.ts'
 import { systemClock } from '../lib/clock.ts'
+import { isMissingPart } from '../lib/missing-part.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { checkConfig } from './config/check-config.ts'
 import type { Environment } from './config/environment.ts'
@@ -61,10 +62,4 @@ function sentencesOf(error: unknown): string[] {
   // Whoever wraps a failure often quotes it: what was said already is not said again.
   const causes = error.cause === undefined ? [] : sentencesOf(error.cause)
   return [error.message, ...causes.filter((cause) => !error.message.includes(cause))]
-}
-
-function isMissingPart(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const { code } = error as NodeJS.ErrnoException
-  return code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND' || isMissingPart(error.cause)
 }

@@ -11,7 +11,7 @@ import { loadSettings } from './load-settings.ts'
 import { createOperator } from './operator.ts'
 import { type ServeDeps, serve } from './serve.ts'
 import { writeServerFile } from './server-file.ts'
-import { createTestTerminal, openTestHouse, type TestTerminal } from './test-house.ts'
+import { createTestTerminal, openTestHouse, type TestTerminal } from './house.fixture.ts'
 
 let folder: string
 let data: string

@@ -11,7 +11,7 @@ export type Authentication =
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
 
 /** Who is asking, from the head alone: nothing of the body has been read when this refuses. */
-export async function authenticate({ request, edge, log }: Exchange): Promise<Authentication> {
+export async function authenticate({ request, response, edge, log }: Exchange): Promise<Authentication> {
   const token = bearerToken(request.headers)
   if (typeof token !== 'string') return { kind: 'refused', problem: token }
   const found = await edge.findCaller(token)
@@ -21,6 +21,8 @@ export async function authenticate({ request, edge, log }: Exchange): Promise<Au
   }
   log.account_id = found.caller.accountId
   log.key_id = found.caller.keyId
+  // Every answer to a known caller tells how its limits stand; a turn says it again, after what it took.
+  for (const [name, value] of Object.entries(edge.limitHeaders(found.caller))) response.setHeader(name, value)
   return found
 }
 

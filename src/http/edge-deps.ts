@@ -27,6 +27,8 @@ export interface EdgeDeps {
   readonly options: EdgeOptions
   logRequest(fields: LogFields): void
   findCaller(token: string): MaybePromise<CallerOutcome>
+  /** `x-ratelimit-*`: how the caller's limits stand now. */
+  limitHeaders(caller: Caller): Readonly<Record<string, string>>
   /** What can be refused before the body is read, such as an empty wallet. */
   refuseEarly(caller: Caller): MaybePromise<Problem | undefined>
   readChatRequest(body: ReadBody): ReadRequestOutcome

@@ -59,6 +59,7 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     },
     listModels: () => [{ id: 'demo', object: 'model' }],
     findModel: (_caller, id) => (id.startsWith('demo') ? { id, object: 'model' } : undefined),
+    limitHeaders: () => ({}),
     describeKey: async () => ({ object: 'key', name: 'test' }),
     findReceipt: async (_caller, id) => (id.endsWith('0') ? { object: 'request', id } : undefined),
     unreadyReasons: () => [],

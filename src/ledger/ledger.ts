@@ -12,6 +12,8 @@ import type { MeteredUsage } from '../model/usage.ts'
  */
 export interface Ledger {
   standing(account: AccountRow): Promise<AccountStanding>
+  /** How limits stand now, without taking anything from them. */
+  limitStandings(limits: readonly AppliedLimit[]): LimitStanding[]
   admit(request: AdmitRequest): Promise<Admission>
   credit(order: CreditOrder): Promise<CreditOutcome>
   /** False while a failed batch is being read back: new requests are refused with `ledger_unavailable`. */

@@ -53,6 +53,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
       await core.shelf.load(account)
       return standingOf(core, account)
     },
+    limitStandings: (limits) => standingsOf(core.books, limits, core.ticks()),
     admit: (request) => admit(core, state, request),
     credit: (order) => desk.credit(order),
     async sweep() {

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { MissingPart } from '../lib/missing-part.ts'
 import { SqliteFailure } from './sqlite-failure.ts'
 import type { SqlValue } from './sqlite-file.ts'
 
@@ -105,7 +106,7 @@ function loadLibsql(): Libsql {
   try {
     return require('libsql') as Libsql
   } catch (cause) {
-    throw new Error(
+    throw new MissingPart(
       `Node ${process.versions.node} has no SQLite of its own and the optional package "libsql" could not be loaded. ` +
         'Use Node 22.13 or later, or install without --omit=optional.',
       { cause },

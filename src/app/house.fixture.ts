@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:net'
-import { openTestBooks } from '../account/test-books.ts'
+import { openTestBooks } from '../account/books.fixture.ts'
 import type { Terminal } from '../cli/terminal.ts'
 import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
 import type { HouseOutcome, OpenHouse, Serving } from './house.ts'

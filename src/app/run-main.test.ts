@@ -1,0 +1,24 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { isMissingPart, MissingPart } from '../lib/missing-part.ts'
+import { runMain } from './run-main.ts'
+import { createTestTerminal } from './house.fixture.ts'
+
+it('ends with a sentence, not a stack, when something breaks that nobody expected', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-run-'))
+  const terminal = createTestTerminal()
+  await writeFile(join(folder, 'keyring.json'), 'garbage')
+  const ground = { environment: { HOME: folder }, cwd: folder, terminal }
+  expect(await runMain(ground, ['accounts', 'list', '--data', folder])).toBe(1)
+  expect(terminal.said.err).toMatch(/^error: .*keyring\.json is not a key ring.*\n$/)
+  expect(terminal.said.out).toBe('')
+  await rm(folder, { recursive: true })
+})
+
+it('knows a missing optional part through every cause', () => {
+  const missing = new MissingPart('no libsql')
+  expect(isMissingPart(new Error('a', { cause: new Error('b', { cause: missing }) }))).toBe(true)
+  expect(isMissingPart(new Error('a', { cause: 'b' }))).toBe(false)
+})

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest'
+import {
+  at,
+  filesBelow,
+  isNode,
+  lineOf,
+  parseSource,
+  programFiles,
+  type SourceFile,
+  type SyntaxNode,
+  sourceFiles,
+  textOf,
+  walk,
+} from './source-files.ts'
+
+const FILE_LINES_MAX = 300
+const TEST_LINES_MAX = 500
+/** A function fits a screen; a few may be longer, none by far. Functions inside it count for themselves. */
+const FUNCTION_LINES = 50
+const FUNCTION_LINES_MAX = 80
+const LONG_FUNCTIONS_MAX = 0.02
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+
+describe('files', () => {
+  it('are kebab-case, and folders have no index', () => {
+    const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|fixture|happy|refusal|access|bench))*\.(ts|mjs)$/
+    const paths = filesBelow('src', 'test', 'scripts', 'bench').filter((path) =>
+      /\.(ts|mts|js|mjs|cjs|tsx)$/.test(path),
+    )
+    expect(paths.filter((path) => !KEBAB.test(nameOf(path)))).toEqual([])
+    expect(paths.filter((path) => /^index\./.test(nameOf(path)))).toEqual([])
+  })
+
+  it('of the program share their name with something they export', () => {
+    expect(
+      programFiles()
+        .filter((file) => !isNamedAfterExport(file))
+        .map(({ path }) => path),
+    ).toEqual([])
+  })
+
+  it('are short enough to be one idea', () => {
+    const tooLong = sourceFiles()
+      .map((file) => ({ path: file.path, lines: file.text.split('\n').length - 1, isTest: file.isTest }))
+      .filter(({ lines, isTest }) => lines > (isTest ? TEST_LINES_MAX : FILE_LINES_MAX))
+    expect(tooLong).toEqual([])
+  })
+
+  it('would be noticed under a foreign name', () => {
+    const named = (path: string, code: string) => isNamedAfterExport(parseSource(path, code))
+    expect(named('src/ledger/settle-hold.ts', 'export function settleHold() {}')).toBe(true)
+    expect(named('src/model/ids.ts', 'export type RequestId = string')).toBe(true)
+    expect(named('src/ledger/settle-hold.ts', 'export function releaseHold() {}')).toBe(false)
+    expect(named('src/ledger/utils.ts', 'export function releaseHold() {}')).toBe(false)
+  })
+})
+
+/** Each word of the file's name is in one export's name, whatever its ending; a file without exports is an entry point. */
+function isNamedAfterExport(file: SourceFile): boolean {
+  const exported = exportedNames(file)
+  if (exported.length === 0) return true
+  const words = nameOf(file.path)
+    .replace(/\.ts$/, '')
+    .split('-')
+    .filter((word) => !/^\d+$/.test(word))
+    .map(stem)
+  return exported.some((name) => {
+    const flat = name.toLowerCase().replaceAll('_', '')
+    return words.every((word) => flat.includes(word))
+  })
+}
+
+const stem = (word: string): string => word.replace(/(ies|es|s|y|e)$/, '')
+
+function exportedNames(file: SourceFile): string[] {
+  const names: string[] = []
+  const body = Array.isArray(file.syntax.body) ? file.syntax.body.filter(isNode) : []
+  for (const statement of body) {
+    if (!statement.type.startsWith('Export')) continue
+    walk(statement, (node, ancestors) => {
+      const isOuter = ancestors.every(({ type }) => /^(Export|VariableDeclarat|Program)/.test(type))
+      const id = [node.id, node.exported].find(isNode)
+      if (isOuter && id !== undefined && typeof id.name === 'string') names.push(id.name)
+    })
+  }
+  return names
+}
+
+describe('functions', () => {
+  it('fit a screen, but for a few', () => {
+    const all = programFiles().flatMap(functionsOf)
+    const long = all.filter(({ lines }) => lines > FUNCTION_LINES)
+    const shown = long.map(({ place, lines }) => `${place} ${lines} lines`)
+    expect(shown.length / all.length, shown.join('\n')).toBeLessThan(LONG_FUNCTIONS_MAX)
+    expect(long.filter(({ lines }) => lines > FUNCTION_LINES_MAX)).toEqual([])
+  })
+
+  it('are measured without the functions inside them', () => {
+    const body = (lines: number) => 'x\n'.repeat(lines)
+    const code = `function outer() {\n${body(10)}const inner = () => {\n${body(20)}}\n}`
+    const lines = functionsOf(parseSource('src/lib/a.ts', code)).map((each) => each.lines)
+    expect(lines).toEqual([12, 22])
+  })
+})
+
+const FUNCTION = /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/
+
+function functionsOf(file: SourceFile): { place: string; lines: number }[] {
+  const spans = new Map<SyntaxNode, number>()
+  walk(file.syntax, (node, ancestors) => {
+    if (!FUNCTION.test(node.type)) return
+    const height = linesBetween(file, node)
+    spans.set(node, (spans.get(node) ?? 0) + height)
+    const outer = ancestors.findLast(({ type }) => FUNCTION.test(type))
+    if (outer !== undefined) spans.set(outer, (spans.get(outer) ?? 0) - Math.max(0, height - 1))
+  })
+  return [...spans].map(([node, lines]) => ({ place: at(file, node), lines: Math.max(1, lines) }))
+}
+
+const linesBetween = (file: SourceFile, node: SyntaxNode): number =>
+  file.text.slice(node.start, node.end).split('\n').length
+
+describe('words that do not belong here', () => {
+  /** Folders of somebody's machine, and notes to oneself. */
+  const FOREIGN = [
+    /(?<![\w.:/-])\/(?:home|Users|root|work|mnt)\/[\w.-]+/,
+    new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', 'HA' + 'CK'].join('|')})\\b`),
+  ]
+  const foreignIn = (path: string, text: string) =>
+    text
+      .split('\n')
+      .flatMap((line, index) =>
+        FOREIGN.some((word) => word.test(line)) ? [`${path}:${index + 1}: ${line.trim()}`] : [],
+      )
+
+  it('are in no file', () => {
+    const paths = filesBelow('').filter(
+      (path) => /\.(ts|mjs|md|json|ya?ml|sh)$|^\.ci\//.test(path) && path !== 'package-lock.json',
+    )
+    expect(paths.flatMap((path) => foreignIn(path, textOf(path)))).toEqual([])
+  })
+
+  it('would be noticed', () => {
+    expect(foreignIn('a.md', `see ${'/ho'}me/me/notes`).length).toBe(1)
+    expect(foreignIn('a.ts', `// ${'TO'}DO later`).length).toBe(1)
+    expect(foreignIn('a.ts', `get('/v1/models') // https://example.com${'/ho'}me/x`).length).toBe(0)
+  })
+})
+
+it('no test is left out or singled out', () => {
+  const LEFT = new RegExp(`\\b(?:it|test|describe)\\.(?:${['on' + 'ly', 'to' + 'do'].join('|')})\\b`)
+  const found = sourceFiles().filter((file) => file.isTest && LEFT.test(file.text))
+  expect(found.map(({ path }) => path)).toEqual([])
+})
+
+it('lines are counted from one', () => {
+  const file = parseSource('src/lib/a.ts', '\n\nexport const a = 1')
+  const [statement] = file.syntax.body as SyntaxNode[]
+  expect(lineOf(file, statement!)).toBe(3)
+})

@@ -1,0 +1,67 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type OperationArgs, type OperationName, type OperationValue, runOperation } from '../../src/account/operations.ts'
+import type { Outcome } from '../../src/account/outcome.ts'
+import { openHouse } from '../../src/app/compose.ts'
+import { loadSettings } from '../../src/app/load-settings.ts'
+import type { House, Serving } from '../../src/app/house.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { secureRandom } from '../../src/lib/random-id.ts'
+import { TEST_CONFIG } from './test-config.ts'
+
+export interface TestServer {
+  readonly port: number
+  /** Ends in /v1, as clients are given it. */
+  readonly baseUrl: string
+  readonly house: House
+  readonly serving: Serving
+  /** An operator's wish; a refusal is a failure of the test. */
+  operate<Name extends OperationName>(name: Name, args: OperationArgs<Name>): Promise<OperationValue<Name>>
+  /** The same, where being refused is what the test is about. */
+  attempt(name: OperationName, args: unknown): Promise<Outcome<unknown>>
+  close(): Promise<void>
+}
+
+export interface StartOptions {
+  /** The text of a millrace.yaml. */
+  readonly config?: string
+}
+
+/** The real house in this process: real SQLite file in a folder of its own, real sockets, a port that is free. */
+export async function startServer({ config = TEST_CONFIG }: StartOptions = {}): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-walk-'))
+  await writeFile(join(folder, 'millrace.yaml'), config)
+  const loaded = loadSettings(
+    { environment: { HOME: folder }, cwd: folder },
+    { config: 'millrace.yaml', data: '.', port: 0, logLevel: 'silent' },
+  )
+  if (loaded.kind === 'invalid') throw new Error(loaded.message)
+  const { settings } = loaded
+  const opened = await openHouse({ settings, clock: systemClock, random: secureRandom, purpose: 'server' })
+  if (opened.kind !== 'open') throw new Error(`The house did not open: ${JSON.stringify(opened)}`)
+  const { house } = opened
+  const serving = await house.openServing()
+  const listening = await serving.listen(settings.config.server)
+  if (listening.kind !== 'listening') throw new Error(`The server does not listen: ${listening.kind}`)
+  const operations = {
+    ...house.operations,
+    status: () => ({ running: false as const, version: 'test', node: process.version, data: folder }),
+  }
+  return {
+    port: listening.port,
+    baseUrl: `http://127.0.0.1:${listening.port}/v1`,
+    house,
+    serving,
+    attempt: (name, args) => runOperation(operations, name, args),
+    async operate<Name extends OperationName>(name: Name, args: OperationArgs<Name>) {
+      const outcome = await runOperation(operations, name, args)
+      if (outcome.kind === 'refused') throw new Error(`${name}: ${outcome.message}`)
+      return outcome.value as OperationValue<Name>
+    },
+    async close() {
+      await house.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -11,11 +11,11 @@ const SKIPPED_SHOWN = 40
 // The database worker is loaded from dist/, so the tests need the build that belongs to the sources they test.
 await bootstrap().catch(fail)
 const args = process.argv.slice(2)
-const report = join(ROOT, '.cache', `test-report-${process.pid}.json`)
+const resultsFile = join(ROOT, '.cache', `test-results-${process.pid}.json`)
 mkdirSync(join(ROOT, '.cache'), { recursive: true })
-const code = await runVitest(args, report)
-const text = textOf(report)
-rmSync(report, { force: true })
+const code = await runVitest(args)
+const text = textOf(resultsFile)
+rmSync(resultsFile, { force: true })
 const results = text === undefined ? undefined : JSON.parse(text)
 const counts = countResults(results, code)
 
@@ -24,17 +24,17 @@ if (args.length === 0) console.log('No suite of this version needs Postgres or a
 console.log(closingLine(counts))
 process.exitCode = counts.failed > 0 ? code || 1 : 0
 
-function runVitest(userArgs, outputFile) {
+function runVitest(userArgs) {
   const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
-  const reporters = userArgs.some((arg) => arg.startsWith('--reporter')) ? [] : ['--reporter=default']
-  const child = spawn(
-    process.execPath,
-    [vitest, 'run', ...reporters, '--reporter=json', `--outputFile.json=${outputFile}`, ...userArgs],
-    { cwd: ROOT, stdio: 'inherit', env: { ...process.env, NODE_ENV: 'test' } },
-  )
-  // A signal for the whole group reaches the child by itself; we only outlive it, to say how far it came.
-  const passOn = (signal) => child.kill(signal)
-  process.on('SIGINT', () => {}).on('SIGTERM', passOn)
+  const ours = `--reporter=${join(ROOT, 'scripts', 'bootstrap', 'results-reporter.mjs')}`
+  const shown = userArgs.some((arg) => arg.startsWith('--reporter')) ? [] : ['--reporter=default']
+  const child = spawn(process.execPath, [vitest, 'run', ...shown, ours, ...userArgs], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: { ...process.env, NODE_ENV: 'test', MILLRACE_TEST_RESULTS: resultsFile },
+  })
+  // Ctrl+C reaches the child by itself; we only outlive it, to say how far it came.
+  process.on('SIGINT', () => {}).on('SIGTERM', (signal) => child.kill(signal))
   return new Promise((resolve) => {
     child.once('error', fail)
     child.once('close', (status) => resolve(status ?? 1))

@@ -112,19 +112,16 @@ it('files in dist without a source are stale, whatever they are', () => {
 })
 
 describe('the results of a test run', () => {
-  const file = (status, ...tests) => ({
-    status,
-    assertionResults: tests.map((test) => ({ status: test, fullName: test })),
-  })
+  const file = (status, ...tests) => ({ status, tests: tests.map((test) => ({ status: test, name: test })) })
 
   it('are summed up in one line', () => {
-    const counts = countResults({ testResults: [file('passed', 'passed', 'skipped'), file('failed', 'failed')] }, 1)
+    const counts = countResults([file('passed', 'passed', 'skipped'), file('failed', 'failed')], 1)
     expect(closingLine(counts)).toBe('1 passed, 1 failed, 1 skipped')
   })
 
   it('count a file that could not be loaded, and a run that ended badly without a failed test', () => {
-    expect(closingLine(countResults({ testResults: [file('failed')] }, 1))).toBe('0 passed, 1 failed')
-    expect(closingLine(countResults({ testResults: [file('passed', 'passed')] }, 1))).toBe('1 passed, 1 failed')
+    expect(closingLine(countResults([file('failed')], 1))).toBe('0 passed, 1 failed')
+    expect(closingLine(countResults([file('passed', 'passed')], 1))).toBe('1 passed, 1 failed')
     expect(closingLine(countResults(undefined, 1))).toBe('0 passed, 1 failed')
   })
 })

@@ -1,28 +1,23 @@
 /**
- * Counts of a Vitest JSON report. A file that cannot be loaded has no tests to fail and counts as one failure, and so
- * does a run that ended badly although every test passed: an unhandled error, or no tests at all.
+ * Counts what the reporter left. A file that cannot be loaded has no tests to fail and counts as one failure, and so does
+ * a run that ended badly although every test passed: an unhandled error, or no tests at all.
  */
-export function countResults(results, exitCode) {
+export function countResults(files, exitCode) {
   const counts = { passed: 0, failed: 0, skipped: 0 }
-  for (const file of results?.testResults ?? []) {
-    for (const test of file.assertionResults) {
+  for (const { status, tests } of files ?? []) {
+    for (const test of tests) {
       if (test.status === 'passed') counts.passed += 1
       else if (test.status === 'failed') counts.failed += 1
       else counts.skipped += 1
     }
-    const silent = file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed')
-    if (silent) counts.failed += 1
+    if (status === 'failed' && !tests.some((test) => test.status === 'failed')) counts.failed += 1
   }
   if (exitCode !== 0 && counts.failed === 0) counts.failed = 1
   return counts
 }
 
-export const skippedNames = (results) =>
-  (results?.testResults ?? []).flatMap((file) =>
-    file.assertionResults
-      .filter((test) => test.status !== 'passed' && test.status !== 'failed')
-      .map((test) => test.fullName),
-  )
+export const skippedNames = (files) =>
+  (files ?? []).flatMap(({ tests }) => tests.filter(({ status }) => status === 'skipped').map(({ name }) => name))
 
 export const closingLine = ({ passed, failed, skipped }) =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`

@@ -6,11 +6,11 @@ import { secureRandom } from '../lib/random-id.ts'
 import type { Caller } from '../model/caller.ts'
 import { mintRequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
+import { openTestBooks, type TestBooks } from './books.fixture.ts'
 import { describeKey } from './describe-key.ts'
 import { OPERATIONS, type OperationName, type OperationValue, runOperation } from './operations.ts'
 import type { Refused } from './outcome.ts'
 import { readReceipt } from './read-receipt.ts'
-import { openTestBooks, type TestBooks } from './books.fixture.ts'
 
 let folder: string
 let books: TestBooks

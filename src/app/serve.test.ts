@@ -7,11 +7,11 @@ import type { OperationArgs, OperationName } from '../account/operations.ts'
 import type { ServeOptions } from '../cli/cli-deps.ts'
 import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
+import { createTestTerminal, openTestHouse, type TestTerminal } from './house.fixture.ts'
 import { loadSettings } from './load-settings.ts'
 import { createOperator } from './operator.ts'
 import { type ServeDeps, serve } from './serve.ts'
 import { writeServerFile } from './server-file.ts'
-import { createTestTerminal, openTestHouse, type TestTerminal } from './house.fixture.ts'
 
 let folder: string
 let data: string

@@ -10,9 +10,19 @@ export interface ConfiguredLimits {
 /** Every limit this turn has to pass, with what it takes from each. */
 export function limitsForTurn(configured: ConfiguredLimits, caller: Caller, tokens: number): AppliedLimit[] {
   return [
-    ...appliedLimits('key', `key:${caller.key}`, { ...configured.key, ...caller.limits }, tokens),
+    ...appliedLimits('key', `key:${caller.key}`, ratesOfKey(configured.key, caller.limits), tokens),
     ...appliedLimits('account', `account:${caller.account}`, configured.account, tokens),
   ]
+}
+
+/** A burst belongs to the rate that it was computed from: a key's own rate must not be let through by somebody else's. */
+function ratesOfKey({ requestsBurst, tokensBurst, ...configured }: LimitRates, own: LimitRates): LimitRates {
+  return {
+    ...configured,
+    ...(requestsBurst !== undefined && own.requestsPerMinute === undefined && { requestsBurst }),
+    ...(tokensBurst !== undefined && own.tokensPerMinute === undefined && { tokensBurst }),
+    ...own,
+  }
 }
 
 function appliedLimits(scope: LimitScope, owner: string, rates: LimitRates, tokens: number): AppliedLimit[] {

@@ -35,19 +35,17 @@ function absentPackages({ packages }: Lock): string[] {
 
 /** `node_modules/a/node_modules/b` is looked up below itself, below a, and at the root. */
 function foldersAbove(path: string): string[] {
-  const parts = path === '' ? [] : path.split(/\/?node_modules\//).slice(1)
-  return parts
-    .reduceRight<string[]>(
-      (folders, _part, index) => [
-        ...folders,
-        parts
-          .slice(0, index + 1)
-          .map((part) => `node_modules/${part}/`)
-          .join(''),
-      ],
-      [],
-    )
-    .concat('')
+  const names = path.split(/(?:^|\/)node_modules\//).slice(1)
+  return [
+    '',
+    ...names.map(
+      (_, depth) =>
+        `${names
+          .slice(0, depth + 1)
+          .map((name) => `node_modules/${name}`)
+          .join('/')}/`,
+    ),
+  ]
 }
 
 it('the lockfile names no registry host, so that every mirror can serve it', () => {

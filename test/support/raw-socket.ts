@@ -6,7 +6,7 @@ import type { TestServer } from './start-server.ts'
 /** A connection on which the test decides every byte. */
 export interface RawSocket {
   write(bytes: string): void
-  /** The next whole answer with a Content-Length. */
+  /** The next whole answer with a Content-Length, interim ones included. */
   answer(): Promise<Answer>
   /** Everything that has come so far. */
   readonly received: string
@@ -65,7 +65,8 @@ function readAnswer(text: string): { answer: Answer; length: number } | undefine
   )
   const length = headEnd + 4 + Number(headers.get('content-length') ?? 0)
   if (text.length < length) return undefined
-  const json = JSON.parse(Buffer.from(text.slice(headEnd + 4, length), 'latin1').toString('utf8'))
+  const body = Buffer.from(text.slice(headEnd + 4, length), 'latin1').toString('utf8')
+  const json = body === '' ? undefined : JSON.parse(body)
   const answer = { status: Number(first.split(' ')[1]), headers, requestId: headers.get('x-request-id') ?? '', json }
   return { answer, length }
 }

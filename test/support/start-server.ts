@@ -1,12 +1,17 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type OperationArgs, type OperationName, type OperationValue, runOperation } from '../../src/account/operations.ts'
+import {
+  type OperationArgs,
+  type OperationName,
+  type OperationValue,
+  runOperation,
+} from '../../src/account/operations.ts'
 import type { Outcome } from '../../src/account/outcome.ts'
 import { openHouse } from '../../src/app/compose.ts'
-import { loadSettings } from '../../src/app/load-settings.ts'
 import type { House, Serving } from '../../src/app/house.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import { loadSettings } from '../../src/app/load-settings.ts'
+import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
 import { TEST_CONFIG } from './test-config.ts'
 
@@ -16,6 +21,8 @@ export interface TestServer {
   readonly baseUrl: string
   readonly house: House
   readonly serving: Serving
+  /** Moves the server's time on: nobody waits for an expiry or a limit. */
+  advance(ms: number): void
   /** An operator's wish; a refusal is a failure of the test. */
   operate<Name extends OperationName>(name: Name, args: OperationArgs<Name>): Promise<OperationValue<Name>>
   /** The same, where being refused is what the test is about. */
@@ -38,7 +45,8 @@ export async function startServer({ config = TEST_CONFIG }: StartOptions = {}): 
   )
   if (loaded.kind === 'invalid') throw new Error(loaded.message)
   const { settings } = loaded
-  const opened = await openHouse({ settings, clock: systemClock, random: secureRandom, purpose: 'server' })
+  const time = { ahead: 0 }
+  const opened = await openHouse({ settings, clock: clockAhead(time), random: secureRandom, purpose: 'server' })
   if (opened.kind !== 'open') throw new Error(`The house did not open: ${JSON.stringify(opened)}`)
   const { house } = opened
   const serving = await house.openServing()
@@ -53,6 +61,9 @@ export async function startServer({ config = TEST_CONFIG }: StartOptions = {}): 
     baseUrl: `http://127.0.0.1:${listening.port}/v1`,
     house,
     serving,
+    advance(ms) {
+      time.ahead += ms
+    },
     attempt: (name, args) => runOperation(operations, name, args),
     async operate<Name extends OperationName>(name: Name, args: OperationArgs<Name>) {
       const outcome = await runOperation(operations, name, args)
@@ -65,3 +76,8 @@ export async function startServer({ config = TEST_CONFIG }: StartOptions = {}): 
     },
   }
 }
+
+const clockAhead = (time: { readonly ahead: number }): Clock => ({
+  now: () => systemClock.now() + time.ahead,
+  ticks: () => systemClock.ticks() + time.ahead * 1000,
+})

@@ -1,7 +1,7 @@
 import type { CreatedKey } from '../../src/account/create-key.ts'
-import type { ReceiptsTable } from '../../src/store/tables.ts'
-import { parseUsd } from '../../src/model/money.ts'
 import type { OperationArgs } from '../../src/account/operations.ts'
+import { parseUsd } from '../../src/model/money.ts'
+import type { ReceiptsTable } from '../../src/store/tables.ts'
 import type { TestServer } from './start-server.ts'
 
 type KeyWish = Partial<Omit<OperationArgs<'keys.create'>, 'account'>>

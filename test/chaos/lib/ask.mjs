@@ -1,0 +1,121 @@
+import { request } from 'node:http'
+import { messagesOf } from './scene.mjs'
+
+/**
+ * Sends one request and writes down what a client can know of it, as it comes. Resolves when nothing more can come.
+ * `ended`: done · refused (an error status) · failed (an error inside the stream) · aborted (by us) · broken (the server
+ * died) · unsent (no server to connect to).
+ */
+export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
+  const note = {
+    ask,
+    id: undefined,
+    status: undefined,
+    code: undefined,
+    text: '',
+    /** When how many bytes of content were there. */
+    arrivals: [],
+    bodyBytes: 0,
+    told: undefined,
+    done: false,
+    ended: undefined,
+    endedAt: undefined,
+  }
+  return new Promise((resolve) => {
+    const outgoing = request({ port, agent, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions' })
+    const seen = () => {
+      onSeen(note)
+      if (ask.abort?.afterWords <= countWords(note.text)) abort()
+    }
+    const abort = () => {
+      if (note.done || note.ended) return
+      note.ended = 'aborted'
+      note.endedAt = Date.now()
+      outgoing.destroy()
+    }
+    const timer = ask.abort?.afterMs === undefined ? undefined : setTimeout(abort, ask.abort.afterMs)
+    outgoing.on('response', (response) => {
+      note.id = response.headers['x-request-id']
+      note.status = response.statusCode
+      readAnswer(response, note, seen)
+    })
+    outgoing.on('error', (error) => {
+      if (error.code === 'ECONNREFUSED') note.ended ??= 'unsent'
+    })
+    outgoing.on('close', () => {
+      clearTimeout(timer)
+      note.ended ??= endOf(note)
+      note.endedAt ??= Date.now()
+      resolve(note)
+    })
+    outgoing.setHeader('authorization', `Bearer ${ask.key}`)
+    outgoing.setHeader('content-type', 'application/json')
+    outgoing.end(JSON.stringify(bodyOf(ask)))
+  })
+}
+
+const bodyOf = (ask) => ({
+  model: ask.model,
+  messages: messagesOf(ask),
+  ...(ask.cap === undefined ? {} : { max_completion_tokens: ask.cap }),
+  ...(ask.delivery === 'stream' ? { stream: true, stream_options: { include_usage: true } } : {}),
+})
+
+const countWords = (text) => (text === '' ? 0 : text.split(' ').length)
+
+function endOf(note) {
+  if (note.done) return 'done'
+  if (note.status >= 400 && note.code !== undefined) return 'refused'
+  return note.code === undefined ? 'broken' : 'failed'
+}
+
+function readAnswer(response, note, seen) {
+  const streamed = response.headers['content-type']?.startsWith('text/event-stream')
+  let buffered = ''
+  response.setEncoding('utf8')
+  response.on('data', (text) => {
+    if (note.ended) return
+    note.bodyBytes += text.length
+    buffered += text
+    if (!streamed) return
+    const frames = buffered.split('\n\n')
+    buffered = frames.pop()
+    for (const frame of frames) readFrame(note, frame)
+    seen()
+  })
+  response.on('end', () => {
+    if (note.ended || streamed) return
+    readWhole(note, JSON.parse(buffered))
+    seen()
+  })
+  response.on('error', () => {})
+}
+
+function readFrame(note, frame) {
+  const data = frame.split('\n').find((line) => line.startsWith('data: '))
+  if (data === undefined) return
+  if (data === 'data: [DONE]') {
+    note.done = true
+    return
+  }
+  const chunk = JSON.parse(data.slice('data: '.length))
+  if (chunk.error) note.code = chunk.error.code
+  if (chunk.usage) note.told = chunk.usage
+  addText(note, chunk.choices?.[0]?.delta?.content)
+}
+
+function readWhole(note, body) {
+  if (body.error) {
+    note.code = body.error.code
+    return
+  }
+  note.told = body.usage
+  addText(note, body.choices[0].message.content)
+  note.done = true
+}
+
+function addText(note, words) {
+  if (!words) return
+  note.text += words
+  note.arrivals.push({ at: Date.now(), bytes: Buffer.byteLength(note.text) })
+}

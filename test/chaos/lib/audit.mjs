@@ -1,0 +1,84 @@
+import { auditBooks } from './audit-books.mjs'
+import { auditNote, auditReceipt } from './audit-turn.mjs'
+
+/** Every invariant by name: the closing line counts them, and a mutant says which of them caught it. */
+export const INVARIANTS = {
+  I2: 'a wallet is its credits less its charges',
+  I4: 'no wallet is overdrawn',
+  I6: 'at rest nothing is open and nothing is held',
+  I7: 'a completion that was seen is charged once, exactly as priced, and as told',
+  I8: 'content without a completion is charged once: whole, or after a kill to within one interval',
+  I9: 'a refusal costs nothing',
+  priced: 'every receipt costs what its tokens cost',
+  owned: 'every receipt belongs to one request that was sent',
+  answers: 'nothing failed but by a kill, a hang-up or a refusal that was meant',
+  verify: 'db verify finds nothing',
+}
+
+/**
+ * Holds what the clients have seen against what the books say. `slackMs` is what one mark may be late by: a busy event
+ * loop and the commit itself.
+ */
+export function audit({ notes, kills, books, verify, intervalMs, slackMs }) {
+  const violations = []
+  const figures = createFigures()
+  const report = (invariant, id, says) => violations.push({ invariant, id, says })
+  const receipts = new Map(books.receipts.map((receipt) => [receipt.request_id, receipt]))
+  const facts = { kills, figures, forgivenMsMax: intervalMs + slackMs }
+
+  for (const note of notes) {
+    const receipt = note.id === undefined ? undefined : receipts.get(note.id)
+    auditNote(facts, note, receipt, (invariant, says) => report(invariant, note.id, says))
+  }
+  for (const receipt of books.receipts) {
+    auditReceipt(figures, receipt, (invariant, says) => report(invariant, receipt.request_id, says))
+  }
+  auditOwners(notes, books, report)
+  auditBooks(books, report)
+  for (const { name, violations: rows } of verify.checks) {
+    if (rows > 0) report('verify', 'db', `${name}: ${rows}`)
+  }
+  return { violations, figures }
+}
+
+const createFigures = () => ({
+  requests: 0,
+  completed: 0,
+  partial: 0,
+  aborted: 0,
+  broken: 0,
+  denied: {},
+  recoveredFree: 0,
+  recoveredCharged: 0,
+  deliveredTokens: 0,
+  chargedTokens: 0,
+  estimated: 0,
+  settled: 0,
+  shortfallNano: 0n,
+  /** After a kill: tokens that were seen and not charged, and how long before the kill the first of them was seen. */
+  under: [],
+  forgivenMs: [],
+  /** After a hang-up of ours. */
+  underAborted: [],
+  over: [],
+})
+
+/** Ids are never given twice, and a receipt without a note belongs to a request whose head never came. */
+function auditOwners(notes, books, report) {
+  const emails = new Map(books.accounts.map(({ row, email }) => [row, email]))
+  const seen = new Set()
+  const headless = new Map()
+  for (const { id, ask } of notes) {
+    if (id !== undefined && seen.has(id)) report('owned', id, 'two answers carry this id')
+    if (id !== undefined) seen.add(id)
+    else count(headless, `${ask.account} ${ask.model}`, 1)
+  }
+  for (const { request_id, account, model } of books.receipts) {
+    if (!seen.has(request_id)) count(headless, `${emails.get(account)} ${model}`, -1)
+  }
+  for (const [whose, left] of headless) {
+    if (left < 0) report('owned', whose, `${-left} receipts more than requests that were sent`)
+  }
+}
+
+const count = (counts, name, by) => counts.set(name, (counts.get(name) ?? 0) + by)

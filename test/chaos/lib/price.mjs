@@ -1,0 +1,31 @@
+import { BYTES_PER_TOKEN, MODELS, messagesOf, wordsOf } from './scene.mjs'
+
+// The arithmetic of the audit. It is written out here once more and shares no code with the product, because a fault in
+// shared code would agree with itself.
+
+/** A decimal text as a whole number of units of ten to the power of minus `places`. */
+function wholeOf(text, places) {
+  const [whole, fraction = ''] = text.split('.')
+  return BigInt(whole + fraction.padEnd(places, '0'))
+}
+
+/** What a request of this model costs in nano-dollars: dollars per million tokens are pico-dollars per token. */
+export function costOf(modelId, { input, output }) {
+  const { price } = MODELS.find(({ id }) => id === modelId)
+  const rates = price.tiers.findLast((tier) => input > tier.above_input_tokens) ?? price
+  const pico = BigInt(input) * wholeOf(rates.input, 6) + BigInt(output) * wholeOf(rates.output, 6)
+  return (pico + 999n) / 1000n + wholeOf(price.per_request, 9)
+}
+
+export const nanoOf = (usd) => wholeOf(usd, 9)
+
+export const tokensIn = (bytes) => Math.ceil(bytes / BYTES_PER_TOKEN)
+
+/** By the demo's own count, which a whole answer is charged by. */
+export const reportedUsage = (ask) => ({
+  input: tokensIn(Buffer.byteLength(ask.content) + BYTES_PER_TOKEN),
+  output: wordsOf(ask),
+})
+
+/** What is taken for the input where the provider's count never came. */
+export const estimatedInput = (ask) => tokensIn(Buffer.byteLength(JSON.stringify(messagesOf(ask))))

@@ -88,7 +88,6 @@ describe('a token that is no key', () => {
       counts[how]++
       expect(readKey(mutant), `seed ${seed}, ${how} at ${place}: ${mutant}`).toBeUndefined()
     }
-    // biome-ignore lint/suspicious/noConsole: a random test says what it did, so that it can be done again.
     console.log(`mistyped keys: seed ${seed}, ${JSON.stringify(counts)}`)
     for (const count of Object.values(counts)) expect(count).toBeGreaterThan(100)
   })

@@ -163,6 +163,8 @@ async function readBackUntilItWorks(core: LedgerCore, state: LedgerState, observ
       await core.batcher.idle()
       core.books.accounts.clear()
       core.books.turns.clear()
+      // Turns that are gone will not give their places back, and those that are read back have no limits any more.
+      core.books.running.clear()
       await readBackOpenTurns(core)
       core.batcher.reopen()
       state.available = true

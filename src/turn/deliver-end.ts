@@ -29,7 +29,7 @@ export function deliverEnd(call: TurnCall, fate: RunFate, end: Settled): Problem
     case 'hold-lost':
       return say(call, ledgerUnavailable())
     case 'stopped':
-      return fate.reason === 'draining' ? say(call, draining()) : undefined
+      return fate.reason === 'draining' ? say(call, draining(end.resolution)) : undefined
     default:
       return assertNever(fate)
   }
@@ -60,11 +60,8 @@ function say(call: TurnCall, said: Problem): Problem {
   return said
 }
 
-const draining = (): Problem =>
-  problem(
-    'server_draining',
-    'The server is stopping and could not finish this answer. What was received is charged; send the request again in 2s.',
-    {
-      retryAfterSeconds: 2,
-    },
-  )
+const draining = ({ kind }: Resolution): Problem => {
+  const owed = kind === 'free' ? 'Nothing was charged' : 'What was received is charged'
+  const message = `The server is stopping and could not finish this answer. ${owed}; send the request again in 2s.`
+  return problem('server_draining', message, { retryAfterSeconds: 2 })
+}

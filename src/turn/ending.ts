@@ -17,6 +17,8 @@ export interface TurnBounds {
   readonly inputSize: InputSize
   readonly inputBound: number
   readonly outputBound: number
+  /** The head has gone out with 200; before it, the client is told a status that must not cost anything. */
+  readonly headGone: boolean
 }
 
 export function resolveEnding(run: Run, bounds: TurnBounds): Resolution {
@@ -28,6 +30,8 @@ export function resolveEnding(run: Run, bounds: TurnBounds): Resolution {
       return { kind: 'charge', outcome: 'upstream_failed', usage: usageOf(fate.used, bounds) }
     case 'stopped': {
       const outcome = fate.reason === 'draining' ? 'drained' : 'client_gone'
+      // An answer of 503 is free, whatever the provider has begun.
+      if (fate.reason === 'draining' && !bounds.headGone) return { kind: 'free', outcome }
       // Before the provider's 2xx head it has not accepted the request: a cancel costs nothing.
       return fate.accepted ? { kind: 'charge', outcome, usage: usageOf(fate.used, bounds) } : { kind: 'free', outcome }
     }

@@ -103,6 +103,7 @@ async function endTurn(deps: TurnDeps, call: TurnCall, end: TurnAtItsEnd): Promi
     inputSize: turn.inputSize,
     inputBound: plan.inputBound,
     outputBound: hold.cap * turn.choices,
+    headGone: call.sink.phase !== 'quiet',
   })
   const ending: Ending = {
     outcome: resolution.outcome,

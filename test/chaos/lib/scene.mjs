@@ -26,11 +26,11 @@ export const MODELS = [
   },
 ]
 
-/** `share` is how much of the load runs on it. The poor wallet can hold two requests at once and soon none. */
+/** `share` is how much of the load runs on it. The poor wallet pays for one dear answer at a time, and soon for none. */
 export const ACCOUNTS = [
   { email: 'rich@localhost', credit: '500.00', keys: 2, share: 0.65 },
   { email: 'modest@localhost', credit: '0.15', keys: 1, share: 0.2 },
-  { email: 'poor@localhost', credit: '0.02', keys: 1, share: 0.15 },
+  { email: 'poor@localhost', credit: '0.009', keys: 1, share: 0.15 },
 ]
 
 /** YAML is a superset of JSON. */
@@ -78,7 +78,11 @@ const planAbort = (random, words) =>
 
 function pickByShare(random, accounts) {
   let left = random.between(0, 1)
-  return accounts.find(({ share }) => (left -= share) < 0) ?? accounts[0]
+  for (const account of accounts) {
+    left -= account.share
+    if (left < 0) return account
+  }
+  return accounts[0]
 }
 
 export const messagesOf = (ask) => [{ role: 'user', content: ask.content }]

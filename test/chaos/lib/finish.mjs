@@ -1,0 +1,17 @@
+import { audit } from './audit.mjs'
+import { verifyBooks } from './cli.mjs'
+import { readBooks } from './read-books.mjs'
+import { MARK_INTERVAL_MS } from './scene.mjs'
+
+/**
+ * The server stops as an operator stops it, and the rows are read before any command opens the books again: whatever it
+ * left open would be resolved by that. The reading is done by the true product, whatever wrote them.
+ */
+export async function finish({ stage, trueDist, slackMs }) {
+  const exit = await stage.stop()
+  const place = { ...stage.place, dist: trueDist }
+  const books = await readBooks(place)
+  const verify = await verifyBooks(place)
+  const { notes, kills } = stage
+  return { exit, books, verify, ...audit({ notes, kills, books, verify, intervalMs: MARK_INTERVAL_MS, slackMs }) }
+}

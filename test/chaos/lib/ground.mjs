@@ -1,0 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { prepareScene } from './cli.mjs'
+import { copyDist } from './dist-copy.mjs'
+import { createRandom } from './random.mjs'
+import { createTally } from './tally.mjs'
+
+/** What every script stands on: a copy of the product, a folder with accounts and keys, a seed, a tally. */
+export async function openGround({ dist, seed, 'slack-ms': slackMs }) {
+  const template = mkdtempSync(join(tmpdir(), 'millrace-chaos-template-'))
+  process.on('exit', () => rmSync(template, { recursive: true, force: true }))
+  const trueDist = copyDist(dist)
+  const accounts = await prepareScene(trueDist, template)
+  return { dist, trueDist, template, accounts, random: createRandom(seed), slackMs, tally: createTally() }
+}

@@ -1,0 +1,99 @@
+// Faults that the audit must see, each as a piece of the built product replaced by another. A window that is naturally a
+// few milliseconds wide is widened where a kill has to fall into it; the widening alone is then the control.
+
+const slowCommits = {
+  file: 'ledger/batcher.js',
+  find: `        setImmediate(() => {
+            armed = false;
+            void recordGathered();
+        });`,
+  put: `        setTimeout(() => {
+            armed = false;
+            void recordGathered();
+        }, 60);`,
+}
+
+/** The procedure is in `procedures.mjs`; `caughtBy` are the invariants that must be among those which see it. */
+export const MUTANTS = [
+  {
+    name: 'settle-after-end',
+    says: 'the end of an answer leaves before its charge is durable',
+    procedure: 'kill-at-end',
+    caughtBy: ['I7'],
+    replacements: [
+      {
+        file: 'turn/serve-turn.js',
+        find: `    const settled = await settle(hold, ending, resolution, price);
+    const said = deliverEnd(call, run.fate, { resolution, settled, price });`,
+        put: `    const told = resolution.kind === 'charge' ? priceUsage(price, resolution.usage) : undefined;
+    const guessed = told ? { kind: 'settled', charge: told.cost, shortfall: 0n, tier: told.tier } : { kind: 'released' };
+    const said = deliverEnd(call, run.fate, { resolution, settled: guessed, price });
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    const settled = await settle(hold, ending, resolution, price);`,
+      },
+    ],
+  },
+  {
+    name: 'no-marks',
+    says: 'the progress of a running stream is not recorded',
+    procedure: 'kill-in-the-middle',
+    caughtBy: ['I8'],
+    replacements: [
+      {
+        file: 'turn/relay-stream.js',
+        find: 'hold.mark(estimateTokens(tap.heard.outputBytes, relay.bytesPerToken));',
+        put: '',
+      },
+    ],
+  },
+  {
+    name: 'content-before-hold',
+    says: 'the first content does not wait for the hold',
+    procedure: 'kill-at-first-content',
+    caughtBy: ['I8'],
+    control: [slowCommits],
+    replacements: [
+      slowCommits,
+      { file: 'turn/relay-stream.js', find: "(await hold.durable) === 'lost'", put: 'false' },
+    ],
+  },
+  {
+    name: 'hang-up-is-free',
+    says: 'the hold of a client that hung up is released',
+    procedure: 'no-kill',
+    caughtBy: ['I8'],
+    replacements: [
+      {
+        file: 'turn/serve-turn.js',
+        find: "    if (resolution.kind === 'free')\n        return hold.release(ending);",
+        put: "    if (resolution.kind === 'free' || resolution.outcome === 'client_gone')\n        return hold.release(ending);",
+      },
+    ],
+  },
+  {
+    name: 'debit-twice',
+    says: 'the wallet pays each charge twice',
+    procedure: 'no-kill',
+    caughtBy: ['I2', 'verify'],
+    replacements: [
+      {
+        file: 'books/close-turn.js',
+        find: 'posted: -amounts.charge, held: -turn.hold',
+        put: 'posted: -2n * amounts.charge, held: -turn.hold',
+      },
+    ],
+  },
+  {
+    name: 'round-down',
+    says: 'the fraction of a nano-dollar is dropped, not rounded up',
+    procedure: 'no-kill',
+    caughtBy: ['I7', 'priced'],
+    replacements: [
+      {
+        file: 'model/money.js',
+        find: 'return dividend % divisor > 0n ? quotient + 1n : quotient;',
+        put: 'return quotient;',
+      },
+    ],
+  },
+]

@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startClients } from './clients.mjs'
+
+const BACKGROUND_CLIENTS = 4
+const KILL_IN_THE_MIDDLE_WORDS = 30
+const NO_KILL_MS = 3000
+
+const paced = { delivery: 'stream', model: 'paced', words: 20 }
+const countsTo = (ask) => ({ ...ask, content: `count to ${ask.words}`, cap: undefined, abort: undefined })
+
+/**
+ * Ways to put a kill where a fault shows. In each round one observer asks, under some other load, and kills the server
+ * at the moment it has seen what it waited for; a round counts as caught when the audit objects to that very request.
+ */
+const PROCEDURES = {
+  'kill-at-end': {
+    rounds: 12,
+    asks: [paced, { ...paced, model: 'fast', words: 7 }, { ...paced, model: 'fast', delivery: 'json' }],
+    isMoment: (note) => note.done,
+  },
+  'kill-in-the-middle': {
+    rounds: 4,
+    asks: [{ ...paced, words: 60 }],
+    isMoment: (note) => note.arrivals.length >= KILL_IN_THE_MIDDLE_WORDS,
+  },
+  'kill-at-first-content': {
+    rounds: 4,
+    asks: [paced],
+    isMoment: (note) => note.text !== '',
+  },
+}
+
+/** Runs a procedure; resolves to the notes of its observers, one a round. */
+export async function carryOut({ name, stage, accounts, random }) {
+  await stage.start()
+  const clients = startClients({ stage, accounts, random, count: BACKGROUND_CLIENTS })
+  const observed = name === 'no-kill' ? await sleep(NO_KILL_MS, []) : await observe(name, stage, accounts)
+  await clients.stop()
+  return observed
+}
+
+async function observe(name, stage, accounts) {
+  const { rounds, asks, isMoment } = PROCEDURES[name]
+  const [rich] = accounts
+  const observed = []
+  for (let round = 0; round < rounds; round++) {
+    const ask = countsTo({ ...asks[round % asks.length], account: rich.email, key: rich.keys[0] })
+    const note = await stage.ask(ask, (seen) => {
+      if (isMoment(seen)) stage.kill()
+    })
+    observed.push(note)
+    if (stage.gate.isOpen) throw new Error(`the observer of ${name} never saw its moment: ${JSON.stringify(note)}`)
+    await stage.died()
+    await stage.start()
+  }
+  return observed
+}

@@ -1,0 +1,80 @@
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { chat, get, hello, send } from '../support/ask.ts'
+import { expectProblem } from '../support/expect-problem.ts'
+import { framesOf } from '../support/read-stream.ts'
+import { openAccount } from '../support/test-account.ts'
+import { until } from '../support/until.ts'
+import { useServer } from '../support/use-server.ts'
+
+describe('the books cannot be written for a moment', () => {
+  const server = useServer()
+
+  /** Every batch with such a change fails as a full disk would fail it: nothing of it is recorded. */
+  const breakOn = async (change: 'INSERT' | 'UPDATE') => {
+    const { db } = server().house.operations
+    await sql`${sql.raw(
+      `CREATE TRIGGER broken BEFORE ${change} ON receipts BEGIN SELECT RAISE(ABORT, 'no space left'); END`,
+    )}`.execute(db)
+  }
+  const mend = async () => {
+    await sql`DROP TRIGGER broken`.execute(server().house.operations.db)
+    await until(() => server().house.ledgerAvailable())
+  }
+
+  it('refuses with ledger_unavailable, takes no money, and serves again by itself', async () => {
+    const account = await openAccount(server())
+    const before = await account.wallet()
+    await breakOn('INSERT')
+    for (const body of [{}, { stream: true }]) {
+      const answer = await chat(server(), account, body)
+      expectProblem(answer, 'ledger_unavailable')
+      expect(answer.headers.get('retry-after')).toBe('2')
+      await until(() => server().house.ledgerAvailable())
+    }
+    await mend()
+    expect(await account.wallet()).toEqual(before)
+    expect((await chat(server(), account)).status).toBe(200)
+    expect(await account.receipts()).toHaveLength(1)
+  })
+
+  it('keeps no place of a concurrency limit for a turn that it could not record', async () => {
+    const account = await openAccount(server())
+    const made = await account.createKey({ limits: { concurrent: 1 } })
+    await breakOn('INSERT')
+    expectProblem(await chat(server(), made), 'ledger_unavailable')
+    await mend()
+    expect((await chat(server(), made)).status).toBe(200)
+    expect((await chat(server(), made)).status).toBe(200)
+  })
+
+  it('never says that an answer is complete whose charge it could not record', async () => {
+    const account = await openAccount(server())
+    const response = await send(server(), account, { model: 'calm', stream: true, messages: hello('count to 5') })
+    await breakOn('UPDATE')
+    const frames: string[] = []
+    const ended = await (async () => {
+      for await (const frame of framesOf(response)) frames.push(frame)
+      return 'whole'
+    })().catch(() => 'cut')
+    expect(frames).not.toContain('data: [DONE]')
+    expect(ended).toBe('cut')
+    await mend()
+
+    // The hold stands until the sweeper finds that nobody attends it; what was marked as delivered is charged then.
+    await (server().house.operations.ledger as Ledger).sweep()
+    const { json } = await get(server(), account, `/requests/${response.headers.get('x-request-id')}`)
+    expect(json).toMatchObject({ outcome: 'recovered' })
+    expect((await chat(server(), account)).status).toBe(200)
+  })
+
+  it('is not ready as long as it lasts', async () => {
+    const account = await openAccount(server())
+    await breakOn('INSERT')
+    expectProblem(await chat(server(), account), 'ledger_unavailable')
+    await mend()
+    const ready = await fetch(`${server().baseUrl.replace('/v1', '')}/readyz`)
+    expect(await ready.json()).toEqual({ status: 'ready' })
+  })
+})

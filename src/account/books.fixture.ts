@@ -39,6 +39,9 @@ const definition = {
       baseUrl: undefined,
       apiKey: undefined,
       allowPrivate: false,
+      timeouts: { connectMs: 5000, firstByteMs: 120_000, idleMs: 90_000, noProgressMs: 300_000, totalMs: 1_800_000 },
+      headers: new Map(),
+      onClientGone: 'cancel_estimate' as const,
     },
   ],
   models: ['demo', 'plan-only'].map((id) => ({

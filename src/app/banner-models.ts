@@ -1,9 +1,8 @@
-import type { Catalog } from '../catalog/catalog.ts'
+import type { Catalog, Upstream } from '../catalog/catalog.ts'
 import type { BannerUpstream } from './banner.ts'
-import type { UpstreamConfig } from './config/config.ts'
 
 /** Every provider with how many models have a lane on it. */
-export const bannerUpstreams = (catalog: Catalog, upstreams: readonly UpstreamConfig[]): BannerUpstream[] =>
+export const bannerUpstreams = (catalog: Catalog, upstreams: readonly Upstream[]): BannerUpstream[] =>
   upstreams.map(({ id, wire, baseUrl }) => ({
     id,
     where: wire === 'demo' ? 'built in, no network' : (baseUrl ?? wire),

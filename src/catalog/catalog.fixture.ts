@@ -10,6 +10,9 @@ const DEMO: Upstream = {
   baseUrl: undefined,
   apiKey: undefined,
   allowPrivate: false,
+  timeouts: { connectMs: 5000, firstByteMs: 120_000, idleMs: 90_000, noProgressMs: 300_000, totalMs: 1_800_000 },
+  headers: new Map(),
+  onClientGone: 'cancel_estimate',
 }
 
 const rate = (micro: bigint) => micro as PicoPerToken

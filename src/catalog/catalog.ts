@@ -1,3 +1,4 @@
+import type { Secret } from '../lib/secret.ts'
 import type { KeyKind } from '../model/caller.ts'
 import type { Effort } from '../model/effort.ts'
 import type { Price } from '../model/price.ts'
@@ -12,8 +13,26 @@ export interface Upstream {
   /** Names the server's known oddities, which are data; see SPEC §11.16 for the list. */
   readonly dialect: string
   readonly baseUrl: string | undefined
-  readonly apiKey: string | undefined
+  readonly apiKey: Secret | undefined
   readonly allowPrivate: boolean
+  readonly timeouts: UpstreamTimeouts
+  /** What every call carries besides its own headers. Values may be credentials. */
+  readonly headers: ReadonlyMap<string, Secret>
+  /** What happens to a call whose client hangs up. */
+  readonly onClientGone: 'cancel_estimate' | 'drain' | 'cancel_free'
+}
+
+/** How long each phase of a call may take. */
+export interface UpstreamTimeouts {
+  /** Until the connection stands, the look-up of the name and the TLS handshake included. */
+  readonly connectMs: number
+  /** Until the head of the answer. */
+  readonly firstByteMs: number
+  /** Between two bytes. */
+  readonly idleMs: number
+  /** Between two bytes that are more than a sign of life. */
+  readonly noProgressMs: number
+  readonly totalMs: number
 }
 
 /** One way to run a model: a provider and the name it knows the model by. */

@@ -63,6 +63,15 @@ describe('tools, stop and max_tokens over the demo', () => {
     expect(await finish('auto')).toBe('tool_calls')
   })
 
+  // SPEC: the mere declaration of a tool that only a provider could run is left out and named, because coding agents
+  // always declare some. It is still refused.
+  it.fails('leaves out a tool that is not the client’s, and says so', async () => {
+    const account = await openAccount(server())
+    const answer = await chat(server(), account, { tools: [{ type: 'web_search' }, weather], messages: hello() })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('x-millrace-ignored-tools')).toBe('web_search')
+  })
+
   it.each([
     { stop: '5', text: '1 2 3 4 ' },
     { stop: ['7', '3'], text: '1 2 ' },

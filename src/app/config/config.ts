@@ -14,7 +14,7 @@ export interface Config {
   /** `data` is absolute. */
   readonly storage: { readonly data: string; readonly database: DatabaseChoice }
   readonly keyRing: { readonly secretKey: string | undefined }
-  readonly upstreams: readonly UpstreamConfig[]
+  readonly upstreams: readonly Upstream[]
   readonly models: readonly ModelDefinition[]
   readonly plans: readonly PlanConfig[]
   readonly limits: LimitsConfig
@@ -47,18 +47,6 @@ export interface BoundsConfig {
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
   readonly frameBytesMax: number
-}
-
-export interface UpstreamConfig extends Upstream {
-  readonly timeouts: {
-    readonly connectMs: number
-    readonly firstByteMs: number
-    readonly idleMs: number
-    readonly noProgressMs: number
-    readonly totalMs: number
-  }
-  readonly headers: ReadonlyMap<string, string>
-  readonly onClientGone: 'cancel_estimate' | 'drain' | 'cancel_free'
 }
 
 export interface PlanConfig {

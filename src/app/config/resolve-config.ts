@@ -1,16 +1,10 @@
+import type { Upstream } from '../../catalog/catalog.ts'
 import type { PriceList } from '../../catalog/load-catalog.ts'
+import { Secret } from '../../lib/secret.ts'
 import { effortOf } from '../../model/effort.ts'
 import type { NanoUsd, PicoPerToken } from '../../model/money.ts'
 import type { Rates } from '../../model/price.ts'
-import type {
-  BoundsConfig,
-  Config,
-  ConfiguredLimits,
-  LimitsConfig,
-  PlanConfig,
-  ServerConfig,
-  UpstreamConfig,
-} from './config.ts'
+import type { BoundsConfig, Config, ConfiguredLimits, LimitsConfig, PlanConfig, ServerConfig } from './config.ts'
 import type { ParsedConfig, ParsedModel, ParsedPlan, ParsedUpstream } from './schema/config-schema.ts'
 
 /** From the file's words to ours. Everything was validated: nothing can fail here. */
@@ -72,12 +66,12 @@ const OWN_DIALECT = {
   demo: 'generic',
 } as const
 
-const resolveUpstream = (upstream: ParsedUpstream): UpstreamConfig => ({
+const resolveUpstream = (upstream: ParsedUpstream): Upstream => ({
   id: upstream.id,
   wire: upstream.wire,
   dialect: upstream.dialect ?? OWN_DIALECT[upstream.wire],
   baseUrl: upstream.base_url,
-  apiKey: upstream.api_key,
+  apiKey: upstream.api_key === undefined ? undefined : new Secret(upstream.api_key),
   allowPrivate: upstream.allow_private,
   timeouts: {
     connectMs: upstream.timeouts.connect,
@@ -86,7 +80,7 @@ const resolveUpstream = (upstream: ParsedUpstream): UpstreamConfig => ({
     noProgressMs: upstream.timeouts.no_progress,
     totalMs: upstream.timeouts.total,
   },
-  headers: new Map(Object.entries(upstream.headers)),
+  headers: new Map(Object.entries(upstream.headers).map(([name, value]) => [name.toLowerCase(), new Secret(value)])),
   onClientGone: upstream.on_client_gone,
 })
 

@@ -28,7 +28,7 @@ const countWords = (text) => (text === '' ? 0 : text.split(' ').length)
 function auditRefusal(figures, note, receipt, report) {
   figures.denied[note.status] = (figures.denied[note.status] ?? 0) + 1
   if (!MEANT.has(note.code) && note.ended === 'refused') report('answers', `${note.status} ${note.code}`)
-  if (receipt && receipt.charge_nano !== 0n) report('I9', `${note.status} cost ${receipt.charge_nano}`)
+  if (receipt?.charge_nano > 0n) report('I9', `${note.status} cost ${receipt.charge_nano}`)
   if (receipt && MEANT.has(note.code)) report('I9', `${note.code} left a receipt`)
 }
 

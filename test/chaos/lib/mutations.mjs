@@ -14,7 +14,7 @@ const slowCommits = {
 }
 
 /** The procedure is in `procedures.mjs`; `caughtBy` are the invariants that must be among those which see it. */
-export const MUTANTS = [
+const MUTANTS = [
   {
     name: 'settle-after-end',
     says: 'the end of an answer leaves before its charge is durable',
@@ -97,3 +97,10 @@ export const MUTANTS = [
     ],
   },
 ]
+
+/** All of them, or the one that is named. */
+export function chooseMutants(only) {
+  const chosen = MUTANTS.filter(({ name }) => only === '' || name === only)
+  if (chosen.length > 0) return chosen
+  throw new Error(`there is no mutant ${only}; there are ${MUTANTS.map(({ name }) => name).join(', ')}`)
+}

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startClients } from './clients.mjs'
 
 const BACKGROUND_CLIENTS = 4
-const KILL_IN_THE_MIDDLE_WORDS = 30
+/** Without a kill the load alone must bring enough of everything. */
+const CALM_CLIENTS = 20
+/** At 20 ms a word: well past one interval and all slack. */
+const KILL_IN_THE_MIDDLE_WORDS = 45
 const NO_KILL_MS = 3000
 
 const paced = { delivery: 'stream', model: 'paced', words: 20 }
@@ -33,8 +36,9 @@ const PROCEDURES = {
 /** Runs a procedure; resolves to the notes of its observers, one a round. */
 export async function carryOut({ name, stage, accounts, random }) {
   await stage.start()
-  const clients = startClients({ stage, accounts, random, count: BACKGROUND_CLIENTS })
-  const observed = name === 'no-kill' ? await sleep(NO_KILL_MS, []) : await observe(name, stage, accounts)
+  const calm = name === 'no-kill'
+  const clients = startClients({ stage, accounts, random, count: calm ? CALM_CLIENTS : BACKGROUND_CLIENTS })
+  const observed = calm ? await sleep(NO_KILL_MS, []) : await observe(name, stage, accounts)
   await clients.stop()
   return observed
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -32,11 +32,25 @@ function isFree(port) {
 }
 
 /** Resolves when the server says that it is ready. */
-export async function startServer({ dist, config, data, port, logPath }) {
+export async function startServer(start) {
+  const server = spawnServer(start)
+  const readyBy = performance.now() + READY_WITHIN_MS
+  while (!(await isReady(start.port))) {
+    if (server.ended || performance.now() > readyBy) {
+      server.kill('SIGKILL')
+      throw new Error(`the server did not get ready:\n${readFileSync(start.logPath, 'utf8').slice(-2000)}`)
+    }
+    await sleep(5)
+  }
+  return server
+}
+
+export function spawnServer({ dist, config, data, port, logPath }) {
   const log = openSync(logPath, 'a')
   const main = join(dist, 'app', 'main.js')
   const args = [main, 'serve', '--config', config, '--data', data, '--port', String(port)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', log, log] })
+  closeSync(log)
   running.add(child)
   const exited = new Promise((resolve) => {
     child.once('exit', (code, signal) => {
@@ -44,16 +58,13 @@ export async function startServer({ dist, config, data, port, logPath }) {
       resolve(signal ?? code)
     })
   })
-  const readyBy = performance.now() + READY_WITHIN_MS
-  while (!(await isReady(port))) {
-    const gone = child.exitCode !== null || child.signalCode !== null
-    if (gone || performance.now() > readyBy) {
-      child.kill('SIGKILL')
-      throw new Error(`the server did not get ready:\n${readFileSync(logPath, 'utf8').slice(-2000)}`)
-    }
-    await sleep(5)
+  return {
+    exited,
+    get ended() {
+      return !running.has(child)
+    },
+    kill: (signal) => child.kill(signal),
   }
-  return { pid: child.pid, exited, kill: (signal) => child.kill(signal) }
 }
 
 function isReady(port) {

@@ -1,10 +1,16 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sendAsk } from './ask.mjs'
 import { configText } from './scene.mjs'
-import { findFreePort, startServer } from './server-process.mjs'
+import { findFreePort, spawnServer, startServer } from './server-process.mjs'
+
+const STUMBLE_WITHIN_MS = 2000
+
+/** Commits go to the write-ahead log; the first of a start is that of recovery. */
+const writtenAt = (data) => statSync(join(data, 'ledger.db-wal'), { throwIfNoEntry: false })?.mtimeMs
 
 /**
  * One data folder and the lives of the server on it, one after another on the same port. Clients wait at its gate while
@@ -21,8 +27,10 @@ export async function createStage({ dist, template, random }) {
   const gate = createGate()
   const notes = []
   const kills = []
+  const start = { ...place, port, logPath }
   let server
   let starts = 0
+  const stumbles = []
 
   return {
     place,
@@ -34,10 +42,24 @@ export async function createStage({ dist, template, random }) {
     get starts() {
       return starts
     },
+    /** Starts that were themselves killed: from when to when each lasted. */
+    stumbles,
     async start() {
-      server = await startServer({ ...place, port, logPath })
+      server = await startServer(start)
       starts += 1
       gate.open()
+    },
+    /** A start that is killed so long after it has begun to write: in the middle of recovery. */
+    async stumble(afterMs) {
+      const from = Date.now()
+      const unwritten = writtenAt(place.data)
+      const stumbling = spawnServer(start)
+      while (writtenAt(place.data) === unwritten && Date.now() - from < STUMBLE_WITHIN_MS) await sleep(1)
+      await sleep(afterMs)
+      const to = Date.now()
+      stumbling.kill('SIGKILL')
+      await stumbling.exited
+      stumbles.push({ from, to })
     },
     /** At once and without warning, once in a life. */
     kill() {

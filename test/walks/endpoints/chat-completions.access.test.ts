@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { chat, get } from '../../support/ask.ts'
+import { expectProblem } from '../../support/expect-problem.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { useServer } from '../../support/use-server.ts'
+
+describe('POST /v1/chat/completions lets nobody reach what is not theirs', () => {
+  const server = useServer()
+
+  it('charges the account of the key and nobody else', async () => {
+    const [mine, theirs] = [await openAccount(server()), await openAccount(server())]
+    const before = await theirs.wallet()
+    await chat(server(), mine)
+    expect(await theirs.wallet()).toEqual(before)
+    expect(await theirs.receipts()).toEqual([])
+    expect((await mine.wallet()).balance).toBeLessThan(before.balance)
+  })
+
+  it('refuses one account with an empty wallet while the other is served', async () => {
+    const [empty, rich] = [await openAccount(server(), { credit: '0' }), await openAccount(server())]
+    const [refused, served] = await Promise.all([chat(server(), empty), chat(server(), rich)])
+    expectProblem(refused, 'insufficient_balance')
+    expect(served.status).toBe(200)
+  })
+
+  it('never draws a builder key on the wallet, and tells it so', async () => {
+    const account = await openAccount(server())
+    const before = await account.wallet()
+    const builder = await account.createKey({ kind: 'builder' })
+    expectProblem(await chat(server(), builder), 'subscription_inactive')
+    expect(await account.wallet()).toEqual(before)
+  })
+
+  it('answers for a model of the other kind, a model off its list and a model that is nowhere with the same words', async () => {
+    const account = await openAccount(server())
+    const narrow = await account.createKey({ models: ['swift'] })
+    const builder = await account.createKey({ kind: 'builder' })
+    const said = async (who: { key: string }, model: string) => {
+      const answer = await chat(server(), who, { model })
+      expectProblem(answer, 'model_not_found', { param: 'model' })
+      return answer.json.error.message.replaceAll(model, '…')
+    }
+    expect(await said(narrow, 'calm')).toBe(await said(narrow, 'nowhere'))
+    expect(await said(account, 'builder-only')).toBe(await said(account, 'nowhere'))
+    expect(await said(builder, 'wallet-only')).toBe(await said(builder, 'nowhere'))
+    expect(await said(account, 'unpriced')).toBe(await said(account, 'nowhere'))
+  })
+
+  it('does not tell by a refused effort that a model is there', async () => {
+    const account = await openAccount(server())
+    const narrow = await account.createKey({ models: ['swift'] })
+    expectProblem(await chat(server(), narrow, { model: 'calm-low', reasoning_effort: 'high' }), 'model_not_found')
+    expectProblem(
+      await chat(server(), narrow, { model: 'vendor/slashed', reasoning_effort: 'high' }),
+      'model_not_found',
+    )
+  })
+
+  it('lets no key in that is disabled, revoked or expired, although the account is rich', async () => {
+    const account = await openAccount(server())
+    const disabled = await account.createKey()
+    const revoked = await account.createKey()
+    const expired = await account.createKey({ expires: '1m' })
+    await server().operate('keys.disable', { key: disabled.id })
+    await server().operate('keys.revoke', { key: revoked.id })
+    server().advance(60_000)
+    for (const who of [disabled, revoked, expired]) {
+      expectProblem(await chat(server(), who), 'invalid_api_key')
+      expectProblem(await get(server(), who, '/models'), 'invalid_api_key')
+      expectProblem(await get(server(), who, '/key'), 'invalid_api_key')
+    }
+  })
+})

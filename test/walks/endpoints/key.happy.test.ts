@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { chat, get, hello, send } from '../../support/ask.ts'
+import { nanoOf, openAccount } from '../../support/test-account.ts'
+import { useServer } from '../../support/use-server.ts'
+
+describe('GET /v1/key answers', () => {
+  const server = useServer()
+
+  it('with what a wallet key is and what it can spend', async () => {
+    const account = await openAccount(server(), { credit: '2.50' })
+    const made = await account.createKey({ name: 'laptop', models: ['swift', 'vendor/*'], limits: { concurrent: 4 } })
+    const { status, json } = await get(server(), made, '/key')
+    expect(status).toBe(200)
+    expect(json).toEqual({
+      object: 'key',
+      id: made.id,
+      account: account.id,
+      name: 'laptop',
+      kind: 'wallet',
+      models: ['swift', 'vendor/*'],
+      wallet: { currency: 'USD', balance: '2.50', held: '0.00', available: '2.50' },
+      caps: [],
+      windows: [],
+      limits: { key: { concurrent: 4 }, account: {} },
+    })
+  })
+
+  it('with no wallet for a builder key: it never draws on it', async () => {
+    const account = await openAccount(server())
+    const made = await account.createKey({ kind: 'builder' })
+    expect((await get(server(), made, '/key')).json).toMatchObject({ kind: 'builder', wallet: null, windows: [] })
+  })
+
+  it('with what is held while a request runs, and with the new balance as soon as it has ended', async () => {
+    const account = await openAccount(server())
+    const response = await send(server(), account, { model: 'calm', stream: true, messages: hello('count to 5') })
+    const during = (await get(server(), account, '/key')).json.wallet
+    expect(nanoOf(during.held)).toBeGreaterThan(0n)
+    expect(nanoOf(during.available)).toBe(nanoOf(during.balance) - nanoOf(during.held))
+    await response.text()
+    const { json } = await chat(server(), account)
+    const after = (await get(server(), account, '/key')).json.wallet
+    expect(after.held).toBe('0.00')
+    expect(nanoOf(after.balance)).toBe((await account.wallet()).balance)
+    expect(nanoOf(after.balance)).toBeLessThan(nanoOf(during.balance) - nanoOf(json.usage.millrace.charge))
+  })
+
+  it('to an empty wallet', async () => {
+    const account = await openAccount(server(), { credit: '0' })
+    expect((await get(server(), account, '/key')).json.wallet.balance).toBe('0.00')
+  })
+})

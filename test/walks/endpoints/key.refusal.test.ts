@@ -1,0 +1,21 @@
+import { describe, it } from 'vitest'
+import { answerOf, get } from '../../support/ask.ts'
+import { expectProblem } from '../../support/expect-problem.ts'
+import { useServer } from '../../support/use-server.ts'
+
+describe('GET /v1/key refuses', () => {
+  const server = useServer()
+
+  it('to answer without a key, or to a wrong one', async () => {
+    expectProblem(await answerOf(await fetch(`${server().baseUrl}/key`)), 'missing_api_key')
+    expectProblem(await get(server(), { key: 'mr_wallet_nonsense' }, '/key'), 'invalid_api_key')
+  })
+
+  it('other methods and deeper paths', async () => {
+    const ask = async (path: string, method: string) => answerOf(await fetch(`${server().baseUrl}${path}`, { method }))
+    expectProblem(await ask('/key', 'POST'), 'method_not_allowed')
+    expectProblem(await ask('/key', 'DELETE'), 'method_not_allowed')
+    expectProblem(await ask('/key/mine', 'GET'), 'endpoint_not_provided')
+    expectProblem(await ask('/keys', 'GET'), 'endpoint_not_provided')
+  })
+})

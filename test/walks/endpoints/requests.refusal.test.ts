@@ -1,0 +1,30 @@
+import { describe, it } from 'vitest'
+import { answerOf, chat, get } from '../../support/ask.ts'
+import { expectProblem } from '../../support/expect-problem.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { useServer } from '../../support/use-server.ts'
+
+describe('GET /v1/requests/{id} refuses', () => {
+  const server = useServer()
+
+  it('without a key, or with a wrong one, before it looks at the id', async () => {
+    expectProblem(await answerOf(await fetch(`${server().baseUrl}/requests/x`)), 'missing_api_key')
+    expectProblem(await get(server(), { key: 'sk-1' }, '/requests/x'), 'invalid_api_key')
+  })
+
+  it('what is no request: a malformed id, an unknown one, one that was refused before it held money', async () => {
+    const account = await openAccount(server())
+    const refused = await chat(server(), account, { model: 'nowhere' })
+    const unknown = `${refused.requestId.slice(0, -1)}${refused.requestId.endsWith('0') ? '1' : '0'}`
+    for (const id of ['x', 'req_', unknown, refused.requestId, '%00', "req_'%20OR%201=1", 'a'.repeat(5000)]) {
+      expectProblem(await get(server(), account, `/requests/${id}`), 'request_not_found')
+    }
+  })
+
+  it('other methods, and a list, which is not provided', async () => {
+    const ask = async (path: string, method: string) => answerOf(await fetch(`${server().baseUrl}${path}`, { method }))
+    expectProblem(await ask('/requests/x', 'DELETE'), 'method_not_allowed')
+    expectProblem(await ask('/requests/x', 'POST'), 'method_not_allowed')
+    expectProblem(await ask('/requests', 'GET'), 'endpoint_not_provided')
+  })
+})

@@ -9,10 +9,9 @@ import { createSseSink } from './sse-sink.ts'
 /** `POST /v1/chat/completions`. */
 export async function chatCompletions(exchange: Exchange): Promise<void> {
   const { edge, request, requestId, startedTicks, log } = exchange
-  if (request.headers['idempotency-key'] !== undefined) return sendProblem(exchange, noReplayYet)
-
   const who = await authenticate(exchange)
   if (who.kind === 'refused') return sendProblem(exchange, who.problem)
+  if (request.headers['idempotency-key'] !== undefined) return sendProblem(exchange, noReplayYet)
   const early = await edge.refuseEarly(who.caller)
   if (early) return sendProblem(exchange, early)
 

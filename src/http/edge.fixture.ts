@@ -92,6 +92,8 @@ const turnOf = ({ bytes, members, value }: ReadBody): TurnRequest => ({
   inputSize: { bodyBytes: bytes.length, inputBytes: bytes.length, messages: 1, tools: 0 },
   otherInputs: [],
   optionalFields: [],
+  ignoredTools: [],
+  rewritten: new Map(),
 })
 
 /** An answer as it came over the wire. */

@@ -34,6 +34,11 @@ export function admittedTurn(core: LedgerCore, placed: PlacedHold): AdmittedTurn
   }
 }
 
+/** How long the end of an answer waits for books that are being read back; then recovery resolves the hold. */
+const READ_BACK_WAIT_MS = 10_000
+/** A close that was in a failed batch is tried again once the books are read back: the answer has been given. */
+const CLOSE_TRIES = 2
+
 async function close(
   core: LedgerCore,
   placed: PlacedHold,
@@ -42,12 +47,16 @@ async function close(
 ): Promise<SettleOutcome> {
   // A hold that never became durable was never placed: there is nothing to close.
   if ((await placed.durable) === 'lost') return { kind: 'lost' }
-  const closed = closeTurn(core.books, closeOp(core, placed.requestId, ending, charge))
-  if (closed.kind === 'not-open') return { kind: 'not-ours' }
-  if ((await core.batcher.enqueue(closed.changes)) === 'lost') return { kind: 'lost' }
-  core.marks.forget(placed.receipt)
-  if (!charge) return { kind: 'released' }
-  return { kind: 'settled', charge: closed.charge, shortfall: closed.shortfall, tier: charge.tier }
+  for (let tries = 0; tries < CLOSE_TRIES; tries++) {
+    if (!(await core.gate.whenOpen(READ_BACK_WAIT_MS))) return { kind: 'lost' }
+    const closed = closeTurn(core.books, closeOp(core, placed.requestId, ending, charge))
+    if (closed.kind === 'not-open') return { kind: 'not-ours' }
+    if ((await core.batcher.enqueue(closed.changes)) === 'lost') continue
+    core.marks.forget(placed.receipt)
+    if (!charge) return { kind: 'released' }
+    return { kind: 'settled', charge: closed.charge, shortfall: closed.shortfall, tier: charge.tier }
+  }
+  return { kind: 'lost' }
 }
 
 function closeOp(core: LedgerCore, requestId: RequestId, ending: Ending, charge: TurnCharge | undefined): CloseTurn {

@@ -4,12 +4,14 @@ import type { RequestId } from '../model/ids.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { AccountShelf } from './account-shelf.ts'
 import type { Batcher } from './batcher.ts'
+import type { LedgerGate } from './gate.ts'
 import type { MarkKeeper } from './mark-keeper.ts'
 
 /** What the operations of an open ledger share. */
 export interface LedgerCore {
   readonly db: Kysely<LedgerTables>
   readonly books: Books
+  readonly gate: LedgerGate
   readonly shelf: AccountShelf
   readonly batcher: Batcher
   readonly marks: MarkKeeper

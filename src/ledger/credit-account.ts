@@ -25,13 +25,18 @@ export function createCreditDesk(core: LedgerCore) {
   }
 }
 
+const READ_BACK_WAIT_MS = 10_000
+
 async function creditOnce(core: LedgerCore, order: CreditOrder): Promise<CreditOutcome> {
+  if (!(await core.gate.whenOpen(READ_BACK_WAIT_MS)))
+    throw new Error('The ledger is being read back; nothing was moved')
   await core.shelf.load(order.account)
   const known = await findTransferByRef(core.db, order.account, order.ref)
   if (known) {
     if (known.amount_nano !== order.amount) return { kind: 'ref-taken', amount: known.amount_nano as NanoUsd }
     return { kind: 'exists', standing: standingOf(core, order.account) }
   }
+  if (!core.gate.open) throw new Error('The ledger failed meanwhile; nothing was moved')
   const moved = transferMoney(core.books, { ...order, at: core.now() })
   if (moved.kind === 'short') return { kind: 'short', standing: standingOf(core, order.account) }
   if ((await core.batcher.enqueue(moved.changes)) === 'lost') {

@@ -1,5 +1,4 @@
 import type { Kysely } from 'kysely'
-import { type AdmitOutcome, admitTurn } from '../books/admit-turn.ts'
 import { createBooks } from '../books/books.ts'
 import { standingsOf } from '../books/turn-limits.ts'
 import { type Clock, createNeverDecreasing } from '../lib/clock.ts'
@@ -8,13 +7,15 @@ import { findLatestLedgerTime, findNewestRows } from '../store/receipts.ts'
 import { recordChanges } from '../store/record-changes.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { createAccountShelf } from './account-shelf.ts'
-import { admittedTurn } from './admitted-turn.ts'
+import { admit } from './admit.ts'
 import { createBatcher } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
 import { createCreditDesk, standingOf } from './credit-account.ts'
-import type { Admission, AdmissionRefusal, AdmitRequest, Ledger } from './ledger.ts'
+import { createLedgerGate } from './gate.ts'
+import type { Ledger } from './ledger.ts'
 import { createMarkKeeper } from './mark-keeper.ts'
-import { readBackOpenTurns, resolveOrphans } from './recover.ts'
+import { readBackUntilItWorks } from './read-back.ts'
+import { readOpenTurns, resolveOrphans } from './recover.ts'
 
 export interface LedgerDeps {
   readonly db: Kysely<LedgerTables>
@@ -31,20 +32,19 @@ export interface LedgerObserver {
   recovered(holds: number): void
 }
 
-const READ_BACK_RETRY_MS = 1000
 const ACCOUNTS_IN_MEMORY_MAX = 10_000
 
 /** Opens the books: whatever a dead process left open is resolved before the first request is admitted. */
 export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
-  const [core, state] = await createCore(deps)
-  await readBackOpenTurns(core)
-  const recovered = await resolveOrphans(core)
-  if (recovered > 0) deps.observer.recovered(recovered)
+  const closing = new AbortController()
+  const core = await createCore(deps, closing.signal)
+  await readOpenTurns(core)
+  await resolveAndTell(core, deps.observer)
 
   const desk = createCreditDesk(core)
   return {
     get available() {
-      return state.available
+      return core.gate.open
     },
     get openHolds() {
       return core.books.turns.size
@@ -54,48 +54,42 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
       return standingOf(core, account)
     },
     limitStandings: (limits) => standingsOf(core.books, limits, core.ticks()),
-    admit: (request) => admit(core, state, request),
+    admit: (request) => admit(core, request),
     credit: (order) => desk.credit(order),
     async sweep() {
       core.shelf.tidy(ACCOUNTS_IN_MEMORY_MAX)
       forgetEarnedBackRates(core)
-      const swept = await resolveOrphans(core)
-      if (swept > 0) deps.observer.recovered(swept)
-      return swept
+      return core.gate.open ? resolveAndTell(core, deps.observer) : 0
     },
     async close() {
-      state.closed = true
+      closing.abort()
       core.marks.stop()
       await core.batcher.idle()
     },
   }
 }
 
-interface LedgerState {
-  available: boolean
-  closed: boolean
-}
-
-async function createCore(deps: LedgerDeps): Promise<[LedgerCore, LedgerState]> {
-  const { db, clock } = deps
+async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<LedgerCore> {
+  const { db, clock, observer } = deps
   const newest = await findNewestRows(db)
   const books = createBooks({ nextReceipt: newest.receipt + 1, nextTransfer: newest.transfer + 1 })
   const now = createNeverDecreasing(clock, await findLatestLedgerTime(db))
   const ticks = () => clock.ticks()
-  const state: LedgerState = { available: true, closed: false }
+  const gate = createLedgerGate()
   const batcher = createBatcher({
     ticks,
     record: async (changes, marks) => void (await deps.file.atomic(recordChanges(changes, marks))),
-    onBatch: ({ changes, tickMicros }) => deps.observer.batchRecorded({ changes, seconds: tickMicros / 1e6 }),
+    onBatch: ({ changes, tickMicros }) => observer.batchRecorded({ changes, seconds: tickMicros / 1e6 }),
     onFailure: (error) => {
-      deps.observer.batchFailed(error)
-      state.available = false
-      void readBackUntilItWorks(core, state, deps.observer)
+      observer.batchFailed(error)
+      gate.shut()
+      void readBackUntilItWorks(core, closing, observer)
     },
   })
   const core: LedgerCore = {
     db,
     books,
+    gate,
     batcher,
     shelf: createAccountShelf({ db, books, ticks }),
     marks: createMarkKeeper({ batcher, now, intervalMs: deps.markIntervalMs }),
@@ -103,77 +97,13 @@ async function createCore(deps: LedgerDeps): Promise<[LedgerCore, LedgerState]> 
     now,
     ticks,
   }
-  return [core, state]
+  return core
 }
 
-async function admit(core: LedgerCore, state: LedgerState, request: AdmitRequest): Promise<Admission> {
-  if (!state.available) return { kind: 'refused', refusal: { reason: 'unavailable' }, standings: [] }
-  const loading = core.shelf.load(request.account)
-  if (loading) await loading
-  const ticks = core.ticks()
-  const outcome = admitTurn(core.books, { ...request, at: core.now(), ticks })
-  const standings = standingsOf(core.books, request.limits, ticks)
-  if (outcome.kind !== 'held') return { kind: 'refused', refusal: refusalOf(outcome), standings }
-  return admittedTurn(core, {
-    requestId: request.requestId,
-    receipt: outcome.receipt,
-    cap: outcome.cap,
-    hold: outcome.hold,
-    standings,
-    overlap: isFarFromTheEdge(core, request, outcome.hold),
-    durable: core.batcher.enqueue(outcome.changes),
-  })
-}
-
-/** With this many more holds of the same size affordable, asking the provider before the commit risks nothing. */
-const COMFORTABLE_HOLDS = 20n
-
-const isFarFromTheEdge = (core: LedgerCore, request: AdmitRequest, hold: bigint): boolean =>
-  standingOf(core, request.account).available >= hold * COMFORTABLE_HOLDS
-
-type Refused = Exclude<AdmitOutcome, { kind: 'held' }>
-
-function refusalOf(outcome: Refused): AdmissionRefusal {
-  switch (outcome.kind) {
-    case 'limited':
-      return { reason: 'limit', limit: outcome.limit, retryAfterMs: outcome.retryAfterMs }
-    case 'limit-too-small':
-      return { reason: 'limit-too-small', limit: outcome.limit }
-    case 'short':
-      return {
-        reason: 'balance',
-        available: outcome.available,
-        needed: outcome.needed,
-        tokensCovered: outcome.tokensCovered,
-      }
-    case 'in-flight':
-      return { reason: 'in-flight', available: outcome.available, needed: outcome.needed }
-    case 'no-subscription':
-      return { reason: 'no-subscription' }
-  }
-}
-
-/**
- * A failed batch leaves memory ahead of the file. Nobody is admitted until memory is what the file says again; turns
- * that are alive find their hold as it was recorded, or not at all.
- */
-async function readBackUntilItWorks(core: LedgerCore, state: LedgerState, observer: LedgerObserver): Promise<void> {
-  while (!state.closed) {
-    try {
-      await core.batcher.idle()
-      core.books.accounts.clear()
-      core.books.turns.clear()
-      // Turns that are gone will not give their places back, and those that are read back have no limits any more.
-      core.books.running.clear()
-      await readBackOpenTurns(core)
-      core.batcher.reopen()
-      state.available = true
-      return
-    } catch (error) {
-      observer.batchFailed(error)
-      await new Promise((resolve) => setTimeout(resolve, READ_BACK_RETRY_MS).unref())
-    }
-  }
+async function resolveAndTell(core: LedgerCore, observer: LedgerObserver): Promise<number> {
+  const resolved = await resolveOrphans(core)
+  if (resolved > 0) observer.recovered(resolved)
+  return resolved
 }
 
 /** A rate that has been earned back whole is the same as one that was never used. */

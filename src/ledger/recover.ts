@@ -3,6 +3,7 @@ import { booksOf } from '../books/books.ts'
 import { closeTurn, type TurnCharge } from '../books/close-turn.ts'
 import { priceUsage } from '../metering/price-usage.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { findMarks } from '../store/marks.ts'
 import { listOpenReceipts, type OpenReceiptRow } from '../store/receipts.ts'
@@ -10,12 +11,19 @@ import type { LedgerCore } from './core.ts'
 import { unpackMarks } from './marks.ts'
 import { loadPrice } from './record-prices.ts'
 
+/** The limits of a turn ended with the process that ran it. */
+const NO_LIMITS = () => []
+
 /** Reads the holds that are open in the database into memory, with how far their answers had got. */
-export async function readBackOpenTurns(core: LedgerCore): Promise<void> {
+export async function readOpenTurns(
+  core: LedgerCore,
+  limitsOf: (requestId: RequestId) => readonly AppliedLimit[] = NO_LIMITS,
+): Promise<void> {
   const [receipts, marks] = await Promise.all([listOpenReceipts(core.db), findMarks(core.db)])
   for (const receipt of receipts) {
     await core.shelf.load(receipt.account as AccountRow)
-    core.books.turns.set(receipt.request_id as RequestId, openTurnOf(core, receipt))
+    const turn = openTurnOf(core, receipt, limitsOf(receipt.request_id as RequestId))
+    core.books.turns.set(turn.requestId, turn)
   }
   for (const { packed } of marks) {
     for (const [receipt, tokens] of unpackMarks(packed)) {
@@ -25,7 +33,7 @@ export async function readBackOpenTurns(core: LedgerCore): Promise<void> {
   }
 }
 
-function openTurnOf(core: LedgerCore, receipt: OpenReceiptRow): OpenTurn {
+function openTurnOf(core: LedgerCore, receipt: OpenReceiptRow, limits: readonly AppliedLimit[]): OpenTurn {
   return {
     requestId: receipt.request_id as RequestId,
     receipt: receipt.row,
@@ -34,8 +42,7 @@ function openTurnOf(core: LedgerCore, receipt: OpenReceiptRow): OpenTurn {
     priceVersion: receipt.price_version,
     hold: receipt.hold_nano as NanoUsd,
     buckets: bucketsOf(core, receipt),
-    // The limits of a turn that was read back ended with the process, or with the batch, that lost it.
-    limits: [],
+    limits,
     inputEstimate: receipt.input_estimate,
     cap: receipt.output_cap,
   }

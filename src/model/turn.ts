@@ -25,6 +25,10 @@ export interface TurnRequest {
   readonly inputSize: InputSize
   /** Parts that are not text, and where the first of each kind stands: only models that list the kind take them. */
   readonly otherInputs: readonly OtherInput[]
+  /** Types of the tools that were left out because only a provider could run them. */
+  readonly ignoredTools: readonly string[]
+  /** Members that are written anew, or dropped, whatever the lane. */
+  readonly rewritten: ReadonlyMap<string, Buffer | null>
   /** Fields that go to the provider only where the operator's `pass_fields` lists them; else they are named as ignored. */
   readonly optionalFields: readonly string[]
 }

@@ -127,17 +127,18 @@ function turnHeaders(turn: TurnRequest, hold: AdmittedTurn, ignoredFields: reado
   const headers: Record<string, string> = {}
   // A cap that we chose for lack of money is announced; one that the client chose it knows.
   if (turn.outputCap === undefined) headers['x-millrace-max-output-tokens'] = String(hold.cap)
-  if (ignoredFields.length > 0) headers['x-millrace-ignored-fields'] = fieldNames(ignoredFields)
+  if (ignoredFields.length > 0) headers['x-millrace-ignored-fields'] = plainNames(ignoredFields)
+  if (turn.ignoredTools.length > 0) headers['x-millrace-ignored-tools'] = plainNames(turn.ignoredTools)
   return headers
 }
 
-const FIELDS_NAMED_MAX = 32
+const NAMED_MAX = 32
 
-/** Field names are the client's own words: in a header only plain ones may stand. */
-const fieldNames = (fields: readonly string[]): string =>
-  fields
-    .slice(0, FIELDS_NAMED_MAX)
-    .map((field) => field.replace(/[^\w.-]/g, '?').slice(0, 64))
+/** Names that the client chose: in a header only plain ones may stand. */
+const plainNames = (names: readonly string[]): string =>
+  names
+    .slice(0, NAMED_MAX)
+    .map((name) => name.replace(/[^\w.-]/g, '?').slice(0, 64))
     .join(', ')
 
 function refuse(deps: TurnDeps, call: TurnCall, model: Model | undefined, said: Problem): TurnRecord {

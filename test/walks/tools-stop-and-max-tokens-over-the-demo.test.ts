@@ -65,7 +65,7 @@ describe('tools, stop and max_tokens over the demo', () => {
 
   // SPEC: the mere declaration of a tool that only a provider could run is left out and named, because coding agents
   // always declare some. It is still refused.
-  it.fails('leaves out a tool that is not the client’s, and says so', async () => {
+  it('leaves out a tool that is not the client’s, and says so', async () => {
     const account = await openAccount(server())
     const answer = await chat(server(), account, { tools: [{ type: 'web_search' }, weather], messages: hello() })
     expect(answer.status).toBe(200)

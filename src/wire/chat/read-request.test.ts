@@ -148,7 +148,19 @@ describe('readRequest', () => {
     ['a hot temperature', { ...base, temperature: 2.1 }, 'invalid_value', 'temperature'],
     ['n of zero', { ...base, n: 0 }, 'invalid_value', 'n'],
     ['five stops', { ...base, stop: ['a', 'b', 'c', 'd', 'e'] }, 'invalid_value', 'stop'],
-    ['a hosted tool', { ...base, tools: [{ type: 'web_search' }] }, 'unsupported_tool', 'tools[0].type'],
+    [
+      'a forced hosted tool',
+      { ...base, tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
+      'unsupported_tool',
+      'tool_choice',
+    ],
+    [
+      'only hosted tools and one required',
+      { ...base, tools: [{ type: 'mcp' }], tool_choice: 'required' },
+      'unsupported_tool',
+      'tool_choice',
+    ],
+    ['a tool of no type', { ...base, tools: [{}] }, 'invalid_type', 'tools[0].type'],
     [
       'a tool without a name',
       { ...base, tools: [{ type: 'function', function: {} }] },
@@ -220,6 +232,27 @@ describe('retargetRequest', () => {
     expect(turn.optionalFields).toEqual(['store', 'top_k'])
     const sent = JSON.parse(String(retargetRequest(turn, { ...target, ignoredFields: ['store'] })))
     expect(sent).toEqual({ ...base, model: 'lane-model', top_k: 5, max_completion_tokens: 500 })
+  })
+
+  it('leaves hosted tools out and keeps the others byte for byte', () => {
+    const turn = turnOf(
+      '{"model":"demo","messages":[{"role":"user","content":"x"}],"tools":[{"type":"web_search"}, {"type":"function","function":{"name":"f","parameters":{"n":1.0}}} ],"tool_choice":"auto"}',
+    )
+    expect(turn.ignoredTools).toEqual(['web_search'])
+    expect(String(retargetRequest(turn, target))).toContain(
+      '"tools":[ {"type":"function","function":{"name":"f","parameters":{"n":1.0}}} ]',
+    )
+    const hostedOnly = turnOf({
+      ...base,
+      tools: [{ type: 'mcp' }, { type: 'computer' }],
+      tool_choice: 'auto',
+      parallel_tool_calls: true,
+    })
+    expect(JSON.parse(String(retargetRequest(hostedOnly, target)))).toEqual({
+      ...base,
+      model: 'lane-model',
+      max_completion_tokens: 500,
+    })
   })
 
   it('sends no stream options with a JSON request', () => {

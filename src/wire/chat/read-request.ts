@@ -3,8 +3,8 @@ import { type Problem, problem } from '../../model/problem.ts'
 import type { InputSize, RequestBody, TurnRequest } from '../../model/turn.ts'
 import { checkNames, checkValue, checkValues, isObject } from './check-fields.ts'
 import { checkMessages } from './check-messages.ts'
-import { checkTools } from './check-tools.ts'
 import { CHAT_FIELDS } from './fields.ts'
+import { readTools } from './read-tools.ts'
 
 export type ReadRequestOutcome =
   | { readonly kind: 'turn'; readonly turn: TurnRequest }
@@ -19,10 +19,12 @@ export interface ParsedBody extends RequestBody {
 export function readRequest(body: ParsedBody): ReadRequestOutcome {
   const { value } = body
   if (!isObject(value)) return malformed(problem('invalid_type', 'The body must be a JSON object.'))
-  const found = checkNames(body.members) ?? checkModel(value.model) ?? checkValues(value) ?? checkTools(value.tools)
+  const found = checkNames(body.members) ?? checkModel(value.model) ?? checkValues(value)
   if (found) return malformed(found)
   const others = checkMessages(value.messages)
   if (!Array.isArray(others)) return malformed(others)
+  const tools = readTools(body, value)
+  if (tools.kind === 'refused') return malformed(tools.problem)
   const effort = readEffort(value)
   if ('problem' in effort) return malformed(effort.problem)
   return {
@@ -38,6 +40,8 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
       choices: (value.n as number | null | undefined) ?? 1,
       inputSize: sizeOf(body, value),
       otherInputs: others,
+      ignoredTools: tools.ignored,
+      rewritten: tools.rewritten,
       optionalFields: body.members.flatMap(({ name }) => (isOptional(name) ? [name] : [])),
     },
   }

@@ -23,7 +23,7 @@ const USAGE_WANTED = json({ include_usage: true })
  * out is added, everything else is copied untouched. Usage is always asked for, whether the client wants it or not.
  */
 export function retargetRequest(turn: TurnRequest, target: ChatTarget): Buffer {
-  const changes = new Map<string, Buffer | null>()
+  const changes = new Map(turn.rewritten)
   for (const name of target.ignoredFields) changes.set(name, null)
   for (const { name } of turn.body.members) {
     const policy = CHAT_FIELDS[name]?.policy

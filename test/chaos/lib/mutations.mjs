@@ -60,7 +60,7 @@ const MUTANTS = [
   {
     name: 'hang-up-is-free',
     says: 'the hold of a client that hung up is released',
-    procedure: 'no-kill',
+    procedure: 'hang-up',
     caughtBy: ['I8'],
     replacements: [
       {

@@ -9,11 +9,12 @@ const KILL_IN_THE_MIDDLE_WORDS = 45
 const NO_KILL_MS = 3000
 
 const paced = { delivery: 'stream', model: 'paced', words: 20 }
-const countsTo = (ask) => ({ ...ask, content: `count to ${ask.words}`, cap: undefined, abort: undefined })
+const countsTo = (ask) => ({ ...ask, content: `count to ${ask.words}` })
 
 /**
  * Ways to put a kill where a fault shows. In each round one observer asks, under some other load, and kills the server
- * at the moment it has seen what it waited for; a round counts as caught when the audit objects to that very request.
+ * at the moment it has seen what it waited for, or hangs up where there is no such moment. A round counts as caught when
+ * the audit objects to that very request.
  */
 const PROCEDURES = {
   'kill-at-end': {
@@ -30,6 +31,10 @@ const PROCEDURES = {
     rounds: 4,
     asks: [paced],
     isMoment: (note) => note.text !== '',
+  },
+  'hang-up': {
+    rounds: 4,
+    asks: [{ ...paced, abort: { afterWords: 5 } }],
   },
 }
 
@@ -50,9 +55,10 @@ async function observe(name, stage, accounts) {
   for (let round = 0; round < rounds; round++) {
     const ask = countsTo({ ...asks[round % asks.length], account: rich.email, key: rich.keys[0] })
     const note = await stage.ask(ask, (seen) => {
-      if (isMoment(seen)) stage.kill()
+      if (isMoment?.(seen)) stage.kill()
     })
     observed.push(note)
+    if (!isMoment) continue
     if (stage.gate.isOpen) throw new Error(`the observer of ${name} never saw its moment: ${JSON.stringify(note)}`)
     await stage.died()
     await stage.start()

@@ -1,10 +1,11 @@
 import type { Bucket, OpenTurn } from '../books/books.ts'
 import { booksOf } from '../books/books.ts'
-import { closeTurn, type TurnCharge } from '../books/close-turn.ts'
+import { type CloseTurn, closeTurn, type TurnCharge } from '../books/close-turn.ts'
 import { priceUsage } from '../metering/price-usage.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
+import type { Price } from '../model/price.ts'
 import { findMarks } from '../store/marks.ts'
 import { listOpenReceipts, type OpenReceiptRow } from '../store/receipts.ts'
 import type { LedgerCore } from './core.ts'
@@ -63,28 +64,50 @@ function bucketsOf(core: LedgerCore, receipt: OpenReceiptRow): Bucket[] {
  */
 export async function resolveOrphans(core: LedgerCore): Promise<number> {
   const orphans = [...core.books.turns.values()].filter((turn) => !core.attended.has(turn.requestId))
+  const priceOf = createPriceLookup(core)
+  const recorded: Promise<unknown>[] = []
   for (const turn of orphans) {
-    const closed = closeTurn(core.books, {
-      requestId: turn.requestId,
-      charge: await chargeForDelivered(core, turn),
-      outcome: 'recovered',
-      lane: undefined,
-      firstByteMs: undefined,
-      totalMs: 0,
-      attempts: '[]',
-      at: core.now(),
-    })
+    const charge = await chargeForDelivered(core, turn, priceOf)
+    const closed = closeTurn(core.books, recovery(turn, charge, core.now()))
     if (closed.kind === 'not-open') continue
-    await core.batcher.enqueue(closed.changes)
-    core.marks.forget(turn.receipt)
+    // One wait for all of them: after a crash under load there are thousands, and they share a few commits.
+    recorded.push(core.batcher.enqueue(closed.changes).then(() => core.marks.forget(turn.receipt)))
   }
-  return orphans.length
+  await Promise.all(recorded)
+  return recorded.length
 }
 
-async function chargeForDelivered(core: LedgerCore, turn: OpenTurn): Promise<TurnCharge | undefined> {
+const recovery = (turn: OpenTurn, charge: TurnCharge | undefined, at: number): CloseTurn => ({
+  requestId: turn.requestId,
+  charge,
+  outcome: 'recovered',
+  lane: undefined,
+  firstByteMs: undefined,
+  totalMs: 0,
+  attempts: '[]',
+  at,
+})
+
+type PriceLookup = (turn: OpenTurn) => Promise<Price>
+
+function createPriceLookup(core: LedgerCore): PriceLookup {
+  const found = new Map<string, Promise<Price>>()
+  return ({ model, priceVersion }) => {
+    const name = `${priceVersion} ${model}`
+    const price = found.get(name) ?? loadPrice(core.db, model, priceVersion)
+    found.set(name, price)
+    return price
+  }
+}
+
+async function chargeForDelivered(
+  core: LedgerCore,
+  turn: OpenTurn,
+  priceOf: PriceLookup,
+): Promise<TurnCharge | undefined> {
   const delivered = core.marks.get(turn.receipt)
   if (delivered === undefined) return undefined
-  const price = await loadPrice(core.db, turn.model, turn.priceVersion)
+  const price = await priceOf(turn)
   const usage = {
     uncachedInput: turn.inputEstimate,
     cachedInput: 0,

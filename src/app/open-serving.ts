@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import { describeKey } from '../account/describe-key.ts'
 import { readReceipt } from '../account/read-receipt.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -11,19 +12,23 @@ import type { CallerFinder } from '../keys/find-caller.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Closing } from '../lib/closing.ts'
-import type { RandomBytes } from '../lib/random-id.ts'
+import { type RandomBytes, randomId } from '../lib/random-id.ts'
 import { limitHeaders } from '../limits/limit-headers.ts'
 import { type ConfiguredLimits, limitsForTurn } from '../limits/limits-for-turn.ts'
+import { createLaneLessons } from '../routing/lane-lessons.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { earlyRefusal } from '../turn/early-refusal.ts'
 import { serveTurn, type TurnDeps } from '../turn/serve-turn.ts'
+import { createProviderCaller } from '../upstream/call-provider.ts'
 import { createDemoUpstream } from '../upstream/demo/demo-upstream.ts'
-import { createSend } from '../upstream/send.ts'
+import { createOriginPools } from '../upstream/origin-pools.ts'
+import { createSend, type Send } from '../upstream/send.ts'
 import { readRequest } from '../wire/chat/read-request.ts'
 import type { Config } from './config/config.ts'
 import type { Serving } from './house.ts'
+import { readVersions } from './read-versions.ts'
 import { createTurnCounter, type TurnCounter } from './turn-counter.ts'
 import { turnLogFields } from './turn-log-fields.ts'
 
@@ -47,7 +52,8 @@ const SWEEP_INTERVAL_MS = 5000
 export async function openServing(parts: ServingParts, closing: Closing): Promise<Serving> {
   const { metrics, ledger } = parts
   const turns = createTurnCounter()
-  const http = createEdge(edgeDeps(parts, turns))
+  const send = await openSend(parts, closing)
+  const http = createEdge(edgeDeps(parts, turns, send))
   closing.add(() => http.cut())
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
@@ -71,9 +77,21 @@ export async function openServing(parts: ServingParts, closing: Closing): Promis
   }
 }
 
-function edgeDeps(parts: ServingParts, turns: TurnCounter): Parameters<typeof createEdge>[0] {
+/** The way to the providers. The library of the network is loaded before the first request, if any of them is out there. */
+async function openSend({ clock, random, config }: ServingParts, closing: Closing): Promise<Send> {
+  const pools = createOriginPools({ resolve: (host) => lookup(host, { all: true }) })
+  closing.add(() => pools.close())
+  if (config.upstreams.some((upstream) => upstream.wire !== 'demo')) await pools.warmUp()
+  const userAgent = `millrace/${readVersions().millrace}`
+  return createSend({
+    demo: createDemoUpstream({ clock, random }),
+    callProvider: createProviderCaller({ pools, ticks: () => clock.ticks(), userAgent }),
+  })
+}
+
+function edgeDeps(parts: ServingParts, turns: TurnCounter, send: Send): Parameters<typeof createEdge>[0] {
   const { clock, random, catalog, ledger, finder, db, limits, log, metrics, config } = parts
-  const turnDeps = turnDepsOf(parts, turns)
+  const turnDeps = turnDepsOf(parts, turns, send)
   return {
     clock,
     random,
@@ -108,7 +126,7 @@ function edgeDeps(parts: ServingParts, turns: TurnCounter): Parameters<typeof cr
   }
 }
 
-function turnDepsOf(parts: ServingParts, turns: TurnCounter): TurnDeps {
+function turnDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): TurnDeps {
   const { clock, random, catalog, ledger, limits, config } = parts
   const { bounds } = config
   return {
@@ -116,7 +134,10 @@ function turnDepsOf(parts: ServingParts, turns: TurnCounter): TurnDeps {
     ledger,
     limits,
     onShutdown: turns.onCut,
-    send: createSend({ demo: createDemoUpstream({ clock, random }) }),
+    send,
+    lessons: createLaneLessons(),
+    mint: { completionId: () => randomId('chatcmpl-', random), callId: () => randomId('call_', random) },
+    now: () => clock.now(),
     ticks: () => clock.ticks(),
     random: () => Buffer.from(random(6)).readUIntBE(0, 6) / 2 ** 48,
     bounds: {

@@ -11,15 +11,27 @@ export interface Connection {
   failBody: ((problem: Problem) => void) | undefined
   /** What the parser stumbled on behind a running answer: nothing more can be understood on this socket. */
   failure: Problem | undefined
+  /** Called when the socket has closed: one listener on it, however many requests are pipelined. */
+  readonly closeListeners: Set<() => void>
 }
 
 const connections = new WeakMap<Duplex, Connection>()
 
 export function connectionOf(socket: Duplex): Connection {
-  let connection = connections.get(socket)
-  if (!connection) {
-    connection = { openExchanges: 0, lastRequest: undefined, failBody: undefined, failure: undefined }
-    connections.set(socket, connection)
+  const known = connections.get(socket)
+  if (known) return known
+  const closeListeners = new Set<() => void>()
+  const connection: Connection = {
+    openExchanges: 0,
+    lastRequest: undefined,
+    failBody: undefined,
+    failure: undefined,
+    closeListeners,
   }
+  connections.set(socket, connection)
+  socket.once('close', () => {
+    for (const listener of closeListeners) listener()
+    closeListeners.clear()
+  })
   return connection
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { mintRequestId, type RequestId } from '../model/ids.ts'
 import { type Connection, connectionOf } from './connection.ts'
 import type { EdgeContext } from './edge-deps.ts'
+import { onAnswerOver } from './on-answer-over.ts'
 import { parseTarget } from './parse-target.ts'
 
 /** How the client waits for its body to be asked for. */
@@ -36,7 +37,7 @@ export function openExchange(
   connection.openExchanges += 1
   connection.lastRequest = request
   response.setHeader('x-request-id', requestId)
-  response.once('close', () => {
+  onAnswerOver({ response, connection }, () => {
     connection.openExchanges -= 1
     // Behind garbage nothing can be understood: the connection ends with the last answer that was owed.
     if (connection.failure && connection.openExchanges === 0) socket.destroySoon()

@@ -39,7 +39,8 @@ async function answer(exchange: Exchange): Promise<void> {
 /** The only catch-all: after the head there is no honest way to go on, so the connection breaks. */
 function failInternally(exchange: Exchange): void {
   if (exchange.response.headersSent) {
-    exchange.response.destroy()
+    // An answer that has said itself that it failed may be read to its end.
+    if (!exchange.response.writableEnded) exchange.response.destroy()
     return
   }
   sendProblem(

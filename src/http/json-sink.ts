@@ -6,7 +6,7 @@ import { watchClient } from './watch-client.ts'
 
 /** An answer in one piece: nothing is said until all is known, so its status can still be an error. */
 export function createJsonSink(exchange: Exchange): Sink {
-  const watch = watchClient(exchange.response)
+  const watch = watchClient(exchange)
   const announced: Record<string, string> = {}
   let phase: SinkPhase = 'quiet'
 

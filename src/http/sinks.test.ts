@@ -183,6 +183,75 @@ describe('a streamed answer', () => {
   })
 })
 
+describe('two streams that were asked for in one write', () => {
+  /** The first turn of the connection is told by `first`, the second by `second`. */
+  async function startTwo(first: (sink: Sink) => Promise<void>, second: (sink: Sink) => Promise<void>, stream = quick) {
+    let asked = 0
+    let ended = 0
+    const serveTurn: EdgeDeps['serveTurn'] = async ({ sink }) => {
+      await (asked++ === 0 ? first : second)(sink)
+      ended += 1
+      return {}
+    }
+    const opened = await openTestEdge({ serveTurn, options: { stream } })
+    const client = connectRaw(opened.port)
+    const request = chatRequest({ body: '{"stream":true}' })
+    client.send(Buffer.concat([request, request]))
+    await until(() => asked === 2)
+    return { ...opened, client, ended: () => ended }
+  }
+  const writeUntilGone = async (sink: Sink) => {
+    while (!sink.gone) await (sink.write(Buffer.alloc(64 * 1024, 'x')) ?? sleep(0))
+  }
+  const waitUntilGone = (sink: Sink) => new Promise<void>((resolve) => sink.onGone(resolve))
+
+  it('both end when the client goes, the queued one too, whether it writes or waits', async () => {
+    for (const second of [writeUntilGone, waitUntilGone]) {
+      const { client, ended, logs } = await startTwo(waitUntilGone, second)
+      await sleep(50)
+      client.socket.destroy()
+      await until(() => ended() === 2)
+      expect(logs).toHaveLength(2)
+    }
+  })
+
+  it('the queued one is not taken for stalled while the first one thinks, and comes whole behind it', async () => {
+    const size = 1024 * 1024
+    const { client } = await startTwo(
+      async (sink) => {
+        await sink.write(Buffer.from('data: first\n\n'))
+        await sleep(400)
+        sink.end(Buffer.from('data: [DONE]\n\n'))
+      },
+      async (sink) => {
+        for (let written = 0; written < size; written += 65_536) await sink.write(Buffer.alloc(65_536, 'x'))
+        sink.end(Buffer.from('data: [DONE]\n\n'))
+      },
+      { ...quick, keepAliveMs: 10_000, stallMs: 100 },
+    )
+    expect((await client.answer()).body).toContain('[DONE]')
+    expect((await client.answer()).body.length).toBeGreaterThan(size)
+  })
+
+  it('a client that takes nothing of the first one loses both', async () => {
+    const { client, ended } = await startTwo(writeUntilGone, writeUntilGone, { ...quick, stallMs: 200 })
+    client.socket.pause()
+    await until(() => ended() === 2)
+    client.socket.destroy()
+  })
+
+  it('a client that takes nothing of an ended one loses the one that waits behind it', async () => {
+    const { client, ended } = await startTwo(
+      async (sink) => sink.end(Buffer.alloc(20 * 1024 * 1024, 'x')),
+      writeUntilGone,
+      { ...quick, stallMs: 200 },
+    )
+    client.socket.pause()
+    await until(() => ended() === 2)
+    client.socket.destroy()
+  })
+})
+
 describe('an answer in one piece', () => {
   it('is 200 with its length, and announced headers', async () => {
     const { client } = await startTurn((sink) => {

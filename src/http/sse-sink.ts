@@ -1,6 +1,8 @@
 import type { Sink, SinkPhase } from '../turn/sink.ts'
 import type { Exchange } from './exchange.ts'
+import { onAnswerOver } from './on-answer-over.ts'
 import { sendProblem } from './send-problem.ts'
+import { watchSilence } from './stream-silence.ts'
 import { watchClient } from './watch-client.ts'
 import { writeHead } from './write-head.ts'
 
@@ -15,54 +17,35 @@ const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 
 /** A streamed answer. The head waits for the first event, but not for ever. */
 export function createSseSink(exchange: Exchange): Sink {
-  const { response, edge } = exchange
-  const watch = watchClient(response)
+  const { response } = exchange
+  const watch = watchClient(exchange)
   const announced: Record<string, string> = {}
-  const beatsIn = (ms: number) => Math.max(1, Math.ceil(ms / edge.heartbeat.beatMs))
-  const headBeats = beatsIn(edge.options.stream.headDelayMs)
-  const silenceBeats = beatsIn(edge.options.stream.keepAliveMs)
-  const stallBeats = beatsIn(edge.options.stream.stallMs)
+  const writer = createStreamWriter(exchange, announced)
   let phase: SinkPhase = 'quiet'
-  /** Beats since something was written, or since the client began to refuse more. */
-  let beats = 0
-  let drained: Promise<void> | undefined
 
-  const onBeat = () => {
-    beats += 1
-    if (drained) {
-      if (beats >= stallBeats) response.destroy()
-    } else if (phase === 'quiet') {
-      if (beats >= headBeats && !response.headersSent) comment()
-    } else if (beats >= silenceBeats) {
-      comment()
-    }
-  }
-  const comment = () => {
-    openHead()
-    send(KEEP_ALIVE)
-  }
-  const openHead = () => {
-    if (phase !== 'quiet') return
-    phase = 'head'
-    writeHead(exchange, 200, { ...announced, ...STREAM_HEAD })
-  }
+  const silence = watchSilence(exchange, {
+    awaited() {
+      // An end that nobody takes must not hold its connection for ever either.
+      if (phase === 'ended' || writer.isRefused) return 'client'
+      return phase === 'quiet' ? 'first-event' : 'next-event'
+    },
+    comment() {
+      // Somebody else may have answered: the catch-all, when a turn threw.
+      if (phase === 'quiet' && response.headersSent) return
+      if (phase === 'quiet') phase = 'head'
+      send(KEEP_ALIVE)
+    },
+  })
   const send = (bytes: Buffer): Promise<void> | undefined => {
-    beats = 0
-    if (response.write(bytes) || watch.gone) return undefined
-    drained ??= whenDrained(response).then(() => {
-      drained = undefined
-      beats = 0
-    })
-    return drained
+    silence.broken()
+    return writer.write(bytes, silence.broken)
   }
   const finish = () => {
     if (phase === 'ended') throw new Error('this answer has ended already')
     phase = 'ended'
     watch.end()
-    stopBeats()
+    silence.broken()
   }
-  const stopBeats = edge.heartbeat.listen(onBeat)
-  response.once('close', stopBeats)
 
   return {
     delivery: 'stream',
@@ -78,14 +61,12 @@ export function createSseSink(exchange: Exchange): Sink {
     write(bytes) {
       if (phase === 'ended') throw new Error('this answer has ended already')
       if (watch.gone || bytes.length === 0) return undefined
-      openHead()
       phase = 'body'
       return send(bytes)
     },
     end(bytes) {
-      if (!watch.gone) openHead()
       finish()
-      if (!watch.gone) response.end(bytes)
+      if (!watch.gone) writer.end(bytes)
     },
     refuse(problem) {
       if (phase !== 'quiet') throw new Error('the head has gone: say it in the words of the protocol')
@@ -101,13 +82,44 @@ export function createSseSink(exchange: Exchange): Sink {
   }
 }
 
+/** The bytes of a stream: its head before the first of them, and a promise while the client takes no more. */
+function createStreamWriter(exchange: Exchange, announced: Readonly<Record<string, string>>) {
+  const { response } = exchange
+  let drained: Promise<void> | undefined
+
+  const openHead = () => {
+    if (!response.headersSent) writeHead(exchange, 200, { ...announced, ...STREAM_HEAD })
+  }
+  return {
+    get isRefused() {
+      return drained !== undefined
+    },
+    write(bytes: Buffer, onDrained: () => void): Promise<void> | undefined {
+      openHead()
+      if (response.write(bytes) || response.destroyed) return undefined
+      drained ??= whenDrained(exchange).then(() => {
+        drained = undefined
+        onDrained()
+      })
+      return drained
+    },
+    end(bytes: Buffer) {
+      openHead()
+      response.end(bytes)
+    },
+  }
+}
+
 /** Resolves when the socket takes more, or when nobody will ever read it. */
-function whenDrained(response: Exchange['response']): Promise<void> {
+function whenDrained(exchange: Exchange): Promise<void> {
+  const { response } = exchange
   return new Promise((resolve) => {
     const done = () => {
-      response.off('drain', done).off('close', done)
+      response.off('drain', done)
+      stop()
       resolve()
     }
-    response.on('drain', done).on('close', done)
+    const stop = onAnswerOver(exchange, done)
+    response.on('drain', done)
   })
 }

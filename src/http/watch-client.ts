@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http'
+import type { Exchange } from './exchange.ts'
+import { onAnswerOver } from './on-answer-over.ts'
 
 /** Notices when the client goes before its answer has ended. */
 export interface ClientWatch {
@@ -9,23 +10,23 @@ export interface ClientWatch {
   onGone(listener: () => void): () => void
 }
 
-export function watchClient(response: ServerResponse): ClientWatch {
+export function watchClient(exchange: Pick<Exchange, 'request' | 'response' | 'connection'>): ClientWatch {
   const listeners = new Set<() => void>()
-  let gone = response.destroyed
+  let gone = exchange.response.destroyed || exchange.request.socket.destroyed
 
-  const onClose = () => {
+  const stop = onAnswerOver(exchange, () => {
     gone = true
     for (const listener of listeners) listener()
     listeners.clear()
-  }
-  if (!gone) response.once('close', onClose)
+  })
+  if (gone) stop()
 
   return {
     get gone() {
       return gone
     },
     end() {
-      response.off('close', onClose)
+      stop()
       listeners.clear()
     },
     onGone(listener) {

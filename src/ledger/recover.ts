@@ -8,6 +8,7 @@ import type { NanoUsd } from '../model/money.ts'
 import type { Price } from '../model/price.ts'
 import { findMarks } from '../store/marks.ts'
 import { listOpenReceipts, type OpenReceiptRow } from '../store/receipts.ts'
+import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
 import { unpackMarks } from './marks.ts'
 import { loadPrice } from './record-prices.ts'
@@ -71,10 +72,15 @@ export async function resolveOrphans(core: LedgerCore): Promise<number> {
     const closed = closeTurn(core.books, recovery(turn, charge, core.now()))
     if (closed.kind === 'not-open') continue
     // One wait for all of them: after a crash under load there are thousands, and they share a few commits.
-    recorded.push(core.batcher.enqueue(closed.changes).then(() => core.marks.forget(turn.receipt)))
+    recorded.push(core.batcher.enqueue(closed.changes).then((durability) => forgetWhenDurable(core, turn, durability)))
   }
   await Promise.all(recorded)
   return recorded.length
+}
+
+/** What was lost is resolved again, and needs its progress then. */
+function forgetWhenDurable(core: LedgerCore, turn: OpenTurn, durability: Durability): void {
+  if (durability === 'durable') core.marks.forget(turn.receipt)
 }
 
 const recovery = (turn: OpenTurn, charge: TurnCharge | undefined, at: number): CloseTurn => ({

@@ -27,6 +27,7 @@ export function closingBytes(turn: TurnRequest, answer: FinishedAnswer, settled:
     return spliceMembers(
       answer.body,
       new Map([
+        ...answer.rewritten,
         ['model', Buffer.from(JSON.stringify(turn.model))],
         ['usage', Buffer.from(JSON.stringify(usage))],
       ]),

@@ -65,3 +65,10 @@ const draining = ({ kind }: Resolution): Problem => {
   const message = `The server is stopping and could not finish this answer. ${owed}; send the request again in 2s.`
   return problem('server_draining', message, { retryAfterSeconds: 2 })
 }
+
+/** Our own fault after the head has gone: the stream says so; before it, whoever catches the throw does. */
+export function sayInternalError({ sink, requestId }: TurnCall): void {
+  if (sink.phase !== 'head' && sink.phase !== 'body') return
+  const message = `Something went wrong on our side. Tell the operator this request id: ${requestId}`
+  sink.end(failureFrame(problem('internal_error', message), requestId))
+}

@@ -12,7 +12,7 @@ export type Resolution =
   | { readonly kind: 'charge'; readonly outcome: TurnOutcome; readonly usage: MeteredUsage }
   | { readonly kind: 'free'; readonly outcome: TurnOutcome }
 
-export interface TurnBounds {
+export interface EndingBounds {
   readonly model: Model
   readonly inputSize: InputSize
   readonly inputBound: number
@@ -21,7 +21,7 @@ export interface TurnBounds {
   readonly headGone: boolean
 }
 
-export function resolveEnding(run: Run, bounds: TurnBounds): Resolution {
+export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
   const { fate } = run
   switch (fate.kind) {
     case 'finished':
@@ -45,7 +45,7 @@ export function resolveEnding(run: Run, bounds: TurnBounds): Resolution {
 }
 
 /** The provider's own count where it told one, within what is physically possible; else bytes by the catalogue's ratio. */
-function usageOf(produced: Produced, bounds: TurnBounds): MeteredUsage {
+function usageOf(produced: Produced, bounds: EndingBounds): MeteredUsage {
   const within = { inputTokens: bounds.inputBound, outputTokens: bounds.outputBound }
   if (produced.usage) return clampUsage(produced.usage, within)
   const { bytesPerToken } = bounds.model

@@ -1,13 +1,18 @@
-import { problem } from '../model/problem.ts'
 import type { UpstreamBody } from '../upstream/upstream-answer.ts'
+import type { ChatDialect } from '../wire/chat/dialects.ts'
+import type { MintIds } from '../wire/chat/mend-chunk.ts'
+import { classifyRefusal } from '../wire/chat/read-provider-error.ts'
 import { readReply } from '../wire/chat/read-reply.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
+import { overloaded, problemOfRefusal } from './provider-refusal.ts'
 import type { RunFate } from './run.ts'
 import type { TurnAbort } from './turn-abort.ts'
 
 export interface JsonRelay {
   readonly body: UpstreamBody
   readonly abort: TurnAbort
+  readonly dialect: ChatDialect
+  readonly mint: MintIds
   readonly bounds: { readonly bodyBytesMax: number; readonly depthMax: number; readonly valuesMax: number }
 }
 
@@ -23,23 +28,21 @@ export async function relayJson(relay: JsonRelay): Promise<RunFate> {
   const value = scanned.kind === 'scanned' ? parse(bytes) : undefined
   if (scanned.kind !== 'scanned' || value === undefined)
     return unusable('The provider answered with something that is not JSON.')
-  const reply = readReply({ bytes, members: scanned.members }, value)
+  const reply = readReply({ bytes, members: scanned.members }, value, relay)
   switch (reply.kind) {
     case 'reply':
-      return { kind: 'finished', answer: { kind: 'json', body: reply.body }, used: reply }
-    case 'error':
-      return unusable(`The provider reported an error: ${reply.said.message}`)
+      return { kind: 'finished', answer: { kind: 'json', body: reply.body, rewritten: reply.rewritten }, used: reply }
+    case 'error': {
+      // An error with status 200 is an error all the same.
+      const error = { status: undefined, message: reply.said.message, code: reply.said.code, param: undefined }
+      return { kind: 'failed', problem: problemOfRefusal(classifyRefusal(error), error, undefined) }
+    }
     case 'garbled':
       return unusable('The provider answered with JSON that is not a completion.')
   }
 }
 
-const unusable = (message: string): RunFate => ({
-  kind: 'failed',
-  problem: problem('server_is_overloaded', `${message} Nothing was charged. Send the request again.`, {
-    source: 'upstream',
-  }),
-})
+const unusable = (message: string): RunFate => ({ kind: 'failed', problem: overloaded(message) })
 
 /** Undefined when the body broke off or is larger than any answer may be. */
 async function readWhole({ body, bounds }: JsonRelay): Promise<Buffer | undefined> {

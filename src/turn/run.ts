@@ -39,4 +39,8 @@ export const NOTHING_PRODUCED: Produced = { usage: undefined, outputBytes: 0 }
 export type FinishedAnswer =
   /** A stream whose content has gone out, but for frames that came before any content. */
   | { readonly kind: 'stream'; readonly unsent: Buffer; readonly head: ChatHeard['head'] }
-  | { readonly kind: 'json'; readonly body: { readonly bytes: Buffer; readonly members: readonly JsonMember[] } }
+  | {
+      readonly kind: 'json'
+      readonly body: { readonly bytes: Buffer; readonly members: readonly JsonMember[] }
+      readonly rewritten: ReadonlyMap<string, Buffer>
+    }

@@ -10,18 +10,20 @@ import type { Price } from '../model/price.ts'
 import type { Problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { planLanes } from '../routing/plan-lanes.ts'
+import { ignoredToolsHeader } from './announced-names.ts'
 import { checkInputs } from './check-inputs.ts'
-import { deliverEnd } from './deliver-end.ts'
+import { deliverEnd, sayInternalError } from './deliver-end.ts'
 import { type Resolution, resolveEnding } from './ending.ts'
 import { type AdmissionPlan, planAdmission } from './plan-admission.ts'
 import { ledgerUnavailable, refusalProblem } from './refusals.ts'
 import type { Run } from './run.ts'
-import { type LaneRunDeps, msBetween, runLanes } from './run-lanes.ts'
+import { msBetween, runLanes } from './run-lanes.ts'
 import type { Sink } from './sink.ts'
+import type { LaneDeps } from './try-lane.ts'
 import { createTurnAbort, type OnShutdown } from './turn-abort.ts'
 import type { TurnRecord } from './turn-record.ts'
 
-export interface TurnDeps extends LaneRunDeps {
+export interface TurnDeps extends LaneDeps {
   readonly catalog: Catalog
   readonly ledger: Ledger
   readonly limits: ConfiguredLimits
@@ -58,6 +60,9 @@ export async function serveTurn(deps: TurnDeps, call: TurnCall): Promise<TurnRec
   if (admission.kind === 'refused') return refuse(deps, call, model, refusalProblem(admission.refusal, turn))
   try {
     return await runAdmitted(deps, call, resolved, plan, admission)
+  } catch (error) {
+    sayInternalError(call)
+    throw error
   } finally {
     admission.leave()
   }
@@ -75,12 +80,15 @@ async function runAdmitted(
   // Near any edge the provider is not asked before the hold is durable; far from it, only the first content waits (R1).
   if (!hold.overlap && (await hold.durable) === 'lost') return refuse(deps, call, entry.model, ledgerUnavailable())
 
-  const ignoredFields = turn.optionalFields.filter((field) => !entry.model.passFields.includes(field))
-  sink.announce(turnHeaders(turn, hold, ignoredFields))
+  sink.announce(turnHeaders(turn, hold))
   const abort = createTurnAbort(sink, deps.onShutdown)
   try {
     const lanes = planLanes(entry.model.lanes, deps.random)
-    const run = await runLanes(deps, { turn, entry, effort, hold, sink, abort, ignoredFields }, lanes)
+    const run = await runLanes(
+      deps,
+      { turn, entry, effort, hold, inputEstimate: plan.request.inputEstimate, sink, abort },
+      lanes,
+    )
     return await endTurn(deps, call, { model: entry.model, price, plan, hold, run })
   } finally {
     abort.release()
@@ -123,23 +131,13 @@ function settle(hold: AdmittedTurn, ending: Ending, resolution: Resolution, pric
   return hold.settle({ ...ending, usage: resolution.usage, ...priceUsage(price, resolution.usage) })
 }
 
-function turnHeaders(turn: TurnRequest, hold: AdmittedTurn, ignoredFields: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {}
-  // A cap that we chose for lack of money is announced; one that the client chose it knows.
-  if (turn.outputCap === undefined) headers['x-millrace-max-output-tokens'] = String(hold.cap)
-  if (ignoredFields.length > 0) headers['x-millrace-ignored-fields'] = plainNames(ignoredFields)
-  if (turn.ignoredTools.length > 0) headers['x-millrace-ignored-tools'] = plainNames(turn.ignoredTools)
-  return headers
+function turnHeaders(turn: TurnRequest, hold: AdmittedTurn): Record<string, string> {
+  return {
+    // A cap that we chose is announced; one that the client chose it knows.
+    ...(turn.outputCap === undefined ? { 'x-millrace-max-output-tokens': String(hold.cap) } : {}),
+    ...ignoredToolsHeader(turn.ignoredTools),
+  }
 }
-
-const NAMED_MAX = 32
-
-/** Names that the client chose: in a header only plain ones may stand. */
-const plainNames = (names: readonly string[]): string =>
-  names
-    .slice(0, NAMED_MAX)
-    .map((name) => name.replace(/[^\w.-]/g, '?').slice(0, 64))
-    .join(', ')
 
 function refuse(deps: TurnDeps, call: TurnCall, model: Model | undefined, said: Problem): TurnRecord {
   call.sink.refuse(said)

@@ -12,12 +12,16 @@ interface Source {
   pause(): void
   resume(): void
   cancel(): void
+  /** What still comes is dropped: the source may want to bound how long it goes on. */
+  release?(): void
 }
 
 export function createChunkQueue(source: Source, bounds: { readonly bytesMax: number }): ChunkQueue {
   let chunks: Buffer[] = []
   let bytes = 0
   let paused = false
+  let released = false
+  let settling = false
   let state: 'open' | 'ended' | Error = 'open'
   let waiting: { resolve(chunks: readonly Buffer[]): void; reject(error: Error): void } | undefined
 
@@ -32,7 +36,7 @@ export function createChunkQueue(source: Source, bounds: { readonly bytesMax: nu
     return taken
   }
   const settleWaiting = () => {
-    // A second push of the same read of the socket comes here after the reader has taken everything.
+    settling = false
     if (!waiting || (state === 'open' && chunks.length === 0)) return
     const { resolve, reject } = waiting
     waiting = undefined
@@ -50,18 +54,25 @@ export function createChunkQueue(source: Source, bounds: { readonly bytesMax: nu
         })
       },
       cancel: () => source.cancel(),
+      release() {
+        released = true
+        source.release?.()
+        take()
+      },
     },
     push(chunk) {
-      if (state !== 'open') return
+      if (state !== 'open' || released) return
       chunks.push(chunk)
       bytes += chunk.length
       if (bytes > bounds.bytesMax && !paused) {
         paused = true
         source.pause()
       }
-      // The promise is settled now and its reader runs after this turn of the parser: what else the same read of the
-      // socket holds is gathered first, because `take` happens when the reader asks.
-      if (waiting) queueMicrotask(settleWaiting)
+      // After this turn of the parser: what else the same read of the socket holds is gathered first.
+      if (waiting && !settling) {
+        settling = true
+        queueMicrotask(settleWaiting)
+      }
     },
     end() {
       if (state !== 'open') return

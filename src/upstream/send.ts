@@ -1,5 +1,7 @@
 import type { Upstream } from '../catalog/catalog.ts'
 import { assertNever } from '../lib/assert-never.ts'
+import type { Delivery } from '../model/turn.ts'
+import type { CallProvider } from './call-provider.ts'
 import type { DemoUpstream } from './demo/demo-upstream.ts'
 import type { UpstreamOutcome } from './upstream-answer.ts'
 
@@ -7,19 +9,22 @@ import type { UpstreamOutcome } from './upstream-answer.ts'
 export interface UpstreamCall {
   readonly upstream: Upstream
   readonly body: Buffer
+  /** What the body asks for: an answer in one piece may take as long to begin as to end. */
+  readonly delivery: Delivery
   readonly signal: AbortSignal
 }
 
 /** Asks a provider: the one primitive through which every byte to and from providers goes. */
 export type Send = (call: UpstreamCall) => Promise<UpstreamOutcome>
 
-export function createSend(deps: { readonly demo: DemoUpstream }): Send {
+export function createSend(deps: { readonly demo: DemoUpstream; readonly callProvider: CallProvider }): Send {
   return async (call) => {
     const { wire } = call.upstream
     switch (wire) {
       case 'demo':
         return deps.demo.answer(call.body, call.signal)
       case 'chat':
+        return deps.callProvider(call)
       case 'responses':
       case 'anthropic':
       case 'gemini':

@@ -24,19 +24,24 @@ upstreams:
   # Built in: needs no network and no key, answers in made-up words.
   - id: demo
     wire: demo
-  # Real providers come with a later version; this is how they will be written.
+  # Providers that speak Chat Completions, as most do.
   # - id: openai
-  #   wire: responses
+  #   wire: chat
+  #   dialect: openai              # known oddities of a server; generic if left out
   #   base_url: https://api.openai.com/v1
   #   api_key: "\${OPENAI_API_KEY}"
+  #   timeouts: { connect: 5s, first_byte: 120s, idle: 90s, no_progress: 300s, total: 30m }
+  #   headers: {}                  # what every call carries besides its own
+  # - id: vllm
+  #   wire: chat
+  #   dialect: vllm
+  #   base_url: http://10.0.0.7:8000/v1
+  #   allow_private: true          # plain http and private addresses: only for servers of your own
+  # Other wires come with a later version; this is how they will be written.
   # - id: claude
   #   wire: anthropic
   #   base_url: https://api.anthropic.com/v1
   #   api_key: "\${ANTHROPIC_API_KEY}"
-  # - id: vllm
-  #   wire: chat
-  #   base_url: http://10.0.0.7:8000/v1
-  #   allow_private: true
 
 models:
   - id: demo
@@ -78,6 +83,7 @@ models:
 #   header_timeout: 10s
 #   request_timeout: 60s
 #   keep_alive_timeout: 75s
+#   frame_bytes: 4MiB            # the largest event of a provider's stream
 
 # streams:
 #   keep_alive: 15s

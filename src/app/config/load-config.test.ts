@@ -291,11 +291,11 @@ describe('a wrong configuration is told with its place', () => {
     expect(problem?.message).not.toContain('u:p')
   })
 
-  test.each(['https://a.b/v1', 'https://a.b/openai/v1/', 'https://a.b/v1beta/openai', 'http://10.0.0.7:8000/v1'])(
-    'a base_url such as %s is fine, but for its wire',
+  test.each(['https://a.b/v1', 'https://a.b/openai/v1/', 'https://a.b/v1beta/openai', 'https://1.1.1.1/v1'])(
+    'a base_url such as %s is fine',
     (url) => {
       const yaml = `upstreams: [{ id: a, wire: chat, base_url: "${url}" }]`
-      expect(placesOf({ yaml })).toEqual(['1:28 upstreams[0].wire'])
+      expect(placesOf({ yaml })).toEqual([])
     },
   )
 

@@ -14,10 +14,6 @@ describe('what this version cannot do is refused by name', () => {
       'upstreams: [{ id: a, wire: gemini, base_url: "https://a.b/v1beta", headers: { a: b } }]',
       '1:28 upstreams[0].wire',
     ],
-    'upstreams[].dialect': [upstream('dialect: vllm'), '1:46 upstreams[0].dialect'],
-    'upstreams[].allow_private': [upstream('allow_private: true'), '1:52 upstreams[0].allow_private'],
-    'upstreams[].timeouts': [upstream('timeouts: { idle: 5s }'), '1:47 upstreams[0].timeouts'],
-    'upstreams[].headers': [upstream('headers: { a: b }'), '1:46 upstreams[0].headers'],
     'upstreams[].on_client_gone': [upstream('on_client_gone: drain'), '1:53 upstreams[0].on_client_gone'],
     'models[].inputs': [model('inputs: [text, image], input_tokens_max: { image: 9 }'), '2:107 models[0].inputs'],
     'models[].input_tokens_max': [model('input_tokens_max: { file: 9 }'), '2:117 models[0].input_tokens_max'],
@@ -34,7 +30,6 @@ describe('what this version cannot do is refused by name', () => {
     'limits.account_model': ['limits: { account_model: { concurrent: 3 } }', '1:26 limits.account_model'],
     hosted_tools: ['hosted_tools: reject', '1:15 hosted_tools'],
     'storage.database': ['storage: { database: "postgres://u@h/d" }', '1:22 storage.database'],
-    'bounds.frame_bytes': ['bounds: { frame_bytes: 1MiB }', '1:24 bounds.frame_bytes'],
     'hold.uncapped_share_percent': ['hold: { uncapped_share_percent: 50 }', '1:33 hold.uncapped_share_percent'],
     'hold.uncapped_tokens_min': ['hold: { uncapped_tokens_min: 1 }', '1:30 hold.uncapped_tokens_min'],
     'retention.state': ['retention: { state: 1h }', '1:21 retention.state'],
@@ -57,7 +52,7 @@ describe('what this version cannot do is refused by name', () => {
 
   test('of an upstream that cannot be had, the wire is the only word', () => {
     const yaml =
-      'upstreams: [{ id: a, wire: chat, base_url: "https://a.b/v1", api_key: k, dialect: vllm, headers: { a: b } }]'
+      'upstreams: [{ id: a, wire: responses, base_url: "https://a.b/v1", api_key: k, on_client_gone: drain }]'
     expect(placesOf({ yaml })).toEqual(['1:28 upstreams[0].wire'])
   })
 })
@@ -79,14 +74,21 @@ retention: { state: 3d, idempotency: 24h, idempotency_bytes: 33554432 }
 
 test('what this version does is accepted away from its default', () => {
   const yaml = `server: { host: "::", port: 0, public_url: "https://a.b/x/", metrics_host: 0.0.0.0, metrics_port: 0, trust_proxy: [10.0.0.0/8], allowed_origins: ["https://a.b"] }
-bounds: { body_bytes: 1MB, expansion_ratio: 10, json_values: 1000, json_depth: 16, header_bytes: 8KiB, header_timeout: 1s, request_timeout: 5s, keep_alive_timeout: 0 }
+bounds: { body_bytes: 1MB, expansion_ratio: 10, json_values: 1000, json_depth: 16, header_bytes: 8KiB, header_timeout: 1s, request_timeout: 5s, keep_alive_timeout: 0, frame_bytes: 1MiB }
 drain: { timeout: 5s, linger: 5s }
 limits: { key: { requests_per_minute: 1, tokens_per_minute: 2, concurrent: 3, burst: 10s }, account: { concurrent: 9 } }
 streams: { keep_alive: 1s, silence_before_head: 1s }
 ledger: { mark_interval: 50ms }
 telemetry: { metrics: false, log: { level: warn, format: json } }
+upstreams: [{ id: vllm, wire: chat, base_url: "http://10.0.0.7:8000/v1", api_key: k, dialect: vllm, allow_private: true, timeouts: { connect: 1s, first_byte: 10m, idle: 2s, no_progress: 3s, total: 1h }, headers: { X-Team: seven } }]
 `
   const { config } = loaded({ yaml })
   expect(config.server.publicUrl).toBe('https://a.b/x')
+  expect(config.upstreams[0]).toMatchObject({
+    dialect: 'vllm',
+    allowPrivate: true,
+    timeouts: { connectMs: 1000, firstByteMs: 600_000, idleMs: 2000, noProgressMs: 3000, totalMs: 3_600_000 },
+  })
+  expect(config.upstreams[0]?.headers.get('x-team')?.reveal()).toBe('seven')
   expect(config.limits.key).toEqual({ requestsPerMinute: 1, tokensPerMinute: 2, concurrent: 3, burstMs: 10_000 })
 })

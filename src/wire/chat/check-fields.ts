@@ -6,13 +6,16 @@ import { CHAT_FIELDS, CONTROL_FIELDS, STANDARD_VALUES, type ValueCheck } from '.
 const NAME_SHOWN_MAX = 64
 
 /**
- * Names first, on the bytes: every known field at most once, the control fields exactly as they are spelled. JSON readers
+ * Names first, on the bytes: every field at most once, the control fields exactly as they are spelled. JSON readers
  * disagree about duplicates, escapes and letter case, and the provider's reader is not ours.
  */
-export function checkNames(members: readonly JsonMember[]): Problem | undefined {
+export function checkNames(
+  members: readonly JsonMember[],
+  controls: ReadonlySet<string> = CONTROL_FIELDS,
+): Problem | undefined {
   const seen = new Set<string>()
   for (const { name, escaped } of members) {
-    const control = controlFieldMeant(name)
+    const control = controlFieldMeant(name, controls)
     if (control !== undefined && (escaped || name !== control)) return misspelled(name, control, escaped)
     if (seen.has(name)) return twice(name)
     seen.add(name)
@@ -20,10 +23,10 @@ export function checkNames(members: readonly JsonMember[]): Problem | undefined 
   return undefined
 }
 
-function controlFieldMeant(name: string): string | undefined {
-  if (CONTROL_FIELDS.has(name)) return name
+function controlFieldMeant(name: string, controls: ReadonlySet<string>): string | undefined {
+  if (controls.has(name)) return name
   const lower = name.toLowerCase()
-  return CONTROL_FIELDS.has(lower) ? lower : undefined
+  return controls.has(lower) ? lower : undefined
 }
 
 const misspelled = (name: string, control: string, escaped: boolean): Problem =>

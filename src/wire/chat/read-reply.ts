@@ -1,6 +1,12 @@
 import type { JsonMember } from '../../model/turn.ts'
 import type { Usage } from '../../model/usage.ts'
 import { isObject } from './check-fields.ts'
+import { bytesOfWords } from './count-words.ts'
+import type { ChatDialect } from './dialects.ts'
+import { mendChoices } from './mend-choices.ts'
+import type { MintIds } from './mend-chunk.ts'
+import { saysFailure } from './mend-content.ts'
+import type { Fields } from './mend-tool-calls.ts'
 import { readUsage } from './read-usage.ts'
 import { readError, type UpstreamSaid } from './tap.ts'
 
@@ -9,6 +15,8 @@ export type ChatReply =
   | {
       readonly kind: 'reply'
       readonly body: ReplyBody
+      /** Members that had to be mended; the rest goes out as the provider's own bytes. */
+      readonly rewritten: ReadonlyMap<string, Buffer>
       readonly usage: Usage | undefined
       readonly outputBytes: number
     }
@@ -20,26 +28,34 @@ export interface ReplyBody {
   readonly members: readonly JsonMember[]
 }
 
-export function readReply(body: ReplyBody, value: unknown): ChatReply {
+export function readReply(
+  body: ReplyBody,
+  value: unknown,
+  options: { dialect: ChatDialect; mint: MintIds },
+): ChatReply {
   if (!isObject(value)) return { kind: 'garbled' }
   if (isObject(value.error) || typeof value.error === 'string') return { kind: 'error', said: readError(value.error) }
   const { choices } = value
-  if (!Array.isArray(choices) || !choices.every(isFinishedChoice)) return { kind: 'garbled' }
+  if (!Array.isArray(choices) || choices.length === 0 || !choices.every(hasMessage)) return { kind: 'garbled' }
+  const failed = choices.find((choice) => saysFailure(choice.finish_reason))
+  if (failed) return { kind: 'error', said: { message: `it ended with "${failed.finish_reason}"`, code: undefined } }
+  const mended = mendChoices(choices, options.mint.callId)
   return {
     kind: 'reply',
     body,
-    usage: readUsage(value.usage),
-    outputBytes: choices.reduce((sum, choice) => sum + bytesOf(choice), 0),
+    rewritten: rewrittenMembers(value, mended, options.mint),
+    usage: readUsage(value.usage, options.dialect),
+    outputBytes: (mended ?? choices).reduce((sum, choice) => sum + bytesOfWords(choice.message as Fields), 0),
   }
 }
 
-const isFinishedChoice = (choice: unknown): choice is Record<string, unknown> =>
-  isObject(choice) && isObject(choice.message) && typeof choice.finish_reason === 'string'
+const hasMessage = (choice: unknown): choice is Fields => isObject(choice) && isObject(choice.message)
 
-/** Everything the provider wrote, for an estimate where it reports no usage. */
-function bytesOf(choice: Record<string, unknown>): number {
-  const message = choice.message as Record<string, unknown>
-  const words = [message.content, message.reasoning_content, message.reasoning, message.refusal]
-  const text = words.reduce<number>((sum, word) => sum + (typeof word === 'string' ? Buffer.byteLength(word) : 0), 0)
-  return text + (message.tool_calls ? Buffer.byteLength(JSON.stringify(message.tool_calls)) : 0)
+function rewrittenMembers(value: Fields, mended: readonly Fields[] | undefined, mint: MintIds): Map<string, Buffer> {
+  const rewritten = new Map<string, Buffer>()
+  if (mended) rewritten.set('choices', Buffer.from(JSON.stringify(mended)))
+  if (typeof value.id !== 'string' || value.id === '')
+    rewritten.set('id', Buffer.from(JSON.stringify(mint.completionId())))
+  if (value.object !== 'chat.completion') rewritten.set('object', Buffer.from('"chat.completion"'))
+  return rewritten
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { TurnRequest } from '../../model/turn.ts'
 import { scanJson } from '../json/scan-json.ts'
+import { chatDialect } from './dialects.ts'
 import { readRequest } from './read-request.ts'
-import { retargetRequest } from './retarget-request.ts'
+import { fieldsLeftOut, retargetRequest } from './retarget-request.ts'
 
 const BOUNDS = { depthMax: 64, valuesMax: 1_000_000 }
 
@@ -170,6 +171,21 @@ describe('readRequest', () => {
     ['a dearer tier', { ...base, service_tier: 'priority' }, 'unsupported_value', 'service_tier'],
     ['web search', { ...base, web_search_options: {} }, 'unsupported_parameter', 'web_search_options'],
     ['other models to fall back on', { ...base, models: ['x'] }, 'unsupported_parameter', 'models'],
+    ['a dearer way to think', { ...base, reasoning: { mode: 'pro' } }, 'unsupported_value', 'reasoning.mode'],
+    ['an effort that is no word', { ...base, reasoning: { effort: 3 } }, 'invalid_type', 'reasoning.effort'],
+    [
+      'the nested effort twice',
+      '{"model":"demo","messages":[{"role":"user","content":"x"}],"reasoning":{"effort":"low","effort":"high"}}',
+      'duplicate_field',
+      'reasoning.effort',
+    ],
+    ['a capital nested effort', { ...base, reasoning: { Effort: 'low' } }, 'unsupported_parameter', 'reasoning.Effort'],
+    [
+      'usage wanted in words',
+      { ...base, stream_options: { include_usage: 'yes' } },
+      'invalid_type',
+      'stream_options.include_usage',
+    ],
     ['audio', { ...base, modalities: ['text', 'audio'] }, 'unsupported_value', 'modalities'],
     ['the model twice', '{"model":"demo","messages":[],"model":"other"}', 'duplicate_field', 'model'],
     ['the messages twice', '{"model":"demo","messages":[],"messages":[]}', 'duplicate_field', 'messages'],
@@ -207,7 +223,7 @@ describe('readRequest', () => {
 })
 
 describe('retargetRequest', () => {
-  const target = { model: 'lane-model', effort: undefined, outputCap: 500, ignoredFields: [] }
+  const target = { model: 'lane-model', effort: undefined, outputCap: 500, dialect: chatDialect('openai'), leftOut: [] }
 
   it('writes the control fields anew and copies everything else byte for byte', () => {
     const body =
@@ -230,7 +246,7 @@ describe('retargetRequest', () => {
   it('leaves out what would change the price, and the fields the lane does not get', () => {
     const turn = turnOf({ ...base, service_tier: 'auto', store: true, top_k: 5, reasoning: { effort: 'low' } })
     expect(turn.optionalFields).toEqual(['store', 'top_k'])
-    const sent = JSON.parse(String(retargetRequest(turn, { ...target, ignoredFields: ['store'] })))
+    const sent = JSON.parse(String(retargetRequest(turn, { ...target, leftOut: ['store'] })))
     expect(sent).toEqual({ ...base, model: 'lane-model', top_k: 5, max_completion_tokens: 500 })
   })
 
@@ -253,6 +269,53 @@ describe('retargetRequest', () => {
       model: 'lane-model',
       max_completion_tokens: 500,
     })
+  })
+
+  it('names what of a nested field it ignores', () => {
+    expect(
+      turnOf({ ...base, reasoning: { effort: 'low', max_tokens: 3 }, stream_options: { include_obfuscation: false } })
+        .optionalFields,
+    ).toEqual(['reasoning.max_tokens', 'stream_options.include_obfuscation'])
+  })
+
+  it('speaks the dialect of the lane', () => {
+    const turn = turnOf({
+      model: 'demo',
+      messages: [
+        { role: 'developer', content: 'Be "developer"' },
+        { role: 'user', content: 'developer' },
+      ],
+      seed: 7,
+      user: 'u',
+      top_k: 3,
+      reasoning_effort: 'low',
+    })
+    const sent = (name: string) => {
+      const dialect = chatDialect(name)
+      return JSON.parse(
+        String(
+          retargetRequest(turn, { ...target, effort: turn.effort, dialect, leftOut: fieldsLeftOut(turn, dialect, []) }),
+        ),
+      )
+    }
+    expect(sent('mistral')).toEqual({
+      model: 'lane-model',
+      messages: [
+        { role: 'system', content: 'Be "developer"' },
+        { role: 'user', content: 'developer' },
+      ],
+      random_seed: 7,
+      reasoning_effort: 'low',
+      max_tokens: 500,
+    })
+    expect(sent('openai')).toMatchObject({
+      messages: [{ role: 'developer' }, {}],
+      seed: 7,
+      user: 'u',
+      max_completion_tokens: 500,
+    })
+    expect(sent('openrouter')).toMatchObject({ reasoning: { effort: 'low' }, top_k: 3 })
+    expect(sent('nobody has heard of it')).toMatchObject({ max_tokens: 500 })
   })
 
   it('sends no stream options with a JSON request', () => {

@@ -4,6 +4,7 @@ import type { InputSize, RequestBody, TurnRequest } from '../../model/turn.ts'
 import { checkNames, checkValue, checkValues, isObject } from './check-fields.ts'
 import { checkMessages } from './check-messages.ts'
 import { CHAT_FIELDS } from './fields.ts'
+import { readNested } from './read-nested.ts'
 import { readTools } from './read-tools.ts'
 
 export type ReadRequestOutcome =
@@ -25,6 +26,8 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
   if (!Array.isArray(others)) return malformed(others)
   const tools = readTools(body, value)
   if (tools.kind === 'refused') return malformed(tools.problem)
+  const nested = readNested(body, value)
+  if (nested.kind === 'refused') return malformed(nested.problem)
   const effort = readEffort(value)
   if ('problem' in effort) return malformed(effort.problem)
   return {
@@ -42,7 +45,7 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
       otherInputs: others,
       ignoredTools: tools.ignored,
       rewritten: tools.rewritten,
-      optionalFields: body.members.flatMap(({ name }) => (isOptional(name) ? [name] : [])),
+      optionalFields: [...body.members.flatMap(({ name }) => (isOptional(name) ? [name] : [])), ...nested.ignored],
     },
   }
 }
@@ -76,12 +79,7 @@ function readEffort(
 ): { effort: Effort | undefined; effortParam: string } | { problem: Problem } {
   const field = value.reasoning_effort ?? undefined
   const nested = (isObject(value.reasoning) ? value.reasoning.effort : undefined) ?? undefined
-  if (nested !== undefined && typeof nested !== 'string') {
-    return { problem: problem('invalid_type', '`reasoning.effort` must be a string.', { param: 'reasoning.effort' }) }
-  }
-  const [first, second] = [field as string | undefined, nested].map((word) =>
-    word === undefined ? undefined : effortOf(word),
-  )
+  const [first, second] = [field, nested].map((word) => (word === undefined ? undefined : effortOf(String(word))))
   if (first !== undefined && second !== undefined && first !== second) {
     const message = `\`reasoning_effort\` is "${first}" and \`reasoning.effort\` is "${second}". Send one of them, or make them agree.`
     return { problem: problem('reasoning_effort_conflict', message, { param: 'reasoning.effort' }) }

@@ -1,27 +1,48 @@
 import type { Usage } from '../../model/usage.ts'
 import { isObject } from './check-fields.ts'
+import type { ChatDialect } from './dialects.ts'
 
 /**
  * Usage as Chat Completions reports it: the prompt includes what was cached, the completion includes the reasoning.
  * Undefined when it is absent or not numbers; zero is a number, and is believed.
  */
-export function readUsage(usage: unknown): Usage | undefined {
+export function readUsage(usage: unknown, dialect: ChatDialect): Usage | undefined {
   if (!isObject(usage)) return undefined
   const prompt = countOf(usage.prompt_tokens)
   const completion = countOf(usage.completion_tokens)
   if (prompt === undefined || completion === undefined) return undefined
-  const promptDetails = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {}
-  const completionDetails = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {}
-  const cachedInput = Math.min(countOf(promptDetails.cached_tokens) ?? 0, prompt)
-  const cacheWrite = Math.min(countOf(promptDetails.cache_write_tokens) ?? 0, prompt - cachedInput)
+  const reported = reasoningTokens(usage)
+  const output = dialect.reasoningBesideCompletion ? completion + reported : completion
+  const cachedInput = Math.min(cachedTokens(usage), prompt)
+  const cacheWrite = Math.min(cacheWriteTokens(usage), prompt - cachedInput)
   return {
     cachedInput,
     cacheWrite,
     uncachedInput: prompt - cachedInput - cacheWrite,
-    output: completion,
-    reasoning: Math.min(countOf(completionDetails.reasoning_tokens) ?? 0, completion),
+    output,
+    reasoning: Math.min(reported, output),
   }
 }
+
+const detailsOf = (usage: Record<string, unknown>, name: string): Record<string, unknown> => {
+  const details = usage[name]
+  return isObject(details) ? details : {}
+}
+
+/** Under whichever name: OpenAI's details, DeepSeek's hit tokens, Moonshot's and Mistral's top-level counts. */
+const cachedTokens = (usage: Record<string, unknown>): number =>
+  countOf(detailsOf(usage, 'prompt_tokens_details').cached_tokens) ??
+  countOf(usage.prompt_cache_hit_tokens) ??
+  countOf(usage.cached_tokens) ??
+  countOf(usage.num_cached_tokens) ??
+  countOf(detailsOf(usage, 'prompt_token_details').cached_tokens) ??
+  0
+
+const cacheWriteTokens = (usage: Record<string, unknown>): number =>
+  countOf(detailsOf(usage, 'prompt_tokens_details').cache_write_tokens) ?? 0
+
+const reasoningTokens = (usage: Record<string, unknown>): number =>
+  countOf(detailsOf(usage, 'completion_tokens_details').reasoning_tokens) ?? 0
 
 const countOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.ceil(value) : undefined

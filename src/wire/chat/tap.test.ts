@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { chatDialect } from './dialects.ts'
 import { createChatTap } from './tap.ts'
 
 const frame = (json: unknown) => Buffer.from(`data: ${JSON.stringify(json)}\n\n`)
@@ -11,20 +12,22 @@ const chunk = (delta: object, finish: string | null = null, over: object = {}) =
   ...over,
 })
 
-const tapOf = () => createChatTap({ laneModel: 'lane', publicModel: 'public' })
+const mint = { completionId: () => 'minted', callId: () => 'call_minted' }
+const tapOf = (publicModel = 'public', dialect = 'generic', choices = 1) =>
+  createChatTap({ laneModel: 'lane', publicModel, dialect: chatDialect(dialect), mint, choices })
 
 describe('the chat tap', () => {
   it('passes a frame on with only the model renamed, however the text looks', () => {
     const text = '"model":"lane" \\ \n 漢字'
-    const bytes = frame(chunk({ content: text }))
+    const bytes = frame(chunk({ role: 'assistant', content: text }))
     const tapped = tapOf().read(bytes)
     expect(String(tapped.bytes)).toBe(String(bytes).replace('"model":"lane","choices"', '"model":"public","choices"'))
     expect(tapped.isContent).toBe(true)
   })
 
   it('gives the same buffer back when nothing is to change', () => {
-    const bytes = frame(chunk({ content: 'x' }))
-    expect(createChatTap({ laneModel: 'lane', publicModel: 'lane' }).read(bytes).bytes).toBe(bytes)
+    const bytes = frame(chunk({ role: 'assistant', content: 'x' }))
+    expect(tapOf('lane').read(bytes).bytes).toBe(bytes)
   })
 
   it('renames where a server writes the member with spaces', () => {
@@ -115,5 +118,109 @@ describe('the chat tap', () => {
     }
     expect(() => tap.read(frame({ choices: 'x' }))).not.toThrow()
     expect(() => tap.read(frame([]))).not.toThrow()
+  })
+
+  const whole = (tap: ReturnType<typeof tapOf>, chunks: readonly object[]) =>
+    chunks.flatMap((json) => {
+      const { bytes } = tap.read(frame(json))
+      return bytes ? [JSON.parse(String(bytes).slice(6))] : []
+    })
+  const deltas = (chunks: { choices: { delta: object }[] }[]) =>
+    chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta))
+
+  it('counts custom tools, legacy calls and reasoning details as content', () => {
+    for (const delta of [
+      { tool_calls: [{ index: 0, id: 'c', type: 'custom', custom: { name: 'n', input: 'abc' } }] },
+      { function_call: { name: 'f', arguments: '{}' } },
+      { reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] },
+      { reasoning: 'hm' },
+      { refusal: 'no' },
+    ]) {
+      expect(tapOf().read(frame(chunk(delta))).isContent, JSON.stringify(delta)).toBe(true)
+    }
+  })
+
+  it('is finished when every choice has said why it ended, not when the first has', () => {
+    const tap = tapOf('public', 'generic', 2)
+    tap.read(frame(chunk({}, 'stop')))
+    expect(tap.heard.finished).toBe(false)
+    tap.read(frame({ ...chunk({}), choices: [{ index: 1, delta: {}, finish_reason: 'stop' }] }))
+    expect(tap.heard.finished).toBe(true)
+  })
+
+  it('gives clients one id, a role first and calls they can put together', () => {
+    const seen = whole(tapOf(), [
+      { ...chunk({ tool_calls: [{ id: 'a', function: { name: 'f', arguments: { x: 1 } } }] }), id: '' },
+      { ...chunk({ tool_calls: [{ id: 'b', function: { name: 'g', arguments: '' } }] }), id: 'other' },
+      chunk({ tool_calls: [{ id: 'b', function: { name: '', arguments: '{}' } }] }, 'stop'),
+    ])
+    expect(seen.map(({ id }) => id)).toEqual(['minted', 'minted', 'minted'])
+    expect(deltas(seen)).toEqual([
+      {
+        role: 'assistant',
+        tool_calls: [{ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }],
+      },
+      { tool_calls: [{ index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '' } }] },
+      { tool_calls: [{ index: 1, function: { arguments: '{}' } }] },
+    ])
+    expect(seen.at(-1).choices[0].finish_reason).toBe('tool_calls')
+  })
+
+  it('holds arguments back until the call has a name, and mints an id where there is none', () => {
+    const seen = whole(tapOf(), [
+      chunk({ tool_calls: [{ index: 1, function: { arguments: '{"a"' } }] }),
+      chunk({ tool_calls: [{ index: 1, function: { name: 'f', arguments: ':1' } }] }),
+      chunk({ tool_calls: [{ index: 1, id: '', function: { arguments: '}' } }] }),
+    ])
+    expect(deltas(seen)).toEqual([
+      { role: 'assistant' },
+      { tool_calls: [{ index: 0, id: 'call_minted', type: 'function', function: { name: 'f', arguments: '{"a":1' } }] },
+      { tool_calls: [{ index: 0, function: { arguments: '}' } }] },
+    ])
+  })
+
+  it('takes an index that comes again with another id for another call', () => {
+    const call = (id: string) =>
+      chunk({ tool_calls: [{ index: 0, id, type: 'function', function: { name: 'f', arguments: '{}' } }] })
+    const seen = whole(tapOf(), [call('a'), call('b')])
+    expect(
+      seen.flatMap(({ choices }) => choices[0].delta.tool_calls.map(({ index }: { index: number }) => index)),
+    ).toEqual([0, 1])
+  })
+
+  it('turns parts into words: thinking apart from text', () => {
+    const seen = whole(tapOf(), [
+      chunk({ role: 'assistant', content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }] }),
+      chunk({ content: [{ type: 'text', text: 'yes' }] }),
+    ])
+    expect(deltas(seen)).toEqual([{ role: 'assistant', content: '', reasoning_content: 'hm' }, { content: 'yes' }])
+  })
+
+  it.each([
+    [
+      'xai',
+      { prompt_tokens: 12, completion_tokens: 1, completion_tokens_details: { reasoning_tokens: 290 } },
+      { output: 291, reasoning: 290 },
+    ],
+    ['moonshot', { prompt_tokens: 12, completion_tokens: 1, cached_tokens: 5 }, { cachedInput: 5, uncachedInput: 7 }],
+    ['deepseek', { prompt_tokens: 12, completion_tokens: 1, prompt_cache_hit_tokens: 4 }, { cachedInput: 4 }],
+    ['generic', { prompt_tokens: 12, completion_tokens: -5 }, undefined],
+  ])('reads the usage of %s', (dialect, usage, expected) => {
+    const tap = tapOf('public', dialect)
+    tap.read(frame({ ...chunk({}), choices: [], usage }))
+    if (expected) expect(tap.heard.usage).toMatchObject(expected)
+    else expect(tap.heard.usage).toBeUndefined()
+  })
+
+  it('hears usage and errors in x_groq, and a finish that is a failure', () => {
+    const tap = tapOf('public', 'groq')
+    const [last] = whole(tap, [
+      { ...chunk({ role: 'assistant' }, 'stop'), x_groq: { usage: { prompt_tokens: 2, completion_tokens: 3 } } },
+    ])
+    expect(tap.heard.usage).toMatchObject({ uncachedInput: 2, output: 3 })
+    expect(last.x_groq).toBeUndefined()
+    const failing = tapOf()
+    failing.read(frame(chunk({}, 'insufficient_system_resource')))
+    expect(failing.heard.error).toBeDefined()
   })
 })

@@ -2,7 +2,12 @@ import type { Usage } from '../../model/usage.ts'
 import { dataFrame } from '../sse/format-frame.ts'
 import { readData } from '../sse/read-data.ts'
 import { isObject } from './check-fields.ts'
+import { bytesOfWords } from './count-words.ts'
+import type { ChatDialect } from './dialects.ts'
+import { type ChunkMender, createChunkMender, type MintIds } from './mend-chunk.ts'
+import { saysFailure } from './mend-content.ts'
 import { readUsage } from './read-usage.ts'
+import { createModelRenamer, type ModelRenamer } from './rename-model.ts'
 
 /** What listens in a relayed stream: it passes frames on as they came, and picks out the few that matter. */
 export interface ChatTap {
@@ -41,9 +46,18 @@ export interface UpstreamSaid {
   readonly code: string | undefined
 }
 
+export interface ChatTapOptions {
+  readonly laneModel: string
+  readonly publicModel: string
+  readonly dialect: ChatDialect
+  readonly mint: MintIds
+  /** How many choices were asked for: the stream is whole when each has said why it ended. */
+  readonly choices: number
+}
+
 const NOTHING: TappedFrame = { bytes: undefined, isContent: false }
 
-export function createChatTap(options: { readonly laneModel: string; readonly publicModel: string }): ChatTap {
+export function createChatTap(options: ChatTapOptions): ChatTap {
   const heard: ChatHeard = {
     usage: undefined,
     outputBytes: 0,
@@ -53,11 +67,26 @@ export function createChatTap(options: { readonly laneModel: string; readonly pu
     garbled: false,
     head: undefined,
   }
-  const rename = modelRenamer(options.laneModel, options.publicModel)
-  return { heard, read: (frame) => readFrame(heard, rename, frame) }
+  const listening: Listening = {
+    heard,
+    options,
+    rename: createModelRenamer(options.laneModel, options.publicModel),
+    mender: createChunkMender(options.mint),
+    finishedChoices: new Set(),
+  }
+  return { heard, read: (frame) => readFrame(listening, frame) }
 }
 
-function readFrame(heard: ChatHeard, rename: Renamer, frame: Buffer): TappedFrame {
+interface Listening {
+  readonly heard: ChatHeard
+  readonly options: ChatTapOptions
+  readonly rename: ModelRenamer
+  readonly mender: ChunkMender
+  readonly finishedChoices: Set<unknown>
+}
+
+function readFrame(listening: Listening, frame: Buffer): TappedFrame {
+  const { heard } = listening
   const data = readData(frame)
   // Comments are the provider's keep-alives; the client gets ours.
   if (data === undefined || data.length === 0) return NOTHING
@@ -70,49 +99,41 @@ function readFrame(heard: ChatHeard, rename: Renamer, frame: Buffer): TappedFram
     heard.garbled = true
     return NOTHING
   }
-  if (isError(chunk.error)) {
-    heard.error = readError(chunk.error)
+  const failed = chunk.error ?? (isObject(chunk.x_groq) ? chunk.x_groq.error : undefined)
+  if (isError(failed)) {
+    heard.error = readError(failed)
     return NOTHING
   }
-  return readChunk(heard, rename, frame, chunk)
+  return readChunk(listening, frame, chunk)
 }
 
-function readChunk(heard: ChatHeard, rename: Renamer, frame: Buffer, chunk: Record<string, unknown>): TappedFrame {
-  heard.head ??= { id: chunk.id, created: chunk.created, systemFingerprint: chunk.system_fingerprint }
-  const usage = readUsage(chunk.usage)
-  if (usage) heard.usage = usage
+function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, unknown>): TappedFrame {
+  const { heard, rename, mender, options } = listening
+  const reported = chunk.usage ?? (isObject(chunk.x_groq) ? chunk.x_groq.usage : undefined)
+  heard.usage = readUsage(reported, options.dialect) ?? heard.usage
   const choices = Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []
-  const bytesBefore = heard.outputBytes
-  for (const choice of choices) readChoice(heard, choice)
   // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
   if (choices.length === 0) return NOTHING
+  const mended = mender.mend(chunk)
+  heard.head ??= { id: chunk.id, created: chunk.created, systemFingerprint: chunk.system_fingerprint }
+  const bytesBefore = heard.outputBytes
+  for (const choice of choices) readChoice(listening, choice)
   const isContent = heard.outputBytes > bytesBefore
-  if (isObject(chunk.usage)) return { bytes: dataFrame({ ...chunk, model: rename.to, usage: null }), isContent }
-  return { bytes: rename.apply(frame, chunk), isContent }
+  if (isObject(reported)) {
+    const { x_groq: _withUsage, ...rest } = chunk
+    return { bytes: dataFrame({ ...rest, model: rename.to, usage: null }), isContent }
+  }
+  return { bytes: mended ? dataFrame({ ...chunk, model: rename.to }) : rename.apply(frame, chunk), isContent }
 }
 
-/** The fields of a delta that carry words, in the dialects seen. */
-const WORDS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const
-
-function readChoice(heard: ChatHeard, choice: Record<string, unknown>): void {
-  if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') heard.finished = true
-  const { delta } = choice
-  if (!isObject(delta)) return
-  for (const name of WORDS) {
-    const words = delta[name]
-    if (typeof words === 'string') heard.outputBytes += Buffer.byteLength(words)
+function readChoice({ heard, options, finishedChoices }: Listening, choice: Record<string, unknown>): void {
+  if (saysFailure(choice.finish_reason))
+    heard.error = { message: `it ended with "${choice.finish_reason}"`, code: undefined }
+  if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') {
+    finishedChoices.add(choice.index)
+    heard.finished = finishedChoices.size >= options.choices
   }
-  if (Array.isArray(delta.tool_calls)) {
-    for (const call of delta.tool_calls) heard.outputBytes += bytesOfCall(call)
-  }
-}
-
-function bytesOfCall(call: unknown): number {
-  if (!isObject(call) || !isObject(call.function)) return 0
-  const { name, arguments: args } = call.function
-  return (
-    (typeof name === 'string' ? Buffer.byteLength(name) : 0) + (typeof args === 'string' ? Buffer.byteLength(args) : 0)
-  )
+  if (isObject(choice.delta)) heard.outputBytes += bytesOfWords(choice.delta)
 }
 
 const DONE = Buffer.from('[DONE]')
@@ -137,28 +158,5 @@ export function readError(error: unknown): UpstreamSaid {
   return {
     message: typeof message === 'string' ? message : 'The provider reported an error.',
     code: word === undefined || word === null ? undefined : String(word),
-  }
-}
-
-interface Renamer {
-  readonly to: string
-  apply(frame: Buffer, chunk: Record<string, unknown>): Buffer
-}
-
-/**
- * Puts the name that the client knows in place of the lane's. Inside JSON strings quotes are escaped, so the quoted
- * member can only be found where it is one; where a server writes it otherwise, the frame is written anew.
- */
-function modelRenamer(laneModel: string, publicModel: string): Renamer {
-  const needle = Buffer.from(`"model":${JSON.stringify(laneModel)}`)
-  const replacement = Buffer.from(`"model":${JSON.stringify(publicModel)}`)
-  return {
-    to: publicModel,
-    apply(frame, chunk) {
-      if (chunk.model === publicModel) return frame
-      const at = frame.indexOf(needle)
-      if (at === -1) return dataFrame({ ...chunk, model: publicModel })
-      return Buffer.concat([frame.subarray(0, at), replacement, frame.subarray(at + needle.length)])
-    },
   }
 }

@@ -1,4 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { refusalOfBaseUrl } from '../../../upstream/guard-address.ts'
+import { OWN_HEADERS } from '../../../upstream/provider-kinds.ts'
 import { duration, flag, maybeText, type Reading, read, scalar, text, word, wrong } from '../scalars.ts'
 import { section } from './section.ts'
 
@@ -56,6 +59,21 @@ const headersSchema = z
   .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'the name of a header'), headerValue)
   .meta({ description: 'Headers that every call carries besides its own, such as anthropic-version.' })
 
+/** It goes into a header: a line break at its end is the usual trace of a file or a clipboard. */
+const readCredential = (value: string): Reading<string> =>
+  /^[\x21-\x7e]+$/.test(value)
+    ? read(value)
+    : wrong('a credential without spaces and line breaks', 'Remove what is not part of it.')
+
+/** What only a call over the network has, and what stands there when nothing is written. */
+const NETWORK_KEYS = ['dialect', 'allow_private', 'timeouts', 'headers'] as const
+const STANDING = {
+  dialect: undefined,
+  allow_private: false,
+  timeouts: timeoutsSchema.parse({}),
+  headers: {},
+}
+
 export const upstreamSchema = section('A provider that lanes run on.', {
   id: identifier('How lanes and messages name it.'),
   wire: word('The protocol that it speaks. demo is built in and needs no network.', WIRES),
@@ -64,7 +82,7 @@ export const upstreamSchema = section('A provider that lanes run on.', {
     { type: ['string', 'null'], examples: ['https://api.openai.com/v1'] },
     readBaseUrl,
   ).prefault(null),
-  api_key: maybeText(`Its credential: best as \${NAME} or \${file:/path}.`).prefault(null),
+  api_key: maybeText(`Its credential: best as \${NAME} or \${file:/path}.`, readCredential).prefault(null),
   dialect: word(
     'Known oddities of the server; left out: those of the wire’s own inventor.',
     DIALECTS,
@@ -84,8 +102,24 @@ export const upstreamSchema = section('A provider that lanes run on.', {
   if (upstream.wire === 'demo') {
     if (upstream.base_url !== undefined) refuse('base_url', 'the demo runs inside this process', 'Leave base_url out.')
     if (upstream.api_key !== undefined) refuse('api_key', 'the demo needs no credential', 'Leave api_key out.')
-  } else if (upstream.base_url === undefined) {
-    refuse('base_url', `an upstream of wire ${upstream.wire} needs an address`, 'Add base_url: https://…/v1')
+    for (const key of NETWORK_KEYS)
+      if (!isDeepStrictEqual(upstream[key], STANDING[key]))
+        refuse(key, 'the demo is not called over the network', `Leave ${key} out.`)
+    return
+  }
+  if (upstream.base_url === undefined) {
+    return refuse('base_url', `an upstream of wire ${upstream.wire} needs an address`, 'Add base_url: https://…/v1')
+  }
+  const refusal = refusalOfBaseUrl(new URL(upstream.base_url), { allowPrivate: upstream.allow_private })
+  if (refusal !== undefined) {
+    const cure = 'Use https and a public address; for a server of your own add allow_private: true.'
+    refuse('base_url', `this address ${refusal}`, cure)
+  }
+  const names = Object.keys(upstream.headers).map((name) => name.toLowerCase())
+  const own = names.find((name, index) => OWN_HEADERS.has(name) || names.indexOf(name) < index)
+  if (own !== undefined) {
+    const why = OWN_HEADERS.has(own) ? 'is set by Millrace itself' : 'is written twice'
+    refuse('headers', `the header ${own} ${why}`, 'Leave it out.')
   }
 })
 

@@ -1,0 +1,63 @@
+import { createLruMap } from '../lib/lru-map.ts'
+import type { ChatDialect } from '../wire/chat/dialects.ts'
+import { namedField, type ProviderError } from '../wire/chat/read-provider-error.ts'
+
+/**
+ * What lanes have taught us by refusing: fields that their server does not take. Learned from its own 400, remembered per
+ * lane, forgotten with the process; the next request does not have to be refused first.
+ */
+export interface LaneLessons {
+  /** The dialect as this lane really speaks it. */
+  dialectOf(lane: string, dialect: ChatDialect): ChatDialect
+  /** Learns from a refusal. True when there was something new in it, so that trying the same lane again makes sense. */
+  learn(lane: string, dialect: ChatDialect, error: ProviderError): boolean
+}
+
+const LANES_MAX = 1000
+const FIELDS_MAX = 32
+
+/** Without these there is no request, or no bound on what it may cost. */
+const NEVER_LEFT_OUT = new Set(['model', 'messages', 'stream'])
+
+type CapField = ChatDialect['capField']
+const OTHER_CAP: Readonly<Record<CapField, CapField>> = {
+  max_tokens: 'max_completion_tokens',
+  max_completion_tokens: 'max_tokens',
+}
+
+interface Learned {
+  readonly without: ReadonlySet<string>
+  readonly capField: CapField | undefined
+}
+
+export function createLaneLessons(): LaneLessons {
+  const lessons = createLruMap<string, Learned>(LANES_MAX)
+  const of = (lane: string): Learned => lessons.get(lane) ?? { without: new Set(), capField: undefined }
+  return {
+    dialectOf(lane, dialect) {
+      const learned = lessons.get(lane)
+      if (learned === undefined) return dialect
+      return {
+        ...dialect,
+        capField: learned.capField ?? dialect.capField,
+        usageOption: dialect.usageOption && !learned.without.has('stream_options'),
+        withoutFields: [...dialect.withoutFields, ...learned.without],
+      }
+    },
+    learn(lane, dialect, error) {
+      const field = (error.param ?? namedField(error.message))?.split(/[.[]/)[0]
+      const learned = of(lane)
+      if (field === undefined || NEVER_LEFT_OUT.has(field) || learned.without.has(field)) return false
+      if (field === 'max_tokens' || field === 'max_completion_tokens') {
+        // A cap is renamed, never left out: the hold covers what the cap allows. Refused under both names, the lane is not for us.
+        const capField = learned.capField ?? dialect.capField
+        if (field !== capField || learned.capField !== undefined) return false
+        lessons.set(lane, { ...learned, capField: OTHER_CAP[field] })
+        return true
+      }
+      if (learned.without.size >= FIELDS_MAX) return false
+      lessons.set(lane, { ...learned, without: new Set([...learned.without, field]) })
+      return true
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import { type Problem, problem } from '../model/problem.ts'
+import { scrub } from '../telemetry/scrub.ts'
+import type { DeadlinePhase } from '../upstream/deadlines.ts'
+import type { UpstreamFailed } from '../upstream/upstream-answer.ts'
+import type { ProviderError, RefusalClass } from '../wire/chat/read-provider-error.ts'
+
+const SOURCE = { source: 'upstream' } as const
+const FREE = 'Nothing was charged.'
+const SHOWN_MAX = 300
+
+/** A provider's own words, as far as a client may see them: one line, bounded, without anything like a key. */
+export const cleaned = (message: string): string => {
+  const line = scrub(message)
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+  return line.length > SHOWN_MAX ? `${line.slice(0, SHOWN_MAX)}…` : line
+}
+
+const quoting = (error: ProviderError): string =>
+  error.message === '' ? '' : ` The provider says: ${cleaned(error.message)}`
+
+/** What a client is told when a provider said no before any content. */
+export function problemOfRefusal(kind: RefusalClass, error: ProviderError, retryAfterMs: number | undefined): Problem {
+  const param = error.param ?? null
+  switch (kind) {
+    case 'too-long':
+      return problem(
+        'context_length_exceeded',
+        `The input is longer than the model's context. Send less.${quoting(error)}`,
+        { ...SOURCE, param: 'messages' },
+      )
+    case 'rejected':
+    case 'filtered':
+    case 'unsupported-field':
+      return problem('upstream_rejected', `The provider refused the request. ${FREE}${quoting(error)}`, {
+        ...SOURCE,
+        param,
+      })
+    case 'throttled': {
+      const seconds = Math.max(1, Math.ceil((retryAfterMs ?? 1000) / 1000))
+      return problem('upstream_busy', `The provider limits requests at the moment. ${FREE} try again in ${seconds}s.`, {
+        ...SOURCE,
+        retryAfterSeconds: seconds,
+      })
+    }
+    // A missing model or a refused credential is for the operator to mend; the client can only come back.
+    case 'not-found':
+    case 'credential':
+    case 'failed':
+      return overloaded(
+        error.status === undefined ? 'The provider failed.' : `The provider failed with status ${error.status}.`,
+      )
+  }
+}
+
+export function problemOfFailure(failed: UpstreamFailed): Problem {
+  if (failed.reason === 'timeout') return timedOut(failed.expired)
+  return overloaded(
+    failed.reason === 'broken-off' ? 'The connection to the provider broke.' : 'The provider could not be reached.',
+  )
+}
+
+export const timedOut = (phase: DeadlinePhase | undefined): Problem =>
+  problem(
+    'upstream_timeout',
+    `The provider did not answer in time${phase === undefined ? '' : ` (${phase})`}. ${FREE} Try again shortly.`,
+    {
+      ...SOURCE,
+      retryAfterSeconds: 1,
+    },
+  )
+
+export const overloaded = (what: string): Problem =>
+  problem('server_is_overloaded', `${what} ${FREE} Try again shortly.`, { ...SOURCE, retryAfterSeconds: 1 })
+
+/** What is said when every lane was tried: the one answer they have in common, or that none could. */
+export function commonProblem(problems: readonly Problem[]): Problem {
+  const [first, ...others] = problems
+  if (first === undefined) {
+    return problem(
+      'no_lane_available',
+      'No provider can serve this model now. Nothing was charged. Try again shortly.',
+      { retryAfterSeconds: 1 },
+    )
+  }
+  if (others.some(({ code }) => code !== first.code)) return overloaded('Every provider of this model failed.')
+  const soonest = Math.min(...problems.map(({ retryAfterSeconds }) => retryAfterSeconds ?? 1))
+  return problems.find(({ retryAfterSeconds }) => (retryAfterSeconds ?? 1) === soonest) ?? first
+}

@@ -1,0 +1,159 @@
+import type { CatalogEntry, Lane } from '../catalog/catalog.ts'
+import type { AdmittedTurn } from '../ledger/ledger.ts'
+import type { Effort } from '../model/effort.ts'
+import type { TurnRequest } from '../model/turn.ts'
+import type { LaneLessons } from '../routing/lane-lessons.ts'
+import { readRetryAfter } from '../upstream/retry-after.ts'
+import type { Send } from '../upstream/send.ts'
+import type { UpstreamAnswer, UpstreamBody } from '../upstream/upstream-answer.ts'
+import { type ChatDialect, chatDialect } from '../wire/chat/dialects.ts'
+import type { MintIds } from '../wire/chat/mend-chunk.ts'
+import { classifyRefusal, type RefusalClass, readProviderError } from '../wire/chat/read-provider-error.ts'
+import { fieldsLeftOut, retargetRequest } from '../wire/chat/retarget-request.ts'
+import { createChatTap } from '../wire/chat/tap.ts'
+import { ignoredFieldsHeader } from './announced-names.ts'
+import { problemOfFailure, problemOfRefusal } from './provider-refusal.ts'
+import { relayJson } from './relay-json.ts'
+import { relayStream } from './relay-stream.ts'
+import { NOTHING_PRODUCED, type RunFate } from './run.ts'
+import type { Sink } from './sink.ts'
+import type { TurnAbort } from './turn-abort.ts'
+
+export interface LaneDeps {
+  readonly send: Send
+  readonly lessons: LaneLessons
+  readonly mint: MintIds
+  readonly ticks: () => number
+  readonly now: () => number
+  readonly bounds: ProviderBounds
+}
+
+/** Bounds on what a provider may send us. */
+export interface ProviderBounds {
+  readonly frameBytesMax: number
+  readonly bodyBytesMax: number
+  readonly depthMax: number
+  readonly valuesMax: number
+}
+
+/** A turn that may run: what it asks, of whom, with which money. */
+export interface RunnableTurn {
+  readonly turn: TurnRequest
+  readonly entry: CatalogEntry
+  readonly effort: Effort | undefined
+  readonly hold: AdmittedTurn
+  readonly inputEstimate: number
+  readonly sink: Sink
+  readonly abort: TurnAbort
+}
+
+export interface TriedLane {
+  readonly fate: RunFate
+  readonly status: number | undefined
+  /** For the receipt: how this try ended, in a word. */
+  readonly outcome: string
+  readonly mayTryAnother: boolean
+}
+
+/** A server that refuses a field is asked again without it; one that refuses many is not our server. */
+const LESSONS_A_TURN_MAX = 3
+
+/** Asks one lane, as its dialect wants to be asked, and relays what comes. */
+export async function tryLane(
+  deps: LaneDeps,
+  work: RunnableTurn,
+  lane: Lane,
+  onFirstContent: () => void,
+): Promise<TriedLane> {
+  for (let lessons = 0; ; lessons++) {
+    // Who has gone before anybody was asked has cost nothing.
+    if (work.abort.reason) return stopped(work.abort, undefined)
+    const dialect = deps.lessons.dialectOf(lane.id, chatDialect(lane.upstream.dialect))
+    const outcome = await ask(deps, work, lane, dialect)
+    if (outcome.kind === 'failed') {
+      if (work.abort.reason) return stopped(work.abort, undefined)
+      const fate: RunFate = { kind: 'failed', problem: problemOfFailure(outcome) }
+      return { fate, status: undefined, outcome: outcome.expired ?? outcome.reason, mayTryAnother: true }
+    }
+    if (outcome.status < 400) {
+      const fate = await relay(deps, work, { lane, dialect, body: outcome.body }, onFirstContent)
+      return { fate, status: outcome.status, outcome: fate.kind, mayTryAnother: fate.kind === 'failed' }
+    }
+    const error = readProviderError(outcome.status, await readSome(outcome.body))
+    if (work.abort.reason) return stopped(work.abort, outcome.status)
+    const refusal = classifyRefusal(error)
+    const mayLearn = refusal === 'unsupported-field' && lessons < LESSONS_A_TURN_MAX
+    if (mayLearn && deps.lessons.learn(lane.id, dialect, error)) continue
+    const fate: RunFate = {
+      kind: 'failed',
+      problem: problemOfRefusal(refusal, error, readRetryAfter(outcome.headers, deps.now())),
+    }
+    return { fate, status: outcome.status, outcome: refusal, mayTryAnother: !isClientsFault(refusal) }
+  }
+}
+
+function ask(deps: LaneDeps, work: RunnableTurn, lane: Lane, dialect: ChatDialect) {
+  const { turn, entry, effort, hold, abort, sink } = work
+  const leftOut = fieldsLeftOut(turn, dialect, entry.model.passFields)
+  sink.announce(ignoredFieldsHeader(leftOut))
+  const outputCap = Math.min(hold.cap, Math.max(1, entry.model.contextTokens - work.inputEstimate))
+  const body = retargetRequest(turn, { model: lane.model, effort, outputCap, dialect, leftOut })
+  return deps.send({ upstream: lane.upstream, body, delivery: turn.delivery, signal: abort.signal })
+}
+
+interface AnsweringLane {
+  readonly lane: Lane
+  readonly dialect: ChatDialect
+  readonly body: UpstreamAnswer['body']
+}
+
+function relay(
+  deps: LaneDeps,
+  work: RunnableTurn,
+  answering: AnsweringLane,
+  onFirstContent: () => void,
+): Promise<RunFate> {
+  const { turn, entry, hold, sink, abort } = work
+  const { lane, dialect, body } = answering
+  const { mint, bounds } = deps
+  if (turn.delivery === 'json') return relayJson({ body, abort, dialect, mint, bounds })
+  return relayStream({
+    body,
+    tap: createChatTap({ laneModel: lane.model, publicModel: entry.id, dialect, mint, choices: turn.choices }),
+    sink,
+    hold,
+    abort,
+    choices: turn.choices,
+    bytesPerToken: entry.model.bytesPerToken,
+    frameBytesMax: bounds.frameBytesMax,
+    onFirstContent,
+  })
+}
+
+/** Another provider would say the same of the same request. */
+const isClientsFault = (refusal: RefusalClass): boolean =>
+  refusal === 'rejected' || refusal === 'too-long' || refusal === 'filtered' || refusal === 'unsupported-field'
+
+function stopped(abort: TurnAbort, status: number | undefined): TriedLane {
+  const reason = abort.reason ?? 'client-gone'
+  const fate: RunFate = { kind: 'stopped', reason, accepted: false, used: NOTHING_PRODUCED }
+  return { fate, status, outcome: reason, mayTryAnother: false }
+}
+
+/** Error bodies are short; what is longer is a page, and its beginning is enough. */
+const ERROR_BYTES_MAX = 64 * 1024
+
+async function readSome(body: UpstreamBody): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let size = 0
+  try {
+    for (let chunks = await body.read(); chunks.length > 0 && size < ERROR_BYTES_MAX; chunks = await body.read()) {
+      for (const chunk of chunks) size += chunk.length
+      parts.push(...chunks)
+    }
+  } catch {
+    // A refusal that breaks off is a refusal all the same.
+  }
+  body.cancel()
+  return Buffer.concat(parts).subarray(0, ERROR_BYTES_MAX)
+}

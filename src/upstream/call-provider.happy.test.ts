@@ -1,0 +1,198 @@
+import { getEventListeners } from 'node:events'
+import { afterEach, describe, expect, test } from 'vitest'
+import { Secret } from '../lib/secret.ts'
+import {
+  answered,
+  caller,
+  chunked,
+  closeAll,
+  jsonAnswer,
+  LAST_CHUNK,
+  rawProvider,
+  readAll,
+  SSE_HEAD,
+  until,
+  upstreamAt,
+} from './provider.fixture.ts'
+
+afterEach(closeAll)
+
+describe('a call', () => {
+  test('goes to the path behind the base URL, with its own headers and those of the configuration', async () => {
+    const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
+    const upstream = upstreamAt(`${provider.url}/`, {
+      apiKey: new Secret('sk-1'),
+      headers: new Map([
+        ['x-team', new Secret('seven')],
+        ['user-agent', new Secret('ours/2')],
+      ]),
+    })
+    const answer = answered(await caller().call(upstream, { delivery: 'json' }))
+    expect(answer.status).toBe(200)
+    expect((await readAll(answer)).text).toBe('{}')
+    expect(provider.requests[0]!.body).toBe('{"a":1}')
+    expect(provider.requests[0]!.head.split('\r\n')).toEqual([
+      'POST /v1/chat/completions HTTP/1.1',
+      `host: 127.0.0.1:${provider.port}`,
+      'connection: keep-alive',
+      'user-agent: ours/2',
+      'authorization: Bearer sk-1',
+      'x-team: seven',
+      'content-type: application/json',
+      'accept: application/json',
+      'accept-encoding: identity',
+      'content-length: 7',
+    ])
+  })
+
+  test('of the azure dialect carries its key in a header of its own; a stream says what it accepts', async () => {
+    const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
+    const upstream = upstreamAt(provider.url, { apiKey: new Secret('az-1'), dialect: 'azure' })
+    await readAll(answered(await caller().call(upstream)))
+    const { head } = provider.requests[0]!
+    expect(head).toMatch(/^api-key: az-1$/m)
+    expect(head).toMatch(/^accept: text\/event-stream$/m)
+    expect(head).not.toMatch(/^authorization/m)
+  })
+
+  test('gives the headers that somebody reads, and no others', async () => {
+    const head = 'Retry-After: 3\r\nX-Request-Id: r1\r\nX-Request-ID: r2\r\nset-cookie: a=b\r\n'
+    const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}', head)))
+    const answer = answered(await caller().call(upstreamAt(provider.url)))
+    expect(answer.headers).toEqual({ 'content-type': 'application/json', 'retry-after': '3', 'x-request-id': 'r1, r2' })
+  })
+
+  test('is answered by what comes after the interim answers', async () => {
+    const provider = await rawProvider(({ socket }) => {
+      socket.write('HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')
+      socket.write(jsonAnswer('{"b":2}'))
+    })
+    const answer = answered(await caller().call(upstreamAt(provider.url)))
+    expect([answer.status, (await readAll(answer)).text]).toEqual([200, '{"b":2}'])
+  })
+
+  test('that is refused is an answer too', async () => {
+    const provider = await rawProvider(({ socket }) => socket.write('HTTP/1.1 429 No\r\ncontent-length: 2\r\n\r\nno'))
+    const answer = answered(await caller().call(upstreamAt(provider.url)))
+    expect([answer.status, (await readAll(answer)).text]).toEqual([429, 'no'])
+  })
+
+  test('ends where its body ends: by length, by the last chunk whatever trails it, by the close of the connection', async () => {
+    const endings = [
+      jsonAnswer('whole'),
+      `${SSE_HEAD}${chunked('whole')}0\r\nx-trailer: 1\r\n\r\n`,
+      'HTTP/1.0 200 OK\r\n\r\nwhole',
+      'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nwhole',
+    ]
+    const provider = await rawProvider(({ socket }) => {
+      const bytes = endings[provider.requests.length - 1]!
+      if (/HTTP\/1.0|close/.test(bytes)) socket.end(bytes)
+      else socket.write(bytes)
+    })
+    const { call } = caller()
+    for (const _ of endings) {
+      const { text, error } = await readAll(answered(await call(upstreamAt(provider.url))))
+      expect([text, error]).toEqual(['whole', undefined])
+    }
+  })
+})
+
+test('what comes in one read of the socket is one read of the body', async () => {
+  const frames = Array.from({ length: 50 }, (_, n) => chunked(`data: ${n}\n\n`)).join('')
+  const provider = await rawProvider(({ socket }) => socket.write(SSE_HEAD + frames + LAST_CHUNK))
+  const { text, reads } = await readAll(answered(await caller().call(upstreamAt(provider.url))))
+  expect(text.match(/data/g)).toHaveLength(50)
+  expect(reads).toBe(1)
+})
+
+describe('connections', () => {
+  test('are used again one call after another, and as many as there are calls at once', async () => {
+    const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
+    const { call, pools } = caller()
+    const upstream = upstreamAt(provider.url)
+    const once = async () => void (await readAll(answered(await call(upstream))))
+    for (let n = 0; n < 20; n++) await once()
+    // A connection that has just served rests for a turn of the loop; who comes in that moment opens the second.
+    expect(provider.counted.opened).toBeLessThanOrEqual(2)
+    await Promise.all(Array.from({ length: 8 }, once))
+    expect([8, 9]).toContain(provider.counted.opened)
+    expect(provider.requests).toHaveLength(28)
+    expect(await pools.connectionsOf(upstream)).toBe(provider.counted.opened)
+    await pools.close()
+    await until(() => provider.counted.closed === provider.counted.opened)
+  })
+
+  test('that were closed while idle are replaced without a word', async () => {
+    const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
+    const { call } = caller()
+    const upstream = upstreamAt(provider.url)
+    for (const how of ['end', 'resetAndDestroy', 'destroy'] as const) {
+      await readAll(answered(await call(upstream)))
+      const closed = provider.counted.closed
+      provider.requests.at(-1)!.socket[how]()
+      await until(() => provider.counted.closed > closed)
+      await readAll(answered(await call(upstream)))
+    }
+    expect(provider.requests).toHaveLength(6)
+  })
+
+  test('serve again after a body was released at its end, and are cut when the end does not come', async () => {
+    const provider = await rawProvider(({ socket }) => {
+      socket.write(SSE_HEAD + chunked('data: [DONE]\n\n'))
+      if (provider.requests.length === 1) setTimeout(() => socket.write(chunked(': late') + LAST_CHUNK), 20)
+    })
+    const { call } = caller()
+    const upstream = upstreamAt(provider.url)
+    for (const opened of [1, 1]) {
+      const answer = answered(await call(upstream))
+      await answer.body.read()
+      answer.body.release()
+      expect(provider.counted.opened).toBe(opened)
+      if (provider.requests.length === 1) await new Promise((resolve) => setTimeout(resolve, 80))
+    }
+    await until(() => provider.counted.closed === 1)
+  })
+
+  test('are cut at once when a released body goes on and on', async () => {
+    const provider = await rawProvider(({ socket }) => {
+      socket.write(SSE_HEAD)
+      const more = setInterval(() => socket.write(chunked('x'.repeat(50_000))), 5)
+      socket.on('close', () => clearInterval(more))
+    })
+    const answer = answered(await caller().call(upstreamAt(provider.url)))
+    await answer.body.read()
+    answer.body.release()
+    await until(() => provider.counted.closed === 1)
+  })
+})
+
+test('a call leaves no listener on its signal, however it ends', async () => {
+  const provider = await rawProvider(({ socket }) => {
+    if (provider.requests.length % 4 === 0) socket.destroy()
+    else socket.write(jsonAnswer('{}'))
+  })
+  const { call } = caller()
+  const upstream = upstreamAt(provider.url)
+  const { signal } = new AbortController()
+  const counts = { added: 0, removed: 0, mostAtOnce: 0 }
+  const add = signal.addEventListener.bind(signal)
+  const remove = signal.removeEventListener.bind(signal)
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    counts.added++
+    add(...args)
+    counts.mostAtOnce = Math.max(counts.mostAtOnce, getEventListeners(signal, 'abort').length)
+  }
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    counts.removed++
+    remove(...args)
+  }
+  const CALLS = 2000
+  for (let n = 0; n < CALLS; n++) {
+    const outcome = await call(upstream, { signal })
+    if (outcome.kind !== 'answer') continue
+    if (n % 3 === 0) outcome.body.cancel()
+    await readAll(outcome)
+  }
+  expect(counts).toEqual({ added: CALLS, removed: CALLS, mostAtOnce: 1 })
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+})

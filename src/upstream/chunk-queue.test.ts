@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest'
+import { createChunkQueue } from './chunk-queue.ts'
+
+function queueOf(bytesMax = 10) {
+  const said: string[] = []
+  const queue = createChunkQueue(
+    {
+      pause: () => said.push('pause'),
+      resume: () => said.push('resume'),
+      cancel: () => said.push('cancel'),
+      release: () => said.push('release'),
+    },
+    { bytesMax },
+  )
+  const push = (text: string) => queue.push(Buffer.from(text))
+  const read = async () => String(Buffer.concat(await queue.body.read()))
+  return { queue, said, push, read }
+}
+
+describe('a queue of chunks', () => {
+  test('gives all that is there, and to a waiting reader all that one turn of the parser pushes', async () => {
+    const { queue, push, read } = queueOf(100)
+    push('a')
+    push('b')
+    expect(await read()).toBe('ab')
+    const waiting = read()
+    push('c')
+    push('d')
+    expect(await waiting).toBe('cd')
+    push('e')
+    queue.end()
+    expect([await read(), await read(), await read()]).toEqual(['e', '', ''])
+  })
+
+  test('fails only after what came before has been read, and then every time', async () => {
+    const { queue, push, read } = queueOf()
+    push('a')
+    queue.fail(new Error('gone'))
+    push('b')
+    queue.end()
+    expect(await read()).toBe('a')
+    await expect(read()).rejects.toThrow('gone')
+    await expect(read()).rejects.toThrow('gone')
+  })
+
+  test('pauses its source beyond its bound, once, and lets it go on when it is read', async () => {
+    const { said, push, read } = queueOf(3)
+    push('abc')
+    expect(said).toEqual([])
+    push('d')
+    push('e')
+    expect(said).toEqual(['pause'])
+    expect(await read()).toBe('abcde')
+    expect(said).toEqual(['pause', 'resume'])
+  })
+
+  test('that was released drops what it holds and what comes, and lets its source go on', () => {
+    const { queue, said, push } = queueOf(3)
+    push('abcd')
+    queue.body.release()
+    push('efgh')
+    push('ijkl')
+    expect(said).toEqual(['pause', 'release', 'resume'])
+  })
+})

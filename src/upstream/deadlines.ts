@@ -1,0 +1,104 @@
+import type { UpstreamTimeouts } from '../catalog/catalog.ts'
+import type { Delivery } from '../model/turn.ts'
+
+/** What a call was waiting for when its time was up. */
+export type DeadlinePhase = 'connect' | 'first-byte' | 'idle' | 'no-progress' | 'total'
+
+/** The time limits of one running call. Bytes cost a reading of the clock; there is one timer, which looks after them. */
+export interface Deadlines {
+  /** From here on it is bytes that are waited for. */
+  headArrived(): void
+  bytesArrived(chunk: Buffer): void
+  /** While nobody takes what has come, the provider owes nothing. */
+  pause(): void
+  resume(): void
+  stop(): void
+}
+
+/**
+ * A provider that answers in one piece says nothing until it is done, or only blanks: that may take as long as a whole
+ * call. Once it has begun with its answer it has no reason to stop.
+ */
+function limitsFor({ firstByteMs, idleMs, noProgressMs, totalMs }: UpstreamTimeouts, delivery: Delivery) {
+  return delivery === 'stream'
+    ? { firstByteMs, idleMs, noProgressMs, totalMs, idleFromHead: true }
+    : { firstByteMs: totalMs, idleMs, noProgressMs: totalMs, totalMs, idleFromHead: false }
+}
+
+export interface DeadlineTerms {
+  readonly timeouts: UpstreamTimeouts
+  readonly delivery: Delivery
+  onExpired(phase: DeadlinePhase): void
+}
+
+/** `ticks` are monotonic microseconds. */
+export function startDeadlines(deps: { readonly ticks: () => number }, terms: DeadlineTerms): Deadlines {
+  const limits = limitsFor(terms.timeouts, terms.delivery)
+  // Looking this often, the timer is never late for a deadline that began after it was set, and so is never set anew.
+  const lookEveryMs = Math.min(limits.firstByteMs, limits.idleMs, limits.noProgressMs)
+  const startedAt = deps.ticks()
+  let phase: 'head' | 'body' | 'paused' = 'head'
+  let byteAt: number | undefined
+  let progressAt = startedAt
+  let timer: NodeJS.Timeout | undefined
+
+  const nearest = (): { at: number; waitedFor: DeadlinePhase } => {
+    let at = startedAt + limits.totalMs * 1000
+    let waitedFor: DeadlinePhase = 'total'
+    const consider = (from: number | undefined, ms: number, candidate: DeadlinePhase) => {
+      if (from === undefined || from + ms * 1000 >= at) return
+      at = from + ms * 1000
+      waitedFor = candidate
+    }
+    if (phase === 'head') consider(startedAt, limits.firstByteMs, 'first-byte')
+    if (phase === 'body') {
+      consider(progressAt, limits.noProgressMs, 'no-progress')
+      consider(byteAt, limits.idleMs, 'idle')
+    }
+    return { at, waitedFor }
+  }
+  const look = () => {
+    const { at, waitedFor } = nearest()
+    const left = at - deps.ticks()
+    if (left <= 0) terms.onExpired(waitedFor)
+    else timer = setTimeout(look, Math.min(lookEveryMs, Math.ceil(left / 1000)))
+  }
+  look()
+
+  return {
+    headArrived() {
+      phase = 'body'
+      progressAt = deps.ticks()
+      if (limits.idleFromHead) byteAt = progressAt
+    },
+    bytesArrived(chunk) {
+      byteAt = deps.ticks()
+      if (!isSignOfLife(chunk)) progressAt = byteAt
+    },
+    pause() {
+      phase = 'paused'
+    },
+    resume() {
+      phase = 'body'
+      byteAt = deps.ticks()
+      progressAt = byteAt
+    },
+    stop: () => clearTimeout(timer),
+  }
+}
+
+const LINE_FEED = 0x0a
+const COLON = 0x3a
+
+/** Comments and blanks only: what servers send while they have nothing to say. Nearly always the first byte tells. */
+export function isSignOfLife(chunk: Buffer): boolean {
+  for (let at = 0; at < chunk.length; at++) {
+    const byte = chunk[at]
+    if (byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === LINE_FEED) continue
+    if (byte !== COLON) return false
+    const end = chunk.indexOf(LINE_FEED, at)
+    if (end === -1) return true
+    at = end
+  }
+  return true
+}

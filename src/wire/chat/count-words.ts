@@ -1,0 +1,39 @@
+import { isObject } from './check-fields.ts'
+import type { Fields } from './mend-tool-calls.ts'
+
+/**
+ * How many bytes of words a delta, or a whole message, holds: text, reasoning, refusals and calls in every shape that
+ * servers use. It tells content from a head, and is the base of an estimate where a provider reports no usage; a stream
+ * and a JSON answer are counted alike.
+ */
+export function bytesOfWords(said: Fields): number {
+  return (
+    bytesOf(said.content) +
+    bytesOf(said.refusal) +
+    bytesOfReasoning(said) +
+    bytesOfFunction(said.function_call) +
+    bytesOfCalls(said.tool_calls)
+  )
+}
+
+const bytesOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0)
+
+/** Under whichever name; servers that send it under two send the same words twice. */
+function bytesOfReasoning({ reasoning_content, reasoning, reasoning_details }: Fields): number {
+  const plain = Math.max(bytesOf(reasoning_content), bytesOf(reasoning))
+  if (plain > 0 || !Array.isArray(reasoning_details)) return plain
+  return reasoning_details
+    .filter(isObject)
+    .reduce((sum, detail) => sum + bytesOf(detail.text) + bytesOf(detail.summary) + bytesOf(detail.data), 0)
+}
+
+function bytesOfCalls(calls: unknown): number {
+  if (!Array.isArray(calls)) return 0
+  return calls
+    .filter(isObject)
+    .reduce((sum, call) => sum + bytesOfFunction(call.function) + bytesOfFunction(call.custom), 0)
+}
+
+function bytesOfFunction(called: unknown): number {
+  return isObject(called) ? bytesOf(called.name) + bytesOf(called.arguments) + bytesOf(called.input) : 0
+}

@@ -1,0 +1,42 @@
+import { isObject } from './check-fields.ts'
+
+/** Words that a server sends as a list of parts (Mistral's thinking and text), as the two strings that clients read. */
+export interface PlainContent {
+  readonly content: string
+  readonly reasoning: string
+}
+
+export function plainContent(parts: readonly unknown[]): PlainContent {
+  let content = ''
+  let reasoning = ''
+  for (const part of parts) {
+    if (!isObject(part)) continue
+    if (part.type === 'text' && typeof part.text === 'string') content += part.text
+    if (part.type === 'thinking') reasoning += thinkingOf(part.thinking)
+  }
+  return { content, reasoning }
+}
+
+function thinkingOf(thinking: unknown): string {
+  if (typeof thinking === 'string') return thinking
+  return Array.isArray(thinking) ? plainContent(thinking).content : ''
+}
+
+const FINISH_WORDS: Readonly<Record<string, string>> = {
+  eos: 'stop',
+  end_turn: 'stop',
+  model_length: 'length',
+  max_tokens: 'length',
+}
+
+/** Words for an ending that are no ending of an answer, but a failure of the provider. */
+const FAILED_WORDS = new Set(['error', 'abort', 'insufficient_system_resource'])
+
+export const saysFailure = (reason: unknown): boolean => typeof reason === 'string' && FAILED_WORDS.has(reason)
+
+/** A finish reason in the words that clients know; an answer with tool calls that stopped has stopped to call them. */
+export function finishWord(reason: unknown, hasToolCalls: boolean): string | null {
+  if (typeof reason !== 'string' || reason === '') return null
+  const word = FINISH_WORDS[reason] ?? reason
+  return word === 'stop' && hasToolCalls ? 'tool_calls' : word
+}

@@ -1,0 +1,115 @@
+import { isObject } from './check-fields.ts'
+
+/**
+ * Tool calls as clients need them: an index from 0 in the order of appearance, an id, type and name in the first
+ * fragment, arguments always a string. Servers leave out each of these somewhere; what is as it should be is not touched.
+ */
+export interface ToolCallMender {
+  /** The fragments of one delta; undefined when they can stay as they came. */
+  mend(fragments: readonly unknown[]): Fields[] | undefined
+  readonly count: number
+}
+
+export type Fields = Record<string, unknown>
+
+interface OpenCall {
+  readonly index: number
+  readonly id: string
+  name: string
+  /** Arguments that came before the name, which the first fragment must carry. */
+  early: string
+}
+
+export function createToolCallMender(mintCallId: () => string): ToolCallMender {
+  const calls: OpenCall[] = []
+  const byUpstreamIndex = new Map<number, OpenCall>()
+
+  const open = (fragment: Fields): OpenCall => {
+    const id = textOf(fragment.id)
+    const call: OpenCall = { index: calls.length, id: id === '' ? mintCallId() : id, name: '', early: '' }
+    calls.push(call)
+    if (typeof fragment.index === 'number') byUpstreamIndex.set(fragment.index, call)
+    return call
+  }
+
+  /** Which call a fragment belongs to. An index that comes again with another id and a name is a new call. */
+  const callOf = (fragment: Fields): { call: OpenCall; isNew: boolean } => {
+    const id = textOf(fragment.id)
+    const known =
+      typeof fragment.index === 'number'
+        ? byUpstreamIndex.get(fragment.index)
+        : (calls.find((call) => id !== '' && call.id === id) ?? (nameOf(fragment) === '' ? calls.at(-1) : undefined))
+    const startsAnother = known !== undefined && id !== '' && id !== known.id && nameOf(fragment) !== ''
+    return known && !startsAnother ? { call: known, isNew: false } : { call: open(fragment), isNew: true }
+  }
+
+  return {
+    get count() {
+      return calls.length
+    },
+    mend(fragments) {
+      const mended = fragments.filter(isObject).flatMap((fragment) => {
+        const { call } = callOf(fragment)
+        return mendFragment(call, fragment)
+      })
+      return mended.length === fragments.length && mended.every((fragment, at) => fragment === fragments[at])
+        ? undefined
+        : mended
+    },
+  }
+}
+
+function mendFragment(call: OpenCall, fragment: Fields): Fields[] {
+  const name = nameOf(fragment)
+  const written = argumentsOf(fragment)
+  if (call.name === '') {
+    // Nobody can show a call without a name: what comes before it waits.
+    if (name === '' && fragment.type !== 'custom') {
+      call.early += written
+      return []
+    }
+    call.name = name
+    return [firstFragment(call, fragment, name, call.early + written)]
+  }
+  return [laterFragment(call, fragment, written)]
+}
+
+function firstFragment(call: OpenCall, fragment: Fields, name: string, written: string): Fields {
+  if (fragment.type === 'custom') return fragment
+  const fine =
+    fragment.index === call.index &&
+    fragment.id === call.id &&
+    fragment.type === 'function' &&
+    rawArguments(fragment) === written
+  if (fine) return fragment
+  const details = isObject(fragment.function) ? fragment.function : {}
+  return {
+    ...fragment,
+    index: call.index,
+    id: call.id,
+    type: 'function',
+    function: { ...details, name, arguments: written },
+  }
+}
+
+function laterFragment(call: OpenCall, fragment: Fields, written: string): Fields {
+  const raw = rawArguments(fragment)
+  const fine =
+    fragment.index === call.index &&
+    fragment.id !== '' &&
+    (raw === written || raw === undefined) &&
+    nameOf(fragment) === ''
+  if (fine) return fragment
+  return { index: call.index, function: { arguments: written } }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const nameOf = (fragment: Fields): string => (isObject(fragment.function) ? textOf(fragment.function.name) : '')
+const rawArguments = (fragment: Fields): unknown =>
+  isObject(fragment.function) ? fragment.function.arguments : undefined
+
+function argumentsOf(fragment: Fields): string {
+  const raw = rawArguments(fragment)
+  if (typeof raw === 'string') return raw
+  return isObject(raw) || Array.isArray(raw) ? JSON.stringify(raw) : ''
+}

@@ -1,0 +1,56 @@
+import { type Problem, problem } from '../../model/problem.ts'
+import { INNER_BOUNDS } from '../json/inner-bounds.ts'
+import { scanJson } from '../json/scan-json.ts'
+import { checkNames, checkValue, isObject, wrongType } from './check-fields.ts'
+import { STANDARD_VALUES, type ValueCheck } from './fields.ts'
+import type { ParsedBody } from './read-request.ts'
+
+/** What is inside the control fields that are objects. They are written anew, so what we do not read goes nowhere. */
+const NESTED: Readonly<Record<string, Readonly<Record<string, ValueCheck | 'standard-only'>>>> = {
+  reasoning: { effort: { kind: 'string' }, mode: 'standard-only' },
+  stream_options: { include_usage: { kind: 'boolean' } },
+}
+
+export type ReadNested =
+  | { readonly kind: 'read'; readonly ignored: readonly string[] }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+
+/** Checks nested control fields as strictly as the outer ones, and names what of them is ignored. */
+export function readNested(body: ParsedBody, value: Readonly<Record<string, unknown>>): ReadNested {
+  const ignored: string[] = []
+  for (const [outer, rules] of Object.entries(NESTED)) {
+    const inner = value[outer]
+    if (inner === undefined || inner === null) continue
+    const found = isObject(inner) ? checkInner(body, outer, inner, rules) : wrongType(outer, inner, 'an object')
+    if (found) return { kind: 'refused', problem: found }
+    ignored.push(...Object.keys(inner).flatMap((name) => (Object.hasOwn(rules, name) ? [] : [`${outer}.${name}`])))
+  }
+  return { kind: 'read', ignored }
+}
+
+function checkInner(
+  { bytes, members }: ParsedBody,
+  outer: string,
+  inner: Readonly<Record<string, unknown>>,
+  rules: Readonly<Record<string, ValueCheck | 'standard-only'>>,
+): Problem | undefined {
+  const member = members.find(({ name }) => name === outer)
+  const scanned = member && scanJson(bytes.subarray(member.valueStart, member.valueEnd), INNER_BOUNDS)
+  if (scanned?.kind !== 'scanned') throw new Error(`${outer} was parsed and cannot be scanned`)
+  const misnamed = checkNames(scanned.members, new Set(Object.keys(rules)))
+  if (misnamed) return { ...misnamed, param: `${outer}.${misnamed.param}` }
+  for (const [name, rule] of Object.entries(rules)) {
+    const given = inner[name]
+    if (given === undefined || given === null) continue
+    const param = `${outer}.${name}`
+    const found = rule === 'standard-only' ? checkStandard(param, given) : checkValue(param, given, rule)
+    if (found) return found
+  }
+  return undefined
+}
+
+function checkStandard(param: string, given: unknown): Problem | undefined {
+  if (STANDARD_VALUES.has(given)) return undefined
+  const message = `\`${param}\` would change the price of the request, and this model's entry does not cover it. Leave it out.`
+  return problem('unsupported_value', message, { param })
+}

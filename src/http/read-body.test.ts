@@ -183,6 +183,25 @@ describe('bodies that are too large', () => {
     process.stdout.write(`${body.length} bytes: event loop at most ${(delay.max / 1e6).toFixed(1)} ms\n`)
     expectProblem(answer, code)
   })
+
+  it.each([
+    ['900,000 numbers and a wrong end', () => `{"a":[${'1,'.repeat(900_000)}]}`],
+    ['a string of 31 MiB without an end', () => `{"a":"${'x'.repeat(31 * MiB)}`],
+    ['a string of 31 MiB and a wrong end', () => `{"a":"${'x'.repeat(31 * MiB)}",}`],
+    ['28 MiB of lines and a wrong end', () => `{"a":1${'\n'.repeat(28 * MiB)}x}`],
+    ['a number of 30 MiB and a wrong end', () => `{"a":${'1'.repeat(30 * MiB)}x}`],
+    ['an escape that is cut by the search', () => `{"a":"${'x'.repeat(MiB - 9)}\\u00e9",}`],
+  ])('%s is refused without looking for the place', async (name, build) => {
+    const { port } = await openTestEdge()
+    const request = withBody(build())
+    const delay = monitorEventLoopDelay({ resolution: 1 })
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    delay.enable()
+    const answer = await ask(port, request)
+    delay.disable()
+    process.stdout.write(`${name}: event loop at most ${(delay.max / 1e6).toFixed(1)} ms\n`)
+    expectProblem(answer, 'invalid_json', /behind its first 1048576 bytes/)
+  })
 })
 
 describe('the moment a body is asked for', () => {

@@ -18,6 +18,8 @@ export type ReadBodyOutcome =
 
 /** From here on the steps of reading a body take turns with everybody else's work. */
 const LARGE_BYTES = 1024 * 1024
+/** Looking for a mistake costs time, and nobody counts lines in a body this large: behind it, its place is not said. */
+const LOCATED_BYTES_MAX = 1024 * 1024
 
 /** The body as bytes, as members and as a value, or the problem with it; what the head gives away is refused first. */
 export async function readBody(exchange: Exchange): Promise<ReadBodyOutcome> {
@@ -62,11 +64,20 @@ async function parseBody(bytes: Buffer, bounds: BodyBounds): Promise<ReadBodyOut
       return refused(invalidJson(bytes))
   }
   await takeTurns(bytes)
+  const text = bytes.toString('utf8')
+  await takeTurns(bytes)
+  const value = parseText(text)
+  if (value !== undefined) return { kind: 'read', body: { bytes, members: scan.members, value } }
+  await takeTurns(bytes)
+  return refused(invalidJson(bytes))
+}
+
+/** Undefined when it is not JSON; what it is has been seen before: an object. */
+function parseText(text: string): Record<string, unknown> | undefined {
   try {
-    const value = JSON.parse(bytes.toString('utf8')) as Record<string, unknown>
-    return { kind: 'read', body: { bytes, members: scan.members, value } }
+    return JSON.parse(text) as Record<string, unknown>
   } catch {
-    return refused(invalidJson(bytes))
+    return undefined
   }
 }
 
@@ -80,15 +91,33 @@ async function takeTurns(bytes: Buffer): Promise<void> {
 const refused = (refusal: Problem): ReadBodyOutcome => ({ kind: 'refused', problem: refusal })
 
 function invalidJson(bytes: Buffer): Problem {
-  const { offset, expected } = findJsonError(bytes) ?? { offset: bytes.length, expected: 'valid JSON' }
-  const before = bytes.subarray(0, offset)
-  const line = before.reduce((count, byte) => (byte === 0x0a ? count + 1 : count), 1)
-  const column = before.subarray(before.lastIndexOf(0x0a) + 1).toString('utf8').length + 1
+  const searched = bytes.subarray(0, LOCATED_BYTES_MAX)
+  const error = findJsonError(searched)
+  const isCutShort = searched.length < bytes.length && (error === undefined || error.offset >= searched.length - 8)
+  if (isCutShort) {
+    return problem(
+      'invalid_json',
+      `The body is not valid JSON; the mistake is behind its first ${LOCATED_BYTES_MAX} bytes.`,
+    )
+  }
+  const { offset, expected } = error ?? { offset: bytes.length, expected: 'valid JSON' }
+  const { line, column } = placeOf(bytes, offset)
   const found = offset >= bytes.length ? 'the body ends' : `found ${describeByte(bytes[offset]!)}`
   return problem(
     'invalid_json',
     `The body is not valid JSON: at line ${line}, column ${column} ${found}, expected ${expected}.`,
   )
+}
+
+function placeOf(bytes: Buffer, offset: number): { line: number; column: number } {
+  let line = 1
+  let lineStart = 0
+  for (let at = 0; at < offset; at++) {
+    if (bytes[at] !== 0x0a) continue
+    line += 1
+    lineStart = at + 1
+  }
+  return { line, column: bytes.toString('utf8', lineStart, offset).length + 1 }
 }
 
 const describeByte = (byte: number): string =>

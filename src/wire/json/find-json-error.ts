@@ -1,4 +1,4 @@
-/** Where a text stops being JSON, and what could have stood there. */
+/** Where a text stops being JSON, and what could have stood there. The offset is the text's length where it just ends. */
 export interface JsonError {
   readonly offset: number
   readonly expected: string
@@ -10,13 +10,18 @@ const OPEN_BRACE = 0x7b
 const OPEN_BRACKET = 0x5b
 const COMMA = 0x2c
 const COLON = 0x3a
+const MINUS = 0x2d
+const PLUS = 0x2b
+const POINT = 0x2e
+const ZERO = 0x30
+const NINE = 0x39
 
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-const NUMBER_BYTES_MAX = 4096
+const WORDS = ['true', 'false', 'null'].map((word) => Buffer.from(word))
 
 /**
  * The grammar of RFC 8259, walked only after JSON.parse has refused: its own messages quote the client's text and, for
- * most mistakes, do not say where they are. Keeps a stack of its own, so depth cannot exhaust the call stack.
+ * most mistakes, do not say where they are. Keeps a stack of its own, so depth cannot exhaust the call stack, and looks at
+ * every byte once. Undefined where there is nothing to say: the text is JSON after all.
  */
 export function findJsonError(bytes: Buffer): JsonError | undefined {
   const closers: number[] = []
@@ -90,13 +95,36 @@ function escapeLength(bytes: Buffer, backslash: number): number {
 }
 
 function afterScalar(bytes: Buffer, start: number): number | JsonError {
-  for (const word of ['true', 'false', 'null']) {
-    if (bytes.toString('latin1', start, start + word.length) === word) return start + word.length
+  const word = WORDS.find((candidate) => candidate[0] === bytes[start])
+  if (word?.equals(bytes.subarray(start, start + word.length))) return start + word.length
+  return afterNumber(bytes, start) ?? { offset: start, expected: 'a value' }
+}
+
+/** What is no number behind a whole one, such as the dot of `1.`, is left for the caller to stumble on. */
+function afterNumber(bytes: Buffer, start: number): number | undefined {
+  const first = bytes[start] === MINUS ? start + 1 : start
+  const whole = bytes[first] === ZERO ? first + 1 : afterDigits(bytes, first)
+  if (whole === first) return undefined
+  const fraction = bytes[whole] === POINT ? afterDigits(bytes, whole + 1) : whole + 1
+  const end = fraction > whole + 1 ? fraction : whole
+  return afterExponent(bytes, end)
+}
+
+function afterExponent(bytes: Buffer, start: number): number {
+  if (bytes[start] !== 0x65 && bytes[start] !== 0x45) return start
+  const sign = bytes[start + 1]
+  const digits = sign === PLUS || sign === MINUS ? start + 2 : start + 1
+  const end = afterDigits(bytes, digits)
+  return end > digits ? end : start
+}
+
+function afterDigits(bytes: Buffer, start: number): number {
+  let offset = start
+  for (;;) {
+    const byte = bytes[offset]
+    if (byte === undefined || byte < ZERO || byte > NINE) return offset
+    offset += 1
   }
-  const digits = bytes.toString('latin1', start, start + NUMBER_BYTES_MAX)
-  NUMBER.lastIndex = 0
-  const length = NUMBER.exec(digits)?.[0].length ?? 0
-  return length > 0 ? start + length : { offset: start, expected: 'a value' }
 }
 
 function skipSpace(bytes: Buffer, start: number): number {

@@ -59,7 +59,12 @@ async function measure(concurrent) {
     file: database.file,
     clock: systemClock,
     markIntervalMs: 100,
-    observer: { batchRecorded: () => commits++, batchFailed: (error) => console.error(error), recovered() {} },
+    observer: {
+      batchRecorded: () => commits++,
+      batchFailed: (error) => console.error(error),
+      recovered() {},
+      clockBehind() {},
+    },
   })
   await insertAccount(database.file, { id: mintAccountId(secureRandom), email: 'bench@localhost', createdAt: 1 })
   const account = (await findAccountByEmail(database.db, 'bench@localhost')).row
@@ -105,6 +110,7 @@ async function run(ledger, account, concurrent, requests) {
         terms: TERMS,
         clientCap: 100,
         modelCap: 4096,
+        choices: 1,
         inputEstimate: 40,
         limits: [],
       })

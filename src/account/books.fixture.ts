@@ -72,7 +72,7 @@ export async function openTestBooks(folder: string): Promise<TestBooks> {
   const random = secureRandom
   const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
   const { db, file } = database
-  const observer = { batchRecorded: () => {}, batchFailed: () => {}, recovered: () => {} }
+  const observer = { batchRecorded: () => {}, batchFailed: () => {}, recovered: () => {}, clockBehind: () => {} }
   const ledger = await openLedger({ db, file, clock, markIntervalMs: 100, observer })
   const prices = new Map(definition.models.map((model) => [model.id, model.price]))
   const versions = await recordPrices({ db, now: clock.now }, prices)

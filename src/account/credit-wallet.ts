@@ -67,5 +67,9 @@ export async function creditWallet(
     }
     case 'short':
       return refused('balance_too_small', 'The wallet does not hold that much.')
+    case 'too-much': {
+      const holder = outcome.holder === 'wallet' ? 'One wallet holds' : 'All wallets and earnings together hold'
+      return refused('invalid_amount', `${holder} at most ${formatUsd(outcome.most)} USD. Nothing was credited.`)
+    }
   }
 }

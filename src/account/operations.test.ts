@@ -254,6 +254,7 @@ describe('requests', () => {
       terms: { inputPico: 2_000_000n * 600n, outputPicoPerToken: 5_000_000n, perRequest: 0n as NanoUsd },
       clientCap: 10,
       modelCap: 100,
+      choices: 1,
       inputEstimate: 600,
       limits: [],
     })

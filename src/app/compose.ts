@@ -5,10 +5,10 @@ import { createCallerFinder } from '../keys/find-caller.ts'
 import { mintKey } from '../keys/mint-key.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import { recordPrices } from '../ledger/record-prices.ts'
-import { createClosing } from '../lib/closing.ts'
+import { type Closing, createClosing } from '../lib/closing.ts'
 import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
-import { createLog, type LogOptions } from '../telemetry/log.ts'
+import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { checkRing } from './check-ring.ts'
 import type { Config } from './config/config.ts'
@@ -22,36 +22,38 @@ import { openServing } from './open-serving.ts'
  * left open is resolved here), catalogue. What opens registers its closing on the next line.
  */
 export async function openHouse(ground: HouseGround): Promise<HouseOutcome> {
-  const { settings, clock } = ground
-  const { storage, keyRing } = settings.config
+  const log = createLog({ clock: ground.clock }, logOptions(ground))
   const closing = createClosing()
+  const giveUp = () => closing.close().finally(() => log.close())
   try {
-    const ring = await loadKeyRing({ dataDir: storage.data, secretFromEnvironment: keyRing.secretKey })
-    const database = await openDatabase({ path: join(storage.data, 'ledger.db'), clock })
-    closing.add(() => database.close())
-    const checked = await checkRing(database.db, ring)
-    if (checked.kind === 'refused') {
-      await closing.close()
-      return { kind: 'refused', message: `${checked.reason} ${checked.cure}` }
-    }
-    return { kind: 'open', house: await furnish(ground, ring, database, closing) }
+    const outcome = await build(ground, log, closing)
+    if (outcome.kind !== 'open') await giveUp()
+    return outcome
   } catch (error) {
-    await closing.close()
+    await giveUp()
     if (error instanceof DatabaseLocked) return { kind: 'locked' }
     throw error
   }
 }
 
+async function build(ground: HouseGround, log: Log, closing: Closing): Promise<HouseOutcome> {
+  const { settings, clock } = ground
+  const { storage, keyRing } = settings.config
+  const ring = await loadKeyRing({ dataDir: storage.data, secretFromEnvironment: keyRing.secretKey })
+  const database = await openDatabase({ path: join(storage.data, 'ledger.db'), clock })
+  closing.add(() => database.close())
+  const checked = await checkRing(database.db, ring)
+  if (checked.kind === 'refused') return { kind: 'refused', message: `${checked.reason} ${checked.cure}` }
+  return { kind: 'open', house: await furnish(ground, { ring, database, log }, closing) }
+}
+
 async function furnish(
   ground: HouseGround,
-  ring: KeyRing,
-  database: Database,
-  closing: ReturnType<typeof createClosing>,
+  { ring, database, log }: { readonly ring: KeyRing; readonly database: Database; readonly log: Log },
+  closing: Closing,
 ): Promise<House> {
   const { settings, clock, random } = ground
   const { db, file } = database
-  const log = createLog({ clock }, logOptions(ground))
-  closing.add(() => log.close())
   const metrics = createMetrics()
   const ledger = await openLedger({
     db,
@@ -66,6 +68,11 @@ async function furnish(
         metrics.holdsRecovered(holds)
         log.warn({ holds }, 'holds without a turn were resolved')
       },
+      clockBehind: ({ behindMs }) =>
+        log.warn(
+          { behind_hours: Math.round(behindMs / 3_600_000) },
+          "the machine's clock is behind the newest row of the books; rows keep that time until the clock has caught up",
+        ),
     },
   })
   closing.add(() => ledger.close())

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAccount } from '../account/create-account.ts'
 import { createKey } from '../account/create-key.ts'
@@ -8,6 +7,7 @@ import type { Outcome } from '../account/outcome.ts'
 import { listAccounts } from '../store/accounts.ts'
 import type { BannerBooks } from './banner.ts'
 import { isLoopback } from './local-address.ts'
+import { writePrivately } from './write-privately.ts'
 
 export interface FirstRunGround {
   readonly configPath: string | undefined
@@ -38,8 +38,7 @@ export async function greetFirstRun(deps: Omit<OperationDeps, 'status'>, ground:
 async function handOver(secret: string, ground: FirstRunGround): Promise<{ secret: string } | { file: string }> {
   if (ground.attended) return { secret }
   const file = join(ground.data, 'first-key')
-  // A leftover of an earlier database is replaced, mode included.
-  await writeFile(file, `${secret}\n`, { mode: 0o600, flag: 'w' })
+  await writePrivately(file, `${secret}\n`)
   return { file }
 }
 

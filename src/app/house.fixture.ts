@@ -17,7 +17,7 @@ export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutco
       operations: books.deps,
       ledgerAvailable: () => books.ledger.available,
       driver: books.database.file.driver,
-      log: { info: () => {}, warn: () => {}, error: () => {} },
+      log: { info: () => {}, warn: () => {}, error: () => {}, close: async () => {} },
       openServing: async () => servingOn(servers),
       close,
     }

@@ -38,15 +38,16 @@ export interface House {
   readonly log: HouseLog
   /** Builds the edge, the turns, the metrics and the sweeper. Called once, by a server; `close` ends these too. */
   openServing(): Promise<Serving>
-  /** Closes in reverse what was opened; the last thing that lets go is the database. */
+  /** Closes in reverse what was opened; the last thing that lets go is the database. Only the log stays open. */
   close(): Promise<void>
 }
 
-/** As pino spells it. */
+/** As pino spells it. Whoever opened the house closes its log, last of all. */
 export interface HouseLog {
   info(facts: object, message: string): void
   warn(facts: object, message: string): void
   error(facts: object, message: string): void
+  close(): Promise<void>
 }
 
 /** What listens, and what its end needs. */

@@ -111,6 +111,20 @@ describe('millrace', () => {
     expect(await json(`trace ${request}`)).toEqual(trace)
   })
 
+  it('ends well with JSON asked for, and says so in its last line', async () => {
+    const child = start(['serve', '--port', '0', '--log-format', 'json'])
+    const end = ended(child)
+    await new Promise<void>((resolve) =>
+      child.stdout!.on('data', (chunk) => {
+        if (String(chunk).includes('"ready"')) resolve()
+      }),
+    )
+    child.kill('SIGTERM')
+    const { code, out, err } = await end
+    expect([code, err]).toEqual([0, ''])
+    expect(JSON.parse(out.trimEnd().split('\n').at(-1)!)).toMatchObject({ msg: 'Stopped. 0 requests, 0 lost.' })
+  })
+
   it('finishes what it has begun before it ends, and takes nothing new', async () => {
     const { child, url, end } = await serve()
     const key = (await readFile(join(folder, '.local/share/millrace/first-key'), 'utf8')).trim()

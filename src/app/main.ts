@@ -1,9 +1,17 @@
 #!/usr/bin/env node
+import { EXIT } from '../cli/exit-codes.ts'
 import { readEnvironment } from './config/environment.ts'
+import { failureSentences } from './failure-sentences.ts'
+import { createFaults } from './faults.ts'
 import { createProcessTerminal } from './process-terminal.ts'
 import { runMain } from './run-main.ts'
 
 const environment = readEnvironment()
 const terminal = createProcessTerminal(environment)
 process.title = 'millrace'
-process.exitCode = await runMain({ environment, terminal, cwd: process.cwd() }, process.argv.slice(2))
+// A command has nothing to drain; a server takes the faults over as soon as it has.
+const faults = createFaults(process, (error) => {
+  for (const line of failureSentences(error)) terminal.err(`error: ${line}\n`)
+  process.exit(EXIT.failure)
+})
+process.exitCode = await runMain({ environment, terminal, faults, cwd: process.cwd() }, process.argv.slice(2))

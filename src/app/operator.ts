@@ -117,6 +117,6 @@ async function doHere(
     const outcome: Outcome<unknown> = await runOperation({ ...house.operations, status: () => notRunning }, name, args)
     return outcome
   } finally {
-    await house.close()
+    await house.close().finally(() => house.log.close())
   }
 }

@@ -10,7 +10,7 @@ it('ends with a sentence, not a stack, when something breaks that nobody expecte
   const folder = await mkdtemp(join(tmpdir(), 'millrace-run-'))
   const terminal = createTestTerminal()
   await writeFile(join(folder, 'keyring.json'), 'garbage')
-  const ground = { environment: { HOME: folder }, cwd: folder, terminal }
+  const ground = { environment: { HOME: folder }, cwd: folder, terminal, faults: { take: () => () => {} } }
   expect(await runMain(ground, ['accounts', 'list', '--data', folder])).toBe(1)
   expect(terminal.said.err).toMatch(/^error: .*keyring\.json is not a key ring.*\n$/)
   expect(terminal.said.out).toBe('')

@@ -7,6 +7,8 @@ import { isMissingPart } from '../lib/missing-part.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { checkConfig } from './config/check-config.ts'
 import type { Environment } from './config/environment.ts'
+import { failureSentences } from './failure-sentences.ts'
+import type { Faults } from './faults.ts'
 import type { OpenHouse } from './house.ts'
 import { configSources, loadSettings } from './load-settings.ts'
 import { createOperator } from './operator.ts'
@@ -19,6 +21,7 @@ export interface MainGround {
   readonly environment: Environment
   readonly cwd: string
   readonly terminal: Terminal
+  readonly faults: Faults
 }
 
 /** Ties the command line to the parts behind it; a failure that nobody expected ends with a sentence, not a stack. */
@@ -26,7 +29,7 @@ export async function runMain(ground: MainGround, argv: readonly string[]): Prom
   try {
     return await runCli(cliDeps(ground), argv)
   } catch (error) {
-    for (const line of sentencesOf(error)) ground.terminal.err(`error: ${line}\n`)
+    for (const line of failureSentences(error)) ground.terminal.err(`error: ${line}\n`)
     return isMissingPart(error) ? EXIT.missingPart : EXIT.failure
   }
 }
@@ -46,7 +49,10 @@ function cliDeps(ground: MainGround): CliDeps {
     terminal,
     operator: createOperator({ ...common, pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) }),
     serve: (options) =>
-      serve({ ...common, terminal, pid: process.pid, openSignals: () => createSignals(process) }, options),
+      serve(
+        { ...common, terminal, faults: ground.faults, pid: process.pid, openSignals: () => createSignals(process) },
+        options,
+      ),
     checkConfig: (place) => checkConfig(configSources(ground, place)),
     writeTemplate: (path, mode) => writeTemplate(ground.cwd, path, mode),
     versions,
@@ -55,11 +61,3 @@ function cliDeps(ground: MainGround): CliDeps {
 
 /** Loaded when it is needed: `--help` shall not wait for a database driver. */
 const openHouse: OpenHouse = async (ground) => (await import('./compose.ts')).openHouse(ground)
-
-function sentencesOf(error: unknown): string[] {
-  if (error instanceof AggregateError) return error.errors.flatMap(sentencesOf)
-  if (!(error instanceof Error)) return [String(error)]
-  // Whoever wraps a failure often quotes it: what was said already is not said again.
-  const causes = error.cause === undefined ? [] : sentencesOf(error.cause)
-  return [error.message, ...causes.filter((cause) => !error.message.includes(cause))]
-}

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,6 +52,7 @@ async function start(options: Partial<ServeOptions> = {}, terminal = createTestT
   const signal = new Promise<void>((resolve) => {
     stop = resolve
   })
+  let fault: (error: unknown) => void = () => {}
   let ready = () => {}
   const isReady = new Promise<void>((resolve) => {
     ready = resolve
@@ -59,6 +60,12 @@ async function start(options: Partial<ServeOptions> = {}, terminal = createTestT
   const deps: ServeDeps = {
     ...common(),
     pid: process.pid,
+    faults: {
+      take(onFault) {
+        fault = onFault
+        return () => {}
+      },
+    },
     terminal: {
       ...terminal,
       err: (text) => {
@@ -73,7 +80,7 @@ async function start(options: Partial<ServeOptions> = {}, terminal = createTestT
   const exit = serve(deps, { ...flags, ...options })
   running.push({ exit, stop })
   await Promise.race([isReady, exit])
-  return { exit, stop, terminal }
+  return { exit, stop, terminal, fault: (error: unknown) => fault(error) }
 }
 
 const urlIn = (terminal: TestTerminal) => /API +(http:\S+)\/v1/.exec(terminal.said.err)?.[1]
@@ -102,6 +109,16 @@ describe('the first run', () => {
     expect(await operate('accounts.list', {})).toMatchObject({
       value: { accounts: [{ wallet: { available: '10.00' }, active_keys: 1 }] },
     })
+  })
+
+  it('replaces the key file of an earlier database, whoever could read it or wherever it pointed', async () => {
+    await mkdir(data)
+    await writeFile(join(folder, 'elsewhere'), 'theirs', { mode: 0o644 })
+    await symlink(join(folder, 'elsewhere'), join(data, 'first-key'))
+    await start()
+    expect(await readFile(join(data, 'first-key'), 'utf8')).toMatch(/^mr_wallet_/)
+    expect((await lstat(join(data, 'first-key'))).mode & 0o777).toBe(0o600)
+    expect(await readFile(join(folder, 'elsewhere'), 'utf8')).toBe('theirs')
   })
 
   it('happens once', async () => {
@@ -147,6 +164,16 @@ describe('serve', () => {
     expect(await readdir(data)).not.toContain('admin.sock')
   })
 
+  it('drains, closes and exits with 1 after a fault that nobody caught', async () => {
+    const { exit, terminal, fault } = await start()
+    fault(new Error('boom'))
+    fault(new Error('again'))
+    expect(await exit).toBe(1)
+    expect(terminal.said.err).toContain('Something broke that nobody expected')
+    expect(terminal.said.err).toContain('Stopped. 2 requests, 0 lost.')
+    expect(await readdir(data)).not.toContain('server.json')
+  })
+
   it('exits with 2 and the place of the fault when the configuration is bad', async () => {
     await writeFile(join(folder, 'bad.yaml'), 'server:\n  prot: 1\n')
     const { exit, terminal } = await start({ config: 'bad.yaml' })
@@ -185,6 +212,7 @@ describe('serve', () => {
       ...common(),
       pid: process.pid,
       terminal,
+      faults: { take: () => () => {} },
       loadSettings: (flags) => loadSettings(settings, flags),
       openSignals: () => ({ next: () => new Promise(() => {}), close: () => {} }),
     }

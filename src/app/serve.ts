@@ -12,6 +12,7 @@ import { announceReady, say } from './announce.ts'
 import type { LoadedConfig } from './config/load-config.ts'
 import { makeDataFolder } from './data-folder.ts'
 import { describeHolder } from './describe-holder.ts'
+import type { Faults } from './faults.ts'
 import type { House, OpenHouse, Serving } from './house.ts'
 import { listenApi, listenMetrics } from './listen.ts'
 import { configPathOf, type SettingsOutcome } from './load-settings.ts'
@@ -27,6 +28,7 @@ export interface ServeDeps {
   readonly clock: Clock
   readonly random: RandomBytes
   readonly terminal: Terminal
+  readonly faults: Faults
   readonly loadSettings: (options: ServeOptions) => SettingsOutcome
   readonly openHouse: OpenHouse
   /** From its call on, SIGINT and SIGTERM are ours. */
@@ -70,7 +72,8 @@ export async function serve(deps: ServeDeps, options: ServeOptions): Promise<Exi
     const ready = await openDoors(ground)
     return ready.kind === 'failed' ? fail(deps, EXIT.cannotBind, ready.message) : await attend(ready.ground, note)
   } finally {
-    await closing.close()
+    // The log closes last of all: what the end has to say belongs into it.
+    await closing.close().finally(() => house.log.close())
   }
 }
 
@@ -114,9 +117,10 @@ async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode
   await note.write(ground.url)
   const signals = ground.openSignals()
   closing.add(() => signals.close())
+  const faulted = takeFaults(ground)
   await announceReady(ground)
 
-  await signals.next()
+  const exit = await Promise.race([signals.next().then(() => EXIT.ok), faulted])
   state.draining = true
   await shutDown({
     edge: serving,
@@ -127,7 +131,22 @@ async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode
     nextSignal: () => signals.next(),
     close: () => closing.close(),
   })
-  return EXIT.ok
+  return exit
+}
+
+/**
+ * What nobody caught may have left anything in any state: the server stops, but lets its turns end and settle first.
+ * Another fault meanwhile is only logged, because the way out is bounded already.
+ */
+function takeFaults(ground: ServingGround): Promise<ExitCode> {
+  return new Promise((resolve) => {
+    const giveBack = ground.faults.take((error) => {
+      ground.house.log.error({ error }, 'nobody caught this')
+      say(ground, 'Something broke that nobody expected: this server stops. Its log says what.')
+      resolve(EXIT.failure)
+    })
+    ground.closing.add(giveBack)
+  })
 }
 
 function statusOf(ground: ServingGround, state: { readonly draining: boolean }): ServerStatus {

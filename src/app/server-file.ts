@@ -1,6 +1,7 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { writePrivately } from './write-privately.ts'
 
 const serverFacts = z.object({
   pid: z.number().int().positive(),
@@ -15,12 +16,8 @@ export type ServerFacts = z.infer<typeof serverFacts>
 
 const pathIn = (data: string): string => join(data, 'server.json')
 
-/** Replaced in one step, so that a reader never meets half a file. */
-export async function writeServerFile(data: string, facts: ServerFacts): Promise<void> {
-  const temporary = `${pathIn(data)}.${facts.pid}`
-  await writeFile(temporary, `${JSON.stringify(facts)}\n`, { mode: 0o600 })
-  await rename(temporary, pathIn(data))
-}
+export const writeServerFile = (data: string, facts: ServerFacts): Promise<void> =>
+  writePrivately(pathIn(data), `${JSON.stringify(facts)}\n`)
 
 /** Undefined when there is none, or none that can be read: both mean that no server is known. */
 export async function readServerFile(data: string): Promise<ServerFacts | undefined> {

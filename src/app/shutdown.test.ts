@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { type Drainable, type ShutdownDeps, shutDown } from './shutdown.ts'
 
 /** An edge whose turns end when the test says so; everything that happens is written down in order. */
-function fixture(running: number, options: Partial<ShutdownDeps> = {}) {
+function fixture(
+  running: number,
+  options: Partial<ShutdownDeps> & { onConnectionsCut?: (finish: () => void) => void } = {},
+) {
   const story: string[] = []
   const signals: (() => void)[] = []
   let resolveIdle = () => {}
@@ -16,7 +19,9 @@ function fixture(running: number, options: Partial<ShutdownDeps> = {}) {
       story.push('deaf')
     },
     cutTurns: () => story.push('cut'),
-    cutConnections: () => {},
+    cutConnections: () => {
+      options.onConnectionsCut?.(finish)
+    },
     turnsEnded: () => (state.running === 0 ? Promise.resolve() : idle),
     get turnsRunning() {
       return state.running
@@ -82,6 +87,12 @@ describe('shutDown', () => {
     expect(await shutDown(deps)).toEqual({ requests: 3, lost: 2 })
     expect(story).toContain('cut')
     expect(story.at(-1)).toBe('Stopped. 3 requests, 2 lost.')
+  })
+
+  it('breaks the connection of a turn that cannot get its end out, and counts it as settled', async () => {
+    const { deps, story } = fixture(1, { drainMs: 1, settleMs: 5, onConnectionsCut: (finish) => finish() })
+    expect((await shutDown(deps)).lost).toBe(0)
+    expect(story.at(-1)).toBe('Stopped. 3 requests, 0 lost.')
   })
 
   it('does not wait for the settling after a third signal', async () => {

@@ -20,7 +20,7 @@ export interface ShutdownDeps {
   readonly edge: Drainable
   readonly drainMs: number
   readonly lingerMs: number
-  /** How long turns that were cut have to settle. */
+  /** How long turns that were cut have to say so, and then again to settle without their clients. */
   readonly settleMs: number
   readonly say: (message: string) => void
   /** Resolves at the next SIGINT or SIGTERM. */
@@ -34,6 +34,9 @@ export interface ShutdownReport {
   /** Turns that had not settled when the process gave up; recovery resolves them at the next start. */
   readonly lost: number
 }
+
+/** A client that reads at all has read the end of its answer by then. */
+const LAST_WORDS_MS = 1000
 
 /**
  * The one way a server ends: not ready, then deaf, then patient up to the drain time, then firm. A second signal is
@@ -53,8 +56,7 @@ export async function shutDown(deps: ShutdownDeps): Promise<ShutdownReport> {
   await firstOf([ended, second], deps.drainMs)
   if (edge.turnsRunning > 0) {
     say(`Cutting ${turns(edge.turnsRunning)}; what was delivered is settled.`)
-    edge.cutTurns()
-    await firstOf([edge.turnsEnded(), deps.nextSignal()], deps.settleMs)
+    await endTurns(deps, ended)
   }
   edge.cutConnections()
   const lost = edge.turnsRunning
@@ -62,6 +64,18 @@ export async function shutDown(deps: ShutdownDeps): Promise<ShutdownReport> {
   const requests = edge.requestsServed
   say(`Stopped. ${countOf(requests, 'request')}, ${lost} lost.`)
   return { requests, lost }
+}
+
+/**
+ * A turn whose client reads nothing cannot get its last words out: it settles once its connection is broken. The next
+ * signal ends the waiting for both.
+ */
+async function endTurns({ edge, settleMs, nextSignal }: ShutdownDeps, ended: Promise<unknown>): Promise<void> {
+  const third = nextSignal()
+  edge.cutTurns()
+  await firstOf([ended, third], Math.min(settleMs, LAST_WORDS_MS))
+  edge.cutConnections()
+  await firstOf([edge.turnsEnded(), third], settleMs)
 }
 
 const turns = (count: number): string => `${countOf(count, 'request')} open`

@@ -7,7 +7,8 @@ import { availableIn, type Books, type Bucket, booksOf } from './books.ts'
 import type { Change } from './changes.ts'
 import { type LimitRefusal, startUnderLimits } from './turn-limits.ts'
 
-export interface AdmitTurn {
+/** What a turn asks for: who pays, the most it may cost, and the limits it has to pass. */
+export interface AdmitRequest {
   readonly requestId: RequestId
   readonly account: AccountRow
   readonly key: KeyRow
@@ -15,10 +16,16 @@ export interface AdmitTurn {
   readonly model: string
   readonly priceVersion: number
   readonly terms: HoldTerms
+  /** The client's own cap, already lowered to the model's maximum; undefined when it gave none. */
   readonly clientCap: number | undefined
   readonly modelCap: number
+  /** How many answers at once: each of them may be as long as the cap. */
+  readonly choices: number
   readonly inputEstimate: number
   readonly limits: readonly AppliedLimit[]
+}
+
+export interface AdmitTurn extends AdmitRequest {
   readonly at: number
   readonly ticks: number
 }
@@ -43,6 +50,7 @@ export type MoneyRefusal =
       readonly needed: NanoUsd
       readonly tokensCovered: number | undefined
     }
+  /** The money is there, but running turns hold it. */
   | { readonly kind: 'in-flight'; readonly available: NanoUsd; readonly needed: NanoUsd }
 
 /** A cap that we choose ourselves is never below this: a shorter answer helps nobody. */
@@ -99,6 +107,7 @@ function placeHold(books: Books, op: AdmitTurn, buckets: readonly Bucket[], cap:
   const hold = holdFor(op.terms, cap)
   const receipt = books.nextReceipt++
   const { requestId, account, model, priceVersion, limits, inputEstimate } = op
+  const outputBound = cap * op.choices
   for (const bucket of buckets) bucket.held += hold
   books.turns.set(requestId, {
     requestId,
@@ -110,7 +119,7 @@ function placeHold(books: Books, op: AdmitTurn, buckets: readonly Bucket[], cap:
     buckets,
     limits,
     inputEstimate,
-    cap,
+    outputBound,
   })
   const opened: Change = {
     kind: 'receipt-opened',
@@ -124,6 +133,7 @@ function placeHold(books: Books, op: AdmitTurn, buckets: readonly Bucket[], cap:
     buckets: buckets.map((bucket) => bucket.row),
     hold,
     cap,
+    outputBound,
     inputEstimate,
     at: op.at,
   }

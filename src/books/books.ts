@@ -4,17 +4,20 @@ import type { NanoUsd } from '../model/money.ts'
 
 /**
  * The state that decides about money. Plain data in memory: the operations beside this file are functions of
- * (books, operation) that change it and return their outcome together with the changes to record. No clock, no I/O.
+ * (books, operation) that change it and return their outcome together with the changes to record: deterministic, without
+ * clock or I/O. The maps that mirror rows are replaced whole when the rows are read again, never refilled in place.
  */
 export interface Books {
   /** Accounts that have been read from the database; an operation on another one is a broken promise of the caller. */
-  readonly accounts: Map<AccountRow, AccountBooks>
+  accounts: Map<AccountRow, AccountBooks>
   /** Every hold that is open, by request. */
-  readonly turns: Map<RequestId, OpenTurn>
+  turns: Map<RequestId, OpenTurn>
+  /** Concurrency limits: how many turns are open, by subject. */
+  running: Map<string, number>
   /** Rate limits: the moment at which everything taken is earned back, by subject. */
   readonly rates: Map<string, number>
-  /** Concurrency limits: how many turns are open, by subject. */
-  readonly running: Map<string, number>
+  /** All that operators have credited, less what they took back: the other side of wallets and revenue. */
+  issued: bigint
   nextReceipt: number
   nextTransfer: number
 }
@@ -41,14 +44,16 @@ export interface OpenTurn {
   readonly buckets: readonly Bucket[]
   readonly limits: readonly AppliedLimit[]
   readonly inputEstimate: number
-  readonly cap: number
+  /** The most output that the hold covers, of all choices together. */
+  readonly outputBound: number
 }
 
 export const createBooks = (start: { nextReceipt: number; nextTransfer: number }): Books => ({
   accounts: new Map(),
   turns: new Map(),
-  rates: new Map(),
   running: new Map(),
+  rates: new Map(),
+  issued: 0n,
   ...start,
 })
 

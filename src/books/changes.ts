@@ -18,6 +18,7 @@ export interface ReceiptOpened {
   readonly buckets: readonly BucketRow[]
   readonly hold: NanoUsd
   readonly cap: number
+  readonly outputBound: number
   readonly inputEstimate: number
   readonly at: number
 }

@@ -15,6 +15,7 @@ export interface CloseTurn {
   readonly totalMs: number
   readonly attempts: string
   readonly at: number
+  readonly ticks: number
 }
 
 export interface TurnCharge {
@@ -26,7 +27,6 @@ export interface TurnCharge {
 export type CloseOutcome =
   | {
       readonly kind: 'closed'
-      readonly turn: OpenTurn
       readonly charge: NanoUsd
       readonly shortfall: NanoUsd
       readonly changes: readonly Change[]
@@ -51,8 +51,8 @@ export function closeTurn(books: Books, op: CloseTurn): CloseOutcome {
     bucket.posted -= charge
   }
   const usage = op.charge?.usage
-  endUnderLimits(books, turn.limits, usage ? inputTokensOf(usage) + usage.output : 0)
-  return { kind: 'closed', turn, charge, shortfall, changes: changesOf(turn, op, { cost, charge, shortfall }) }
+  endUnderLimits(books, turn.limits, usage ? inputTokensOf(usage) + usage.output : 0, op.ticks)
+  return { kind: 'closed', charge, shortfall, changes: changesOf(turn, op, { cost, charge, shortfall }) }
 }
 
 type Amounts = { readonly cost: NanoUsd; readonly charge: NanoUsd; readonly shortfall: NanoUsd }

@@ -17,11 +17,28 @@ export type TransferOutcome =
   | { readonly kind: 'transferred'; readonly changes: readonly Change[] }
   /** What running turns hold cannot be taken out. */
   | { readonly kind: 'short'; readonly available: NanoUsd }
+  | TooMuch
+
+/** More than one wallet, or all the books together, can hold. */
+export interface TooMuch {
+  readonly kind: 'too-much'
+  readonly holder: 'wallet' | 'books'
+  readonly most: NanoUsd
+}
+
+const NANO_PER_USD = 1_000_000_000n
+/** A billion dollars: whoever credits more has mistyped. */
+const WALLET_MAX = (1_000_000_000n * NANO_PER_USD) as NanoUsd
+/** Rows are int64 of nano-dollars. No balance of the books can be more than everything that was ever put in. */
+const ISSUED_MAX = (9_000_000_000n * NANO_PER_USD) as NanoUsd
 
 export function transferMoney(books: Books, op: TransferMoney): TransferOutcome {
   const { wallet } = booksOf(books, op.account)
   if (availableIn(wallet) + op.amount < 0n) return { kind: 'short', available: availableIn(wallet) as NanoUsd }
+  const tooMuch = op.amount > 0n ? boundPassed(books, wallet.posted, op.amount) : undefined
+  if (tooMuch) return tooMuch
   wallet.posted += op.amount
+  books.issued += op.amount
   const { account, amount, reason, ref, at } = op
   return {
     kind: 'transferred',
@@ -40,4 +57,10 @@ export function transferMoney(books: Books, op: TransferMoney): TransferOutcome 
       { kind: 'bucket-moved', bucket: wallet.row, posted: amount, held: 0n },
     ],
   }
+}
+
+function boundPassed(books: Books, posted: bigint, amount: bigint): TooMuch | undefined {
+  if (posted + amount > WALLET_MAX) return { kind: 'too-much', holder: 'wallet', most: WALLET_MAX }
+  if (books.issued + amount > ISSUED_MAX) return { kind: 'too-much', holder: 'books', most: ISSUED_MAX }
+  return undefined
 }

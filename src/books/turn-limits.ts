@@ -37,15 +37,29 @@ export function startUnderLimits(
 }
 
 /** Gives the turn's place back, and corrects the tokens it reserved to those it used. */
-export function endUnderLimits(books: Books, limits: readonly AppliedLimit[], tokensUsed: number): void {
+export function endUnderLimits(books: Books, limits: readonly AppliedLimit[], tokensUsed: number, ticks: number): void {
   for (const limit of limits) {
     if (limit.kind === 'concurrent') countRunning(books, limit.subject, -1)
     if (limit.kind !== 'tokens') continue
-    const reachedAt = books.rates.get(limit.subject)
-    if (reachedAt !== undefined) {
-      books.rates.set(limit.subject, correctRate(ruleOf(limit), reachedAt, tokensUsed - limit.cost))
+    const reachedAt = books.rates.get(limit.subject) ?? ticks
+    books.rates.set(limit.subject, correctRate(ruleOf(limit), reachedAt, tokensUsed - limit.cost, ticks))
+  }
+}
+
+/** A rate that has been earned back whole is the same as one that was never used, for turns that still run too. */
+export function forgetEarnedBackRates(books: Books, ticks: number): void {
+  for (const [subject, reachedAt] of books.rates) if (reachedAt <= ticks) books.rates.delete(subject)
+}
+
+/** How many turns run under each concurrency limit. */
+export function countAllRunning(turns: Iterable<{ readonly limits: readonly AppliedLimit[] }>): Map<string, number> {
+  const running = new Map<string, number>()
+  for (const { limits } of turns) {
+    for (const { kind, subject } of limits) {
+      if (kind === 'concurrent') running.set(subject, (running.get(subject) ?? 0) + 1)
     }
   }
+  return running
 }
 
 /** How the limits stand now: what the answer's headers tell the client. */

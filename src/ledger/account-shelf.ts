@@ -1,35 +1,40 @@
-import type { Kysely } from 'kysely'
 import type { AccountBooks, Books } from '../books/books.ts'
 import type { AccountRow, BucketRow } from '../model/ids.ts'
 import { findWallet } from '../store/buckets.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { LedgerDb } from '../store/tables.ts'
 
 /** Brings accounts into memory when they are first needed, and puts away those that nobody has used for a while. */
 export interface AccountShelf {
-  /** Undefined when it is already there, so that the usual case does not wait. */
+  /**
+   * Undefined when it is already there, so that the usual case does not wait. Whoever waited asks again: the books may
+   * have been read anew meanwhile, without it.
+   */
   load(account: AccountRow): Promise<void> | undefined
+  /** The account stays until this is over: before, the file does not know yet what memory has decided. */
+  keepUntil(account: AccountRow, recorded: Promise<unknown>): void
   /** Puts idle accounts away while there are more than this many. */
   tidy(accountsMax: number): void
 }
 
-export function createAccountShelf(deps: { db: Kysely<LedgerTables>; books: Books; ticks(): number }): AccountShelf {
+export function createAccountShelf(deps: { db: LedgerDb; books: Books; ticks(): number }): AccountShelf {
   const { books } = deps
   const loading = new Map<AccountRow, Promise<void>>()
   const usedAt = new Map<AccountRow, number>()
+  const unrecorded = new Map<AccountRow, number>()
 
   const read = async (account: AccountRow): Promise<void> => {
     try {
-      const wallet = await findWallet(deps.db, account)
-      if (!wallet) throw new Error(`Account ${account} has no wallet`)
+      const shelved = await loadAccountBooks(deps.db, account)
       // Between the question and the answer nothing can have moved: money only moves on accounts that are here.
-      const shelved: AccountBooks = {
-        account,
-        wallet: { row: wallet.row as BucketRow, posted: wallet.posted_nano, held: wallet.held_nano },
-      }
       if (!books.accounts.has(account)) books.accounts.set(account, shelved)
     } finally {
       loading.delete(account)
     }
+  }
+  const count = (account: AccountRow, by: 1 | -1): void => {
+    const changes = (unrecorded.get(account) ?? 0) + by
+    if (changes > 0) unrecorded.set(account, changes)
+    else unrecorded.delete(account)
   }
 
   return {
@@ -40,17 +45,32 @@ export function createAccountShelf(deps: { db: Kysely<LedgerTables>; books: Book
       loading.set(account, running)
       return running
     },
+    keepUntil(account, recorded) {
+      count(account, 1)
+      const release = () => count(account, -1)
+      void recorded.then(release, release)
+    },
     tidy(accountsMax) {
+      if (books.accounts.size <= accountsMax) return
+      const holding = new Set([...books.turns.values()].map((turn) => turn.account))
       const idleBefore = deps.ticks() - IDLE_MICROS
-      for (const [account, { wallet }] of books.accounts) {
-        if (books.accounts.size <= accountsMax) return
-        if (wallet.held !== 0n || (usedAt.get(account) ?? 0) > idleBefore) continue
+      for (const account of books.accounts.keys()) {
+        if (books.accounts.size <= accountsMax) break
+        if (holding.has(account) || unrecorded.has(account) || (usedAt.get(account) ?? 0) > idleBefore) continue
         books.accounts.delete(account)
-        usedAt.delete(account)
       }
+      for (const account of usedAt.keys()) if (!books.accounts.has(account)) usedAt.delete(account)
     },
   }
 }
 
-/** Far longer than any batch takes to be recorded, so what is put away has nothing unrecorded. */
 const IDLE_MICROS = 600_000_000
+
+export async function loadAccountBooks(db: LedgerDb, account: AccountRow): Promise<AccountBooks> {
+  const wallet = await findWallet(db, account)
+  if (!wallet) throw new Error(`Account ${account} has no wallet`)
+  return {
+    account,
+    wallet: { row: wallet.row as BucketRow, posted: wallet.posted_nano, held: wallet.held_nano },
+  }
+}

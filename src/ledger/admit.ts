@@ -1,46 +1,46 @@
-import { type AdmitOutcome, admitTurn } from '../books/admit-turn.ts'
+import { type AdmitRequest, admitTurn } from '../books/admit-turn.ts'
 import { standingsOf } from '../books/turn-limits.ts'
-import { admittedTurn } from './admitted-turn.ts'
+import type { LimitStanding } from '../model/limit.ts'
+import type { NanoUsd } from '../model/money.ts'
+import { createAdmittedTurn } from './admitted-turn.ts'
 import type { LedgerCore } from './core.ts'
 import { standingOf } from './credit-account.ts'
-import type { Admission, AdmissionRefusal, AdmitRequest } from './ledger.ts'
+import type { Admission } from './ledger.ts'
 
-/** With this many more holds of the same size affordable, asking the provider before the commit risks nothing. */
-const COMFORTABLE_HOLDS = 20n
+/** With room for this many more turns of the same size, asking the provider before the commit risks nothing. */
+const COMFORTABLE_TURNS = 20
 
 /** Limits and hold in one step; what was decided joins the batch that is about to be recorded. */
 export async function admit(core: LedgerCore, request: AdmitRequest): Promise<Admission> {
-  const loading = core.shelf.load(request.account)
-  if (loading) await loading
-  if (!core.gate.open) return { kind: 'refused', refusal: { reason: 'unavailable' }, standings: [] }
+  const { account } = request
+  for (let loading = core.shelf.load(account); loading; loading = core.shelf.load(account)) await loading
+  // From here to the enqueue nothing waits: the gate that was seen open is the one behind which the books are changed.
+  if (!core.gate.open) return { kind: 'refused', refusal: { kind: 'unavailable' }, standings: [] }
   const ticks = core.ticks()
   const outcome = admitTurn(core.books, { ...request, at: core.now(), ticks })
   const standings = standingsOf(core.books, request.limits, ticks)
-  if (outcome.kind !== 'held') return { kind: 'refused', refusal: refusalOf(outcome), standings }
-  return admittedTurn(core, {
+  if (outcome.kind !== 'held') return { kind: 'refused', refusal: outcome, standings }
+  const durable = core.batcher.enqueue(outcome.changes)
+  core.shelf.keepUntil(account, durable)
+  return createAdmittedTurn(core, {
     requestId: request.requestId,
+    account,
     receipt: outcome.receipt,
     cap: outcome.cap,
     hold: outcome.hold,
     standings,
-    overlap: standingOf(core, request.account).available >= outcome.hold * COMFORTABLE_HOLDS,
-    durable: core.batcher.enqueue(outcome.changes),
+    overlap: isComfortable(core, request, outcome.hold, standings),
+    durable,
   })
 }
 
-function refusalOf(outcome: Exclude<AdmitOutcome, { kind: 'held' }>): AdmissionRefusal {
-  switch (outcome.kind) {
-    case 'limited':
-      return { reason: 'limit', limit: outcome.limit, retryAfterMs: outcome.retryAfterMs }
-    case 'limit-too-small':
-      return { reason: 'limit-too-small', limit: outcome.limit }
-    case 'short': {
-      const { available, needed, tokensCovered } = outcome
-      return { reason: 'balance', available, needed, tokensCovered }
-    }
-    case 'in-flight':
-      return { reason: 'in-flight', available: outcome.available, needed: outcome.needed }
-    case 'no-subscription':
-      return { reason: 'no-subscription' }
-  }
+/** Far from every edge, of the money and of each limit (MONEY §0.1 G). What this turn took is taken already. */
+function isComfortable(
+  core: LedgerCore,
+  { account, limits }: AdmitRequest,
+  hold: NanoUsd,
+  standings: readonly LimitStanding[],
+): boolean {
+  if (standingOf(core, account).available < hold * BigInt(COMFORTABLE_TURNS)) return false
+  return standings.every(({ remaining }, index) => remaining >= (limits[index]?.cost ?? 0) * COMFORTABLE_TURNS)
 }

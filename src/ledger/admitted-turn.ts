@@ -1,5 +1,5 @@
 import { type CloseTurn, closeTurn, type TurnCharge } from '../books/close-turn.ts'
-import type { RequestId } from '../model/ids.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { Durability } from './batcher.ts'
@@ -8,6 +8,7 @@ import type { AdmittedTurn, Ending, SettleOutcome } from './ledger.ts'
 
 interface PlacedHold {
   readonly requestId: RequestId
+  readonly account: AccountRow
   readonly receipt: number
   readonly cap: number
   readonly hold: NanoUsd
@@ -17,7 +18,7 @@ interface PlacedHold {
 }
 
 /** The hand by which a turn holds its money: everything that it may still do to the books. */
-export function admittedTurn(core: LedgerCore, placed: PlacedHold): AdmittedTurn {
+export function createAdmittedTurn(core: LedgerCore, placed: PlacedHold): AdmittedTurn {
   const { requestId, receipt } = placed
   core.attended.add(requestId)
   return {
@@ -49,9 +50,13 @@ async function close(
   if ((await placed.durable) === 'lost') return { kind: 'lost' }
   for (let tries = 0; tries < CLOSE_TRIES; tries++) {
     if (!(await core.gate.whenOpen(READ_BACK_WAIT_MS))) return { kind: 'lost' }
+    // It may have shut again between its word and this step: the books are never changed behind a shut gate.
+    if (!core.gate.open) continue
     const closed = closeTurn(core.books, closeOp(core, placed.requestId, ending, charge))
     if (closed.kind === 'not-open') return { kind: 'not-ours' }
-    if ((await core.batcher.enqueue(closed.changes)) === 'lost') continue
+    const durable = core.batcher.enqueue(closed.changes)
+    core.shelf.keepUntil(placed.account, durable)
+    if ((await durable) === 'lost') continue
     core.marks.forget(placed.receipt)
     if (!charge) return { kind: 'released' }
     return { kind: 'settled', charge: closed.charge, shortfall: closed.shortfall, tier: charge.tier }
@@ -61,5 +66,15 @@ async function close(
 
 function closeOp(core: LedgerCore, requestId: RequestId, ending: Ending, charge: TurnCharge | undefined): CloseTurn {
   const { outcome, lane, firstByteMs, totalMs, attempts } = ending
-  return { requestId, charge, outcome, lane, firstByteMs, totalMs, attempts: JSON.stringify(attempts), at: core.now() }
+  return {
+    requestId,
+    charge,
+    outcome,
+    lane,
+    firstByteMs,
+    totalMs,
+    attempts: JSON.stringify(attempts),
+    at: core.now(),
+    ticks: core.ticks(),
+  }
 }

@@ -13,7 +13,7 @@ export interface BatcherDeps {
 }
 
 export interface Batcher {
-  /** Joins the batch that is about to be recorded. The promise never rejects. */
+  /** Joins the batch that is about to be recorded. The promise never rejects. While failed, everything is lost at once. */
   enqueue(changes: readonly Change[]): Promise<Durability>
   /** Sent along with the next batch; only the newest is kept. */
   mark(marks: PackedMarks): void
@@ -25,7 +25,8 @@ export interface Batcher {
 
 /**
  * Group commit. While one batch is being written the next one gathers, so the window grows with the load by itself: one
- * request alone waits for one commit, a thousand share a few.
+ * request alone waits for one commit, a thousand share a few. After a failure nothing is gathered: what was decided on
+ * books that are not the file's must never reach the file.
  */
 export function createBatcher(deps: BatcherDeps): Batcher {
   let gathering = createBatch()
@@ -44,37 +45,43 @@ export function createBatcher(deps: BatcherDeps): Batcher {
     })
   }
 
-  const recordGathered = async () => {
+  const takeGathered = (): Batch => {
     const batch = gathering
     gathering = createBatch()
+    return batch
+  }
+
+  const recordGathered = async () => {
+    const batch = takeGathered()
+    const started = deps.ticks()
     recording = true
-    const durability = failed ? 'lost' : await write(batch)
+    const failure = await deps.record(batch.changes, batch.marks).then(() => undefined, failureOf)
     recording = false
-    batch.resolve(durability)
+    if (failure) fail(batch, failure.error)
+    else {
+      deps.onBatch?.({ changes: batch.changes.length, tickMicros: deps.ticks() - started })
+      batch.resolve('durable')
+    }
     if (gathering.changes.length > 0 || gathering.marks) arm()
     else for (const done of idleWaiters.splice(0)) done()
   }
 
-  const write = async (batch: Batch): Promise<Durability> => {
-    const started = deps.ticks()
-    try {
-      await deps.record(batch.changes, batch.marks)
-    } catch (error) {
-      failed = true
-      deps.onFailure(error)
-      return 'lost'
-    }
-    deps.onBatch?.({ changes: batch.changes.length, tickMicros: deps.ticks() - started })
-    return 'durable'
+  const fail = (batch: Batch, error: unknown) => {
+    failed = true
+    batch.resolve('lost')
+    takeGathered().resolve('lost')
+    deps.onFailure(error)
   }
 
   return {
     enqueue(changes) {
+      if (failed) return LOST
       for (const change of changes) gathering.changes.push(change)
       arm()
       return gathering.done
     },
     mark(marks) {
+      if (failed) return
       gathering.marks = marks
       arm()
     },
@@ -87,6 +94,10 @@ export function createBatcher(deps: BatcherDeps): Batcher {
     },
   }
 }
+
+const LOST: Promise<Durability> = Promise.resolve('lost')
+
+const failureOf = (error: unknown) => ({ error })
 
 interface Batch {
   readonly changes: Change[]

@@ -1,7 +1,7 @@
-import type { Kysely } from 'kysely'
 import type { Books } from '../books/books.ts'
 import type { RequestId } from '../model/ids.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { LedgerDb } from '../store/tables.ts'
 import type { AccountShelf } from './account-shelf.ts'
 import type { Batcher } from './batcher.ts'
 import type { LedgerGate } from './gate.ts'
@@ -9,7 +9,8 @@ import type { MarkKeeper } from './mark-keeper.ts'
 
 /** What the operations of an open ledger share. */
 export interface LedgerCore {
-  readonly db: Kysely<LedgerTables>
+  readonly db: LedgerDb
+  readonly file: SqliteFile
   readonly books: Books
   readonly gate: LedgerGate
   readonly shelf: AccountShelf

@@ -28,21 +28,28 @@ export function createCreditDesk(core: LedgerCore) {
 const READ_BACK_WAIT_MS = 10_000
 
 async function creditOnce(core: LedgerCore, order: CreditOrder): Promise<CreditOutcome> {
+  const { account } = order
   if (!(await core.gate.whenOpen(READ_BACK_WAIT_MS)))
     throw new Error('The ledger is being read back; nothing was moved')
-  await core.shelf.load(order.account)
-  const known = await findTransferByRef(core.db, order.account, order.ref)
-  if (known) {
-    if (known.amount_nano !== order.amount) return { kind: 'ref-taken', amount: known.amount_nano as NanoUsd }
-    return { kind: 'exists', standing: standingOf(core, order.account) }
-  }
+  const known = await findTransferByRef(core.db, account, order.ref)
+  if (known && known.amount_nano !== order.amount) return { kind: 'ref-taken', amount: known.amount_nano as NanoUsd }
+  if (known) return { kind: 'exists', standing: await loadStanding(core, account) }
+  for (let loading = core.shelf.load(account); loading; loading = core.shelf.load(account)) await loading
+  // From here to the enqueue nothing waits.
   if (!core.gate.open) throw new Error('The ledger failed meanwhile; nothing was moved')
   const moved = transferMoney(core.books, { ...order, at: core.now() })
-  if (moved.kind === 'short') return { kind: 'short', standing: standingOf(core, order.account) }
-  if ((await core.batcher.enqueue(moved.changes)) === 'lost') {
-    throw new Error('The ledger could not record the transfer; nothing was moved')
-  }
-  return { kind: 'credited', standing: standingOf(core, order.account) }
+  const standing = standingOf(core, account)
+  if (moved.kind === 'short') return { kind: 'short', standing }
+  if (moved.kind === 'too-much') return moved
+  const durable = core.batcher.enqueue(moved.changes)
+  core.shelf.keepUntil(account, durable)
+  if ((await durable) === 'lost') throw new Error('The ledger could not record the transfer; nothing was moved')
+  return { kind: 'credited', standing }
+}
+
+export async function loadStanding(core: LedgerCore, account: AccountRow): Promise<AccountStanding> {
+  for (let loading = core.shelf.load(account); loading; loading = core.shelf.load(account)) await loading
+  return standingOf(core, account)
 }
 
 /** The account as memory knows it: exact, and what the next admission decides on. */

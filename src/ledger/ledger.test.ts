@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { AdmitRequest } from '../books/admit-turn.ts'
 import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { type AccountRow, type KeyRow, mintAccountId, mintRequestId, type RequestId } from '../model/ids.ts'
@@ -9,7 +10,7 @@ import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import { findAccountByEmail, insertAccount } from '../store/accounts.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import { findReceipt } from '../store/receipts.ts'
-import type { AdmitRequest, AdmittedTurn, Ledger, Settlement } from './ledger.ts'
+import type { AdmittedTurn, Ledger, Settlement } from './ledger.ts'
 import { openLedger } from './open-ledger.ts'
 import { recordPrices } from './record-prices.ts'
 import { verifyBooks } from './verify-books.ts'
@@ -20,6 +21,7 @@ let ledger: Ledger
 let account: AccountRow
 let failures: unknown[]
 let recovered: number
+let behind: number[]
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-ledger-'))
@@ -47,6 +49,7 @@ const pico = (value: number) => BigInt(value) as PicoPerToken
 async function open(): Promise<void> {
   failures = []
   recovered = 0
+  behind = []
   database = await openDatabase({ path: join(folder, 'ledger.db'), clock: systemClock })
   ledger = await openLedger({
     db: database.db,
@@ -59,6 +62,7 @@ async function open(): Promise<void> {
       recovered: (holds) => {
         recovered += holds
       },
+      clockBehind: ({ behindMs }) => void behind.push(behindMs),
     },
   })
 }
@@ -88,6 +92,7 @@ function requestOf(over: Partial<AdmitRequest> = {}): AdmitRequest {
     terms: { inputPico: 100n * 1_000_000n, outputPicoPerToken: 5_000_000n, perRequest: 0n as NanoUsd },
     clientCap: 100,
     modelCap: 4096,
+    choices: 1,
     inputEstimate: 40,
     limits: [],
     ...over,
@@ -99,7 +104,7 @@ const HOLD = 100_000n + 500_000n
 async function admit(over: Partial<AdmitRequest> = {}): Promise<AdmittedTurn & { requestId: RequestId }> {
   const request = requestOf(over)
   const admission = await ledger.admit(request)
-  if (admission.kind !== 'admitted') throw new Error(`refused: ${admission.refusal.reason}`)
+  if (admission.kind !== 'admitted') throw new Error(`refused: ${admission.refusal.kind}`)
   return Object.assign(admission, { requestId: request.requestId })
 }
 
@@ -150,7 +155,7 @@ describe('a turn on the ledger', () => {
     const admissions = await Promise.all(Array.from({ length: 100 }, () => ledger.admit(requestOf())))
     const admitted = admissions.filter((admission) => admission.kind === 'admitted')
     expect(admitted).toHaveLength(10)
-    const refusals = admissions.filter((admission) => admission.kind === 'refused').map(({ refusal }) => refusal.reason)
+    const refusals = admissions.filter((admission) => admission.kind === 'refused').map(({ refusal }) => refusal.kind)
     expect(new Set(refusals)).toEqual(new Set(['in-flight']))
     await Promise.all(admitted.map((turn) => turn.settle(settlement(HOLD))))
     expect(await ledger.standing(account)).toEqual({ balance: 0n, held: 0n, available: 0n })

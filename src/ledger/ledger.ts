@@ -1,6 +1,6 @@
-import type { KeyKind } from '../model/caller.ts'
-import type { HoldTerms } from '../model/hold-terms.ts'
-import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
+import type { AdmitOutcome, AdmitRequest } from '../books/admit-turn.ts'
+import type { TooMuch } from '../books/transfer-money.ts'
+import type { AccountRow } from '../model/ids.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/usage.ts'
@@ -32,38 +32,12 @@ export interface AccountStanding {
   readonly available: NanoUsd
 }
 
-export interface AdmitRequest {
-  readonly requestId: RequestId
-  readonly account: AccountRow
-  readonly key: KeyRow
-  readonly kind: KeyKind
-  readonly model: string
-  readonly priceVersion: number
-  readonly terms: HoldTerms
-  /** The client's own cap, already lowered to the model's maximum; undefined when it gave none. */
-  readonly clientCap: number | undefined
-  readonly modelCap: number
-  readonly inputEstimate: number
-  readonly limits: readonly AppliedLimit[]
-}
-
 export type Admission =
   | AdmittedTurn
   | { readonly kind: 'refused'; readonly refusal: AdmissionRefusal; readonly standings: readonly LimitStanding[] }
 
-export type AdmissionRefusal =
-  | { readonly reason: 'limit'; readonly limit: AppliedLimit; readonly retryAfterMs: number }
-  | { readonly reason: 'limit-too-small'; readonly limit: AppliedLimit }
-  | {
-      readonly reason: 'balance'
-      readonly available: NanoUsd
-      readonly needed: NanoUsd
-      readonly tokensCovered: number | undefined
-    }
-  /** The money is there, but running requests hold it. */
-  | { readonly reason: 'in-flight'; readonly available: NanoUsd; readonly needed: NanoUsd }
-  | { readonly reason: 'no-subscription' }
-  | { readonly reason: 'unavailable' }
+/** Why the reducer said no; `unavailable` when it was not asked, because the books are being read back. */
+export type AdmissionRefusal = Exclude<AdmitOutcome, { kind: 'held' }> | { readonly kind: 'unavailable' }
 
 /** A turn that holds its money. Exactly one of `settle` and `release` ends it; `leave` says that the turn is over. */
 export interface AdmittedTurn {
@@ -131,3 +105,4 @@ export type CreditOutcome =
   | { readonly kind: 'exists'; readonly standing: AccountStanding }
   | { readonly kind: 'ref-taken'; readonly amount: NanoUsd }
   | { readonly kind: 'short'; readonly standing: AccountStanding }
+  | TooMuch

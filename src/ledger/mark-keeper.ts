@@ -1,4 +1,5 @@
 import type { Batcher } from './batcher.ts'
+import type { LedgerGate } from './gate.ts'
 import { packMarks } from './marks.ts'
 
 /** Collects how far running streams have got, and hands the whole of it to the batcher once an interval. */
@@ -7,17 +8,28 @@ export interface MarkKeeper {
   /** The durable or newest known progress of a receipt; undefined when nothing was delivered. */
   get(receipt: number): number | undefined
   forget(receipt: number): void
+  /**
+   * Takes over what was recorded, for the receipts that are open and no others. What memory knows of them is newer, and
+   * what memory knows of the rest is of no use any more.
+   */
+  restore(recorded: ReadonlyMap<number, number>, open: ReadonlySet<number>): void
   stop(): void
 }
 
 /** SQLite is one process, so it is one node. */
 const NODE = 1
 
-export function createMarkKeeper(deps: { batcher: Batcher; now(): number; intervalMs: number }): MarkKeeper {
+export function createMarkKeeper(deps: {
+  readonly batcher: Pick<Batcher, 'mark'>
+  readonly gate: Pick<LedgerGate, 'open'>
+  readonly now: () => number
+  readonly intervalMs: number
+}): MarkKeeper {
   const delivered = new Map<number, number>()
   let changed = false
   const timer = setInterval(() => {
-    if (!changed) return
+    // Behind a shut gate nothing is recorded; it is sent when the books have been read back.
+    if (!changed || !deps.gate.open) return
     changed = false
     deps.batcher.mark({ node: NODE, at: deps.now(), packed: packMarks(delivered) })
   }, deps.intervalMs)
@@ -29,6 +41,13 @@ export function createMarkKeeper(deps: { batcher: Batcher; now(): number; interv
     },
     get: (receipt) => delivered.get(receipt),
     forget: (receipt) => void delivered.delete(receipt),
+    restore(recorded, open) {
+      for (const receipt of delivered.keys()) if (!open.has(receipt)) delivered.delete(receipt)
+      for (const [receipt, tokens] of recorded) {
+        if (open.has(receipt) && !delivered.has(receipt)) delivered.set(receipt, tokens)
+      }
+      changed = delivered.size > 0
+    },
     stop: () => clearInterval(timer),
   }
 }

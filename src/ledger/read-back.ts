@@ -1,51 +1,40 @@
 import type { RequestId } from '../model/ids.ts'
-import type { AppliedLimit } from '../model/limit.ts'
+import { proveWritable } from '../store/prove-writable.ts'
 import type { LedgerCore } from './core.ts'
-import { readOpenTurns } from './recover.ts'
+import { adoptBooks, readBooks } from './read-books.ts'
 
-const RETRY_MS = 1000
+const RETRY_MIN_MS = 250
+const RETRY_MAX_MS = 10_000
 
 /**
- * A failed batch leaves memory ahead of the file. Nothing is decided until memory is what the file says again; turns that
- * are alive find their hold as it was recorded, or not at all.
+ * A failed batch leaves memory ahead of the file. Nothing is decided until the file has taken a write again and memory is
+ * what it says; turns that are alive find their hold as it was recorded, or not at all. `failuresBefore` counts the
+ * batches that failed since the last one that did not: a fault that comes back at once is asked after ever less often.
  */
 export async function readBackUntilItWorks(
   core: LedgerCore,
   closing: AbortSignal,
   observer: { batchFailed(error: unknown): void },
+  failuresBefore: number,
 ): Promise<void> {
-  const { books } = core
   // What each running turn takes from the limits is known in memory only.
-  const limits = new Map([...books.turns].map(([requestId, turn]) => [requestId, turn.limits]))
-  while (!closing.aborted) {
+  const limits = new Map([...core.books.turns].map(([requestId, turn]) => [requestId, turn.limits]))
+  const limitsOfLiving = (requestId: RequestId) => (core.attended.has(requestId) ? (limits.get(requestId) ?? []) : [])
+  for (let failures = failuresBefore; ; failures++) {
+    await pause(failures === 0 ? 0 : Math.min(RETRY_MIN_MS * 2 ** (failures - 1), RETRY_MAX_MS))
     try {
       await core.batcher.idle()
-      books.accounts.clear()
-      books.turns.clear()
-      await readOpenTurns(core, (requestId) => limitsOfLiving(core, limits, requestId))
-      countRunning(core)
+      if (closing.aborted) return
+      await proveWritable(core.file)
+      adoptBooks(core, await readBooks(core.db, limitsOfLiving))
       core.batcher.reopen()
       core.gate.reopen()
       return
     } catch (error) {
+      if (closing.aborted) return
       observer.batchFailed(error)
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref())
     }
   }
 }
 
-const limitsOfLiving = (
-  core: LedgerCore,
-  limits: ReadonlyMap<RequestId, readonly AppliedLimit[]>,
-  requestId: RequestId,
-): readonly AppliedLimit[] => (core.attended.has(requestId) ? (limits.get(requestId) ?? []) : [])
-
-/** Places are counted anew from the turns that are left: those whose hold was lost will not give theirs back. */
-function countRunning({ books }: LedgerCore): void {
-  books.running.clear()
-  for (const turn of books.turns.values()) {
-    for (const { kind, subject } of turn.limits) {
-      if (kind === 'concurrent') books.running.set(subject, (books.running.get(subject) ?? 0) + 1)
-    }
-  }
-}
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref())

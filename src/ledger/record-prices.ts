@@ -1,11 +1,9 @@
 import type { Kysely } from 'kysely'
+import type { PriceList } from '../catalog/load-catalog.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import type { Price, Rates } from '../model/price.ts'
 import { findPriceTerms, insertPrice, listNewestPrices } from '../store/prices.ts'
 import type { LedgerTables } from '../store/tables.ts'
-
-/** A price as the operator wrote it, before it has a version. */
-export type PriceTerms = Omit<Price, 'version'>
 
 /**
  * Gives every model's price its version: the newest recorded one when nothing changed, else the next. Prices are only
@@ -13,7 +11,7 @@ export type PriceTerms = Omit<Price, 'version'>
  */
 export async function recordPrices(
   deps: { readonly db: Kysely<LedgerTables>; readonly now: () => number },
-  prices: ReadonlyMap<string, PriceTerms>,
+  prices: ReadonlyMap<string, PriceList>,
 ): Promise<Map<string, number>> {
   const newest = new Map((await listNewestPrices(deps.db)).map((row) => [row.model, row]))
   const versions = new Map<string, number>()
@@ -52,7 +50,7 @@ const writeRates = (rates: Rates): WrittenRates => ({
   output: String(rates.output),
 })
 
-function writeTerms(terms: PriceTerms): string {
+function writeTerms(terms: PriceList): string {
   const written: WrittenTerms = {
     ...writeRates(terms),
     per_request: String(terms.perRequest),
@@ -68,7 +66,7 @@ const readRates = (rates: WrittenRates): Rates => ({
   output: BigInt(rates.output) as PicoPerToken,
 })
 
-function readTerms(text: string): PriceTerms {
+function readTerms(text: string): PriceList {
   const written = JSON.parse(text) as WrittenTerms
   return {
     ...readRates(written),

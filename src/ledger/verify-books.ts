@@ -38,13 +38,20 @@ const CHECKS = {
     SELECT COUNT(*) FROM transfers WHERE amount_nano <>
       (SELECT COALESCE(SUM(delta_nano), 0) FROM entries WHERE entries.transfer = transfers.row AND seq = 0)`,
   'posted is the sum of entries': `
-    SELECT COUNT(*) FROM buckets WHERE subject <> 'revenue' AND posted_nano <>
+    SELECT COUNT(*) FROM buckets WHERE posted_nano <>
       COALESCE((SELECT moved FROM moved_by_transfers WHERE bucket = buckets.row), 0) +
       COALESCE((SELECT moved FROM moved_by_usage WHERE bucket = buckets.row), 0)`,
+  'entries of a charge sum to zero': `
+    SELECT COUNT(*) FROM (SELECT receipt FROM usage_entries GROUP BY receipt HAVING SUM(delta_nano) <> 0)`,
+  'balances of a unit sum to zero': `
+    SELECT COUNT(*) FROM (SELECT unit FROM buckets GROUP BY unit HAVING SUM(posted_nano) <> 0)`,
+  'revenue is what was charged': `
+    SELECT COUNT(*) FROM buckets WHERE kind = 'system' AND subject = 'revenue' AND posted_nano <>
+      (SELECT COALESCE(SUM(charge_nano), 0) FROM receipts WHERE state = 'settled' AND kind = 'wallet')`,
   'held is the sum of open holds': `
     SELECT COUNT(*) FROM buckets WHERE held_nano <>
       COALESCE((SELECT held FROM held_by_open WHERE bucket = buckets.row), 0)`,
-  'nothing is overdrawn': `SELECT COUNT(*) FROM buckets WHERE kind <> 'system' AND posted_nano - held_nano < 0`,
+  'no account is overdrawn (the other sides may be)': `SELECT COUNT(*) FROM buckets WHERE kind <> 'system' AND posted_nano - held_nano < 0`,
   'a charge is within its hold': `
     SELECT COUNT(*) FROM receipts WHERE state = 'settled' AND (charge_nano > hold_nano OR charge_nano < 0)`,
   'cost is charge plus shortfall': `

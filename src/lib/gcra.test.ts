@@ -67,7 +67,7 @@ describe('correctRate', () => {
     const rule = { perMinute: 60, burst: 60 }
     const taken = takeFromRate(rule, 0, 60, 0)
     if (taken.kind !== 'taken') throw new Error('refused')
-    const corrected = correctRate(rule, taken.reachedAt, -50)
+    const corrected = correctRate(rule, taken.reachedAt, -50, 0)
     expect(standingOfRate(rule, corrected, 0)).toEqual({ remaining: 50, resetMs: 10_000 })
   })
 })

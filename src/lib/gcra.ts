@@ -29,11 +29,12 @@ export function takeFromRate(rule: RateRule, reachedAt: number, cost: number, ti
 }
 
 /**
- * Corrects what was reserved once the true cost is known. Less gives back, never below now; more puts the limit into
- * debt, which simply delays the next one.
+ * Corrects what was reserved once the true cost is known. Less gives back; more puts the limit into debt, which simply
+ * delays the next one. It counts from now when everything was earned back meanwhile: from a moment in the past a debt
+ * would be paid before it was made.
  */
-export const correctRate = (rule: RateRule, reachedAt: number, costDelta: number): number =>
-  reachedAt + costDelta * microsPerUnit(rule)
+export const correctRate = (rule: RateRule, reachedAt: number, costDelta: number, ticks: number): number =>
+  Math.max(reachedAt, ticks) + costDelta * microsPerUnit(rule)
 
 /** What is left now, and how long until all of it is back. */
 export function standingOfRate(

@@ -54,7 +54,7 @@ describe('opening the ledger', () => {
 describe('what the file itself refuses', () => {
   const HOLD = 'UPDATE buckets SET held_nano = held_nano + ? WHERE row = 3'
   const OPEN = `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano,
-    output_cap, input_estimate, opened_at) VALUES (?, ?, 1, 1, 'wallet', 'open', 'demo', 1, '[3]', ?, 10, 10, 1)`
+    output_cap, output_bound, input_estimate, opened_at) VALUES (?, ?, 1, 1, 'wallet', 'open', 'demo', 1, '[3]', ?, 10, 10, 10, 1)`
   const CLOSE = 'UPDATE receipts SET state = ?, charge_nano = ? WHERE row = ?'
 
   beforeEach(async () => {

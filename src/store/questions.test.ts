@@ -126,7 +126,7 @@ describe('keys', () => {
 
 describe('receipts', () => {
   const OPEN = `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano,
-    output_cap, input_estimate, opened_at) VALUES (?, ?, 1, 1, 'wallet', 'open', 'demo', 1, '[3]', ?, 10, 20, ?)`
+    output_cap, output_bound, input_estimate, opened_at) VALUES (?, ?, 1, 1, 'wallet', 'open', 'demo', 1, '[3]', ?, 10, 10, 20, ?)`
   const CLOSE = `UPDATE receipts SET state = 'settled', charge_nano = 1, closed_at = ? WHERE row = ?`
 
   it('are found by request, listed while open, and give the last number', async () => {

@@ -8,23 +8,20 @@ export interface OpenReceiptRow {
   row: number
   request_id: string
   account: number
-  key: number
-  kind: 'wallet' | 'builder'
   model: string
   price_version: number
   buckets: string
   hold_nano: bigint
-  output_cap: number
+  output_bound: number
   input_estimate: number
-  opened_at: number
 }
 
 /** Oldest first: what the last process left behind. */
 export const listOpenReceipts = (db: LedgerDb): Promise<OpenReceiptRow[]> =>
   db
     .selectFrom('receipts')
-    .select(['row', 'request_id', 'account', 'key', 'kind', 'model', 'price_version', 'buckets'])
-    .select(['hold_nano', 'output_cap', 'input_estimate', 'opened_at'])
+    .select(['row', 'request_id', 'account', 'model', 'price_version', 'buckets'])
+    .select(['hold_nano', 'output_bound', 'input_estimate'])
     .where('state', '=', 'open')
     .orderBy('row')
     .execute()

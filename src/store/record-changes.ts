@@ -1,10 +1,11 @@
-import type { BucketMoved, Change, ReceiptClosed, ReceiptOpened, Transferred } from '../books/changes.ts'
+import type { Change, ReceiptClosed, ReceiptOpened, Transferred } from '../books/changes.ts'
 import { assertNever } from '../lib/assert-never.ts'
 import type { AtomicStatement, SqlValue } from '../sqlite/sqlite-file.ts'
-import { BUCKET_EXTERNAL } from './migrations/0001-ledger.ts'
+import { BUCKET_EXTERNAL, BUCKET_REVENUE } from './migrations/0001-ledger.ts'
 
 const OPEN_RECEIPT = `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets,
-  hold_nano, output_cap, input_estimate, opened_at) VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?)`
+  hold_nano, output_cap, output_bound, input_estimate, opened_at)
+  VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // The state is compared in the same statement: a receipt that somebody else has closed undoes the whole batch.
 const CLOSE_RECEIPT = `UPDATE receipts SET state = ?, closed_at = ?, outcome = ?, lane = ?, uncached_input = ?,
@@ -59,6 +60,8 @@ function collect(rows: BatchRows, change: Change): void {
       return
     case 'receipt-closed':
       rows.closed.push(closedRow(change))
+      // The other entry of the charge: see the view usage_entries.
+      addMove(rows, { bucket: BUCKET_REVENUE, posted: change.charge, held: 0n })
       return
     case 'bucket-moved':
       addMove(rows, change)
@@ -82,6 +85,7 @@ const openedRow = (change: ReceiptOpened): SqlValue[] => [
   `[${change.buckets.join(',')}]`,
   change.hold,
   change.cap,
+  change.outputBound,
   change.inputEstimate,
   change.at,
 ]
@@ -107,7 +111,7 @@ const closedRow = (change: ReceiptClosed): SqlValue[] => [
   change.receipt,
 ]
 
-function addMove(rows: BatchRows, change: BucketMoved): void {
+function addMove(rows: BatchRows, change: { bucket: number; posted: bigint; held: bigint }): void {
   const move = rows.moves.get(change.bucket)
   if (!move) {
     rows.moves.set(change.bucket, { posted: change.posted, held: change.held })
@@ -122,5 +126,5 @@ function addTransfer(rows: BatchRows, change: Transferred): void {
   const { transfer, transferKind, account, bucket, amount, reason, ref, at } = change
   rows.transfers.push([transfer, transferKind, account, ref, reason, amount, at])
   rows.entries.push([transfer, 0, bucket, amount], [transfer, 1, BUCKET_EXTERNAL, -amount])
-  addMove(rows, { kind: 'bucket-moved', bucket: BUCKET_EXTERNAL as BucketMoved['bucket'], posted: -amount, held: 0n })
+  addMove(rows, { bucket: BUCKET_EXTERNAL, posted: -amount, held: 0n })
 }

@@ -88,6 +88,8 @@ export interface ReceiptsTable {
   buckets: string
   hold_nano: bigint
   output_cap: number
+  /** The cap times the number of choices: what recovery charges at most. */
+  output_bound: number
   /** Tokens, for recovery: what the input of an answer that broke off is charged as. */
   input_estimate: number
   opened_at: number

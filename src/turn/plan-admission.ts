@@ -1,5 +1,5 @@
+import type { AdmitRequest } from '../books/admit-turn.ts'
 import type { Model } from '../catalog/catalog.ts'
-import type { AdmitRequest } from '../ledger/ledger.ts'
 import { type ConfiguredLimits, limitsForTurn } from '../limits/limits-for-turn.ts'
 import { holdTermsFor, inputBound } from '../metering/ceiling.ts'
 import { estimateTokens } from '../metering/estimate-tokens.ts'
@@ -40,6 +40,7 @@ export function planAdmission(
       terms: holdTermsFor(price, bound, turn.choices),
       clientCap,
       modelCap: model.maxOutputTokens,
+      choices: turn.choices,
       inputEstimate: estimate,
       limits: limitsForTurn(configured, caller, reserved),
     },

@@ -13,8 +13,8 @@ const LIMIT_WORDS = {
 
 /** Why admission said no, in words that tell what to do. A rate limit is never worded like an empty wallet. */
 export function refusalProblem(refusal: AdmissionRefusal, turn: TurnRequest): Problem {
-  switch (refusal.reason) {
-    case 'limit':
+  switch (refusal.kind) {
+    case 'limited':
       return limitProblem(refusal.limit, refusal.retryAfterMs)
     case 'limit-too-small':
       return problem(
@@ -22,7 +22,7 @@ export function refusalProblem(refusal: AdmissionRefusal, turn: TurnRequest): Pr
         `This request alone takes about ${refusal.limit.cost} ${nameOf(refusal.limit)}; the limit lets at most ${refusal.limit.burst} through at once. Send less input or a smaller ${turn.outputCapParam}.`,
         { details: limitDetails(refusal.limit) },
       )
-    case 'balance':
+    case 'short':
       return balanceProblem(refusal, turn)
     case 'in-flight':
       return problem(
@@ -61,7 +61,7 @@ function limitProblem(limit: AppliedLimit, retryAfterMs: number): Problem {
 const nameOf = (limit: AppliedLimit) => (limit.kind === 'tokens' ? 'tokens' : 'requests')
 const limitDetails = (limit: AppliedLimit) => ({ limit: { scope: limit.scope, kind: limit.kind, value: limit.limit } })
 
-function balanceProblem(refusal: Extract<AdmissionRefusal, { reason: 'balance' }>, turn: TurnRequest): Problem {
+function balanceProblem(refusal: Extract<AdmissionRefusal, { kind: 'short' }>, turn: TurnRequest): Problem {
   const { available, needed, tokensCovered } = refusal
   const need = `The wallet has ${formatUsd(available)} USD available; this request may cost up to ${formatUsd(needed)} USD.`
   const cure =

@@ -63,6 +63,7 @@ export const ledgerMigration: readonly string[] = [
     buckets TEXT NOT NULL,
     hold_nano INTEGER NOT NULL CHECK (hold_nano >= 0),
     output_cap INTEGER NOT NULL,
+    output_bound INTEGER NOT NULL,
     input_estimate INTEGER NOT NULL,
     opened_at INTEGER NOT NULL,
     closed_at INTEGER,
@@ -86,11 +87,17 @@ export const ledgerMigration: readonly string[] = [
     CHECK (state <> 'released' OR charge_nano = 0)
   ) STRICT`,
   `CREATE INDEX open_receipts ON receipts (row) WHERE state = 'open'`,
-  // The charge of a request as two entries that sum to zero: out of every bucket its hold stood on, into revenue.
+  // The charge of a request as entries that sum to zero: out of every bucket its hold stood on and, for a wallet (USD),
+  // into revenue. A window (QUOTA) is no money: each window's entry will be met by one of the same size on a system
+  // bucket `used` of that unit, in the migration that brings windows; until then `db verify` would refuse such a receipt.
   `CREATE VIEW usage_entries AS
     SELECT receipts.row AS receipt, held_on.value AS bucket, -receipts.charge_nano AS delta_nano
       FROM receipts, json_each(receipts.buckets) AS held_on
-      WHERE receipts.state = 'settled'`,
+      WHERE receipts.state = 'settled'
+    UNION ALL
+    SELECT receipts.row AS receipt, ${BUCKET_REVENUE} AS bucket, receipts.charge_nano AS delta_nano
+      FROM receipts
+      WHERE receipts.state = 'settled' AND receipts.kind = 'wallet'`,
   `CREATE TABLE transfers (
     row INTEGER PRIMARY KEY,
     kind TEXT NOT NULL CHECK (kind IN ('credit', 'refund', 'adjustment')),

@@ -1,0 +1,132 @@
+// What the whole gateway costs: CPU per request and per chunk of Millrace with everything on (keys, limits, money on real
+// SQLite, logs, metrics), beside a bare node:http + undici proxy in the same run, in rotation.
+//
+//   npm run bench -- http [--rounds 3] [--scale 1]
+import { execFileSync, fork, spawn } from 'node:child_process'
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { load } from './lib/load.mjs'
+import { describeMachine, median } from './lib/measure.mjs'
+
+const { values: options } = parseArgs({
+  options: { rounds: { type: 'string', default: '3' }, scale: { type: 'string', default: '1' } },
+})
+const ROUNDS = Number(options.rounds)
+const SCALE = Number(options.scale)
+const PROGRAM = fileURLToPath(new URL('../dist/app/main.js', import.meta.url))
+const MODELS = ['json', 'c1-d0', 'c200-d0', 'c200-d5']
+
+const bodyOf = (model, bytes) =>
+  Buffer.from(
+    JSON.stringify({ model, stream: model !== 'json', messages: [{ role: 'user', content: 'z'.repeat(bytes) }] }),
+  )
+
+const SCENARIOS = [
+  { name: 'JSON 1 kB', body: bodyOf('json', 900), concurrent: 32, requests: 8000, chunks: 1 },
+  { name: 'JSON 32 kB', body: bodyOf('json', 32_000), concurrent: 32, requests: 4000, chunks: 1 },
+  { name: 'stream set-up (one chunk)', body: bodyOf('c1-d0', 900), concurrent: 32, requests: 6000, chunks: 1 },
+  { name: 'chunk in bulk (200 at once)', body: bodyOf('c200-d0', 900), concurrent: 16, requests: 600, chunks: 200 },
+  { name: 'chunk alone (one each 5 ms)', body: bodyOf('c200-d5', 900), concurrent: 25, requests: 75, chunks: 200 },
+]
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'))
+const children = []
+try {
+  const mock = await start(fork(lib('mock-provider.mjs')))
+  const bare = await start(fork(lib('bare-proxy.mjs'), [String(mock.port)]))
+  const millrace = await startMillrace(mock.port)
+  const targets = [
+    { name: 'bare', ...bare, headers: {} },
+    { name: 'millrace', ...millrace },
+  ]
+  console.log(`# http: ${describeMachine()}`)
+  console.log(
+    `${ROUNDS} rounds in rotation, scale ${SCALE}; CPU of the server process, median; us per request, or per chunk in the last two\n`,
+  )
+  console.log('| scenario | bare us | millrace us | ratio | first byte p50 ms, bare / millrace | failures |')
+  console.log('|---|---|---|---|---|---|')
+  for (const scenario of SCENARIOS) console.log(await compare(targets, scenario))
+} finally {
+  for (const child of children) child.kill()
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+}
+
+async function compare(targets, scenario) {
+  const runs = new Map(targets.map((target) => [target.name, []]))
+  for (const target of targets) await run(target, scenario, 0.2)
+  for (let round = 0; round < ROUNDS; round++) {
+    const order = round % 2 === 0 ? targets : [...targets].reverse()
+    for (const target of order) runs.get(target.name).push(await run(target, scenario, 1))
+  }
+  const of = (name, what) => median(runs.get(name).map((result) => result[what]))
+  const failures = [...runs.values()].flat().reduce((sum, result) => sum + result.failures, 0)
+  const [bare, millrace] = [of('bare', 'cpu'), of('millrace', 'cpu')]
+  const waits = `${of('bare', 'p50').toFixed(2)} / ${of('millrace', 'p50').toFixed(2)}`
+  return `| ${scenario.name} | ${bare.toFixed(2)} | ${millrace.toFixed(2)} | ${(millrace / bare).toFixed(2)} | ${waits} | ${failures} |`
+}
+
+async function run(target, { body, concurrent, requests, chunks }, share) {
+  const count = Math.max(concurrent, Math.round(requests * SCALE * share))
+  const before = cpuMicros(target.pid)
+  const result = await load({ port: target.port, headers: target.headers, body, concurrent, requests: count })
+  return { ...result, cpu: (cpuMicros(target.pid) - before) / (count * chunks) }
+}
+
+/** User and system time of a process, all its threads included, in ticks of a hundredth of a second. */
+function cpuMicros(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10_000
+}
+
+function lib(name) {
+  return fileURLToPath(new URL(`./lib/${name}`, import.meta.url))
+}
+
+function start(child) {
+  children.push(child)
+  return new Promise((resolve) => child.once('message', ({ port }) => resolve({ pid: child.pid, port })))
+}
+
+async function startMillrace(upstreamPort) {
+  const config = join(folder, 'millrace.yaml')
+  const data = join(folder, 'data')
+  writeFileSync(config, configText(upstreamPort))
+  const cli = (...args) =>
+    execFileSync(process.execPath, [PROGRAM, '--config', config, '--data', data, ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
+  cli('accounts', 'create', '--email', 'bench@localhost')
+  cli('wallet', 'credit', 'bench@localhost', '1000000', '--reason', 'bench', '--ref', 'bench')
+  const key = cli('keys', 'create', '--account', 'bench@localhost', '--kind', 'wallet', '--name', 'bench')
+  const log = openSync(join(folder, 'log'), 'w')
+  const child = spawn(process.execPath, [PROGRAM, 'serve', '--config', config, '--data', data, '--port', '0'], {
+    stdio: ['ignore', log, log],
+  })
+  children.push(child)
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const status = JSON.parse(cli('status', '--json'))
+    if (status.running && status.url)
+      return { pid: child.pid, port: Number(new URL(status.url).port), headers: { authorization: `Bearer ${key}` } }
+  }
+}
+
+function configText(upstreamPort) {
+  const models = MODELS.map(
+    (model) => `  - id: ${model}
+    context_tokens: 128000
+    max_output_tokens: 4096
+    price: { input: "0.10", cached_input: "0.02", output: "0.40" }
+    lanes: [{ upstream: mock, model: ${model} }]`,
+  )
+  return `server: { metrics_port: 0 }
+upstreams: [{ id: mock, wire: chat, base_url: http://127.0.0.1:${upstreamPort}/v1, allow_private: true }]
+models:
+${models.join('\n')}
+limits: { key: { requests_per_minute: 100000000, tokens_per_minute: 100000000000, concurrent: 10000 } }
+`
+}

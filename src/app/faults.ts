@@ -1,0 +1,24 @@
+/** Errors that nobody caught, wherever in the process they were thrown. */
+export interface Faults {
+  /** Takes them over from whoever had them before; returns how to give them back. */
+  take(onFault: (error: unknown) => void): () => void
+}
+
+/**
+ * Node's own last resort ends the process on the spot, with turns half-paid and a stack on the terminal. Whoever is the
+ * last to have taken the faults decides instead.
+ */
+export function createFaults(source: Pick<NodeJS.Process, 'on'>, byDefault: (error: unknown) => void): Faults {
+  const takers = [byDefault]
+  const onFault = (error: unknown) => takers.at(-1)!(error)
+  source.on('uncaughtException', onFault)
+  source.on('unhandledRejection', onFault)
+  return {
+    take(taker) {
+      takers.push(taker)
+      return () => {
+        takers.splice(takers.lastIndexOf(taker), 1)
+      }
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import type { AccountBooks, Bucket, OpenTurn } from '../books/books.ts'
+import { countAllRunning } from '../books/turn-limits.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { AppliedLimit } from '../model/limit.ts'
+import type { NanoUsd } from '../model/money.ts'
+import { findIssued } from '../store/buckets.ts'
+import { findMarks } from '../store/marks.ts'
+import { listOpenReceipts, type OpenReceiptRow } from '../store/receipts.ts'
+import type { LedgerDb } from '../store/tables.ts'
+import { loadAccountBooks } from './account-shelf.ts'
+import type { LedgerCore } from './core.ts'
+import { unpackMarks } from './marks.ts'
+
+/** What the file says: the holds that are open, the accounts they stand on, and how far their answers had got. */
+export interface RecordedBooks {
+  readonly accounts: Map<AccountRow, AccountBooks>
+  readonly turns: Map<RequestId, OpenTurn>
+  readonly marks: ReadonlyMap<number, number>
+  readonly issued: bigint
+}
+
+/** Reads beside the books that are in memory, which stay as they are until this is adopted whole. */
+export async function readBooks(
+  db: LedgerDb,
+  limitsOf: (requestId: RequestId) => readonly AppliedLimit[],
+): Promise<RecordedBooks> {
+  const [receipts, marks, issued] = await Promise.all([listOpenReceipts(db), findMarks(db), findIssued(db)])
+  const accounts = new Map<AccountRow, AccountBooks>()
+  const turns = new Map<RequestId, OpenTurn>()
+  for (const receipt of receipts) {
+    const account = receipt.account as AccountRow
+    const shelved = accounts.get(account) ?? (await loadAccountBooks(db, account))
+    accounts.set(account, shelved)
+    const turn = openTurnOf(receipt, shelved, limitsOf(receipt.request_id as RequestId))
+    turns.set(turn.requestId, turn)
+  }
+  return { accounts, turns, issued, marks: new Map(marks.flatMap(({ packed }) => [...unpackMarks(packed)])) }
+}
+
+/** In one step, without waiting: nobody ever meets books of which one half is old and the other new. */
+export function adoptBooks(core: LedgerCore, { accounts, turns, marks, issued }: RecordedBooks): void {
+  // Places are counted anew from the turns that are left: those whose hold was lost will not give theirs back.
+  Object.assign(core.books, { accounts, turns, issued, running: countAllRunning(turns.values()) })
+  core.marks.restore(marks, new Set([...turns.values()].map((turn) => turn.receipt)))
+}
+
+function openTurnOf(receipt: OpenReceiptRow, account: AccountBooks, limits: readonly AppliedLimit[]): OpenTurn {
+  return {
+    requestId: receipt.request_id as RequestId,
+    receipt: receipt.row,
+    account: account.account,
+    model: receipt.model,
+    priceVersion: receipt.price_version,
+    hold: receipt.hold_nano as NanoUsd,
+    buckets: bucketsOf(receipt, account),
+    limits,
+    inputEstimate: receipt.input_estimate,
+    outputBound: receipt.output_bound,
+  }
+}
+
+function bucketsOf(receipt: OpenReceiptRow, { wallet }: AccountBooks): Bucket[] {
+  return (JSON.parse(receipt.buckets) as number[]).map((row) => {
+    if (row !== wallet.row)
+      throw new Error(`Receipt ${receipt.request_id} holds on bucket ${row}, which its account does not have`)
+    return wallet
+  })
+}

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+
+const running = new Set()
+
+// Each in a group of its own and ended by its own number: what it has started ends with it, and nothing else does.
+const end = (child, signal) => {
+  try {
+    process.kill(-child.pid, signal)
+  } catch {
+    // It has ended by itself.
+  }
+}
+process.on('exit', () => {
+  for (const child of running) end(child, 'SIGKILL')
+})
+
+function start(command, args, { cwd, env = {}, stdio }) {
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio, detached: true })
+  running.add(child)
+  const exited = new Promise((resolve) => {
+    child.once('error', (error) => resolve({ code: -1, error }))
+    child.once('exit', (code, signal) => resolve({ code: code ?? -1, signal }))
+  }).finally(() => running.delete(child))
+  return { child, exited }
+}
+
+/** Runs a command to its end. Its output is returned, and shown as it comes if `shown`. */
+export async function runToEnd(command, args, { cwd, env, withinMs, shown = false }) {
+  const { child, exited } = start(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr']) {
+    child[name].setEncoding('utf8').on('data', (text) => {
+      said[name] += text
+      if (shown) process[name].write(text)
+    })
+  }
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    end(child, 'SIGKILL')
+  }, withinMs)
+  const { code, error } = await exited
+  clearTimeout(timer)
+  return { code, late, stdout: said.stdout, stderr: said.stderr + (error?.message ?? '') }
+}
+
+/** Starts a server and resolves to what `ready` makes of its first words on stdout. */
+export async function startUntil(ready, command, args, { cwd, env, withinMs = 20_000 }) {
+  const { child, exited } = start(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  let said = ''
+  const isReady = new Promise((resolve, reject) => {
+    const refuse = (why) => reject(new Error(`${args[0]} ${why}:\n${said}`))
+    const timer = setTimeout(refuse, withinMs, 'did not get ready')
+    exited.then(() => refuse('ended'))
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      said = (said + text).slice(-4000)
+      const found = ready.exec(said)
+      if (!found) return
+      clearTimeout(timer)
+      resolve(found)
+    })
+  })
+  return isReady
+}

@@ -1,0 +1,56 @@
+// Plays recorded provider answers to the real server and compares what a client gets. See ../acceptance/README.md.
+//
+//   node test/recordings/run.mjs [--id REGEX] [--chop 0] [--dist FOLDER]
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { copyAcceptance } from '../acceptance/acceptance-folder.mjs'
+import { findNewerNode } from '../acceptance/newer-node.mjs'
+import { runToEnd, startUntil } from '../acceptance/own-processes.mjs'
+import { serveGateway } from '../acceptance/serve-gateway.mjs'
+import { readOptions } from '../chaos/lib/options.mjs'
+import { createTally } from '../chaos/lib/tally.mjs'
+
+/** What Millrace speaks to providers, and what to clients: the columns and rows of the comparison. */
+const WIRES = ['openai-chat']
+const LANES = ['chat-stream', 'chat-json']
+
+const options = readOptions({ id: '', chop: '1' })
+const tally = createTally()
+const copy = copyAcceptance('recordings')
+const node = copy && (await findNewerNode())
+if (node) await playAndCompare(join(copy, 'harness'))
+tally.close()
+
+async function playAndCompare(cwd) {
+  const installed = await runToEnd('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd,
+    withinMs: 120_000,
+  })
+  if (installed.code !== 0) return tally.check(false, `the harness could not be installed:\n${installed.stderr}`)
+  const [, replayUrl] = await startUntil(
+    /replay server: (\S+)/,
+    node,
+    ['replay.mjs', '--port', '0', '--chop', options.chop],
+    { cwd },
+  )
+  const wires = ['--wire', WIRES.join(',')]
+  const printed = await runToEnd(node, ['gen-config.mjs', '--replay', replayUrl, ...wires], { cwd, withinMs: 20_000 })
+  const gateway = await serveGateway({ dist: options.dist, config: JSON.parse(printed.stdout) })
+  console.log(`gateway ${process.version}, client ${node}, cut at odd bytes: ${options.chop === '0' ? 'no' : 'yes'}`)
+  await compare({ cwd, wires, replayUrl, gateway })
+  await gateway.stop(tally)
+}
+
+async function compare({ cwd, wires, replayUrl, gateway }) {
+  const out = join(cwd, 'results.json')
+  writeFileSync(out, '[]')
+  const which = options.id === '' ? [] : ['--id', options.id]
+  const args = ['compare.mjs', ...wires, '--lanes', LANES.join(','), '--out', out, ...which]
+  const env = { BASE_URL: gateway.baseUrl, API_KEY: gateway.key, REPLAY_URL: replayUrl }
+  const compared = await runToEnd(node, args, { cwd, env, withinMs: 240_000, shown: true })
+  const results = JSON.parse(readFileSync(out, 'utf8'))
+  for (const { id, lane, state, diff } of results) {
+    if (state === 'PASS' || state === 'FAIL') tally.check(state === 'PASS', `${id} ${lane}${diff ? `: ${diff}` : ''}`)
+  }
+  tally.check(compared.code === 0 && results.length > 0, `the comparison ended with exit code ${compared.code}`)
+}

@@ -91,6 +91,7 @@ export async function openTestBooks(folder: string): Promise<TestBooks> {
       catalog: () => catalog,
       mintKey: (kind) => mintKey({ pepper: PEPPER, random }, kind),
       forgetKey: finder.forget,
+      forgetAccount: finder.forgetAccount,
     },
     async close() {
       await ledger.close()

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { MintedKey } from '../keys/mint-key.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { KeyKind } from '../model/caller.ts'
@@ -10,14 +11,14 @@ import type { LedgerDb } from '../store/tables.ts'
 import { type KeyView, keyView } from './key-view.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import { parseExpiry } from './parse-expiry.ts'
-import { plainText } from './plain-text.ts'
+import { nameArgument, plainText } from './plain-text.ts'
 import { resolveAccount } from './resolve-account.ts'
 import { unmatchedModels } from './unmatched-models.ts'
 
 const count = z.number().int().positive().max(1_000_000_000_000)
 
 export const createKeyArgs = z.strictObject({
-  account: z.string(),
+  account: nameArgument,
   kind: z.enum(['wallet', 'builder']),
   name: plainText(100),
   models: z.array(plainText(200)).min(1).max(500).optional(),
@@ -38,13 +39,6 @@ export interface CreateKeyDeps {
   readonly random: RandomBytes
   readonly catalog: () => Catalog
   readonly mintKey: (kind: KeyKind) => MintedKey
-}
-
-/** A new secret together with the only two things about it that are kept. */
-export interface MintedKey {
-  readonly key: string
-  readonly digest: Uint8Array
-  readonly shown: string
 }
 
 export interface CreatedKey extends KeyView {

@@ -5,11 +5,11 @@ import { formatUsd, parseUsd } from '../model/money.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { type WalletView, walletView } from './account-view.ts'
 import { done, type Outcome, refused } from './outcome.ts'
-import { plainText } from './plain-text.ts'
+import { nameArgument, plainText } from './plain-text.ts'
 import { resolveAccount } from './resolve-account.ts'
 
 export const creditWalletArgs = z.strictObject({
-  account: z.string(),
+  account: nameArgument,
   /** A decimal string: a JSON number would already have been rounded. */
   amount: z.string(),
   reason: plainText(500),

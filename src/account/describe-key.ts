@@ -1,5 +1,5 @@
 import type { Ledger } from '../ledger/ledger.ts'
-import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
+import { type ConfiguredLimits, ratesOfKey } from '../limits/limits-for-turn.ts'
 import type { Caller, KeyKind } from '../model/caller.ts'
 import { type WalletView, walletOf } from './account-view.ts'
 import { type LimitsView, limitsView } from './key-view.ts'
@@ -41,7 +41,7 @@ export async function describeKey(deps: DescribeKeyDeps, caller: Caller): Promis
     caps: [],
     windows: [],
     limits: {
-      key: limitsView({ ...configured.key, ...caller.limits }),
+      key: limitsView(ratesOfKey(configured.key, caller.limits)),
       account: limitsView(configured.account),
     },
   }

@@ -3,9 +3,10 @@ import { findAccountByRow, type StoredAccount } from '../store/accounts.ts'
 import { findKeyById, type StoredKey } from '../store/keys.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { type Refused, refused } from './outcome.ts'
+import { nameArgument } from './plain-text.ts'
 
 /** What every operation on one key is asked with. */
-export const oneKeyArgs = z.strictObject({ key: z.string() })
+export const oneKeyArgs = z.strictObject({ key: nameArgument })
 
 export type OneKeyArgs = z.output<typeof oneKeyArgs>
 

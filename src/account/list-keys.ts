@@ -6,9 +6,10 @@ import type { LedgerDb } from '../store/tables.ts'
 import { everyAccount } from './every-account.ts'
 import { type KeyView, keyView } from './key-view.ts'
 import { done, type Outcome } from './outcome.ts'
+import { nameArgument } from './plain-text.ts'
 import { resolveAccount } from './resolve-account.ts'
 
-export const listKeysArgs = z.strictObject({ account: z.string().optional() })
+export const listKeysArgs = z.strictObject({ account: nameArgument.optional() })
 
 export interface ListKeysDeps {
   readonly db: LedgerDb

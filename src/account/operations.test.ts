@@ -6,6 +6,7 @@ import { secureRandom } from '../lib/random-id.ts'
 import type { Caller } from '../model/caller.ts'
 import { mintRequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
+import { updateAccountStatus } from '../store/accounts.ts'
 import { openTestBooks, type TestBooks } from './books.fixture.ts'
 import { describeKey } from './describe-key.ts'
 import { OPERATIONS, type OperationName, type OperationValue, runOperation } from './operations.ts'
@@ -54,6 +55,43 @@ async function callerOf(secret: string): Promise<Caller> {
 }
 
 describe('accounts', () => {
+  it('are refused with all their keys from the next request after they were suspended, until they are activated', async () => {
+    const { key, account } = await makeKey()
+    await callerOf(key)
+    expect(await must('accounts.suspend', { account: 'a@example.com' })).toMatchObject({
+      id: account,
+      status: 'suspended',
+    })
+    expect(await books.finder.find(key)).toEqual({ kind: 'refused', reason: 'account-suspended' })
+    expect(await must('accounts.activate', { account })).toMatchObject({ status: 'active' })
+    expect((await callerOf(key)).accountId).toBe(account)
+  })
+
+  it('that are closed stay closed', async () => {
+    const { id } = await must('accounts.create', { email: 'a@example.com' })
+    await updateAccountStatus(books.deps.db, 1, 'closed')
+    expect(await refusal('accounts.activate', { account: id })).toMatchObject({ reason: 'account_closed' })
+    expect(await must('accounts.show', { account: id })).toMatchObject({ status: 'closed' })
+  })
+
+  it.each([
+    ['accounts.show', { account: 'a\0b' }],
+    ['accounts.suspend', { account: '\u0007' }],
+    ['wallet.show', { account: 'a@b\0' }],
+    ['wallet.entries', { account: 'a@b\0' }],
+    ['wallet.credit', { account: 'a\0', amount: '1', reason: 'r', ref: 'r' }],
+    ['keys.list', { account: 'a\0' }],
+    ['keys.show', { key: 'key_\0' }],
+    ['keys.revoke', { key: 'k'.repeat(1_000_000) }],
+    ['keys.rename', { key: 'key_\0', name: 'x' }],
+    ['keys.create', { account: 'a\0', kind: 'wallet', name: 'x' }],
+    ['requests.trace', { request: 'req_\0' }],
+  ] as const)('%s refuses a name that nobody could have typed: %j', async (name, args) => {
+    const { reason, message } = await refusal(name, args)
+    expect(reason).toBe('invalid_arguments')
+    expect(message.length).toBeLessThan(200)
+  })
+
   it('are made once for each address, however it is spelt', async () => {
     const made = await must('accounts.create', { email: ' Ann@Example.COM ' })
     expect(made).toMatchObject({ email: 'ann@example.com', status: 'active' })

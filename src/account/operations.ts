@@ -1,24 +1,22 @@
 import type { z } from 'zod'
-import type { ChangeKeyDeps } from './change-key.ts'
+import { type ChangeAccountDeps, changeAccountStatus, oneAccountArgs } from './change-account-status.ts'
+import { type ChangeKeyDeps, changeKey } from './change-key.ts'
 import { type CreateAccountDeps, createAccount, createAccountArgs } from './create-account.ts'
 import { type CreateKeyDeps, createKey, createKeyArgs } from './create-key.ts'
 import { type CreditWalletDeps, creditWallet, creditWalletArgs } from './credit-wallet.ts'
-import { disableKey } from './disable-key.ts'
-import { enableKey } from './enable-key.ts'
 import { oneKeyArgs } from './find-owned-key.ts'
 import { listAccounts, listAccountsArgs } from './list-accounts.ts'
 import { listKeys, listKeysArgs } from './list-keys.ts'
 import { listModels, listModelsArgs } from './list-models.ts'
 import { type Done, type Outcome, refused } from './outcome.ts'
 import { renameKey, renameKeyArgs } from './rename-key.ts'
-import { revokeKey } from './revoke-key.ts'
 import { type ServerStatus, serverStatus, serverStatusArgs } from './server-status.ts'
-import { type ShowAccountDeps, showAccount, showAccountArgs } from './show-account.ts'
+import { type ShowAccountDeps, showAccount } from './show-account.ts'
 import { showKey } from './show-key.ts'
-import { type ShowWalletDeps, showWallet, showWalletArgs } from './show-wallet.ts'
+import { type ShowWalletDeps, showWallet } from './show-wallet.ts'
 import { traceRequest, traceRequestArgs } from './trace-request.ts'
 import { verifyLedger, verifyLedgerArgs } from './verify-ledger.ts'
-import { walletEntries, walletEntriesArgs } from './wallet-entries.ts'
+import { walletEntries } from './wallet-entries.ts'
 
 /** All that the operator's use cases need together; each asks for its own part only. */
 export interface OperationDeps
@@ -27,6 +25,7 @@ export interface OperationDeps
     CreditWalletDeps,
     ShowAccountDeps,
     ShowWalletDeps,
+    ChangeAccountDeps,
     ChangeKeyDeps {
   readonly ledger: CreditWalletDeps['ledger'] & ShowAccountDeps['ledger']
   readonly status: () => ServerStatus
@@ -49,16 +48,19 @@ const operation = <Schema extends z.ZodType, Value>(
 export const OPERATIONS = {
   'accounts.create': operation(createAccountArgs, createAccount),
   'accounts.list': operation(listAccountsArgs, listAccounts),
-  'accounts.show': operation(showAccountArgs, showAccount),
+  'accounts.show': operation(oneAccountArgs, showAccount),
+  'accounts.suspend': operation(oneAccountArgs, (deps, args) => changeAccountStatus(deps, args.account, 'suspended')),
+  'accounts.activate': operation(oneAccountArgs, (deps, args) => changeAccountStatus(deps, args.account, 'active')),
   'wallet.credit': operation(creditWalletArgs, creditWallet),
-  'wallet.show': operation(showWalletArgs, showWallet),
-  'wallet.entries': operation(walletEntriesArgs, walletEntries),
+  'wallet.show': operation(oneAccountArgs, showWallet),
+  'wallet.entries': operation(oneAccountArgs, walletEntries),
   'keys.create': operation(createKeyArgs, createKey),
   'keys.list': operation(listKeysArgs, listKeys),
   'keys.show': operation(oneKeyArgs, showKey),
-  'keys.revoke': operation(oneKeyArgs, revokeKey),
-  'keys.disable': operation(oneKeyArgs, disableKey),
-  'keys.enable': operation(oneKeyArgs, enableKey),
+  // For good. Requests that are running finish: they were allowed when they came.
+  'keys.revoke': operation(oneKeyArgs, (deps, { key }) => changeKey(deps, key, { revoked_at: deps.clock.now() })),
+  'keys.disable': operation(oneKeyArgs, (deps, { key }) => changeKey(deps, key, { disabled_at: deps.clock.now() })),
+  'keys.enable': operation(oneKeyArgs, (deps, { key }) => changeKey(deps, key, { disabled_at: null })),
   'keys.rename': operation(renameKeyArgs, renameKey),
   'models.list': operation(listModelsArgs, listModels),
   'requests.trace': operation(traceRequestArgs, traceRequest),

@@ -8,3 +8,6 @@ export const plainText = (charactersMax: number) =>
     .min(1, 'is empty')
     .max(charactersMax, `is longer than ${charactersMax} characters`)
     .refine((text) => !/\p{Cc}/u.test(text), 'contains control characters')
+
+/** What an account, a key or a request is named by: an id or an address, which nobody needs to write longer. */
+export const nameArgument = plainText(320)

@@ -9,10 +9,13 @@ export interface RatesView {
   readonly output: string
 }
 
-export interface PriceView extends RatesView {
-  readonly version: number
+export interface TermsView extends RatesView {
   readonly per_request: string
   readonly tiers: readonly (RatesView & { readonly above_input_tokens: number })[]
+}
+
+export interface PriceView extends TermsView {
+  readonly version: number
 }
 
 export const ratesView = (rates: Rates): RatesView => ({
@@ -22,9 +25,11 @@ export const ratesView = (rates: Rates): RatesView => ({
   output: formatPricePerMillion(rates.output),
 })
 
-export const priceView = (price: Price): PriceView => ({
+export const priceView = (price: Price): PriceView => ({ ...termsView(price), version: price.version })
+
+/** A price as the configuration has it, before it is numbered. */
+export const termsView = (price: Omit<Price, 'version'>): TermsView => ({
   ...ratesView(price),
-  version: price.version,
   per_request: formatUsd(price.perRequest),
   tiers: price.tiers.map((tier) => ({ ...ratesView(tier), above_input_tokens: tier.aboveInputTokens })),
 })

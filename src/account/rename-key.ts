@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { type ChangeKeyDeps, changeKey } from './change-key.ts'
 import type { KeyView } from './key-view.ts'
 import type { Outcome } from './outcome.ts'
-import { plainText } from './plain-text.ts'
+import { nameArgument, plainText } from './plain-text.ts'
 
-export const renameKeyArgs = z.strictObject({ key: z.string(), name: plainText(100) })
+export const renameKeyArgs = z.strictObject({ key: nameArgument, name: plainText(100) })
 
 export const renameKey = (
   deps: ChangeKeyDeps,

@@ -12,6 +12,8 @@ export type ServerStatus =
       readonly driver: string
       readonly pid: number
       readonly url: string
+      /** How clients reach it from outside, where the configuration says so. */
+      readonly public_url: string | null
       readonly data: string
       /** The file, or `none (defaults)`. */
       readonly config: string

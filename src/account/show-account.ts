@@ -1,15 +1,14 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { StoredAccount } from '../store/accounts.ts'
 import { listKeysOfAccount } from '../store/keys.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { type AccountView, accountView, type WalletView, walletOf } from './account-view.ts'
+import type { oneAccountArgs } from './change-account-status.ts'
 import { keyStateOf } from './key-view.ts'
 import { done, type Outcome } from './outcome.ts'
 import { resolveAccount } from './resolve-account.ts'
-
-export const showAccountArgs = z.strictObject({ account: z.string() })
 
 export interface ShowAccountDeps {
   readonly db: LedgerDb
@@ -24,7 +23,7 @@ export interface AccountSummary extends AccountView {
 
 export async function showAccount(
   deps: ShowAccountDeps,
-  args: z.output<typeof showAccountArgs>,
+  args: z.output<typeof oneAccountArgs>,
 ): Promise<Outcome<AccountSummary>> {
   const resolved = await resolveAccount(deps, args.account)
   return resolved.kind === 'found' ? done(await summarizeAccount(deps, resolved.account)) : resolved

@@ -1,11 +1,10 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { type WalletView, walletOf } from './account-view.ts'
+import type { oneAccountArgs } from './change-account-status.ts'
 import { done, type Outcome } from './outcome.ts'
 import { resolveAccount } from './resolve-account.ts'
-
-export const showWalletArgs = z.strictObject({ account: z.string() })
 
 export interface ShowWalletDeps {
   readonly db: LedgerDb
@@ -20,7 +19,7 @@ export interface WalletStanding extends WalletView {
 
 export async function showWallet(
   deps: ShowWalletDeps,
-  args: z.output<typeof showWalletArgs>,
+  args: z.output<typeof oneAccountArgs>,
 ): Promise<Outcome<WalletStanding>> {
   const resolved = await resolveAccount(deps, args.account)
   if (resolved.kind === 'refused') return resolved

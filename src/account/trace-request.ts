@@ -4,9 +4,10 @@ import { findKeyByRow } from '../store/keys.ts'
 import { findReceipt } from '../store/receipts.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { done, type Outcome, refused } from './outcome.ts'
+import { nameArgument } from './plain-text.ts'
 import { type AttemptView, attemptsView, type ReceiptView, receiptView } from './receipt-view.ts'
 
-export const traceRequestArgs = z.strictObject({ request: z.string() })
+export const traceRequestArgs = z.strictObject({ request: nameArgument })
 
 /** All that is known about one request: for the operator, who may see whose it is and where it ran. */
 export interface RequestTrace extends ReceiptView {

@@ -1,12 +1,11 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { formatUsd } from '../model/money.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { listTransfersOfAccount, type StoredTransfer } from '../store/transfers.ts'
+import type { oneAccountArgs } from './change-account-status.ts'
 import { isoTime } from './iso-time.ts'
 import { done, type Outcome } from './outcome.ts'
 import { resolveAccount } from './resolve-account.ts'
-
-export const walletEntriesArgs = z.strictObject({ account: z.string() })
 
 const PAGE = 500
 
@@ -21,7 +20,7 @@ export interface WalletEntry {
 /** What the operator has put in and taken out, newest first. What requests cost is on their receipts. */
 export async function walletEntries(
   deps: { readonly db: LedgerDb },
-  args: z.output<typeof walletEntriesArgs>,
+  args: z.output<typeof oneAccountArgs>,
 ): Promise<Outcome<{ account: string; entries: WalletEntry[] }>> {
   const resolved = await resolveAccount(deps, args.account)
   if (resolved.kind === 'refused') return resolved

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -152,6 +152,13 @@ describe('the admin socket', () => {
     await stillServes()
     await abandoned.close().catch(() => {})
   })
+})
+
+it('says what to do about a folder that stands in its place', async () => {
+  const path = join(folder, 'taken.sock')
+  await mkdir(path)
+  const opening = openAdminSocket({ version: '1', run, onFailure: () => {} }, path)
+  await expect(opening).rejects.toThrow(`The admin socket belongs at ${path}, where something stands`)
 })
 
 describe('askServer', () => {

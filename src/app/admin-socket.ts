@@ -22,7 +22,7 @@ export interface AdminSocket {
  */
 export async function openAdminSocket(deps: AdminSocketDeps, path: string): Promise<AdminSocket> {
   const bounds = deps.bounds ?? ADMIN_BOUNDS
-  await rm(path, { force: true })
+  await clearPath(path)
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
@@ -39,6 +39,16 @@ export async function openAdminSocket(deps: AdminSocketDeps, path: string): Prom
       await closed
       await rm(path, { force: true })
     },
+  }
+}
+
+async function clearPath(path: string): Promise<void> {
+  try {
+    await rm(path, { force: true })
+  } catch (error) {
+    throw new Error(`The admin socket belongs at ${path}, where something stands that is no socket. Move it away.`, {
+      cause: error,
+    })
   }
 }
 

@@ -25,6 +25,7 @@ export async function announceReady(ground: ServingGround): Promise<void> {
     data: storage.data,
     config,
     url: ground.url,
+    publicUrl: server.publicUrl,
     metricsUrl: ground.metricsUrl,
     loopback: isLoopback(server.host),
     upstreams: bannerUpstreams(catalog, upstreams),

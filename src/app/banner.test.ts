@@ -9,6 +9,7 @@ const facts: BannerFacts = {
   data: '/var/lib/millrace',
   config: undefined,
   url: 'http://127.0.0.1:4600',
+  publicUrl: undefined,
   metricsUrl: 'http://127.0.0.1:4601/metrics',
   loopback: true,
   upstreams: [{ id: 'demo', where: 'built in, no network', models: 2 }],
@@ -27,6 +28,13 @@ function pasted(text: string): string[] {
 }
 
 describe('formatBanner', () => {
+  it('names the address that clients use, where it is known, and this machine for its health', () => {
+    const text = banner({ publicUrl: 'https://llm.example.com' })
+    expect(text).toContain('API      https://llm.example.com/v1\n')
+    expect(text).toContain('Health   http://127.0.0.1:4600/healthz')
+    expect(pasted(text)[1]).toBe('https://llm.example.com/v1/chat/completions')
+  })
+
   it('shows a newcomer the key, the addresses and a line that can be pasted', () => {
     const text = banner()
     expect(text).toContain('Key (shown once):  mr_wallet_abc')

@@ -11,6 +11,8 @@ export interface BannerFacts {
   readonly config: string | undefined
   /** e.g. `http://127.0.0.1:4600`. */
   readonly url: string
+  /** How clients reach the server from outside, where somebody has said so. */
+  readonly publicUrl: string | undefined
   readonly metricsUrl: string | undefined
   readonly loopback: boolean
   readonly upstreams: readonly BannerUpstream[]
@@ -91,9 +93,11 @@ function account(style: Style, books: BannerBooks): string | undefined {
   }
 }
 
+const clientUrl = ({ url, publicUrl }: BannerFacts): string => publicUrl ?? url
+
 function addresses(facts: BannerFacts, margin: string): string[] {
   const lines = [
-    ['API', `${facts.url}/v1`],
+    ['API', `${clientUrl(facts)}/v1`],
     ['Health', `${facts.url}/healthz`],
     ['Metrics', facts.metricsUrl],
   ]
@@ -101,13 +105,14 @@ function addresses(facts: BannerFacts, margin: string): string[] {
 }
 
 /** A line that can be pasted as it stands; `-N` makes curl show each word when it comes. */
-function tryIt(style: Style, { books, model, url }: BannerFacts): string | undefined {
+function tryIt(style: Style, facts: BannerFacts): string | undefined {
+  const { books, model } = facts
   if (books.kind !== 'first-run' || model === undefined) return undefined
   const key = 'secret' in books.key ? books.key.secret : `$(cat ${quoted(books.key.file)})`
   const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello' }] })
   return [
     `  ${style.bold('Try it:')}`,
-    `    curl -N ${url}/v1/chat/completions \\`,
+    `    curl -N ${clientUrl(facts)}/v1/chat/completions \\`,
     `      -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\`,
     `      -d '${body}'`,
   ].join('\n')

@@ -61,7 +61,7 @@ async function furnish(
     clock,
     markIntervalMs: settings.config.ledger.markIntervalMs,
     observer: {
-      batchRecorded: ({ changes, seconds }) => metrics.batchCommitted({ operations: changes, seconds }),
+      batchRecorded: (batch) => metrics.batchCommitted(batch),
       batchFailed: (error) =>
         log.error({ error }, 'the ledger could not record a batch; admission is closed until it is read back'),
       recovered(holds) {
@@ -91,6 +91,7 @@ async function furnish(
       catalog: () => catalog,
       mintKey: (kind) => mintKey({ pepper: ring.pepper, random }, kind),
       forgetKey: (id) => finder.forget(id),
+      forgetAccount: (account) => finder.forgetAccount(account),
     },
     ledgerAvailable: () => ledger.available,
     driver: file.driver,

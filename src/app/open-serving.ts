@@ -5,7 +5,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { describeModel } from '../catalog/describe-model.ts'
 import { findModel } from '../catalog/resolve-model.ts'
 import { visibleModels } from '../catalog/visible-models.ts'
-import { DEFAULT_EDGE_OPTIONS, type EdgeOptions } from '../http/edge-options.ts'
+import { type EdgeOptions, LINGER, STALL_MS } from '../http/edge-options.ts'
 import { createMetricsServer } from '../http/metrics-server.ts'
 import { createEdge } from '../http/server.ts'
 import type { CallerFinder } from '../keys/find-caller.ts'
@@ -29,6 +29,7 @@ import { readRequest } from '../wire/chat/read-request.ts'
 import type { Config } from './config/config.ts'
 import type { Serving } from './house.ts'
 import { readVersions } from './read-versions.ts'
+import { startSweeper } from './start-sweeper.ts'
 import { createTurnCounter, type TurnCounter } from './turn-counter.ts'
 import { turnLogFields } from './turn-log-fields.ts'
 
@@ -50,16 +51,14 @@ const SWEEP_INTERVAL_MS = 5000
 
 /** The servers, with the turns behind them, and the sweeper beside them. */
 export async function openServing(parts: ServingParts, closing: Closing): Promise<Serving> {
-  const { metrics, ledger } = parts
+  const { metrics } = parts
   const turns = createTurnCounter()
   const send = await openSend(parts, closing)
   const http = createEdge(edgeDeps(parts, turns, send))
   closing.add(() => http.cut())
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
-  const sweeper = setInterval(() => void ledger.sweep(), SWEEP_INTERVAL_MS)
-  closing.add(() => clearInterval(sweeper))
-  sweeper.unref()
+  closing.add(startSweeper(parts, SWEEP_INTERVAL_MS))
   return {
     listen: http.listen,
     listenMetrics: metricsServer.listen,
@@ -101,6 +100,7 @@ function edgeDeps(parts: ServingParts, turns: TurnCounter, send: Send): Paramete
       metrics.requestEnded({ endpoint: String(fields.endpoint ?? 'none'), status: Number(fields.status ?? 0) })
       log.request(fields)
     },
+    logConnection: (fields) => log.request(fields),
     findCaller: (token) => finder.find(token),
     limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsForTurn(limits, caller, 0))),
     refuseEarly: (caller) => earlyRefusal({ ledger, catalog }, caller),
@@ -118,7 +118,7 @@ function edgeDeps(parts: ServingParts, turns: TurnCounter, send: Send): Paramete
     listModels: (caller) => visibleModels(catalog, caller).map(describeModel),
     findModel(caller, id) {
       const found = findModel(catalog, caller, id)
-      return found.kind === 'found' ? describeModel(found.entry) : undefined
+      return found.kind === 'found' ? { kind: 'found', model: describeModel(found.entry) } : found
     },
     describeKey: (caller) => describeKey({ ledger, limits: () => limits }, caller),
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
@@ -150,7 +150,6 @@ function turnDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): TurnDe
 }
 
 const edgeOptions = ({ bounds, streams, server }: Config): EdgeOptions => ({
-  ...DEFAULT_EDGE_OPTIONS,
   headersTimeoutMs: bounds.headerTimeoutMs,
   requestTimeoutMs: bounds.requestTimeoutMs,
   keepAliveTimeoutMs: bounds.keepAliveTimeoutMs,
@@ -162,9 +161,10 @@ const edgeOptions = ({ bounds, streams, server }: Config): EdgeOptions => ({
     valuesMax: bounds.jsonValuesMax,
   },
   stream: {
-    ...DEFAULT_EDGE_OPTIONS.stream,
     headDelayMs: streams.silenceBeforeHeadMs,
     keepAliveMs: streams.keepAliveMs,
+    stallMs: STALL_MS,
   },
+  linger: LINGER,
   allowedOrigins: server.allowedOrigins,
 })

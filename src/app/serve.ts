@@ -159,6 +159,7 @@ function statusOf(ground: ServingGround, state: { readonly draining: boolean }):
     driver: house.driver,
     pid: ground.pid,
     url: ground.url,
+    public_url: settings.config.server.publicUrl ?? null,
     data: settings.config.storage.data,
     config: configPathOf(settings) ?? 'none (defaults)',
     started_at: isoTime(ground.startedAt),

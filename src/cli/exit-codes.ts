@@ -1,4 +1,4 @@
-/** What scripts may rely on; the README and `docs/operate` list the same table. */
+/** What scripts may rely on; `docs/operate/running.md` lists the same table. */
 export const EXIT = {
   ok: 0,
   failure: 1,
@@ -6,8 +6,6 @@ export const EXIT = {
   missingPart: 3,
   cannotBind: 4,
   remoteFailed: 5,
-  interrupted: 130,
-  terminated: 143,
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

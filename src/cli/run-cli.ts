@@ -1,7 +1,9 @@
 import { Command, CommanderError } from 'commander'
+import { addAccountsActivate } from './accounts-activate.ts'
 import { addAccountsCreate } from './accounts-create.ts'
 import { addAccountsList } from './accounts-list.ts'
 import { addAccountsShow } from './accounts-show.ts'
+import { addAccountsSuspend } from './accounts-suspend.ts'
 import { addCheck } from './check.ts'
 import type { CliDeps } from './cli-deps.ts'
 import { type CommandContext, createCommandContext } from './command-context.ts'
@@ -66,6 +68,8 @@ function addCommands(program: Command, context: CommandContext): void {
   addAccountsCreate(accounts, context)
   addAccountsList(accounts, context)
   addAccountsShow(accounts, context)
+  addAccountsSuspend(accounts, context)
+  addAccountsActivate(accounts, context)
   const wallet = program.command('wallet').description('prepaid balances')
   addWalletCredit(wallet, context)
   addWalletShow(wallet, context)

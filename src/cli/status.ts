@@ -12,7 +12,7 @@ export function addStatus(program: Command, context: CommandContext): void {
           return { data: `${style.yellow('Not running.')}\n`, aside: `Data folder: ${status.data}\n` }
         const state = status.draining ? style.yellow('Stopping.') : style.green('Running.')
         const facts = formatFacts(style, [
-          ['api', `${status.url}/v1`],
+          ['api', `${status.public_url ?? status.url}/v1`],
           ['version', `${status.version} (node ${status.node}, ${status.driver})`],
           ['pid', String(status.pid)],
           ['since', status.started_at],

@@ -36,7 +36,7 @@ export function onClientError(edge: EdgeContext, error: ParserError, socket: Dup
 export function refuseSocket(edge: EdgeContext, socket: Duplex, refusal: Problem): void {
   const requestId = mintRequestId(edge.clock.now(), edge.random)
   answerRaw(socket, refusal, { requestId, now: edge.clock.now(), lingerMs: edge.options.linger.timeMs })
-  edge.logRequest({ request_id: requestId, code: refusal.code })
+  edge.logConnection({ request_id: requestId, code: refusal.code })
 }
 
 /** Undefined when the connection itself broke, so that there is nobody left to tell. */

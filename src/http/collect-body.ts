@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
 import { type Problem, problem } from '../model/problem.ts'
 import type { BodyBounds } from './edge-options.ts'
@@ -15,54 +16,85 @@ const UNSUSPICIOUS_BYTES = 1024 * 1024
 /** Reads a body to its end, decompressed if need be, and stops at the first bound that it breaks. */
 export function collectBody(exchange: Exchange, decoder: Transform | undefined): Promise<CollectOutcome> {
   const { request, connection, edge } = exchange
-  const bounds = edge.options.body
-  const chunks: Buffer[] = []
-  let bytes = 0
+  const { bytesMax } = edge.options.body
+  const gathering = createGathering(exchange)
 
   return new Promise((resolve) => {
     const settle = (outcome: CollectOutcome) => {
-      request.off('data', onRaw).off('end', onRawEnd).off('close', onClose).pause()
+      stopReading()
+      stopDecoding?.()
       connection.failBody = undefined
-      exchange.log.body_bytes = bytes
-      // The listener for errors stays: one that comes late is nobody's concern, but must not be thrown.
-      decoder?.off('data', keep).off('drain', onDrain).off('end', whole).destroy()
+      exchange.log.body_bytes = gathering.bytes
       resolve(outcome)
     }
     const refuse = (refusal: Problem) => settle({ kind: 'refused', problem: refusal })
-
     const keep = (chunk: Buffer) => {
-      bytes += chunk.length
-      chunks.push(chunk)
-      const refusal = refuseSize(bytes, exchange.bodyBytesRead, bounds)
+      const refusal = gathering.keep(chunk)
       if (refusal) refuse(refusal)
     }
-    const whole = () => settle({ kind: 'collected', bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) })
-
+    const whole = () => settle({ kind: 'collected', bytes: gathering.whole() })
     const onRaw = (chunk: Buffer) => {
       exchange.bodyBytesRead += chunk.length
-      if (exchange.bodyBytesRead > bounds.bytesMax) refuse(tooLarge(bounds.bytesMax))
+      if (exchange.bodyBytesRead > bytesMax) refuse(tooLarge(bytesMax))
       else if (!decoder) keep(chunk)
       else if (!decoder.write(chunk)) request.pause()
     }
-    const onRawEnd = () => (decoder ? decoder.end() : whole())
-    const onClose = () => {
-      if (!request.complete) settle({ kind: 'gone' })
-    }
 
-    const onDrain = () => {
-      request.resume()
-    }
-
-    decoder
-      ?.on('data', keep)
-      .on('drain', onDrain)
-      .on('end', whole)
-      .on('error', () =>
-        refuse(problem('invalid_json', 'The body could not be decompressed. Check its Content-Encoding.')),
-      )
+    const stopDecoding = decoder && listenToDecoder(decoder, { keep, whole, refuse, onDrain: () => request.resume() })
+    const stopReading = listenToRequest(request, {
+      onRaw,
+      onEnd: () => (decoder ? decoder.end() : whole()),
+      onGone: () => settle({ kind: 'gone' }),
+    })
     connection.failBody = refuse
-    request.on('data', onRaw).on('end', onRawEnd).on('close', onClose)
   })
+}
+
+/** The bytes that count: those that come out of the decoder, where there is one. */
+function createGathering(exchange: Exchange) {
+  const bounds = exchange.edge.options.body
+  const chunks: Buffer[] = []
+  let bytes = 0
+  return {
+    get bytes() {
+      return bytes
+    },
+    keep(chunk: Buffer): Problem | undefined {
+      bytes += chunk.length
+      chunks.push(chunk)
+      return refuseSize(bytes, exchange.bodyBytesRead, bounds)
+    },
+    whole: () => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)),
+  }
+}
+
+interface DecoderListeners {
+  keep(chunk: Buffer): void
+  whole(): void
+  refuse(refusal: Problem): void
+  onDrain(): void
+}
+
+function listenToDecoder(decoder: Transform, { keep, whole, refuse, onDrain }: DecoderListeners): () => void {
+  const onError = () =>
+    refuse(problem('invalid_json', 'The body could not be decompressed. Check its Content-Encoding.'))
+  decoder.on('data', keep).on('drain', onDrain).on('end', whole).on('error', onError)
+  // The listener for errors stays: one that comes late is nobody's concern, but must not be thrown.
+  return () => decoder.off('data', keep).off('drain', onDrain).off('end', whole).destroy()
+}
+
+interface RequestListeners {
+  onRaw(chunk: Buffer): void
+  onEnd(): void
+  onGone(): void
+}
+
+function listenToRequest(request: IncomingMessage, { onRaw, onEnd, onGone }: RequestListeners): () => void {
+  const onClose = () => {
+    if (!request.complete) onGone()
+  }
+  request.on('data', onRaw).on('end', onEnd).on('close', onClose)
+  return () => request.off('data', onRaw).off('end', onEnd).off('close', onClose).pause()
 }
 
 export const tooLarge = (bytesMax: number): Problem =>

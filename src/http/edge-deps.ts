@@ -18,6 +18,10 @@ export interface ReadBody extends RequestBody {
   readonly value: Readonly<Record<string, unknown>>
 }
 
+export type FoundModel =
+  | { readonly kind: 'found'; readonly model: object }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+
 type MaybePromise<Value> = Value | Promise<Value>
 
 /** All that the edge needs of the house behind it: plain functions, none of which needs a `this`. */
@@ -25,7 +29,10 @@ export interface EdgeDeps {
   readonly clock: Clock
   readonly random: RandomBytes
   readonly options: EdgeOptions
+  /** A request that was answered, or whose client has gone. */
   logRequest(fields: LogFields): void
+  /** What happened to a connection and never became a request: not one of those that were served. */
+  logConnection(fields: LogFields): void
   findCaller(token: string): MaybePromise<CallerOutcome>
   /** `x-ratelimit-*`: how the caller's limits stand now. */
   limitHeaders(caller: Caller): Readonly<Record<string, string>>
@@ -36,7 +43,7 @@ export interface EdgeDeps {
   serveTurn(call: TurnCall): Promise<object>
   /** The entries of `GET /models` for this caller. */
   listModels(caller: Caller): readonly object[]
-  findModel(caller: Caller, id: string): object | undefined
+  findModel(caller: Caller, id: string): FoundModel
   describeKey(caller: Caller): Promise<object>
   /** What a request of this account cost and why; undefined for other people's requests too. */
   findReceipt(caller: Caller, requestId: RequestId): Promise<object | undefined>

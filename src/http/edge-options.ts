@@ -1,4 +1,4 @@
-/** The bounds of the edge. `app/config` fills them in; the defaults say why they are what they are. */
+/** The bounds of the edge. What can be configured is said, with its default and the reason for it, in `app/config`. */
 export interface EdgeOptions {
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
@@ -39,15 +39,6 @@ export interface StreamTimes {
 const KiB = 1024
 const MiB = 1024 * KiB
 
-export const DEFAULT_EDGE_OPTIONS: EdgeOptions = {
-  headersTimeoutMs: 10_000,
-  // A coding agent sends megabytes over thin lines; the time of the answer is not part of it.
-  requestTimeoutMs: 60_000,
-  // Longer than the idle time of common load balancers, so that they and not we close first.
-  keepAliveTimeoutMs: 75_000,
-  headerBytesMax: 16 * KiB,
-  body: { bytesMax: 32 * MiB, expansionRatioMax: 100, depthMax: 64, valuesMax: 1_000_000 },
-  linger: { timeMs: 2_000, bytesMax: 16 * MiB, discardBytesMax: 64 * KiB },
-  stream: { headDelayMs: 10_000, keepAliveMs: 15_000, stallMs: 60_000 },
-  allowedOrigins: [],
-}
+/** Bounds that no configuration sets: nobody has a reason to want others. */
+export const LINGER: LingerBounds = { timeMs: 2_000, bytesMax: 16 * MiB, discardBytesMax: 64 * KiB }
+export const STALL_MS = 60_000

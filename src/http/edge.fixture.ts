@@ -3,9 +3,10 @@ import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
+import { problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import type { EdgeDeps, LogFields, ReadBody } from './edge-deps.ts'
-import { DEFAULT_EDGE_OPTIONS, type EdgeOptions } from './edge-options.ts'
+import { type EdgeOptions, LINGER, STALL_MS } from './edge-options.ts'
 import { createEdge, type Edge } from './server.ts'
 
 /** A real edge on a real socket, before a house of a few lines: for the tests of this folder. */
@@ -13,6 +14,7 @@ export interface TestEdge {
   readonly edge: Edge
   readonly port: number
   readonly logs: LogFields[]
+  readonly connectionLogs: LogFields[]
   /** The bodies that came through. */
   readonly bodies: ReadBody[]
 }
@@ -32,16 +34,33 @@ const caller: Caller = {
   limits: {},
 }
 
+const KiB = 1024
+const MiB = 1024 * KiB
+
+/** Bounds that are out of the way of whoever does not test them. */
+export const TEST_OPTIONS: EdgeOptions = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 60_000,
+  keepAliveTimeoutMs: 75_000,
+  headerBytesMax: 16 * KiB,
+  body: { bytesMax: 32 * MiB, expansionRatioMax: 100, depthMax: 64, valuesMax: 1_000_000 },
+  linger: LINGER,
+  stream: { headDelayMs: 10_000, keepAliveMs: 15_000, stallMs: STALL_MS },
+  allowedOrigins: [],
+}
+
 const open: Edge[] = []
 
 export async function openTestEdge({ options, ...overrides }: Overrides = {}): Promise<TestEdge> {
   const logs: LogFields[] = []
+  const connectionLogs: LogFields[] = []
   const bodies: ReadBody[] = []
   const edge = createEdge({
     clock: systemClock,
     random: secureRandom,
-    options: { ...DEFAULT_EDGE_OPTIONS, ...options },
+    options: { ...TEST_OPTIONS, ...options },
     logRequest: (fields) => logs.push(fields),
+    logConnection: (fields) => connectionLogs.push(fields),
     findCaller: (token) => (token === GOOD_KEY ? { kind: 'caller', caller } : { kind: 'refused', reason: 'unknown' }),
     refuseEarly: () => undefined,
     readChatRequest(body) {
@@ -58,7 +77,10 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
       return { outcome: 'completed' }
     },
     listModels: () => [{ id: 'demo', object: 'model' }],
-    findModel: (_caller, id) => (id.startsWith('demo') ? { id, object: 'model' } : undefined),
+    findModel: (_caller, id) =>
+      id.startsWith('demo')
+        ? { kind: 'found', model: { id, object: 'model' } }
+        : { kind: 'refused', problem: problem('model_not_found', `There is no model '${id}'.`, { param: 'model' }) },
     limitHeaders: () => ({}),
     describeKey: async () => ({ object: 'key', name: 'test' }),
     findReceipt: async (_caller, id) => (id.endsWith('0') ? { object: 'request', id } : undefined),
@@ -68,7 +90,7 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
   open.push(edge)
   const listening = await edge.listen({ host: '127.0.0.1', port: 0 })
   if (listening.kind !== 'listening') throw new Error(listening.kind)
-  return { edge, port: listening.port, logs, bodies }
+  return { edge, port: listening.port, logs, connectionLogs, bodies }
 }
 
 export async function closeTestEdges(): Promise<void> {

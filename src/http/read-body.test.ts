@@ -1,8 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ask, chatRequest, closeTestEdges, connectRaw, getRequest, openTestEdge } from './edge.fixture.ts'
-import { DEFAULT_EDGE_OPTIONS } from './edge-options.ts'
+import { ask, chatRequest, closeTestEdges, connectRaw, getRequest, openTestEdge, TEST_OPTIONS } from './edge.fixture.ts'
 import { expectProblem } from './envelope.fixture.ts'
 
 afterEach(closeTestEdges)
@@ -89,7 +88,7 @@ describe('what a body holds', () => {
   })
 
   it('depth and number of values are bounded, exactly', async () => {
-    const body = { ...DEFAULT_EDGE_OPTIONS.body, valuesMax: 100 }
+    const body = { ...TEST_OPTIONS.body, valuesMax: 100 }
     const { port } = await openTestEdge({ options: { body } })
     const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
     const listed = (values: number) =>
@@ -117,7 +116,7 @@ describe('what a body holds', () => {
 
 describe('bodies that are too large', () => {
   it('100 MB are refused by their length alone, and the client can still read that', async () => {
-    const { port } = await openTestEdge({ options: { linger: { ...DEFAULT_EDGE_OPTIONS.linger, timeMs: 200 } } })
+    const { port } = await openTestEdge({ options: { linger: { ...TEST_OPTIONS.linger, timeMs: 200 } } })
     const client = connectRaw(port)
     client.send(chatRequest({ headers: ['content-length: 100000000'] }))
     const answer = await client.answer()
@@ -129,7 +128,7 @@ describe('bodies that are too large', () => {
   })
 
   it('chunks without end are refused where the bound is, and the answer arrives although the client sends on', async () => {
-    const body = { ...DEFAULT_EDGE_OPTIONS.body, bytesMax: MiB }
+    const body = { ...TEST_OPTIONS.body, bytesMax: MiB }
     const { port } = await openTestEdge({ options: { body } })
     const client = connectRaw(port)
     client.send(chatRequest({ headers: ['transfer-encoding: chunked'], body: '' }))

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { type Problem, problem } from '../model/problem.ts'
 import { findJsonError } from '../wire/json/find-json-error.ts'
-import { scanJson } from '../wire/json/scan-json.ts'
+import { advanceScan, beginScan, type JsonScan } from '../wire/json/scan-json.ts'
 import { collectBody, tooLarge } from './collect-body.ts'
 import { readContentCoding } from './content-coding.ts'
 import { refuseContentType } from './content-type.ts'
@@ -18,6 +18,8 @@ export type ReadBodyOutcome =
 
 /** From here on the steps of reading a body take turns with everybody else's work. */
 const LARGE_BYTES = 1024 * 1024
+/** Scanned without a pause: some ten milliseconds of the slowest text. */
+const SCANNED_BYTES = 4 * 1024 * 1024
 /** Looking for a mistake costs time, and nobody counts lines in a body this large: behind it, its place is not said. */
 const LOCATED_BYTES_MAX = 1024 * 1024
 
@@ -47,7 +49,7 @@ export async function readBody(exchange: Exchange): Promise<ReadBodyOutcome> {
 async function parseBody(bytes: Buffer, bounds: BodyBounds): Promise<ReadBodyOutcome> {
   if (bytes.length === 0) return refused(problem('invalid_json', 'The body is empty. Send a JSON object.'))
   if (!isUtf8(bytes)) return refused(problem('invalid_json', 'The body is not valid UTF-8. Encode it as UTF-8.'))
-  const scan = scanJson(bytes, bounds)
+  const scan = await scanInPieces(bytes, bounds)
   switch (scan.kind) {
     case 'too-deep':
       return refused(problem('request_too_large', `The body is nested deeper than ${bounds.depthMax} levels.`))
@@ -70,6 +72,16 @@ async function parseBody(bytes: Buffer, bounds: BodyBounds): Promise<ReadBodyOut
   if (value !== undefined) return { kind: 'read', body: { bytes, members: scan.members, value } }
   await takeTurns(bytes)
   return refused(invalidJson(bytes))
+}
+
+/** A byte of space costs as much as a byte of a number, and a client chooses how many come. */
+async function scanInPieces(bytes: Buffer, bounds: BodyBounds): Promise<JsonScan> {
+  const state = beginScan(bytes, bounds)
+  for (let pauseAt = SCANNED_BYTES; ; pauseAt += SCANNED_BYTES) {
+    const scan = advanceScan(bytes, bounds, state, pauseAt)
+    if (scan !== undefined) return scan
+    await takeTurns(bytes)
+  }
 }
 
 /** Undefined when it is not JSON; what it is has been seen before: an object. */

@@ -16,15 +16,22 @@ type Methods = Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', Endpoint>>>
 
 /** Everything that is provided. A path that ends in a slash takes an id behind it. */
 const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
-  ['/v1', { GET: describeApi }],
+  ['/v1', { GET: (exchange) => describeApi(exchange, OFFERED) }],
+  ['/v1/chat/completions', { POST: chatCompletions }],
   ['/v1/models', { GET: listModels }],
   ['/v1/models/', { GET: getModel }],
-  ['/v1/chat/completions', { POST: chatCompletions }],
   ['/v1/key', { GET: describeKey }],
   ['/v1/requests/', { GET: getRequest }],
   ['/healthz', { GET: liveness }],
   ['/readyz', { GET: readiness }],
 ])
+
+/** What clients may call, as `GET /v1/models/{id}`. */
+const OFFERED = [...ROUTES].flatMap(([path, methods]) =>
+  path.startsWith('/v1/')
+    ? Object.keys(methods).map((method) => `${method} ${path}${path.endsWith('/') ? '{id}' : ''}`)
+    : [],
+)
 
 const PREFIXES = [...ROUTES.keys()].filter((path) => path.endsWith('/'))
 
@@ -35,11 +42,11 @@ export type RouteOutcome =
 
 export function findRoute(method: string, path: string): RouteOutcome {
   // `OPTIONS *` asks about the server as a whole, which has no methods beyond those of its paths.
-  if (path === '*') return refuseMethod(method, { GET: describeApi, POST: chatCompletions })
+  if (path === '*') return refuseMethod(method, Object.assign({}, ...ROUTES.values()) as Methods)
   const prefix = PREFIXES.find((candidate) => path.startsWith(candidate))
   const route = ROUTES.has(path) ? path : (prefix ?? '')
   const methods = ROUTES.get(route)
-  if (!methods) return { kind: 'refused', problem: refuseUnknownPath(method, path) }
+  if (!methods) return { kind: 'refused', problem: refuseUnknownPath(method, path, OFFERED) }
   const endpoint = methods[(method === 'HEAD' ? 'GET' : method) as keyof Methods]
   if (!endpoint) return refuseMethod(method, methods)
   return { kind: 'found', route, endpoint, argument: prefix ? decode(path.slice(prefix.length)) : '' }

@@ -44,7 +44,7 @@ export function createEdge(deps: EdgeDeps): Edge {
       const outcome = await listenOn(server, address)
       // Such as no file descriptor left for one connection; the others go on.
       if (outcome.kind === 'listening')
-        server.on('error', (error) => edge.logRequest({ outcome: 'accept_failed', error }))
+        server.on('error', (error) => edge.logConnection({ outcome: 'accept_failed', error }))
       return outcome
     },
     announceDrain() {

@@ -3,7 +3,6 @@ import { problem } from '../model/problem.ts'
 import type { Sink } from '../turn/sink.ts'
 import { chatRequest, closeTestEdges, connectRaw, openTestEdge, type RawClient } from './edge.fixture.ts'
 import type { EdgeDeps } from './edge-deps.ts'
-import { DEFAULT_EDGE_OPTIONS } from './edge-options.ts'
 import { expectProblem } from './envelope.fixture.ts'
 
 afterEach(closeTestEdges)
@@ -294,8 +293,4 @@ describe('an answer in one piece', () => {
     client.socket.end()
     await until(() => gone)
   })
-})
-
-it('the defaults keep a stream alive every 15 s and open it after 10', () => {
-  expect(DEFAULT_EDGE_OPTIONS.stream).toMatchObject({ headDelayMs: 10_000, keepAliveMs: 15_000 })
 })

@@ -1,8 +1,5 @@
 import { type Problem, problem } from '../model/problem.ts'
 
-const OFFERED =
-  'Offered are POST /v1/chat/completions, GET /v1/models, GET /v1/models/{id}, GET /v1/key and GET /v1/requests/{id}.'
-
 const CHAT_INSTEAD = 'Use POST /v1/chat/completions.'
 
 /** What clients try although it is not here: each gets a sentence that says what to do. */
@@ -37,8 +34,8 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
 
 const PATH_CHARACTERS_MAX = 100
 
-export function refuseUnknownPath(method: string, path: string): Problem {
+export function refuseUnknownPath(method: string, path: string, offered: readonly string[]): Problem {
   const shown = path.length > PATH_CHARACTERS_MAX ? `${path.slice(0, PATH_CHARACTERS_MAX)}…` : path
   const reason = FAMILIES.find(([pattern]) => pattern.test(path))?.[1] ?? `There is nothing at ${method} ${shown}.`
-  return problem('endpoint_not_provided', `${reason} ${OFFERED}`)
+  return problem('endpoint_not_provided', `${reason} Offered are ${offered.join(', ')}.`)
 }

@@ -1,6 +1,10 @@
 import type { KeyKind } from '../model/caller.ts'
 import { CHECKSUM_LENGTH, checksumOf, PREFIXES, SECRET_LENGTH } from './key-format.ts'
 
+/** No key is longer; what is longer is not even hashed. */
+export const KEY_LENGTH_MAX =
+  Math.max(PREFIXES.wallet.length, PREFIXES.builder.length) + SECRET_LENGTH + CHECKSUM_LENGTH
+
 const CHARACTERS = /^[0-9A-Za-z]+$/
 
 /**

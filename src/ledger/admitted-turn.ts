@@ -29,8 +29,8 @@ export function createAdmittedTurn(core: LedgerCore, placed: PlacedHold): Admitt
     release: (ending) => close(core, placed, ending, undefined),
     leave: () => {
       core.attended.delete(requestId)
-      // A hold that is still open keeps its progress: the sweeper charges by it.
-      if (!core.books.turns.has(requestId)) core.marks.forget(receipt)
+      // A hold that is still open keeps its progress, because the sweeper charges by it; behind a shut gate nobody knows yet.
+      if (core.gate.open && !core.books.turns.has(requestId)) core.marks.forget(receipt)
     },
   }
 }

@@ -8,7 +8,7 @@ export interface BatcherDeps {
   record(changes: readonly Change[], marks: PackedMarks | undefined): Promise<void>
   /** Called once when a batch could not be recorded: memory is ahead of the database from here on. */
   onFailure(error: unknown): void
-  onBatch?(facts: { readonly changes: number; readonly tickMicros: number }): void
+  onBatch?(facts: { readonly changes: readonly Change[]; readonly tickMicros: number }): void
   ticks(): number
 }
 
@@ -59,7 +59,7 @@ export function createBatcher(deps: BatcherDeps): Batcher {
     recording = false
     if (failure) fail(batch, failure.error)
     else {
-      deps.onBatch?.({ changes: batch.changes.length, tickMicros: deps.ticks() - started })
+      deps.onBatch?.({ changes: batch.changes, tickMicros: deps.ticks() - started })
       batch.resolve('durable')
     }
     if (gathering.changes.length > 0 || gathering.marks) arm()

@@ -227,6 +227,59 @@ describe('after a crash', () => {
   })
 })
 
+describe('several answers at once', () => {
+  it('are charged after a crash with all that was delivered, up to the cap of each', async () => {
+    await credit(10_000_000n, 'first')
+    const terms = { inputPico: 100_000_000n, outputPicoPerToken: 3n * 5_000_000n, perRequest: 0n as NanoUsd }
+    const turns = [await admit({ choices: 3, terms }), await admit({ choices: 3, terms })]
+    turns[0]?.mark(250)
+    turns[1]?.mark(5000)
+    await Promise.all(turns.map((turn) => turn.durable))
+    await expect.poll(async () => (await database.file.all('SELECT packed FROM marks', [])).length).toBe(1)
+    await reopen()
+    const receipts = await Promise.all(turns.map((turn) => findReceipt(database.db, turn.requestId)))
+    expect(receipts).toMatchObject([
+      { output_cap: 100, output_bound: 300, output: 250, shortfall_nano: 0n },
+      { output: 300, shortfall_nano: 0n },
+    ])
+    await expectCleanBooks()
+  })
+})
+
+describe('a clock that was set back', () => {
+  it('is said when it is more than a day, and time does not go back', async () => {
+    await credit(500n, 'first')
+    await database.file.atomic([{ sql: 'UPDATE transfers SET at = ?', rows: [[systemClock.now() + 80_000_000]] }])
+    await reopen()
+    expect(behind).toEqual([])
+    const ahead = systemClock.now() + 400_000_000
+    await database.file.atomic([{ sql: 'UPDATE transfers SET at = ?', rows: [[ahead]] }])
+    await reopen()
+    expect(behind).toHaveLength(1)
+    await credit(501n, 'second')
+    expect(await database.file.all('SELECT at FROM transfers WHERE ref = ?', ['second'])).toEqual([{ at: ahead }])
+  })
+})
+
+describe('credits', () => {
+  it('beyond what the rows can hold are refused, and move nothing', async () => {
+    const most = 1_000_000_000n * 1_000_000_000n
+    expect((await credit(most, 'first')).kind).toBe('credited')
+    expect(await credit(1n, 'second')).toEqual({ kind: 'too-much', holder: 'wallet', most })
+    await reopen()
+    expect(await credit(1n, 'second')).toEqual({ kind: 'too-much', holder: 'wallet', most })
+    expect((await ledger.standing(account)).balance).toBe(most)
+    await expectCleanBooks()
+  })
+
+  it('are bounded in all by what was ever put in, which a new process knows too', async () => {
+    const most = 9_000_000_000n * 1_000_000_000n
+    await database.file.atomic([{ sql: 'UPDATE buckets SET posted_nano = ? WHERE row = 1', rows: [[-most]] }])
+    await reopen()
+    expect(await credit(1n, 'first')).toEqual({ kind: 'too-much', holder: 'books', most })
+  })
+})
+
 describe('the sweeper', () => {
   it('takes a hold whose turn is over, and leaves one that is attended, whatever its age', async () => {
     await credit(HOLD * 3n, 'first')

@@ -1,4 +1,5 @@
 import { createBooks } from '../books/books.ts'
+import type { Change } from '../books/changes.ts'
 import { forgetEarnedBackRates, standingsOf } from '../books/turn-limits.ts'
 import { type Clock, createNeverDecreasing } from '../lib/clock.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
@@ -15,7 +16,7 @@ import type { Ledger } from './ledger.ts'
 import { createMarkKeeper } from './mark-keeper.ts'
 import { readBackUntilItWorks } from './read-back.ts'
 import { adoptBooks, readBooks } from './read-books.ts'
-import { resolveOrphans } from './recover.ts'
+import { resolveOrphans } from './resolve-orphans.ts'
 
 export interface LedgerDeps {
   readonly db: LedgerDb
@@ -27,7 +28,8 @@ export interface LedgerDeps {
 
 /** What telemetry may learn; the ledger itself does not log. */
 export interface LedgerObserver {
-  batchRecorded(facts: { readonly changes: number; readonly seconds: number }): void
+  /** `operations`: turns opened and closed, and transfers; what they moved on wallets is not counted again. */
+  batchRecorded(facts: { readonly operations: number; readonly seconds: number }): void
   batchFailed(error: unknown): void
   recovered(holds: number): void
   /** The machine's clock is far behind the newest row: rows keep that row's time until the clock has caught up. */
@@ -87,7 +89,7 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
     record: async (changes, marks) => void (await file.atomic(recordChanges(changes, marks))),
     onBatch({ changes, tickMicros }) {
       failuresInARow = 0
-      observer.batchRecorded({ changes, seconds: tickMicros / 1e6 })
+      observer.batchRecorded({ operations: operationsIn(changes), seconds: tickMicros / 1e6 })
     },
     onFailure: (error) => {
       observer.batchFailed(error)
@@ -109,6 +111,9 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
   }
   return core
 }
+
+const operationsIn = (changes: readonly Change[]): number =>
+  changes.filter(({ kind }) => kind !== 'bucket-moved').length
 
 async function resolveAndTell(core: LedgerCore, observer: LedgerObserver): Promise<number> {
   const resolved = await resolveOrphans(core)

@@ -62,6 +62,17 @@ describe('takeFromRate', () => {
   })
 })
 
+describe('standingOfRate', () => {
+  it('rounds what is left down, and what is missing by drift alone up', () => {
+    const rule = { perMinute: 60, burst: 10 }
+    expect(standingOfRate(rule, 3_000_000, 0).remaining).toBe(7)
+    expect(standingOfRate(rule, 3_000_000.001, 0).remaining).toBe(7)
+    expect(standingOfRate(rule, 3_000_001, 0).remaining).toBe(6)
+    expect(standingOfRate({ perMinute: 1, burst: 10 }, 60_100_000, 0).remaining).toBe(8)
+    expect(standingOfRate(rule, 0, 5_000_000)).toEqual({ remaining: 10, resetMs: 0 })
+  })
+})
+
 describe('correctRate', () => {
   it('gives back what was reserved and not used', () => {
     const rule = { perMinute: 60, burst: 60 }

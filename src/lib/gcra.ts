@@ -43,6 +43,6 @@ export function standingOfRate(
   ticks: number,
 ): { remaining: number; resetMs: number } {
   const owed = Math.max(0, reachedAt - ticks)
-  const remaining = Math.floor(rule.burst - owed / microsPerUnit(rule) + EPSILON_MICROS)
+  const remaining = Math.floor(rule.burst - (owed - EPSILON_MICROS) / microsPerUnit(rule))
   return { remaining: Math.max(0, remaining), resetMs: owed / 1000 }
 }

@@ -24,10 +24,14 @@ function tightest(standings: readonly LimitStanding[], kind: LimitKind): LimitSt
   return found
 }
 
-/** `12ms`, `1.5s`, `6m0s`: how Go prints a duration, which is what clients parse. */
+/** `12ms`, `1.5s`, `6m0s`, `1h0m0s`: how Go prints a duration, which is what clients parse. Never less than it takes. */
 function formatDuration(ms: number): string {
-  if (ms < 1000) return `${Math.ceil(ms)}ms`
-  const seconds = Math.ceil(ms / 100) / 10
-  if (seconds < 60) return `${seconds}s`
-  return `${Math.floor(seconds / 60)}m${Math.ceil(seconds % 60)}s`
+  const whole = Math.ceil(ms)
+  if (whole > 0 && whole < 1000) return `${whole}ms`
+  const tenths = Math.ceil(ms / 100)
+  const hours = Math.floor(tenths / 36_000)
+  const minutes = Math.floor(tenths / 600) % 60
+  const seconds = `${(tenths % 600) / 10}s`
+  if (hours > 0) return `${hours}h${minutes}m${seconds}`
+  return minutes > 0 ? `${minutes}m${seconds}` : seconds
 }

@@ -16,7 +16,7 @@ export function limitsForTurn(configured: ConfiguredLimits, caller: Caller, toke
 }
 
 /** A burst belongs to the rate that it was computed from: a key's own rate must not be let through by somebody else's. */
-function ratesOfKey({ requestsBurst, tokensBurst, ...configured }: LimitRates, own: LimitRates): LimitRates {
+export function ratesOfKey({ requestsBurst, tokensBurst, ...configured }: LimitRates, own: LimitRates): LimitRates {
   return {
     ...configured,
     ...(requestsBurst !== undefined && own.requestsPerMinute === undefined && { requestsBurst }),

@@ -36,14 +36,12 @@ export const findAccountByEmail = (db: LedgerDb, email: string): Promise<StoredA
 export const findAccountByRow = (db: LedgerDb, row: number): Promise<StoredAccount | undefined> =>
   db.selectFrom('accounts').selectAll().where('row', '=', row).executeTakeFirst()
 
-/** Oldest first. The next page begins after the row of this one's last account; without a page, all of them. */
-export function listAccounts(
+/** Oldest first. The next page begins after the row of this one's last account. */
+export const listAccounts = (
   db: LedgerDb,
-  page?: { readonly after: number; readonly limit: number },
-): Promise<StoredAccount[]> {
-  const accounts = db.selectFrom('accounts').selectAll().orderBy('row')
-  return (page ? accounts.where('row', '>', page.after).limit(page.limit) : accounts).execute()
-}
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<StoredAccount[]> =>
+  db.selectFrom('accounts').selectAll().where('row', '>', after).orderBy('row').limit(limit).execute()
 
 /** False when there is no such account, or it was closed: that is final. */
 export async function updateAccountStatus(db: LedgerDb, row: number, status: AccountStatus): Promise<boolean> {

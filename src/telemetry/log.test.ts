@@ -37,11 +37,11 @@ const finished = {
   model: 'demo',
   lane: 'demo/demo',
   outcome: 'completed',
-  problem: undefined,
+  code: undefined,
   usage: { uncachedInput: 9, cachedInput: 0, cacheWrite: 0, output: 24, reasoning: 3, estimated: false },
   charge: 12_300n,
   shortfall: 0n,
-  firstByteMs: 31,
+  first_byte_ms: 31,
   messages: [{ role: 'user', content: 'never in a log' }],
 }
 
@@ -82,7 +82,7 @@ describe('the log as JSON lines', () => {
   it('says of a refusal its code, whoever named it', async () => {
     const log = open('json')
     log.request({ request_id: 'req_1', status: 401, code: 'invalid_api_key' })
-    log.request({ request_id: 'req_2', status: 429, outcome: 'refused', problem: 'rate_limit_exceeded' })
+    log.request({ request_id: 'req_2', status: 429, outcome: 'refused', code: 'rate_limit_exceeded' })
     await log.close()
     expect(lines().map((line) => line.code)).toEqual(['invalid_api_key', 'rate_limit_exceeded'])
   })

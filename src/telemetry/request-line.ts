@@ -20,7 +20,7 @@ export function requestLine(facts: RequestFacts) {
     method: foreign(facts.method),
     path: foreign(facts.path),
     status: count(facts.status),
-    code: own(facts.code ?? facts.problem),
+    code: own(facts.code),
     outcome: own(facts.outcome),
     account_id: own(facts.account_id),
     key_id: own(facts.key_id),
@@ -36,12 +36,12 @@ export function requestLine(facts: RequestFacts) {
     estimated: usage?.estimated,
     charge: money(facts.charge),
     shortfall: money(facts.shortfall),
-    first_byte_ms: count(facts.first_byte_ms ?? facts.firstByteMs),
-    total_ms: count(facts.total_ms ?? facts.totalMs),
+    first_byte_ms: count(facts.first_byte_ms),
+    total_ms: count(facts.total_ms),
     client_request_id: foreign(facts.client_request_id),
     retry_count: foreign(facts.retry_count),
     user_agent: foreign(facts.user_agent),
-    err: errorOf(facts.error ?? facts.err),
+    err: errorOf(facts.error),
   }
 }
 

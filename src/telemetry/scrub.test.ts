@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { scrub } from './scrub.ts'
 
@@ -36,5 +37,48 @@ describe('scrub', () => {
     const scrubbed = scrub(`sk-${'a'.repeat(5_000_000)}`)
     expect(scrubbed.length).toBeLessThan(100)
     expect(scrub('://'.repeat(100_000)).length).toBeLessThan(9_000)
+  })
+})
+
+describe('whatever stands around a key', () => {
+  const alphabet = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
+  const body = (minLength: number) =>
+    fc
+      .string({ unit: fc.constantFrom(...alphabet), minLength, maxLength: 60 })
+      .map((text) => `${text.slice(0, 5)}7${text.slice(6)}`)
+  const kinds: Readonly<Record<string, fc.Arbitrary<readonly [kept: string, secret: string]>>> = {
+    wallet: body(49).map((secret) => ['mr_wallet_', secret] as const),
+    builder: body(49).map((secret) => ['mr_builder_', secret] as const),
+    escaped: body(49).map((secret) => ['mr%5Fwallet%5F', secret] as const),
+    openai: body(24).map((secret) => ['sk-', secret] as const),
+    project: body(24).map((secret) => ['sk-proj-', secret] as const),
+    anthropic: body(24).map((secret) => ['sk-ant-api03-', secret] as const),
+    restricted: body(24).map((secret) => ['rk_live_', secret] as const),
+    google: body(30).map((secret) => ['AIza', secret] as const),
+    xai: body(30).map((secret) => ['xai-', secret] as const),
+    groq: body(30).map((secret) => ['gsk_', secret] as const),
+    huggingface: body(30).map((secret) => ['hf_', secret] as const),
+    github: body(30).map((secret) => ['ghp_', secret] as const),
+    replicate: body(30).map((secret) => ['r8_', secret] as const),
+    token: fc.tuple(body(10), body(10)).map(([head, claims]) => ['eyJ', `${head}.${claims}`] as const),
+    bearer: body(20).map((secret) => ['Bearer ', secret] as const),
+    url: body(20).map((secret) => ['postgres://u:', `${secret}@`] as const),
+  }
+  const word = fc.string({ unit: fc.constantFrom(...alphabet, '_', '-', '/'), maxLength: 12 })
+
+  it.each(Object.keys(kinds))('%s: none of it is left', (kind) => {
+    const seed = Date.now() % 2 ** 31
+    const tried: Record<string, number> = {}
+    fc.assert(
+      fc.property(word, kinds[kind]!, word, (before, [kept, secret], after) => {
+        const scrubbed = scrub(`GET /v1/${before}${kept}${secret}${after}`)
+        const class_ = before === '' ? 'alone' : /[a-z0-9]$/i.test(before) ? 'behind a letter' : 'behind a mark'
+        tried[class_] = (tried[class_] ?? 0) + 1
+        expect(scrubbed).not.toContain(secret.slice(0, 12))
+        expect(scrubbed).not.toContain(secret.replace('@', '').slice(-12))
+      }),
+      { seed, numRuns: 300 },
+    )
+    process.stdout.write(`${kind}: seed ${seed}, ${JSON.stringify(tried)}\n`)
   })
 })

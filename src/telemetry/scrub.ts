@@ -4,18 +4,23 @@ const HIDDEN = '[hidden]'
 
 /** Most text holds no secret: one quick look decides whether the patterns below are tried at all. */
 const SUSPECT =
-  /mr_|sk[-_]|key|token|secret|passw|bearer|basic|authorization|:\/\/|eyj|akia|aiza|gh[pousr]_|hf_|private/i
+  /mr_|mr%5f|[srp]k[-_]|key|token|secret|passw|bearer|basic|authorization|:\/\/|eyj|akia|aiza|gh[pousr]_|hf_|xai-|r8_|private/i
 
-/** What secrets look like, and what stays of them so that a reader knows what was there. */
+/**
+ * What secrets look like, and what stays of them so that a reader knows what was there. None of them begins with `\b`:
+ * between `x_` and a key there is no boundary of words, and whoever writes such a text chooses what stands before it.
+ */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, HIDDEN],
   // Up to the last @ before the path: passwords with an @ of their own are common.
-  [/\b([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#"'<>]+@/gi, `$1${HIDDEN}@`],
-  [/\b(bearer|basic)\s+(?!\[hidden\])[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
-  [/\b(mr_(?:wallet|builder)_)\w+/g, `$1${HIDDEN}`],
-  [/\b((?:sk|rk|pk)[-_](?:[a-z]{2,12}[-_])*)[\w-]{8,}/g, `$1${HIDDEN}`],
-  [/\b(AKIA|AIza|xai-|gsk_|hf_|gh[pousr]_|r8_)[\w-]{10,}/g, `$1${HIDDEN}`],
-  [/\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, HIDDEN],
+  [/([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#"'<>]+@/gi, `$1${HIDDEN}@`],
+  [/(bearer|basic)\s+(?!\[hidden\])[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
+  [/(mr(?:_|%5f)(?:wallet|builder)(?:_|%5f))\w+/gi, `$1${HIDDEN}`],
+  // Behind a letter it may be a task-list or risk-free: there only what is long and has a digit is taken for a key.
+  [/(?<![a-z0-9])((?:sk|rk|pk)[-_](?:[a-z]{2,12}[-_])*)[\w-]{8,}/gi, `$1${HIDDEN}`],
+  [/((?:sk|rk|pk)[-_])(?=[\w-]{0,64}\d)[\w-]{16,}/g, `$1${HIDDEN}`],
+  [/(AKIA|AIza|xai-|gsk_|hf_|gh[pousr]_|r8_)[\w-]{10,}/g, `$1${HIDDEN}`],
+  [/eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, HIDDEN],
   // `api_key=…`, `"x-api-key": "…"`, `password: …`: whatever stands behind a name that says what it is.
   [
     /((?:api[-_ ]?key|access[-_]?key|secret|password|passwd|authorization|(?:access|refresh|id|auth)[-_]token|[?&](?:key|token|sig|signature|code))["']?\s*[:=]\s*["']?)(?!(?:bearer|basic)\b|\[hidden\])[^\s"'&,;{}[\]]+(?:\[hidden\])?/gi,

@@ -41,9 +41,8 @@ function complete(
   { resolution, settled, price }: Settled,
 ): Problem | undefined {
   if (settled.kind === 'settled' && resolution.kind === 'charge') {
-    const { usage } = resolution
     const tier = settled.tier
-    call.sink.end(closingBytes(call.turn, answer, { usage, charge: settled.charge, tier, price }))
+    call.sink.end(closingBytes(call.turn, answer, { usage: resolution.told, charge: settled.charge, tier, price }))
     return undefined
   }
   // Somebody else has resolved this hold, or its charge is not durable: nothing that sounds like an end may be said.

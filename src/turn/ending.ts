@@ -9,7 +9,13 @@ import type { Produced, Run } from './run.ts'
 
 /** What an ending means for the money: the one place that decides it. `docs/operate/charges.md` is the published table. */
 export type Resolution =
-  | { readonly kind: 'charge'; readonly outcome: TurnOutcome; readonly usage: MeteredUsage }
+  | {
+      readonly kind: 'charge'
+      readonly outcome: TurnOutcome
+      readonly usage: MeteredUsage
+      /** What the answer says of its tokens. */
+      readonly told: MeteredUsage
+    }
   | { readonly kind: 'free'; readonly outcome: TurnOutcome }
 
 export interface EndingBounds {
@@ -25,15 +31,15 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
   const { fate } = run
   switch (fate.kind) {
     case 'finished':
-      return { kind: 'charge', outcome: 'completed', usage: usageOf(fate.used, bounds) }
+      return charge('completed', fate.used, bounds)
     case 'broken-off':
-      return { kind: 'charge', outcome: 'upstream_failed', usage: usageOf(fate.used, bounds) }
+      return charge('upstream_failed', fate.used, bounds)
     case 'stopped': {
       const outcome = fate.reason === 'draining' ? 'drained' : 'client_gone'
       // An answer of 503 is free, whatever the provider has begun.
       if (fate.reason === 'draining' && !bounds.headGone) return { kind: 'free', outcome }
       // Before the provider's 2xx head it has not accepted the request: a cancel costs nothing.
-      return fate.accepted ? { kind: 'charge', outcome, usage: usageOf(fate.used, bounds) } : { kind: 'free', outcome }
+      return fate.accepted ? charge(outcome, fate.used, bounds) : { kind: 'free', outcome }
     }
     case 'failed':
       return { kind: 'free', outcome: 'upstream_failed' }
@@ -42,6 +48,26 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
     default:
       return assertNever(fate)
   }
+}
+
+function charge(outcome: TurnOutcome, produced: Produced, bounds: EndingBounds): Resolution {
+  const usage = usageOf(produced, bounds)
+  return { kind: 'charge', outcome, usage, told: toldOf(produced, usage, bounds) }
+}
+
+/**
+ * Only what the request's own bytes can become is charged. A provider may have put more before the model than it was
+ * sent (its instructions for tools, a cached preamble): clients size their context by its count, so they are told it,
+ * flagged, as long as the model could have read that much.
+ */
+function toldOf(
+  { usage: counted }: Produced,
+  charged: MeteredUsage,
+  { model, outputBound }: EndingBounds,
+): MeteredUsage {
+  if (!counted || !charged.estimated) return charged
+  const possible = !clampUsage(counted, { inputTokens: model.contextTokens, outputTokens: outputBound }).estimated
+  return possible ? { ...counted, estimated: true } : charged
 }
 
 /** The provider's own count where it told one, within what is physically possible; else bytes by the catalogue's ratio. */

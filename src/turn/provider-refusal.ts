@@ -2,7 +2,9 @@ import { type Problem, problem } from '../model/problem.ts'
 import { scrub } from '../telemetry/scrub.ts'
 import type { DeadlinePhase } from '../upstream/deadlines.ts'
 import type { UpstreamFailed } from '../upstream/upstream-answer.ts'
-import type { ProviderError, RefusalClass } from '../wire/chat/read-provider-error.ts'
+import { classifyRefusal, type ProviderError, type RefusalClass } from '../wire/chat/read-provider-error.ts'
+import type { UpstreamSaid } from '../wire/chat/tap.ts'
+import type { RunFate } from './run.ts'
 
 const SOURCE = { source: 'upstream' } as const
 const FREE = 'Nothing was charged.'
@@ -19,8 +21,24 @@ export const cleaned = (message: string): string => {
 const quoting = (error: ProviderError): string =>
   error.message === '' ? '' : ` The provider says: ${cleaned(error.message)}`
 
-/** What a client is told when a provider said no before any content. */
-export function problemOfRefusal(kind: RefusalClass, error: ProviderError, retryAfterMs: number | undefined): Problem {
+type Failed = Extract<RunFate, { kind: 'failed' }>
+
+/** A failure that is this lane's own. */
+export const failed = (problem: Problem): Failed => ({ kind: 'failed', problem, sameElsewhere: false })
+
+/** The provider said no before any content, by its status or in its answer. */
+export function refused(error: ProviderError, retryAfterMs?: number): Failed {
+  const kind = classifyRefusal(error)
+  const sameElsewhere = kind === 'rejected' || kind === 'too-long' || kind === 'filtered'
+  return { kind: 'failed', problem: problemOfRefusal(kind, error, retryAfterMs), sameElsewhere }
+}
+
+/** An error inside an answer has no status: its words are all there is. */
+export const refusedInside = ({ message, code }: UpstreamSaid): Failed =>
+  refused({ status: undefined, message, code, param: undefined })
+
+/** What a client is told. */
+function problemOfRefusal(kind: RefusalClass, error: ProviderError, retryAfterMs: number | undefined): Problem {
   const param = error.param ?? null
   switch (kind) {
     case 'too-long':

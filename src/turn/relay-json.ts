@@ -1,10 +1,10 @@
-import type { UpstreamBody } from '../upstream/upstream-answer.ts'
+import { isUtf8 } from 'node:buffer'
+import { type UpstreamBody, UpstreamTimedOut } from '../upstream/upstream-answer.ts'
 import type { ChatDialect } from '../wire/chat/dialects.ts'
 import type { MintIds } from '../wire/chat/mend-chunk.ts'
-import { classifyRefusal } from '../wire/chat/read-provider-error.ts'
 import { readReply } from '../wire/chat/read-reply.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
-import { overloaded, problemOfRefusal } from './provider-refusal.ts'
+import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
 import type { RunFate } from './run.ts'
 import type { TurnAbort } from './turn-abort.ts'
 
@@ -19,9 +19,10 @@ export interface JsonRelay {
 /** A whole answer at once: it is read, checked, and handed on as the provider's own bytes. */
 export async function relayJson(relay: JsonRelay): Promise<RunFate> {
   const bytes = await readWhole(relay)
-  if (bytes === undefined) {
+  if (bytes instanceof Error) {
     const { reason } = relay.abort
     if (reason) return { kind: 'stopped', reason, accepted: true, used: { usage: undefined, outputBytes: 0 } }
+    if (bytes instanceof UpstreamTimedOut) return failed(timedOut(bytes.phase))
     return unusable('The connection to the provider ended before its answer was complete.')
   }
   const scanned = scanJson(bytes, relay.bounds)
@@ -32,20 +33,18 @@ export async function relayJson(relay: JsonRelay): Promise<RunFate> {
   switch (reply.kind) {
     case 'reply':
       return { kind: 'finished', answer: { kind: 'json', body: reply.body, rewritten: reply.rewritten }, used: reply }
-    case 'error': {
+    case 'error':
       // An error with status 200 is an error all the same.
-      const error = { status: undefined, message: reply.said.message, code: reply.said.code, param: undefined }
-      return { kind: 'failed', problem: problemOfRefusal(classifyRefusal(error), error, undefined) }
-    }
+      return refusedInside(reply.said)
     case 'garbled':
       return unusable('The provider answered with JSON that is not a completion.')
   }
 }
 
-const unusable = (message: string): RunFate => ({ kind: 'failed', problem: overloaded(message) })
+const unusable = (message: string): RunFate => failed(overloaded(message))
 
-/** Undefined when the body broke off or is larger than any answer may be. */
-async function readWhole({ body, bounds }: JsonRelay): Promise<Buffer | undefined> {
+/** How the body failed is a value here, because it is expected; so is one that is larger than any answer may be. */
+async function readWhole({ body, bounds }: JsonRelay): Promise<Buffer | Error> {
   const parts: Buffer[] = []
   let size = 0
   try {
@@ -53,15 +52,18 @@ async function readWhole({ body, bounds }: JsonRelay): Promise<Buffer | undefine
       for (const chunk of chunks) size += chunk.length
       if (size > bounds.bodyBytesMax) {
         body.cancel()
-        return undefined
+        return new RangeError(`over ${bounds.bodyBytesMax} bytes`)
       }
       parts.push(...chunks)
     }
-  } catch {
-    return undefined
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
   }
-  return Buffer.concat(parts)
+  return asUtf8(Buffer.concat(parts))
 }
+
+/** Clients that decode strictly throw at a byte that is not UTF-8: they get what lenient ones would read. */
+const asUtf8 = (bytes: Buffer): Buffer => (isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8')))
 
 function parse(bytes: Buffer): unknown {
   try {

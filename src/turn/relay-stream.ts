@@ -2,10 +2,10 @@ import type { AdmittedTurn } from '../ledger/ledger.ts'
 import { estimateTokens } from '../metering/estimate-tokens.ts'
 import type { Problem } from '../model/problem.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../upstream/upstream-answer.ts'
-import { classifyRefusal } from '../wire/chat/read-provider-error.ts'
-import type { ChatTap } from '../wire/chat/tap.ts'
+import { readProviderError } from '../wire/chat/read-provider-error.ts'
+import type { ChatTap, UpstreamSaid } from '../wire/chat/tap.ts'
 import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from '../wire/sse/split-frames.ts'
-import { overloaded, problemOfRefusal, timedOut } from './provider-refusal.ts'
+import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
 import type { Produced, RunFate } from './run.ts'
 import type { Sink } from './sink.ts'
 import type { TurnAbort } from './turn-abort.ts'
@@ -37,10 +37,10 @@ export async function relayStream(relay: StreamRelay): Promise<RunFate> {
   let started = false
   for (;;) {
     const read = await readOn(relay.body)
-    if (read instanceof Error) return stopReading(relay, fateOfFailure(relay, started, read))
+    if (read instanceof Error) return stopReading(relay, fateOfFailure(relay, started, read, ready))
     if (read.length === 0) break
     const heard = hear(relay, splitter, read)
-    if (heard instanceof FrameTooLarge) return stopReading(relay, fateOfFailure(relay, started, heard))
+    if (heard instanceof FrameTooLarge) return stopReading(relay, fateOfFailure(relay, started, heard, ready))
     ready.push(...heard.frames)
     if (heard.content && !started) {
       if ((await hold.durable) === 'lost') return stopReading(relay, { kind: 'hold-lost' })
@@ -54,11 +54,12 @@ export async function relayStream(relay: StreamRelay): Promise<RunFate> {
       if (full) await full
     }
     if (tap.heard.finished) relay.abort.letItFinish()
-    if (tap.heard.done || tap.heard.error || tap.heard.garbled) break
+    if (isOver(tap)) break
     if (isPastTheCap(relay))
       return stopReading(relay, ended(relay, started, overloaded('The provider went on past the output cap.')))
   }
-  return stopReading(relay, fateOfEnd(relay, started, joined(ready)))
+  tap.heard.error ??= errorInstead(splitter.rest())
+  return stopReading(relay, fateOfEnd(relay, started, ready))
 }
 
 /** What the provider says next; a failure of the connection is a value here, because it is expected. */
@@ -76,6 +77,8 @@ function hear({ tap }: StreamRelay, splitter: FrameSplitter, chunks: readonly Bu
   try {
     for (const chunk of chunks) {
       for (const frame of splitter.push(chunk)) {
+        // What follows an end or an error is not part of the answer, although it came with the same read.
+        if (isOver(tap)) break
         const tapped = tap.read(frame)
         if (tapped.bytes) frames.push(tapped.bytes)
         content ||= tapped.isContent
@@ -87,6 +90,17 @@ function hear({ tap }: StreamRelay, splitter: FrameSplitter, chunks: readonly Bu
   }
   return { frames, content }
 }
+
+const isOver = ({ heard }: ChatTap): boolean => heard.done || heard.garbled || heard.error !== undefined
+
+/** Some servers refuse with plain JSON although a stream was asked for. */
+function errorInstead(rest: Buffer): UpstreamSaid | undefined {
+  if (rest[0] !== OPENING_BRACE) return undefined
+  const { message, code } = readProviderError(undefined, rest)
+  return message === '' && code === undefined ? undefined : { message, code }
+}
+
+const OPENING_BRACE = 0x7b
 
 const isPastTheCap = ({ tap, hold, choices }: StreamRelay): boolean =>
   tap.heard.outputBytes > hold.cap * choices * BYTES_PER_TOKEN_MAX
@@ -103,22 +117,29 @@ function stopReading(relay: StreamRelay, fate: RunFate): RunFate {
 const producedOf = ({ tap }: StreamRelay): Produced => ({ usage: tap.heard.usage, outputBytes: tap.heard.outputBytes })
 
 /** The stream has ended; only a finish reason makes that a whole answer. */
-function fateOfEnd(relay: StreamRelay, started: boolean, unsent: Buffer): RunFate {
+function fateOfEnd(relay: StreamRelay, started: boolean, ready: readonly Buffer[]): RunFate {
   const { heard } = relay.tap
-  if (heard.finished && !heard.error && !heard.garbled) {
-    return { kind: 'finished', answer: { kind: 'stream', unsent, head: heard.head }, used: producedOf(relay) }
-  }
+  if (isWhole(relay)) return finished(relay, ready)
   if (heard.error) {
-    const error = { status: undefined, message: heard.error.message, code: heard.error.code, param: undefined }
-    const problem = problemOfRefusal(classifyRefusal(error), error, undefined)
-    return started ? brokenOff(relay, inStream(problem)) : { kind: 'failed', problem }
+    const refusal = refusedInside(heard.error)
+    return started ? brokenOff(relay, inStream(refusal.problem)) : refusal
   }
   return ended(relay, started, overloaded('The provider ended its answer before it was complete.'))
 }
 
-function fateOfFailure(relay: StreamRelay, started: boolean, error: Error): RunFate {
+const isWhole = ({ tap: { heard } }: StreamRelay): boolean => heard.finished && !heard.error && !heard.garbled
+
+const finished = (relay: StreamRelay, ready: readonly Buffer[]): RunFate => ({
+  kind: 'finished',
+  answer: { kind: 'stream', unsent: joined(ready), head: relay.tap.heard.head },
+  used: producedOf(relay),
+})
+
+function fateOfFailure(relay: StreamRelay, started: boolean, error: Error, ready: readonly Buffer[]): RunFate {
   const { reason } = relay.abort
   if (reason) return { kind: 'stopped', reason, accepted: true, used: producedOf(relay) }
+  // The client has its finish reason: what is missing is at most a usage, and that is no reason to call it a failure.
+  if (isWhole(relay)) return finished(relay, ready)
   if (error instanceof UpstreamTimedOut) return ended(relay, started, timedOut(error.phase))
   const what =
     error instanceof FrameTooLarge
@@ -128,7 +149,7 @@ function fateOfFailure(relay: StreamRelay, started: boolean, error: Error): RunF
 }
 
 const ended = (relay: StreamRelay, started: boolean, problem: Problem): RunFate =>
-  started ? brokenOff(relay, inStream(problem)) : { kind: 'failed', problem }
+  started ? brokenOff(relay, inStream(problem)) : failed(problem)
 
 const brokenOff = (relay: StreamRelay, problem: Problem): RunFate => ({
   kind: 'broken-off',

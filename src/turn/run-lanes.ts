@@ -1,7 +1,7 @@
 import type { Lane } from '../catalog/catalog.ts'
 import type { Attempt } from '../ledger/ledger.ts'
 import type { Problem } from '../model/problem.ts'
-import { commonProblem } from './provider-refusal.ts'
+import { commonProblem, failed } from './provider-refusal.ts'
 import type { Run } from './run.ts'
 import { type LaneDeps, type RunnableTurn, tryLane } from './try-lane.ts'
 
@@ -19,15 +19,16 @@ export async function runLanes(deps: LaneDeps, work: RunnableTurn, lanes: readon
   const onFirstContent = () => {
     firstContentAt = deps.ticks()
   }
-  for (const lane of lanes.slice(0, ATTEMPTS_MAX)) {
+  const tried = lanes.slice(0, ATTEMPTS_MAX)
+  for (const lane of tried) {
     const startedAt = deps.ticks()
-    const { fate, status, outcome, mayTryAnother } = await tryLane(deps, work, lane, onFirstContent)
+    const { fate, status, outcome } = await tryLane(deps, work, lane, onFirstContent)
     attempts.push({ lane: lane.id, outcome, status, ms: msBetween(startedAt, deps.ticks()) })
     if (fate.kind === 'finished') firstContentAt ??= deps.ticks()
-    if (!mayTryAnother || fate.kind !== 'failed') return { fate, lane, attempts, firstContentAt }
+    if (fate.kind !== 'failed' || fate.sameElsewhere) return { fate, lane, attempts, firstContentAt }
     problems.push(fate.problem)
   }
-  return { fate: { kind: 'failed', problem: commonProblem(problems) }, lane: lanes.at(-1), attempts, firstContentAt }
+  return { fate: failed(commonProblem(problems)), lane: tried.at(-1), attempts, firstContentAt }
 }
 
 export const msBetween = (fromTicks: number, toTicks: number): number => Math.round((toTicks - fromTicks) / 1000)

@@ -21,8 +21,8 @@ export type RunFate =
   | { readonly kind: 'finished'; readonly answer: FinishedAnswer; readonly used: Produced }
   /** Content has gone out, and there will be no more. */
   | { readonly kind: 'broken-off'; readonly problem: Problem; readonly used: Produced }
-  /** Nothing has gone out, and no lane is left. */
-  | { readonly kind: 'failed'; readonly problem: Problem }
+  /** Nothing has gone out: another lane may be tried, unless it would say the same of the same request. */
+  | { readonly kind: 'failed'; readonly problem: Problem; readonly sameElsewhere: boolean }
   /** Stopped from outside: the client has gone, or the server stops. */
   | { readonly kind: 'stopped'; readonly reason: StopReason; readonly accepted: boolean; readonly used: Produced }
   /** The hold did not become durable, so nothing was delivered. */

@@ -8,11 +8,11 @@ import type { Send } from '../upstream/send.ts'
 import type { UpstreamAnswer, UpstreamBody } from '../upstream/upstream-answer.ts'
 import { type ChatDialect, chatDialect } from '../wire/chat/dialects.ts'
 import type { MintIds } from '../wire/chat/mend-chunk.ts'
-import { classifyRefusal, type RefusalClass, readProviderError } from '../wire/chat/read-provider-error.ts'
+import { classifyRefusal, readProviderError } from '../wire/chat/read-provider-error.ts'
 import { fieldsLeftOut, retargetRequest } from '../wire/chat/retarget-request.ts'
 import { createChatTap } from '../wire/chat/tap.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
-import { problemOfFailure, problemOfRefusal } from './provider-refusal.ts'
+import { failed, problemOfFailure, refused } from './provider-refusal.ts'
 import { relayJson } from './relay-json.ts'
 import { relayStream } from './relay-stream.ts'
 import { NOTHING_PRODUCED, type RunFate } from './run.ts'
@@ -52,7 +52,6 @@ export interface TriedLane {
   readonly status: number | undefined
   /** For the receipt: how this try ended, in a word. */
   readonly outcome: string
-  readonly mayTryAnother: boolean
 }
 
 /** A server that refuses a field is asked again without it; one that refuses many is not our server. */
@@ -72,23 +71,20 @@ export async function tryLane(
     const outcome = await ask(deps, work, lane, dialect)
     if (outcome.kind === 'failed') {
       if (work.abort.reason) return stopped(work.abort, undefined)
-      const fate: RunFate = { kind: 'failed', problem: problemOfFailure(outcome) }
-      return { fate, status: undefined, outcome: outcome.expired ?? outcome.reason, mayTryAnother: true }
+      const fate = failed(problemOfFailure(outcome))
+      return { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }
     }
     if (outcome.status < 400) {
       const fate = await relay(deps, work, { lane, dialect, body: outcome.body }, onFirstContent)
-      return { fate, status: outcome.status, outcome: fate.kind, mayTryAnother: fate.kind === 'failed' }
+      return { fate, status: outcome.status, outcome: fate.kind }
     }
     const error = readProviderError(outcome.status, await readSome(outcome.body))
     if (work.abort.reason) return stopped(work.abort, outcome.status)
     const refusal = classifyRefusal(error)
     const mayLearn = refusal === 'unsupported-field' && lessons < LESSONS_A_TURN_MAX
     if (mayLearn && deps.lessons.learn(lane.id, dialect, error)) continue
-    const fate: RunFate = {
-      kind: 'failed',
-      problem: problemOfRefusal(refusal, error, readRetryAfter(outcome.headers, deps.now())),
-    }
-    return { fate, status: outcome.status, outcome: refusal, mayTryAnother: !isClientsFault(refusal) }
+    const fate = refused(error, readRetryAfter(outcome.headers, deps.now()))
+    return { fate, status: outcome.status, outcome: refusal }
   }
 }
 
@@ -130,14 +126,10 @@ function relay(
   })
 }
 
-/** Another provider would say the same of the same request. */
-const isClientsFault = (refusal: RefusalClass): boolean =>
-  refusal === 'rejected' || refusal === 'too-long' || refusal === 'filtered' || refusal === 'unsupported-field'
-
 function stopped(abort: TurnAbort, status: number | undefined): TriedLane {
   const reason = abort.reason ?? 'client-gone'
   const fate: RunFate = { kind: 'stopped', reason, accepted: false, used: NOTHING_PRODUCED }
-  return { fate, status, outcome: reason, mayTryAnother: false }
+  return { fate, status, outcome: reason }
 }
 
 /** Error bodies are short; what is longer is a page, and its beginning is enough. */

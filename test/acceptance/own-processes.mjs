@@ -10,9 +10,12 @@ const end = (child, signal) => {
     // It has ended by itself.
   }
 }
-process.on('exit', () => {
+process.on('exit', () => endAll())
+
+/** Servers hold the process open; whoever has finished ends them. */
+export const endAll = () => {
   for (const child of running) end(child, 'SIGKILL')
-})
+}
 
 function start(command, args, { cwd, env = {}, stdio }) {
   const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio, detached: true })

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyAcceptance } from '../acceptance/acceptance-folder.mjs'
 import { findNewerNode } from '../acceptance/newer-node.mjs'
-import { runToEnd, startUntil } from '../acceptance/own-processes.mjs'
+import { endAll, runToEnd, startUntil } from '../acceptance/own-processes.mjs'
 import { serveGateway } from '../acceptance/serve-gateway.mjs'
 import { readOptions } from '../chaos/lib/options.mjs'
 import { createTally } from '../chaos/lib/tally.mjs'
@@ -13,12 +13,14 @@ import { createTally } from '../chaos/lib/tally.mjs'
 /** What Millrace speaks to providers, and what to clients: the columns and rows of the comparison. */
 const WIRES = ['openai-chat']
 const LANES = ['chat-stream', 'chat-json']
+const PROTOCOLS = ['chat']
 
 const options = readOptions({ id: '', chop: '1' })
 const tally = createTally()
 const copy = copyAcceptance('recordings')
 const node = copy && (await findNewerNode())
 if (node) await playAndCompare(join(copy, 'harness'))
+endAll()
 tally.close()
 
 async function playAndCompare(cwd) {
@@ -38,6 +40,7 @@ async function playAndCompare(cwd) {
   const gateway = await serveGateway({ dist: options.dist, config: JSON.parse(printed.stdout) })
   console.log(`gateway ${process.version}, client ${node}, cut at odd bytes: ${options.chop === '0' ? 'no' : 'yes'}`)
   await compare({ cwd, wires, replayUrl, gateway })
+  await handBackToolResults({ cwd, wires, replayUrl, gateway })
   await gateway.stop(tally)
 }
 
@@ -53,4 +56,16 @@ async function compare({ cwd, wires, replayUrl, gateway }) {
     if (state === 'PASS' || state === 'FAIL') tally.check(state === 'PASS', `${id} ${lane}${diff ? `: ${diff}` : ''}`)
   }
   tally.check(compared.code === 0 && results.length > 0, `the comparison ended with exit code ${compared.code}`)
+}
+
+/** The second turn of a tool call: what of the first answer and of the tool's result reaches the provider. */
+async function handBackToolResults({ cwd, wires, replayUrl, gateway }) {
+  const which = options.id === '' ? [] : ['--id', options.id]
+  const env = { BASE_URL: gateway.baseUrl, API_KEY: gateway.key, REPLAY_URL: replayUrl }
+  const args = ['turn2.mjs', ...wires, '--lanes', PROTOCOLS.join(','), ...which]
+  const { code, stdout } = await runToEnd(node, args, { cwd, env, withinMs: 120_000 })
+  const lines = stdout.split('\n').filter((line) => /^(PASS|FAIL) /.test(line))
+  for (const line of lines)
+    tally.check(line.startsWith('PASS'), `second turn of ${line.slice(4).trim().replace(/\s+/g, ' ')}`)
+  if (which.length === 0) tally.check(lines.length > 0 && code === 0, `the second turns ended with exit code ${code}`)
 }

@@ -71,7 +71,7 @@ export async function startServer({ config = TEST_CONFIG }: StartOptions = {}): 
       return outcome.value as OperationValue<Name>
     },
     async close() {
-      await house.close()
+      await house.close().finally(() => house.log.close())
       await rm(folder, { recursive: true, force: true })
     },
   }

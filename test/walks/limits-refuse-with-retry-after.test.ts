@@ -21,7 +21,7 @@ describe('limits of a key refuse with Retry-After', () => {
       expect(answer.status).toBe(200)
       expect(answer.headers.get('x-ratelimit-limit-requests')).toBe('3')
       expect(answer.headers.get('x-ratelimit-remaining-requests')).toBe(String(left))
-      expect(answer.headers.get('x-ratelimit-reset-requests')).toMatch(/^(\d+m)?\d+(\.\d)?m?s$/)
+      expect(answer.headers.get('x-ratelimit-reset-requests')).toMatch(/^(\d+h)?(\d+m)?\d+(\.\d)?m?s$/)
     }
     const refused = await chat(server(), made)
     expectProblem(refused, 'rate_limit_exceeded', { message: /3 requests per minute/ })

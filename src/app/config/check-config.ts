@@ -1,8 +1,8 @@
+import { termsView } from '../../account/price-view.ts'
 import { variantsOf } from '../../catalog/effort-suffix.ts'
-import { loadCatalog, type ModelDefinition } from '../../catalog/load-catalog.ts'
-import { admits } from '../../catalog/visible-models.ts'
-import { formatPricePerMillion, formatUsd } from '../../model/money.ts'
-import { type ConfigProblem, formatPath, formatPlace, formatProblem } from './config-problem.ts'
+import type { ModelDefinition } from '../../catalog/load-catalog.ts'
+import { formatPricePerMillion } from '../../model/money.ts'
+import { type ConfigProblem, formatPlace, formatProblem } from './config-problem.ts'
 import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } from './load-config.ts'
 
 /** What `millrace check` prints, in both of its forms. */
@@ -12,17 +12,9 @@ export interface ConfigCheck {
   readonly json: Readonly<Record<string, unknown>>
 }
 
-/** A list of models that somebody carries besides the plans: a key, or the asker's own trial. */
-export interface ModelList {
-  readonly subject: string
-  readonly models: readonly string[]
-}
-
-export function checkConfig(sources: ConfigSources, lists: readonly ModelList[] = []): ConfigCheck {
+export function checkConfig(sources: ConfigSources): ConfigCheck {
   const outcome = loadConfig(sources)
-  return outcome.kind === 'loaded'
-    ? describeConfig(outcome, lists, sources.cwd)
-    : describeProblems(outcome, sources.cwd)
+  return outcome.kind === 'loaded' ? describeConfig(outcome, sources.cwd) : describeProblems(outcome, sources.cwd)
 }
 
 function describeProblems(
@@ -46,24 +38,14 @@ const problemJson = ({ place, path, message, cure }: ConfigProblem) => ({
   cure,
 })
 
-interface Match {
-  readonly subject: string
-  readonly entry: string
-  /** Ids that a caller could write. */
-  readonly ids: readonly string[]
-}
-
-function describeConfig({ config, origin }: LoadedConfig, lists: readonly ModelList[], cwd: string): ConfigCheck {
+function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCheck {
   const { upstreams, models, storage } = config
-  const plans = config.plans.map((plan, index) => ({ subject: formatPath(['plans', index]), models: plan.models }))
-  const matches = matchesOf(config, [...plans, ...lists])
   const json = {
     ok: true,
     origin,
     data: storage.data,
     upstreams: upstreams.map(({ id, wire, dialect }) => ({ id, wire, dialect })),
     models: models.map(modelJson),
-    matches,
     problems: [],
   }
   const lines = [
@@ -72,20 +54,8 @@ function describeConfig({ config, origin }: LoadedConfig, lists: readonly ModelL
     `  upstreams  ${upstreams.map(({ id, wire }) => `${id} (${wire})`).join(', ') || 'none: nothing can be called'}`,
     `  models     ${models.length === 0 ? 'none: nothing can be called' : models.length}`,
     ...models.map(modelLine),
-    ...matches.map(({ subject, entry, ids }) => `  ${subject}  ${entry}  matches ${ids.join(', ') || 'nothing'}`),
   ]
   return { ok: true, lines, json }
-}
-
-/** What each entry of each list admits, by the rules that a request meets. */
-function matchesOf(config: LoadedConfig['config'], lists: readonly ModelList[]): Match[] {
-  const entries = [...loadCatalog(config, () => 1).entries.values()]
-  return lists.flatMap(({ subject, models }) =>
-    models.map((listed) => {
-      const admitted = entries.filter((entry) => admits(listed, entry))
-      return { subject, entry: listed, ids: admitted.map((entry) => entry.id) }
-    }),
-  )
 }
 
 const originName = (origin: ConfigOrigin, cwd: string): string =>
@@ -123,20 +93,6 @@ function modelJson(model: ModelDefinition) {
     })),
     context_tokens: contextTokens,
     max_output_tokens: maxOutputTokens,
-    price: price === undefined ? null : priceJson(price),
-  }
-}
-
-function priceJson(price: NonNullable<ModelDefinition['price']>) {
-  const rates = (of: typeof price | (typeof price.tiers)[number]) => ({
-    input: formatPricePerMillion(of.input),
-    cached_input: formatPricePerMillion(of.cachedInput),
-    cache_write: formatPricePerMillion(of.cacheWrite),
-    output: formatPricePerMillion(of.output),
-  })
-  return {
-    ...rates(price),
-    per_request: formatUsd(price.perRequest),
-    tiers: price.tiers.map((tier) => ({ above_input_tokens: tier.aboveInputTokens, ...rates(tier) })),
+    price: price === undefined ? null : termsView(price),
   }
 }

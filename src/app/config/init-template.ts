@@ -13,7 +13,7 @@ export const initTemplate = (): string => `# yaml-language-server: $schema=${SCH
 #   public_url: null             # https://llm.example.com
 #   metrics_host: 127.0.0.1
 #   metrics_port: 4601
-#   trust_proxy: []              # [10.0.0.0/8]
+#   trust_proxy: []              # no other value in this version
 #   allowed_origins: []          # web pages that may call /v1
 
 # storage:

@@ -73,14 +73,6 @@ describe('a wrong configuration is told with its place', () => {
       'one of ignore, reject',
     ],
     [
-      'a proxy that is no address',
-      'server: { trust_proxy: [a.b] }',
-      'server.trust_proxy[0]',
-      'a.b',
-      'found "a.b"',
-      '10.0.0.0/8',
-    ],
-    [
       'an origin with a path',
       'server: { allowed_origins: ["https://a.b/"] }',
       'server.allowed_origins[0]',
@@ -127,6 +119,14 @@ describe('a wrong configuration is told with its place', () => {
       'dmo',
       'there is no upstream "dmo"',
       'Did you mean demo?',
+    ],
+    [
+      'several answers of the demo',
+      model('choices_max: 2'),
+      'models[0].choices_max',
+      '2',
+      'the lane on demo gives one answer',
+      'Leave choices_max out',
     ],
     [
       'a lane twice',

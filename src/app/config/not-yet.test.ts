@@ -14,6 +14,7 @@ describe('what this version cannot do is refused by name', () => {
       'upstreams: [{ id: a, wire: gemini, base_url: "https://a.b/v1beta", headers: { a: b } }]',
       '1:28 upstreams[0].wire',
     ],
+    'server.trust_proxy': ['server: { trust_proxy: [10.0.0.0/8] }', '1:24 server.trust_proxy'],
     'upstreams[].on_client_gone': [upstream('on_client_gone: drain'), '1:53 upstreams[0].on_client_gone'],
     'models[].inputs': [model('inputs: [text, image], input_tokens_max: { image: 9 }'), '2:107 models[0].inputs'],
     'models[].input_tokens_max': [model('input_tokens_max: { file: 9 }'), '2:117 models[0].input_tokens_max'],
@@ -58,7 +59,7 @@ describe('what this version cannot do is refused by name', () => {
 })
 
 test('keys at their default are accepted, in whatever spelling', () => {
-  const yaml = `server: { workers: 1, public_url: null }
+  const yaml = `server: { workers: 1, public_url: null, trust_proxy: [] }
 storage: { database: sqlite }
 upstreams: [{ id: demo, wire: demo, base_url: null, api_key: "\${NONE:-}", allow_private: false, timeouts: { total: 1800s }, headers: {}, on_client_gone: cancel_estimate }]
 models: [{ id: m, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: demo, model: x }], inputs: [text], input_tokens_max: {}, pass_fields: [], price: { input: "0", output: "0", tiers: [], multipliers: {} } }]
@@ -73,7 +74,7 @@ retention: { state: 3d, idempotency: 24h, idempotency_bytes: 33554432 }
 })
 
 test('what this version does is accepted away from its default', () => {
-  const yaml = `server: { host: "::", port: 0, public_url: "https://a.b/x/", metrics_host: 0.0.0.0, metrics_port: 0, trust_proxy: [10.0.0.0/8], allowed_origins: ["https://a.b"] }
+  const yaml = `server: { host: "::", port: 0, public_url: "https://a.b/x/", metrics_host: 0.0.0.0, metrics_port: 0, allowed_origins: ["https://a.b"] }
 bounds: { body_bytes: 1MB, expansion_ratio: 10, json_values: 1000, json_depth: 16, header_bytes: 8KiB, header_timeout: 1s, request_timeout: 5s, keep_alive_timeout: 0, frame_bytes: 1MiB }
 drain: { timeout: 5s, linger: 5s }
 limits: { key: { requests_per_minute: 1, tokens_per_minute: 2, concurrent: 3, burst: 10s }, account: { concurrent: 9 } }

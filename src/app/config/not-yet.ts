@@ -30,6 +30,11 @@ export const NOT_YET: readonly NotYet[] = [
     honours: (wire) => wire === 'chat' || wire === 'demo',
     settlesItem: true,
   },
+  {
+    path: 'server.trust_proxy',
+    says: 'does not look at the addresses of clients',
+    cure: 'Leave it out, or empty: a proxy in front is fine without it.',
+  },
   { path: 'upstreams[].on_client_gone', says: 'knows cancel_estimate only', cure: LEAVE_OUT },
   { path: 'models[].inputs', says: 'takes text only', cure: 'Write inputs: [text], or leave it out.' },
   { path: 'models[].input_tokens_max', says: 'takes text only', cure: LEAVE_OUT },

@@ -36,13 +36,13 @@ describe('precedence', () => {
 describe('a variable', () => {
   test('may hold a list with commas, a flag or a word', () => {
     const environment = {
-      MILLRACE_SERVER__TRUST_PROXY: '10.0.0.0/8, ::1',
+      MILLRACE_SERVER__ALLOWED_ORIGINS: 'https://a.b, http://c.d:1',
       MILLRACE_TELEMETRY__METRICS: 'false',
       MILLRACE_TELEMETRY__LOG__LEVEL: 'debug',
       MILLRACE_LIMITS__KEY__CONCURRENT: '8',
     }
     const { config } = loaded({ environment })
-    expect(config.server.trustProxy).toEqual(['10.0.0.0/8', '::1'])
+    expect(config.server.allowedOrigins).toEqual(['https://a.b', 'http://c.d:1'])
     expect(config.telemetry).toEqual({ metrics: false, log: { level: 'debug', format: 'auto' } })
     expect(config.limits.key.concurrent).toBe(8)
   })

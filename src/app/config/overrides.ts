@@ -14,8 +14,6 @@ export interface ConfigFlags {
   readonly data?: string | undefined
   readonly host?: string | undefined
   readonly port?: string | number | undefined
-  readonly metricsPort?: string | number | undefined
-  readonly workers?: string | number | undefined
   readonly logLevel?: string | undefined
   readonly logFormat?: string | undefined
 }
@@ -23,8 +21,6 @@ export interface ConfigFlags {
 const FLAG_PATHS = {
   host: ['--host', 'server', 'host'],
   port: ['--port', 'server', 'port'],
-  metricsPort: ['--metrics-port', 'server', 'metrics_port'],
-  workers: ['--workers', 'server', 'workers'],
   logLevel: ['--log-level', 'telemetry', 'log', 'level'],
   logFormat: ['--log-format', 'telemetry', 'log', 'format'],
 } as const satisfies Partial<Record<keyof ConfigFlags, readonly string[]>>
@@ -66,7 +62,7 @@ function overrideShort(environment: Environment, tree: LocatedMap): void {
   }
 }
 
-/** `MILLRACE_SERVER__TRUST_PROXY=10.0.0.0/8,127.0.0.1`: levels by two underscores, lists by commas. */
+/** `MILLRACE_SERVER__ALLOWED_ORIGINS=https://a.example,https://b.example`: levels by two underscores, lists by commas. */
 function overrideNested(tree: LocatedMap, name: string, value: string, problems: ConfigProblem[]): void {
   const place: Place = { origin: name }
   const path = name.slice('MILLRACE_'.length).toLowerCase().split('__')

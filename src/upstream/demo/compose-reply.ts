@@ -1,16 +1,20 @@
-import type { DemoMessage, DemoRequest, DemoTool } from './demo-request.ts'
+import type { DemoHeard, DemoRequest, DemoTool } from './demo-request.ts'
+import { exampleArguments } from './example-arguments.ts'
 
-/** What the demo says, in the pieces it says it in: each piece counts as one token. */
+/** What the demo says, in the pieces it says it in: each piece counts as one token. Every choice says the same. */
 export interface DemoReply {
+  readonly choices: number
   readonly reasoning: readonly string[]
-  readonly words: readonly string[]
+  /** Begins anew with each call; a long answer is never there as a whole. */
+  words(): Iterable<string>
   readonly call: { readonly name: string; readonly arguments: string } | undefined
   readonly finish: 'stop' | 'length' | 'tool_calls'
   readonly promptTokens: number
   readonly completionTokens: number
+  readonly reasoningTokens: number
 }
 
-const BYTES_PER_TOKEN = 4
+const CHARACTERS_PER_TOKEN = 4
 const COUNT_MAX = 100_000
 const QUOTED_MAX = 200
 
@@ -26,18 +30,19 @@ const THOUGHT_PIECES: Readonly<Record<string, number>> = {
 
 /** The same question gives the same answer, so that tests and first steps are repeatable. */
 export function composeReply(request: DemoRequest): DemoReply {
-  const promptTokens = Math.ceil(
-    request.messages.reduce((bytes, message) => bytes + Buffer.byteLength(message.text) + BYTES_PER_TOKEN, 0) /
-      BYTES_PER_TOKEN,
-  )
-  const reasoning = thoughts(request)
-  const room = request.outputCap - reasoning.length
-  if (room <= 0) {
-    const cut = reasoning.slice(0, request.outputCap)
-    return { reasoning: cut, words: [], call: undefined, finish: 'length', promptTokens, completionTokens: cut.length }
+  const { choices, promptTokens, outputCap } = request
+  const reasoning = thoughts(request).slice(0, outputCap)
+  const said = saidIn(request, outputCap - reasoning.length)
+  return {
+    choices,
+    reasoning,
+    promptTokens,
+    words: said.words,
+    call: said.call,
+    finish: said.finish,
+    completionTokens: (reasoning.length + said.tokens) * choices,
+    reasoningTokens: reasoning.length * choices,
   }
-  const said = request.tool ? callOf(request.tool, room) : wordsOf(request, room)
-  return { reasoning, promptTokens, ...said, completionTokens: reasoning.length + said.tokens }
 }
 
 function thoughts(request: DemoRequest): string[] {
@@ -47,78 +52,79 @@ function thoughts(request: DemoRequest): string[] {
 
 type Said = Pick<DemoReply, 'words' | 'call' | 'finish'> & { readonly tokens: number }
 
+const NO_WORDS = () => []
+
+function saidIn(request: DemoRequest, room: number): Said {
+  if (room === 0) return { words: NO_WORDS, call: undefined, finish: 'length', tokens: 0 }
+  return request.tool ? callOf(request.tool, room) : wordsOf(request, room)
+}
+
 function callOf(tool: DemoTool, room: number): Said {
-  const written = JSON.stringify(exampleOf(tool.parameters, 0))
-  const tokens = Math.ceil(written.length / BYTES_PER_TOKEN) + 1
-  if (tokens > room) {
-    return {
-      words: [],
-      call: { name: tool.name, arguments: written.slice(0, (room - 1) * BYTES_PER_TOKEN) },
-      finish: 'length',
-      tokens: room,
-    }
+  const written = exampleArguments(tool.parameters)
+  const tokens = Math.ceil(written.length / CHARACTERS_PER_TOKEN) + 1
+  if (tokens <= room) {
+    return { words: NO_WORDS, call: { name: tool.name, arguments: written }, finish: 'tool_calls', tokens }
   }
-  return { words: [], call: { name: tool.name, arguments: written }, finish: 'tool_calls', tokens }
+  const cut = written.slice(0, (room - 1) * CHARACTERS_PER_TOKEN)
+  return { words: NO_WORDS, call: { name: tool.name, arguments: cut }, finish: 'length', tokens: room }
 }
 
-function wordsOf(request: DemoRequest, room: number): Said {
-  const [text, stopped] = cutAtStop(answerTo(request.messages), request.stop)
-  const pieces = text.match(/\s*\S+/g) ?? []
-  if (pieces.length > room) return { words: pieces.slice(0, room), call: undefined, finish: 'length', tokens: room }
-  // A stop word may leave white space behind the last word: it was produced, so it is said.
-  const rest = stopped ? text.slice(pieces.join('').length) : ''
-  const words = rest === '' ? pieces : [...pieces, rest]
-  return { words, call: undefined, finish: 'stop', tokens: words.length }
+function wordsOf({ heard, stop }: DemoRequest, room: number): Said {
+  const answer = answerTo(heard)
+  const end = stop.length === 0 ? undefined : placeOfStop(answer, stop)
+  const words = () => firstOf(answer(), room, end)
+  // One word more than there is room for shows that the answer is cut.
+  const wanted = countOf(firstOf(answer(), room + 1, end))
+  return { words, call: undefined, finish: wanted > room ? 'length' : 'stop', tokens: Math.min(wanted, room) }
 }
 
-function answerTo(messages: readonly DemoMessage[]): string {
-  const last = messages.at(-1)
-  if (last?.role === 'tool') return `The tool said: ${quoted(last.text)}. This is Millrace's built-in demo model.`
-  const said = messages.findLast((message) => message.role === 'user')?.text ?? ''
-  const count = /\bcount to (\d{1,6})\b/i.exec(said)?.[1]
-  if (count) return Array.from({ length: Math.min(Number(count), COUNT_MAX) }, (_, index) => index + 1).join(' ')
-  const heard = said.trim() === '' ? 'You said nothing.' : `You said: ${quoted(said)}.`
-  return `Hello from Millrace's built-in demo model. ${heard} No provider was asked; connect one in millrace.yaml to talk to a real model.`
-}
+/** A word at a time, because a long answer said at once would stop the server's thread. */
+type Answer = () => Iterable<string>
 
-const quoted = (text: string): string => {
-  const whole = text.trim().replace(/\s+/g, ' ')
-  return `"${whole.length > QUOTED_MAX ? `${whole.slice(0, QUOTED_MAX)}…` : whole}"`
-}
-
-function cutAtStop(text: string, stops: readonly string[]): [string, boolean] {
-  const places = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1)
-  return places.length === 0 ? [text, false] : [text.slice(0, Math.min(...places)), true]
-}
-
-const DEPTH_MAX = 4
-
-/** Arguments that fit the tool's schema, as far as a schema says it plainly. */
-function exampleOf(schema: Record<string, unknown>, depth: number): unknown {
-  const options = schema.enum
-  if (Array.isArray(options) && options.length > 0) return options[0]
-  switch (schema.type) {
-    case 'string':
-      return 'demo'
-    case 'number':
-    case 'integer':
-      return 1
-    case 'boolean':
-      return true
-    case 'array':
-      return []
-    default:
-      return depth < DEPTH_MAX ? exampleObject(schema, depth) : {}
-  }
-}
-
-function exampleObject(schema: Record<string, unknown>, depth: number): Record<string, unknown> {
-  const { properties } = schema
-  if (typeof properties !== 'object' || properties === null) return {}
-  return Object.fromEntries(
-    Object.entries(properties).map(([name, inner]) => [
-      name,
-      exampleOf((inner ?? {}) as Record<string, unknown>, depth + 1),
-    ]),
+function answerTo({ from, start, end }: DemoHeard): Answer {
+  if (from === 'tool') return wordsIn(`The tool said: ${quoted(start)}. This is Millrace's built-in demo model.`)
+  const count = /\bcount to (\d{1,6})\b/i.exec(end)?.[1]
+  if (count) return () => numbersTo(Math.min(Number(count), COUNT_MAX))
+  const heard = start.trim() === '' ? 'You said nothing.' : `You said: ${quoted(start)}.`
+  return wordsIn(
+    `Hello from Millrace's built-in demo model. ${heard} No provider was asked; connect one in millrace.yaml to talk to a real model.`,
   )
+}
+
+const wordsIn = (text: string): Answer => {
+  const words = text.match(/\s*\S+/g) ?? []
+  return () => words
+}
+
+function* numbersTo(last: number): Iterable<string> {
+  for (let number = 1; number <= last; number++) yield number === 1 ? '1' : ` ${number}`
+}
+
+const quoted = (start: string): string => {
+  const text = start.trim().replace(/\s+/g, ' ')
+  return `"${text.length > QUOTED_MAX ? `${text.slice(0, QUOTED_MAX)}…` : text}"`
+}
+
+/** At most this many words, and no character beyond the end: a stop word may leave white space behind the last word. */
+function* firstOf(words: Iterable<string>, wordsMax: number, end = Number.POSITIVE_INFINITY): Iterable<string> {
+  let count = 0
+  let length = 0
+  for (const word of words) {
+    if (count === wordsMax || length >= end) return
+    yield word.slice(0, end - length)
+    count++
+    length += word.length
+  }
+}
+
+function placeOfStop(answer: Answer, stops: readonly string[]): number | undefined {
+  const text = [...answer()].join('')
+  const places = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1)
+  return places.length === 0 ? undefined : Math.min(...places)
+}
+
+function countOf(words: Iterable<string>): number {
+  let count = 0
+  for (const _word of words) count++
+  return count
 }

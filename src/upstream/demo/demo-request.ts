@@ -1,17 +1,23 @@
+import { isObject } from '../../wire/chat/check-fields.ts'
+
 /** What the demo understands of a Chat request. It was checked at the door; what is missing or odd simply counts as absent. */
 export interface DemoRequest {
   readonly model: string
-  readonly messages: readonly DemoMessage[]
+  readonly promptTokens: number
+  readonly heard: DemoHeard
   readonly stream: boolean
   readonly effort: string | undefined
   readonly outputCap: number
+  readonly choices: number
   readonly stop: readonly string[]
   readonly tool: DemoTool | undefined
 }
 
-export interface DemoMessage {
-  readonly role: string
-  readonly text: string
+/** What the demo answers to: the last thing that the user or a tool said, as far as the demo listens. */
+export interface DemoHeard {
+  readonly from: 'user' | 'tool'
+  readonly start: string
+  readonly end: string
 }
 
 export interface DemoTool {
@@ -19,11 +25,18 @@ export interface DemoTool {
   readonly parameters: Record<string, unknown>
 }
 
+interface DemoMessage {
+  readonly role: string
+  readonly text: string
+}
+
 type Fields = Record<string, unknown>
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
+const BYTES_PER_TOKEN = 4
+/** The demo runs in the server's own thread: however long a message is, it looks at this much of either end. */
+const HEARD_MAX = 2048
+
+const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isObject) : [])
 
 export function readDemoRequest(body: Buffer): DemoRequest {
   const fields = JSON.parse(body.toString('utf8')) as Fields
@@ -31,14 +44,17 @@ export function readDemoRequest(body: Buffer): DemoRequest {
     role: String(message.role),
     text: textOf(message.content),
   }))
+  const heard = heardIn(messages)
   return {
     model: String(fields.model),
-    messages,
+    promptTokens: tokensOf(messages),
+    heard,
     stream: fields.stream === true,
     effort: typeof fields.reasoning_effort === 'string' ? fields.reasoning_effort : undefined,
     outputCap: Number(fields.max_completion_tokens),
+    choices: typeof fields.n === 'number' ? fields.n : 1,
     stop: [fields.stop].flat().filter((word): word is string => typeof word === 'string' && word !== ''),
-    tool: toolToCall(fields, messages),
+    tool: toolToCall(fields, messages.at(-1), heard),
   }
 }
 
@@ -49,26 +65,40 @@ function textOf(content: unknown): string {
     .join('')
 }
 
+const tokensOf = (messages: readonly DemoMessage[]): number =>
+  Math.ceil(
+    messages.reduce((bytes, { text }) => bytes + Buffer.byteLength(text) + BYTES_PER_TOKEN, 0) / BYTES_PER_TOKEN,
+  )
+
+function heardIn(messages: readonly DemoMessage[]): DemoHeard {
+  const last = messages.at(-1)
+  const from = last?.role === 'tool' ? 'tool' : 'user'
+  const text = (from === 'tool' ? last : messages.findLast((message) => message.role === 'user'))?.text ?? ''
+  return { from, start: text.slice(0, HEARD_MAX), end: text.slice(-HEARD_MAX) }
+}
+
 /**
  * Which tool the demo calls: the one that the client forces, else, when the last word is the user's, the first whose name
- * the user mentions. After a tool's result it answers in words, so that a tool loop ends.
+ * is among the words. After a tool's result it answers in words, so that a tool loop ends.
  */
-function toolToCall(fields: Fields, messages: readonly DemoMessage[]): DemoTool | undefined {
-  const last = messages.at(-1)
+function toolToCall(fields: Fields, last: DemoMessage | undefined, heard: DemoHeard): DemoTool | undefined {
   const choice = fields.tool_choice
-  if (choice === 'none' || last?.role === 'tool') return undefined
+  if (choice === 'none' || heard.from === 'tool') return undefined
   const tools = listOf(fields.tools)
     .map((tool) => tool.function)
-    .filter(isFields)
-    .map((definition) => ({
-      name: String(definition.name),
-      parameters: isFields(definition.parameters) ? definition.parameters : {},
-    }))
-  if (isFields(choice) && isFields(choice.function)) {
+    .filter(isObject)
+  if (isObject(choice) && isObject(choice.function)) {
     const forced = choice.function.name
-    return tools.find((tool) => tool.name === forced)
+    return toolOf(tools.find((tool) => tool.name === forced))
   }
-  if (choice === 'required' || fields.model === 'demo-tools') return tools[0]
-  const said = last?.text.toLowerCase() ?? ''
-  return tools.find((tool) => said.includes(tool.name.toLowerCase()))
+  if (choice === 'required' || fields.model === 'demo-tools') return toolOf(tools[0])
+  if (last?.role !== 'user') return undefined
+  const words = new Set(heard.end.toLowerCase().match(/[\w-]+/g))
+  return toolOf(tools.find((tool) => words.has(String(tool.name).toLowerCase())))
 }
+
+const toolOf = (definition: Fields | undefined): DemoTool | undefined =>
+  definition && {
+    name: String(definition.name),
+    parameters: isObject(definition.parameters) ? definition.parameters : {},
+  }

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { secureRandom } from '../../lib/random-id.ts'
 import type { UpstreamBody } from '../upstream-answer.ts'
+import type { DemoReply } from './compose-reply.ts'
 import { createDemoUpstream } from './demo-upstream.ts'
+import { createSpeaker } from './speaker.ts'
+import { demoChunks } from './write-answer.ts'
 
 const demo = createDemoUpstream({ clock: systemClock, random: secureRandom })
 
@@ -94,6 +97,85 @@ describe('the demo', () => {
       (await jsonOf({ tools, tool_choice: 'none', messages: [{ role: 'user', content: 'get_weather' }] })).choices[0]
         .finish_reason,
     ).toBe('stop')
+  })
+
+  it('stays within its output cap before a stop word too', async () => {
+    const capped = await streamOf({
+      max_completion_tokens: 4,
+      messages: [{ role: 'user', content: 'count to 9' }],
+      stop: ['5'],
+    })
+    expect(capped).toMatchObject({ text: '1 2 3 4', finish: 'length', usage: { completion_tokens: 4 } })
+  })
+
+  it('gives as many answers as are asked for, and counts them all', async () => {
+    const question = { n: 3, reasoning_effort: 'low', messages: [{ role: 'user', content: 'count to 5' }] }
+    const json = await jsonOf(question)
+    expect(json.choices.map(({ index }: { index: number }) => index)).toEqual([0, 1, 2])
+    expect(json.usage).toMatchObject({ completion_tokens: 39, completion_tokens_details: { reasoning_tokens: 24 } })
+    const text = await wholeOf((await ask({ ...question, stream: true })).body)
+    const chunks = text.match(/\{.*\}/g)!.map((frame) => JSON.parse(frame))
+    const said = [0, 1, 2].map((wanted) =>
+      chunks
+        .flatMap(({ choices }) => choices)
+        .filter(({ index }) => index === wanted)
+        .map(({ delta }) => delta.content ?? '')
+        .join(''),
+    )
+    expect(said).toEqual(Array(3).fill('1 2 3 4 5'))
+    expect(chunks.at(-1).usage).toEqual(json.usage)
+  })
+
+  it('listens to a bounded part of a message, however long it is and however many tools there are', async () => {
+    const tools = Array.from({ length: 2000 }, (_, index) => ({
+      type: 'function',
+      function: { name: `tool_${index}` },
+    }))
+    const long = `${' \t'.repeat(2_000_000)}hello ${'a b '.repeat(500_000)}`
+    const answer = await jsonOf({ tools, messages: [{ role: 'user', content: `${long} then call tool_1999 please` }] })
+    expect(answer.choices[0].message.tool_calls[0].function.name).toBe('tool_1999')
+    const unnamed = await jsonOf({ tools, messages: [{ role: 'user', content: `tool_3 ${long}` }] })
+    expect(unnamed.choices[0].finish_reason).toBe('stop')
+    expect(unnamed.choices[0].message.content.length).toBeLessThan(500)
+  })
+
+  it('composes no more of a long answer than its reader takes', async () => {
+    let composed = 0
+    const reply: DemoReply = {
+      ...{ choices: 1, reasoning: [], call: undefined, finish: 'stop' },
+      ...{ promptTokens: 1, completionTokens: 1, reasoningTokens: 0 },
+      *words() {
+        for (;;) {
+          composed++
+          yield ' word'
+        }
+      },
+    }
+    const stamp = { id: 'x', callId: 'y', created: 0, model: 'demo-fast' }
+    const { signal } = new AbortController()
+    const speaker = createSpeaker({ chunks: demoChunks(reply, stamp), pauseMs: 0, headStartMs: 0, signal })
+    await speaker.body.read()
+    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
+    const ahead = composed
+    expect(ahead).toBeGreaterThan(10)
+    expect(ahead).toBeLessThan(2000)
+    await speaker.body.read()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(composed).toBeGreaterThan(ahead)
+    speaker.body.cancel()
+    const last = composed
+    for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve))
+    expect(composed).toBe(last)
+  })
+
+  it('begins no answer that is cancelled already', async () => {
+    for (const stream of [true, false]) {
+      const outcome = await demo.answer(
+        Buffer.from(JSON.stringify({ model: 'demo-fast', stream, max_completion_tokens: 9, messages: [] })),
+        AbortSignal.abort(),
+      )
+      expect(outcome).toMatchObject({ kind: 'failed', reason: 'cancelled' })
+    }
   })
 
   it('ends when it is cancelled', async () => {

@@ -4,6 +4,7 @@ import { createChunkQueue } from '../chunk-queue.ts'
 import type { UpstreamOutcome } from '../upstream-answer.ts'
 import { composeReply, type DemoReply } from './compose-reply.ts'
 import { type DemoRequest, readDemoRequest } from './demo-request.ts'
+import { createSpeaker } from './speaker.ts'
 import { type DemoStamp, demoChunks, demoCompletion } from './write-answer.ts'
 
 /**
@@ -17,11 +18,11 @@ export interface DemoUpstream {
 /** As fast as a person likes to see words appear; the `-fast` model is for measuring. */
 const WORD_PAUSE_MS = 20
 const THOUGHT_PAUSE_MS = 10
-const QUEUE_BYTES_MAX = 1024 * 1024
 
 export function createDemoUpstream(deps: { readonly clock: Clock; readonly random: RandomBytes }): DemoUpstream {
   return {
     async answer(body, signal) {
+      if (signal.aborted) return CANCELLED
       const request = readDemoRequest(body)
       const reply = composeReply(request)
       const stamp: DemoStamp = {
@@ -35,17 +36,18 @@ export function createDemoUpstream(deps: { readonly clock: Clock; readonly rando
   }
 }
 
+const CANCELLED: UpstreamOutcome = { kind: 'failed', reason: 'cancelled', message: 'The request was cancelled.' }
+
 const paceOf = (request: DemoRequest): number => (request.model.endsWith('-fast') ? 0 : 1)
 
 function streamed(request: DemoRequest, reply: DemoReply, stamp: DemoStamp, signal: AbortSignal): UpstreamOutcome {
-  const chunks = demoChunks(reply, stamp)
-  const speaker = createSpeaker({
-    chunks,
+  const { body } = createSpeaker({
+    chunks: demoChunks(reply, stamp),
     pauseMs: WORD_PAUSE_MS * paceOf(request),
     headStartMs: reply.reasoning.length * THOUGHT_PAUSE_MS * paceOf(request),
     signal,
   })
-  return { kind: 'answer', status: 200, headers: { 'content-type': 'text/event-stream' }, body: speaker.body }
+  return { kind: 'answer', status: 200, headers: { 'content-type': 'text/event-stream' }, body }
 }
 
 async function whole(
@@ -54,72 +56,17 @@ async function whole(
   stamp: DemoStamp,
   signal: AbortSignal,
 ): Promise<UpstreamOutcome> {
-  const pieces = reply.words.length + reply.reasoning.length
+  const pieces = reply.completionTokens / reply.choices
   const cancelled = await pause(pieces * THOUGHT_PAUSE_MS * paceOf(request), signal)
-  if (cancelled) return { kind: 'failed', reason: 'cancelled', message: 'The request was cancelled.' }
-  const queue = createChunkQueue({ pause() {}, resume() {}, cancel() {} }, { bytesMax: QUEUE_BYTES_MAX })
+  if (cancelled) return CANCELLED
+  const queue = createChunkQueue({ pause() {}, resume() {}, cancel() {} }, { bytesMax: Number.POSITIVE_INFINITY })
   queue.push(demoCompletion(reply, stamp))
   queue.end()
   return { kind: 'answer', status: 200, headers: { 'content-type': 'application/json' }, body: queue.body }
 }
 
-interface Speech {
-  readonly chunks: readonly Buffer[]
-  readonly pauseMs: number
-  readonly headStartMs: number
-  readonly signal: AbortSignal
-}
-
-/** Says one chunk after another until all are said, it is cancelled, or nobody takes them any more. */
-function createSpeaker(speech: Speech) {
-  let next = 0
-  let timer: NodeJS.Timeout | undefined
-  let paused = false
-  const stop = () => clearTimeout(timer)
-  const queue = createChunkQueue(
-    {
-      pause() {
-        paused = true
-        stop()
-      },
-      resume() {
-        paused = false
-        schedule(speech.pauseMs)
-      },
-      cancel: stop,
-    },
-    { bytesMax: QUEUE_BYTES_MAX },
-  )
-  const cancelled = () => {
-    stop()
-    queue.fail(new Error('cancelled'))
-  }
-  const say = () => {
-    do {
-      const chunk = speech.chunks[next++]
-      if (chunk === undefined) {
-        speech.signal.removeEventListener('abort', cancelled)
-        return queue.end()
-      }
-      queue.push(chunk)
-    } while (speech.pauseMs === 0 && !paused)
-    if (!paused) schedule(speech.pauseMs)
-  }
-  const schedule = (ms: number) => {
-    timer = ms === 0 ? undefined : setTimeout(say, ms)
-    if (ms === 0) setImmediate(say)
-  }
-  if (speech.signal.aborted) cancelled()
-  else {
-    speech.signal.addEventListener('abort', cancelled, { once: true })
-    schedule(speech.headStartMs)
-  }
-  return queue
-}
-
 /** True when it was cancelled meanwhile. */
 function pause(ms: number, signal: AbortSignal): Promise<boolean> {
-  if (signal.aborted) return Promise.resolve(true)
   if (ms === 0) return Promise.resolve(false)
   return new Promise((resolve) => {
     const cancelled = () => {

@@ -1,3 +1,4 @@
+import { DONE_FRAME, dataFrame } from '../../wire/sse/format-frame.ts'
 import type { DemoReply } from './compose-reply.ts'
 
 /** What is the same in every chunk of one answer. */
@@ -8,28 +9,32 @@ export interface DemoStamp {
   readonly model: string
 }
 
-const frame = (json: unknown): Buffer => Buffer.from(`data: ${JSON.stringify(json)}\n\n`)
+type Delta = Record<string, unknown>
 
-/** The answer as the chunks of a Chat stream, `[DONE]` included. */
-export function demoChunks(reply: DemoReply, stamp: DemoStamp): Buffer[] {
-  const chunk = (delta: Record<string, unknown>, finish: string | null = null) =>
-    frame({
-      ...headOf(stamp, 'chat.completion.chunk'),
-      choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
-      usage: null,
-    })
-  return [
-    chunk({ role: 'assistant', content: reply.call ? null : '', refusal: null }),
-    ...reply.reasoning.map((piece) => chunk({ reasoning_content: piece })),
-    ...reply.words.map((piece) => chunk({ content: piece })),
-    ...callDeltas(reply, stamp).map((delta) => chunk(delta)),
-    chunk({}, reply.finish),
-    frame({ ...headOf(stamp, 'chat.completion.chunk'), choices: [], usage: usageOf(reply) }),
-    Buffer.from('data: [DONE]\n\n'),
-  ]
+/**
+ * The answer as a Chat stream, `[DONE]` included: one step after another, each composed when it is asked for, so that a
+ * long answer takes no more room than its reader lets it. All choices speak in step.
+ */
+export function* demoChunks(reply: DemoReply, stamp: DemoStamp): Generator<Buffer, void> {
+  const head = headOf(stamp, 'chat.completion.chunk')
+  const chunk = (delta: Delta, finish: string | null = null): Buffer =>
+    Buffer.concat(
+      indexesOf(reply).map((index) =>
+        dataFrame({ ...head, choices: [{ index, delta, logprobs: null, finish_reason: finish }], usage: null }),
+      ),
+    )
+  yield chunk({ role: 'assistant', content: reply.call ? null : '', refusal: null })
+  for (const piece of reply.reasoning) yield chunk({ reasoning_content: piece })
+  for (const piece of reply.words()) yield chunk({ content: piece })
+  for (const delta of callDeltas(reply, stamp)) yield chunk(delta)
+  yield chunk({}, reply.finish)
+  yield dataFrame({ ...head, choices: [], usage: usageOf(reply) })
+  yield DONE_FRAME
 }
 
-function callDeltas(reply: DemoReply, stamp: DemoStamp): Record<string, unknown>[] {
+const indexesOf = (reply: DemoReply): number[] => Array.from({ length: reply.choices }, (_, index) => index)
+
+function callDeltas(reply: DemoReply, stamp: DemoStamp): Delta[] {
   if (!reply.call) return []
   const { name, arguments: written } = reply.call
   return [
@@ -42,14 +47,14 @@ function callDeltas(reply: DemoReply, stamp: DemoStamp): Record<string, unknown>
 export function demoCompletion(reply: DemoReply, stamp: DemoStamp): Buffer {
   const message = {
     role: 'assistant',
-    content: reply.call ? null : reply.words.join(''),
+    content: reply.call ? null : [...reply.words()].join(''),
     refusal: null,
     ...(reply.reasoning.length > 0 ? { reasoning_content: reply.reasoning.join('') } : {}),
     ...(reply.call ? { tool_calls: [{ id: stamp.callId, type: 'function', function: reply.call }] } : {}),
   }
   const body = {
     ...headOf(stamp, 'chat.completion'),
-    choices: [{ index: 0, message, logprobs: null, finish_reason: reply.finish }],
+    choices: indexesOf(reply).map((index) => ({ index, message, logprobs: null, finish_reason: reply.finish })),
     usage: usageOf(reply),
   }
   return Buffer.from(JSON.stringify(body))
@@ -68,5 +73,5 @@ const usageOf = (reply: DemoReply) => ({
   completion_tokens: reply.completionTokens,
   total_tokens: reply.promptTokens + reply.completionTokens,
   prompt_tokens_details: { cached_tokens: 0 },
-  completion_tokens_details: { reasoning_tokens: reply.reasoning.length },
+  completion_tokens_details: { reasoning_tokens: reply.reasoningTokens },
 })

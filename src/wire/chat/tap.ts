@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { Usage } from '../../model/usage.ts'
 import { dataFrame } from '../sse/format-frame.ts'
 import { readData } from '../sse/read-data.ts'
@@ -118,12 +119,21 @@ function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, un
   heard.head ??= { id: chunk.id, created: chunk.created, systemFingerprint: chunk.system_fingerprint }
   const bytesBefore = heard.outputBytes
   for (const choice of choices) readChoice(listening, choice)
+  if (heard.error) {
+    // The failure is said in our own words; what came in the same chunk goes nowhere and counts for nothing.
+    heard.outputBytes = bytesBefore
+    return NOTHING
+  }
   const isContent = heard.outputBytes > bytesBefore
   if (isObject(reported)) {
     const { x_groq: _withUsage, ...rest } = chunk
     return { bytes: dataFrame({ ...rest, model: rename.to, usage: null }), isContent }
   }
-  return { bytes: mended ? dataFrame({ ...chunk, model: rename.to }) : rename.apply(frame, chunk), isContent }
+  // Clients that decode strictly throw at bytes that are not UTF-8: written anew they are what lenient ones would read.
+  return {
+    bytes: mended || !isUtf8(frame) ? dataFrame({ ...chunk, model: rename.to }) : rename.apply(frame, chunk),
+    isContent,
+  }
 }
 
 function readChoice({ heard, options, finishedChoices }: Listening, choice: Record<string, unknown>): void {

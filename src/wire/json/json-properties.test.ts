@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findJsonError } from './find-json-error.ts'
-import { scanJson } from './scan-json.ts'
+import { advanceScan, beginScan, scanJson } from './scan-json.ts'
 import { spliceMembers } from './splice-members.ts'
 
 const seed = Number(process.hrtime.bigint() % 1_000_000_000n)
@@ -153,6 +153,26 @@ describe('scanJson, on random JSON', () => {
       { seed, numRuns: 3000 },
     )
     process.stdout.write(`seed ${seed}: ${JSON.stringify([...kinds])}\n`)
+  })
+
+  it('comes to the same result in pieces, wherever it pauses', () => {
+    let pauses = 0
+    const inPieces = (bytes: Buffer, pieceBytes: number) => {
+      const state = beginScan(bytes, bounds)
+      for (let pauseAt = pieceBytes; ; pauseAt += pieceBytes, pauses++) {
+        const scan = advanceScan(bytes, bounds, state, pauseAt)
+        if (scan !== undefined) return scan
+      }
+    }
+    fc.assert(
+      fc.property(rubbishFrom(jsonObject), fc.nat(3), fc.integer({ min: 1, max: 20 }), (text, spaces, pieceBytes) => {
+        const bytes = Buffer.concat([Buffer.from(' \n\t '.slice(0, spaces)), text, Buffer.from('  ')])
+        expect(inPieces(bytes, pieceBytes)).toEqual(scanJson(bytes, bounds))
+      }),
+      { seed, numRuns: 3000 },
+    )
+    process.stdout.write(`seed ${seed}: ${pauses} pauses\n`)
+    expect(pauses).toBeGreaterThan(1000)
   })
 })
 

@@ -48,25 +48,59 @@ const closerOf = (opener: number): number => opener + 2
  * object stand. It does not check the whole grammar; for every text that JSON.parse accepts the offsets are exact.
  */
 export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
-  let offset = skipSpace(bytes, 0)
-  if (bytes[offset] !== OPEN_BRACE) return { kind: 'not-an-object' }
+  const scan = advanceScan(bytes, bounds, beginScan(bytes, bounds), Number.POSITIVE_INFINITY)
+  if (scan === undefined) throw new Error('a scan without a pause must come to its end')
+  return scan
+}
 
-  const { depthMax, valuesMax } = bounds
-  const end = bytes.length
-  const outer = new OuterObject(bytes)
-  const closers = new Uint8Array(depthMax + 1)
-  let depth = 0
-  let values = 0
-  let names = 0
+/** Where a scan stands between two pieces of a large text, so that other work can be done meanwhile. */
+export interface ScanState {
+  readonly outer: OuterObject
+  readonly closers: Uint8Array
+  offset: number
+  depth: number
+  values: number
+  names: number
   /** A string here is a name: behind `{`, and behind a comma in an object. */
-  let awaitsName = false
+  awaitsName: boolean
+}
 
-  while (offset < end) {
+export const beginScan = (bytes: Buffer, { depthMax }: JsonBounds): ScanState => ({
+  outer: new OuterObject(bytes),
+  closers: new Uint8Array(depthMax + 1),
+  offset: 0,
+  depth: 0,
+  values: 0,
+  names: 0,
+  awaitsName: false,
+})
+
+/** Goes on until the result is known, or undefined when `pauseAt` was reached before. The state is used up by a result. */
+export function advanceScan(
+  bytes: Buffer,
+  { depthMax, valuesMax }: JsonBounds,
+  state: ScanState,
+  pauseAt: number,
+): JsonScan | undefined {
+  const end = bytes.length
+  const pieceEnd = Math.min(end, pauseAt)
+  const { outer, closers } = state
+  let { offset, depth, values, names, awaitsName } = state
+
+  if (depth === 0) {
+    offset = skipSpace(bytes, offset, pieceEnd)
+    if (offset < end && offset >= pieceEnd) {
+      state.offset = offset
+      return undefined
+    }
+    if (bytes[offset] !== OPEN_BRACE) return { kind: 'not-an-object' }
+  }
+  while (offset < pieceEnd) {
     const byte = bytes[offset]!
     switch (classes[byte]) {
       case SPACE:
         // A loop of its own: a body that is nothing but space costs half as much.
-        offset = skipSpace(bytes, offset + 1)
+        offset = skipSpace(bytes, offset + 1, pieceEnd)
         break
       case COLON:
         offset += 1
@@ -113,7 +147,9 @@ export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
       }
     }
   }
-  return { kind: 'broken', offset: end }
+  if (offset >= end) return { kind: 'broken', offset: end }
+  Object.assign(state, { offset, depth, values, names, awaitsName })
+  return undefined
 }
 
 /** Puts names and values of the outermost object together. */
@@ -165,8 +201,7 @@ function decodeName(raw: string): string {
   }
 }
 
-function skipSpace(bytes: Buffer, start: number): number {
-  const end = bytes.length
+function skipSpace(bytes: Buffer, start: number, end: number): number {
   let offset = start
   while (offset < end && classes[bytes[offset]!] === SPACE) offset += 1
   return offset

@@ -32,7 +32,7 @@ export function printFigures(figures, { kills, starts, stumbles, credits, cut, c
 }
 
 const describeCommits = ({ commits, batchMean, commitMs }) =>
-  `${commits}, ${batchMean.toFixed(1)} changes each; ${commitMs.mean.toFixed(1)} ms mean, 99 % within ${commitMs.p99} ms`
+  `${commits}, ${batchMean.toFixed(1)} operations each; ${commitMs.mean.toFixed(1)} ms mean, 99 % within ${commitMs.p99} ms`
 
 const SHOWN = 30
 

@@ -50,7 +50,9 @@ export const boundsSchema = section('The most that one request may ask of the se
   json_depth: integer('Nesting of a body.', { min: 8, max: 1000 }).prefault(64),
   header_bytes: size('All headers of a request together.', { min: '4KiB', max: '1MiB' }).prefault('16KiB'),
   header_timeout: duration('Until all headers have come.', { min: '100ms', max: '10m' }).prefault('10s'),
+  // A coding agent sends megabytes over thin lines; the time of the answer is not part of it.
   request_timeout: duration('Until the whole body has come.', { min: '100ms', max: '1h' }).prefault('60s'),
+  // Longer than the idle time of common load balancers, so that they and not we close first.
   keep_alive_timeout: duration('How long an idle connection is kept for its next request.', {
     min: '0s',
     max: '1h',

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import type { AccountRow } from '../model/ids.ts'
+import { updateAccountStatus } from '../store/accounts.ts'
+import type { LedgerDb } from '../store/tables.ts'
+import { type AccountView, accountView } from './account-view.ts'
+import { done, type Outcome, refused } from './outcome.ts'
+import { nameArgument } from './plain-text.ts'
+import { resolveAccount } from './resolve-account.ts'
+
+export const oneAccountArgs = z.strictObject({ account: nameArgument })
+
+export interface ChangeAccountDeps {
+  readonly db: LedgerDb
+  /** Drops the keys of an account from the running server's cache, so that the next request reads them anew. */
+  readonly forgetAccount: (account: AccountRow) => void
+}
+
+/** Every key of the account at once; requests that are running finish, because they were allowed when they came. */
+export async function changeAccountStatus(
+  deps: ChangeAccountDeps,
+  named: string,
+  status: 'active' | 'suspended',
+): Promise<Outcome<AccountView>> {
+  const resolved = await resolveAccount(deps, named)
+  if (resolved.kind === 'refused') return resolved
+  const { account } = resolved
+  const changed = await updateAccountStatus(deps.db, account.row, status)
+  deps.forgetAccount(account.row as AccountRow)
+  if (!changed) return refused('account_closed', `Account ${account.id} is closed, and that is final.`)
+  return done(accountView({ ...account, status }))
+}

@@ -1,7 +1,0 @@
-import { type ChangeKeyDeps, changeKey } from './change-key.ts'
-import type { OneKeyArgs } from './find-owned-key.ts'
-import type { KeyView } from './key-view.ts'
-import type { Outcome } from './outcome.ts'
-
-export const disableKey = (deps: ChangeKeyDeps, { key }: OneKeyArgs): Promise<Outcome<KeyView>> =>
-  changeKey(deps, key, { disabled_at: deps.clock.now() })

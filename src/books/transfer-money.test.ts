@@ -1,0 +1,53 @@
+import { beforeEach, expect, it } from 'vitest'
+import type { AccountRow, BucketRow } from '../model/ids.ts'
+import type { NanoUsd } from '../model/money.ts'
+import { type Books, createBooks } from './books.ts'
+import { transferMoney } from './transfer-money.ts'
+
+const BILLION = 1_000_000_000n * 1_000_000_000n
+const INT64_MAX = 2n ** 63n - 1n
+
+let books: Books
+
+beforeEach(() => {
+  books = createBooks({ nextReceipt: 1, nextTransfer: 1 })
+  for (let account = 1 as AccountRow; account <= 12; account++) {
+    books.accounts.set(account as AccountRow, {
+      account: account as AccountRow,
+      wallet: { row: (10 + account) as BucketRow, posted: 0n, held: 0n },
+    })
+  }
+})
+
+const transfer = (account: number, amount: bigint) =>
+  transferMoney(books, {
+    account: account as AccountRow,
+    kind: 'credit',
+    amount: amount as NanoUsd,
+    reason: 'test',
+    ref: 'r',
+    at: 1,
+  })
+
+it('one wallet holds a billion dollars and not one nano-dollar more', () => {
+  expect(transfer(1, BILLION).kind).toBe('transferred')
+  expect(transfer(1, 1n)).toEqual({ kind: 'too-much', holder: 'wallet', most: BILLION })
+  expect(books.accounts.get(1 as AccountRow)?.wallet.posted).toBe(BILLION)
+  expect(transfer(1, -1n).kind).toBe('transferred')
+  expect(transfer(1, 1n).kind).toBe('transferred')
+})
+
+it('all credits together stay within the integers of the database', () => {
+  const kinds = Array.from({ length: 12 }, (_, index) => transfer(index + 1, BILLION).kind)
+  expect(kinds).toEqual([...Array(9).fill('transferred'), ...Array(3).fill('too-much')])
+  expect(transfer(12, BILLION)).toEqual({ kind: 'too-much', holder: 'books', most: 9n * BILLION })
+  expect(books.issued).toBe(9n * BILLION)
+  expect(books.issued).toBeLessThan(INT64_MAX)
+})
+
+it('what is taken back makes room again', () => {
+  for (let account = 1; account <= 9; account++) transfer(account, BILLION)
+  expect(transfer(10, 5n).kind).toBe('too-much')
+  expect(transfer(3, -5n).kind).toBe('transferred')
+  expect(transfer(10, 5n).kind).toBe('transferred')
+})

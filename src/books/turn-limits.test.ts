@@ -1,0 +1,115 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { AppliedLimit } from '../model/limit.ts'
+import { createBooks } from './books.ts'
+import { endUnderLimits, forgetEarnedBackRates, standingsOf, startUnderLimits } from './turn-limits.ts'
+
+const MINUTE = 60_000_000
+
+const tokens = (over: Partial<AppliedLimit> = {}): AppliedLimit => ({
+  scope: 'key',
+  kind: 'tokens',
+  subject: 'key:1:tokens',
+  limit: 6000,
+  burst: 6000,
+  cost: 1000,
+  ...over,
+})
+
+const emptyBooks = () => createBooks({ nextReceipt: 1, nextTransfer: 1 })
+
+/** Over every stretch of time that ends now: what was counted in it, less what its length has earned. */
+function mostAboveRate(counted: readonly { at: number; tokens: number }[], perMinute: number, ticks: number): number {
+  let sum = 0
+  let most = 0
+  for (const { at, tokens: some } of counted.toReversed()) {
+    sum += some
+    most = Math.max(most, sum - (perMinute * (ticks - at)) / MINUTE)
+  }
+  return most
+}
+
+describe('a token limit', () => {
+  it('counts what a long turn used beyond its reservation, although the sweep forgot the rate meanwhile', () => {
+    const books = emptyBooks()
+    const limit = tokens()
+    expect(startUnderLimits(books, [limit], 0).kind).toBe('started')
+    forgetEarnedBackRates(books, 2 * MINUTE)
+    expect(books.rates.size).toBe(0)
+    endUnderLimits(books, [limit], 13_000, 2 * MINUTE)
+    // 12,000 more than was reserved: two minutes' worth, counted from the moment they are known.
+    expect(standingsOf(books, [limit], 2 * MINUTE)).toMatchObject([{ remaining: 0, resetMs: 120_000 }])
+    expect(startUnderLimits(books, [limit], 2 * MINUTE)).toMatchObject({ kind: 'limited', retryAfterMs: 70_000 })
+  })
+
+  it('forgets a rate when it is earned back whole, and not a moment before', () => {
+    const books = emptyBooks()
+    startUnderLimits(books, [tokens()], 0)
+    forgetEarnedBackRates(books, 9_999_999)
+    expect(books.rates.size).toBe(1)
+    forgetEarnedBackRates(books, 10_000_000)
+    expect(books.rates.size).toBe(0)
+  })
+
+  it('admits at most burst + rate × time in any stretch of time, debts and sweeps included', () => {
+    const seed = 8711
+    const seen = { admitted: 0, limited: 0, debts: 0, refunds: 0, forgotten: 0 }
+    const step = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({ do: fc.constant('admit' as const), cost: fc.integer({ min: 1, max: 900 }) }),
+      },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          do: fc.constant('end' as const),
+          pick: fc.nat(20),
+          used: fc.oneof(fc.integer({ min: 0, max: 900 }), fc.integer({ min: 0, max: 6000 })),
+        }),
+      },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('sweep' as const) }) },
+      { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), micros: fc.nat(40_000_000) }) },
+    )
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 60, max: 60_000 }),
+        fc.integer({ min: 900, max: 2000 }),
+        fc.array(step, { minLength: 40, maxLength: 100 }),
+        (perMinute, burst, steps) => {
+          const books = emptyBooks()
+          const open: AppliedLimit[] = []
+          let ticks = 0
+          const counted: { at: number; tokens: number }[] = []
+          for (const next of steps) {
+            if (next.do === 'wait') ticks += next.micros
+            else if (next.do === 'sweep') {
+              const before = books.rates.size
+              forgetEarnedBackRates(books, ticks)
+              seen.forgotten += before - books.rates.size
+            } else if (next.do === 'admit') {
+              const limit = tokens({ limit: perMinute, burst, cost: next.cost })
+              if (startUnderLimits(books, [limit], ticks).kind !== 'started') {
+                seen.limited++
+                continue
+              }
+              seen.admitted++
+              open.push(limit)
+              counted.push({ at: ticks, tokens: next.cost })
+              expect(mostAboveRate(counted, perMinute, ticks)).toBeLessThanOrEqual(burst + 1e-3)
+            } else {
+              const [limit] = open.splice(next.pick % Math.max(1, open.length), 1)
+              if (!limit) continue
+              endUnderLimits(books, [limit], next.used, ticks)
+              counted.push({ at: ticks, tokens: next.used - limit.cost })
+              if (next.used > limit.cost) seen.debts++
+              else seen.refunds++
+            }
+          }
+        },
+      ),
+      { seed, numRuns: 1500 },
+    )
+    console.info(`limits: seed ${seed}, ${JSON.stringify(seen)}`)
+    for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(1000)
+  })
+})

@@ -1,0 +1,76 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type Books, createBooks, type OpenTurn } from '../books/books.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
+import { insertAccount } from '../store/accounts.ts'
+import { type AccountShelf, createAccountShelf } from './account-shelf.ts'
+import { useLedger } from './ledger.fixture.ts'
+
+const bench = useLedger()
+const HOUR = 3_600_000_000
+
+let books: Books
+let shelf: AccountShelf
+let ticks: number
+
+beforeEach(async () => {
+  for (const name of ['b', 'c', 'd']) {
+    await insertAccount(bench.database.file, { id: `acct_${name}`, email: `${name}@example.com`, createdAt: 1 })
+  }
+  books = createBooks({ nextReceipt: 1, nextTransfer: 1 })
+  ticks = systemClock.ticks()
+  shelf = createAccountShelf({ db: bench.database.db, books, ticks: () => ticks })
+  for (const account of [1, 2, 3, 4]) await shelf.load(account as AccountRow)
+})
+
+const there = () => [...books.accounts.keys()]
+
+describe('the shelf', () => {
+  it('puts idle accounts away, oldest first, down to what may be there', () => {
+    shelf.tidy(1)
+    expect(there(), 'nobody is idle yet').toEqual([1, 2, 3, 4])
+    ticks += HOUR
+    shelf.load(2 as AccountRow)
+    shelf.tidy(4)
+    expect(there(), 'there is room').toEqual([1, 2, 3, 4])
+    shelf.tidy(2)
+    expect(there()).toEqual([2, 4])
+    shelf.tidy(0)
+    expect(there(), 'it was used just now').toEqual([2])
+  })
+
+  it('leaves an account with an open hold where it is, even a hold of nothing', () => {
+    const turn = { requestId: 'req_1' as RequestId, account: 3 as AccountRow, hold: 0n } as OpenTurn
+    books.turns.set(turn.requestId, turn)
+    ticks += HOUR
+    shelf.tidy(0)
+    expect(there()).toEqual([3])
+  })
+
+  it('leaves an account until everything that was decided on it is recorded', async () => {
+    const letGo: (() => void)[] = []
+    const recorded = () => new Promise<void>((resolve) => letGo.push(resolve))
+    shelf.keepUntil(2 as AccountRow, recorded())
+    shelf.keepUntil(2 as AccountRow, recorded())
+    ticks += HOUR
+    shelf.tidy(0)
+    expect(there()).toEqual([2])
+    letGo[0]!()
+    await Promise.resolve()
+    shelf.tidy(0)
+    expect(there()).toEqual([2])
+    letGo[1]!()
+    await Promise.resolve()
+    await Promise.resolve()
+    shelf.tidy(0)
+    expect(there()).toEqual([])
+  })
+
+  it('reads an account again as the file has it', async () => {
+    ticks += HOUR
+    shelf.tidy(0)
+    await bench.database.file.atomic([{ sql: 'UPDATE buckets SET posted_nano = 7 WHERE account = 2', rows: [[]] }])
+    await shelf.load(2 as AccountRow)
+    expect(books.accounts.get(2 as AccountRow)?.wallet.posted).toBe(7n)
+  })
+})

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import type { AppliedLimit, LimitKind } from '../model/limit.ts'
+import { HOLD, useLedger } from './ledger.fixture.ts'
+
+const bench = useLedger()
+
+const limitOf = (kind: LimitKind, limit: number, cost: number): AppliedLimit => ({
+  scope: 'key',
+  kind,
+  subject: `key:1:${kind}`,
+  limit,
+  burst: limit,
+  cost,
+})
+
+const overlap = async (limits: readonly AppliedLimit[] = []) => (await bench.admit({ limits })).overlap
+
+describe('asking the provider before the hold is durable', () => {
+  it('is allowed while twenty more such holds are affordable', async () => {
+    await bench.credit(HOLD * 22n - 1n)
+    expect(await overlap()).toBe(true)
+    expect(await overlap()).toBe(false)
+  })
+
+  it('is not near the edge of any limit, however much money there is', async () => {
+    await bench.credit(HOLD * 1000n)
+    expect(await overlap([limitOf('requests', 21, 1)])).toBe(true)
+    expect(await overlap([limitOf('requests', 21, 1)])).toBe(false)
+    expect(await overlap([limitOf('tokens', 21_000, 1000)])).toBe(true)
+    expect(await overlap([limitOf('tokens', 21_000, 1000)])).toBe(false)
+    expect(await overlap([limitOf('concurrent', 21, 1)])).toBe(true)
+    expect(await overlap([limitOf('concurrent', 21, 1)])).toBe(false)
+    expect(await overlap([])).toBe(true)
+  })
+})

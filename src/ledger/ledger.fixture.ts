@@ -1,0 +1,198 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Kysely } from 'kysely'
+import { afterEach, beforeEach, expect } from 'vitest'
+import type { AdmitRequest } from '../books/admit-turn.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { secureRandom } from '../lib/random-id.ts'
+import { type AccountRow, type KeyRow, mintAccountId, mintRequestId, type RequestId } from '../model/ids.ts'
+import type { NanoUsd, PicoPerToken } from '../model/money.ts'
+import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { findAccountByEmail, insertAccount } from '../store/accounts.ts'
+import { findWallet } from '../store/buckets.ts'
+import { type Database, openDatabase } from '../store/open-database.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import type { AdmittedTurn, Ledger, Settlement } from './ledger.ts'
+import { openLedger } from './open-ledger.ts'
+import { recordPrices } from './record-prices.ts'
+import { verifyBooks } from './verify-books.ts'
+
+/** A real ledger on a real file, whose questions a test may hold back and whose clock it may set. */
+export interface LedgerBench {
+  readonly database: Database
+  readonly ledger: Ledger
+  readonly account: AccountRow
+  readonly clock: { aheadMs: number; aheadMicros: number }
+  readonly failures: unknown[]
+  readonly behind: number[]
+  recovered: number
+  /** As after a kill: whatever was in memory is gone, the file is as the last commit left it. */
+  reopen(): Promise<void>
+  credit(amount: bigint, ref?: string): ReturnType<Ledger['credit']>
+  admit(over?: Partial<AdmitRequest>): Promise<AdmittedTurn & { requestId: RequestId }>
+  request(over?: Partial<AdmitRequest>): AdmitRequest
+  run(sql: string): Promise<void>
+  /** The next question about this table waits until the answer is let go. */
+  holdQuestion(table: string): { asked: Promise<void>; letGo(): void }
+  /** Memory says of the account what the file says. */
+  expectMemoryIsTheFile(): Promise<void>
+  expectCleanBooks(): Promise<void>
+}
+
+/** What `request()` holds: 100 input tokens at 1 and 100 output tokens at 5 dollars a million. */
+export const HOLD = 100_000n + 500_000n
+
+const pico = (value: number) => BigInt(value) as PicoPerToken
+const PRICE = {
+  input: pico(1_000_000),
+  cachedInput: pico(100_000),
+  cacheWrite: pico(1_000_000),
+  output: pico(5_000_000),
+  perRequest: 0n as NanoUsd,
+  tiers: [],
+}
+
+export const settlement = (cost: bigint, output = 2): Settlement => ({
+  outcome: 'completed',
+  lane: 'demo/demo',
+  firstByteMs: 1,
+  totalMs: 2,
+  attempts: [{ lane: 'demo/demo', outcome: 'finished', status: 200, ms: 2 }],
+  usage: { uncachedInput: 10, cachedInput: 0, cacheWrite: 0, output, reasoning: 0, estimated: false },
+  tier: 0,
+  cost: cost as NanoUsd,
+})
+
+export function useLedger(options: { markIntervalMs: number } = { markIntervalMs: 20 }): LedgerBench {
+  let folder: string
+  let database: Database
+  let ledger: Ledger
+  let account: AccountRow
+  let held: { table: string; asked(): void; letGo: Promise<void> } | undefined
+  const offset = { aheadMs: 0, aheadMicros: 0 }
+  const clock: Clock = {
+    now: () => systemClock.now() + offset.aheadMs,
+    ticks: () => systemClock.ticks() + offset.aheadMicros,
+  }
+  const failures: unknown[] = []
+  const behind: number[] = []
+
+  const patient = (file: SqliteFile): SqliteFile => ({
+    driver: file.driver,
+    atomic: (statements) => file.atomic(statements),
+    close: () => file.close(),
+    async all(sql, parameters) {
+      if (held && sql.includes(`from "${held.table}"`)) {
+        const { asked, letGo } = held
+        held = undefined
+        asked()
+        await letGo
+      }
+      return file.all(sql, parameters)
+    },
+  })
+
+  const open = async () => {
+    database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
+    const file = patient(database.file)
+    ledger = await openLedger({
+      db: new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) }),
+      file,
+      clock,
+      markIntervalMs: options.markIntervalMs,
+      observer: {
+        batchRecorded() {},
+        batchFailed: (error) => void failures.push(error),
+        recovered(holds) {
+          bench.recovered += holds
+        },
+        clockBehind: ({ behindMs }) => void behind.push(behindMs),
+      },
+    })
+  }
+  const close = async () => {
+    await ledger.close()
+    await database.close()
+  }
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'millrace-ledger-'))
+    Object.assign(offset, { aheadMs: 0, aheadMicros: 0 })
+    failures.length = 0
+    behind.length = 0
+    bench.recovered = 0
+    held = undefined
+    await open()
+    await insertAccount(database.file, { id: mintAccountId(secureRandom), email: 'a@example.com', createdAt: 1 })
+    account = (await findAccountByEmail(database.db, 'a@example.com'))?.row as AccountRow
+    await recordPrices({ db: database.db, now: () => 1 }, new Map([['demo', PRICE]]))
+  })
+  afterEach(async () => {
+    await close()
+    await rm(folder, { recursive: true })
+  })
+
+  const bench: LedgerBench = {
+    get database() {
+      return database
+    },
+    get ledger() {
+      return ledger
+    },
+    get account() {
+      return account
+    },
+    clock: offset,
+    failures,
+    behind,
+    recovered: 0,
+    async reopen() {
+      await close()
+      await open()
+    },
+    credit: (amount, ref = 'first') =>
+      ledger.credit({ account, kind: 'credit', amount: amount as NanoUsd, reason: 'test', ref }),
+    request: (over = {}) => ({
+      requestId: mintRequestId(systemClock.now(), secureRandom),
+      account,
+      key: 1 as KeyRow,
+      kind: 'wallet',
+      model: 'demo',
+      priceVersion: 1,
+      terms: { inputPico: 100n * 1_000_000n, outputPicoPerToken: 5_000_000n, perRequest: 0n as NanoUsd },
+      clientCap: 100,
+      modelCap: 4096,
+      choices: 1,
+      inputEstimate: 40,
+      limits: [],
+      ...over,
+    }),
+    async admit(over) {
+      const request = bench.request(over)
+      const admission = await ledger.admit(request)
+      if (admission.kind !== 'admitted') throw new Error(`refused: ${admission.refusal.kind}`)
+      return Object.assign(admission, { requestId: request.requestId })
+    },
+    run: async (sql) => void (await database.file.atomic([{ sql, rows: [[]] }])),
+    holdQuestion(table) {
+      let letGo = () => {}
+      const released = new Promise<void>((resolve) => {
+        letGo = resolve
+      })
+      const asked = new Promise<void>((resolve) => {
+        held = { table, asked: resolve, letGo: released }
+      })
+      return { asked, letGo }
+    },
+    async expectMemoryIsTheFile() {
+      const { balance, held: holding } = await ledger.standing(account)
+      expect(await findWallet(database.db, account)).toMatchObject({ posted_nano: balance, held_nano: holding })
+    },
+    async expectCleanBooks() {
+      expect(await verifyBooks({ db: database.db })).toMatchObject({ ok: true, violations: 0 })
+    },
+  }
+  return bench
+}

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest'
+import { findReceipt } from '../store/receipts.ts'
+import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
+
+const bench = useLedger()
+
+const BREAK = "CREATE TRIGGER broken BEFORE INSERT ON receipts BEGIN SELECT RAISE(ABORT, 'broken'); END"
+const MEND = 'DROP TRIGGER broken'
+
+const opensAgain = () => expect.poll(() => bench.ledger.available, { timeout: 10_000 }).toBe(true)
+
+describe('while the books are being read back', () => {
+  it('the sweeper changes nothing, even if it had begun before, and counts only what became durable', async () => {
+    await bench.credit(HOLD * 10n)
+    const orphan = await bench.admit()
+    orphan.mark(5)
+    await orphan.durable
+    orphan.leave()
+
+    const price = bench.holdQuestion('prices')
+    const sweep = bench.ledger.sweep()
+    await price.asked
+    await bench.run(BREAK)
+    const receipts = bench.holdQuestion('receipts')
+    expect(await (await bench.admit()).durable).toBe('lost')
+    await receipts.asked
+    price.letGo()
+    expect(await sweep).toBe(0)
+    expect(bench.recovered).toBe(0)
+    expect(bench.ledger.openHolds, 'books that are about to be replaced are left alone').toBe(2)
+
+    receipts.letGo()
+    await opensAgain()
+    await bench.run(MEND)
+    await bench.expectMemoryIsTheFile()
+    expect(await findReceipt(bench.database.db, orphan.requestId)).toMatchObject({ state: 'open' })
+    expect(await bench.ledger.sweep()).toBe(1)
+    expect(await findReceipt(bench.database.db, orphan.requestId)).toMatchObject({ state: 'settled', output: 5 })
+    await bench.expectMemoryIsTheFile()
+    await bench.expectCleanBooks()
+  })
+
+  it('the sweeper does not touch books that were read back while it looked up a price', async () => {
+    await bench.credit(HOLD * 10n)
+    const orphan = await bench.admit()
+    orphan.mark(5)
+    await orphan.durable
+    orphan.leave()
+    const price = bench.holdQuestion('prices')
+    const sweep = bench.ledger.sweep()
+    await price.asked
+    await bench.run(BREAK)
+    expect(await (await bench.admit()).durable).toBe('lost')
+    await opensAgain()
+    await bench.run(MEND)
+    price.letGo()
+    expect(await sweep).toBe(1)
+    await bench.expectMemoryIsTheFile()
+    await bench.expectCleanBooks()
+  })
+
+  it('a recovery that was lost is not counted, keeps its progress, and is done again', async () => {
+    await bench.credit(HOLD * 10n)
+    const orphan = await bench.admit()
+    orphan.mark(7)
+    await orphan.durable
+    orphan.leave()
+    await bench.run("CREATE TRIGGER broken BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'broken'); END")
+    expect(await bench.ledger.sweep()).toBe(0)
+    expect(bench.recovered).toBe(0)
+    await bench.run(MEND)
+    await opensAgain()
+    expect(await bench.ledger.sweep()).toBe(1)
+    expect(await findReceipt(bench.database.db, orphan.requestId)).toMatchObject({ output: 7 })
+    await bench.expectCleanBooks()
+  })
+
+  it('a charge that was lost is tried again once the books can be written, although the turn has left', async () => {
+    await bench.credit(HOLD * 10n)
+    const turn = await bench.admit()
+    await turn.durable
+    await bench.run("CREATE TRIGGER broken BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'broken'); END")
+    await bench.run("CREATE TRIGGER full BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'full'); END")
+    const settled = turn.settle(settlement(1000n))
+    await expect.poll(() => bench.failures.length).toBeGreaterThan(1)
+    turn.leave()
+    await bench.run(MEND)
+    await bench.run('DROP TRIGGER full')
+    expect(await settled).toMatchObject({ kind: 'settled', charge: 1000n })
+    await bench.expectMemoryIsTheFile()
+    await bench.expectCleanBooks()
+  })
+
+  it('a turn whose books were read anew settles on them, and a mark stays what memory knows', async () => {
+    await bench.credit(HOLD * 10n)
+    const turn = await bench.admit()
+    await turn.durable
+    turn.mark(3)
+    await expect.poll(async () => (await bench.database.file.all('SELECT * FROM marks', [])).length).toBe(1)
+    await bench.run("CREATE TRIGGER stuck BEFORE UPDATE ON marks BEGIN SELECT RAISE(ABORT, 'stuck'); END")
+    turn.mark(9)
+    await expect.poll(() => bench.failures.length).toBeGreaterThan(0)
+    await bench.run('DROP TRIGGER stuck')
+    await opensAgain()
+    turn.leave()
+    expect(await bench.ledger.sweep()).toBe(1)
+    expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ output: 9 })
+  })
+})
+
+describe('a full disk', () => {
+  it('stays closed until a write has become durable, and opens by itself then', async () => {
+    await bench.credit(HOLD * 1000n)
+    const before = await bench.admit()
+    await before.durable
+    const pragma = async (text: string) => Number(Object.values((await bench.database.file.all(text, []))[0]!)[0])
+    await pragma(`PRAGMA max_page_count = ${await pragma('PRAGMA page_count')}`)
+    // Rows find room in the pages that are there until these are full.
+    let lost = 0
+    for (let tries = 0; tries < 500 && lost === 0; tries++) {
+      const turn = await bench.admit({ requestId: `req_${tries}_${'x'.repeat(2000)}` as never })
+      if ((await turn.durable) === 'lost') lost++
+      else await turn.release(settlement(0n))
+    }
+    expect(lost).toBe(1)
+    // The first failure, then those of the probe: reading works all the while.
+    await expect.poll(() => bench.failures.length, { timeout: 5000 }).toBeGreaterThanOrEqual(3)
+    expect(bench.ledger.available).toBe(false)
+    expect(await bench.ledger.admit(bench.request())).toMatchObject({ refusal: { kind: 'unavailable' } })
+
+    await pragma('PRAGMA max_page_count = 1000000')
+    await opensAgain()
+    expect((await before.settle(settlement(1000n))).kind).toBe('settled')
+    expect(await (await bench.admit()).durable).toBe('durable')
+    await bench.expectMemoryIsTheFile()
+    await bench.expectCleanBooks()
+  })
+})

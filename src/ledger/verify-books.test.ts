@@ -1,0 +1,121 @@
+import { Kysely } from 'kysely'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { BUCKET_EXTERNAL, BUCKET_REVENUE } from '../store/migrations/0001-ledger.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
+import { verifyBooks } from './verify-books.ts'
+
+const bench = useLedger()
+
+beforeEach(async () => {
+  await bench.credit(HOLD * 10n)
+  for (const cost of [7n, HOLD + 5n]) await (await bench.admit()).settle(settlement(cost))
+  await (await bench.admit()).release(settlement(0n))
+  await (await bench.admit()).durable
+})
+
+const rowsOf = (sql: string) => bench.database.file.all(sql, [])
+const broken = async () =>
+  (await verifyBooks({ db: bench.database.db })).checks
+    .filter(({ violations }) => violations > 0)
+    .map(({ name }) => name)
+
+describe('the books of usage', () => {
+  it('have two entries for each charge: out of the wallet, into revenue', async () => {
+    const entries = await rowsOf('SELECT receipt, bucket, delta_nano FROM usage_entries ORDER BY receipt, bucket DESC')
+    expect(entries).toEqual([
+      { receipt: 1, bucket: 3, delta_nano: -7n },
+      { receipt: 1, bucket: BUCKET_REVENUE, delta_nano: 7n },
+      { receipt: 2, bucket: 3, delta_nano: -HOLD },
+      { receipt: 2, bucket: BUCKET_REVENUE, delta_nano: HOLD },
+    ])
+  })
+
+  it('keep the balance of revenue, and all balances sum to zero', async () => {
+    const balances = await rowsOf('SELECT row, posted_nano FROM buckets ORDER BY row')
+    expect(balances).toEqual([
+      { row: BUCKET_EXTERNAL, posted_nano: -HOLD * 10n },
+      { row: BUCKET_REVENUE, posted_nano: HOLD + 7n },
+      { row: 3, posted_nano: HOLD * 9n - 7n },
+    ])
+    await bench.expectCleanBooks()
+  })
+})
+
+describe('verify of books in use', () => {
+  it('agrees with one moment, whatever is opened, settled and credited while it reads', async () => {
+    const open = [await bench.admit(), await bench.admit()]
+    await Promise.all(open.map((turn) => turn.durable))
+    const { file } = bench.database
+    let questions = 0
+    const busy: SqliteFile = {
+      driver: file.driver,
+      atomic: (statements) => file.atomic(statements),
+      close: () => file.close(),
+      async all(text, parameters) {
+        const rows = await file.all(text, parameters)
+        questions++
+        await open.pop()?.settle(settlement(9n))
+        await bench.credit(5n, `during ${questions}`)
+        await (await bench.admit()).durable
+        return rows
+      },
+    }
+    const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(busy) })
+    expect(await verifyBooks({ db })).toMatchObject({ ok: true, accounts: 1, receipts: 6, transfers: 1 })
+    expect(questions).toBe(3)
+    await bench.expectCleanBooks()
+  })
+
+  it('reads them in slices, and misses none', async () => {
+    await bench.run(`WITH RECURSIVE n (row) AS (SELECT 100 UNION ALL SELECT row + 1 FROM n WHERE row < 6500)
+      INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
+        output_bound, input_estimate, opened_at, cost_nano, charge_nano, shortfall_nano)
+      SELECT row, 'req_' || row, 1, 1, 'wallet', 'released', 'demo', 1, '[3]', 5, 1, 1, 1, 1, 0, 0, 0 FROM n`)
+    expect(await verifyBooks({ db: bench.database.db })).toMatchObject({ ok: true, receipts: 6405 })
+    await bench.run('DROP TRIGGER closed_receipts_are_final')
+    for (const row of [100, 2000, 2001, 4000, 6500]) {
+      await bench.run(`UPDATE receipts SET cost_nano = 1 WHERE row = ${row}`)
+      expect(await broken(), `row ${row}`).toEqual(['cost is charge plus shortfall'])
+      await bench.run(`UPDATE receipts SET cost_nano = 0 WHERE row = ${row}`)
+    }
+  })
+})
+
+describe('verify finds', () => {
+  const tamper = async (sql: string) => {
+    await bench.run('DROP TRIGGER closed_receipts_are_final')
+    await bench.run(sql)
+  }
+
+  it('a balance that was changed by hand, on either side', async () => {
+    for (const bucket of [BUCKET_EXTERNAL, BUCKET_REVENUE, 3]) {
+      await bench.run(`UPDATE buckets SET posted_nano = posted_nano + 1 WHERE row = ${bucket}`)
+      const found = await broken()
+      expect(found).toContain('posted is the sum of entries')
+      expect(found).toContain('balances of a unit sum to zero')
+      expect(found.includes('revenue is what was charged')).toBe(bucket === BUCKET_REVENUE)
+      await bench.run(`UPDATE buckets SET posted_nano = posted_nano - 1 WHERE row = ${bucket}`)
+      await bench.expectCleanBooks()
+    }
+  })
+
+  it('a charge that has no other side, or two of one', async () => {
+    await tamper(`UPDATE receipts SET buckets = '[3,3]' WHERE row = 1`)
+    expect(await broken()).toContain('entries of a charge sum to zero')
+    await bench.run(`UPDATE receipts SET buckets = '[3]', kind = 'builder' WHERE row = 1`)
+    expect(await broken()).toContain('entries of a charge sum to zero')
+  })
+
+  it('a charge that was changed by hand', async () => {
+    await tamper('UPDATE receipts SET charge_nano = 6, cost_nano = 6 WHERE row = 1')
+    expect(await broken()).toEqual(['posted is the sum of entries', 'revenue is what was charged'])
+  })
+
+  it('a hold that no balance knows', async () => {
+    await bench.run('UPDATE buckets SET held_nano = held_nano - 1 WHERE row = 3')
+    expect(await broken()).toEqual(['held is the sum of open holds'])
+  })
+})

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import type { Caller } from '../model/caller.ts'
+import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
+import type { LimitRates } from '../model/limit.ts'
+import { type ConfiguredLimits, limitsForTurn } from './limits-for-turn.ts'
+
+const callerWith = (limits: LimitRates): Caller => ({
+  accountId: 'acct_1' as AccountId,
+  account: 7 as AccountRow,
+  keyId: 'key_1' as KeyId,
+  key: 9 as KeyRow,
+  keyName: 'test',
+  kind: 'wallet',
+  models: undefined,
+  limits,
+})
+
+const configured: ConfiguredLimits = {
+  key: { requestsPerMinute: 60, requestsBurst: 10, tokensPerMinute: 6000, tokensBurst: 1000, concurrent: 4 },
+  account: { requestsPerMinute: 600, concurrent: 40 },
+}
+
+describe('limitsForTurn', () => {
+  it('applies what the key and the account may do, each counted on a state of its own', () => {
+    expect(limitsForTurn(configured, callerWith({}), 500)).toEqual([
+      { scope: 'key', kind: 'requests', subject: 'key:9:requests', limit: 60, burst: 10, cost: 1 },
+      { scope: 'key', kind: 'tokens', subject: 'key:9:tokens', limit: 6000, burst: 1000, cost: 500 },
+      { scope: 'key', kind: 'concurrent', subject: 'key:9:concurrent', limit: 4, burst: 4, cost: 1 },
+      { scope: 'account', kind: 'requests', subject: 'account:7:requests', limit: 600, burst: 600, cost: 1 },
+      { scope: 'account', kind: 'concurrent', subject: 'account:7:concurrent', limit: 40, burst: 40, cost: 1 },
+    ])
+  })
+
+  it("takes a key's own rate in place of the configured one, with a burst of its own and not of the other", () => {
+    const [requests, tokens, concurrent] = limitsForTurn(
+      configured,
+      callerWith({ requestsPerMinute: 5, concurrent: 1 }),
+      1,
+    )
+    expect(requests).toMatchObject({ limit: 5, burst: 5 })
+    expect(tokens).toMatchObject({ limit: 6000, burst: 1000 })
+    expect(concurrent).toMatchObject({ limit: 1 })
+  })
+
+  it('applies nothing where nothing is limited', () => {
+    expect(limitsForTurn({ key: {}, account: {} }, callerWith({}), 500)).toEqual([])
+  })
+})

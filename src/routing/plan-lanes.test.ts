@@ -1,0 +1,45 @@
+import { randomInt } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { Lane } from '../catalog/catalog.ts'
+import { planLanes } from './plan-lanes.ts'
+
+const lane = (id: string, priority: number, weight = 1) => ({ id, priority, weight }) as Lane
+const idsOf = (lanes: readonly Lane[]) => lanes.map(({ id }) => id)
+
+/** Numbers in [0, 1) that a seed repeats. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+describe('the order of lanes', () => {
+  it('is by priority, whatever the weights and the draw', () => {
+    const lanes = [lane('c', 3, 1000), lane('a', 1), lane('b', 2, 1000)]
+    for (const drawn of [0, 0.5, 0.999999]) expect(idsOf(planLanes(lanes, () => drawn))).toEqual(['a', 'b', 'c'])
+  })
+
+  it('keeps every lane exactly once and leaves the list as it was', () => {
+    const lanes = [lane('a', 1), lane('b', 1), lane('c', 2)]
+    expect(idsOf(planLanes(lanes, seeded(1))).sort()).toEqual(['a', 'b', 'c'])
+    expect(idsOf(lanes)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('is a draw by weight among lanes of one priority: the first, and the second once the first is out', () => {
+    const seed = randomInt(2 ** 32)
+    const random = seeded(seed)
+    const weights = { a: 1, b: 3, c: 6 }
+    const lanes = Object.entries(weights).map(([id, weight]) => lane(id, 1, weight))
+    const DRAWS = 40_000
+    const orders = Array.from({ length: DRAWS }, () => idsOf(planLanes(lanes, random)).join(''))
+    const share = (start: string) => orders.filter((order) => order.startsWith(start)).length / DRAWS
+    console.log(`seed ${seed}: a ${share('a')}, b ${share('b')}, c ${share('c')}, then b after c ${share('cb')}`)
+    // Five standard deviations of the widest share are 0.0125.
+    expect(Math.abs(share('a') - 0.1)).toBeLessThan(0.0125)
+    expect(Math.abs(share('b') - 0.3)).toBeLessThan(0.0125)
+    expect(Math.abs(share('c') - 0.6)).toBeLessThan(0.0125)
+    expect(Math.abs(share('cb') - 0.6 * 0.75)).toBeLessThan(0.0125)
+  })
+})

@@ -1,0 +1,123 @@
+// Drives real clients through the real server at a mock provider. See ../acceptance/README.md.
+//
+//   node test/clients/run.mjs [--clients curl,openai7,…] [--dialect openai] [--installed FOLDER] [--dist FOLDER]
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { copyAcceptance } from '../acceptance/acceptance-folder.mjs'
+import { findNewerNode } from '../acceptance/newer-node.mjs'
+import { endAll, runToEnd, startUntil } from '../acceptance/own-processes.mjs'
+import { serveGateway } from '../acceptance/serve-gateway.mjs'
+import { readOptions } from '../chaos/lib/options.mjs'
+import { createRandom } from '../chaos/lib/random.mjs'
+import { findFreePort } from '../chaos/lib/server-process.mjs'
+import { createTally } from '../chaos/lib/tally.mjs'
+
+/** `only` leaves out what Millrace does not do yet: Responses, and idempotency keys. */
+const SPEAKS_CHAT = '^(models|chat[.](?!idempotencyKey)|compatible|gw)'
+const CLIENTS = {
+  curl: { group: undefined, only: '' },
+  openai7: { group: 'sdk', only: SPEAKS_CHAT },
+  aisdk: { group: 'sdk', only: SPEAKS_CHAT },
+  'py-openai-3.22.1': { group: 'python', only: SPEAKS_CHAT },
+  opencode: { group: 'opencode', only: '' },
+}
+/** curl's script asks everything; these lines of it are not counted. */
+const NOT_YET = /^resp\b/
+
+const MODEL = 'mill-1'
+const CLIENT_MS_MAX = 600_000
+
+const options = readOptions({ clients: Object.keys(CLIENTS).join(','), dialect: 'openai', installed: '' })
+const tally = createTally()
+const copy = copyAcceptance('clients')
+const node = copy && (await findNewerNode())
+if (node) await driveAll(copy)
+endAll()
+tally.close()
+
+async function driveAll(folder) {
+  const harness = join(folder, 'harness')
+  const clientsDir = options.installed === '' ? join(folder, 'installed') : options.installed
+  mkdirSync(clientsDir, { recursive: true })
+  const clients = await install(options.clients.split(','), { harness, clientsDir })
+  const mockPort = await findFreePort(createRandom(process.pid + 1))
+  const env = { PORT: String(mockPort), QUIET: '1' }
+  await startUntil(/mock on/, node, [join(folder, 'mock', 'mock.mjs')], { cwd: folder, env })
+  const mockUrl = `http://127.0.0.1:${mockPort}`
+  const gateway = await serveGateway({ dist: options.dist, config: configFor(mockUrl) })
+  console.log(`gateway ${process.version}, clients on ${node}, upstream dialect ${options.dialect}`)
+  for (const name of clients) {
+    const harnessEnv = {
+      ...{ BASE_URL: gateway.baseUrl, API_KEY: gateway.key, MODEL, CLIENTS_DIR: clientsDir, NODE: node },
+      ...{ GATEWAY: '1', MOCK_ADMIN: mockUrl, OUT: join(folder, 'out'), ONLY: CLIENTS[name].only },
+    }
+    await drive(name, { harness, env: harnessEnv })
+  }
+  await gateway.stop(tally)
+}
+
+function configFor(mockUrl) {
+  return {
+    upstreams: [
+      {
+        ...{ id: 'mock', wire: 'chat', dialect: options.dialect },
+        ...{ base_url: `${mockUrl}/v1`, api_key: 'mock-key', allow_private: true },
+      },
+    ],
+    models: [
+      {
+        ...{ id: MODEL, efforts: ['low', 'medium', 'high'], context_tokens: 200_000, max_output_tokens: 32_000 },
+        price: { input: '1.00', cached_input: '0.10', cache_write: '1.25', output: '5.00' },
+        // Under another name, so that a name that is not translated back shows.
+        lanes: [{ upstream: 'mock', model: 'mock-model' }],
+      },
+    ],
+  }
+}
+
+/** Installs what the clients need; one that cannot be installed is named and left out. */
+async function install(names, { harness, clientsDir }) {
+  const unknown = names.filter((name) => !(name in CLIENTS))
+  if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; known: ${Object.keys(CLIENTS).join(', ')}`)
+  const left = []
+  const groups = new Map()
+  for (const name of names) {
+    const { group } = CLIENTS[name]
+    if (group !== undefined && !groups.has(group)) groups.set(group, await installGroup(group, { harness, clientsDir }))
+    const why = group === undefined ? undefined : groups.get(group)
+    if (why === undefined) left.push(name)
+    else console.log(`not run: ${name} could not be installed (${why})`)
+  }
+  return left
+}
+
+/** Undefined when it is there, else the reason in one line. */
+async function installGroup(group, { harness, clientsDir }) {
+  const newerFirst = [dirname(node), process.env.PATH].join(delimiter)
+  const env = { CLIENTS_DIR: clientsDir, PATH: newerFirst }
+  const { code, stdout, stderr } = await runToEnd('bash', ['install.sh', group], {
+    ...{ cwd: harness, env, withinMs: 240_000 },
+  })
+  return code === 0 ? undefined : `${stdout}${stderr}`.trim().split('\n').at(-1)
+}
+
+async function drive(name, { harness, env }) {
+  const { stdout } = await runToEnd('bash', ['all.sh', name], { cwd: harness, env, withinMs: CLIENT_MS_MAX })
+  const file = join(env.OUT, `${name}.txt`)
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
+  let notYet = 0
+  let counted = 0
+  for (const line of lines) {
+    const [, state, client, scenario, rest = ''] = /^(PASS|FAIL) (\S+) (\S+)(.*)$/.exec(line) ?? []
+    if (state === undefined) continue
+    if (NOT_YET.test(scenario)) notYet += 1
+    else {
+      counted += 1
+      tally.check(state === 'PASS', `${client} ${scenario}${rest}`)
+    }
+  }
+  const [, passes, fails, seconds] = new RegExp(`^${name}\\s+(\\d+)\\s+(\\S+)\\s+(\\d+)`, 'm').exec(stdout) ?? []
+  const ended = passes !== undefined && /^\d+$/.test(fails)
+  tally.check(ended && counted > 0, `${name} ran to its end: ${counted} scenarios in ${seconds} s`)
+  if (notYet > 0) console.log(`not counted: ${notYet} scenarios of ${name} that need Responses`)
+}

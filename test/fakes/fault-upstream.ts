@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createTalk, type Talk } from './talk.ts'
+import { CALM, type Weather } from './weather.ts'
+
+/** How a provider answers one request. */
+export type Script = (talk: Talk) => Promise<void>
+
+/** A provider on a real socket that plays a script, chosen by the name of the model that is asked for. */
+export interface FaultUpstream {
+  /** Ends in /v1, for a `base_url`. */
+  readonly baseUrl: string
+  readonly port: number
+  /** Every request that has come, oldest first. */
+  readonly talks: readonly Talk[]
+  /** Forgets the requests so far. */
+  forget(): void
+  /** How the bytes travel from now on. */
+  weather: Weather
+  /** Lets go on whoever waits until the client has the content. */
+  contentSeen(): void
+  close(): Promise<void>
+}
+
+export async function startFaultUpstream(scriptOf: (model: string) => Script | undefined): Promise<FaultUpstream> {
+  const sockets = new Set<Socket>()
+  const talks: Talk[] = []
+  let waiting: (() => void)[] = []
+  const upstream = { weather: CALM }
+  const contentSeen = () => new Promise<void>((resolve) => waiting.push(resolve))
+
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.setNoDelay(true)
+    // Whoever was cut off sees it as a close.
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+    readRequests(socket, (asked) => {
+      const talk = createTalk({ socket, asked, weather: upstream.weather, contentSeen })
+      talks.push(talk)
+      const script = scriptOf(talk.model)
+      if (script) void script(talk)
+      else socket.end(`HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n`)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return Object.assign(upstream, {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    port,
+    talks,
+    forget() {
+      talks.length = 0
+    },
+    contentSeen() {
+      const all = waiting
+      waiting = []
+      for (const goOn of all) goOn()
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  })
+}
+
+const HEAD_END = '\r\n\r\n'
+
+function readRequests(socket: Socket, onRequest: (asked: Record<string, unknown>) => void): void {
+  let text = Buffer.alloc(0)
+  socket.on('data', (bytes) => {
+    text = Buffer.concat([text, bytes])
+    for (let end = text.indexOf(HEAD_END); end !== -1; end = text.indexOf(HEAD_END)) {
+      const length = Number(/^content-length: (\d+)/im.exec(text.subarray(0, end).toString('latin1'))?.[1] ?? 0)
+      const bodyAt = end + HEAD_END.length
+      if (text.length < bodyAt + length) return
+      const body = text.subarray(bodyAt, bodyAt + length).toString('utf8')
+      text = text.subarray(bodyAt + length)
+      onRequest(JSON.parse(body))
+    }
+  })
+}

@@ -1,0 +1,42 @@
+import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
+import { startServer, type TestServer } from '../../support/start-server.ts'
+
+/** The real house in front of one provider whose scripts the test writes itself. */
+export interface FarHouse {
+  readonly server: TestServer
+  readonly far: FaultUpstream
+  close(): Promise<void>
+}
+
+export interface FarModel {
+  /** One for each lane, in the order in which they are tried. */
+  readonly lanes: readonly string[]
+  /** More of the model's entry, as YAML. */
+  readonly more?: string
+}
+
+export async function startFarHouse(
+  scripts: Readonly<Record<string, Script>>,
+  models: Readonly<Record<string, FarModel>>,
+  { config = '', timeouts = '' }: { readonly config?: string; readonly timeouts?: string } = {},
+): Promise<FarHouse> {
+  const far = await startFaultUpstream((model) => scripts[model])
+  const entries = Object.entries(models).map(([id, { lanes, more = '' }]) => {
+    const written = lanes.map((model, at) => `{ upstream: far, model: ${model}, priority: ${at} }`)
+    return `  - { id: ${id}, context_tokens: 100000, max_output_tokens: 2000, price: ${PRICE}, ${more} lanes: [${written}] }\n`
+  })
+  const upstream = `{ id: far, wire: chat, base_url: "${far.baseUrl}", allow_private: true, timeouts: { ${timeouts} } }`
+  const server = await startServer({
+    config: `${config}\nupstreams:\n  - ${upstream}\nmodels:\n${entries.join('')}`,
+  })
+  return {
+    server,
+    far,
+    async close() {
+      await server.close()
+      await far.close()
+    },
+  }
+}
+
+const PRICE = '{ input: "1.00", cached_input: "0.25", output: "2.00" }'

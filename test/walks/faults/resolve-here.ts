@@ -1,0 +1,8 @@
+import type { ResolveHost } from '../../../src/upstream/guarded-connector.ts'
+import { TRUSTLESS_HOST } from './hosts.ts'
+
+/** A name server that knows one name. */
+export const resolveHere: ResolveHost = (host) =>
+  host === TRUSTLESS_HOST
+    ? Promise.resolve([{ address: '127.0.0.1', family: 4 }])
+    : Promise.reject(Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' }))

@@ -1,0 +1,29 @@
+import { expect, it, vi } from 'vitest'
+import { openAccount } from '../../support/test-account.ts'
+import { until } from '../../support/until.ts'
+import { expectCleanBooks } from '../../support/use-server.ts'
+import { startFarHouse } from './far-house.ts'
+import { askAndDoze, createFlood } from './slow-reader.ts'
+
+// A minute in earnest; nobody waits for that here.
+vi.mock('../../../src/http/edge-options.ts', async (original) => ({ ...(await original<object>()), STALL_MS: 500 }))
+
+it('a client that takes nothing for too long is cut, its provider too, and what was produced is settled', async () => {
+  const flood = createFlood()
+  const { server, far, ...house } = await startFarHouse({ flood: flood.script }, { flood: { lanes: ['flood'] } })
+  try {
+    const account = await openAccount(server)
+    const socket = await askAndDoze(server, account.key, 'flood')
+    const receipt = await until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
+    await far.talks[0]?.closed
+    expect(flood.state.ended).toBe(false)
+    expect(receipt).toMatchObject({ state: 'settled', outcome: 'client_gone', estimated: 1 })
+    // A byte of words in each frame that was read, and never more than were sent.
+    expect(receipt.output).toBeGreaterThan(0)
+    expect(receipt.output).toBeLessThanOrEqual(Math.ceil(flood.state.sent / 4))
+    await expectCleanBooks(server)
+    socket.destroy()
+  } finally {
+    await house.close()
+  }
+})

@@ -1,21 +1,17 @@
 import { join } from 'node:path'
-import type { Catalog } from '../catalog/catalog.ts'
-import { loadCatalog } from '../catalog/load-catalog.ts'
 import { createCallerFinder } from '../keys/find-caller.ts'
 import { mintKey } from '../keys/mint-key.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
-import { recordPrices } from '../ledger/record-prices.ts'
 import { type Closing, createClosing } from '../lib/closing.ts'
 import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { checkRing } from './check-ring.ts'
-import type { Config } from './config/config.ts'
-import { effectiveLimits } from './effective-limits.ts'
 import type { House, HouseGround, HouseOutcome } from './house.ts'
 import { type KeyRing, loadKeyRing } from './key-ring.ts'
 import { openServing } from './open-serving.ts'
+import { createRuleBook } from './rules.ts'
 
 /**
  * Builds everything once, in the order in which things need each other: ring, database, books (whatever a dead process
@@ -77,10 +73,9 @@ async function furnish(
   })
   closing.add(() => ledger.close())
   metrics.watchOpenHolds(() => ledger.openHolds)
-  const catalog = await catalogOf(settings.config, database, () => clock.now())
+  const rules = await createRuleBook({ db, clock }, settings.config)
   const finder = createCallerFinder({ db, pepper: ring.pepper, clock })
-  const limits = effectiveLimits(settings.config.limits)
-  const parts = { config: settings.config, clock, random, db, ledger, catalog, finder, limits, log, metrics }
+  const parts = { config: settings.config, clock, random, db, ledger, rules, finder, log, metrics }
   return {
     operations: {
       db,
@@ -88,7 +83,7 @@ async function furnish(
       clock,
       random,
       ledger,
-      catalog: () => catalog,
+      catalog: () => rules.current.catalog,
       mintKey: (kind) => mintKey({ pepper: ring.pepper, random }, kind),
       forgetKey: (id) => finder.forget(id),
       forgetAccount: (account) => finder.forgetAccount(account),
@@ -96,6 +91,7 @@ async function furnish(
     ledgerAvailable: () => ledger.available,
     driver: file.driver,
     log,
+    rules,
     openServing: () => openServing(parts, closing),
     close: () => closing.close(),
   }
@@ -108,11 +104,4 @@ function logOptions({ settings, purpose }: HouseGround): LogOptions {
   return purpose === 'server'
     ? { level, format: spelled, destination: 1 }
     : { level: 'error', format: spelled, destination: 2 }
-}
-
-/** The catalogue with its prices numbered: a changed price is a new version from this start on. */
-async function catalogOf(config: Config, database: Database, now: () => number): Promise<Catalog> {
-  const priced = config.models.flatMap(({ id, price }) => (price === undefined ? [] : [[id, price] as const]))
-  const versions = await recordPrices({ db: database.db, now }, new Map(priced))
-  return loadCatalog(config, (model) => versions.get(model) ?? 0)
 }

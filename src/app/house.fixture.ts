@@ -18,6 +18,10 @@ export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutco
       ledgerAvailable: () => books.ledger.available,
       driver: books.database.file.driver,
       log: { info: () => {}, warn: () => {}, error: () => {}, close: async () => {} },
+      rules: {
+        current: { catalog: books.deps.catalog(), limits: { key: {}, account: {} }, upstreams: [] },
+        replace: async () => {},
+      },
       openServing: async () => servingOn(servers),
       close,
     }
@@ -49,6 +53,7 @@ function servingOn(servers: Server[]): Serving {
     turnsEnded: async () => {},
     cutTurns: () => {},
     cutConnections: () => {},
+    retireConnections: async () => {},
     turnsRunning: 0,
     requestsServed: 2,
   }

@@ -3,6 +3,7 @@ import type { Edge } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { LoadedConfig } from './config/load-config.ts'
+import type { RuleBook } from './rules.ts'
 import type { Drainable } from './shutdown.ts'
 
 /** What a house is built on: handed in, so that a test decides it. The data folder is there. */
@@ -36,6 +37,8 @@ export interface House {
   /** e.g. `libsql 3.45.1`. */
   readonly driver: string
   readonly log: HouseLog
+  /** What requests are judged by; a reload swaps them. */
+  readonly rules: RuleBook
   /** Builds the edge, the turns, the metrics and the sweeper. Called once, by a server; `close` ends these too. */
   openServing(): Promise<Serving>
   /** Closes in reverse what was opened; the last thing that lets go is the database. Only the log stays open. */
@@ -55,4 +58,6 @@ export interface Serving extends Drainable {
   readonly listen: Edge['listen']
   /** The metrics server, on a port of its own. */
   readonly listenMetrics: Edge['listen']
+  /** Gives up the connections to providers that are in no rule any more; running calls finish. */
+  retireConnections(): Promise<void>
 }

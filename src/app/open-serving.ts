@@ -1,7 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { describeKey } from '../account/describe-key.ts'
 import { readReceipt } from '../account/read-receipt.ts'
-import type { Catalog } from '../catalog/catalog.ts'
 import { describeModel } from '../catalog/describe-model.ts'
 import { findModel } from '../catalog/resolve-model.ts'
 import { visibleModels } from '../catalog/visible-models.ts'
@@ -14,7 +13,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Closing } from '../lib/closing.ts'
 import { type RandomBytes, randomId } from '../lib/random-id.ts'
 import { limitHeaders } from '../limits/limit-headers.ts'
-import { type ConfiguredLimits, limitsForTurn } from '../limits/limits-for-turn.ts'
+import { limitsForTurn } from '../limits/limits-for-turn.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -23,12 +22,13 @@ import { earlyRefusal } from '../turn/early-refusal.ts'
 import { serveTurn, type TurnDeps } from '../turn/serve-turn.ts'
 import { createProviderCaller } from '../upstream/call-provider.ts'
 import { createDemoUpstream } from '../upstream/demo/demo-upstream.ts'
-import { createOriginPools } from '../upstream/origin-pools.ts'
+import { createOriginPools, type OriginPools } from '../upstream/origin-pools.ts'
 import { createSend, type Send } from '../upstream/send.ts'
 import { readRequest } from '../wire/chat/read-request.ts'
 import type { Config } from './config/config.ts'
 import type { Serving } from './house.ts'
 import { readVersions } from './read-versions.ts'
+import type { RuleBook } from './rules.ts'
 import { startSweeper } from './start-sweeper.ts'
 import { createTurnCounter, type TurnCounter } from './turn-counter.ts'
 import { turnLogFields } from './turn-log-fields.ts'
@@ -40,9 +40,8 @@ export interface ServingParts {
   readonly random: RandomBytes
   readonly db: LedgerDb
   readonly ledger: Ledger
-  readonly catalog: Catalog
+  readonly rules: RuleBook
   readonly finder: CallerFinder
-  readonly limits: ConfiguredLimits
   readonly log: Log
   readonly metrics: Metrics
 }
@@ -53,7 +52,8 @@ const SWEEP_INTERVAL_MS = 5000
 export async function openServing(parts: ServingParts, closing: Closing): Promise<Serving> {
   const { metrics } = parts
   const turns = createTurnCounter()
-  const send = await openSend(parts, closing)
+  const pools = await openPools(parts, closing)
+  const send = createSendOver(parts, pools)
   const http = createEdge(edgeDeps(parts, turns, send))
   closing.add(() => http.cut())
   const metricsServer = createMetricsServer(metrics)
@@ -67,6 +67,7 @@ export async function openServing(parts: ServingParts, closing: Closing): Promis
     turnsEnded: turns.ended,
     cutTurns: turns.cut,
     cutConnections: http.cut,
+    retireConnections: () => pools.keepOnly(parts.rules.current.upstreams),
     get turnsRunning() {
       return turns.running
     },
@@ -77,10 +78,14 @@ export async function openServing(parts: ServingParts, closing: Closing): Promis
 }
 
 /** The way to the providers. The library of the network is loaded before the first request, if any of them is out there. */
-async function openSend({ clock, random, config }: ServingParts, closing: Closing): Promise<Send> {
+async function openPools({ rules }: ServingParts, closing: Closing): Promise<OriginPools> {
   const pools = createOriginPools({ resolve: (host) => lookup(host, { all: true }) })
   closing.add(() => pools.close())
-  if (config.upstreams.some((upstream) => upstream.wire !== 'demo')) await pools.warmUp()
+  if (rules.current.upstreams.some((upstream) => upstream.wire !== 'demo')) await pools.warmUp()
+  return pools
+}
+
+function createSendOver({ clock, random }: ServingParts, pools: OriginPools): Send {
   const userAgent = `millrace/${readVersions().millrace}`
   return createSend({
     demo: createDemoUpstream({ clock, random }),
@@ -89,7 +94,7 @@ async function openSend({ clock, random, config }: ServingParts, closing: Closin
 }
 
 function edgeDeps(parts: ServingParts, turns: TurnCounter, send: Send): Parameters<typeof createEdge>[0] {
-  const { clock, random, catalog, ledger, finder, db, limits, log, metrics, config } = parts
+  const { clock, random, rules, ledger, finder, db, log, metrics, config } = parts
   const turnDeps = turnDepsOf(parts, turns, send)
   return {
     clock,
@@ -102,8 +107,8 @@ function edgeDeps(parts: ServingParts, turns: TurnCounter, send: Send): Paramete
     },
     logConnection: (fields) => log.request(fields),
     findCaller: (token) => finder.find(token),
-    limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsForTurn(limits, caller, 0))),
-    refuseEarly: (caller) => earlyRefusal({ ledger, catalog }, caller),
+    limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsForTurn(rules.current.limits, caller, 0))),
+    refuseEarly: (caller) => earlyRefusal({ ledger, catalog: rules.current.catalog }, caller),
     readChatRequest: readRequest,
     async serveTurn(call) {
       const leave = turns.enter()
@@ -115,24 +120,28 @@ function edgeDeps(parts: ServingParts, turns: TurnCounter, send: Send): Paramete
         leave()
       }
     },
-    listModels: (caller) => visibleModels(catalog, caller).map(describeModel),
+    listModels: (caller) => visibleModels(rules.current.catalog, caller).map(describeModel),
     findModel(caller, id) {
-      const found = findModel(catalog, caller, id)
+      const found = findModel(rules.current.catalog, caller, id)
       return found.kind === 'found' ? { kind: 'found', model: describeModel(found.entry) } : found
     },
-    describeKey: (caller) => describeKey({ ledger, limits: () => limits }, caller),
+    describeKey: (caller) => describeKey({ ledger, limits: () => rules.current.limits }, caller),
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
     unreadyReasons: () => (ledger.available ? [] : ['ledger unavailable']),
   }
 }
 
 function turnDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): TurnDeps {
-  const { clock, random, catalog, ledger, limits, config } = parts
+  const { clock, random, rules, ledger, config } = parts
   const { bounds } = config
   return {
-    catalog,
+    get catalog() {
+      return rules.current.catalog
+    },
+    get limits() {
+      return rules.current.limits
+    },
     ledger,
-    limits,
     onShutdown: turns.onCut,
     send,
     lessons: createLaneLessons(),

@@ -74,7 +74,7 @@ async function start(options: Partial<ServeOptions> = {}, terminal = createTestT
       },
     },
     loadSettings: (flags) => loadSettings(ground(), flags),
-    openSignals: () => ({ next: () => signal, close: () => {} }),
+    openSignals: () => ({ next: () => signal, onReload: () => {}, close: () => {} }),
   }
   const flags = { config: undefined, data, host: undefined, port: 0, logLevel: undefined, logFormat: undefined }
   const exit = serve(deps, { ...flags, ...options })
@@ -214,7 +214,7 @@ describe('serve', () => {
       terminal,
       faults: { take: () => () => {} },
       loadSettings: (flags) => loadSettings(settings, flags),
-      openSignals: () => ({ next: () => new Promise(() => {}), close: () => {} }),
+      openSignals: () => ({ next: () => new Promise(() => {}), onReload: () => {}, close: () => {} }),
     }
     const flags = { config: undefined, data, host: undefined, port: 0, logLevel: undefined, logFormat: undefined }
     expect(await serve(deps, flags)).toBe(4)

@@ -17,9 +17,11 @@ import type { House, OpenHouse, Serving } from './house.ts'
 import { listenApi, listenMetrics } from './listen.ts'
 import { configPathOf, type SettingsOutcome } from './load-settings.ts'
 import { urlOf } from './local-address.ts'
+import { createReloader } from './reload-config.ts'
 import { openServerNote, type ServerNote } from './server-note.ts'
 import { shutDown } from './shutdown.ts'
 import type { Signals } from './signals.ts'
+import { watchConfig } from './watch-config.ts'
 
 export interface ServeDeps {
   readonly version: string
@@ -37,6 +39,7 @@ export interface ServeDeps {
 
 /** A server whose data folder is its own: what everything on the way to serving needs. */
 export interface ServeGround extends ServeDeps {
+  readonly options: ServeOptions
   readonly settings: LoadedConfig
   readonly house: House
   readonly closing: Closing
@@ -67,7 +70,7 @@ export async function serve(deps: ServeDeps, options: ServeOptions): Promise<Exi
   const closing = createClosing()
   closing.add(() => house.close())
   try {
-    const ground = { ...deps, settings, house, closing }
+    const ground = { ...deps, options, settings, house, closing }
     const note = await openServerNote(ground)
     const ready = await openDoors(ground)
     return ready.kind === 'failed' ? fail(deps, EXIT.cannotBind, ready.message) : await attend(ready.ground, note)
@@ -118,6 +121,7 @@ async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode
   const signals = ground.openSignals()
   closing.add(() => signals.close())
   const faulted = takeFaults(ground)
+  closing.add(reloadOnChange(ground, signals))
   await announceReady(ground)
 
   const exit = await Promise.race([signals.next().then(() => EXIT.ok), faulted])
@@ -147,6 +151,24 @@ function takeFaults(ground: ServingGround): Promise<ExitCode> {
     })
     ground.closing.add(giveBack)
   })
+}
+
+/** The file is read again when it changes, and on SIGHUP. Connections of upstreams that are gone end in their own time. */
+function reloadOnChange(ground: ServingGround, signals: Signals): () => void {
+  const { house, serving, settings } = ground
+  const reload = createReloader(
+    {
+      loadSettings: () => ground.loadSettings(ground.options),
+      rules: house.rules,
+      log: house.log,
+      onSwapped: async () => void serving.retireConnections(),
+    },
+    settings,
+  )
+  const path = configPathOf(settings)
+  const stopWatching = path === undefined ? () => {} : watchConfig(path, () => void reload())
+  signals.onReload(() => void reload())
+  return stopWatching
 }
 
 function statusOf(ground: ServingGround, state: { readonly draining: boolean }): ServerStatus {

@@ -62,7 +62,7 @@ describe('the ceiling of a turn', () => {
 
   it('bounds the input by bytes, and by the context', () => {
     const size = { bodyBytes: 1000, inputBytes: 900, messages: 2, tools: 1 }
-    expect(inputBound(size, 200_000)).toBe(1000 + 2 * 8 + 16 + 64)
+    expect(inputBound(size, 200_000)).toBe(1000 + 2 * 8 + 1024 + 16 + 64)
     expect(inputBound(size, 500)).toBe(500)
   })
 })

@@ -8,10 +8,13 @@ import type { InputSize } from '../model/turn.ts'
 const TOKENS_PER_MESSAGE = 8
 const TOKENS_PER_TOOL = 16
 const TOKENS_PER_REQUEST = 64
+// Servers explain tools to their model in a prompt of their own, once, however few there are.
+const TOKENS_FOR_TOOLS = 1024
 
 /** The most input tokens that this request can become; a provider refuses what is longer than its context. */
 export function inputBound(size: InputSize, contextTokens: number): number {
-  const bound = size.bodyBytes + size.messages * TOKENS_PER_MESSAGE + size.tools * TOKENS_PER_TOOL + TOKENS_PER_REQUEST
+  const forTools = size.tools === 0 ? 0 : TOKENS_FOR_TOOLS + size.tools * TOKENS_PER_TOOL
+  const bound = size.bodyBytes + size.messages * TOKENS_PER_MESSAGE + forTools + TOKENS_PER_REQUEST
   return Math.min(bound, contextTokens)
 }
 

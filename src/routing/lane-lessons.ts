@@ -16,8 +16,8 @@ export interface LaneLessons {
 const LANES_MAX = 1000
 const FIELDS_MAX = 32
 
-/** Without these there is no request, or no bound on what it may cost. */
-const NEVER_LEFT_OUT = new Set(['model', 'messages', 'stream'])
+/** Without these there is no request, or an answer to another one. */
+const NEVER_LEFT_OUT = new Set(['model', 'messages', 'stream', 'tools', 'tool_choice', 'response_format', 'n'])
 
 type CapField = ChatDialect['capField']
 const OTHER_CAP: Readonly<Record<CapField, CapField>> = {
@@ -47,6 +47,8 @@ export function createLaneLessons(): LaneLessons {
     learn(lane, dialect, error) {
       const field = (error.param ?? namedField(error.message))?.split(/[.[]/)[0]
       const learned = of(lane)
+      // One client's value says nothing about the field.
+      if (error.code === 'unsupported_value') return false
       if (field === undefined || NEVER_LEFT_OUT.has(field) || learned.without.has(field)) return false
       if (field === 'max_tokens' || field === 'max_completion_tokens') {
         // A cap is renamed, never left out: the hold covers what the cap allows. Refused under both names, the lane is not for us.

@@ -9,6 +9,8 @@ export interface OriginPools {
   warmUp(): Promise<void>
   /** Open sockets to a provider, idle ones included. */
   connectionsOf(upstream: Upstream): Promise<number>
+  /** Closes the pools of all other upstreams, once their running calls have ended. */
+  keepOnly(upstreams: readonly Upstream[]): Promise<void>
   close(): Promise<void>
 }
 
@@ -63,6 +65,11 @@ export function createOriginPools(deps: Omit<ConnectorDeps, 'buildConnector'>): 
     async connectionsOf(upstream) {
       const pool = await pools.get(upstream)
       return pool?.stats.connected ?? 0
+    },
+    async keepOnly(upstreams) {
+      const gone = [...pools].filter(([upstream]) => !upstreams.includes(upstream))
+      for (const [upstream] of gone) pools.delete(upstream)
+      await Promise.all(gone.map(async ([, pool]) => (await pool).close()))
     },
     async close() {
       const open = [...pools.values()]

@@ -1,15 +1,28 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 
 const running = new Set()
 
-// Each in a group of its own and ended by its own number: what it has started ends with it, and nothing else does.
-const end = (child, signal) => {
-  try {
-    process.kill(-child.pid, signal)
-  } catch {
-    // It has ended by itself.
+/**
+ * Ends a process and all that it has started, each by its own number. Groups would not do: timeout(1) and some clients
+ * make groups of their own.
+ */
+function end(child, signal) {
+  for (const pid of [...descendantsOf(child.pid), child.pid]) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It has ended by itself.
+    }
   }
 }
+
+function descendantsOf(pid) {
+  const { stdout } = spawnSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' })
+  const rows = (stdout ?? '').split('\n').map((line) => line.trim().split(/\s+/).map(Number))
+  const below = (parent) => rows.flatMap(([child, of]) => (of === parent ? [child, ...below(child)] : []))
+  return below(pid)
+}
+
 process.on('exit', () => endAll())
 
 /** Servers hold the process open; whoever has finished ends them. */
@@ -18,7 +31,7 @@ export const endAll = () => {
 }
 
 function start(command, args, { cwd, env = {}, stdio }) {
-  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio, detached: true })
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio })
   running.add(child)
   const exited = new Promise((resolve) => {
     child.once('error', (error) => resolve({ code: -1, error }))

@@ -11,6 +11,8 @@ const OWNER = 'owner@localhost'
 /** The real server on a fresh data folder, with an account, money and a key. `config` says upstreams and models. */
 export async function serveGateway({ dist, config }) {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-acceptance-'))
+  let keep = false
+  process.on('exit', () => keep || rmSync(folder, { recursive: true, force: true }))
   const place = { dist: copyDist(dist), config: join(folder, 'millrace.yaml'), data: join(folder, 'data') }
   const telemetry = { metrics: false, log: { level: 'warn', format: 'json' } }
   // YAML is a superset of JSON.
@@ -34,8 +36,8 @@ export async function serveGateway({ dist, config }) {
       tally.check(exit === 0, `the server ends by itself when it is asked to (${exit})`)
       tally.check(errors.length === 0, `the server logged ${errors.length} errors`)
       tally.check(ok, 'db verify finds nothing')
-      if (exit === 0 && errors.length === 0 && ok) rmSync(folder, { recursive: true, force: true })
-      else console.log(`The data folder and the log of the server are in ${folder}`)
+      keep = exit !== 0 || errors.length > 0 || !ok
+      if (keep) console.log(`The data folder and the log of the server are in ${folder}`)
     },
   }
 }

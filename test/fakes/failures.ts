@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { chunk, errorBody, reply, USAGE, usageChunk, WORDS } from './chat-words.ts'
-import { arrived, begin, type Fault, HTML, refuses, stop, TOO_LONG, text } from './say.ts'
+import { delivered } from './delivered.ts'
+import { begin, type Fault, HTML, refuses, stop, TOO_LONG, text } from './say.ts'
 
 const DRIP_MS = 40
 const LINE_BYTES = 10 * 1024 * 1024
@@ -25,7 +26,7 @@ export const FAILURES = {
 
   async reset(talk, stage) {
     await begin(talk, stage)
-    await arrived(talk, stage)
+    await delivered()
     talk.reset()
   },
 
@@ -79,7 +80,7 @@ export const FAILURES = {
 
   async 'endless-line'(talk, stage) {
     await begin(talk, stage)
-    await arrived(talk, stage)
+    await delivered()
     await talk.bytes(talk.delivery === 'stream' ? `data: "${'x'.repeat(LINE_BYTES)}` : 'x'.repeat(LINE_BYTES))
   },
 
@@ -129,7 +130,7 @@ export const FAILURES = {
     await talk.head()
     const usage = { ...USAGE, completion_tokens: 2 }
     await talk.frames(chunk(talk.model, { delta: { content: WORDS[0] }, more: { usage } }))
-    await talk.contentSeen()
+    await delivered()
     talk.reset()
   },
 } as const satisfies Record<string, Fault>

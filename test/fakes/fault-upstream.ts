@@ -17,17 +17,13 @@ export interface FaultUpstream {
   forget(): void
   /** How the bytes travel from now on. */
   weather: Weather
-  /** Lets go on whoever waits until the client has the content. */
-  contentSeen(): void
   close(): Promise<void>
 }
 
 export async function startFaultUpstream(scriptOf: (model: string) => Script | undefined): Promise<FaultUpstream> {
   const sockets = new Set<Socket>()
   const talks: Talk[] = []
-  let waiting: (() => void)[] = []
   const upstream = { weather: CALM }
-  const contentSeen = () => new Promise<void>((resolve) => waiting.push(resolve))
 
   const server = createServer((socket) => {
     sockets.add(socket)
@@ -36,7 +32,7 @@ export async function startFaultUpstream(scriptOf: (model: string) => Script | u
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
     readRequests(socket, (asked) => {
-      const talk = createTalk({ socket, asked, weather: upstream.weather, contentSeen })
+      const talk = createTalk({ socket, asked, weather: upstream.weather })
       talks.push(talk)
       const script = scriptOf(talk.model)
       if (script) void script(talk)
@@ -52,11 +48,6 @@ export async function startFaultUpstream(scriptOf: (model: string) => Script | u
     talks,
     forget() {
       talks.length = 0
-    },
-    contentSeen() {
-      const all = waiting
-      waiting = []
-      for (const goOn of all) goOn()
     },
     async close() {
       for (const socket of sockets) socket.destroy()

@@ -1,4 +1,5 @@
 import { chunk, errorBody, reply, USAGE, usageChunk, WHOLE_TEXT, WORDS } from './chat-words.ts'
+import { delivered } from './delivered.ts'
 import { begin, type Fault, refuses, stop, text, whole } from './say.ts'
 
 const toolDeltas = [
@@ -33,7 +34,7 @@ export const ODDITIES = {
   async 'cut-after-finish'(talk) {
     await begin(talk, 'after')
     await talk.frames(text(talk, ' to'), text(talk, ' you'), stop(talk))
-    await talk.contentSeen()
+    await delivered()
     talk.reset()
   },
 

@@ -21,11 +21,6 @@ export async function begin(talk: Talk, stage: Stage): Promise<void> {
 export const text = ({ model }: Talk, content: string) => chunk(model, { delta: { content } })
 export const stop = ({ model }: Talk) => chunk(model, { finish: 'stop' })
 
-/** What was written last may still be under way when a connection breaks: the client says when it has it. */
-export async function arrived(talk: Talk, stage: Stage): Promise<void> {
-  if (talk.delivery === 'stream' && stage === 'after') await talk.contentSeen()
-}
-
 interface Variation {
   readonly usage?: unknown
   readonly end?: readonly string[]

@@ -25,18 +25,15 @@ export interface Talk {
   close(): void
   /** The connection breaks. */
   reset(): void
-  /** Resolves when the test says that its client has the content. */
-  contentSeen(): Promise<void>
 }
 
 interface TalkParts {
   readonly socket: Socket
   readonly asked: Readonly<Record<string, unknown>>
   readonly weather: Weather
-  contentSeen(): Promise<void>
 }
 
-export function createTalk({ socket, asked, weather, contentSeen }: TalkParts): Talk {
+export function createTalk({ socket, asked, weather }: TalkParts): Talk {
   const closed = new Promise<void>((resolve) => {
     if (socket.destroyed) resolve()
     else socket.once('close', () => resolve())
@@ -76,6 +73,5 @@ export function createTalk({ socket, asked, weather, contentSeen }: TalkParts): 
     end: () => raw('0\r\n\r\n'),
     close: () => void socket.end(),
     reset: () => void socket.resetAndDestroy(),
-    contentSeen,
   }
 }

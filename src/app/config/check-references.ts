@@ -29,7 +29,6 @@ export function checkReferences(tree: LocatedNode): ConfigProblem[] {
     ...models.flatMap(repeatedLanes),
     ...takenVariants(models, modelIds),
     ...danglingPlanModels(tree, models),
-    ...manyChoicesOfDemo(tree),
     ...workersWithoutPostgres(tree),
   ]
 }
@@ -80,23 +79,6 @@ function danglingPlanModels(tree: LocatedNode, models: readonly MentionedModel[]
       const cure = near === undefined ? `Models: ${bases.join(', ') || 'none'}.` : `Did you mean ${near}?`
       return [problemAt(entry, `${JSON.stringify(entry.text)} matches no model`, cure)]
     })
-}
-
-/** `n` goes to whichever lane runs the turn, and the demo provider writes one answer. */
-function manyChoicesOfDemo(tree: LocatedNode): ConfigProblem[] {
-  const demos = itemsOf(tree, ['upstreams']).flatMap(({ node }) => {
-    const [id, wire] = [childOf(node, 'id'), childOf(node, 'wire')]
-    return id?.kind === 'scalar' && wire?.kind === 'scalar' && wire.value === 'demo' ? [id.value] : []
-  })
-  return itemsOf(tree, ['models']).flatMap(({ node, path }) => {
-    const choices = childOf(node, 'choices_max')
-    if (choices?.kind !== 'scalar' || !(Number(choices.value) > 1)) return []
-    const demo = mentionedModel(node, path).lanes.find(({ upstream }) => upstream && demos.includes(upstream.text))
-    if (demo?.upstream === undefined) return []
-    const message = `the lane on ${demo.upstream.text} gives one answer: the demo provider knows no n`
-    const cure = 'Leave choices_max out, or the lane on the demo.'
-    return [{ place: choices.place, path: formatPath([...path, 'choices_max']), message, cure }]
-  })
 }
 
 function workersWithoutPostgres(tree: LocatedNode): ConfigProblem[] {

@@ -121,14 +121,6 @@ describe('a wrong configuration is told with its place', () => {
       'Did you mean demo?',
     ],
     [
-      'several answers of the demo',
-      model('choices_max: 2'),
-      'models[0].choices_max',
-      '2',
-      'the lane on demo gives one answer',
-      'Leave choices_max out',
-    ],
-    [
       'a lane twice',
       model('efforts: []', 'lanes: [{ upstream: demo, model: x }, { upstream: demo, model: x }]'),
       'models[0].lanes[1].upstream',

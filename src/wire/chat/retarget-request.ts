@@ -54,7 +54,7 @@ export function retargetRequest(turn: TurnRequest, target: ChatTarget): Buffer {
     changes.set('stream', TRUE)
     if (dialect.usageOption) changes.set('stream_options', USAGE_WANTED)
   }
-  if (target.effort !== undefined) {
+  if (target.effort !== undefined && !target.leftOut.includes(dialect.effort)) {
     changes.set(dialect.effort, dialect.effort === 'reasoning' ? json({ effort: target.effort }) : json(target.effort))
   }
   changes.set(dialect.capField, json(target.outputCap))

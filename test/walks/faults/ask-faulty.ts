@@ -29,7 +29,7 @@ export interface Question {
 }
 
 /** Asks as a strict client does: bytes that are not UTF-8, or an event that is not whole, are an error of the test. */
-export async function askFaulty({ server, faulty }: FaultServer, question: Question): Promise<Heard> {
+export async function askFaulty({ server }: Pick<FaultServer, 'server'>, question: Question): Promise<Heard> {
   const { key, model, stream, asks } = question
   const body = JSON.stringify({
     model,
@@ -52,13 +52,13 @@ export async function askFaulty({ server, faulty }: FaultServer, question: Quest
     const json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await response.arrayBuffer()))
     return { ...about, json, chunks: [], text: json.choices?.[0]?.message?.content ?? '', dones: 0 }
   }
-  const data = await readEvents(response, faulty.contentSeen)
+  const data = await readEvents(response)
   const chunks = data.filter((text) => text !== '[DONE]').map((text) => JSON.parse(text))
   const text = chunks.map((chunk) => chunk.choices?.[0]?.delta?.content ?? '').join('')
   return { ...about, json: undefined, chunks, text, dones: data.length - chunks.length }
 }
 
-async function readEvents(response: Response, onContent: () => void): Promise<string[]> {
+async function readEvents(response: Response): Promise<string[]> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const data: string[] = []
   let rest = ''
@@ -66,7 +66,6 @@ async function readEvents(response: Response, onContent: () => void): Promise<st
     const frames = (rest + decoder.decode(bytes, { stream: true })).split(/\r?\n\r?\n/)
     rest = frames.pop() ?? ''
     for (const frame of frames) data.push(...dataOf(frame))
-    if (data.length > 0) onContent()
   }
   if (rest !== '') throw new Error(`the stream ended inside an event: ${rest}`)
   return data

@@ -1,0 +1,64 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Config } from './config/config.ts'
+import type { LoadedConfig } from './config/load-config.ts'
+import type { HouseLog } from './house.ts'
+import type { SettingsOutcome } from './load-settings.ts'
+import type { RuleBook } from './rules.ts'
+
+/** What of a configuration takes effect while the server runs; the rest is bound when it starts. */
+const SWAPPED = new Set<keyof Config>(['upstreams', 'models', 'limits'])
+
+export interface ReloadDeps {
+  readonly loadSettings: () => SettingsOutcome
+  readonly rules: Pick<RuleBook, 'replace'>
+  readonly log: HouseLog
+  /** Called after a swap, with what is in force now. */
+  readonly onSwapped: () => Promise<void>
+}
+
+/**
+ * Reads the configuration again: judged whole, swapped at once. A file with a fault changes nothing and says why. Wishes
+ * that come while one is being carried out are carried out once, after it.
+ */
+export function createReloader(deps: ReloadDeps, started: LoadedConfig): () => Promise<void> {
+  let inForce = started.config
+  let running: Promise<void> | undefined
+  let wished = false
+
+  const reload = async () => {
+    const loaded = deps.loadSettings()
+    if (loaded.kind === 'invalid') {
+      deps.log.error({ problems: loaded.message }, 'the configuration was not reloaded; the one in force stays')
+      return
+    }
+    const next = loaded.settings.config
+    const changed = changedSections(inForce, next)
+    await deps.rules.replace(next)
+    inForce = next
+    await deps.onSwapped()
+    deps.log.info({ models: next.models.length }, 'the configuration was reloaded')
+    const waiting = changed.filter((section) => !SWAPPED.has(section))
+    if (waiting.length > 0) deps.log.warn({ sections: waiting }, 'these sections take effect at the next start')
+  }
+
+  const carryOut = async () => {
+    do {
+      wished = false
+      try {
+        await reload()
+      } catch (error) {
+        deps.log.error({ error }, 'the configuration could not be reloaded; the one in force stays')
+      }
+    } while (wished)
+    running = undefined
+  }
+
+  return () => {
+    wished = true
+    running ??= carryOut()
+    return running
+  }
+}
+
+const changedSections = (before: Config, after: Config): (keyof Config)[] =>
+  (Object.keys(after) as (keyof Config)[]).filter((section) => !isDeepStrictEqual(before[section], after[section]))

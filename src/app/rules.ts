@@ -1,0 +1,48 @@
+import type { Catalog, Upstream } from '../catalog/catalog.ts'
+import { loadCatalog } from '../catalog/load-catalog.ts'
+import { recordPrices } from '../ledger/record-prices.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
+import type { LedgerDb } from '../store/tables.ts'
+import type { Config } from './config/config.ts'
+import { effectiveLimits } from './effective-limits.ts'
+import { sameUpstream } from './same-upstream.ts'
+
+/** What a request is judged by, and what is swapped whole when the configuration is read again. */
+export interface Rules {
+  readonly catalog: Catalog
+  readonly limits: ConfiguredLimits
+  readonly upstreams: readonly Upstream[]
+}
+
+/** Where the rules of the moment are read: a request that has begun keeps the ones it began with. */
+export interface RuleBook {
+  readonly current: Rules
+  replace(config: Config): Promise<void>
+}
+
+interface RuleDeps {
+  readonly db: LedgerDb
+  readonly clock: Clock
+}
+
+export async function createRuleBook(deps: RuleDeps, config: Config): Promise<RuleBook> {
+  let current = await rulesOf(deps, config, [])
+  return {
+    get current() {
+      return current
+    },
+    async replace(next) {
+      current = await rulesOf(deps, next, current.upstreams)
+    },
+  }
+}
+
+/** A price that has changed is a new version from here on; an upstream that has not keeps its connections. */
+async function rulesOf(deps: RuleDeps, config: Config, known: readonly Upstream[]): Promise<Rules> {
+  const priced = config.models.flatMap(({ id, price }) => (price === undefined ? [] : [[id, price] as const]))
+  const versions = await recordPrices({ db: deps.db, now: () => deps.clock.now() }, new Map(priced))
+  const upstreams = config.upstreams.map((upstream) => known.find((old) => sameUpstream(old, upstream)) ?? upstream)
+  const catalog = loadCatalog({ models: config.models, upstreams }, (model) => versions.get(model) ?? 0)
+  return { catalog, limits: effectiveLimits(config.limits), upstreams }
+}

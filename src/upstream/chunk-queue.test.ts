@@ -43,6 +43,15 @@ describe('a queue of chunks', () => {
     await expect(read()).rejects.toThrow('gone')
   })
 
+  test('fails a waiting reader only after it has what came in the same turn', async () => {
+    const { queue, push, read } = queueOf()
+    const waiting = read()
+    push('last words')
+    queue.fail(new Error('gone'))
+    expect(await waiting).toBe('last words')
+    await expect(read()).rejects.toThrow('gone')
+  })
+
   test('pauses its source beyond its bound, once, and lets it go on when it is read', async () => {
     const { said, push, read } = queueOf(3)
     push('abc')

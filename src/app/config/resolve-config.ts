@@ -63,7 +63,7 @@ const OWN_DIALECT = {
   responses: 'openai',
   anthropic: 'anthropic',
   gemini: 'google',
-  demo: 'openai',
+  demo: 'demo',
 } as const
 
 const resolveUpstream = (upstream: ParsedUpstream): Upstream => ({

@@ -50,6 +50,10 @@ const LOCAL_SAMPLING = ['top_k', 'min_p', 'repetition_penalty']
 
 export const CHAT_DIALECTS: readonly ChatDialect[] = [
   GENERIC,
+  row('demo', 'Our own: the standard fields, as the protocol names them now.', {
+    capField: 'max_completion_tokens',
+    developerRole: true,
+  }),
   row('openai', 'API reference: max_tokens is deprecated and refused by reasoning models.', {
     capField: 'max_completion_tokens',
     developerRole: true,

@@ -4,7 +4,7 @@ import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import { FAULTS } from '../../fakes/faults.ts'
 import type { Talk } from '../../fakes/talk.ts'
-import { answerOf, chat, send } from '../../support/ask.ts'
+import { answerOf, chat, hello, send } from '../../support/ask.ts'
 import { readStream } from '../../support/read-stream.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
@@ -45,6 +45,15 @@ async function threeChoices(talk: Talk): Promise<void> {
   await talk.end()
 }
 
+/** Two choices have words; only one says why it ended. */
+async function oneOfTwo(talk: Talk): Promise<void> {
+  await talk.head()
+  for (const index of [0, 1])
+    await talk.frames({ ...chunk(talk.model, {}), choices: [{ index, delta: { content: 'w' }, finish_reason: null }] })
+  await talk.frames(chunk(talk.model, { finish: 'stop' }), '[DONE]')
+  await talk.end()
+}
+
 const scripts: Record<string, Script> = {
   good: (talk) => FAULTS.healthy(talk),
   slow: throttled('30'),
@@ -52,10 +61,12 @@ const scripts: Record<string, Script> = {
   broken: (talk) => FAULTS.reset(talk, 'before'),
   'broken-2': (talk) => FAULTS.reset(talk, 'before'),
   'broken-3': (talk) => FAULTS.reset(talk, 'before'),
+  picky: (talk) => FAULTS['cap-refused'](talk, 'before'),
   tools: (talk) => FAULTS['odd-tool-calls'](talk),
   learner: (talk) => FAULTS['max-tokens-refused'](talk, 'before'),
   hanging: (talk) => FAULTS.hang(talk, 'before'),
   choosy: threeChoices,
+  'one-of-two': oneOfTwo,
 }
 
 let house: FarHouse
@@ -64,12 +75,13 @@ beforeAll(async () => {
     scripts,
     {
       throttled: { lanes: ['slower', 'slow'] },
-      mixed: { lanes: ['slow', 'broken'] },
+      mixed: { lanes: ['slow', 'picky'] },
       'broken-thrice': { lanes: ['broken', 'broken-2', 'broken-3', 'good'] },
       tools: { lanes: ['tools'] },
       learner: { lanes: ['learner'] },
       hanging: { lanes: ['hanging'] },
       'hanging-first': { lanes: ['hanging', 'good'] },
+      'one-of-two': { lanes: ['one-of-two'], more: 'choices_max: 2,' },
       choosy: { lanes: ['choosy'], more: 'choices_max: 3,' },
     },
     { config: 'streams: { silence_before_head: 20ms, keep_alive: 20ms }', timeouts: 'idle: 1s' },
@@ -122,7 +134,7 @@ describe('lanes in turn', () => {
     const response = await send(house.server, account, {
       model: 'hanging-first',
       stream: true,
-      messages: [{ role: 'user', content: 'Hi' }],
+      messages: hello(),
     })
     const answer = await readStream(response)
     expect(answer.frames[0]).toBe(': keep-alive')
@@ -135,7 +147,7 @@ describe('lanes in turn', () => {
     const response = await send(house.server, account, {
       model: 'hanging',
       stream: true,
-      messages: [{ role: 'user', content: 'Hi' }],
+      messages: hello(),
     })
     expect(response.status).toBe(200)
     const answer = await readStream(response)
@@ -168,7 +180,7 @@ describe('a lane', () => {
     const response = await send(house.server, account, {
       model: 'tools',
       stream,
-      messages: [{ role: 'user', content: 'Hi' }],
+      messages: hello(),
     })
     const calls = stream
       ? collectCalls((await readStream(response)).chunks)
@@ -185,11 +197,20 @@ describe('a lane', () => {
 
   it.each([true, false])('may use its cap once for every choice, stream: %s', async (stream) => {
     const account = await openAccount(house.server)
-    const request = { model: 'choosy', stream, n: 3, max_tokens: 20, messages: [{ role: 'user', content: 'Hi' }] }
+    const request = { model: 'choosy', stream, n: 3, max_tokens: 20, messages: hello() }
     const response = await send(house.server, account, request)
     if (stream) expect((await readStream(response)).done).toBe(true)
     else expect((await answerOf(response)).json.choices).toHaveLength(3)
     expect(await receiptOf(account)).toMatchObject({ outcome: 'completed', output: 60, estimated: 0 })
+  })
+
+  it('has not ended before every choice has', async () => {
+    const account = await openAccount(house.server)
+    const request = { model: 'one-of-two', stream: true, n: 2, messages: hello() }
+    const answer = await readStream(await send(house.server, account, request))
+    expect(answer.done).toBe(false)
+    expect(answer.chunks.at(-1).error.code).toBe('upstream_error')
+    expect(await receiptOf(account)).toMatchObject({ outcome: 'upstream_failed', state: 'settled' })
   })
 })
 

@@ -2,21 +2,21 @@
 // SQLite, logs, metrics), beside a bare node:http + undici proxy in the same run, in rotation.
 //
 //   npm run bench -- http [--rounds 3] [--scale 1]
-import { execFileSync, fork, spawn } from 'node:child_process'
-import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { fork } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { load } from './lib/load.mjs'
 import { describeMachine, median } from './lib/measure.mjs'
+import { startMillrace } from './lib/start-millrace.mjs'
 
 const { values: options } = parseArgs({
   options: { rounds: { type: 'string', default: '3' }, scale: { type: 'string', default: '1' } },
 })
 const ROUNDS = Number(options.rounds)
 const SCALE = Number(options.scale)
-const PROGRAM = fileURLToPath(new URL('../dist/app/main.js', import.meta.url))
 const MODELS = ['json', 'c1-d0', 'c200-d0', 'c200-d5']
 
 const bodyOf = (model, bytes) =>
@@ -37,7 +37,8 @@ const children = []
 try {
   const mock = await start(fork(lib('mock-provider.mjs')))
   const bare = await start(fork(lib('bare-proxy.mjs'), [String(mock.port)]))
-  const millrace = await startMillrace(mock.port)
+  const millrace = await startMillrace(folder, configText(mock.port))
+  children.push(millrace.child)
   const targets = [
     { name: 'bare', ...bare, headers: {} },
     { name: 'millrace', ...millrace },
@@ -88,31 +89,6 @@ function lib(name) {
 function start(child) {
   children.push(child)
   return new Promise((resolve) => child.once('message', ({ port }) => resolve({ pid: child.pid, port })))
-}
-
-async function startMillrace(upstreamPort) {
-  const config = join(folder, 'millrace.yaml')
-  const data = join(folder, 'data')
-  writeFileSync(config, configText(upstreamPort))
-  const cli = (...args) =>
-    execFileSync(process.execPath, [PROGRAM, '--config', config, '--data', data, ...args], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim()
-  cli('accounts', 'create', '--email', 'bench@localhost')
-  cli('wallet', 'credit', 'bench@localhost', '1000000', '--reason', 'bench', '--ref', 'bench')
-  const key = cli('keys', 'create', '--account', 'bench@localhost', '--kind', 'wallet', '--name', 'bench')
-  const log = openSync(join(folder, 'log'), 'w')
-  const child = spawn(process.execPath, [PROGRAM, 'serve', '--config', config, '--data', data, '--port', '0'], {
-    stdio: ['ignore', log, log],
-  })
-  children.push(child)
-  for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    const status = JSON.parse(cli('status', '--json'))
-    if (status.running && status.url)
-      return { pid: child.pid, port: Number(new URL(status.url).port), headers: { authorization: `Bearer ${key}` } }
-  }
 }
 
 function configText(upstreamPort) {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type DeadlinePhase, isSignOfLife, startDeadlines } from './deadlines.ts'
+import { type DeadlinePhase, startDeadlines } from './deadlines.ts'
 
 const TIMEOUTS = { connectMs: 5, firstByteMs: 120, idleMs: 90, noProgressMs: 300, totalMs: 1800 }
 const DATA = Buffer.from('data: x\n\n')
@@ -130,17 +130,4 @@ test('however many bytes come, there is one timer', () => {
   for (let n = 0; n < 1000; n++) deadlines.bytesArrived(DATA)
   expect(vi.getTimerCount()).toBe(1)
   deadlines.stop()
-})
-
-describe('a sign of life', () => {
-  test.each([': ping\n\n', ':\n:\r\n\r\n', '\n', ' \r\n\t', '', ': cut in the mid'])('%j is one', (text) => {
-    expect(isSignOfLife(Buffer.from(text))).toBe(true)
-  })
-
-  test.each(['data: x\n\n', ': ping\n\ndata: x\n', ': a\r\nevent: b\r\n', '{"a"', ' {', 'dle\n\n'])(
-    '%j is more',
-    (text) => {
-      expect(isSignOfLife(Buffer.from(text))).toBe(false)
-    },
-  )
 })

@@ -1,5 +1,6 @@
 import type { UpstreamTimeouts } from '../catalog/catalog.ts'
 import type { Delivery } from '../model/turn.ts'
+import { createLifeSigns } from './life-signs.ts'
 
 /** What a call was waiting for when its time was up. */
 export type DeadlinePhase = 'connect' | 'first-byte' | 'idle' | 'no-progress' | 'total'
@@ -36,6 +37,7 @@ export function startDeadlines(deps: { readonly ticks: () => number }, terms: De
   const limits = limitsFor(terms.timeouts, terms.delivery)
   // Looking this often, the timer is never late for a deadline that began after it was set, and so is never set anew.
   const lookEveryMs = Math.min(limits.firstByteMs, limits.idleMs, limits.noProgressMs)
+  const isSignOfLife = createLifeSigns()
   const startedAt = deps.ticks()
   let phase: 'head' | 'body' | 'paused' = 'head'
   let byteAt: number | undefined
@@ -85,20 +87,4 @@ export function startDeadlines(deps: { readonly ticks: () => number }, terms: De
     },
     stop: () => clearTimeout(timer),
   }
-}
-
-const LINE_FEED = 0x0a
-const COLON = 0x3a
-
-/** Comments and blanks only: what servers send while they have nothing to say. Nearly always the first byte tells. */
-export function isSignOfLife(chunk: Buffer): boolean {
-  for (let at = 0; at < chunk.length; at++) {
-    const byte = chunk[at]
-    if (byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === LINE_FEED) continue
-    if (byte !== COLON) return false
-    const end = chunk.indexOf(LINE_FEED, at)
-    if (end === -1) return true
-    at = end
-  }
-  return true
 }

@@ -4,7 +4,7 @@ import { bannerUpstreams, firstModel } from './banner-models.ts'
 import { greetFirstRun } from './first-run.ts'
 import { configPathOf } from './load-settings.ts'
 import { isLoopback } from './local-address.ts'
-import type { ServingGround } from './serve.ts'
+import type { ServingGround } from './serve-ground.ts'
 
 type Ground = Pick<ServingGround, 'settings' | 'terminal' | 'house'>
 

@@ -10,7 +10,8 @@ import { secureRandom } from '../lib/random-id.ts'
 import { createTestTerminal, openTestHouse, type TestTerminal } from './house.fixture.ts'
 import { loadSettings } from './load-settings.ts'
 import { createOperator } from './operator.ts'
-import { type ServeDeps, serve } from './serve.ts'
+import { serve } from './serve.ts'
+import type { ServeDeps } from './serve-ground.ts'
 import { writeServerFile } from './server-file.ts'
 
 let folder: string

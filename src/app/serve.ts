@@ -3,55 +3,20 @@ import { runOperation } from '../account/operations.ts'
 import type { ServerStatus } from '../account/server-status.ts'
 import type { ServeOptions } from '../cli/cli-deps.ts'
 import { EXIT, type ExitCode } from '../cli/exit-codes.ts'
-import type { Terminal } from '../cli/terminal.ts'
-import type { Clock } from '../lib/clock.ts'
-import { type Closing, createClosing } from '../lib/closing.ts'
-import type { RandomBytes } from '../lib/random-id.ts'
+import { createClosing } from '../lib/closing.ts'
 import { openAdminSocket } from './admin-socket.ts'
 import { announceReady, say } from './announce.ts'
-import type { LoadedConfig } from './config/load-config.ts'
 import { makeDataFolder } from './data-folder.ts'
 import { describeHolder } from './describe-holder.ts'
-import type { Faults } from './faults.ts'
-import type { House, OpenHouse, Serving } from './house.ts'
 import { listenApi, listenMetrics } from './listen.ts'
-import { configPathOf, type SettingsOutcome } from './load-settings.ts'
+import { configPathOf } from './load-settings.ts'
 import { urlOf } from './local-address.ts'
 import { createReloader } from './reload-config.ts'
+import type { ServeDeps, ServeGround, ServingGround } from './serve-ground.ts'
 import { openServerNote, type ServerNote } from './server-note.ts'
 import { shutDown } from './shutdown.ts'
 import type { Signals } from './signals.ts'
 import { watchConfig } from './watch-config.ts'
-
-export interface ServeDeps {
-  readonly version: string
-  readonly node: string
-  readonly pid: number
-  readonly clock: Clock
-  readonly random: RandomBytes
-  readonly terminal: Terminal
-  readonly faults: Faults
-  readonly loadSettings: (options: ServeOptions) => SettingsOutcome
-  readonly openHouse: OpenHouse
-  /** From its call on, SIGINT and SIGTERM are ours. */
-  readonly openSignals: () => Signals
-}
-
-/** A server whose data folder is its own: what everything on the way to serving needs. */
-export interface ServeGround extends ServeDeps {
-  readonly options: ServeOptions
-  readonly settings: LoadedConfig
-  readonly house: House
-  readonly closing: Closing
-}
-
-/** A server that listens. */
-export interface ServingGround extends ServeGround {
-  readonly serving: Serving
-  readonly url: string
-  readonly metricsUrl: string | undefined
-  readonly startedAt: number
-}
 
 /** How long turns that were cut have to settle before the process gives up on them; recovery does the rest. */
 const SETTLE_MS = 5_000

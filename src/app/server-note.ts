@@ -1,5 +1,5 @@
 import { placeAdminSocket, removeStaleSocket } from './place-admin-socket.ts'
-import type { ServeGround } from './serve.ts'
+import type { ServeGround } from './serve-ground.ts'
 import { readServerFile, removeServerFile, writeServerFile } from './server-file.ts'
 
 export interface ServerNote {

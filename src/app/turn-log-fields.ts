@@ -1,5 +1,5 @@
 import type { LogFields } from '../http/edge-deps.ts'
-import type { TurnCall } from '../turn/serve-turn.ts'
+import type { TurnCall } from '../turn/turn-call.ts'
 import type { TurnRecord } from '../turn/turn-record.ts'
 
 /**

@@ -7,7 +7,7 @@ import { closingBytes } from './closing.ts'
 import type { Resolution } from './ending.ts'
 import { ledgerUnavailable } from './refusals.ts'
 import type { FinishedAnswer, RunFate } from './run.ts'
-import type { TurnCall } from './serve-turn.ts'
+import type { TurnCall } from './turn-call.ts'
 
 interface Settled {
   readonly resolution: Resolution

@@ -4,8 +4,6 @@ import type { AdmittedTurn, Ending, Ledger, SettleOutcome } from '../ledger/ledg
 import { limitHeaders } from '../limits/limit-headers.ts'
 import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
 import { priceUsage } from '../metering/price-usage.ts'
-import type { Caller } from '../model/caller.ts'
-import type { RequestId } from '../model/ids.ts'
 import type { Price } from '../model/price.ts'
 import type { Problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
@@ -18,9 +16,9 @@ import { type AdmissionPlan, planAdmission } from './plan-admission.ts'
 import { ledgerUnavailable, refusalProblem } from './refusals.ts'
 import type { Run } from './run.ts'
 import { msBetween, runLanes } from './run-lanes.ts'
-import type { Sink } from './sink.ts'
 import type { LaneDeps } from './try-lane.ts'
 import { createTurnAbort, type OnShutdown } from './turn-abort.ts'
+import type { TurnCall } from './turn-call.ts'
 import type { TurnRecord } from './turn-record.ts'
 
 export interface TurnDeps extends LaneDeps {
@@ -29,16 +27,6 @@ export interface TurnDeps extends LaneDeps {
   readonly limits: ConfiguredLimits
   readonly onShutdown: OnShutdown
   readonly random: () => number
-}
-
-/** One request on its way: who asks for what, and where the answer goes. */
-export interface TurnCall {
-  readonly requestId: RequestId
-  readonly caller: Caller
-  readonly turn: TurnRequest
-  readonly sink: Sink
-  /** Monotonic microseconds at which the request arrived. */
-  readonly startedAt: number
 }
 
 /**

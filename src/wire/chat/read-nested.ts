@@ -3,7 +3,7 @@ import { INNER_BOUNDS } from '../json/inner-bounds.ts'
 import { scanJson } from '../json/scan-json.ts'
 import { checkNames, checkValue, isObject, wrongType } from './check-fields.ts'
 import { STANDARD_VALUES, type ValueCheck } from './fields.ts'
-import type { ParsedBody } from './read-request.ts'
+import type { ParsedBody } from './parsed-body.ts'
 
 /** What is inside the control fields that are objects. They are written anew, so what we do not read goes nowhere. */
 const NESTED: Readonly<Record<string, Readonly<Record<string, ValueCheck | 'standard-only'>>>> = {

@@ -1,20 +1,16 @@
 import { type Effort, effortOf } from '../../model/effort.ts'
 import { type Problem, problem } from '../../model/problem.ts'
-import type { InputSize, RequestBody, TurnRequest } from '../../model/turn.ts'
+import type { InputSize, TurnRequest } from '../../model/turn.ts'
 import { checkNames, checkValue, checkValues, isObject } from './check-fields.ts'
 import { checkMessages } from './check-messages.ts'
 import { CHAT_FIELDS } from './fields.ts'
+import type { ParsedBody } from './parsed-body.ts'
 import { readNested } from './read-nested.ts'
 import { readTools } from './read-tools.ts'
 
 export type ReadRequestOutcome =
   | { readonly kind: 'turn'; readonly turn: TurnRequest }
   | { readonly kind: 'malformed'; readonly problem: Problem }
-
-/** A body that `read-body` has bounded and parsed: the bytes with their members, and the value they stand for. */
-export interface ParsedBody extends RequestBody {
-  readonly value: unknown
-}
 
 /** Reads what admission decides on, and checks that much; everything else stays bytes for whoever reads it later. */
 export function readRequest(body: ParsedBody): ReadRequestOutcome {

@@ -5,6 +5,9 @@ import { writeHead } from './write-head.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
+/** Node writes a head and a text as one piece, a head and bytes as two; a longer text costs more than that saves. */
+const TEXT_BYTES_MAX = 16 * 1024
+
 /** A whole JSON answer in one go. An answer to a client that is gone is dropped. */
 export function sendJson(exchange: Exchange, status: number, body: object, headers: Headers = {}): void {
   sendJsonBytes(exchange, status, Buffer.from(JSON.stringify(body)), headers)
@@ -22,7 +25,7 @@ export function sendJsonBytes(exchange: Exchange, status: number, bytes: Buffer,
     ...(closes ? { connection: 'close' } : {}),
   })
   if (unread === 0 || response.shouldKeepAlive) {
-    response.end(bytes)
+    response.end(bytes.length <= TEXT_BYTES_MAX ? bytes.toString('utf8') : bytes)
   } else {
     response.write(bytes)
     lingerThenEnd(exchange)

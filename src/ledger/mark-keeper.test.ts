@@ -53,3 +53,10 @@ it('what is marked behind a shut gate is sent when it opens', () => {
   vi.advanceTimersByTime(10)
   expect(lastSent()).toEqual(new Map([[1, 4]]))
 })
+
+it('sends nothing when no stream is left', () => {
+  keeper.set(1, 4)
+  keeper.forget(1)
+  vi.advanceTimersByTime(50)
+  expect(sent).toHaveLength(0)
+})

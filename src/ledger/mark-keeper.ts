@@ -31,6 +31,8 @@ export function createMarkKeeper(deps: {
     // Behind a shut gate nothing is recorded; it is sent when the books have been read back.
     if (!changed || !deps.gate.open) return
     changed = false
+    // What was recorded last speaks of receipts that are closed now, which nobody asks about.
+    if (delivered.size === 0) return
     deps.batcher.mark({ node: NODE, at: deps.now(), packed: packMarks(delivered) })
   }, deps.intervalMs)
   timer.unref()

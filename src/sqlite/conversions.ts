@@ -1,5 +1,8 @@
 import type { SqlRow, SqlValue } from './sqlite-file.ts'
 
+/** Node 22 stores a blob without memory of its own as NULL; one that is a part of something is stored as what it is. */
+const NO_BYTES = new Uint8Array(new ArrayBuffer(1), 0, 0)
+
 /**
  * A value as both libraries store it alike. JavaScript's numbers would be bound as REAL, so whole ones go as BigInt.
  * The types are checked although the compiler has done so: libsql takes the whole process down on a boolean, stores
@@ -17,7 +20,8 @@ export function bindable(value: SqlValue): SqlValue {
       if (Number.isInteger(value) || !Number.isFinite(value)) throw new RangeError(`${value} cannot be stored exactly`)
       return value
     default:
-      if (value === null || value instanceof Uint8Array) return value
+      if (value instanceof Uint8Array) return value.length === 0 ? NO_BYTES : value
+      if (value === null) return value
       throw new TypeError(`A ${typeof value} cannot be stored`)
   }
 }

@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from './bootstrap.mjs'
+
+// node scripts/test-on.mjs 22: all suites under another Node, which comes from the package registry and is kept in .cache.
+const major = process.argv[2] ?? ''
+const PACKAGE = `node-${process.platform}-${process.arch}`
+const FOLDER = join(ROOT, '.cache', `node${major}`)
+const NODE = join(FOLDER, 'node_modules', PACKAGE, 'bin', 'node')
+
+if (!/^\d+$/.test(major)) {
+  console.error('Which one? node scripts/test-on.mjs 22')
+  process.exitCode = 2
+} else if (existsSync(NODE) || install()) {
+  const { status } = spawnSync(NODE, [join(ROOT, 'scripts', 'test.mjs'), ...process.argv.slice(3)], {
+    stdio: 'inherit',
+  })
+  process.exitCode = status ?? 1
+} else {
+  console.log(`Not run: Node ${major} could not be installed on this machine.`)
+  console.log('0 passed, 0 failed')
+}
+
+function install() {
+  mkdirSync(FOLDER, { recursive: true })
+  const wanted = ['install', '--prefix', FOLDER, '--ignore-scripts', '--no-audit', '--no-fund', `${PACKAGE}@${major}`]
+  const { status } = spawnSync('npm', wanted, { cwd: FOLDER, stdio: 'ignore', timeout: 180_000 })
+  return status === 0 && existsSync(NODE)
+}

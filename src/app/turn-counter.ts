@@ -1,3 +1,4 @@
+import { createBag } from '../lib/bag.ts'
 import type { OnShutdown } from '../turn/turn-abort.ts'
 
 /** Which turns run, so that the end of the server can wait for them, and cut those that take too long. */
@@ -16,7 +17,7 @@ export function createTurnCounter(): TurnCounter {
   let running = 0
   let served = 0
   let waiting: (() => void)[] = []
-  const listeners = new Set<() => void>()
+  const listeners = createBag<() => void>()
   return {
     get running() {
       return running
@@ -38,11 +39,8 @@ export function createTurnCounter(): TurnCounter {
     },
     ended: () => (running === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
     cut() {
-      for (const listener of [...listeners]) listener()
+      listeners.each((listener) => listener())
     },
-    onCut(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onCut: (listener) => listeners.add(listener),
   }
 }

@@ -1,14 +1,15 @@
+import { Stopper, type StopSignal } from '../lib/stop-signal.ts'
 import type { Sink } from './sink.ts'
 
 /** Why a turn was stopped from outside. */
 export type StopReason = 'client-gone' | 'draining'
 
 /**
- * One controller per turn; its signal goes all the way down to the provider's socket. Its own listeners are taken off at
- * the end: combining long-lived signals instead leaks on the Node versions we support.
+ * One stopper per turn; its signal goes all the way down to the provider's socket. Its own listeners are taken off at the
+ * end.
  */
 export interface TurnAbort {
-  readonly signal: AbortSignal
+  readonly signal: StopSignal
   readonly reason: StopReason | undefined
   /** From the finish reason on the usage is awaited even when the client is gone: it has already been produced. */
   letItFinish(): void
@@ -19,20 +20,15 @@ export interface TurnAbort {
 export type OnShutdown = (listener: () => void) => () => void
 
 export function createTurnAbort(sink: Sink, onShutdown: OnShutdown): TurnAbort {
-  const controller = new AbortController()
-  let reason: StopReason | undefined
+  const signal = new Stopper()
   let finishing = false
   const stop = (why: StopReason) => {
-    reason ??= why
-    if (!finishing || why === 'draining') controller.abort(why)
+    abort.reason ??= why
+    if (!finishing || why === 'draining') signal.stop()
   }
-  const forgetClient = sink.onGone(() => stop('client-gone'))
-  const forgetShutdown = onShutdown(() => stop('draining'))
-  return {
-    signal: controller.signal,
-    get reason() {
-      return reason
-    },
+  const abort = {
+    signal,
+    reason: undefined as StopReason | undefined,
     letItFinish() {
       finishing = true
     },
@@ -41,4 +37,7 @@ export function createTurnAbort(sink: Sink, onShutdown: OnShutdown): TurnAbort {
       forgetShutdown()
     },
   }
+  const forgetClient = sink.onGone(() => stop('client-gone'))
+  const forgetShutdown = onShutdown(() => stop('draining'))
+  return abort
 }

@@ -74,6 +74,7 @@ function closeOp(core: LedgerCore, requestId: RequestId, ending: Ending, charge:
     firstByteMs,
     totalMs,
     attempts: JSON.stringify(attempts),
+    kept: ending.kept ?? false,
     at: core.now(),
     ticks: core.ticks(),
   }

@@ -4,6 +4,7 @@ import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { AccountShelf } from './account-shelf.ts'
 import type { Batcher } from './batcher.ts'
+import type { ClaimShelf } from './claim-shelf.ts'
 import type { LedgerGate } from './gate.ts'
 import type { MarkKeeper } from './mark-keeper.ts'
 
@@ -14,6 +15,7 @@ export interface LedgerCore {
   readonly books: Books
   readonly gate: LedgerGate
   readonly shelf: AccountShelf
+  readonly claims: ClaimShelf
   readonly batcher: Batcher
   readonly marks: MarkKeeper
   /** Requests whose turn is still alive in this process. A hold without one belongs to the sweeper, whatever its age. */

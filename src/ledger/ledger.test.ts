@@ -94,6 +94,9 @@ function requestOf(over: Partial<AdmitRequest> = {}): AdmitRequest {
     modelCap: 4096,
     choices: 1,
     inputEstimate: 40,
+    cachedEstimate: 0,
+    allowances: [],
+    claim: undefined,
     limits: [],
     ...over,
   }

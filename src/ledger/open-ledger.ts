@@ -1,5 +1,7 @@
 import { createBooks } from '../books/books.ts'
 import type { Change } from '../books/changes.ts'
+import { PERIOD_ROWS_FROM } from '../books/sides.ts'
+import { assignPlan, endPlan } from '../books/subscriptions.ts'
 import { forgetEarnedBackRates, standingsOf } from '../books/turn-limits.ts'
 import { type Clock, createNeverDecreasing } from '../lib/clock.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
@@ -9,6 +11,8 @@ import type { LedgerDb } from '../store/tables.ts'
 import { createAccountShelf } from './account-shelf.ts'
 import { admit } from './admit.ts'
 import { createBatcher } from './batcher.ts'
+import { allowanceStandings, changePlan } from './change-plan.ts'
+import { createClaimShelf } from './claim-shelf.ts'
 import type { LedgerCore } from './core.ts'
 import { createCreditDesk, loadStanding } from './credit-account.ts'
 import { createLedgerGate } from './gate.ts'
@@ -45,7 +49,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
   const closing = new AbortController()
   const core = await createCore(deps, closing.signal)
   // The limits of a turn ended with the process that ran it.
-  adoptBooks(core, await readBooks(deps.db, () => []))
+  adoptBooks(core, await readBooks(deps.db, { limitsOf: () => [], scopes: [] }))
   await resolveAndTell(core, deps.observer)
 
   const desk = createCreditDesk(core)
@@ -60,8 +64,13 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     limitStandings: (limits) => standingsOf(core.books, limits, core.ticks()),
     admit: (request) => admit(core, request),
     credit: (order) => desk.credit(order),
+    lookUpClaim: (scope) => core.claims.lookUp(scope),
+    allowanceStandings: (account, allowances) => allowanceStandings(core, account, allowances),
+    assignPlan: (order) => changePlan(core, order.account, (at) => assignPlan(core.books, { ...order, at })),
+    endPlan: (order) => changePlan(core, order.account, (at) => endPlan(core.books, { endsAt: at, ...order, at })),
     async sweep() {
       core.shelf.tidy(ACCOUNTS_IN_MEMORY_MAX)
+      core.claims.tidy()
       forgetEarnedBackRates(core.books, core.ticks())
       return core.gate.open ? resolveAndTell(core, deps.observer) : 0
     },
@@ -76,7 +85,13 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
 async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<LedgerCore> {
   const { db, file, clock, observer } = deps
   const newest = await findNewestRows(db)
-  const books = createBooks({ nextReceipt: newest.receipt + 1, nextTransfer: newest.transfer + 1 })
+  const { receipt, transfer, bucket, subscription } = newest
+  const books = createBooks({
+    receipt: receipt + 1,
+    transfer: transfer + 1,
+    bucket: Math.max(bucket + 1, PERIOD_ROWS_FROM),
+    subscription: subscription + 1,
+  })
   const latest = await findLatestLedgerTime(db)
   const behindMs = latest - clock.now()
   if (behindMs > CLOCK_BEHIND_SAID_MS) observer.clockBehind({ behindMs })
@@ -104,6 +119,7 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
     gate,
     batcher,
     shelf: createAccountShelf({ db, books, ticks }),
+    claims: createClaimShelf({ db, books }),
     marks: createMarkKeeper({ batcher, gate, now, intervalMs: deps.markIntervalMs }),
     attended: new Set(),
     now,

@@ -26,7 +26,7 @@ export async function readBackUntilItWorks(
       await core.batcher.idle()
       if (closing.aborted) return
       await proveWritable(core.file)
-      adoptBooks(core, await readBooks(core.db, limitsOfLiving))
+      adoptBooks(core, await readBooks(core.db, { limitsOf: limitsOfLiving, scopes: core.claims.asked }))
       core.batcher.reopen()
       core.gate.reopen()
       return

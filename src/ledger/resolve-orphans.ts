@@ -36,6 +36,7 @@ async function resolve(core: LedgerCore, turn: OpenTurn, price: Price): Promise<
     firstByteMs: undefined,
     totalMs: 0,
     attempts: '[]',
+    kept: false,
     at: core.now(),
     ticks: core.ticks(),
   })
@@ -63,8 +64,8 @@ function chargeForDelivered(core: LedgerCore, turn: OpenTurn, price: Price): Tur
   const delivered = core.marks.get(turn.receipt)
   if (delivered === undefined) return undefined
   const usage = {
-    uncachedInput: turn.inputEstimate,
-    cachedInput: 0,
+    uncachedInput: turn.inputEstimate - turn.cachedEstimate,
+    cachedInput: turn.cachedEstimate,
     cacheWrite: 0,
     output: Math.min(delivered, turn.outputBound),
     reasoning: 0,

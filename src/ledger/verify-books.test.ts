@@ -34,7 +34,7 @@ describe('the books of usage', () => {
   })
 
   it('keep the balance of revenue, and all balances sum to zero', async () => {
-    const balances = await rowsOf('SELECT row, posted_nano FROM buckets ORDER BY row')
+    const balances = await rowsOf('SELECT row, posted_nano FROM buckets WHERE row > 0 ORDER BY row')
     expect(balances).toEqual([
       { row: BUCKET_EXTERNAL, posted_nano: -HOLD * 10n },
       { row: BUCKET_REVENUE, posted_nano: HOLD + 7n },
@@ -104,9 +104,9 @@ describe('verify finds', () => {
 
   it('a charge that has no other side, or two of one', async () => {
     await tamper(`UPDATE receipts SET buckets = '[3,3]' WHERE row = 1`)
-    expect(await broken()).toContain('entries of a charge sum to zero')
+    expect(await broken()).toContain('a receipt stands on a bucket once')
     await bench.run(`UPDATE receipts SET buckets = '[3]', kind = 'builder' WHERE row = 1`)
-    expect(await broken()).toContain('entries of a charge sum to zero')
+    expect(await broken()).toContain('a wallet key draws on the wallet, a builder key on windows, and neither on both')
   })
 
   it('a charge that was changed by hand', async () => {

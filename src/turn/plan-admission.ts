@@ -42,6 +42,9 @@ export function planAdmission(
       modelCap: model.maxOutputTokens,
       choices: turn.choices,
       inputEstimate: estimate,
+      cachedEstimate: 0,
+      allowances: [],
+      claim: undefined,
       limits: limitsForTurn(configured, caller, reserved),
     },
   }

@@ -100,6 +100,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
     ledger = await openLedger({
       db: new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) }),
       file,
+      journal: database.journal,
       clock,
       markIntervalMs: options.markIntervalMs,
       observer: {

@@ -7,6 +7,7 @@ import { type Clock, createNeverDecreasing } from '../lib/clock.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { findLatestLedgerTime, findNewestRows } from '../store/receipts.ts'
 import { recordChanges } from '../store/record-changes.ts'
+import type { SettleJournal } from '../store/settle-journal.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { createAccountShelf } from './account-shelf.ts'
 import { admit } from './admit.ts'
@@ -16,6 +17,7 @@ import { createClaimShelf } from './claim-shelf.ts'
 import type { LedgerCore } from './core.ts'
 import { createCreditDesk, loadStanding } from './credit-account.ts'
 import { createLedgerGate } from './gate.ts'
+import { openJournaledEnds } from './journaled-ends.ts'
 import type { Ledger } from './ledger.ts'
 import { createMarkKeeper } from './mark-keeper.ts'
 import { readBackUntilItWorks } from './read-back.ts'
@@ -26,6 +28,7 @@ export interface LedgerDeps {
   readonly db: LedgerDb
   readonly file: SqliteFile
   readonly clock: Clock
+  readonly journal: SettleJournal
   readonly markIntervalMs: number
   readonly observer: LedgerObserver
 }
@@ -50,6 +53,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
   const core = await createCore(deps, closing.signal)
   // The limits of a turn ended with the process that ran it.
   adoptBooks(core, await readBooks(deps.db, { limitsOf: () => [], scopes: [] }))
+  if (!(await core.journaled.replay(core))) throw new Error('The books could not be brought up to their journal')
   await resolveAndTell(core, deps.observer)
 
   const desk = createCreditDesk(core)
@@ -121,6 +125,7 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
     shelf: createAccountShelf({ db, books, ticks }),
     claims: createClaimShelf({ db, books }),
     marks: createMarkKeeper({ batcher, gate, now, intervalMs: deps.markIntervalMs }),
+    journaled: await openJournaledEnds(deps.journal),
     attended: new Set(),
     now,
     ticks,

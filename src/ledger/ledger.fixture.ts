@@ -195,7 +195,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
       expect(await findWallet(database.db, account)).toMatchObject({ posted_nano: balance, held_nano: holding })
     },
     async expectCleanBooks() {
-      expect(await verifyBooks({ db: database.db })).toMatchObject({ ok: true, violations: 0 })
+      expect((await verifyBooks({ db: database.db })).report).toMatchObject({ ok: true, violations: 0 })
     },
   }
   return bench

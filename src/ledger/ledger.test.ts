@@ -124,7 +124,7 @@ const settlement = (cost: bigint): Settlement => ({
 })
 
 const expectCleanBooks = async () => {
-  expect(await verifyBooks({ db: database.db })).toMatchObject({ ok: true, violations: 0 })
+  expect((await verifyBooks({ db: database.db })).report).toMatchObject({ ok: true, violations: 0 })
 }
 
 describe('a turn on the ledger', () => {

@@ -8,6 +8,7 @@ import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/usage.ts'
 import type { AllowanceReport } from './change-plan.ts'
 import type { LookedUpClaim } from './claim-shelf.ts'
+import type { VerifyReport } from './verify-books.ts'
 
 /**
  * The books as the rest of the house sees them. Every request is one hold and then exactly one settle or release, both
@@ -31,6 +32,8 @@ export interface Ledger {
   readonly available: boolean
   /** Holds that stand now. */
   readonly openHolds: number
+  /** Adds the books up again, from the first row or from the last proof on; freezes the accounts that do not add up. */
+  audit(options: { readonly whole: boolean }): Promise<VerifyReport>
   /** Ends what has lost its turn: holds that nobody attends any more. Returns how many. */
   sweep(): Promise<number>
   close(): Promise<void>

@@ -11,6 +11,7 @@ import type { SettleJournal } from '../store/settle-journal.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { createAccountShelf } from './account-shelf.ts'
 import { admit } from './admit.ts'
+import { auditBooks } from './audit-books.ts'
 import { createBatcher } from './batcher.ts'
 import { allowanceStandings, changePlan } from './change-plan.ts'
 import { createClaimShelf } from './claim-shelf.ts'
@@ -72,6 +73,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     allowanceStandings: (account, allowances) => allowanceStandings(core, account, allowances),
     assignPlan: (order) => changePlan(core, order.account, (at) => assignPlan(core.books, { ...order, at })),
     endPlan: (order) => changePlan(core, order.account, (at) => endPlan(core.books, { endsAt: at, ...order, at })),
+    audit: (options) => auditBooks(core, options),
     async sweep() {
       core.shelf.tidy(ACCOUNTS_IN_MEMORY_MAX)
       core.claims.tidy()

@@ -14,6 +14,7 @@ import type { Closing } from '../lib/closing.ts'
 import { type RandomBytes, randomId } from '../lib/random-id.ts'
 import { limitHeaders } from '../limits/limit-headers.ts'
 import { limitsForTurn } from '../limits/limits-for-turn.ts'
+import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -146,6 +147,7 @@ function turnDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): TurnDe
     },
     ledger,
     onShutdown: turns.onCut,
+    seen: createSeenPrefixes({ ticks: () => clock.ticks() }),
     send,
     lessons: createLaneLessons(),
     mint: { completionId: () => randomId('chatcmpl-', random), callId: () => randomId('call_', random) },

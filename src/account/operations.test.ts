@@ -294,6 +294,9 @@ describe('requests', () => {
       modelCap: 100,
       choices: 1,
       inputEstimate: 600,
+      cachedEstimate: 0,
+      allowances: [],
+      claim: undefined,
       limits: [],
     })
     if (admission.kind !== 'admitted') throw new Error('not admitted')

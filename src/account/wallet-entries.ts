@@ -10,7 +10,7 @@ import { resolveAccount } from './resolve-account.ts'
 const PAGE = 500
 
 export interface WalletEntry {
-  readonly kind: 'credit' | 'refund' | 'adjustment'
+  readonly kind: StoredTransfer['kind']
   readonly amount: string
   readonly ref: string
   readonly reason: string

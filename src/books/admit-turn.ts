@@ -1,10 +1,15 @@
+import type { Allowance } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
-import { type HoldTerms, holdFor, tokensCovered } from '../model/hold-terms.ts'
+import { type HoldTerms, holdFor } from '../model/hold-terms.ts'
 import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
-import { type NanoUsd, smallest } from '../model/money.ts'
-import { availableIn, type Books, type Bucket, booksOf } from './books.ts'
+import type { NanoUsd } from '../model/money.ts'
+import { type AccountBooks, type Books, type Bucket, booksOf, type Claim } from './books.ts'
 import type { Change } from './changes.ts'
+import { type ClaimRequest, openClaim, standingClaim } from './claims.ts'
+import { type Draw, decideCap, drawsOf, type MoneyRefusal } from './draws.ts'
+import { openPeriod } from './periods.ts'
+import { isSubscribed } from './subscriptions.ts'
 import { type LimitRefusal, startUnderLimits } from './turn-limits.ts'
 
 /** What a turn asks for: who pays, the most it may cost, and the limits it has to pass. */
@@ -22,7 +27,12 @@ export interface AdmitRequest {
   /** How many answers at once: each of them may be as long as the cap. */
   readonly choices: number
   readonly inputEstimate: number
+  /** The part of the estimate that the provider saw just before, in the same conversation. */
+  readonly cachedEstimate: number
   readonly limits: readonly AppliedLimit[]
+  /** The windows of the account's plan for a builder key, and the spend caps of any key. */
+  readonly allowances: readonly Allowance[]
+  readonly claim: ClaimRequest | undefined
 }
 
 export interface AdmitTurn extends AdmitRequest {
@@ -40,92 +50,60 @@ export type AdmitOutcome =
     }
   | LimitRefusal
   | MoneyRefusal
+  /** Another request has come with the same idempotency key. */
+  | { readonly kind: 'claimed'; readonly claim: Claim }
   /** A builder key whose account has no running subscription. */
   | { readonly kind: 'no-subscription' }
+  /** The books of this account do not add up: nothing moves on it until somebody has looked. */
+  | { readonly kind: 'frozen' }
 
-export type MoneyRefusal =
-  | {
-      readonly kind: 'short'
-      readonly available: NanoUsd
-      readonly needed: NanoUsd
-      readonly tokensCovered: number | undefined
-    }
-  /** The money is there, but running turns hold it. */
-  | { readonly kind: 'in-flight'; readonly available: NanoUsd; readonly needed: NanoUsd }
-
-/** A cap that we choose ourselves is never below this: a shorter answer helps nobody. */
-const CHOSEN_CAP_MIN = 1024
-/** A cap that we choose takes this part of the money, so that a second request still finds some. */
-const CHOSEN_SHARE = 4n
-
-/** Limits and hold in one step: either all of them are taken, or nothing is. */
+/** Claim, limits and hold in one step: either all of them are taken, or nothing is. */
 export function admitTurn(books: Books, op: AdmitTurn): AdmitOutcome {
-  const buckets = bucketsFor(books, op)
-  if (buckets.length === 0) return { kind: 'no-subscription' }
-  const decided = decideCap(op, buckets)
+  const claim = op.claim && standingClaim(books, op.claim, op.at)
+  if (claim) return { kind: 'claimed', claim }
+  const account = booksOf(books, op.account)
+  if (account.frozen) return { kind: 'frozen' }
+  if (op.kind === 'builder' && !isSubscribed(account, op)) return { kind: 'no-subscription' }
+  const draws = drawsOf(account, op)
+  const decided = decideCap(op, draws)
   if (decided.kind !== 'cap') return decided
   const limited = startUnderLimits(books, op.limits, op.ticks)
   if (limited.kind !== 'started') return limited
-  return placeHold(books, op, buckets, decided.cap)
+  return placeHold(books, op, account, draws, decided.cap)
 }
 
-/** Key kind decides, and nothing joins the two: a wallet key sees the wallet only, a builder key only its windows. */
-function bucketsFor(books: Books, op: AdmitTurn): readonly Bucket[] {
-  const account = booksOf(books, op.account)
-  return op.kind === 'wallet' ? [account.wallet] : []
-}
-
-function decideCap(op: AdmitTurn, buckets: readonly Bucket[]): { kind: 'cap'; cap: number } | MoneyRefusal {
-  const available = leastOf(buckets, availableIn)
-  const affordable = tokensCovered(op.terms, available)
-  const wanted = op.clientCap ?? op.modelCap
-  if (affordable !== undefined && affordable >= wanted) return { kind: 'cap', cap: wanted }
-  if (op.clientCap === undefined) {
-    const cap = chosenCap(op, available)
-    if (affordable !== undefined && affordable >= cap) return { kind: 'cap', cap }
-    return refuseMoney(op, buckets, cap, available)
-  }
-  return refuseMoney(op, buckets, op.clientCap, available)
-}
-
-function chosenCap(op: AdmitTurn, available: bigint): number {
-  const floor = Math.min(CHOSEN_CAP_MIN, op.modelCap)
-  const inputHold = holdFor(op.terms, 0)
-  const share = tokensCovered(op.terms, inputHold + (available - inputHold) / CHOSEN_SHARE)
-  return Math.min(op.modelCap, Math.max(floor, share ?? 0))
-}
-
-/** Too little money is 402; enough money that running turns hold is 429, because waiting cures it. */
-function refuseMoney(op: AdmitTurn, buckets: readonly Bucket[], cap: number, available: bigint): MoneyRefusal {
-  const needed = holdFor(op.terms, cap)
-  const posted = leastOf(buckets, (bucket) => bucket.posted)
-  if (posted >= needed) return { kind: 'in-flight', available: available as NanoUsd, needed }
-  return { kind: 'short', available: available as NanoUsd, needed, tokensCovered: tokensCovered(op.terms, available) }
-}
-
-function placeHold(books: Books, op: AdmitTurn, buckets: readonly Bucket[], cap: number): AdmitOutcome {
+function placeHold(
+  books: Books,
+  op: AdmitTurn,
+  account: AccountBooks,
+  draws: readonly Draw[],
+  cap: number,
+): AdmitOutcome {
   const hold = holdFor(op.terms, cap)
-  const receipt = books.nextReceipt++
-  const { requestId, account, model, priceVersion, limits, inputEstimate } = op
+  const receipt = books.next.receipt++
+  const { requestId, model, priceVersion, limits, inputEstimate, cachedEstimate } = op
   const outputBound = cap * op.choices
+  const { buckets, changes } = bucketsOf(books, account, draws, op.at)
   for (const bucket of buckets) bucket.held += hold
   books.turns.set(requestId, {
     requestId,
     receipt,
-    account,
+    account: op.account,
     model,
     priceVersion,
     hold,
     buckets,
     limits,
+    claim: op.claim?.scope,
     inputEstimate,
+    cachedEstimate,
     outputBound,
   })
-  const opened: Change = {
+  changes.push({
     kind: 'receipt-opened',
     receipt,
     requestId,
-    account,
+    account: op.account,
     key: op.key,
     keyKind: op.kind,
     model,
@@ -135,11 +113,22 @@ function placeHold(books: Books, op: AdmitTurn, buckets: readonly Bucket[], cap:
     cap,
     outputBound,
     inputEstimate,
+    cachedEstimate,
     at: op.at,
-  }
-  const moved = buckets.map((bucket): Change => ({ kind: 'bucket-moved', bucket: bucket.row, posted: 0n, held: hold }))
-  return { kind: 'held', receipt, cap, hold, changes: [opened, ...moved] }
+  })
+  for (const bucket of buckets) changes.push({ kind: 'bucket-moved', bucket: bucket.row, posted: 0n, held: hold })
+  if (op.claim) changes.push(openClaim(books, op.claim, { requestId, receipt, at: op.at }))
+  return { kind: 'held', receipt, cap, hold, changes }
 }
 
-const leastOf = (buckets: readonly Bucket[], amountIn: (bucket: Bucket) => bigint): bigint =>
-  smallest(...(buckets.map(amountIn) as [bigint, ...bigint[]]))
+/** In all of them or in none: from here on nothing refuses any more, so periods may be opened. */
+function bucketsOf(books: Books, account: AccountBooks, draws: readonly Draw[], at: number) {
+  const changes: Change[] = []
+  const buckets = draws.map((draw): Bucket => {
+    if (!draw.standing) return account.wallet
+    const opened = openPeriod(books, account, draw.standing, at)
+    changes.push(...opened.changes)
+    return opened.bucket
+  })
+  return { buckets, changes }
+}

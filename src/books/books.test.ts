@@ -5,7 +5,7 @@ import type { AccountRow, BucketRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { type AdmitTurn, admitTurn } from './admit-turn.ts'
-import { type Books, createBooks } from './books.ts'
+import { type Books, createAccountBooks, createBooks } from './books.ts'
 import type { Change } from './changes.ts'
 import { closeTurn } from './close-turn.ts'
 import { transferMoney } from './transfer-money.ts'
@@ -13,9 +13,9 @@ import { transferMoney } from './transfer-money.ts'
 const ACCOUNTS = [1, 2, 3] as AccountRow[]
 
 function booksWith(posted: bigint): Books {
-  const books = createBooks({ nextReceipt: 1, nextTransfer: 1 })
+  const books = createBooks({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
   for (const account of ACCOUNTS) {
-    books.accounts.set(account, { account, wallet: { row: (10 + account) as BucketRow, posted, held: 0n } })
+    books.accounts.set(account, createAccountBooks(account, { row: (10 + account) as BucketRow, posted, held: 0n }))
   }
   return books
 }
@@ -32,6 +32,9 @@ const admitOf = (over: Partial<AdmitTurn> = {}): AdmitTurn => ({
   modelCap: 4096,
   choices: 1,
   inputEstimate: 10,
+  cachedEstimate: 0,
+  allowances: [],
+  claim: undefined,
   limits: [],
   at: 0,
   ticks: 0,
@@ -53,6 +56,7 @@ const closeOf = (requestId: RequestId, cost: bigint | undefined) => ({
   firstByteMs: 1,
   totalMs: 2,
   attempts: '[]',
+  kept: false,
   at: 1,
   ticks: 0,
 })
@@ -311,7 +315,8 @@ describe('any sequence of operations', () => {
     function record(changes: readonly Change[]): void {
       for (const change of changes) {
         if (change.kind !== 'bucket-moved') continue
-        const bucket = recorded.get(change.bucket)!
+        const bucket = recorded.get(change.bucket)
+        if (!bucket) continue
         bucket.posted += change.posted
         bucket.held += change.held
       }

@@ -1,3 +1,4 @@
+import type { Unit } from '../model/allowance.ts'
 import type { AccountRow, BucketRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
@@ -18,20 +19,68 @@ export interface Books {
   readonly rates: Map<string, number>
   /** All that operators have credited, less what they took back: the other side of wallets and revenue. */
   issued: bigint
-  nextReceipt: number
-  nextTransfer: number
+  /** Idempotency keys that have been looked up, by scope. Undefined: looked up, and not taken. */
+  claims: Map<string, Claim | undefined>
+  readonly next: NextRows
+}
+
+/** The numbers that new rows get. */
+export interface NextRows {
+  receipt: number
+  transfer: number
+  bucket: number
+  subscription: number
 }
 
 export interface AccountBooks {
   readonly account: AccountRow
   readonly wallet: Bucket
+  /** The newest bucket of every allowance that was ever drawn on and has not been closed, by subject. */
+  readonly periods: Map<string, PeriodBucket>
+  /** Periods that have ended and been followed by another one, while turns still hold on them. */
+  readonly outlived: Set<PeriodBucket>
+  subscription: Subscription | undefined
+  /** Its rows did not add up when they were last looked at. */
+  frozen: boolean
 }
 
 /** Money that is there, and the part of it that running turns hold. `posted - held` never goes below zero. */
 export interface Bucket {
   readonly row: BucketRow
+  readonly unit: Unit
   posted: bigint
   held: bigint
+}
+
+/** What an allowance grants in one of its periods: what is left of it is `posted`. */
+export interface PeriodBucket extends Bucket {
+  readonly unit: 'quota' | 'cap'
+  readonly subject: string
+  start: number
+  end: number
+  granted: bigint
+}
+
+/** The plan of an account. It counts from `startedAt` until just before `endsAt`. */
+export interface Subscription {
+  readonly row: number
+  readonly plan: string
+  /** The day of the month on which its months turn. */
+  readonly billingDay: number
+  readonly startedAt: number
+  endsAt: number | undefined
+}
+
+/** An idempotency key that a request has taken. */
+export interface Claim {
+  readonly scope: string
+  /** Of the request's body: the same key with another body is a mistake. */
+  readonly fingerprint: string
+  readonly requestId: RequestId
+  readonly receipt: number
+  readonly expiresAt: number
+  /** `kept`: the answer may be given again. `not-kept`: it was charged, and cannot be given again. */
+  readonly state: 'running' | 'kept' | 'not-kept'
 }
 
 export interface OpenTurn {
@@ -43,21 +92,40 @@ export interface OpenTurn {
   readonly hold: NanoUsd
   readonly buckets: readonly Bucket[]
   readonly limits: readonly AppliedLimit[]
+  /** The scope of its idempotency key, if it came with one. */
+  readonly claim: string | undefined
   readonly inputEstimate: number
+  /** The part of the estimate that the provider had seen just before, in the same conversation. */
+  readonly cachedEstimate: number
   /** The most output that the hold covers, of all choices together. */
   readonly outputBound: number
 }
 
-export const createBooks = (start: { nextReceipt: number; nextTransfer: number }): Books => ({
+export const createBooks = (next: NextRows): Books => ({
   accounts: new Map(),
   turns: new Map(),
   running: new Map(),
   rates: new Map(),
   issued: 0n,
-  ...start,
+  claims: new Map(),
+  next: { ...next },
 })
 
-export const availableIn = (bucket: Bucket): bigint => bucket.posted - bucket.held
+/** An account that has only its wallet yet. */
+export const createAccountBooks = (
+  account: AccountRow,
+  wallet: { readonly row: BucketRow; readonly posted: bigint; readonly held: bigint },
+): AccountBooks => ({
+  account,
+  wallet: { unit: 'usd', ...wallet },
+  periods: new Map(),
+  outlived: new Set(),
+  subscription: undefined,
+  frozen: false,
+})
+
+export const availableIn = ({ posted, held }: { readonly posted: bigint; readonly held: bigint }): bigint =>
+  posted - held
 
 /** The account's books; whoever applies an operation has loaded them before. */
 export function booksOf(books: Books, account: AccountRow): AccountBooks {

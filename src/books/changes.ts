@@ -1,10 +1,22 @@
+import type { Unit } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/usage.ts'
 
 /** What an operation changed, for the database to record: the same words whatever the database. */
-export type Change = ReceiptOpened | ReceiptClosed | BucketMoved | Transferred
+export type Change =
+  | ReceiptOpened
+  | ReceiptClosed
+  | BucketMoved
+  | Transferred
+  | PeriodOpened
+  | PeriodMoved
+  | PeriodClosed
+  | ClaimOpened
+  | ClaimEnded
+  | SubscriptionStarted
+  | SubscriptionEnded
 
 export interface ReceiptOpened {
   readonly kind: 'receipt-opened'
@@ -20,6 +32,7 @@ export interface ReceiptOpened {
   readonly cap: number
   readonly outputBound: number
   readonly inputEstimate: number
+  readonly cachedEstimate: number
   readonly at: number
 }
 
@@ -48,14 +61,78 @@ export interface BucketMoved {
   readonly held: bigint
 }
 
+/** Two entries that sum to zero: into `bucket`, out of `counter`. Both sides' balances move by changes of their own. */
 export interface Transferred {
   readonly kind: 'transferred'
   readonly transfer: number
-  readonly transferKind: 'credit' | 'refund' | 'adjustment'
+  /** `grant` and `expiry` begin and end a period of an allowance; the others are the operator's word. */
+  readonly transferKind: 'credit' | 'refund' | 'adjustment' | 'grant' | 'expiry'
+  readonly unit: Unit
   readonly account: AccountRow
   readonly bucket: BucketRow
+  readonly counter: BucketRow
   readonly amount: NanoUsd
   readonly reason: string
+  /** Unique in its account and unit. */
   readonly ref: string
   readonly at: number
+}
+
+/** A bucket for a new period of an allowance, empty until it is granted. */
+export interface PeriodOpened {
+  readonly kind: 'period-opened'
+  readonly bucket: BucketRow
+  readonly unit: 'quota' | 'cap'
+  readonly account: AccountRow
+  readonly subject: string
+  readonly start: number
+  readonly end: number
+}
+
+/** Nobody had used it: it counts from now. */
+export interface PeriodMoved {
+  readonly kind: 'period-moved'
+  readonly bucket: BucketRow
+  readonly start: number
+  readonly end: number
+}
+
+/** It has ended, nothing is left on it, and nothing ever moves on it again. */
+export interface PeriodClosed {
+  readonly kind: 'period-closed'
+  readonly bucket: BucketRow
+  readonly at: number
+}
+
+export interface ClaimOpened {
+  readonly kind: 'claim-opened'
+  readonly receipt: number
+  readonly scope: string
+  readonly fingerprint: string
+  readonly at: number
+  readonly expiresAt: number
+}
+
+export interface ClaimEnded {
+  readonly kind: 'claim-ended'
+  readonly receipt: number
+  /** `dropped`: nothing was charged, so the key is free for another try. */
+  readonly state: 'kept' | 'not-kept' | 'dropped'
+}
+
+export interface SubscriptionStarted {
+  readonly kind: 'subscription-started'
+  readonly subscription: number
+  readonly account: AccountRow
+  readonly plan: string
+  readonly billingDay: number
+  readonly startedAt: number
+  readonly endsAt: number | undefined
+}
+
+export interface SubscriptionEnded {
+  readonly kind: 'subscription-ended'
+  readonly subscription: number
+  /** Undefined: it goes on, after all. */
+  readonly endsAt: number | undefined
 }

@@ -1,8 +1,11 @@
 import type { RequestId } from '../model/ids.ts'
 import { type NanoUsd, smallest, ZERO } from '../model/money.ts'
 import { inputTokensOf, type MeteredUsage } from '../model/usage.ts'
-import type { Books, OpenTurn } from './books.ts'
+import { type Books, booksOf, type OpenTurn } from './books.ts'
 import type { Change } from './changes.ts'
+import { endClaim } from './claims.ts'
+import { closePeriod } from './periods.ts'
+import { SIDES } from './sides.ts'
 import { endUnderLimits } from './turn-limits.ts'
 
 /** How an open turn ends. `charge: undefined` is a release: the hold goes back whole and nothing is owed. */
@@ -14,6 +17,8 @@ export interface CloseTurn {
   readonly firstByteMs: number | undefined
   readonly totalMs: number
   readonly attempts: string
+  /** The answer is stored, and may be given again to who asks with the same idempotency key. */
+  readonly kept: boolean
   readonly at: number
   readonly ticks: number
 }
@@ -52,28 +57,46 @@ export function closeTurn(books: Books, op: CloseTurn): CloseOutcome {
   }
   const usage = op.charge?.usage
   endUnderLimits(books, turn.limits, usage ? inputTokensOf(usage) + usage.output : 0, op.ticks)
-  return { kind: 'closed', charge, shortfall, changes: changesOf(turn, op, { cost, charge, shortfall }) }
+  return { kind: 'closed', charge, shortfall, changes: changesOf(books, turn, op, { cost, charge, shortfall }) }
 }
 
 type Amounts = { readonly cost: NanoUsd; readonly charge: NanoUsd; readonly shortfall: NanoUsd }
 
-function changesOf(turn: OpenTurn, op: CloseTurn, amounts: Amounts): Change[] {
-  const closed: Change = {
-    kind: 'receipt-closed',
-    receipt: turn.receipt,
-    state: op.charge ? 'settled' : 'released',
-    at: op.at,
-    outcome: op.outcome,
-    lane: op.lane,
-    usage: op.charge?.usage,
-    tier: op.charge?.tier,
-    ...amounts,
-    firstByteMs: op.firstByteMs,
-    totalMs: op.totalMs,
-    attempts: op.attempts,
+function changesOf(books: Books, turn: OpenTurn, op: CloseTurn, amounts: Amounts): Change[] {
+  const { charge } = amounts
+  const changes: Change[] = [
+    {
+      kind: 'receipt-closed',
+      receipt: turn.receipt,
+      state: op.charge ? 'settled' : 'released',
+      at: op.at,
+      outcome: op.outcome,
+      lane: op.lane,
+      usage: op.charge?.usage,
+      tier: op.charge?.tier,
+      ...amounts,
+      firstByteMs: op.firstByteMs,
+      totalMs: op.totalMs,
+      attempts: op.attempts,
+    },
+  ]
+  for (const { row, unit } of turn.buckets) {
+    changes.push({ kind: 'bucket-moved', bucket: row, posted: -charge, held: -turn.hold })
+    if (charge > 0n) changes.push({ kind: 'bucket-moved', bucket: SIDES[unit].used, posted: charge, held: 0n })
   }
-  const moved = turn.buckets.map(
-    (bucket): Change => ({ kind: 'bucket-moved', bucket: bucket.row, posted: -amounts.charge, held: -turn.hold }),
-  )
-  return [closed, ...moved]
+  changes.push(...closeOutlived(books, turn, op.at))
+  if (turn.claim !== undefined) changes.push(endClaim(books, turn.claim, claimStateOf(op)))
+  return changes
 }
+
+/** A period that only this turn kept from being closed. */
+function closeOutlived(books: Books, turn: OpenTurn, at: number): readonly Change[] {
+  const account = booksOf(books, turn.account)
+  if (account.outlived.size === 0) return []
+  return [...account.outlived]
+    .filter((period) => period.held === 0n && turn.buckets.includes(period))
+    .flatMap((period) => closePeriod(books, account, period, at))
+}
+
+/** What was charged is never run again; what was not may be. */
+const claimStateOf = ({ charge, kept }: CloseTurn) => (charge === undefined ? 'dropped' : kept ? 'kept' : 'not-kept')

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { AccountRow, BucketRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { type Books, createBooks } from './books.ts'
+import { type Books, createAccountBooks, createBooks } from './books.ts'
 import { transferMoney } from './transfer-money.ts'
 
 const BILLION = 1_000_000_000n * 1_000_000_000n
@@ -10,12 +10,10 @@ const INT64_MAX = 2n ** 63n - 1n
 let books: Books
 
 beforeEach(() => {
-  books = createBooks({ nextReceipt: 1, nextTransfer: 1 })
+  books = createBooks({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
   for (let account = 1 as AccountRow; account <= 12; account++) {
-    books.accounts.set(account as AccountRow, {
-      account: account as AccountRow,
-      wallet: { row: (10 + account) as BucketRow, posted: 0n, held: 0n },
-    })
+    const wallet = { row: (10 + account) as BucketRow, posted: 0n, held: 0n }
+    books.accounts.set(account, createAccountBooks(account, wallet))
   }
 })
 

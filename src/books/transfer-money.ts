@@ -2,6 +2,7 @@ import type { AccountRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { availableIn, type Books, booksOf } from './books.ts'
 import type { Change } from './changes.ts'
+import { SIDES } from './sides.ts'
 
 /** Money in or out of a wallet by the operator's word: a credit, or with a negative amount a refund or an adjustment. */
 export interface TransferMoney {
@@ -45,16 +46,19 @@ export function transferMoney(books: Books, op: TransferMoney): TransferOutcome 
     changes: [
       {
         kind: 'transferred',
-        transfer: books.nextTransfer++,
+        transfer: books.next.transfer++,
         transferKind: op.kind,
+        unit: 'usd',
         account,
         bucket: wallet.row,
+        counter: SIDES.usd.issued,
         amount,
         reason,
         ref,
         at,
       },
       { kind: 'bucket-moved', bucket: wallet.row, posted: amount, held: 0n },
+      { kind: 'bucket-moved', bucket: SIDES.usd.issued, posted: -amount, held: 0n },
     ],
   }
 }

@@ -16,7 +16,7 @@ const tokens = (over: Partial<AppliedLimit> = {}): AppliedLimit => ({
   ...over,
 })
 
-const emptyBooks = () => createBooks({ nextReceipt: 1, nextTransfer: 1 })
+const emptyBooks = () => createBooks({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
 
 /** Over every stretch of time that ends now: what was counted in it, less what its length has earned. */
 function mostAboveRate(counted: readonly { at: number; tokens: number }[], perMinute: number, ticks: number): number {

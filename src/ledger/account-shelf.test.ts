@@ -17,7 +17,7 @@ beforeEach(async () => {
   for (const name of ['b', 'c', 'd']) {
     await insertAccount(bench.database.file, { id: `acct_${name}`, email: `${name}@example.com`, createdAt: 1 })
   }
-  books = createBooks({ nextReceipt: 1, nextTransfer: 1 })
+  books = createBooks({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
   ticks = systemClock.ticks()
   shelf = createAccountShelf({ db: bench.database.db, books, ticks: () => ticks })
   for (const account of [1, 2, 3, 4]) await shelf.load(account as AccountRow)

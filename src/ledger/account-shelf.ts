@@ -1,7 +1,7 @@
-import type { AccountBooks, Books } from '../books/books.ts'
-import type { AccountRow, BucketRow } from '../model/ids.ts'
-import { findWallet } from '../store/buckets.ts'
+import type { Books } from '../books/books.ts'
+import type { AccountRow } from '../model/ids.ts'
 import type { LedgerDb } from '../store/tables.ts'
+import { loadAccountBooks } from './load-account.ts'
 
 /** Brings accounts into memory when they are first needed, and puts away those that nobody has used for a while. */
 export interface AccountShelf {
@@ -65,12 +65,3 @@ export function createAccountShelf(deps: { db: LedgerDb; books: Books; ticks(): 
 }
 
 const IDLE_MICROS = 600_000_000
-
-export async function loadAccountBooks(db: LedgerDb, account: AccountRow): Promise<AccountBooks> {
-  const wallet = await findWallet(db, account)
-  if (!wallet) throw new Error(`Account ${account} has no wallet`)
-  return {
-    account,
-    wallet: { row: wallet.row as BucketRow, posted: wallet.posted_nano, held: wallet.held_nano },
-  }
-}

@@ -4,7 +4,9 @@ import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { AccountShelf } from './account-shelf.ts'
 import type { Batcher } from './batcher.ts'
+import type { ClaimShelf } from './claim-shelf.ts'
 import type { LedgerGate } from './gate.ts'
+import type { JournaledEnds } from './journaled-ends.ts'
 import type { MarkKeeper } from './mark-keeper.ts'
 
 /** What the operations of an open ledger share. */
@@ -14,8 +16,10 @@ export interface LedgerCore {
   readonly books: Books
   readonly gate: LedgerGate
   readonly shelf: AccountShelf
+  readonly claims: ClaimShelf
   readonly batcher: Batcher
   readonly marks: MarkKeeper
+  readonly journaled: JournaledEnds
   /** Requests whose turn is still alive in this process. A hold without one belongs to the sweeper, whatever its age. */
   readonly attended: Set<RequestId>
   /** Ledger time: wall milliseconds that never go back. */

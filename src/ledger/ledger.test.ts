@@ -54,6 +54,7 @@ async function open(): Promise<void> {
   ledger = await openLedger({
     db: database.db,
     file: database.file,
+    journal: database.journal,
     clock: systemClock,
     markIntervalMs: 20,
     observer: {
@@ -94,6 +95,9 @@ function requestOf(over: Partial<AdmitRequest> = {}): AdmitRequest {
     modelCap: 4096,
     choices: 1,
     inputEstimate: 40,
+    cachedEstimate: 0,
+    allowances: [],
+    claim: undefined,
     limits: [],
     ...over,
   }
@@ -120,7 +124,7 @@ const settlement = (cost: bigint): Settlement => ({
 })
 
 const expectCleanBooks = async () => {
-  expect(await verifyBooks({ db: database.db })).toMatchObject({ ok: true, violations: 0 })
+  expect((await verifyBooks({ db: database.db })).report).toMatchObject({ ok: true, violations: 0 })
 }
 
 describe('a turn on the ledger', () => {

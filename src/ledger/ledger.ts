@@ -1,9 +1,14 @@
 import type { AdmitOutcome, AdmitRequest } from '../books/admit-turn.ts'
+import type { AssignPlan, PlanOutcome } from '../books/subscriptions.ts'
 import type { TooMuch } from '../books/transfer-money.ts'
+import type { Allowance } from '../model/allowance.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/usage.ts'
+import type { AllowanceReport } from './change-plan.ts'
+import type { LookedUpClaim } from './claim-shelf.ts'
+import type { VerifyReport } from './verify-books.ts'
 
 /**
  * The books as the rest of the house sees them. Every request is one hold and then exactly one settle or release, both
@@ -16,10 +21,19 @@ export interface Ledger {
   limitStandings(limits: readonly AppliedLimit[]): LimitStanding[]
   admit(request: AdmitRequest): Promise<Admission>
   credit(order: CreditOrder): Promise<CreditOutcome>
+  /** Who has taken an idempotency key; whoever asks says `leave` when its request is over. */
+  lookUpClaim(scope: string): Promise<LookedUpClaim>
+  /** The account's running subscription, and how it stands on these allowances. */
+  allowanceStandings(account: AccountRow, allowances: readonly Allowance[]): Promise<AllowanceReport>
+  assignPlan(order: Omit<AssignPlan, 'at'>): Promise<PlanOutcome>
+  /** At once, unless another moment is named. */
+  endPlan(order: { readonly account: AccountRow; readonly endsAt?: number }): Promise<PlanOutcome>
   /** False while a failed batch is being read back: new requests are refused with `ledger_unavailable`. */
   readonly available: boolean
   /** Holds that stand now. */
   readonly openHolds: number
+  /** Adds the books up again, from the first row or from the last proof on; freezes the accounts that do not add up. */
+  audit(options: { readonly whole: boolean }): Promise<VerifyReport>
   /** Ends what has lost its turn: holds that nobody attends any more. Returns how many. */
   sweep(): Promise<number>
   close(): Promise<void>
@@ -65,6 +79,8 @@ export interface Ending {
   readonly firstByteMs: number | undefined
   readonly totalMs: number
   readonly attempts: readonly Attempt[]
+  /** The answer is stored: whoever asks again with the same idempotency key may be given it. */
+  readonly kept?: boolean
 }
 
 export type TurnOutcome = 'completed' | 'client_gone' | 'upstream_failed' | 'drained' | 'internal_error' | 'recovered'

@@ -1,17 +1,24 @@
 import { createBooks } from '../books/books.ts'
 import type { Change } from '../books/changes.ts'
+import { PERIOD_ROWS_FROM } from '../books/sides.ts'
+import { assignPlan, endPlan } from '../books/subscriptions.ts'
 import { forgetEarnedBackRates, standingsOf } from '../books/turn-limits.ts'
 import { type Clock, createNeverDecreasing } from '../lib/clock.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { findLatestLedgerTime, findNewestRows } from '../store/receipts.ts'
 import { recordChanges } from '../store/record-changes.ts'
+import type { SettleJournal } from '../store/settle-journal.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { createAccountShelf } from './account-shelf.ts'
 import { admit } from './admit.ts'
+import { auditBooks } from './audit-books.ts'
 import { createBatcher } from './batcher.ts'
+import { allowanceStandings, changePlan } from './change-plan.ts'
+import { createClaimShelf } from './claim-shelf.ts'
 import type { LedgerCore } from './core.ts'
 import { createCreditDesk, loadStanding } from './credit-account.ts'
 import { createLedgerGate } from './gate.ts'
+import { openJournaledEnds } from './journaled-ends.ts'
 import type { Ledger } from './ledger.ts'
 import { createMarkKeeper } from './mark-keeper.ts'
 import { readBackUntilItWorks } from './read-back.ts'
@@ -22,6 +29,7 @@ export interface LedgerDeps {
   readonly db: LedgerDb
   readonly file: SqliteFile
   readonly clock: Clock
+  readonly journal: SettleJournal
   readonly markIntervalMs: number
   readonly observer: LedgerObserver
 }
@@ -45,7 +53,8 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
   const closing = new AbortController()
   const core = await createCore(deps, closing.signal)
   // The limits of a turn ended with the process that ran it.
-  adoptBooks(core, await readBooks(deps.db, () => []))
+  adoptBooks(core, await readBooks(deps.db, { limitsOf: () => [], scopes: [] }))
+  if (!(await core.journaled.replay(core))) throw new Error('The books could not be brought up to their journal')
   await resolveAndTell(core, deps.observer)
 
   const desk = createCreditDesk(core)
@@ -60,8 +69,14 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     limitStandings: (limits) => standingsOf(core.books, limits, core.ticks()),
     admit: (request) => admit(core, request),
     credit: (order) => desk.credit(order),
+    lookUpClaim: (scope) => core.claims.lookUp(scope),
+    allowanceStandings: (account, allowances) => allowanceStandings(core, account, allowances),
+    assignPlan: (order) => changePlan(core, order.account, (at) => assignPlan(core.books, { ...order, at })),
+    endPlan: (order) => changePlan(core, order.account, (at) => endPlan(core.books, { endsAt: at, ...order, at })),
+    audit: (options) => auditBooks(core, options),
     async sweep() {
       core.shelf.tidy(ACCOUNTS_IN_MEMORY_MAX)
+      core.claims.tidy()
       forgetEarnedBackRates(core.books, core.ticks())
       return core.gate.open ? resolveAndTell(core, deps.observer) : 0
     },
@@ -76,7 +91,13 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
 async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<LedgerCore> {
   const { db, file, clock, observer } = deps
   const newest = await findNewestRows(db)
-  const books = createBooks({ nextReceipt: newest.receipt + 1, nextTransfer: newest.transfer + 1 })
+  const { receipt, transfer, bucket, subscription } = newest
+  const books = createBooks({
+    receipt: receipt + 1,
+    transfer: transfer + 1,
+    bucket: Math.max(bucket + 1, PERIOD_ROWS_FROM),
+    subscription: subscription + 1,
+  })
   const latest = await findLatestLedgerTime(db)
   const behindMs = latest - clock.now()
   if (behindMs > CLOCK_BEHIND_SAID_MS) observer.clockBehind({ behindMs })
@@ -104,7 +125,9 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
     gate,
     batcher,
     shelf: createAccountShelf({ db, books, ticks }),
+    claims: createClaimShelf({ db, books }),
     marks: createMarkKeeper({ batcher, gate, now, intervalMs: deps.markIntervalMs }),
+    journaled: await openJournaledEnds(deps.journal),
     attended: new Set(),
     now,
     ticks,

@@ -26,8 +26,11 @@ export async function readBackUntilItWorks(
       await core.batcher.idle()
       if (closing.aborted) return
       await proveWritable(core.file)
-      adoptBooks(core, await readBooks(core.db, limitsOfLiving))
+      adoptBooks(core, await readBooks(core.db, { limitsOf: limitsOfLiving, scopes: core.claims.asked }))
       core.batcher.reopen()
+      // Before anybody else may touch them: what was written down meanwhile is what happened.
+      // Where that failed, the failure has begun another reading back.
+      if (!(await core.journaled.replay(core))) return
       core.gate.reopen()
       return
     } catch (error) {

@@ -1,14 +1,16 @@
-import type { AccountBooks, Bucket, OpenTurn } from '../books/books.ts'
+import type { AccountBooks, Bucket, Claim, OpenTurn } from '../books/books.ts'
 import { countAllRunning } from '../books/turn-limits.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { findIssued } from '../store/buckets.ts'
+import { findClaim } from '../store/claims.ts'
 import { findMarks } from '../store/marks.ts'
 import { listOpenReceipts, type OpenReceiptRow } from '../store/receipts.ts'
 import type { LedgerDb } from '../store/tables.ts'
-import { loadAccountBooks } from './account-shelf.ts'
+import { claimOf } from './claim-shelf.ts'
 import type { LedgerCore } from './core.ts'
+import { loadAccountBooks } from './load-account.ts'
 import { unpackMarks } from './marks.ts'
 
 /** What the file says: the holds that are open, the accounts they stand on, and how far their answers had got. */
@@ -17,13 +19,19 @@ export interface RecordedBooks {
   readonly turns: Map<RequestId, OpenTurn>
   readonly marks: ReadonlyMap<number, number>
   readonly issued: bigint
+  /** Idempotency keys that are taken by the open turns, or asked for by somebody. */
+  readonly claims: Map<string, Claim | undefined>
+}
+
+export interface WhatMatters {
+  /** The limits that an open turn was admitted under: known in memory only. */
+  limitsOf(requestId: RequestId): readonly AppliedLimit[]
+  /** Idempotency keys that somebody has asked for. */
+  readonly scopes: readonly string[]
 }
 
 /** Reads beside the books that are in memory, which stay as they are until this is adopted whole. */
-export async function readBooks(
-  db: LedgerDb,
-  limitsOf: (requestId: RequestId) => readonly AppliedLimit[],
-): Promise<RecordedBooks> {
+export async function readBooks(db: LedgerDb, { limitsOf, scopes }: WhatMatters): Promise<RecordedBooks> {
   const [receipts, marks, issued] = await Promise.all([listOpenReceipts(db), findMarks(db), findIssued(db)])
   const accounts = new Map<AccountRow, AccountBooks>()
   const turns = new Map<RequestId, OpenTurn>()
@@ -34,14 +42,24 @@ export async function readBooks(
     const turn = openTurnOf(receipt, shelved, limitsOf(receipt.request_id as RequestId))
     turns.set(turn.requestId, turn)
   }
-  return { accounts, turns, issued, marks: new Map(marks.flatMap(({ packed }) => [...unpackMarks(packed)])) }
+  const claims = await readClaims(db, new Set([...scopes, ...receipts.flatMap(({ scope }) => scope ?? [])]))
+  return { accounts, turns, issued, claims, marks: new Map(marks.flatMap(({ packed }) => [...unpackMarks(packed)])) }
 }
 
 /** In one step, without waiting: nobody ever meets books of which one half is old and the other new. */
-export function adoptBooks(core: LedgerCore, { accounts, turns, marks, issued }: RecordedBooks): void {
+export function adoptBooks(core: LedgerCore, { accounts, turns, marks, issued, claims }: RecordedBooks): void {
   // Places are counted anew from the turns that are left: those whose hold was lost will not give theirs back.
-  Object.assign(core.books, { accounts, turns, issued, running: countAllRunning(turns.values()) })
+  Object.assign(core.books, { accounts, turns, issued, claims, running: countAllRunning(turns.values()) })
   core.marks.restore(marks, new Set([...turns.values()].map((turn) => turn.receipt)))
+}
+
+async function readClaims(db: LedgerDb, scopes: ReadonlySet<string>): Promise<Map<string, Claim | undefined>> {
+  const claims = new Map<string, Claim | undefined>()
+  for (const scope of scopes) {
+    const stored = await findClaim(db, scope)
+    claims.set(scope, stored && claimOf(stored))
+  }
+  return claims
 }
 
 function openTurnOf(receipt: OpenReceiptRow, account: AccountBooks, limits: readonly AppliedLimit[]): OpenTurn {
@@ -54,15 +72,18 @@ function openTurnOf(receipt: OpenReceiptRow, account: AccountBooks, limits: read
     hold: receipt.hold_nano as NanoUsd,
     buckets: bucketsOf(receipt, account),
     limits,
+    claim: receipt.scope ?? undefined,
     inputEstimate: receipt.input_estimate,
+    cachedEstimate: receipt.cached_estimate,
     outputBound: receipt.output_bound,
   }
 }
 
-function bucketsOf(receipt: OpenReceiptRow, { wallet }: AccountBooks): Bucket[] {
+function bucketsOf(receipt: OpenReceiptRow, { wallet, periods, outlived }: AccountBooks): Bucket[] {
+  const there = [wallet, ...periods.values(), ...outlived]
   return (JSON.parse(receipt.buckets) as number[]).map((row) => {
-    if (row !== wallet.row)
-      throw new Error(`Receipt ${receipt.request_id} holds on bucket ${row}, which its account does not have`)
-    return wallet
+    const bucket = there.find((candidate) => candidate.row === row)
+    if (bucket) return bucket
+    throw new Error(`Receipt ${receipt.request_id} holds on bucket ${row}, which its account does not have`)
   })
 }

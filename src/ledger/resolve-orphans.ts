@@ -25,7 +25,9 @@ export async function resolveOrphans(core: LedgerCore): Promise<number> {
 }
 
 const orphansOf = (core: LedgerCore): OpenTurn[] =>
-  [...core.books.turns.values()].filter((turn) => !core.attended.has(turn.requestId))
+  [...core.books.turns.values()].filter(
+    ({ requestId }) => !core.attended.has(requestId) && !core.journaled.has(requestId),
+  )
 
 async function resolve(core: LedgerCore, turn: OpenTurn, price: Price): Promise<Durability> {
   const closed = closeTurn(core.books, {
@@ -36,6 +38,7 @@ async function resolve(core: LedgerCore, turn: OpenTurn, price: Price): Promise<
     firstByteMs: undefined,
     totalMs: 0,
     attempts: '[]',
+    kept: false,
     at: core.now(),
     ticks: core.ticks(),
   })
@@ -63,8 +66,8 @@ function chargeForDelivered(core: LedgerCore, turn: OpenTurn, price: Price): Tur
   const delivered = core.marks.get(turn.receipt)
   if (delivered === undefined) return undefined
   const usage = {
-    uncachedInput: turn.inputEstimate,
-    cachedInput: 0,
+    uncachedInput: turn.inputEstimate - turn.cachedEstimate,
+    cachedInput: turn.cachedEstimate,
     cacheWrite: 0,
     output: Math.min(delivered, turn.outputBound),
     reasoning: 0,

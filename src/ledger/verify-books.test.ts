@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 const rowsOf = (sql: string) => bench.database.file.all(sql, [])
 const broken = async () =>
-  (await verifyBooks({ db: bench.database.db })).checks
+  (await verifyBooks({ db: bench.database.db })).report.checks
     .filter(({ violations }) => violations > 0)
     .map(({ name }) => name)
 
@@ -34,7 +34,7 @@ describe('the books of usage', () => {
   })
 
   it('keep the balance of revenue, and all balances sum to zero', async () => {
-    const balances = await rowsOf('SELECT row, posted_nano FROM buckets ORDER BY row')
+    const balances = await rowsOf('SELECT row, posted_nano FROM buckets WHERE row > 0 ORDER BY row')
     expect(balances).toEqual([
       { row: BUCKET_EXTERNAL, posted_nano: -HOLD * 10n },
       { row: BUCKET_REVENUE, posted_nano: HOLD + 7n },
@@ -64,8 +64,8 @@ describe('verify of books in use', () => {
       },
     }
     const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(busy) })
-    expect(await verifyBooks({ db })).toMatchObject({ ok: true, accounts: 1, receipts: 6, transfers: 1 })
-    expect(questions).toBe(3)
+    expect((await verifyBooks({ db })).report).toMatchObject({ ok: true, accounts: 1, receipts: 6, transfers: 1 })
+    expect(questions).toBe(4)
     await bench.expectCleanBooks()
   })
 
@@ -74,7 +74,7 @@ describe('verify of books in use', () => {
       INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
         output_bound, input_estimate, opened_at, cost_nano, charge_nano, shortfall_nano)
       SELECT row, 'req_' || row, 1, 1, 'wallet', 'released', 'demo', 1, '[3]', 5, 1, 1, 1, 1, 0, 0, 0 FROM n`)
-    expect(await verifyBooks({ db: bench.database.db })).toMatchObject({ ok: true, receipts: 6405 })
+    expect((await verifyBooks({ db: bench.database.db })).report).toMatchObject({ ok: true, receipts: 6405 })
     await bench.run('DROP TRIGGER closed_receipts_are_final')
     for (const row of [100, 2000, 2001, 4000, 6500]) {
       await bench.run(`UPDATE receipts SET cost_nano = 1 WHERE row = ${row}`)
@@ -104,9 +104,9 @@ describe('verify finds', () => {
 
   it('a charge that has no other side, or two of one', async () => {
     await tamper(`UPDATE receipts SET buckets = '[3,3]' WHERE row = 1`)
-    expect(await broken()).toContain('entries of a charge sum to zero')
+    expect(await broken()).toContain('a receipt stands on a bucket once')
     await bench.run(`UPDATE receipts SET buckets = '[3]', kind = 'builder' WHERE row = 1`)
-    expect(await broken()).toContain('entries of a charge sum to zero')
+    expect(await broken()).toContain('a wallet key draws on the wallet, a builder key on windows, and neither on both')
   })
 
   it('a charge that was changed by hand', async () => {

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { PERIOD_ROWS_FROM } from '../books/sides.ts'
 import { isAlreadyThere } from '../sqlite/sqlite-failure.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { AccountStatus, AccountsTable, LedgerDb } from './tables.ts'
@@ -7,8 +8,10 @@ export type StoredAccount = Selectable<AccountsTable>
 
 const INSERT_ACCOUNT = `INSERT INTO accounts (id, email, status, created_at) VALUES (?, ?, 'active', ?)`
 
-const INSERT_WALLET = `INSERT INTO buckets (unit, kind, account, subject)
-  SELECT 'usd', 'wallet', row, 'wallet' FROM accounts WHERE id = ?`
+const INSERT_WALLET = `INSERT INTO buckets (row, unit, kind, account, subject)
+  SELECT (SELECT row + 1 FROM buckets WHERE row < ${PERIOD_ROWS_FROM} ORDER BY row DESC LIMIT 1),
+      'usd', 'wallet', row, 'wallet'
+    FROM accounts WHERE id = ?`
 
 /** An account is never without its wallet: both rows are one commit. The e-mail is in lower case already. */
 export async function insertAccount(
@@ -53,3 +56,18 @@ export async function updateAccountStatus(db: LedgerDb, row: number, status: Acc
     .executeTakeFirstOrThrow()
   return numUpdatedRows > 0n
 }
+
+export const isFrozen = async (db: LedgerDb, account: number): Promise<boolean> =>
+  (await db.selectFrom('accounts').select('frozen_at').where('row', '=', account).executeTakeFirst())?.frozen_at != null
+
+/** Sets or lifts the freeze of an account; its first moment stays. */
+export async function setFrozen(file: SqliteFile, account: number, frozenAt: number | null): Promise<void> {
+  const sql = frozenAt === null ? LIFT_FREEZE : FREEZE
+  await file.atomic([{ sql, rows: [frozenAt === null ? [account] : [frozenAt, account]] }])
+}
+
+const FREEZE = `UPDATE accounts SET frozen_at = COALESCE(frozen_at, ?) WHERE row = ?`
+const LIFT_FREEZE = `UPDATE accounts SET frozen_at = NULL WHERE row = ?`
+
+export const listFrozen = (db: LedgerDb): Promise<{ row: number; id: string }[]> =>
+  db.selectFrom('accounts').select(['row', 'id']).where('frozen_at', 'is not', null).execute()

@@ -25,3 +25,36 @@ export async function findIssued(db: LedgerDb): Promise<bigint> {
     .executeTakeFirstOrThrow()
   return -outside.posted_nano
 }
+
+/** What an account draws on: its wallet, and every period that is not closed. Oldest first. */
+export interface LiveBucket {
+  row: number
+  kind: 'wallet' | 'window' | 'cap' | 'system'
+  subject: string
+  period_start: number | null
+  period_end: number | null
+  posted_nano: bigint
+  held_nano: bigint
+  /** All that was ever put in by transfers: for a period, what was granted. */
+  granted_nano: bigint
+}
+
+export const listLiveBuckets = (db: LedgerDb, account: number): Promise<LiveBucket[]> =>
+  db
+    .selectFrom('buckets')
+    .select(['row', 'kind', 'subject', 'period_start', 'period_end', 'posted_nano', 'held_nano'])
+    .select(({ selectFrom, fn, val }) =>
+      fn
+        .coalesce(
+          selectFrom('entries')
+            .select(({ fn: sums }) => sums.sum<bigint>('delta_nano').as('sum'))
+            .whereRef('entries.bucket', '=', 'buckets.row')
+            .where('buckets.kind', '!=', 'wallet'),
+          val(0n),
+        )
+        .as('granted_nano'),
+    )
+    .where('account', '=', account)
+    .where('closed_at', 'is', null)
+    .orderBy('row')
+    .execute()

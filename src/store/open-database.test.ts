@@ -29,7 +29,7 @@ describe('opening the ledger', () => {
     await database.close()
     database = await openDatabase({ path, clock })
     expect(await database.db.selectFrom('accounts').select('id').execute()).toEqual([{ id: 'acct_1' }])
-    expect(await database.db.selectFrom('buckets').select(['row', 'subject']).execute()).toEqual([
+    expect(await database.db.selectFrom('buckets').select(['row', 'subject']).where('row', '>', 0).execute()).toEqual([
       { row: 1, subject: 'external' },
       { row: 2, subject: 'revenue' },
       { row: 3, subject: 'wallet' },

@@ -14,23 +14,34 @@ export interface OpenReceiptRow {
   hold_nano: bigint
   output_bound: number
   input_estimate: number
+  cached_estimate: number
+  /** Of its idempotency key, if it came with one. */
+  scope: string | null
 }
 
 /** Oldest first: what the last process left behind. */
 export const listOpenReceipts = (db: LedgerDb): Promise<OpenReceiptRow[]> =>
   db
     .selectFrom('receipts')
-    .select(['row', 'request_id', 'account', 'model', 'price_version', 'buckets'])
-    .select(['hold_nano', 'output_bound', 'input_estimate'])
-    .where('state', '=', 'open')
+    .leftJoin('claims', 'claims.receipt', 'receipts.row')
+    .select(['row', 'request_id', 'account', 'model', 'price_version', 'buckets', 'claims.scope'])
+    .select(['hold_nano', 'output_bound', 'input_estimate', 'cached_estimate'])
+    .where('receipts.state', '=', 'open')
     .orderBy('row')
     .execute()
 
 /** The last numbers that were given out, 0 for none: the ledger counts on from them in memory. */
-export async function findNewestRows(db: LedgerDb): Promise<{ receipt: number; transfer: number }> {
-  const receipt = await db.selectFrom('receipts').select('row').orderBy('row', 'desc').limit(1).executeTakeFirst()
-  const transfer = await db.selectFrom('transfers').select('row').orderBy('row', 'desc').limit(1).executeTakeFirst()
-  return { receipt: receipt?.row ?? 0, transfer: transfer?.row ?? 0 }
+export async function findNewestRows(
+  db: LedgerDb,
+): Promise<{ receipt: number; transfer: number; bucket: number; subscription: number }> {
+  const newest = async (table: 'receipts' | 'transfers' | 'buckets' | 'subscriptions') =>
+    (await db.selectFrom(table).select('row').orderBy('row', 'desc').limit(1).executeTakeFirst())?.row ?? 0
+  return {
+    receipt: await newest('receipts'),
+    transfer: await newest('transfers'),
+    bucket: await newest('buckets'),
+    subscription: await newest('subscriptions'),
+  }
 }
 
 /**

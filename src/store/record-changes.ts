@@ -1,11 +1,18 @@
-import type { Change, ReceiptClosed, ReceiptOpened, Transferred } from '../books/changes.ts'
+import type {
+  BucketMoved,
+  Change,
+  PeriodOpened,
+  ReceiptClosed,
+  ReceiptOpened,
+  SubscriptionStarted,
+  Transferred,
+} from '../books/changes.ts'
 import { assertNever } from '../lib/assert-never.ts'
 import type { AtomicStatement, SqlValue } from '../sqlite/sqlite-file.ts'
-import { BUCKET_EXTERNAL, BUCKET_REVENUE } from './migrations/0001-ledger.ts'
 
 const OPEN_RECEIPT = `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets,
-  hold_nano, output_cap, output_bound, input_estimate, opened_at)
-  VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?, ?)`
+  hold_nano, output_cap, output_bound, input_estimate, cached_estimate, opened_at)
+  VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // The state is compared in the same statement: a receipt that somebody else has closed undoes the whole batch.
 const CLOSE_RECEIPT = `UPDATE receipts SET state = ?, closed_at = ?, outcome = ?, lane = ?, uncached_input = ?,
@@ -16,9 +23,31 @@ const CLOSE_RECEIPT = `UPDATE receipts SET state = ?, closed_at = ?, outcome = ?
 const MOVE_BUCKET = `UPDATE buckets SET posted_nano = posted_nano + ?, held_nano = held_nano + ? WHERE row = ?`
 
 const ADD_TRANSFER = `INSERT INTO transfers (row, kind, unit, account, ref, reason, amount_nano, at)
-  VALUES (?, ?, 'usd', ?, ?, ?, ?, ?)`
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 
 const ADD_ENTRY = `INSERT INTO entries (transfer, seq, bucket, delta_nano) VALUES (?, ?, ?, ?)`
+
+const OPEN_PERIOD = `INSERT INTO buckets (row, unit, kind, account, subject, period_start, period_end)
+  VALUES (?, ?, ?, ?, ?, ?, ?)`
+
+const MOVE_PERIOD = `UPDATE buckets SET period_start = ?, period_end = ? WHERE row = ?`
+
+const CLOSE_PERIOD = `UPDATE buckets SET closed_at = ? WHERE row = ?`
+
+// The key of a request whose time is over may be taken again; one that is in use or kept has the last word.
+const OPEN_CLAIM = `INSERT INTO claims (receipt, scope, fingerprint, state, at, expires_at) VALUES (?, ?, ?, 'running', ?, ?)
+  ON CONFLICT (scope) DO UPDATE SET receipt = excluded.receipt, fingerprint = excluded.fingerprint,
+    state = excluded.state, at = excluded.at, expires_at = excluded.expires_at
+    WHERE claims.state <> 'running' AND claims.expires_at <= excluded.at`
+
+const END_CLAIM = `UPDATE claims SET state = ? WHERE receipt = ? AND state = 'running'`
+
+const DROP_CLAIM = `DELETE FROM claims WHERE receipt = ? AND state = 'running'`
+
+const START_SUBSCRIPTION = `INSERT INTO subscriptions (row, account, plan, billing_day, started_at, ends_at)
+  VALUES (?, ?, ?, ?, ?, ?)`
+
+const END_SUBSCRIPTION = `UPDATE subscriptions SET ends_at = ? WHERE row = ?`
 
 const REPLACE_MARK = `INSERT INTO marks (node, at, packed) VALUES (?, ?, ?)
   ON CONFLICT (node) DO UPDATE SET at = excluded.at, packed = excluded.packed`
@@ -30,44 +59,87 @@ export interface PackedMarks {
   readonly packed: Uint8Array
 }
 
+/** In the order in which a batch is recorded: a period is there before anything moves on it, and closed after that. */
+const STEPS = {
+  openPeriod: OPEN_PERIOD,
+  movePeriod: MOVE_PERIOD,
+  startSubscription: START_SUBSCRIPTION,
+  endSubscription: END_SUBSCRIPTION,
+  openReceipt: OPEN_RECEIPT,
+  closeReceipt: CLOSE_RECEIPT,
+  addTransfer: ADD_TRANSFER,
+  addEntry: ADD_ENTRY,
+  moveBucket: MOVE_BUCKET,
+  closePeriod: CLOSE_PERIOD,
+  openClaim: OPEN_CLAIM,
+  endClaim: END_CLAIM,
+  dropClaim: DROP_CLAIM,
+} as const
+
+type Step = keyof typeof STEPS
+const ORDER = Object.keys(STEPS) as Step[]
+
 /** A batch of changes as the fewest row writes: one insert or update a receipt, one update a bucket however often it moved. */
 export function recordChanges(changes: readonly Change[], marks: PackedMarks | undefined): AtomicStatement[] {
-  const rows: BatchRows = { opened: [], closed: [], transfers: [], entries: [], moves: new Map() }
-  for (const change of changes) collect(rows, change)
-  const moved = [...rows.moves].filter(([, move]) => move.posted !== 0n || move.held !== 0n)
-  return [
-    { sql: OPEN_RECEIPT, rows: rows.opened, expectChanges: 1 },
-    { sql: CLOSE_RECEIPT, rows: rows.closed, expectChanges: 1 },
-    { sql: ADD_TRANSFER, rows: rows.transfers, expectChanges: 1 },
-    { sql: ADD_ENTRY, rows: rows.entries, expectChanges: 1 },
-    { sql: MOVE_BUCKET, rows: moved.map(([row, move]) => [move.posted, move.held, row]), expectChanges: 1 },
-    { sql: REPLACE_MARK, rows: marks ? [[marks.node, marks.at, marks.packed]] : [] },
-  ].filter((statement) => statement.rows.length > 0)
+  const batch: Batch = { rows: new Map(), moves: new Map() }
+  for (const change of changes) collect(batch, change)
+  for (const [row, move] of batch.moves) {
+    if (move.posted !== 0n || move.held !== 0n) add(batch, 'moveBucket', [move.posted, move.held, row])
+  }
+  const statements: AtomicStatement[] = ORDER.flatMap((step) => {
+    const rows = batch.rows.get(step)
+    return rows ? [{ sql: STEPS[step], rows, expectChanges: 1 }] : []
+  })
+  if (marks) statements.push({ sql: REPLACE_MARK, rows: [[marks.node, marks.at, marks.packed]] })
+  return statements
 }
 
-interface BatchRows {
-  readonly opened: SqlValue[][]
-  readonly closed: SqlValue[][]
-  readonly transfers: SqlValue[][]
-  readonly entries: SqlValue[][]
+interface Batch {
+  readonly rows: Map<Step, SqlValue[][]>
   readonly moves: Map<number, { posted: bigint; held: bigint }>
 }
 
-function collect(rows: BatchRows, change: Change): void {
+function add(batch: Batch, step: Step, row: SqlValue[]): void {
+  const rows = batch.rows.get(step)
+  if (rows) rows.push(row)
+  else batch.rows.set(step, [row])
+}
+
+function collect(batch: Batch, change: Change): void {
   switch (change.kind) {
     case 'receipt-opened':
-      rows.opened.push(openedRow(change))
+      add(batch, 'openReceipt', openedRow(change))
       return
     case 'receipt-closed':
-      rows.closed.push(closedRow(change))
-      // The other entry of the charge: see the view usage_entries.
-      addMove(rows, { bucket: BUCKET_REVENUE, posted: change.charge, held: 0n })
+      add(batch, 'closeReceipt', closedRow(change))
       return
     case 'bucket-moved':
-      addMove(rows, change)
+      addMove(batch, change)
       return
     case 'transferred':
-      addTransfer(rows, change)
+      addTransfer(batch, change)
+      return
+    case 'period-opened':
+      add(batch, 'openPeriod', periodRow(change))
+      return
+    case 'period-moved':
+      add(batch, 'movePeriod', [change.start, change.end, change.bucket])
+      return
+    case 'period-closed':
+      add(batch, 'closePeriod', [change.at, change.bucket])
+      return
+    case 'claim-opened':
+      add(batch, 'openClaim', [change.receipt, change.scope, change.fingerprint, change.at, change.expiresAt])
+      return
+    case 'claim-ended':
+      if (change.state === 'dropped') add(batch, 'dropClaim', [change.receipt])
+      else add(batch, 'endClaim', [change.state, change.receipt])
+      return
+    case 'subscription-started':
+      add(batch, 'startSubscription', subscriptionRow(change))
+      return
+    case 'subscription-ended':
+      add(batch, 'endSubscription', [change.endsAt ?? null, change.subscription])
       return
     default:
       assertNever(change)
@@ -87,6 +159,7 @@ const openedRow = (change: ReceiptOpened): SqlValue[] => [
   change.cap,
   change.outputBound,
   change.inputEstimate,
+  change.cachedEstimate,
   change.at,
 ]
 
@@ -111,20 +184,39 @@ const closedRow = (change: ReceiptClosed): SqlValue[] => [
   change.receipt,
 ]
 
-function addMove(rows: BatchRows, change: { bucket: number; posted: bigint; held: bigint }): void {
-  const move = rows.moves.get(change.bucket)
+const periodRow = ({ bucket, unit, account, subject, start, end }: PeriodOpened): SqlValue[] => [
+  bucket,
+  unit,
+  unit === 'cap' ? 'cap' : 'window',
+  account,
+  subject,
+  start,
+  end,
+]
+
+const subscriptionRow = (change: SubscriptionStarted): SqlValue[] => [
+  change.subscription,
+  change.account,
+  change.plan,
+  change.billingDay,
+  change.startedAt,
+  change.endsAt ?? null,
+]
+
+function addMove({ moves }: Batch, change: BucketMoved): void {
+  const move = moves.get(change.bucket)
   if (!move) {
-    rows.moves.set(change.bucket, { posted: change.posted, held: change.held })
+    moves.set(change.bucket, { posted: change.posted, held: change.held })
     return
   }
   move.posted += change.posted
   move.held += change.held
 }
 
-/** Double entry: what enters the wallet comes from outside, so the two entries of a transfer sum to zero. */
-function addTransfer(rows: BatchRows, change: Transferred): void {
-  const { transfer, transferKind, account, bucket, amount, reason, ref, at } = change
-  rows.transfers.push([transfer, transferKind, account, ref, reason, amount, at])
-  rows.entries.push([transfer, 0, bucket, amount], [transfer, 1, BUCKET_EXTERNAL, -amount])
-  addMove(rows, { bucket: BUCKET_EXTERNAL, posted: -amount, held: 0n })
+/** Double entry: the two entries of a transfer sum to zero. */
+function addTransfer(batch: Batch, change: Transferred): void {
+  const { transfer, transferKind, unit, account, bucket, counter, amount, reason, ref, at } = change
+  add(batch, 'addTransfer', [transfer, transferKind, unit, account, ref, reason, amount, at])
+  add(batch, 'addEntry', [transfer, 0, bucket, amount])
+  add(batch, 'addEntry', [transfer, 1, counter, -amount])
 }

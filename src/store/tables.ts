@@ -1,4 +1,5 @@
 import type { Generated, Kysely } from 'kysely'
+import type { Unit } from '../model/allowance.ts'
 
 /**
  * The ledger's rows as they lie in the file. Two conventions hold in every database: a column whose name ends in `_nano`
@@ -14,6 +15,10 @@ export interface LedgerTables {
   entries: EntriesTable
   prices: PricesTable
   marks: MarksTable
+  subscriptions: SubscriptionsTable
+  claims: ClaimsTable
+  proved_rows: ProvedRowsTable
+  proved_balances: ProvedBalancesTable
 }
 
 /** What every question is asked of. */
@@ -33,6 +38,8 @@ export interface AccountsTable {
   email: string
   status: AccountStatus
   created_at: number
+  /** Since when its rows have not added up; nothing moves on it until somebody has looked. */
+  frozen_at: number | null
 }
 
 export interface KeysTable {
@@ -53,18 +60,24 @@ export interface KeysTable {
   disabled_at: number | null
   revoked_at: number | null
   created_at: number
+  /** What this key may spend in a day or a month of UTC, or null for no such cap. */
+  cap_day_nano: bigint | null
+  cap_month_nano: bigint | null
 }
 
 export interface BucketsTable {
   row: Generated<number>
-  unit: 'usd' | 'quota'
-  /** `wallet` and `window` belong to an account and can never be overdrawn; `system` ones are the other side. */
-  kind: 'wallet' | 'window' | 'system'
+  unit: Unit
+  /** `system` ones are the other sides; the rest belong to an account and can never be overdrawn. */
+  kind: 'wallet' | 'window' | 'cap' | 'system'
   account: number | null
-  /** Which of its kind: the plan's window, or the system side's name (`external`, `revenue`). */
+  /** Which of its kind: the allowance (`window:5h`, `cap:17:day`), or the system side's name (`external`, `revenue`). */
   subject: string
-  window_start: number | null
-  window_end: number | null
+  /** From when until before when a window or a cap counts. */
+  period_start: number | null
+  period_end: number | null
+  /** When what was left of a period expired; from then on the row never changes. */
+  closed_at: number | null
   posted_nano: bigint
   held_nano: bigint
 }
@@ -92,6 +105,8 @@ export interface ReceiptsTable {
   output_bound: number
   /** Tokens, for recovery: what the input of an answer that broke off is charged as. */
   input_estimate: number
+  /** The part of it that the provider had seen just before, in the same conversation. */
+  cached_estimate: number
   opened_at: number
   closed_at: number | null
   /** How it ended, e.g. `completed`, `client_gone`, `recovered`. */
@@ -116,10 +131,11 @@ export interface ReceiptsTable {
 
 export interface TransfersTable {
   row: Generated<number>
-  kind: 'credit' | 'refund' | 'adjustment'
-  unit: 'usd' | 'quota'
+  /** `grant` and `expiry` begin and end the periods of allowances. */
+  kind: 'credit' | 'refund' | 'adjustment' | 'grant' | 'expiry'
+  unit: Unit
   account: number
-  /** The operator's own reference: unique per account, so that the same credit sent twice counts once. */
+  /** For dollars the operator's own reference: unique, so that the same credit sent twice counts once. */
   ref: string
   reason: string
   amount_nano: bigint
@@ -147,4 +163,36 @@ export interface MarksTable {
   node: number
   at: number
   packed: Uint8Array
+}
+
+/** Which plan an account is or was on. The newest one of an account counts, until just before `ends_at`. */
+export interface SubscriptionsTable {
+  row: number
+  account: number
+  plan: string
+  billing_day: number
+  started_at: number
+  ends_at: number | null
+}
+
+/** An idempotency key in use: the receipt is that of the request which took it. */
+export interface ClaimsTable {
+  receipt: number
+  scope: string
+  fingerprint: string
+  state: 'running' | 'kept' | 'not-kept'
+  at: number
+  expires_at: number
+}
+
+/** Up to which row everything has been proved. */
+export interface ProvedRowsTable {
+  what: 'receipt' | 'transfer'
+  row: number
+}
+
+/** What a balance was when everything up to those rows had moved on it. */
+export interface ProvedBalancesTable {
+  bucket: number
+  posted_nano: bigint
 }

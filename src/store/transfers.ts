@@ -3,10 +3,17 @@ import type { LedgerDb, TransfersTable } from './tables.ts'
 
 export type StoredTransfer = Selectable<TransfersTable>
 
+/** An operator's transfer of dollars. */
 export const findTransferByRef = (db: LedgerDb, account: number, ref: string): Promise<StoredTransfer | undefined> =>
-  db.selectFrom('transfers').selectAll().where('account', '=', account).where('ref', '=', ref).executeTakeFirst()
+  db
+    .selectFrom('transfers')
+    .selectAll()
+    .where('account', '=', account)
+    .where('unit', '=', 'usd')
+    .where('ref', '=', ref)
+    .executeTakeFirst()
 
-/** Newest first. The next page ends before the row of this one's last transfer. */
+/** What moved on the wallet by the operator's word, newest first. The next page ends before the row of this one's last transfer. */
 export const listTransfersOfAccount = (
   db: LedgerDb,
   account: number,
@@ -16,6 +23,7 @@ export const listTransfersOfAccount = (
     .selectFrom('transfers')
     .selectAll()
     .where('account', '=', account)
+    .where('unit', '=', 'usd')
     .where('row', '<', before)
     .orderBy('row', 'desc')
     .limit(limit)

@@ -22,6 +22,8 @@ export interface EndingBounds {
   readonly model: Model
   readonly inputSize: InputSize
   readonly inputBound: number
+  /** The part of the input that the provider had seen just before, in tokens. */
+  readonly cachedEstimate: number
   readonly outputBound: number
   /** The head has gone out with 200; before it, the client is told a status that must not cost anything. */
   readonly headGone: boolean
@@ -75,9 +77,11 @@ function usageOf(produced: Produced, bounds: EndingBounds): MeteredUsage {
   const within = { inputTokens: bounds.inputBound, outputTokens: bounds.outputBound }
   if (produced.usage) return clampUsage(produced.usage, within)
   const { bytesPerToken } = bounds.model
+  const input = estimateTokens(bounds.inputSize.inputBytes, bytesPerToken)
+  const cachedInput = Math.min(bounds.cachedEstimate, input)
   const estimate = {
-    uncachedInput: estimateTokens(bounds.inputSize.inputBytes, bytesPerToken),
-    cachedInput: 0,
+    uncachedInput: input - cachedInput,
+    cachedInput,
     cacheWrite: 0,
     output: estimateTokens(produced.outputBytes, bytesPerToken),
     reasoning: 0,

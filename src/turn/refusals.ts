@@ -1,9 +1,13 @@
 import type { AdmissionRefusal } from '../ledger/ledger.ts'
 import { assertNever } from '../lib/assert-never.ts'
 import type { AppliedLimit } from '../model/limit.ts'
-import { formatUsd } from '../model/money.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
+import { claimProblem } from './claim-problem.ts'
+import { moneyProblem } from './money-problem.ts'
+
+/** Somebody has to look first. */
+const FROZEN_RETRY_SECONDS = 60
 
 const LIMIT_WORDS = {
   requests: 'requests per minute',
@@ -23,12 +27,18 @@ export function refusalProblem(refusal: AdmissionRefusal, turn: TurnRequest): Pr
         { details: limitDetails(refusal.limit) },
       )
     case 'short':
-      return balanceProblem(refusal, turn)
     case 'in-flight':
+    case 'exceeds-allowance':
+    case 'exhausted':
+    case 'cap-reached':
+      return moneyProblem(refusal, turn)
+    case 'claimed':
+      return claimProblem(refusal.claim)
+    case 'frozen':
       return problem(
-        'balance_in_flight',
-        `The wallet has ${formatUsd(refusal.available)} USD free and this request may cost up to ${formatUsd(refusal.needed)} USD: running requests hold the rest; try again in 1s.`,
-        { retryAfterSeconds: 1 },
+        'ledger_unavailable',
+        'The books of this account did not add up when they were last checked, and nothing moves on it until its operator has looked. Nothing was charged.',
+        { retryAfterSeconds: FROZEN_RETRY_SECONDS },
       )
     case 'no-subscription':
       return problem(
@@ -60,13 +70,3 @@ function limitProblem(limit: AppliedLimit, retryAfterMs: number): Problem {
 
 const nameOf = (limit: AppliedLimit) => (limit.kind === 'tokens' ? 'tokens' : 'requests')
 const limitDetails = (limit: AppliedLimit) => ({ limit: { scope: limit.scope, kind: limit.kind, value: limit.limit } })
-
-function balanceProblem(refusal: Extract<AdmissionRefusal, { kind: 'short' }>, turn: TurnRequest): Problem {
-  const { available, needed, tokensCovered } = refusal
-  const need = `The wallet has ${formatUsd(available)} USD available; this request may cost up to ${formatUsd(needed)} USD.`
-  const cure =
-    tokensCovered === undefined || tokensCovered < 1
-      ? 'The input alone is more than that. Add funds.'
-      : `Add funds, or set ${turn.outputCapParam} to ${tokensCovered} or less.`
-  return problem('insufficient_balance', `${need} ${cure}`)
-}

@@ -1,6 +1,7 @@
 import type { Schema } from '../../sqlite/migrate.ts'
 import type { LedgerTables } from '../tables.ts'
 import { ledgerMigration } from './0001-ledger.ts'
+import { allowancesMigration } from './0002-allowances-and-claims.ts'
 
 /** Written as an object so that the compiler misses a table that is not listed. */
 const TABLES: Record<keyof LedgerTables, true> = {
@@ -13,10 +14,17 @@ const TABLES: Record<keyof LedgerTables, true> = {
   entries: true,
   prices: true,
   marks: true,
+  subscriptions: true,
+  claims: true,
+  proved_rows: true,
+  proved_balances: true,
 }
 
 /** A static list: what ships is what runs, and no folder is searched at start. */
 export const ledgerSchema: Schema = {
-  migrations: [{ name: '0001-ledger', statements: ledgerMigration }],
+  migrations: [
+    { name: '0001-ledger', statements: ledgerMigration },
+    { name: '0002-allowances-and-claims', statements: allowancesMigration },
+  ],
   tables: Object.keys(TABLES),
 }

@@ -1,0 +1,154 @@
+import type { Allowance } from '../model/allowance.ts'
+import { type Period, periodAt } from '../model/cycle.ts'
+import type { BucketRow } from '../model/ids.ts'
+import type { NanoUsd } from '../model/money.ts'
+import type { AccountBooks, Books, PeriodBucket } from './books.ts'
+import type { Change } from './changes.ts'
+import { EXPIRED, SIDES } from './sides.ts'
+
+/** How an allowance stands: on the bucket of the period that runs, or on the one that its next use will open. */
+export interface AllowanceStanding {
+  readonly allowance: Allowance
+  readonly period: Period
+  /** Undefined: nothing has been used yet, and the period begins with the next use. */
+  readonly running: PeriodBucket | undefined
+  readonly granted: bigint
+  readonly posted: bigint
+  readonly held: bigint
+}
+
+/** Looks, and changes nothing: a request that is refused opens no period. */
+export function standingOfAllowance(account: AccountBooks, allowance: Allowance, at: number): AllowanceStanding {
+  const newest = account.periods.get(allowance.subject)
+  if (newest && newest.end > at && !startsAnew(newest, allowance)) return standingOn(newest, allowance)
+  const next = periodAt(allowance.cycle, at, account.subscription?.billingDay ?? 1)
+  // A window opens only when the latest of its kind has ended: a day of billing that has changed makes none overlap.
+  const start = newest && !isUnused(newest) && newest.end > next.start ? newest.end : next.start
+  const period = { start, end: next.end }
+  return { allowance, period, running: undefined, granted: allowance.amount, posted: allowance.amount, held: 0n }
+}
+
+/** A changed plan counts for the windows that open from now on, a changed spend cap at once. */
+function standingOn(running: PeriodBucket, allowance: Allowance): AllowanceStanding {
+  const { start, end, held } = running
+  const granted = allowance.unit === 'cap' ? allowance.amount : running.granted
+  const posted = running.posted + granted - running.granted
+  return { allowance, period: { start, end }, running, granted, posted, held }
+}
+
+/** The bucket that a turn holds on, and what had to change for it to be there. */
+export function openPeriod(
+  books: Books,
+  account: AccountBooks,
+  standing: AllowanceStanding,
+  at: number,
+): { readonly bucket: PeriodBucket; readonly changes: readonly Change[] } {
+  const { allowance, period, running } = standing
+  if (running)
+    return { bucket: running, changes: grant(books, account, running, standing.granted - running.granted, at) }
+  const newest = account.periods.get(allowance.subject)
+  if (newest && isUnused(newest) && newest.granted === allowance.amount) return moveUnused(newest, period)
+  const left = newest ? leaveBehind(books, account, newest, at) : NOTHING
+  const bucket = createPeriod(books, account, standing)
+  const opened: Change = { kind: 'period-opened', bucket: bucket.row, account: account.account, ...bucketFacts(bucket) }
+  return { bucket, changes: [...left, opened, ...grant(books, account, bucket, allowance.amount, at)] }
+}
+
+/** So much more for a period, or less: what was used of it stays used. */
+export function grant(
+  books: Books,
+  account: AccountBooks,
+  bucket: PeriodBucket,
+  amount: bigint,
+  at: number,
+): readonly Change[] {
+  if (amount === 0n) return NOTHING
+  bucket.granted += amount
+  bucket.posted += amount
+  const counter = SIDES[bucket.unit].issued
+  return moveBetween(books, account, bucket, {
+    transferKind: 'grant',
+    counter,
+    amount,
+    reason: 'allowance of a period',
+    at,
+  })
+}
+
+/** Ends what a period has left, once it has ended and no turn holds on it any more. */
+export function closePeriod(books: Books, account: AccountBooks, bucket: PeriodBucket, at: number): readonly Change[] {
+  account.outlived.delete(bucket)
+  if (account.periods.get(bucket.subject) === bucket) account.periods.delete(bucket.subject)
+  const rest = bucket.posted
+  bucket.posted = 0n
+  const closed: Change = { kind: 'period-closed', bucket: bucket.row, at }
+  if (rest === 0n) return [closed]
+  const counter = EXPIRED[bucket.unit]
+  const expiry = { transferKind: 'expiry', counter, amount: -rest, reason: 'unused when its period ended', at } as const
+  return [...moveBetween(books, account, bucket, expiry), closed]
+}
+
+const NOTHING: readonly Change[] = []
+
+/** A period with no charge and no hold counts as unopened. */
+export const isUnused = (bucket: PeriodBucket): boolean => bucket.posted === bucket.granted && bucket.held === 0n
+
+/** An unused one begins again with the next use, and by the plan as it is then. */
+const startsAnew = (bucket: PeriodBucket, { cycle, amount, unit }: Allowance): boolean =>
+  isUnused(bucket) && (cycle.kind === 'anchored' || (unit === 'quota' && bucket.granted !== amount))
+
+function moveUnused(bucket: PeriodBucket, { start, end }: Period) {
+  bucket.start = start
+  bucket.end = end
+  const moved: Change = { kind: 'period-moved', bucket: bucket.row, start, end }
+  return { bucket, changes: [moved] }
+}
+
+/** What turns still hold on stays until the last of them has ended: they are settled where they were held. */
+function leaveBehind(books: Books, account: AccountBooks, bucket: PeriodBucket, at: number): readonly Change[] {
+  if (bucket.held === 0n) return closePeriod(books, account, bucket, at)
+  account.outlived.add(bucket)
+  return NOTHING
+}
+
+function createPeriod(books: Books, account: AccountBooks, { allowance, period }: AllowanceStanding): PeriodBucket {
+  const { subject, unit } = allowance
+  const row = books.next.bucket++ as BucketRow
+  const bucket: PeriodBucket = { row, unit, subject, ...period, granted: 0n, posted: 0n, held: 0n }
+  account.periods.set(subject, bucket)
+  return bucket
+}
+
+const bucketFacts = ({ unit, subject, start, end }: PeriodBucket) => ({ unit, subject, start, end })
+
+interface Movement {
+  readonly transferKind: 'grant' | 'expiry'
+  readonly counter: BucketRow
+  readonly amount: bigint
+  readonly reason: string
+  readonly at: number
+}
+
+function moveBetween(books: Books, { account }: AccountBooks, bucket: PeriodBucket, movement: Movement): Change[] {
+  const { transferKind, counter, reason, at } = movement
+  const amount = movement.amount as NanoUsd
+  const transfer = books.next.transfer++
+  const { row, unit } = bucket
+  return [
+    {
+      kind: 'transferred',
+      transfer,
+      transferKind,
+      unit,
+      account,
+      bucket: row,
+      counter,
+      amount,
+      reason,
+      ref: `${row}.${transfer}`,
+      at,
+    },
+    { kind: 'bucket-moved', bucket: row, posted: amount, held: 0n },
+    { kind: 'bucket-moved', bucket: counter, posted: -amount, held: 0n },
+  ]
+}

@@ -1,0 +1,87 @@
+import type { Allowance } from '../model/allowance.ts'
+import { dayOfMonth } from '../model/cycle.ts'
+import type { AccountRow } from '../model/ids.ts'
+import { type AccountBooks, type Books, booksOf, type Subscription } from './books.ts'
+import type { Change } from './changes.ts'
+import { grant, isUnused } from './periods.ts'
+
+/** A plan for an account, by the operator's word: a new one, another one, or the same one with another end. */
+export interface AssignPlan {
+  readonly account: AccountRow
+  readonly plan: string
+  readonly windows: readonly Allowance[]
+  readonly endsAt: number | undefined
+  readonly at: number
+}
+
+export interface EndPlan {
+  readonly account: AccountRow
+  readonly endsAt: number
+  readonly at: number
+}
+
+export type PlanOutcome =
+  | { readonly kind: 'changed'; readonly subscription: Subscription; readonly changes: readonly Change[] }
+  | { readonly kind: 'unchanged'; readonly subscription: Subscription }
+  | { readonly kind: 'no-subscription' }
+
+export const runningSubscription = ({ subscription }: AccountBooks, at: number): Subscription | undefined =>
+  subscription && (subscription.endsAt === undefined || subscription.endsAt > at) ? subscription : undefined
+
+/** A builder key draws on the windows of the plan, and on nothing without them. */
+export const isSubscribed = (
+  account: AccountBooks,
+  { allowances, at }: { readonly allowances: readonly Allowance[]; readonly at: number },
+): boolean => runningSubscription(account, at) !== undefined && allowances.some(({ unit }) => unit === 'quota')
+
+/**
+ * More allowance counts at once, and what was used stays used; less counts for the windows that open from now on. Turns
+ * that run keep what they hold, and the day of billing stays as long as the subscription goes on.
+ */
+export function assignPlan(books: Books, op: AssignPlan): PlanOutcome {
+  const account = booksOf(books, op.account)
+  const { plan, endsAt, at } = op
+  const running = runningSubscription(account, at)
+  if (running?.plan === plan) {
+    return running.endsAt === endsAt ? { kind: 'unchanged', subscription: running } : endAt(running, endsAt)
+  }
+  const ended = running ? endAt(running, at).changes : []
+  const subscription: Subscription = {
+    row: books.next.subscription++,
+    plan,
+    billingDay: running?.billingDay ?? dayOfMonth(at),
+    startedAt: at,
+    endsAt,
+  }
+  account.subscription = subscription
+  const { row, billingDay } = subscription
+  const started: Change = {
+    kind: 'subscription-started',
+    subscription: row,
+    account: op.account,
+    plan,
+    billingDay,
+    startedAt: at,
+    endsAt,
+  }
+  const widened = op.windows.flatMap((window) => widen(books, account, window, at))
+  return { kind: 'changed', subscription, changes: [...ended, started, ...widened] }
+}
+
+export function endPlan(books: Books, { account, endsAt, at }: EndPlan): PlanOutcome {
+  const running = runningSubscription(booksOf(books, account), at)
+  if (!running) return { kind: 'no-subscription' }
+  return running.endsAt === endsAt ? { kind: 'unchanged', subscription: running } : endAt(running, endsAt)
+}
+
+function endAt(subscription: Subscription, endsAt: number | undefined) {
+  subscription.endsAt = endsAt
+  const ended: Change = { kind: 'subscription-ended', subscription: subscription.row, endsAt }
+  return { kind: 'changed' as const, subscription, changes: [ended] }
+}
+
+function widen(books: Books, account: AccountBooks, { subject, amount }: Allowance, at: number): readonly Change[] {
+  const running = account.periods.get(subject)
+  if (!running || running.end <= at || isUnused(running) || running.granted >= amount) return []
+  return grant(books, account, running, amount - running.granted, at)
+}

@@ -1,0 +1,91 @@
+import type { Books, Claim } from '../books/books.ts'
+import type { RequestId } from '../model/ids.ts'
+import { findClaim, type StoredClaim } from '../store/claims.ts'
+import type { LedgerDb } from '../store/tables.ts'
+
+/** What the books know of an idempotency key, from the moment it was asked until everybody who asked has left. */
+export interface LookedUpClaim {
+  /** Who has the key at this moment; undefined when it is free. */
+  readonly claim: Claim | undefined
+  /** Called once, when the request that asked is over and what it recorded is durable. */
+  leave(): void
+}
+
+/**
+ * Brings idempotency keys into the books before somebody decides on them. While anybody is between asking and leaving,
+ * the books know the key and every change of it: nobody can take it on the word of an old answer from the file.
+ */
+export interface ClaimShelf {
+  lookUp(scope: string): Promise<LookedUpClaim>
+  /** Scopes that somebody has asked for and not left. */
+  readonly asked: readonly string[]
+  /** Forgets the keys of requests that recovery has ended: nobody has asked for them. */
+  tidy(): void
+}
+
+export function createClaimShelf(deps: { readonly db: LedgerDb; readonly books: Books }): ClaimShelf {
+  const { db, books } = deps
+  const askers = new Map<string, number>()
+  const reading = new Map<string, Promise<void>>()
+
+  const read = async (scope: string): Promise<void> => {
+    try {
+      const stored = await findClaim(db, scope)
+      // Whoever could have changed it has asked as well, and so has found it here.
+      if (!books.claims.has(scope)) books.claims.set(scope, stored && claimOf(stored))
+    } finally {
+      reading.delete(scope)
+    }
+  }
+  const leave = (scope: string): void => {
+    const others = (askers.get(scope) ?? 1) - 1
+    if (others > 0) {
+      askers.set(scope, others)
+      return
+    }
+    askers.delete(scope)
+    if (books.claims.get(scope)?.state !== 'running') books.claims.delete(scope)
+  }
+
+  return {
+    async lookUp(scope) {
+      askers.set(scope, (askers.get(scope) ?? 0) + 1)
+      try {
+        // Books that are read back meanwhile may have come without it.
+        while (!books.claims.has(scope)) {
+          const running = reading.get(scope) ?? read(scope)
+          reading.set(scope, running)
+          await running
+        }
+      } catch (error) {
+        leave(scope)
+        throw error
+      }
+      let here = true
+      return {
+        claim: books.claims.get(scope),
+        leave() {
+          if (here) leave(scope)
+          here = false
+        },
+      }
+    },
+    get asked() {
+      return [...askers.keys()]
+    },
+    tidy() {
+      for (const [scope, claim] of books.claims) {
+        if (claim?.state !== 'running' && !askers.has(scope)) books.claims.delete(scope)
+      }
+    },
+  }
+}
+
+export const claimOf = (stored: StoredClaim): Claim => ({
+  scope: stored.scope,
+  fingerprint: stored.fingerprint,
+  requestId: stored.request_id as RequestId,
+  receipt: stored.receipt,
+  expiresAt: stored.expires_at,
+  state: stored.state,
+})

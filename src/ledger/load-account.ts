@@ -1,0 +1,48 @@
+import { type AccountBooks, createAccountBooks, type PeriodBucket, type Subscription } from '../books/books.ts'
+import type { AccountRow, BucketRow } from '../model/ids.ts'
+import { isFrozen } from '../store/accounts.ts'
+import { type LiveBucket, listLiveBuckets } from '../store/buckets.ts'
+import { findSubscription, type StoredSubscription } from '../store/subscriptions.ts'
+import type { LedgerDb } from '../store/tables.ts'
+
+/** Everything that decisions about an account look at, as the file has it. */
+export async function loadAccountBooks(db: LedgerDb, account: AccountRow): Promise<AccountBooks> {
+  const [buckets, subscription, frozen] = await Promise.all([
+    listLiveBuckets(db, account),
+    findSubscription(db, account),
+    isFrozen(db, account),
+  ])
+  const wallet = buckets.find(({ kind }) => kind === 'wallet')
+  if (!wallet) throw new Error(`Account ${account} has no wallet`)
+  const { row, posted_nano: posted, held_nano: held } = wallet
+  const books = createAccountBooks(account, { row: row as BucketRow, posted, held })
+  // Oldest first: an older period of the same allowance has been outlived by the next one.
+  for (const bucket of buckets) {
+    if (bucket.kind !== 'window' && bucket.kind !== 'cap') continue
+    const before = books.periods.get(bucket.subject)
+    if (before) books.outlived.add(before)
+    books.periods.set(bucket.subject, periodOf(bucket))
+  }
+  books.subscription = subscription && subscriptionOf(subscription)
+  books.frozen = frozen
+  return books
+}
+
+const periodOf = (bucket: LiveBucket): PeriodBucket => ({
+  row: bucket.row as BucketRow,
+  unit: bucket.kind === 'cap' ? 'cap' : 'quota',
+  subject: bucket.subject,
+  start: bucket.period_start ?? 0,
+  end: bucket.period_end ?? 0,
+  granted: bucket.granted_nano,
+  posted: bucket.posted_nano,
+  held: bucket.held_nano,
+})
+
+const subscriptionOf = (stored: StoredSubscription): Subscription => ({
+  row: stored.row,
+  plan: stored.plan,
+  billingDay: stored.billing_day,
+  startedAt: stored.started_at,
+  endsAt: stored.ends_at ?? undefined,
+})

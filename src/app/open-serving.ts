@@ -62,6 +62,7 @@ export async function openServing(parts: ServingParts, closing: Closing): Promis
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
   closing.add(startSweeper(parts, SWEEP_INTERVAL_MS))
+  closing.add(parts.ledger.onOutage(() => turns.cut('ledger-gone')))
   closing.add(startAuditor(parts, AUDIT_INTERVAL_MS))
   return {
     listen: http.listen,
@@ -69,7 +70,7 @@ export async function openServing(parts: ServingParts, closing: Closing): Promis
     announceDrain: http.announceDrain,
     stopAccepting: http.stopAccepting,
     turnsEnded: turns.ended,
-    cutTurns: turns.cut,
+    cutTurns: () => turns.cut('draining'),
     cutConnections: http.cut,
     retireConnections: () => pools.keepOnly(parts.rules.current.upstreams),
     get turnsRunning() {
@@ -146,7 +147,7 @@ function turnDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): TurnDe
       return rules.current.limits
     },
     ledger,
-    onShutdown: turns.onCut,
+    onCut: turns.onCut,
     seen: createSeenPrefixes({ ticks: () => clock.ticks() }),
     send,
     lessons: createLaneLessons(),

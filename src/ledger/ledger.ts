@@ -30,6 +30,8 @@ export interface Ledger {
   endPlan(order: { readonly account: AccountRow; readonly endsAt?: number }): Promise<PlanOutcome>
   /** False while a failed batch is being read back: new requests are refused with `ledger_unavailable`. */
   readonly available: boolean
+  /** The books could not be written for so long that running answers have to end; returns how to stop listening. */
+  onOutage(listener: () => void): () => void
   /** Holds that stand now. */
   readonly openHolds: number
   /** Adds the books up again, from the first row or from the last proof on; freezes the accounts that do not add up. */
@@ -83,7 +85,14 @@ export interface Ending {
   readonly kept?: boolean
 }
 
-export type TurnOutcome = 'completed' | 'client_gone' | 'upstream_failed' | 'drained' | 'internal_error' | 'recovered'
+export type TurnOutcome =
+  | 'completed'
+  | 'client_gone'
+  | 'upstream_failed'
+  | 'drained'
+  | 'ledger_unavailable'
+  | 'internal_error'
+  | 'recovered'
 
 export interface Attempt {
   readonly lane: string

@@ -62,6 +62,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     get available() {
       return core.gate.open
     },
+    onOutage: (listener) => core.gate.onOutage(listener),
     get openHolds() {
       return core.books.turns.size
     },

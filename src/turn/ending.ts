@@ -6,6 +6,7 @@ import { estimateTokens } from '../metering/estimate-tokens.ts'
 import type { InputSize } from '../model/turn.ts'
 import type { MeteredUsage } from '../model/usage.ts'
 import type { Produced, Run } from './run.ts'
+import type { StopReason } from './turn-abort.ts'
 
 /** What an ending means for the money: the one place that decides it. `docs/operate/charges.md` is the published table. */
 export type Resolution =
@@ -37,9 +38,9 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
     case 'broken-off':
       return charge('upstream_failed', fate.used, bounds)
     case 'stopped': {
-      const outcome = fate.reason === 'draining' ? 'drained' : 'client_gone'
+      const outcome = STOPPED_OUTCOMES[fate.reason]
       // An answer of 503 is free, whatever the provider has begun.
-      if (fate.reason === 'draining' && !bounds.headGone) return { kind: 'free', outcome }
+      if (fate.reason !== 'client-gone' && !bounds.headGone) return { kind: 'free', outcome }
       // Before the provider's 2xx head it has not accepted the request: a cancel costs nothing.
       return fate.accepted ? charge(outcome, fate.used, bounds) : { kind: 'free', outcome }
     }
@@ -51,6 +52,12 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
       return assertNever(fate)
   }
 }
+
+const STOPPED_OUTCOMES = {
+  'client-gone': 'client_gone',
+  draining: 'drained',
+  'ledger-gone': 'ledger_unavailable',
+} as const satisfies Record<StopReason, TurnOutcome>
 
 function charge(outcome: TurnOutcome, produced: Produced, bounds: EndingBounds): Resolution {
   const usage = usageOf(produced, bounds)

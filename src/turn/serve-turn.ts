@@ -19,7 +19,7 @@ import { ledgerUnavailable, refusalProblem } from './refusals.ts'
 import type { Run } from './run.ts'
 import { msBetween, runLanes } from './run-lanes.ts'
 import type { LaneDeps } from './try-lane.ts'
-import { createTurnAbort, type OnShutdown } from './turn-abort.ts'
+import { createTurnAbort, type OnCut } from './turn-abort.ts'
 import type { TurnCall } from './turn-call.ts'
 import type { TurnRecord } from './turn-record.ts'
 
@@ -28,7 +28,7 @@ export interface TurnDeps extends LaneDeps {
   readonly ledger: Ledger
   readonly limits: ConfiguredLimits
   readonly seen: SeenPrefixes
-  readonly onShutdown: OnShutdown
+  readonly onCut: OnCut
   readonly random: () => number
 }
 
@@ -72,7 +72,7 @@ async function runAdmitted(
   if (!hold.overlap && (await hold.durable) === 'lost') return refuse(deps, call, entry.model, ledgerUnavailable())
 
   sink.announce(turnHeaders(turn, hold))
-  const abort = createTurnAbort(sink, deps.onShutdown)
+  const abort = createTurnAbort(sink, deps.onCut)
   try {
     const lanes = planLanes(entry.model.lanes, deps.random)
     const run = await runLanes(

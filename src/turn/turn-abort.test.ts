@@ -18,7 +18,9 @@ function source() {
 function open() {
   const client = source()
   const shutdown = source()
-  const abort = createTurnAbort({ onGone: client.on } as Pick<Sink, 'onGone'> as Sink, shutdown.on)
+  const abort = createTurnAbort({ onGone: client.on } as Pick<Sink, 'onGone'> as Sink, (listener) =>
+    shutdown.on(() => listener('draining')),
+  )
   return { client, shutdown, abort }
 }
 

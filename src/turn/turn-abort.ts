@@ -2,7 +2,10 @@ import { Stopper, type StopSignal } from '../lib/stop-signal.ts'
 import type { Sink } from './sink.ts'
 
 /** Why a turn was stopped from outside. */
-export type StopReason = 'client-gone' | 'draining'
+export type StopReason = 'client-gone' | CutReason
+
+/** Why the server ends running turns: it stops, or its books could not be written for too long. */
+export type CutReason = 'draining' | 'ledger-gone'
 
 /**
  * One stopper per turn; its signal goes all the way down to the provider's socket. Its own listeners are taken off at the
@@ -16,15 +19,15 @@ export interface TurnAbort {
   release(): void
 }
 
-/** Tells running turns that the server stops; returns how to stop listening. */
-export type OnShutdown = (listener: () => void) => () => void
+/** Tells running turns that they have to end; returns how to stop listening. */
+export type OnCut = (listener: (why: CutReason) => void) => () => void
 
-export function createTurnAbort(sink: Sink, onShutdown: OnShutdown): TurnAbort {
+export function createTurnAbort(sink: Sink, onCut: OnCut): TurnAbort {
   const signal = new Stopper()
   let finishing = false
   const stop = (why: StopReason) => {
     abort.reason ??= why
-    if (!finishing || why === 'draining') signal.stop()
+    if (!finishing || why !== 'client-gone') signal.stop()
   }
   const abort = {
     signal,
@@ -34,10 +37,10 @@ export function createTurnAbort(sink: Sink, onShutdown: OnShutdown): TurnAbort {
     },
     release() {
       forgetClient()
-      forgetShutdown()
+      forgetCut()
     },
   }
   const forgetClient = sink.onGone(() => stop('client-gone'))
-  const forgetShutdown = onShutdown(() => stop('draining'))
+  const forgetCut = onCut(stop)
   return abort
 }

@@ -104,7 +104,8 @@ it(
     try {
       fc.assert(
         fc.property(SEQUENCES, (sequence) => {
-          operations += runBeside(sequence, count)
+          runBeside(sequence, count)
+          operations += sequence.steps.length
         }),
         { seed: SEED, numRuns: Math.ceil(OPERATIONS / STEPS_AT_LEAST) },
       )

@@ -38,6 +38,7 @@ export interface Beside {
   readonly facts: NaiveFacts
   readonly rows: RecordedRows
   readonly count: (what: string) => void
+  readonly onChanges: (changes: readonly Change[]) => void
   at: number
   ticks: number
 }
@@ -49,10 +50,15 @@ const FULL = [4, 5, 6, 7, 8, 9, 10, 11, 12]
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const BILLION = 1_000_000_000n * 1_000_000_000n
-const walletRow = (account: number) => (10 + account) as BucketRow
+/** As the database numbers them when these are its only accounts. */
+const walletRow = (account: number) => (2 + account) as BucketRow
 
 /** Runs a sequence on the books, on the naive model, and on what was recorded; the three must agree after each step. */
-export function runBeside({ startsAt, nearlyFull, steps }: Sequence, count: (what: string) => void): number {
+export function runBeside(
+  { startsAt, nearlyFull, steps }: Sequence,
+  count: (what: string) => void,
+  onChanges: (changes: readonly Change[]) => void = () => {},
+): Beside {
   const books = createBooks({ receipt: 1, transfer: 1, bucket: PERIOD_ROWS_FROM, subscription: 1 })
   const accounts = [...BUSY, ...(nearlyFull ? FULL : [])]
   for (const account of accounts as AccountRow[]) {
@@ -60,7 +66,7 @@ export function runBeside({ startsAt, nearlyFull, steps }: Sequence, count: (wha
   }
   for (const key of [0, 1]) for (const name of [0, 1, 2]) books.claims.set(`key ${key}, ${name}`, undefined)
   const rows = createRows(accounts.map((account) => [account, walletRow(account)]))
-  const beside: Beside = { books, facts: createFacts(), rows, count, at: startsAt, ticks: 1_000_000 }
+  const beside: Beside = { books, facts: createFacts(), rows, count, onChanges, at: startsAt, ticks: 1_000_000 }
 
   if (nearlyFull) for (const account of FULL) transfer(beside, account, BILLION - (account === 12 ? 90_000n : 0n))
   for (const account of BUSY) transfer(beside, account, 20_000n)
@@ -71,7 +77,7 @@ export function runBeside({ startsAt, nearlyFull, steps }: Sequence, count: (wha
     perform(beside, step)
     expectSameBooks(beside)
   }
-  return steps.length
+  return beside
 }
 
 function perform(beside: Beside, step: Step): void {
@@ -312,7 +318,8 @@ function waitMs({ facts, at }: Beside, until: Wait, some: number): number {
   }
 }
 
-function record({ rows, count }: Beside, changes: readonly Change[]): void {
+function record({ rows, count, onChanges }: Beside, changes: readonly Change[]): void {
+  onChanges(changes)
   recordNaively(rows, changes)
   for (const change of changes) {
     if (change.kind === 'transferred' && change.unit !== 'usd') {

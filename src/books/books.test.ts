@@ -84,6 +84,15 @@ describe('closeTurn', () => {
     expect(books.accounts.get(ACCOUNTS[0]!)?.wallet).toMatchObject({ posted: 8000n, held: 0n })
   })
 
+  it('a cost of zero is zero, and a release costs nothing: neither is taken for absent', () => {
+    for (const cost of [0n, undefined]) {
+      const books = booksWith(10_000n)
+      admitTurn(books, admitOf({ clientCap: 1000 }))
+      expect(closeTurn(books, closeOf('req_1', cost))).toMatchObject({ kind: 'closed', charge: 0n, shortfall: 0n })
+      expect(books.accounts.get(ACCOUNTS[0]!)?.wallet).toMatchObject({ posted: 10_000n, held: 0n })
+    }
+  })
+
   it('a second close of the same hold changes nothing', () => {
     const books = booksWith(10_000n)
     admitTurn(books, admitOf({ clientCap: 1000 }))

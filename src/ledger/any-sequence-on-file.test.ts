@@ -40,7 +40,7 @@ it('books that are read from the file are those in memory, however the changes w
       seen.claims += [...beside.books.claims.values()].filter((claim) => claim).length
     }),
   )
-  await fc.assert(property, { seed: SEED, numRuns: SEQUENCES_RUN })
+  await fc.assert(property, { seed: SEED, numRuns: SEQUENCES_RUN, endOnFailure: true })
   console.info(`books on file: seed ${SEED}, ${JSON.stringify(seen)}`)
   for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(20)
 }, 120_000)

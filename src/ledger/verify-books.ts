@@ -102,8 +102,9 @@ const RECEIPT_CHECKS = {
       (SELECT 1 FROM buckets WHERE buckets.row = held_on.value AND buckets.account = slice.account)`,
   'a wallet key draws on the wallet, a builder key on windows, and neither on both': `
     SELECT account FROM
-      (SELECT account, kind, ${drawnFrom('usd')} AS wallets, ${drawnFrom('quota')} AS windows FROM slice)
-      WHERE NOT CASE kind WHEN 'wallet' THEN wallets = 1 AND windows = 0 ELSE wallets = 0 AND windows > 0 END`,
+      (SELECT account, kind, hold_nano, ${drawnFrom('usd')} AS wallets, ${drawnFrom('quota')} AS windows FROM slice)
+      WHERE NOT CASE kind WHEN 'wallet' THEN wallets = 1 AND windows = 0
+        ELSE wallets = 0 AND (windows > 0 OR hold_nano = 0) END`,
   'a receipt stands on a bucket once': `
     SELECT account FROM slice WHERE (SELECT COUNT(*) FROM json_each(slice.buckets))
       <> (SELECT COUNT(DISTINCT value) FROM json_each(slice.buckets))`,

@@ -20,7 +20,7 @@ export function createAccountShelf(deps: { db: LedgerDb; books: Books; ticks(): 
   const { books } = deps
   const loading = new Map<AccountRow, Promise<void>>()
   const usedAt = new Map<AccountRow, number>()
-  const unrecorded = new Map<AccountRow, number>()
+  const unrecorded = new Map<AccountRow, Promise<unknown>>()
 
   const read = async (account: AccountRow): Promise<void> => {
     try {
@@ -30,11 +30,6 @@ export function createAccountShelf(deps: { db: LedgerDb; books: Books; ticks(): 
     } finally {
       loading.delete(account)
     }
-  }
-  const count = (account: AccountRow, by: 1 | -1): void => {
-    const changes = (unrecorded.get(account) ?? 0) + by
-    if (changes > 0) unrecorded.set(account, changes)
-    else unrecorded.delete(account)
   }
 
   return {
@@ -46,8 +41,12 @@ export function createAccountShelf(deps: { db: LedgerDb; books: Books; ticks(): 
       return running
     },
     keepUntil(account, recorded) {
-      count(account, 1)
-      const release = () => count(account, -1)
+      // A batch is one promise for all that is in it, and batches end in their order: the newest is the last.
+      if (unrecorded.get(account) === recorded) return
+      unrecorded.set(account, recorded)
+      const release = () => {
+        if (unrecorded.get(account) === recorded) unrecorded.delete(account)
+      }
       void recorded.then(release, release)
     },
     tidy(accountsMax) {

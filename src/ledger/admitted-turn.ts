@@ -49,7 +49,7 @@ async function close(
   // A hold that never became durable was never placed: there is nothing to close.
   if ((await placed.durable) === 'lost') return { kind: 'lost' }
   for (let tries = 0; tries < CLOSE_TRIES; tries++) {
-    if (!(await core.gate.whenOpen(READ_BACK_WAIT_MS))) break
+    if (!core.gate.open && !(await core.gate.whenOpen(READ_BACK_WAIT_MS))) break
     // It may have shut again between its word and this step: the books are never changed behind a shut gate.
     if (!core.gate.open) continue
     const closed = closeTurn(core.books, closeOp(core, placed.requestId, ending, charge))

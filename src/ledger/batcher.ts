@@ -8,7 +8,7 @@ export interface BatcherDeps {
   record(changes: readonly Change[], marks: PackedMarks | undefined): Promise<void>
   /** Called once when a batch could not be recorded: memory is ahead of the database from here on. */
   onFailure(error: unknown): void
-  onBatch?(facts: { readonly changes: readonly Change[]; readonly tickMicros: number }): void
+  onBatch?(facts: { readonly operations: number; readonly tickMicros: number }): void
   ticks(): number
 }
 
@@ -59,7 +59,7 @@ export function createBatcher(deps: BatcherDeps): Batcher {
     recording = false
     if (failure) fail(batch, failure.error)
     else {
-      deps.onBatch?.({ changes: batch.changes, tickMicros: deps.ticks() - started })
+      deps.onBatch?.({ operations: batch.operations, tickMicros: deps.ticks() - started })
       batch.resolve('durable')
     }
     if (gathering.changes.length > 0 || gathering.marks) arm()
@@ -77,6 +77,7 @@ export function createBatcher(deps: BatcherDeps): Batcher {
     enqueue(changes) {
       if (failed) return LOST
       for (const change of changes) gathering.changes.push(change)
+      gathering.operations++
       arm()
       return gathering.done
     },
@@ -101,6 +102,7 @@ const failureOf = (error: unknown) => ({ error })
 
 interface Batch {
   readonly changes: Change[]
+  operations: number
   marks: PackedMarks | undefined
   readonly done: Promise<Durability>
   readonly resolve: (durability: Durability) => void
@@ -111,5 +113,5 @@ function createBatch(): Batch {
   const done = new Promise<Durability>((settle) => {
     resolve = settle
   })
-  return { changes: [], marks: undefined, done, resolve }
+  return { changes: [], operations: 0, marks: undefined, done, resolve }
 }

@@ -1,5 +1,4 @@
 import { createBooks } from '../books/books.ts'
-import type { Change } from '../books/changes.ts'
 import { PERIOD_ROWS_FROM } from '../books/sides.ts'
 import { assignPlan, endPlan } from '../books/subscriptions.ts'
 import { forgetEarnedBackRates, standingsOf } from '../books/turn-limits.ts'
@@ -109,9 +108,9 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
   const batcher = createBatcher({
     ticks,
     record: async (changes, marks) => void (await file.atomic(recordChanges(changes, marks))),
-    onBatch({ changes, tickMicros }) {
+    onBatch({ operations, tickMicros }) {
       failuresInARow = 0
-      observer.batchRecorded({ operations: operationsIn(changes), seconds: tickMicros / 1e6 })
+      observer.batchRecorded({ operations, seconds: tickMicros / 1e6 })
     },
     onFailure: (error) => {
       observer.batchFailed(error)
@@ -135,9 +134,6 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
   }
   return core
 }
-
-const operationsIn = (changes: readonly Change[]): number =>
-  changes.filter(({ kind }) => kind !== 'bucket-moved').length
 
 async function resolveAndTell(core: LedgerCore, observer: LedgerObserver): Promise<number> {
   const resolved = await resolveOrphans(core)

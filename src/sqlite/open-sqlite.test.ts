@@ -97,6 +97,37 @@ describe('an atomic list', () => {
     expect(await balances()).toEqual([100n, 200n])
   })
 
+  it('takes several rows in one run where it may, and each of them counts', async () => {
+    const rows = Array.from({ length: 39 }, (_, n) => [n + 3, BigInt(n)])
+    const each = '(?, ?)'
+    const insert = {
+      sql: `INSERT INTO wallets VALUES ${each}`,
+      several: { sql: `INSERT INTO wallets VALUES ${each}`, each },
+    }
+    expect(await file.atomic([{ ...insert, rows, expectChanges: 1 }])).toEqual([39])
+    expect(await balances()).toEqual([100n, 200n, ...rows.map(([, posted]) => posted)])
+
+    const several = {
+      sql: `WITH batch (more, row) AS (VALUES ${each})
+        UPDATE wallets SET posted_nano = posted_nano + more FROM batch WHERE wallets.row = batch.row`,
+      each,
+    }
+    const move = (moves: SqlValue[][]) => file.atomic([{ sql: MOVE, several, rows: moves, expectChanges: 1 }])
+    expect(await move(rows.map(([row]) => [1000n, row!]))).toEqual([39])
+    expect((await balances()).slice(2)).toEqual(rows.map(([, posted]) => BigInt(posted!) + 1000n))
+
+    const before = await balances()
+    const missing = [...rows.slice(0, 4).map(([row]) => [1n, row!]), ...rows.slice(0, 3).map(([row]) => [1n, row!])]
+    await expect(move([...missing, [1n, 99]])).rejects.toThrow(/Statement 0 changed 4 rows instead of 8/)
+    await expect(move(rows.map(([row]) => [row === 20 ? -2000n : 1n, row!]))).rejects.toMatchObject({
+      code: 'SQLITE_CONSTRAINT_CHECK',
+      statement: 0,
+    })
+    const shifted = [[1n, 3, 1n], [4], [1n, 5], [1n, 6]]
+    await expect(move(shifted)).rejects.toThrow(/3 parameters expected, 1 given/)
+    expect(await balances()).toEqual(before)
+  })
+
   it('is undone when its values are not such as can be stored, and the next one works', async () => {
     const rows = [
       [1n, 1],

@@ -6,8 +6,16 @@ export type SqlRow = Record<string, SqlValue>
 export interface AtomicStatement {
   readonly sql: string
   readonly rows: readonly (readonly SqlValue[])[]
-  /** How many rows each run must change; anything else undoes the whole list. */
+  /** The same for several rows in one run, which costs less than as many runs. */
+  readonly several?: SeveralRows
+  /** How many rows each row of parameters must change; anything else undoes the whole list. */
   readonly expectChanges?: number
+}
+
+/** `sql` takes one row where it says `each`; that part is repeated for more, with commas. */
+export interface SeveralRows {
+  readonly sql: string
+  readonly each: string
 }
 
 /** Thrown when a list was undone because a statement did not change what it had to. */

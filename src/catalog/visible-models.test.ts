@@ -13,7 +13,7 @@ const catalog = catalogOf(
 )
 
 const seen = (kind: 'wallet' | 'builder', models?: string[]) =>
-  visibleModels(catalog, { kind, models }).map((entry) => entry.id)
+  visibleModels(catalog, { kind, models, plan: undefined }).map((entry) => entry.id)
 
 const COMMON = ['fast', 'fast-low', 'fast-high', 'fast-coder', 'ends-in-high']
 

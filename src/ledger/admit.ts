@@ -1,10 +1,10 @@
 import { type AdmitRequest, admitTurn } from '../books/admit-turn.ts'
+import { availableIn } from '../books/books.ts'
 import { standingsOf } from '../books/turn-limits.ts'
 import type { LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { createAdmittedTurn } from './admitted-turn.ts'
 import type { LedgerCore } from './core.ts'
-import { standingOf } from './credit-account.ts'
 import type { Admission } from './ledger.ts'
 
 /** With room for this many more turns of the same size, asking the provider before the commit risks nothing. */
@@ -37,10 +37,11 @@ export async function admit(core: LedgerCore, request: AdmitRequest): Promise<Ad
 /** Far from every edge, of the money and of each limit (MONEY §0.1 G). What this turn took is taken already. */
 function isComfortable(
   core: LedgerCore,
-  { account, limits }: AdmitRequest,
+  { requestId, limits }: AdmitRequest,
   hold: NanoUsd,
   standings: readonly LimitStanding[],
 ): boolean {
-  if (standingOf(core, account).available < hold * BigInt(COMFORTABLE_TURNS)) return false
+  const rooms = core.books.turns.get(requestId)?.buckets.map(availableIn) ?? []
+  if (rooms.some((room) => room < hold * BigInt(COMFORTABLE_TURNS))) return false
   return standings.every(({ remaining }, index) => remaining >= (limits[index]?.cost ?? 0) * COMFORTABLE_TURNS)
 }

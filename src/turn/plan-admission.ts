@@ -1,8 +1,9 @@
 import type { AdmitRequest } from '../books/admit-turn.ts'
-import type { Model } from '../catalog/catalog.ts'
+import type { Catalog, Model } from '../catalog/catalog.ts'
 import { type ConfiguredLimits, limitsForTurn } from '../limits/limits-for-turn.ts'
 import { holdTermsFor, inputBound } from '../metering/ceiling.ts'
 import { estimateTokens } from '../metering/estimate-tokens.ts'
+import type { Allowance } from '../model/allowance.ts'
 import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Price } from '../model/price.ts'
@@ -16,9 +17,9 @@ export interface AdmissionPlan {
   readonly inputBound: number
 }
 
-/** Gathers what admission decides on: the most the turn may cost, and every limit it has to pass. */
+/** Gathers what admission decides on: the most the turn may cost, what it draws on, and every limit it has to pass. */
 export function planAdmission(
-  configured: ConfiguredLimits,
+  { limits: configured, catalog }: { readonly limits: ConfiguredLimits; readonly catalog: Pick<Catalog, 'plans'> },
   call: { readonly requestId: RequestId; readonly caller: Caller; readonly turn: TurnRequest },
   model: Model,
   price: Price,
@@ -43,9 +44,19 @@ export function planAdmission(
       choices: turn.choices,
       inputEstimate: estimate,
       cachedEstimate: 0,
-      allowances: [],
+      plan: caller.plan?.id,
+      allowances: allowancesOf(catalog, caller),
       claim: undefined,
       limits: limitsForTurn(configured, caller, reserved),
     },
   }
+}
+
+/**
+ * The windows of a builder key's plan, and the spend caps of either kind. A plan that the configuration does not have any
+ * more has no windows, and so admission finds nothing to draw on.
+ */
+export function allowancesOf({ plans }: Pick<Catalog, 'plans'>, { kind, plan, caps }: Caller): readonly Allowance[] {
+  const windows = kind === 'builder' && plan !== undefined ? plans.get(plan.id)?.windows : undefined
+  return windows === undefined ? caps : [...windows, ...caps]
 }

@@ -42,7 +42,7 @@ export async function serveTurn(deps: TurnDeps, call: TurnCall): Promise<TurnRec
   const unsuitable = checkInputs(model, turn)
   if (unsuitable) return refuse(deps, call, model, unsuitable)
 
-  const plan = planAdmission(deps.limits, call, model, resolved.price)
+  const plan = planAdmission(deps, call, model, resolved.price)
   const admission = await deps.ledger.admit(plan.request)
   sink.announce(limitHeaders(admission.standings))
   if (admission.kind === 'refused') return refuse(deps, call, model, refusalProblem(admission.refusal, turn))

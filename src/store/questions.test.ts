@@ -98,7 +98,13 @@ describe('keys', () => {
 
   it('are found with their account by digest, and alone by id, row and account', async () => {
     const stored = { ...key, row: 1, disabled_at: null, revoked_at: null, cap_day_nano: null, cap_month_nano: null }
-    expect(await findKeyByDigest(db, digest)).toEqual({ ...stored, account_id: 'acct_ben', account_status: 'active' })
+    const subscribed = { plan: null, plan_ends_at: null }
+    expect(await findKeyByDigest(db, digest)).toEqual({
+      ...stored,
+      ...subscribed,
+      account_id: 'acct_ben',
+      account_status: 'active',
+    })
     expect(await findKeyByDigest(db, new Uint8Array(32))).toBeUndefined()
     expect(await findKeyById(db, 'key_1')).toEqual(stored)
     expect(await findKeyByRow(db, 1)).toEqual(stored)

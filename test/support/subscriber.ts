@@ -41,3 +41,13 @@ export async function openSubscriber(
 /** Costs exactly so many thousandths of a dollar, and holds no more than that. */
 export const spend = (server: TestServer, who: { readonly key: string }, tokens: number) =>
   chat(server, who, { model: 'paid', max_tokens: tokens, messages: hello('count to 5000') })
+
+const DAY_MS = 86_400_000
+
+/** Tuesday noon of UTC, at some time to come: a test that counts in days and weeks must not begin just before one turns. */
+export function advanceToTuesdayNoon(server: TestServer): void {
+  const now = server.house.operations.clock.now()
+  // Day 0 was a Thursday.
+  const sinceTuesdayNoon = (now - 5.5 * DAY_MS) % (7 * DAY_MS)
+  server.advance(7 * DAY_MS - sinceTuesdayNoon)
+}

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { chat, get } from '../../support/ask.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
-import { openSubscriber, spend } from '../../support/subscriber.ts'
+import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
 import { nanoOf } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -10,6 +10,7 @@ const FIVE_HOURS_MS = 5 * 3_600_000
 
 describe('a builder key draws on its plan', () => {
   const server = useServer({ config: PLANS_CONFIG })
+  beforeAll(() => advanceToTuesdayNoon(server()))
 
   it('until the window is full, and again from the very moment that the refusal named', async () => {
     const person = await openSubscriber(server(), 'pro', { credit: '1.00' })

@@ -1,13 +1,14 @@
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { chat, hello, send } from '../../support/ask.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
-import { openSubscriber, spend } from '../../support/subscriber.ts'
+import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
 
 describe('the edge of an allowance is exact (A29)', () => {
   const server = useServer({ config: PLANS_CONFIG })
+  beforeAll(() => advanceToTuesdayNoon(server()))
 
   it.each([
     { asked: 19, status: 200, used: '0.199' },
@@ -86,6 +87,7 @@ describe('the edge of an allowance is exact (A29)', () => {
 
 describe('a spend cap', () => {
   const server = useServer({ config: PLANS_CONFIG })
+  beforeAll(() => advanceToTuesdayNoon(server()))
 
   it('stops one key and no other, until its day is over', async () => {
     const account = await openAccount(server())

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { capsInWords } from './caps-in-words.ts'
 import type { CommandContext } from './command-context.ts'
+import { EXIT } from './exit-codes.ts'
 
 interface CapsOptions {
   readonly day?: string
@@ -14,6 +15,10 @@ export function addKeysCaps(keys: Command, context: CommandContext): void {
     .option('--day <usd>', 'e.g. 5.00, or none')
     .option('--month <usd>', 'e.g. 50.00, or none')
     .action(async (key: string, { day, month }: CapsOptions) => {
+      if (day === undefined && month === undefined) {
+        context.fail(EXIT.usage, 'Say --day, --month or both, in USD; none takes a cap away. See: millrace keys show')
+        return
+      }
       const args = {
         key,
         ...(day !== undefined && { day: capOf(day) }),

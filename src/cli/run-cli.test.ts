@@ -183,6 +183,9 @@ describe('answers', () => {
     expect(await run('keys caps key_1 --day 5.00 --month none')).toBe(0)
     expect(asked[0]?.args).toEqual({ key: 'key_1', day: '5.00', month: null })
     expect(said.out).toContain('may spend 5.00 USD a day.')
+    const nothing = fixture()
+    expect(await nothing.run('keys caps key_1')).toBe(2)
+    expect(nothing.asked).toEqual([])
   })
 
   it('exit with 1 when refused, and with the given code when nobody could be asked', async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { chat, get } from '../../support/ask.ts'
+import { chat, get, hello } from '../../support/ask.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
 import { nanoOf } from '../../support/test-account.ts'
@@ -43,7 +43,7 @@ describe('a builder key draws on its plan', () => {
     expect((await person.window('month')).used).toBe(again.status === 200 ? '0.202' : '0.201')
   })
 
-  it('of which it can ask how it stands: a window that nobody has used says that it has not opened', async () => {
+  it('of which it can ask how it stands: a window that nobody has used says that it has not opened (A27)', async () => {
     const person = await openSubscriber(server(), 'pro')
     const untouched = { used: '0.00', held: '0.00', opened: false, start: null, end: null }
     expect((await get(server(), person.builder, '/key')).json).toMatchObject({
@@ -122,6 +122,47 @@ describe('a builder key draws on its plan', () => {
     })
     const trace = await server().operate('requests.trace', { request: requestId })
     expect(trace).toMatchObject({ paid_by: receipt.paid_by, price: receipt.price, lane: 'demo/demo-fast' })
+  })
+
+  it('of which the bar is the sum of its listed rows, to the last unit, whatever the model (A26)', async () => {
+    const person = await openSubscriber(server(), 'wide')
+    for (const model of ['swift', 'paid', 'vendor/slashed', 'trap-high', 'builder-only', 'calm']) {
+      const answer = await chat(server(), person.builder, { model, max_tokens: 7, messages: hello('count to 9') })
+      expect(answer.status, model).toBe(200)
+    }
+    const { windows } = (await get(server(), person.builder, '/key')).json
+    const charges = await Promise.all(
+      (await person.receipts()).map(async ({ request_id }) => {
+        const { json } = await get(server(), person.builder, `/requests/${request_id}`)
+        for (const [index, paid] of json.paid_by.windows.entries()) expect(paid.start).toBe(windows[index].start)
+        return nanoOf(json.charge)
+      }),
+    )
+    const sum = charges.reduce((total, charge) => total + charge, 0n)
+    expect(charges).toHaveLength(6)
+    for (const { used, left, limit, held } of windows) {
+      expect(nanoOf(used)).toBe(sum)
+      expect(nanoOf(used) + nanoOf(left) + nanoOf(held)).toBe(nanoOf(limit))
+    }
+  })
+
+  it('and a full window is not worded like a rate limit, nor like an empty wallet (A25, A28)', async () => {
+    const person = await openSubscriber(server(), 'pro', { credit: '0' })
+    const slow = await person.createKey({ kind: 'builder', limits: { requests_per_minute: 1 } })
+    expect((await spend(server(), slow, 200)).status).toBe(200)
+    const full = await spend(server(), person.builder, 1)
+    expectProblem(full, 'allowance_exhausted')
+    const poor = await spend(server(), person, 1)
+    expectProblem(poor, 'insufficient_balance')
+    server().advance(5 * 3_600_000)
+    expect((await spend(server(), slow, 1)).status).toBe(200)
+    const burst = await spend(server(), slow, 1)
+    expectProblem(burst, 'rate_limit_exceeded')
+    expect(burst.json.error).toMatchObject({ limit: { scope: 'key', kind: 'requests', value: 1 } })
+    expect(Number(burst.headers.get('retry-after'))).toBeLessThanOrEqual(60)
+    expect(full.json.error).toMatchObject({ window: '5h', limit: '0.20', used: '0.20' })
+    expect(poor.headers.get('retry-after')).toBeNull()
+    expect(new Set([full, burst, poor].map(({ json }) => json.error.code)).size).toBe(3)
   })
 
   it('never on the wallet, nor a wallet key on the plan, whatever is empty (A4)', async () => {

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { loaded } from '../../../src/app/config/config.fixture.ts'
 import { get, hello, send } from '../../support/ask.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { openRawSocket } from '../../support/raw-socket.ts'
 import { readStream } from '../../support/read-stream.ts'
 import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
 import { nanoOf } from '../../support/test-account.ts'
@@ -46,6 +48,44 @@ describe('a plan changes', () => {
     expect(await person.window('5h')).toMatchObject({ limit: '0.10', opened: false })
     expect((await spend(server(), person.builder, 10)).status).toBe(200)
     expect((await person.window('5h')).limit).toBe('0.10')
+  })
+
+  it('for a request that was on its way with the old one: it is asked to come again, and opens nothing', async () => {
+    const person = await openSubscriber(server(), 'pro')
+    const body = JSON.stringify({ model: 'paid', max_tokens: 1, messages: hello() })
+    const socket = await openRawSocket(server())
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${person.builder.key}\r\nexpect: 100-continue\r\n` +
+        `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n`,
+    )
+    // The key has been looked at by now, and its plan with it.
+    expect((await socket.answer()).status).toBe(100)
+    await person.assign('lean')
+    socket.write(body)
+    expectProblem(await socket.answer(), 'ledger_unavailable', { message: /plan of this account was changed/ })
+    socket.destroy()
+    expect(await person.window('5h')).toMatchObject({ limit: '0.10', opened: false })
+    expect((await spend(server(), person.builder, 1)).status).toBe(200)
+  })
+
+  it('in the configuration: the running window stays as it was opened, the next one is new', async () => {
+    const person = await openSubscriber(server(), 'lean')
+    const reload = (text: string) => server().house.rules.replace(loaded({ yaml: text }).config)
+    expect((await spend(server(), person.builder, 10)).status).toBe(200)
+    await reload(PLANS_CONFIG.replace('every: 5h, allowance: "0.10"', 'every: 5h, allowance: "0.30"'))
+    expect(await person.window('5h')).toMatchObject({ limit: '0.10', used: '0.01' })
+    expectProblem(await spend(server(), person.builder, 91), 'allowance_exhausted')
+    server().advance(5 * HOUR_MS)
+    expect((await spend(server(), person.builder, 250)).status).toBe(200)
+    expect(await person.window('5h')).toMatchObject({ limit: '0.30', used: '0.25' })
+
+    await reload(PLANS_CONFIG.replace('id: lean', 'id: leaner'))
+    expect(await person.plan()).toMatchObject({ state: 'not_configured', plan: 'lean', windows: [] })
+    expectProblem(await spend(server(), person.builder, 1), 'subscription_inactive')
+    const { json } = await get(server(), person.builder, '/models')
+    expect(json.data.length).toBeGreaterThan(1)
+    await reload(PLANS_CONFIG)
+    expect(await person.window('5h')).toMatchObject({ limit: '0.30', used: '0.25' })
   })
 
   it('lapses at its moment, keeps what was used, and comes back by being assigned again', async () => {

@@ -4,6 +4,7 @@ import { expectProblem } from '../../support/expect-problem.ts'
 import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
 import { nanoOf } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
+import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
 
 const FIVE_HOURS_MS = 5 * 3_600_000
@@ -68,6 +69,30 @@ describe('a builder key draws on its plan', () => {
     expect((await person.plan()).windows).toEqual(windows)
     // A wallet key of the same account is told nothing of it.
     expect((await get(server(), person, '/key')).json).toMatchObject({ plan: null, windows: [] })
+  })
+
+  it('and a request that cost nothing has opened no window', async () => {
+    const person = await openSubscriber(server(), 'pro')
+    const gone = new AbortController()
+    const asked = chat(
+      server(),
+      person.builder,
+      { model: 'calm', messages: hello('count to 5000') },
+      { signal: gone.signal },
+    )
+    await until(async () => (await person.receipts()).some((row) => row.state === 'open'))
+    const during = (await person.plan()).windows
+    expect(during.map(({ opened, used }) => [opened, used])).toEqual([
+      [true, '0.00'],
+      [true, '0.00'],
+    ])
+    for (const { held } of during) expect(nanoOf(held)).toBeGreaterThan(0n)
+    gone.abort()
+    await expect(asked).rejects.toThrow()
+    await until(async () => (await person.receipts()).every((row) => row.state === 'released'))
+    for (const window of (await person.plan()).windows) {
+      expect(window).toMatchObject({ opened: false, start: null, end: null, used: '0.00', held: '0.00' })
+    }
   })
 
   it('and calls what the model, the plan and its own list allow', async () => {

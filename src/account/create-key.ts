@@ -12,6 +12,7 @@ import { type KeyView, keyView } from './key-view.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import { parseExpiry } from './parse-expiry.ts'
 import { nameArgument, plainText } from './plain-text.ts'
+import { readCaps, spendCapArgs } from './read-caps.ts'
 import { resolveAccount } from './resolve-account.ts'
 import { unmatchedModels } from './unmatched-models.ts'
 
@@ -31,6 +32,7 @@ export const createKeyArgs = z.strictObject({
       concurrent: count.optional(),
     })
     .optional(),
+  caps: spendCapArgs.optional(),
 })
 
 export interface CreateKeyDeps {
@@ -59,6 +61,9 @@ export async function createKey(deps: CreateKeyDeps, args: CreateKeyArgs): Promi
   const unmatched = unmatchedModels(deps.catalog(), args.kind, args.models ?? [])
   if (unmatched.length > 0) return noSuchModel(args.kind, unmatched)
 
+  const caps = readCaps(args.caps ?? {})
+  if (caps.kind === 'refused') return caps
+
   const limits = readLimits(args.limits)
   const minted = deps.mintKey(args.kind)
   const id = mintKeyId(deps.random)
@@ -72,6 +77,7 @@ export async function createKey(deps: CreateKeyDeps, args: CreateKeyArgs): Promi
     models: args.models === undefined ? null : JSON.stringify(args.models),
     limits: Object.keys(limits).length === 0 ? null : JSON.stringify(limits),
     expires_at: expiresAt ?? null,
+    ...caps.columns,
     created_at: now,
   })
   const stored = await findKeyById(deps.db, id)

@@ -1,5 +1,6 @@
 import type { KeyKind } from '../model/caller.ts'
 import type { LimitRates } from '../model/limit.ts'
+import { formatUsd } from '../model/money.ts'
 import type { StoredKey } from '../store/keys.ts'
 import { isoTime, isoTimeOrNull } from './iso-time.ts'
 
@@ -9,6 +10,11 @@ export interface LimitsView {
   readonly requests_per_minute?: number
   readonly tokens_per_minute?: number
   readonly concurrent?: number
+}
+
+export interface CapsView {
+  readonly day?: string
+  readonly month?: string
 }
 
 /** A key as it is listed: never the secret, which is stored nowhere. */
@@ -24,6 +30,8 @@ export interface KeyView {
   /** Ids and globs; null admits every model of its kind. */
   readonly models: readonly string[] | null
   readonly limits: LimitsView
+  /** What it may spend in a day or a month of UTC, in USD. */
+  readonly caps: CapsView
   readonly expires_at: string | null
   readonly created_at: string
 }
@@ -49,6 +57,7 @@ export const keyView = (
   state: keyStateOf(key, now),
   models: key.models === null ? null : (JSON.parse(key.models) as string[]),
   limits: limitsView(key.limits === null ? {} : (JSON.parse(key.limits) as LimitRates)),
+  caps: capsView(key),
   expires_at: isoTimeOrNull(key.expires_at),
   created_at: isoTime(key.created_at),
 })
@@ -57,4 +66,9 @@ export const limitsView = (limits: LimitRates): LimitsView => ({
   ...(limits.requestsPerMinute !== undefined && { requests_per_minute: limits.requestsPerMinute }),
   ...(limits.tokensPerMinute !== undefined && { tokens_per_minute: limits.tokensPerMinute }),
   ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
+})
+
+const capsView = ({ cap_day_nano, cap_month_nano }: StoredKey): CapsView => ({
+  ...(cap_day_nano !== null && { day: formatUsd(cap_day_nano) }),
+  ...(cap_month_nano !== null && { month: formatUsd(cap_month_nano) }),
 })

@@ -260,7 +260,9 @@ describe('keys', () => {
     const { key } = await makeKey()
     await must('wallet.credit', { account: 'a@example.com', amount: '3', reason: 'r', ref: 'r' })
     const limits = () => ({ key: { requestsPerMinute: 7 }, account: {} })
-    expect(await describeKey({ ledger: books.ledger, limits }, await callerOf(key))).toMatchObject({
+    expect(
+      await describeKey({ ledger: books.ledger, catalog: books.deps.catalog, limits }, await callerOf(key)),
+    ).toMatchObject({
       object: 'key',
       kind: 'wallet',
       name: 'ci',
@@ -269,7 +271,9 @@ describe('keys', () => {
       limits: { key: { requests_per_minute: 7 }, account: {} },
     })
     const builder = await must('keys.create', { account: 'a@example.com', kind: 'builder', name: 'b' })
-    expect(await describeKey({ ledger: books.ledger, limits }, await callerOf(builder.key))).toMatchObject({
+    expect(
+      await describeKey({ ledger: books.ledger, catalog: books.deps.catalog, limits }, await callerOf(builder.key)),
+    ).toMatchObject({
       wallet: null,
     })
   })

@@ -1,18 +1,23 @@
 import type { z } from 'zod'
+import { type AssignPlanDeps, assignPlan, assignPlanArgs } from './assign-plan.ts'
 import { type ChangeAccountDeps, changeAccountStatus, oneAccountArgs } from './change-account-status.ts'
+import { changeCaps, changeCapsArgs } from './change-caps.ts'
 import { type ChangeKeyDeps, changeKey } from './change-key.ts'
 import { type CreateAccountDeps, createAccount, createAccountArgs } from './create-account.ts'
 import { type CreateKeyDeps, createKey, createKeyArgs } from './create-key.ts'
 import { type CreditWalletDeps, creditWallet, creditWalletArgs } from './credit-wallet.ts'
+import { endPlan, endPlanArgs } from './end-plan.ts'
 import { oneKeyArgs } from './find-owned-key.ts'
 import { listAccounts, listAccountsArgs } from './list-accounts.ts'
 import { listKeys, listKeysArgs } from './list-keys.ts'
 import { listModels, listModelsArgs } from './list-models.ts'
+import { listPlans, listPlansArgs } from './list-plans.ts'
 import { type Done, type Outcome, refused } from './outcome.ts'
 import { renameKey, renameKeyArgs } from './rename-key.ts'
 import { type ServerStatus, serverStatus, serverStatusArgs } from './server-status.ts'
 import { type ShowAccountDeps, showAccount } from './show-account.ts'
-import { showKey } from './show-key.ts'
+import { type ShowKeyDeps, showKey } from './show-key.ts'
+import { showPlan } from './show-plan.ts'
 import { type ShowWalletDeps, showWallet } from './show-wallet.ts'
 import { traceRequest, traceRequestArgs } from './trace-request.ts'
 import { type VerifyLedgerDeps, verifyLedger, verifyLedgerArgs } from './verify-ledger.ts'
@@ -24,10 +29,16 @@ export interface OperationDeps
     CreateKeyDeps,
     CreditWalletDeps,
     ShowAccountDeps,
+    ShowKeyDeps,
+    AssignPlanDeps,
     ShowWalletDeps,
     ChangeAccountDeps,
     ChangeKeyDeps {
-  readonly ledger: CreditWalletDeps['ledger'] & ShowAccountDeps['ledger'] & VerifyLedgerDeps['ledger']
+  readonly catalog: CreateKeyDeps['catalog']
+  readonly ledger: CreditWalletDeps['ledger'] &
+    ShowAccountDeps['ledger'] &
+    AssignPlanDeps['ledger'] &
+    VerifyLedgerDeps['ledger']
   readonly status: () => ServerStatus
 }
 
@@ -62,6 +73,11 @@ export const OPERATIONS = {
   'keys.disable': operation(oneKeyArgs, (deps, { key }) => changeKey(deps, key, { disabled_at: deps.clock.now() })),
   'keys.enable': operation(oneKeyArgs, (deps, { key }) => changeKey(deps, key, { disabled_at: null })),
   'keys.rename': operation(renameKeyArgs, renameKey),
+  'keys.caps': operation(changeCapsArgs, changeCaps),
+  'plans.list': operation(listPlansArgs, listPlans),
+  'plans.assign': operation(assignPlanArgs, assignPlan),
+  'plans.end': operation(endPlanArgs, endPlan),
+  'plans.show': operation(oneAccountArgs, showPlan),
   'models.list': operation(listModelsArgs, listModels),
   'requests.trace': operation(traceRequestArgs, traceRequest),
   'db.verify': operation(verifyLedgerArgs, verifyLedger),

@@ -11,6 +11,8 @@ export type RefusalReason =
   | 'request_not_found'
   | 'invalid_amount'
   | 'invalid_expiry'
+  | 'plan_not_found'
+  | 'no_subscription'
   | 'ref_taken'
   | 'balance_too_small'
 

@@ -3,21 +3,21 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { StoredAccount } from '../store/accounts.ts'
 import { listKeysOfAccount } from '../store/keys.ts'
-import type { LedgerDb } from '../store/tables.ts'
 import { type AccountView, accountView, type WalletView, walletOf } from './account-view.ts'
 import type { oneAccountArgs } from './change-account-status.ts'
 import { keyStateOf } from './key-view.ts'
 import { done, type Outcome } from './outcome.ts'
 import { resolveAccount } from './resolve-account.ts'
+import { type ShowPlanDeps, type SubscriptionView, subscriptionOf } from './show-plan.ts'
 
-export interface ShowAccountDeps {
-  readonly db: LedgerDb
-  readonly ledger: Pick<Ledger, 'standing'>
+export interface ShowAccountDeps extends ShowPlanDeps {
+  readonly ledger: Pick<Ledger, 'standing' | 'allowanceStandings'>
   readonly clock: Clock
 }
 
 export interface AccountSummary extends AccountView {
   readonly wallet: WalletView
+  readonly plan: Pick<SubscriptionView, 'state' | 'plan' | 'until'>
   readonly active_keys: number
 }
 
@@ -32,9 +32,11 @@ export async function showAccount(
 export async function summarizeAccount(deps: ShowAccountDeps, account: StoredAccount): Promise<AccountSummary> {
   const keys = await listKeysOfAccount(deps.db, account.row)
   const now = deps.clock.now()
+  const { state, plan, until } = await subscriptionOf(deps, account)
   return {
     ...accountView(account),
     wallet: await walletOf(deps.ledger, account.row),
+    plan: { state, plan, until },
     active_keys: keys.filter((key) => keyStateOf(key, now) === 'active').length,
   }
 }

@@ -3,14 +3,15 @@ import { findAccountByRow } from '../store/accounts.ts'
 import { findKeyByRow } from '../store/keys.ts'
 import { findReceipt } from '../store/receipts.ts'
 import type { LedgerDb } from '../store/tables.ts'
+import { type DescribedReceipt, describeReceipt } from './describe-receipt.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { nameArgument } from './plain-text.ts'
-import { type AttemptView, attemptsView, type ReceiptView, receiptView } from './receipt-view.ts'
+import { type AttemptView, attemptsView } from './receipt-view.ts'
 
 export const traceRequestArgs = z.strictObject({ request: nameArgument })
 
 /** All that is known about one request: for the operator, who may see whose it is and where it ran. */
-export interface RequestTrace extends ReceiptView {
+export interface RequestTrace extends DescribedReceipt {
   readonly account: { readonly id: string; readonly email: string }
   readonly key: { readonly id: string; readonly name: string }
   readonly lane: string | null
@@ -30,7 +31,7 @@ export async function traceRequest(
   const key = await findKeyByRow(deps.db, receipt.key)
   if (account === undefined || key === undefined) throw new Error(`Receipt ${receipt.request_id} belongs to nobody`)
   return done({
-    ...receiptView(receipt),
+    ...(await describeReceipt(deps, receipt)),
     account: { id: account.id, email: account.email },
     key: { id: key.id, name: key.name },
     lane: receipt.lane,

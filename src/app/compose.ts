@@ -74,7 +74,18 @@ async function furnish(
   })
   closing.add(() => ledger.close())
   metrics.watchOpenHolds(() => ledger.openHolds)
-  const rules = await createRuleBook({ db, clock }, settings.config)
+  const rules = await createRuleBook(
+    {
+      db,
+      clock,
+      onPlansMissing: (plans) =>
+        log.warn(
+          { plans },
+          'accounts are on plans that the configuration does not have: their builder keys are refused',
+        ),
+    },
+    settings.config,
+  )
   const finder = createCallerFinder({ db, pepper: ring.pepper, clock })
   const parts = { config: settings.config, clock, random, db, ledger, rules, finder, log, metrics }
   return {

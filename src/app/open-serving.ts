@@ -130,7 +130,8 @@ function edgeDeps(parts: ServingParts, turns: TurnCounter, send: Send): Paramete
       const found = findModel(rules.current.catalog, caller, id)
       return found.kind === 'found' ? { kind: 'found', model: describeModel(found.entry) } : found
     },
-    describeKey: (caller) => describeKey({ ledger, limits: () => rules.current.limits }, caller),
+    describeKey: (caller) =>
+      describeKey({ ledger, catalog: () => rules.current.catalog, limits: () => rules.current.limits }, caller),
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
     unreadyReasons: () => (ledger.available ? [] : ['ledger unavailable']),
   }

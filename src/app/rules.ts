@@ -3,6 +3,7 @@ import { loadCatalog } from '../catalog/load-catalog.ts'
 import { recordPrices } from '../ledger/record-prices.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
+import { countRunningPlans } from '../store/subscriptions.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { Config } from './config/config.ts'
 import { effectiveLimits } from './effective-limits.ts'
@@ -24,6 +25,14 @@ export interface RuleBook {
 interface RuleDeps {
   readonly db: LedgerDb
   readonly clock: Clock
+  /** Once for each time that rules come into force, not for each request that meets one of them. */
+  readonly onPlansMissing: (plans: readonly MissingPlan[]) => void
+}
+
+/** Accounts are on it, and the configuration does not have it (any more): their builder keys can use nothing. */
+export interface MissingPlan {
+  readonly plan: string
+  readonly accounts: number
 }
 
 export async function createRuleBook(deps: RuleDeps, config: Config): Promise<RuleBook> {
@@ -43,6 +52,12 @@ async function rulesOf(deps: RuleDeps, config: Config, known: readonly Upstream[
   const priced = config.models.flatMap(({ id, price }) => (price === undefined ? [] : [[id, price] as const]))
   const versions = await recordPrices({ db: deps.db, now: () => deps.clock.now() }, new Map(priced))
   const upstreams = config.upstreams.map((upstream) => known.find((old) => sameUpstream(old, upstream)) ?? upstream)
-  const catalog = loadCatalog({ models: config.models, upstreams }, (model) => versions.get(model) ?? 0)
+  const running = await countRunningPlans(deps.db, deps.clock.now())
+  const catalog = loadCatalog(
+    { models: config.models, plans: config.plans, upstreams },
+    (model) => versions.get(model) ?? 0,
+  )
+  const missing = running.filter(({ plan }) => !catalog.plans.has(plan))
+  if (missing.length > 0) deps.onPlansMissing(missing)
   return { catalog, limits: effectiveLimits(config.limits), upstreams }
 }

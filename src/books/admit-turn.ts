@@ -9,7 +9,7 @@ import type { Change } from './changes.ts'
 import { type ClaimRequest, openClaim, standingClaim } from './claims.ts'
 import { type Draw, decideCap, drawsOf, type MoneyRefusal } from './draws.ts'
 import { openPeriod } from './periods.ts'
-import { isSubscribed } from './subscriptions.ts'
+import { lackOfSubscription } from './subscriptions.ts'
 import { type LimitRefusal, startUnderLimits } from './turn-limits.ts'
 
 /** What a turn asks for: who pays, the most it may cost, and the limits it has to pass. */
@@ -32,6 +32,8 @@ export interface AdmitRequest {
   readonly limits: readonly AppliedLimit[]
   /** The windows of the account's plan for a builder key, and the spend caps of any key. */
   readonly allowances: readonly Allowance[]
+  /** Whose windows these are, for a builder key. */
+  readonly plan?: string | undefined
   readonly claim: ClaimRequest | undefined
 }
 
@@ -54,6 +56,8 @@ export type AdmitOutcome =
   | { readonly kind: 'claimed'; readonly claim: Claim }
   /** A builder key whose account has no running subscription. */
   | { readonly kind: 'no-subscription' }
+  /** The account is on another plan by now than when its key was looked at. */
+  | { readonly kind: 'plan-changed' }
   /** The books of this account do not add up: nothing moves on it until somebody has looked. */
   | { readonly kind: 'frozen' }
 
@@ -63,7 +67,8 @@ export function admitTurn(books: Books, op: AdmitTurn): AdmitOutcome {
   if (claim) return { kind: 'claimed', claim }
   const account = booksOf(books, op.account)
   if (account.frozen) return { kind: 'frozen' }
-  if (op.kind === 'builder' && !isSubscribed(account, op)) return { kind: 'no-subscription' }
+  const unsubscribed = op.kind === 'builder' ? lackOfSubscription(account, op) : undefined
+  if (unsubscribed) return { kind: unsubscribed }
   const draws = drawsOf(account, op)
   const decided = decideCap(op, draws)
   if (decided.kind !== 'cap') return decided

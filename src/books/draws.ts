@@ -99,8 +99,9 @@ function refuseMoney({ terms, at }: WantedCap, draws: readonly Draw[], cap: numb
   const lacking = draws.filter((draw) => draw.posted < needed)
   if (lacking.some((draw) => draw.standing === undefined)) return { kind: 'short', ...lack }
   const allowances = lacking.flatMap(({ standing }) => standing ?? [])
-  const beyond = allowances.find(({ allowance, granted }) => allowance.unit === 'quota' && granted < needed)
-  if (beyond) return { kind: 'exceeds-allowance', ...lack, ...factsOf(beyond, at) }
+  // The window that runs may have been opened by another plan: whether waiting helps, the next one decides.
+  const beyond = allowances.find(({ allowance }) => allowance.unit === 'quota' && allowance.amount < needed)
+  if (beyond) return { kind: 'exceeds-allowance', ...lack, ...factsOf(beyond, at), limit: beyond.allowance.amount }
   const cappedBy = latestOf(allowances, 'cap')
   if (cappedBy) return { kind: 'cap-reached', ...lack, ...factsOf(cappedBy, at) }
   const window = latestOf(allowances, 'quota')

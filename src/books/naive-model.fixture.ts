@@ -192,8 +192,11 @@ function refusalFor({ terms, at }: NaiveAdmit, purses: readonly Purse[], availab
   if (lacking.some(({ allowance }) => !allowance)) return { kind: 'short', ...lack }
   const windows = lacking.filter(({ allowance }) => allowance?.unit === 'quota')
   const caps = lacking.filter(({ allowance }) => allowance?.unit === 'cap')
-  const tooSmall = windows.find(({ granted }) => granted < needed)
-  if (tooSmall) return { kind: 'exceeds-allowance', ...lack, ...factsAbout(tooSmall, at) }
+  // What the next window will grant, whatever this one was opened with.
+  const tooSmall = windows.find(({ allowance }) => (allowance?.amount ?? 0n) < needed)
+  if (tooSmall) {
+    return { kind: 'exceeds-allowance', ...lack, ...factsAbout(tooSmall, at), limit: tooSmall.allowance?.amount }
+  }
   if (caps.length > 0) return { kind: 'cap-reached', ...lack, ...factsAbout(lastToEnd(caps), at) }
   if (windows.length > 0) return { kind: 'exhausted', ...lack, ...factsAbout(lastToEnd(windows), at) }
   return { kind: 'in-flight', ...lack, of: purses.find((purse) => leftIn(purse) === available)?.allowance }

@@ -28,11 +28,22 @@ export type PlanOutcome =
 export const runningSubscription = ({ subscription }: AccountBooks, at: number): Subscription | undefined =>
   subscription && (subscription.endsAt === undefined || subscription.endsAt > at) ? subscription : undefined
 
-/** A builder key draws on the windows of the plan, and on nothing without them. */
-export const isSubscribed = (
+interface DrawnWindows {
+  readonly allowances: readonly Allowance[]
+  readonly plan?: string | undefined
+  readonly at: number
+}
+
+/** A builder key draws on the windows of the plan that runs, and on nothing without them. */
+export function lackOfSubscription(
   account: AccountBooks,
-  { allowances, at }: { readonly allowances: readonly Allowance[]; readonly at: number },
-): boolean => runningSubscription(account, at) !== undefined && allowances.some(({ unit }) => unit === 'quota')
+  { allowances, plan, at }: DrawnWindows,
+): 'no-subscription' | 'plan-changed' | undefined {
+  const running = runningSubscription(account, at)
+  if (running === undefined || !allowances.some(({ unit }) => unit === 'quota')) return 'no-subscription'
+  // The windows of the old plan must not be opened by a request that was on its way while the plan changed.
+  return plan === undefined || plan === running.plan ? undefined : 'plan-changed'
+}
 
 /**
  * More allowance counts at once, and what was used stays used; less counts for the windows that open from now on. Turns

@@ -1,4 +1,5 @@
 import type { Secret } from '../lib/secret.ts'
+import type { Allowance } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
 import type { Effort } from '../model/effort.ts'
 import type { Price } from '../model/price.ts'
@@ -74,8 +75,18 @@ export interface CatalogEntry {
   readonly suffixEffort: Effort | undefined
 }
 
+/** What a Builder subscription grants: models, and what may be used of them in each of its windows. */
+export interface Plan {
+  readonly id: string
+  /** Ids and globs, in the same language as a key's list. */
+  readonly models: readonly string[]
+  readonly windows: readonly Allowance[]
+}
+
 /** Everything that can be called, by every id it goes by. Rebuilt whole from the configuration, never edited. */
 export interface Catalog {
   readonly entries: ReadonlyMap<string, CatalogEntry>
   readonly models: readonly Model[]
+  /** What Builder subscriptions may be on, by id. */
+  readonly plans: ReadonlyMap<string, Plan>
 }

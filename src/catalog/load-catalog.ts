@@ -1,5 +1,5 @@
 import type { Price } from '../model/price.ts'
-import type { Catalog, CatalogEntry, Lane, Model, Upstream } from './catalog.ts'
+import type { Catalog, CatalogEntry, Lane, Model, Plan, Upstream } from './catalog.ts'
 import { variantsOf } from './effort-suffix.ts'
 
 /** A price as the operator wrote it; which version it is, the ledger knows. */
@@ -21,6 +21,7 @@ export interface ModelDefinition extends Omit<Model, 'price' | 'lanes'> {
 export interface CatalogDefinition {
   readonly upstreams: readonly Upstream[]
   readonly models: readonly ModelDefinition[]
+  readonly plans?: readonly Plan[]
 }
 
 /** Numbers a model's price list: the same list gets the same number, a changed one the next. */
@@ -35,7 +36,7 @@ export function loadCatalog(definition: CatalogDefinition, priceVersionOf: Price
     if (entries.has(entry.id)) throw new Error(`The model id ${entry.id} is taken twice`)
     entries.set(entry.id, entry)
   }
-  return { entries, models }
+  return { entries, models, plans: new Map(definition.plans?.map((plan) => [plan.id, plan])) }
 }
 
 function loadModel(

@@ -15,7 +15,7 @@ const catalog = catalogOf(
 const resolve = (model: string, effort?: string, models?: string[], effortParam = 'reasoning_effort') =>
   resolveModel(
     catalog,
-    { kind: 'wallet', models },
+    { kind: 'wallet', models, plan: undefined },
     { model, effort: effort === undefined ? undefined : effortOf(effort), effortParam },
   )
 

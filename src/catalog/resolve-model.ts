@@ -37,7 +37,8 @@ export type FoundModel =
 export function findModel(catalog: Catalog, rights: ModelRights, id: string): FoundModel {
   const entry = catalog.entries.get(id)
   const price = entry?.model.price
-  if (entry !== undefined && price !== undefined && mayCall(rights, entry)) return { kind: 'found', entry, price }
+  if (entry !== undefined && price !== undefined && mayCall(catalog, rights, entry))
+    return { kind: 'found', entry, price }
   const count = visibleModels(catalog, rights).length
   const may = count === 0 ? 'it may use none' : `it may use ${count}: GET /v1/models lists them`
   const message = `The model ${quoted(id)} does not exist or is not available to this key; ${may}.`

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { catalogOf, modelDefinition } from './catalog.fixture.ts'
+import { modelsOfPlan } from './models-of-plan.ts'
 import { visibleModels } from './visible-models.ts'
 
 const catalog = catalogOf(
@@ -13,7 +14,7 @@ const catalog = catalogOf(
 )
 
 const seen = (kind: 'wallet' | 'builder', models?: string[]) =>
-  visibleModels(catalog, { kind, models }).map((entry) => entry.id)
+  visibleModels(catalog, { kind, models, plan: undefined }).map((entry) => entry.id)
 
 const COMMON = ['fast', 'fast-low', 'fast-high', 'fast-coder', 'ends-in-high']
 
@@ -41,4 +42,42 @@ test.each([
   { title: 'letter case counts', models: ['Fast'], ids: [] },
 ])('$title', ({ models, ids }) => {
   expect(seen('wallet', models)).toEqual(ids)
+})
+
+describe('a builder key on a plan', () => {
+  const plan = (id: string, models: string[]) => ({ id, models, windows: [] })
+  const planned = {
+    ...catalog,
+    plans: new Map([plan('fast', ['fast*']), plan('low', ['fast-low', 'for-*'])].map((one) => [one.id, one])),
+  }
+  const seenOn = (id: string | undefined, models?: string[], kind: 'wallet' | 'builder' = 'builder') =>
+    visibleModels(planned, { kind, models, plan: id === undefined ? undefined : { id, endsAt: undefined } }).map(
+      (entry) => entry.id,
+    )
+
+  test('sees what the plan covers and the model allows', () => {
+    expect(seenOn('fast')).toEqual(['fast', 'fast-low', 'fast-high', 'fast-coder'])
+    expect(seenOn('low')).toEqual(['fast-low', 'for-builders'])
+  })
+
+  test('and of that what its own list admits', () => {
+    expect(seenOn('fast', ['fast-high', 'for-builders'])).toEqual(['fast-high'])
+    expect(seenOn('low', ['fast-high'])).toEqual([])
+  })
+
+  test('without a plan, or on one that is not there any more, sees what it could call with one', () => {
+    expect(seenOn(undefined)).toEqual([...COMMON, 'for-builders', 'vendor/model:tag'])
+    expect(seenOn('gone')).toEqual([...COMMON, 'for-builders', 'vendor/model:tag'])
+  })
+
+  test('a wallet key does not see less for a plan', () => {
+    expect(seenOn('low', undefined, 'wallet')).toEqual([...COMMON, 'for-wallets', 'vendor/model:tag'])
+  })
+
+  test('what a plan opens is told by base ids, without what builder keys may not call', () => {
+    const opens = (models: string[]) => modelsOfPlan(catalog.entries.values(), plan('p', models))
+    expect(opens(['fast-low', 'fast-high'])).toEqual(['fast'])
+    expect(opens(['for-*'])).toEqual(['for-builders'])
+    expect(opens(['for-wallets', 'unpriced'])).toEqual([])
+  })
 })

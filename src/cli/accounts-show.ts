@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
+import { planInWords } from './format-subscription.ts'
 import { formatFacts } from './table.ts'
 
 export function addAccountsShow(accounts: Command, context: CommandContext): void {
@@ -16,6 +17,7 @@ export function addAccountsShow(accounts: Command, context: CommandContext): voi
           ['balance', `${shown.wallet.balance} USD`],
           ['held', `${shown.wallet.held} USD`],
           ['available', `${shown.wallet.available} USD`],
+          ['plan', planInWords(shown.plan)],
           ['active keys', String(shown.active_keys)],
         ]),
       }))

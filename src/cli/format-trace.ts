@@ -17,6 +17,7 @@ export function formatTrace(style: Style, trace: RequestTrace): string {
     ['lane', trace.lane],
     ['tokens', tokensOf(trace)],
     ['price', priceOf(trace)],
+    ['paid by', payerOf(trace)],
     ['held', `${trace.hold} USD, for at most ${trace.output_cap} output tokens`],
     ['cost', moneyOf(trace.cost)],
     ['charge', moneyOf(trace.charge)],
@@ -38,8 +39,19 @@ function tokensOf({ tokens }: RequestTrace): string | null {
   return `${tokens.uncached_input + cached} in${input}, ${tokens.output} out${reasoning}${flag}`
 }
 
-const priceOf = ({ price_version, tier }: RequestTrace): string =>
-  `version ${price_version}${tier === null || tier === 0 ? '' : `, tier above ${tier} input tokens`}`
+function priceOf({ price_version, tier, price }: RequestTrace): string {
+  const rates = `${price.input} in, ${price.cached_input} cached, ${price.cache_write} written, ${price.output} out`
+  const fixed = price.per_request === '0.00' ? '' : `, ${price.per_request} a request`
+  const above = tier === null || tier === 0 ? '' : `, tier above ${tier} input tokens`
+  return `${rates}${fixed} (version ${price_version}${above})`
+}
+
+function payerOf({ paid_by }: RequestTrace): string {
+  const windows = paid_by.windows.map(({ name, start }) => `${name} from ${start}`).join(', ')
+  const payer = paid_by.kind === 'wallet' ? 'the wallet' : `plan ${paid_by.plan ?? 'unknown'}, windows ${windows}`
+  const caps = paid_by.caps.map(({ name }) => name).join(' and ')
+  return caps === '' ? payer : `${payer}; counted against the key's cap of a ${caps}`
+}
 
 const triesOf = (style: Style, { attempts }: RequestTrace): string =>
   formatTable(

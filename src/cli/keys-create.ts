@@ -9,6 +9,8 @@ interface CreateOptions {
   readonly name: string
   readonly models?: string
   readonly expires?: string
+  readonly capDay?: string
+  readonly capMonth?: string
   readonly requestsPerMinute?: number
   readonly tokensPerMinute?: number
   readonly concurrent?: number
@@ -27,6 +29,8 @@ export function addKeysCreate(keys: Command, context: CommandContext): void {
     .requiredOption('--name <name>', 'what you will know it by')
     .option('--models <list>', 'only these models: ids or globs, separated by commas')
     .option('--expires <when>', 'a date (2027-01-31) or a span (30d, 12h)')
+    .option('--cap-day <usd>', 'what it may spend in a day of UTC, e.g. 5.00')
+    .option('--cap-month <usd>', 'what it may spend in a month of UTC')
     .option('--requests-per-minute <n>', 'limit of its own', parseCount)
     .option('--tokens-per-minute <n>', 'limit of its own', parseCount)
     .option('--concurrent <n>', 'how many requests at once', parseCount)
@@ -47,6 +51,10 @@ const argsOf = (options: CreateOptions) => ({
   name: options.name,
   ...(options.models !== undefined && { models: options.models.split(',').map((model) => model.trim()) }),
   ...(options.expires !== undefined && { expires: options.expires }),
+  caps: {
+    ...(options.capDay !== undefined && { day: options.capDay }),
+    ...(options.capMonth !== undefined && { month: options.capMonth }),
+  },
   limits: {
     ...(options.requestsPerMinute !== undefined && { requests_per_minute: options.requestsPerMinute }),
     ...(options.tokensPerMinute !== undefined && { tokens_per_minute: options.tokensPerMinute }),

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { capsInWords } from './caps-in-words.ts'
 import type { CommandContext } from './command-context.ts'
 import { formatTable } from './table.ts'
 
@@ -15,7 +16,7 @@ export function addKeysList(keys: Command, context: CommandContext): void {
             aside: 'No keys yet. To make one:  millrace keys create --account A --kind wallet --name N\n',
           }
         }
-        const columns = ['id', 'name', 'kind', 'key', 'state', 'models', 'expires', 'account'].map((title) => ({
+        const columns = ['id', 'name', 'kind', 'key', 'state', 'models', 'caps', 'expires', 'account'].map((title) => ({
           title,
         }))
         const rows = keys.map((key) => [
@@ -25,6 +26,7 @@ export function addKeysList(keys: Command, context: CommandContext): void {
           key.shown,
           key.state,
           key.models?.join(',') ?? 'all',
+          capsInWords(key.caps),
           key.expires_at?.slice(0, 10) ?? 'never',
           key.email,
         ])

@@ -138,15 +138,54 @@ describe('answers', () => {
 
   it('pass the arguments of a key on', async () => {
     const { asked, run } = fixture({ operations: { 'keys.create': done({ ...key, key: 'x' }) } })
-    await run('keys create --account a --kind builder --name n --models a,b* --expires 30d --tokens-per-minute 9')
+    await run(
+      'keys create --account a --kind builder --name n --models a,b* --expires 30d --tokens-per-minute 9 --cap-day 5.00',
+    )
     expect(asked[0]?.args).toEqual({
       account: 'a',
       kind: 'builder',
       name: 'n',
       models: ['a', 'b*'],
       expires: '30d',
+      caps: { day: '5.00' },
       limits: { tokens_per_minute: 9 },
     })
+  })
+
+  it('put an account on a plan, and show its windows, opened or not', async () => {
+    const amounts = { limit: '5.00', used: '1.00', held: '0.00', left: '4.00' }
+    const shown = {
+      account: 'acct_1',
+      email: 'a@b.c',
+      state: 'active',
+      plan: 'pro',
+      since: 't0',
+      until: null,
+      billing_day: 31,
+      windows: [
+        { name: '5h', opened: true, start: 't1', end: 't2', ...amounts },
+        { name: 'month', opened: false, start: null, end: null, ...amounts, used: '0.00', left: '5.00' },
+      ],
+    }
+    const { asked, said, run } = fixture({ operations: { 'plans.assign': done(shown), 'plans.show': done(shown) } })
+    expect(await run('plans assign a@b.c pro --until 30d')).toBe(0)
+    expect(asked[0]?.args).toEqual({ account: 'a@b.c', plan: 'pro', until: '30d' })
+    expect(said.out).toMatch(/5h +5\.00 +1\.00 +0\.00 +4\.00 +t1 +t2/)
+    expect(said.out).toMatch(/month +5\.00 +0\.00 +0\.00 +5\.00 +not opened yet/)
+    expect(said.out).toMatch(/until +it is ended/)
+    const json = fixture({ operations: { 'plans.assign': done(shown) } })
+    expect(await json.run('plans assign a@b.c pro --json')).toBe(0)
+    expect(JSON.parse(json.said.out)).toEqual(shown)
+  })
+
+  it('set spend caps, and take them away with none', async () => {
+    const { asked, said, run } = fixture({ operations: { 'keys.caps': done({ ...key, caps: { day: '5.00' } }) } })
+    expect(await run('keys caps key_1 --day 5.00 --month none')).toBe(0)
+    expect(asked[0]?.args).toEqual({ key: 'key_1', day: '5.00', month: null })
+    expect(said.out).toContain('may spend 5.00 USD a day.')
+    const nothing = fixture()
+    expect(await nothing.run('keys caps key_1')).toBe(2)
+    expect(nothing.asked).toEqual([])
   })
 
   it('exit with 1 when refused, and with the given code when nobody could be asked', async () => {
@@ -194,6 +233,13 @@ describe('answers', () => {
       lane: 'demo/demo',
       tokens: { uncached_input: 5, cached_input: 2, cache_write: 0, output: 4, reasoning: 1, estimated: true },
       price_version: 2,
+      price: { input: '1.00', cached_input: '0.10', cache_write: '1.00', output: '5.00', per_request: '0.00' },
+      paid_by: {
+        kind: 'plan',
+        plan: 'pro',
+        windows: [{ name: '5h', start: 't0', end: 't2' }],
+        caps: [{ name: 'day', start: 't0', end: 't2' }],
+      },
       tier: 0,
       output_cap: 10,
       hold: '0.01',
@@ -207,6 +253,8 @@ describe('answers', () => {
     expect(said.out).toContain('7 in (2 from the cache, 0 into it), 4 out (1 of them reasoning), estimated')
     expect(said.out).toContain('0.001 USD')
     expect(said.out).not.toContain('shortfall')
+    expect(said.out).toContain('1.00 in, 0.10 cached, 1.00 written, 5.00 out (version 2)')
+    expect(said.out).toContain("plan pro, windows 5h from t0; counted against the key's cap of a day")
     expect(said.out).toContain('tried      outcome    status  ms')
   })
 

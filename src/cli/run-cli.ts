@@ -10,13 +10,19 @@ import { type CommandContext, createCommandContext } from './command-context.ts'
 import { addDbVerify } from './db-verify.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { addInit } from './init.ts'
+import { addKeysCaps } from './keys-caps.ts'
 import { addKeysCreate } from './keys-create.ts'
 import { addKeysDisable } from './keys-disable.ts'
 import { addKeysEnable } from './keys-enable.ts'
 import { addKeysList } from './keys-list.ts'
 import { addKeysRename } from './keys-rename.ts'
 import { addKeysRevoke } from './keys-revoke.ts'
+import { addKeysShow } from './keys-show.ts'
 import { addModels } from './models.ts'
+import { addPlansAssign } from './plans-assign.ts'
+import { addPlansEnd } from './plans-end.ts'
+import { addPlansList } from './plans-list.ts'
+import { addPlansShow } from './plans-show.ts'
 import { addServe } from './serve.ts'
 import { addStatus } from './status.ts'
 import { addTrace } from './trace.ts'
@@ -77,10 +83,17 @@ function addCommands(program: Command, context: CommandContext): void {
   const keys = program.command('keys').description('the keys that programs call with')
   addKeysCreate(keys, context)
   addKeysList(keys, context)
+  addKeysShow(keys, context)
   addKeysRevoke(keys, context)
   addKeysDisable(keys, context)
   addKeysEnable(keys, context)
   addKeysRename(keys, context)
+  addKeysCaps(keys, context)
+  const plans = program.command('plans').description('Builder subscriptions: what builder keys draw on')
+  addPlansList(plans, context)
+  addPlansAssign(plans, context)
+  addPlansEnd(plans, context)
+  addPlansShow(plans, context)
   addModels(program, context)
   addStatus(program, context)
   addTrace(program, context)

@@ -32,6 +32,8 @@ const caller: Caller = {
   kind: 'wallet',
   models: undefined,
   limits: {},
+  caps: [],
+  plan: undefined,
 }
 
 const KiB = 1024

@@ -83,6 +83,8 @@ describe('finding the caller', () => {
         kind: 'wallet',
         models: ['demo', 'fast-*'],
         limits: { requestsPerMinute: 5 },
+        caps: [],
+        plan: undefined,
       },
     })
     const other = await makeKey({ id: 'key_2' })
@@ -135,6 +137,52 @@ describe('finding the caller', () => {
 })
 
 describe('a key that ends', () => {
+  it('carries its spend caps, each counted on a state of its own', async () => {
+    const token = await makeKey({ cap_day_nano: 5n, cap_month_nano: 50n })
+    expect(await finder.find(token)).toMatchObject({
+      caller: {
+        caps: [
+          { subject: 'cap:1:day', unit: 'cap', name: 'day', cycle: { kind: 'day' }, amount: 5n },
+          { subject: 'cap:1:month', unit: 'cap', name: 'month', cycle: { kind: 'month', day: 1 }, amount: 50n },
+        ],
+      },
+    })
+  })
+
+  describe('of a builder key', () => {
+    const subscribe = (plan: string, ends_at: number | null, row: number) =>
+      database.db
+        .insertInto('subscriptions')
+        .values({ row, account: ACCOUNT, plan, billing_day: 1, started_at: 1, ends_at })
+        .execute()
+    const planOf = async (token: string) => {
+      const found = await finder.find(token)
+      return found.kind === 'caller' ? found.caller.plan : found
+    }
+
+    it("carries the newest subscription's plan, which a wallet key of the account does not", async () => {
+      const wallet = await makeKey()
+      const builder = await makeKey({ kind: 'builder', id: 'key_2' })
+      expect(await planOf(builder)).toBeUndefined()
+      await subscribe('basic', 5, 1)
+      await subscribe('pro', null, 2)
+      finder.forgetAccount(ACCOUNT)
+      expect(await planOf(builder)).toEqual({ id: 'pro', endsAt: undefined })
+      expect(await planOf(wallet)).toBeUndefined()
+    })
+
+    it('loses it to the millisecond, although it is remembered', async () => {
+      const token = await makeKey({ kind: 'builder' })
+      await subscribe('pro', time + 100, 1)
+      expect(await planOf(token)).toMatchObject({ id: 'pro' })
+      time += 99
+      expect(await planOf(token)).toMatchObject({ id: 'pro' })
+      time += 1
+      expect(await planOf(token)).toBeUndefined()
+      expect(lookUps).toBe(1)
+    })
+  })
+
   it('expires to the millisecond, although it is remembered', async () => {
     const token = await makeKey({ expires_at: time + 100 })
     expect(await finder.find(token)).toMatchObject({ kind: 'caller' })

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../lib/clock.ts'
 import { createLruMap } from '../lib/lru-map.ts'
-import type { Caller } from '../model/caller.ts'
+import type { Caller, CallerPlan } from '../model/caller.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
 import type { LimitRates } from '../model/limit.ts'
+import { allowancesOfCaps } from '../model/spend-caps.ts'
 import { findKeyByDigest, type KeyWithAccount } from '../store/keys.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { digestKey } from './digest-key.ts'
@@ -27,7 +28,7 @@ export interface CallerFinder {
   find(token: string): CallerOutcome | Promise<CallerOutcome>
   /** After every change of a key, so that the next request sees it. */
   forget(key: KeyId): void
-  /** After every change of an account. */
+  /** After every change of an account, or of its subscription. */
   forgetAccount(account: AccountRow): void
 }
 
@@ -37,6 +38,8 @@ interface KnownKey {
   readonly expiresAt: number | undefined
   /** What holds as long as the key has not expired. */
   readonly outcome: CallerOutcome
+  /** What holds once the subscription has ended by itself: nobody is told of that moment. */
+  readonly lapsed: { readonly from: number; readonly outcome: CallerOutcome } | undefined
 }
 
 /** Keys that are in use at the same time; each takes about a kilobyte. */
@@ -57,8 +60,10 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
   const lookingUp = new Map<string, Promise<CallerOutcome>>()
   let changes = 0
 
-  const judge = (key: KnownKey): CallerOutcome =>
-    key.expiresAt !== undefined && key.expiresAt <= clock.now() && !isRevoked(key.outcome) ? EXPIRED : key.outcome
+  const judge = ({ expiresAt, lapsed, outcome }: KnownKey): CallerOutcome => {
+    if (expiresAt !== undefined && expiresAt <= clock.now() && !isRevoked(outcome)) return EXPIRED
+    return lapsed !== undefined && lapsed.from <= clock.now() ? lapsed.outcome : outcome
+  }
 
   const lookUp = async (name: string, digest: Buffer): Promise<CallerOutcome> => {
     const changesBefore = changes
@@ -112,11 +117,15 @@ const isRevoked = (outcome: CallerOutcome): boolean => outcome.kind === 'refused
 
 function knownKeyOf(key: KeyWithAccount): KnownKey {
   const refusal = refusalOf(key)
+  const known = { id: key.id as KeyId, account: key.account as AccountRow, expiresAt: key.expires_at ?? undefined }
+  if (refusal) return { ...known, lapsed: undefined, outcome: { kind: 'refused', reason: refusal } }
+  const caller = callerOf(key)
+  const from = caller.plan?.endsAt
+  const lapsed = { kind: 'caller', caller: { ...caller, plan: undefined } } as const
   return {
-    id: key.id as KeyId,
-    account: key.account as AccountRow,
-    expiresAt: key.expires_at ?? undefined,
-    outcome: refusal ? { kind: 'refused', reason: refusal } : { kind: 'caller', caller: callerOf(key) },
+    ...known,
+    lapsed: from === undefined ? undefined : { from, outcome: lapsed },
+    outcome: { kind: 'caller', caller },
   }
 }
 
@@ -137,4 +146,9 @@ const callerOf = (key: KeyWithAccount): Caller => ({
   kind: key.kind,
   models: key.models === null ? undefined : (JSON.parse(key.models) as string[]),
   limits: key.limits === null ? {} : (JSON.parse(key.limits) as LimitRates),
+  caps: allowancesOfCaps(key.row as KeyRow, { day: key.cap_day_nano, month: key.cap_month_nano }),
+  plan: key.kind === 'builder' ? planOf(key) : undefined,
 })
+
+const planOf = ({ plan, plan_ends_at }: KeyWithAccount): CallerPlan | undefined =>
+  plan === null ? undefined : { id: plan, endsAt: plan_ends_at ?? undefined }

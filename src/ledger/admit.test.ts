@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { Allowance } from '../model/allowance.ts'
 import type { AppliedLimit, LimitKind } from '../model/limit.ts'
+import type { NanoUsd } from '../model/money.ts'
 import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
@@ -20,6 +22,23 @@ describe('asking the provider before the hold is durable', () => {
     await bench.credit(HOLD * 22n - 1n)
     expect(await overlap()).toBe(true)
     expect(await overlap()).toBe(false)
+  })
+
+  it('is not near the edge of a window or a spend cap, however much the wallet has', async () => {
+    const allowance = (unit: 'quota' | 'cap', amount: bigint): Allowance => ({
+      subject: unit === 'cap' ? 'cap:1:day' : 'window:day',
+      unit,
+      name: 'day',
+      cycle: { kind: 'day' },
+      amount: amount as NanoUsd,
+    })
+    await bench.credit(HOLD * 1000n)
+    const near = allowance('quota', HOLD * 22n - 1n)
+    await bench.ledger.assignPlan({ account: bench.account, plan: 'p', windows: [near], endsAt: undefined })
+    const builder = async () => (await bench.admit({ kind: 'builder', allowances: [near] })).overlap
+    expect([await builder(), await builder()]).toEqual([true, false])
+    const capped = async () => (await bench.admit({ allowances: [allowance('cap', HOLD * 22n - 1n)] })).overlap
+    expect([await capped(), await capped()]).toEqual([true, false])
   })
 
   it('is not near the edge of any limit, however much money there is', async () => {

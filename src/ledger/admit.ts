@@ -1,6 +1,5 @@
 import { type AdmitRequest, admitTurn } from '../books/admit-turn.ts'
-import { availableIn, booksOf } from '../books/books.ts'
-import { drawsOf } from '../books/draws.ts'
+import { availableIn } from '../books/books.ts'
 import { standingsOf } from '../books/turn-limits.ts'
 import type { LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
@@ -42,13 +41,12 @@ export async function admit(core: LedgerCore, request: AdmitRequest): Promise<Ad
  */
 function isComfortable(
   core: LedgerCore,
-  request: AdmitRequest & { readonly at: number },
+  { requestId, limits, claim }: AdmitRequest,
   hold: NanoUsd,
   standings: readonly LimitStanding[],
 ): boolean {
-  if (request.claim) return false
-  const needed = hold * BigInt(COMFORTABLE_TURNS)
-  const draws = drawsOf(booksOf(core.books, request.account), request)
-  if (draws.some((draw) => availableIn(draw) < needed)) return false
-  return standings.every(({ remaining }, index) => remaining >= (request.limits[index]?.cost ?? 0) * COMFORTABLE_TURNS)
+  if (claim) return false
+  const rooms = core.books.turns.get(requestId)?.buckets.map(availableIn) ?? []
+  if (rooms.some((room) => room < hold * BigInt(COMFORTABLE_TURNS))) return false
+  return standings.every(({ remaining }, index) => remaining >= (limits[index]?.cost ?? 0) * COMFORTABLE_TURNS)
 }

@@ -13,6 +13,8 @@ const callerWith = (limits: LimitRates): Caller => ({
   kind: 'wallet',
   models: undefined,
   limits,
+  caps: [],
+  plan: undefined,
 })
 
 const configured: ConfiguredLimits = {

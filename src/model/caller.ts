@@ -1,3 +1,4 @@
+import type { Allowance } from './allowance.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from './ids.ts'
 import type { LimitRates } from './limit.ts'
 
@@ -16,4 +17,14 @@ export interface Caller {
   readonly models: readonly string[] | undefined
   /** What the key itself carries; the configured defaults fill in the rest. */
   readonly limits: LimitRates
+  /** What the key itself may spend in a day or a month, whatever it draws on. */
+  readonly caps: readonly Allowance[]
+  /** What a builder key draws on: the running subscription of its account. */
+  readonly plan: CallerPlan | undefined
+}
+
+/** It counts until just before `endsAt`. */
+export interface CallerPlan {
+  readonly id: string
+  readonly endsAt: number | undefined
 }

@@ -58,3 +58,20 @@ export const listLiveBuckets = (db: LedgerDb, account: number): Promise<LiveBuck
     .where('closed_at', 'is', null)
     .orderBy('row')
     .execute()
+
+export interface StoredBucket {
+  row: number
+  kind: 'wallet' | 'window' | 'cap' | 'system'
+  subject: string
+  period_start: number | null
+  period_end: number | null
+}
+
+/** Closed ones too, in the order in which they were made. */
+export const listBuckets = (db: LedgerDb, rows: readonly number[]): Promise<StoredBucket[]> =>
+  db
+    .selectFrom('buckets')
+    .select(['row', 'kind', 'subject', 'period_start', 'period_end'])
+    .where('row', 'in', rows)
+    .orderBy('row')
+    .execute()

@@ -14,6 +14,9 @@ export async function insertKey(db: LedgerDb, key: NewKey): Promise<void> {
 export interface KeyWithAccount extends StoredKey {
   account_id: string
   account_status: AccountStatus
+  /** Of the account's newest subscription, running or ended. */
+  plan: string | null
+  plan_ends_at: number | null
 }
 
 /** The index finds the digest, so nothing here takes longer because more of it was guessed right. */
@@ -22,7 +25,15 @@ export const findKeyByDigest = (db: LedgerDb, digest: Uint8Array): Promise<KeyWi
     .selectFrom('keys')
     .innerJoin('accounts', 'accounts.row', 'keys.account')
     .selectAll('keys')
+    .leftJoin('subscriptions', (join) =>
+      join.on('subscriptions.row', '=', ({ selectFrom }) =>
+        selectFrom('subscriptions as newest')
+          .select(({ fn }) => fn.max('newest.row').as('row'))
+          .whereRef('newest.account', '=', 'keys.account'),
+      ),
+    )
     .select(['accounts.id as account_id', 'accounts.status as account_status'])
+    .select(['subscriptions.plan', 'subscriptions.ends_at as plan_ends_at'])
     .where('keys.digest', '=', digest)
     .executeTakeFirst()
 
@@ -41,6 +52,8 @@ export interface KeyChange {
   readonly name?: string
   readonly disabled_at?: number | null
   readonly revoked_at?: number
+  readonly cap_day_nano?: bigint | null
+  readonly cap_month_nano?: bigint | null
 }
 
 /** False when there is no such key, or it is revoked: that is final, and its time stays the first one. */

@@ -13,13 +13,14 @@ import {
   listAccounts,
   updateAccountStatus,
 } from './accounts.ts'
-import { findWallet } from './buckets.ts'
+import { findWallet, listBuckets, listLiveBuckets } from './buckets.ts'
 import { findKeyByDigest, findKeyById, findKeyByRow, insertKey, listKeysOfAccount, updateKey } from './keys.ts'
 import { findMarks } from './marks.ts'
 import { findMeta, setMeta } from './meta.ts'
 import { type Database, openDatabase } from './open-database.ts'
 import { findPriceTerms, insertPrice, listNewestPrices } from './prices.ts'
 import { findLatestLedgerTime, findNewestRows, findReceipt, listOpenReceipts } from './receipts.ts'
+import { countRunningPlans, findSubscription, findSubscriptionAt } from './subscriptions.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 import { findTransferByRef, listTransfersOfAccount } from './transfers.ts'
 
@@ -98,7 +99,13 @@ describe('keys', () => {
 
   it('are found with their account by digest, and alone by id, row and account', async () => {
     const stored = { ...key, row: 1, disabled_at: null, revoked_at: null, cap_day_nano: null, cap_month_nano: null }
-    expect(await findKeyByDigest(db, digest)).toEqual({ ...stored, account_id: 'acct_ben', account_status: 'active' })
+    const subscribed = { plan: null, plan_ends_at: null }
+    expect(await findKeyByDigest(db, digest)).toEqual({
+      ...stored,
+      ...subscribed,
+      account_id: 'acct_ben',
+      account_status: 'active',
+    })
     expect(await findKeyByDigest(db, new Uint8Array(32))).toBeUndefined()
     expect(await findKeyById(db, 'key_1')).toEqual(stored)
     expect(await findKeyByRow(db, 1)).toEqual(stored)
@@ -185,6 +192,28 @@ it('keeps every version of a price and lists the newest', async () => {
   await expect(insertPrice(db, price)).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_PRIMARYKEY' })
 })
 
+it('tells which plan an account is on, at which time, and how many are on each', async () => {
+  const row = { account: 1, plan: 'basic', billing_day: 1, started_at: 10, ends_at: null as number | null }
+  await db
+    .insertInto('subscriptions')
+    .values({ row: 1, ...row, ends_at: 20 })
+    .execute()
+  await db
+    .insertInto('subscriptions')
+    .values({ row: 2, ...row, plan: 'pro', started_at: 20, ends_at: 90 })
+    .execute()
+  await db
+    .insertInto('subscriptions')
+    .values({ row: 3, ...row, account: 2, plan: 'pro' })
+    .execute()
+  expect(await findSubscription(db, 1)).toMatchObject({ plan: 'pro' })
+  expect(await findSubscriptionAt(db, 1, 19)).toMatchObject({ plan: 'basic' })
+  expect(await findSubscriptionAt(db, 1, 20)).toMatchObject({ plan: 'pro' })
+  expect(await findSubscriptionAt(db, 1, 9)).toBeUndefined()
+  expect(await countRunningPlans(db, 89)).toEqual([{ plan: 'pro', accounts: 2 }])
+  expect(await countRunningPlans(db, 90)).toEqual([{ plan: 'pro', accounts: 1 }])
+})
+
 it('remembers by name, and the last word counts', async () => {
   expect(await findMeta(db, 'note')).toBeUndefined()
   await setMeta(db, 'note', 'one')
@@ -207,7 +236,11 @@ it('answers every question that grows with the books from an index', async () =>
   await findTransferByRef(listening, 1, 'may')
   await listTransfersOfAccount(listening, 1, { before: 9, limit: 2 })
   await findPriceTerms(listening, 'demo', 1)
-  expect(asked).toHaveLength(11)
+  await listLiveBuckets(listening, 1)
+  await listBuckets(listening, [1, 2])
+  await findSubscription(listening, 1)
+  await findSubscriptionAt(listening, 1, 5)
+  expect(asked).toHaveLength(15)
   for (const { sql, parameters } of asked) {
     const plan = await database.file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[])
     const steps = plan.map((step) => String(step.detail)).join('; ')

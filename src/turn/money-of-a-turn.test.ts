@@ -22,6 +22,8 @@ const CALLER = {
   kind: 'wallet',
   models: undefined,
   limits: {},
+  caps: [],
+  plan: undefined,
 } as const
 
 /** Runs one turn over providers that answer as they are told, and notes what is done to its hold. */

@@ -13,13 +13,15 @@ export function moneyProblem(refusal: MoneyRefusal, turn: TurnRequest): Problem 
   switch (refusal.kind) {
     case 'short': {
       const need = `The wallet has ${free} USD available; this request may cost up to ${needed} USD.`
-      return problem('insufficient_balance', `${need} ${smaller(refusal, turn, 'Add funds')}`)
+      return problem('insufficient_balance', `${need} ${smaller(refusal, turn, 'Add funds')}`, {
+        details: { available: free, needed },
+      })
     }
     case 'in-flight':
       return problem(
         'balance_in_flight',
         `${holderOf(refusal.of)} has ${free} USD free and this request may cost up to ${needed} USD: running requests hold the rest; try again in 1s.`,
-        { retryAfterSeconds: 1 },
+        { retryAfterSeconds: 1, details: { ...(refusal.of && { window: refusal.of.name }), available: free, needed } },
       )
     case 'exceeds-allowance':
       return problem(

@@ -1,9 +1,11 @@
 import type { AdmitRequest } from '../books/admit-turn.ts'
-import type { Model } from '../catalog/catalog.ts'
+import type { Catalog, Model } from '../catalog/catalog.ts'
 import { type ConfiguredLimits, limitsForTurn } from '../limits/limits-for-turn.ts'
 import { holdTermsFor, inputBound } from '../metering/ceiling.ts'
 import { estimateTokens } from '../metering/estimate-tokens.ts'
 import type { SeenPrefixes } from '../metering/seen-prefixes.ts'
+import type { Allowance } from '../model/allowance.ts'
+import type { Caller } from '../model/caller.ts'
 import type { Price } from '../model/price.ts'
 import { conversationOf } from './conversation.ts'
 import type { TurnCall } from './turn-call.ts'
@@ -11,14 +13,20 @@ import type { TurnCall } from './turn-call.ts'
 /** Before a model has answered, this much output is assumed when tokens are counted against a limit. */
 const OUTPUT_RESERVED_TOKENS = 1024
 
+export interface AdmissionDeps {
+  readonly limits: ConfiguredLimits
+  readonly catalog: Pick<Catalog, 'plans'>
+  readonly seen: SeenPrefixes
+}
+
 export interface AdmissionPlan {
   readonly request: AdmitRequest
   readonly inputBound: number
 }
 
-/** Gathers what admission decides on: the most the turn may cost, and every limit it has to pass. */
+/** Gathers what admission decides on: the most the turn may cost, what it draws on, and every limit it has to pass. */
 export function planAdmission(
-  { limits: configured, seen }: { readonly limits: ConfiguredLimits; readonly seen: SeenPrefixes },
+  deps: AdmissionDeps,
   call: Pick<TurnCall, 'requestId' | 'caller' | 'turn'>,
   model: Model,
   price: Price,
@@ -42,10 +50,11 @@ export function planAdmission(
       modelCap: model.maxOutputTokens,
       choices: turn.choices,
       inputEstimate: estimate,
-      cachedEstimate: cachedEstimateOf(seen, call, model, estimate),
-      allowances: [],
+      cachedEstimate: cachedEstimateOf(deps.seen, call, model, estimate),
+      plan: caller.plan?.id,
+      allowances: allowancesOf(deps.catalog, caller),
       claim: undefined,
-      limits: limitsForTurn(configured, caller, reserved),
+      limits: limitsForTurn(deps.limits, caller, reserved),
     },
   }
 }
@@ -59,4 +68,13 @@ function cachedEstimateOf(
 ): number {
   const cachedBytes = seen.seenBytes(conversationOf(call, model))
   return cachedBytes === 0 ? 0 : Math.min(Math.floor(cachedBytes / model.bytesPerToken), estimate)
+}
+
+/**
+ * The windows of a builder key's plan, and the spend caps of either kind. A plan that the configuration does not have any
+ * more has no windows, and so admission finds nothing to draw on.
+ */
+export function allowancesOf({ plans }: Pick<Catalog, 'plans'>, { kind, plan, caps }: Caller): readonly Allowance[] {
+  const windows = kind === 'builder' && plan !== undefined ? plans.get(plan.id)?.windows : undefined
+  return windows === undefined ? caps : [...windows, ...caps]
 }

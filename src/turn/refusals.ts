@@ -45,6 +45,12 @@ export function refusalProblem(refusal: AdmissionRefusal, turn: TurnRequest): Pr
         'subscription_inactive',
         'This Builder key has no active subscription to draw on. Ask the operator for a plan, or use a Wallet key.',
       )
+    case 'plan-changed':
+      return problem(
+        'ledger_unavailable',
+        'The plan of this account was changed while this request was on its way. Nothing was charged; try again in 1s.',
+        { retryAfterSeconds: 1 },
+      )
     case 'unavailable':
       return ledgerUnavailable()
     default:

@@ -51,3 +51,11 @@ models:
     max_output_tokens: 4096
     lanes: [{ upstream: demo, model: demo-fast }]
 `
+
+/** The same with plans: a token of `paid` is a thousandth of a dollar, so `pro` has 200 of them every five hours. */
+export const PLANS_CONFIG = `${TEST_CONFIG}
+plans:
+  - { id: lean, models: [paid], windows: [{ every: 5h, allowance: "0.10" }, { every: month, allowance: "0.50" }] }
+  - { id: pro, models: [paid, calm, "builder-*"], windows: [{ every: 5h, allowance: "0.20" }, { every: month, allowance: "1.00" }] }
+  - { id: wide, models: ["*"], windows: [{ every: 5h, allowance: "2.00" }, { every: week, allowance: "2.00" }] }
+`

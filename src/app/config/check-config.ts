@@ -1,7 +1,9 @@
+import { type PlanView, planView, windowsInWords } from '../../account/plan-view.ts'
 import { termsView } from '../../account/price-view.ts'
 import { variantsOf } from '../../catalog/effort-suffix.ts'
-import type { ModelDefinition } from '../../catalog/load-catalog.ts'
+import { loadCatalog, type ModelDefinition } from '../../catalog/load-catalog.ts'
 import { formatPricePerMillion } from '../../model/money.ts'
+import type { Config } from './config.ts'
 import { type ConfigProblem, formatPlace, formatProblem } from './config-problem.ts'
 import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } from './load-config.ts'
 
@@ -40,12 +42,14 @@ const problemJson = ({ place, path, message, cure }: ConfigProblem) => ({
 
 function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCheck {
   const { upstreams, models, storage } = config
+  const plans = plansOf(config)
   const json = {
     ok: true,
     origin,
     data: storage.data,
     upstreams: upstreams.map(({ id, wire, dialect }) => ({ id, wire, dialect })),
     models: models.map(modelJson),
+    plans,
     problems: [],
   }
   const lines = [
@@ -54,9 +58,18 @@ function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCh
     `  upstreams  ${upstreams.map(({ id, wire }) => `${id} (${wire})`).join(', ') || 'none: nothing can be called'}`,
     `  models     ${models.length === 0 ? 'none: nothing can be called' : models.length}`,
     ...models.map(modelLine),
+    ...(plans.length === 0 ? [] : [`  plans      ${plans.length}`, ...plans.map(planLine)]),
   ]
   return { ok: true, lines, json }
 }
+
+function plansOf({ upstreams, models, plans }: Config): PlanView[] {
+  const catalog = loadCatalog({ upstreams, models, plans }, () => 0)
+  return plans.map((plan) => planView(catalog, plan))
+}
+
+const planLine = (plan: PlanView): string =>
+  `    ${plan.id}  ${windowsInWords(plan)}  opens ${plan.opens.join(', ') || 'no model: none of its models is for builder keys'}`
 
 const originName = (origin: ConfigOrigin, cwd: string): string =>
   origin.kind === 'file'

@@ -1,9 +1,11 @@
 import { variantId } from '../../catalog/effort-suffix.ts'
 import { isGlob, matchesGlob } from '../../catalog/glob.ts'
+import { windowName } from '../../catalog/plan-window.ts'
 import { type ConfigPath, type ConfigProblem, formatPath, formatPlace, type Place } from './config-problem.ts'
 import { childOf, type LocatedNode } from './located-tree.ts'
 import { nearestName } from './nearest-name.ts'
 import { LIST_SECTIONS, type ListSection } from './schema/config-schema.ts'
+import { readWindow } from './schema/plan-schema.ts'
 
 /** A text in the tree, with where it stands. The tree may be wrong elsewhere: what has another shape is passed over. */
 interface Mention {
@@ -29,6 +31,7 @@ export function checkReferences(tree: LocatedNode): ConfigProblem[] {
     ...models.flatMap(repeatedLanes),
     ...takenVariants(models, modelIds),
     ...danglingPlanModels(tree, models),
+    ...repeatedWindows(tree),
     ...workersWithoutPostgres(tree),
   ]
 }
@@ -80,6 +83,19 @@ function danglingPlanModels(tree: LocatedNode, models: readonly MentionedModel[]
       return [problemAt(entry, `${JSON.stringify(entry.text)} matches no model`, cure)]
     })
 }
+
+/** `7d` and `168h` are the same window: an allowance for each of the two would be one too many. */
+const repeatedWindows = (tree: LocatedNode): ConfigProblem[] =>
+  itemsOf(tree, ['plans']).flatMap(({ node, path }) =>
+    repeated(
+      itemsOf(childOf(node, 'windows'), []).flatMap(({ node: window, path: at }) => {
+        const every = mentionOf(childOf(window, 'every'), [...path, 'windows', ...at, 'every'])
+        const length = every && readWindow(every.text)
+        return every && length?.ok ? [{ ...every, text: windowName(length.value) }] : []
+      }),
+      (first) => `this plan has a window of that length: first at ${first}`,
+    ),
+  )
 
 function workersWithoutPostgres(tree: LocatedNode): ConfigProblem[] {
   const workers = childOf(childOf(tree, 'server'), 'workers')

@@ -1,9 +1,7 @@
-import type { Upstream } from '../../catalog/catalog.ts'
+import type { Plan, Upstream } from '../../catalog/catalog.ts'
 import type { ModelDefinition } from '../../catalog/load-catalog.ts'
 import type { LimitRates } from '../../model/limit.ts'
-import type { NanoUsd } from '../../model/money.ts'
 import type { ParsedConfig } from './schema/config-schema.ts'
-import type { WindowLength } from './schema/plan-schema.ts'
 import type { DatabaseChoice } from './schema/storage-schema.ts'
 
 /** The whole configuration, validated: names resolved, durations in milliseconds, money in its smallest unit. */
@@ -16,7 +14,7 @@ export interface Config {
   readonly keyRing: { readonly secretKey: string | undefined }
   readonly upstreams: readonly Upstream[]
   readonly models: readonly ModelDefinition[]
-  readonly plans: readonly PlanConfig[]
+  readonly plans: readonly Plan[]
   readonly limits: LimitsConfig
   readonly hostedTools: 'ignore' | 'reject'
   readonly streams: { readonly keepAliveMs: number; readonly silenceBeforeHeadMs: number }
@@ -47,13 +45,6 @@ export interface BoundsConfig {
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
   readonly frameBytesMax: number
-}
-
-export interface PlanConfig {
-  readonly id: string
-  /** Model ids or patterns, in the same language as a key's list. */
-  readonly models: readonly string[]
-  readonly windows: readonly { readonly every: WindowLength; readonly allowance: NanoUsd }[]
 }
 
 export interface ConfiguredLimits extends LimitRates {

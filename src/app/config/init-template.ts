@@ -97,7 +97,7 @@ models:
 #   log: { level: info, format: auto }
 #   metrics: true
 
-# Builder plans come with a later version; this is how they will be written.
+# What Builder keys draw on: a subscription (millrace plans assign) instead of the wallet.
 # plans:
 #   - id: builder
 #     models: ["fast-coder*"]

@@ -311,7 +311,6 @@ plans:
       '7:24 models[0].max_output_tokens',
       '8:21 models[0].price.input',
       '9:25 models[0].lanes[0].upstream',
-      '11:3 plans',
       '11:23 plans[0].models[0]',
       '11:65 plans[0].windows[0].allowance',
     ])

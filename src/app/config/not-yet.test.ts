@@ -23,10 +23,6 @@ describe('what this version cannot do is refused by name', () => {
       model('price: { input: "1", output: "1", multipliers: { service_tier: { priority: "2" } } }'),
       '2:146 models[0].price.multipliers',
     ],
-    plans: [
-      `${model('efforts: []')}\nplans: [{ id: p, models: [m], windows: [{ every: week, allowance: "1" }] }]`,
-      '3:8 plans',
-    ],
     'limits.model': ['limits: { model: { concurrent: 3 } }', '1:18 limits.model'],
     'limits.account_model': ['limits: { account_model: { concurrent: 3 } }', '1:26 limits.account_model'],
     hosted_tools: ['hosted_tools: reject', '1:15 hosted_tools'],

@@ -40,7 +40,6 @@ export const NOT_YET: readonly NotYet[] = [
   { path: 'models[].input_tokens_max', says: 'takes text only', cure: LEAVE_OUT },
   { path: 'models[].pass_fields', says: 'passes no unknown fields on', cure: LEAVE_OUT },
   { path: 'models[].price.multipliers', says: 'has no price multipliers', cure: LEAVE_OUT },
-  { path: 'plans', says: 'has no Builder plans', cure: 'Leave plans out, or empty.' },
   { path: 'limits.model', says: 'limits keys and accounts only', cure: 'Use limits.key or limits.account.' },
   { path: 'limits.account_model', says: 'limits keys and accounts only', cure: 'Use limits.key or limits.account.' },
   { path: 'hosted_tools', says: 'leaves hosted tools out, always', cure: 'Write ignore, or leave it out.' },

@@ -1,10 +1,11 @@
-import type { Upstream } from '../../catalog/catalog.ts'
+import type { Plan, Upstream } from '../../catalog/catalog.ts'
 import type { PriceList } from '../../catalog/load-catalog.ts'
+import { planWindow } from '../../catalog/plan-window.ts'
 import { Secret } from '../../lib/secret.ts'
 import { effortOf } from '../../model/effort.ts'
 import type { NanoUsd, PicoPerToken } from '../../model/money.ts'
 import type { Rates } from '../../model/price.ts'
-import type { BoundsConfig, Config, ConfiguredLimits, LimitsConfig, PlanConfig, ServerConfig } from './config.ts'
+import type { BoundsConfig, Config, ConfiguredLimits, LimitsConfig, ServerConfig } from './config.ts'
 import type { ParsedConfig, ParsedModel, ParsedPlan, ParsedUpstream } from './schema/config-schema.ts'
 
 /** From the file's words to ours. Everything was validated: nothing can fail here. */
@@ -121,10 +122,10 @@ const resolveRates = ({ input, cached_input, cache_write, output }: ParsedRates)
   output,
 })
 
-const resolvePlan = (plan: ParsedPlan): PlanConfig => ({
+const resolvePlan = (plan: ParsedPlan): Plan => ({
   id: plan.id,
   models: plan.models,
-  windows: plan.windows.map(({ every, allowance }) => ({ every, allowance: allowance as NanoUsd })),
+  windows: plan.windows.map(({ every, allowance }) => planWindow(every, allowance as NanoUsd)),
 })
 
 const resolveLimits = (limits: ParsedConfig['limits']): LimitsConfig => ({

@@ -20,9 +20,22 @@ describe('GET /v1/key answers', () => {
       models: ['swift', 'vendor/*'],
       wallet: { currency: 'USD', balance: '2.50', held: '0.00', available: '2.50' },
       caps: [],
+      plan: null,
       windows: [],
       limits: { key: { concurrent: 4 }, account: {} },
     })
+  })
+
+  it('with its spend caps, how they stand, and when they begin anew', async () => {
+    const account = await openAccount(server())
+    const made = await account.createKey({ caps: { day: '1.00', month: '5.00' } })
+    const { json } = await chat(server(), made, { model: 'paid', max_tokens: 10, messages: hello('count to 50') })
+    expect(json.usage.millrace.charge).toBe('0.01')
+    const [day, month] = (await get(server(), made, '/key')).json.caps
+    expect(day).toMatchObject({ name: 'day', limit: '1.00', used: '0.01', held: '0.00', left: '0.99' })
+    expect(month).toMatchObject({ name: 'month', limit: '5.00', used: '0.01', left: '4.99' })
+    expect(Date.parse(day.end) - Date.parse(day.start)).toBe(86_400_000)
+    expect(month.start).toMatch(/-01T00:00:00\.000Z$/)
   })
 
   it('with no wallet for a builder key: it never draws on it', async () => {

@@ -1,17 +1,13 @@
 import { z } from 'zod'
+import type { Cycle } from '../../../model/cycle.ts'
 import { usd } from '../money-scalars.ts'
 import { duration, integer, parseDuration, type Reading, read, scalar, wrong } from '../scalars.ts'
 import { modelGlob } from './model-schema.ts'
 import { section } from './section.ts'
 import { identifier } from './upstream-schema.ts'
 
-export type WindowLength =
-  | { readonly kind: 'anchored'; readonly ms: number }
-  | { readonly kind: 'calendar-week' }
-  | { readonly kind: 'billing-month' }
-
 const windowSchema = section('A stretch of time with an allowance of its own.', {
-  every: scalar<WindowLength>(
+  every: scalar<Cycle>(
     '5h, 7d: starts with the first use. week: from Monday, UTC. month: from the day of billing.',
     { type: 'string', pattern: '^(week|month|\\d+(m|h|d)|\\$\\{.+\\})$' },
     readWindow,
@@ -25,9 +21,9 @@ export const planSchema = section('What a Builder subscription grants.', {
   windows: z.array(windowSchema).min(1, 'at least one window').meta({ description: 'All of them must have room.' }),
 })
 
-function readWindow(value: unknown): Reading<WindowLength> {
-  if (value === 'week') return read({ kind: 'calendar-week' })
-  if (value === 'month') return read({ kind: 'billing-month' })
+export function readWindow(value: unknown): Reading<Cycle> {
+  if (value === 'week') return read({ kind: 'week' })
+  if (value === 'month') return read({ kind: 'month', day: 'billing' })
   const ms = typeof value === 'string' ? parseDuration(value) : undefined
   const day = 86_400_000
   return ms !== undefined && ms >= 60_000 && ms <= 366 * day

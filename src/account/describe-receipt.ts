@@ -1,0 +1,62 @@
+import { loadPrice } from '../ledger/record-prices.ts'
+import { formatUsd } from '../model/money.ts'
+import type { Price } from '../model/price.ts'
+import { listBuckets, type StoredBucket } from '../store/buckets.ts'
+import { findSubscriptionAt } from '../store/subscriptions.ts'
+import type { LedgerDb, ReceiptsTable } from '../store/tables.ts'
+import { isoTime } from './iso-time.ts'
+import { type RatesView, ratesView } from './price-view.ts'
+import { type ReceiptView, receiptView } from './receipt-view.ts'
+
+/** A receipt with what it refers to: the prices that applied, and who paid. */
+export interface DescribedReceipt extends ReceiptView {
+  /** USD per million tokens, of the tier that applied (the base price while the request runs). */
+  readonly price: RatesView & { readonly per_request: string }
+  readonly paid_by: PayerView
+}
+
+/** The prepaid balance, or the windows of a plan; `caps` are those of the key that it counted against besides. */
+export interface PayerView {
+  readonly kind: 'wallet' | 'plan'
+  readonly plan: string | null
+  readonly windows: readonly PeriodView[]
+  readonly caps: readonly PeriodView[]
+}
+
+export interface PeriodView {
+  readonly name: string
+  readonly start: string
+  readonly end: string
+}
+
+export async function describeReceipt(
+  deps: { readonly db: LedgerDb },
+  receipt: ReceiptsTable,
+): Promise<DescribedReceipt> {
+  const price = await loadPrice(deps.db, receipt.model, receipt.price_version)
+  const rates = ratesView(ratesOf(price, receipt.tier ?? 0))
+  return {
+    ...receiptView(receipt),
+    price: { ...rates, per_request: formatUsd(price.perRequest) },
+    paid_by: await payerOf(deps, receipt),
+  }
+}
+
+const ratesOf = (price: Price, tier: number) =>
+  price.tiers.find(({ aboveInputTokens }) => aboveInputTokens === tier) ?? price
+
+async function payerOf({ db }: { readonly db: LedgerDb }, receipt: ReceiptsTable): Promise<PayerView> {
+  const buckets = await listBuckets(db, JSON.parse(receipt.buckets) as number[])
+  const periods = (kind: StoredBucket['kind']) => buckets.filter((bucket) => bucket.kind === kind).map(periodView)
+  const [windows, caps] = [periods('window'), periods('cap')]
+  if (receipt.kind === 'wallet') return { kind: 'wallet', plan: null, windows, caps }
+  const subscription = await findSubscriptionAt(db, receipt.account, receipt.opened_at)
+  return { kind: 'plan', plan: subscription?.plan ?? null, windows, caps }
+}
+
+/** `window:5h` and `cap:17:day` end in what people call them. */
+const periodView = ({ subject, period_start, period_end }: StoredBucket): PeriodView => ({
+  name: subject.slice(subject.lastIndexOf(':') + 1),
+  start: isoTime(period_start ?? 0),
+  end: isoTime(period_end ?? 0),
+})

@@ -29,7 +29,8 @@ export async function admit(core: LedgerCore, request: AdmitRequest): Promise<Ad
     cap: outcome.cap,
     hold: outcome.hold,
     standings,
-    overlap: isComfortable(core, request, outcome.hold, standings),
+    // Whoever asks again with the same key must find that it has been taken (MONEY §0.1 G).
+    overlap: request.claim === undefined && isComfortable(core, request, outcome.hold, standings),
     durable,
   })
 }

@@ -8,6 +8,9 @@ import type { ClaimShelf } from './claim-shelf.ts'
 import type { LedgerGate } from './gate.ts'
 import type { MarkKeeper } from './mark-keeper.ts'
 
+/** The facts, as text, of those of these requests whose answers are kept for repetition. */
+export type FindKeptFacts = (requests: readonly RequestId[]) => Promise<ReadonlyMap<RequestId, string>>
+
 /** What the operations of an open ledger share. */
 export interface LedgerCore {
   readonly db: LedgerDb
@@ -18,6 +21,7 @@ export interface LedgerCore {
   readonly claims: ClaimShelf
   readonly batcher: Batcher
   readonly marks: MarkKeeper
+  readonly findKeptFacts: FindKeptFacts
   /** Requests whose turn is still alive in this process. A hold without one belongs to the sweeper, whatever its age. */
   readonly attended: Set<RequestId>
   /** Ledger time: wall milliseconds that never go back. */

@@ -5,6 +5,7 @@ import { assignPlan, endPlan } from '../books/subscriptions.ts'
 import { forgetEarnedBackRates, standingsOf } from '../books/turn-limits.ts'
 import { type Clock, createNeverDecreasing } from '../lib/clock.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { forgetExpiredClaims } from '../store/claims.ts'
 import { findLatestLedgerTime, findNewestRows } from '../store/receipts.ts'
 import { recordChanges } from '../store/record-changes.ts'
 import type { LedgerDb } from '../store/tables.ts'
@@ -13,7 +14,7 @@ import { admit } from './admit.ts'
 import { createBatcher } from './batcher.ts'
 import { allowanceStandings, changePlan } from './change-plan.ts'
 import { createClaimShelf } from './claim-shelf.ts'
-import type { LedgerCore } from './core.ts'
+import type { FindKeptFacts, LedgerCore } from './core.ts'
 import { createCreditDesk, loadStanding } from './credit-account.ts'
 import { createLedgerGate } from './gate.ts'
 import type { Ledger } from './ledger.ts'
@@ -21,6 +22,7 @@ import { createMarkKeeper } from './mark-keeper.ts'
 import { readBackUntilItWorks } from './read-back.ts'
 import { adoptBooks, readBooks } from './read-books.ts'
 import { resolveOrphans } from './resolve-orphans.ts'
+import { takeRequest } from './take-request.ts'
 
 export interface LedgerDeps {
   readonly db: LedgerDb
@@ -28,6 +30,8 @@ export interface LedgerDeps {
   readonly clock: Clock
   readonly markIntervalMs: number
   readonly observer: LedgerObserver
+  /** Where answers are kept: what recovery finds there, it charges for. */
+  readonly findKeptFacts?: FindKeptFacts
 }
 
 /** What telemetry may learn; the ledger itself does not log. */
@@ -64,6 +68,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     limitStandings: (limits) => standingsOf(core.books, limits, core.ticks()),
     admit: (request) => admit(core, request),
     credit: (order) => desk.credit(order),
+    takeRequest: (limits) => takeRequest(core, limits),
     lookUpClaim: (scope) => core.claims.lookUp(scope),
     allowanceStandings: (account, allowances) => allowanceStandings(core, account, allowances),
     assignPlan: (order) => changePlan(core, order.account, (at) => assignPlan(core.books, { ...order, at })),
@@ -72,7 +77,10 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
       core.shelf.tidy(ACCOUNTS_IN_MEMORY_MAX)
       core.claims.tidy()
       forgetEarnedBackRates(core.books, core.ticks())
-      return core.gate.open ? resolveAndTell(core, deps.observer) : 0
+      if (!core.gate.open) return 0
+      const resolved = await resolveAndTell(core, deps.observer)
+      if (core.gate.open) await forgetAllExpiredClaims(core)
+      return resolved
     },
     async close() {
       closing.abort()
@@ -119,13 +127,21 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
     gate,
     batcher,
     shelf: createAccountShelf({ db, books, ticks }),
-    claims: createClaimShelf({ db, books }),
+    claims: createClaimShelf({ db, books, now, recorded: () => batcher.recorded() }),
+    findKeptFacts: deps.findKeptFacts ?? (async () => new Map()),
     marks: createMarkKeeper({ batcher, gate, now, intervalMs: deps.markIntervalMs }),
     attended: new Set(),
     now,
     ticks,
   }
   return core
+}
+
+/** Deleted at a time, so that no request waits behind more. */
+const CLAIMS_AT_ONCE = 200
+
+async function forgetAllExpiredClaims(core: LedgerCore): Promise<void> {
+  for (;;) if ((await forgetExpiredClaims(core.file, core.now(), CLAIMS_AT_ONCE)) < CLAIMS_AT_ONCE) return
 }
 
 const operationsIn = (changes: readonly Change[]): number =>

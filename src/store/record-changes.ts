@@ -71,9 +71,10 @@ const STEPS = {
   addEntry: ADD_ENTRY,
   moveBucket: MOVE_BUCKET,
   closePeriod: CLOSE_PERIOD,
-  openClaim: OPEN_CLAIM,
   endClaim: END_CLAIM,
   dropClaim: DROP_CLAIM,
+  // After both: an idempotency key that one request gives back, another may take in the same batch.
+  openClaim: OPEN_CLAIM,
 } as const
 
 type Step = keyof typeof STEPS

@@ -3,10 +3,8 @@ import type { Model } from '../catalog/catalog.ts'
 import { type ConfiguredLimits, limitsForTurn } from '../limits/limits-for-turn.ts'
 import { holdTermsFor, inputBound } from '../metering/ceiling.ts'
 import { estimateTokens } from '../metering/estimate-tokens.ts'
-import type { Caller } from '../model/caller.ts'
-import type { RequestId } from '../model/ids.ts'
 import type { Price } from '../model/price.ts'
-import type { TurnRequest } from '../model/turn.ts'
+import type { TurnCall } from './turn-call.ts'
 
 /** Before a model has answered, this much output is assumed when tokens are counted against a limit. */
 const OUTPUT_RESERVED_TOKENS = 1024
@@ -19,7 +17,7 @@ export interface AdmissionPlan {
 /** Gathers what admission decides on: the most the turn may cost, and every limit it has to pass. */
 export function planAdmission(
   configured: ConfiguredLimits,
-  call: { readonly requestId: RequestId; readonly caller: Caller; readonly turn: TurnRequest },
+  call: Pick<TurnCall, 'requestId' | 'caller' | 'turn' | 'once'>,
   model: Model,
   price: Price,
 ): AdmissionPlan {
@@ -44,7 +42,7 @@ export function planAdmission(
       inputEstimate: estimate,
       cachedEstimate: 0,
       allowances: [],
-      claim: undefined,
+      claim: call.once?.claim,
       limits: limitsForTurn(configured, caller, reserved),
     },
   }

@@ -28,10 +28,13 @@ const INSERT = `INSERT INTO answers
   (request_id, account, ring_key, status, content_type, encoding, raw_bytes, bytes, facts, at, expires_at, sealed)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-export async function insertAnswer(file: SqliteFile, row: AnswerRow): Promise<void> {
-  const { request_id, account, ring_key, status, content_type, encoding, raw_bytes, facts, at, expires_at } = row
-  const head = [request_id, account, ring_key, status, content_type, encoding, raw_bytes, row.sealed.length]
-  await file.atomic([{ sql: INSERT, rows: [[...head, facts, at, expires_at, row.sealed]], expectChanges: 1 }])
+export async function insertAnswers(file: SqliteFile, answers: readonly AnswerRow[]): Promise<void> {
+  const rows = answers.map((answer) => {
+    const { request_id, account, ring_key, status, content_type, encoding, raw_bytes, facts, at, expires_at } = answer
+    const head = [request_id, account, ring_key, status, content_type, encoding, raw_bytes, answer.sealed.length]
+    return [...head, facts, at, expires_at, answer.sealed]
+  })
+  await file.atomic([{ sql: INSERT, rows, expectChanges: 1 }])
 }
 
 const HEAD = 'request_id, account, ring_key, status, content_type, encoding, raw_bytes'

@@ -1,17 +1,8 @@
+import { createQueue } from '../lib/take-turns.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import {
-  type AnswerSize,
-  deleteAnswers,
-  findAnswerHead,
-  findAnswerSize,
-  findFacts,
-  findSealedBody,
-  insertAnswer,
-  listExpired,
-  listFirstToGo,
-  sumAnswerBytes,
-} from './answers.ts'
+import { createAnswerShelf, DELETED_AT_ONCE } from './answer-shelf.ts'
+import { findAnswerHead, findAnswerSize, findFacts, findSealedBody, listExpired, sumAnswerBytes } from './answers.ts'
 import { packBody, unpackBody } from './pack-body.ts'
 import { openBody, type SealingKey, sealBody } from './seal-body.ts'
 
@@ -60,23 +51,23 @@ export interface KeptAnswersDeps {
   readonly onFailure: (error: unknown) => void
 }
 
-/** Deleted at a time, so that whoever wants to keep or read one waits for a few only. */
-const DELETED_AT_ONCE = 50
+/** Opening and unpacking take other threads than the loop's, and their processors: the ledger's thread needs one too. */
+const READ_AT_ONCE = 1
 /** A disk that hangs must not hold the end of an answer for longer. */
-const KEEP_WAIT_MS = 5000
+const KEEP_WAIT_MS = 10_000
 
 export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnswers> {
   const { file, keys } = deps
-  const shelf = createShelf(file, deps.bytesMax, await sumAnswerBytes(file))
+  const fewAtOnce = createQueue(READ_AT_ONCE)
+  const shelf = createAnswerShelf(file, deps.bytesMax, await sumAnswerBytes(file))
   const store = async (answer: AnswerToKeep): Promise<boolean> => {
     const { requestId, account, status, contentType, body, facts, expiresAt } = answer
     const packed = await packBody(body)
     const sealed = await sealBody(keys[0], requestId, packed.bytes)
-    const row = {
+    return shelf.add({
       ...{ request_id: requestId, account, ring_key: keys[0].id, status, content_type: contentType, facts, sealed },
       ...{ encoding: packed.encoding, raw_bytes: body.length, at: deps.now(), expires_at: expiresAt },
-    }
-    return shelf.add(sealed.length, () => insertAnswer(file, row))
+    })
   }
 
   return {
@@ -99,7 +90,7 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
         const bytes = sealed && (await openBody(key, requestId, sealed))
         return bytes && asBuffer(await unpackBody({ encoding, bytes }, rawBytes))
       }
-      return { requestId, status, contentType, rawBytes, read }
+      return { requestId, status, contentType, rawBytes, read: () => fewAtOnce(read) }
     },
     async factsOf(requests) {
       const found = new Map<RequestId, string>()
@@ -124,49 +115,6 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
 }
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-
-/** How much lies there, and who has to go: one change at a time, because two would make room by the same answers. */
-function createShelf(file: SqliteFile, bytesMax: number, bytesAtStart: number) {
-  let bytesUsed = bytesAtStart
-  let last: Promise<unknown> = Promise.resolve()
-
-  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const done = last.then(work)
-    last = done.catch(() => {})
-    return done
-  }
-  const end = async (answers: readonly AnswerSize[]): Promise<number> => {
-    if (answers.length === 0) return 0
-    await deleteAnswers(file, answers)
-    bytesUsed -= answers.reduce((sum, { bytes }) => sum + bytes, 0)
-    return answers.length
-  }
-  const makeRoom = async (bytes: number): Promise<void> => {
-    while (bytesUsed + bytes > bytesMax) {
-      let tooMuch = bytesUsed + bytes - bytesMax
-      const going: AnswerSize[] = []
-      for (const answer of await listFirstToGo(file, DELETED_AT_ONCE)) {
-        if (tooMuch <= 0) break
-        going.push(answer)
-        tooMuch -= answer.bytes
-      }
-      if ((await end(going)) === 0) return
-    }
-  }
-
-  return {
-    /** False when it is larger than all the room there is. */
-    add: (bytes: number, insert: () => Promise<void>): Promise<boolean> =>
-      inTurn(async () => {
-        if (bytes > bytesMax) return false
-        await makeRoom(bytes)
-        await insert()
-        bytesUsed += bytes
-        return true
-      }),
-    remove: (which: () => Promise<AnswerSize[]>): Promise<number> => inTurn(async () => end(await which())),
-  }
-}
 
 async function inTime(kept: Promise<boolean>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined

@@ -11,7 +11,7 @@ export const postgres = inject('postgres')
 /** A database of its own on the server of this run, with empty books. */
 export interface PostgresBooks {
   /** Another pool of connections to it, as another node has one. */
-  connect(connections?: number): pg.Pool
+  connect(connections?: number, name?: string): pg.Pool
   readonly pool: pg.Pool
   addAccount(): Promise<AccountRow>
   /** The database's clock stands at this moment from now on, or goes on by so much before the real one. */
@@ -33,8 +33,8 @@ export async function createPostgresBooks(): Promise<PostgresBooks> {
   const admin = new pg.Pool({ host, user, database: 'postgres', max: 1 })
   await admin.query(`CREATE DATABASE ${database}`)
   const pools: pg.Pool[] = []
-  const connect = (connections = 4) => {
-    const pool = new pg.Pool({ host, user, database, max: connections })
+  const connect = (connections = 4, name = 'test') => {
+    const pool = new pg.Pool({ host, user, database, max: connections, application_name: name })
     // A connection that is killed while nobody uses it is nothing to fall over.
     pool.on('error', () => {})
     pools.push(pool)

@@ -5,9 +5,13 @@ import { type AdmitRow, refusalOf } from './admit-row.ts'
 import { closeOnPostgres } from './close-on-postgres.ts'
 import type { PostgresCore } from './postgres-core.ts'
 
+const UNAVAILABLE: Admission = { kind: 'refused', refusal: { kind: 'unavailable' }, standings: [] }
+
 /** When the answer comes the hold is committed, so nothing is left to wait for. */
 export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest): Promise<Admission> {
   const { requestId } = request
+  // Nobody waits behind a database that does not answer; the renewal of the lease finds out when it does again.
+  if (!core.available) return UNAVAILABLE
   // Before the question: a hold that the database places and nobody here attends is the sweeper's.
   core.attended.add(requestId)
   const row = await core.admissions.enqueue(request).catch((error: unknown) => {
@@ -15,7 +19,7 @@ export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest)
     if (core.available) throw error
     return undefined
   })
-  if (!row) return { kind: 'refused', refusal: { kind: 'unavailable' }, standings: [] }
+  if (!row) return UNAVAILABLE
   const standings = core.limits.learn(request.limits, row)
   if (row.kind === 'held') return admittedTurn(core, request, row, standings)
   core.attended.delete(requestId)

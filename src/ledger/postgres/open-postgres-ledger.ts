@@ -1,6 +1,7 @@
 import type { AdmitRequest } from '../../books/admit-turn.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { asJson, callLedger, isWorthAsking, type PostgresPool } from '../../store/postgres/postgres-pool.ts'
+import type { Batcher } from '../batcher.ts'
 import type { Ledger } from '../ledger.ts'
 import { createMarkKeeper } from '../mark-keeper.ts'
 import { admitOnPostgres } from './admit-on-postgres.ts'
@@ -61,14 +62,15 @@ export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledg
     admit: (request) => admitOnPostgres(core, request),
     async sweep() {
       core.limits.tidy()
-      await core.call('forget_limits()', [])
+      await core.call('tidy_ledger()', [])
       return sweep()
     },
     async close() {
       stopRenewing()
       core.marks.stop()
       await Promise.all([core.admissions.idle(), core.closes.idle()])
-      await core.call('end_node($1)', [core.node])
+      // Others may end at once what is left. Where the database does not answer, they wait for the lease to end.
+      await core.call('end_node($1)', [core.node]).catch(() => {})
     },
   }
 }
@@ -85,8 +87,6 @@ async function createCore(deps: PostgresLedgerDeps): Promise<PostgresCore> {
     available = true
     return result
   }
-  const keepMarks = (packed: Uint8Array) =>
-    void call('keep_node($1, $2, $3)', [core.node, leaseMs, packed]).catch(() => {})
   const core: PostgresCore = {
     call,
     node: await beginNode({ call }, leaseMs),
@@ -94,7 +94,7 @@ async function createCore(deps: PostgresLedgerDeps): Promise<PostgresCore> {
     open: new Set(),
     limits: createSeenLimits(() => deps.clock.ticks()),
     marks: createMarkKeeper({
-      batcher: { mark: ({ packed }) => keepMarks(packed) },
+      batcher: newestOnly((packed) => call('keep_node($1, $2, $3)', [core.node, leaseMs, packed])),
       gate: { open: true },
       now: () => 0,
       intervalMs: deps.markIntervalMs,
@@ -112,6 +112,26 @@ async function createCore(deps: PostgresLedgerDeps): Promise<PostgresCore> {
     },
   }
   return core
+}
+
+/** One record on its way at a time: while the database does not answer, only the newest waits. */
+function newestOnly(send: (packed: Uint8Array) => Promise<unknown>): Pick<Batcher, 'mark'> {
+  let waiting: Uint8Array | undefined
+  let isSending = false
+  const sendWaiting = async () => {
+    isSending = true
+    for (let packed = waiting; packed; packed = waiting) {
+      waiting = undefined
+      await send(packed).catch(() => {})
+    }
+    isSending = false
+  }
+  return {
+    mark({ packed }) {
+      waiting = packed
+      if (!isSending) void sendWaiting()
+    },
+  }
 }
 
 function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerDeps): () => void {

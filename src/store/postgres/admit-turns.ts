@@ -145,7 +145,6 @@ DECLARE
   known receipts;
   is_frozen boolean;
   plan subscriptions;
-  allowance jsonb;
   draw allowance_standing;
   draws allowance_standing[] := '{}';
   wallet integer;
@@ -189,8 +188,9 @@ BEGIN
     draw.held := books[wallet].held;
     draws := array_append(draws, draw);
   END IF;
-  FOR allowance IN SELECT value FROM jsonb_array_elements(turn -> 'allowances') LOOP
-    draws := array_append(draws, standing_of(books, payer, allowance, now_ms, coalesce(plan.billing_day, 1)));
+  FOR number IN 0..jsonb_array_length(turn -> 'allowances') - 1 LOOP
+    draws := array_append(draws,
+      standing_of(books, payer, turn -> 'allowances' -> number, now_ms, coalesce(plan.billing_day, 1)));
   END LOOP;
   SELECT min(each.posted - each.held) INTO available FROM unnest(draws) AS each;
 
@@ -231,7 +231,6 @@ DECLARE
   books live_bucket[];
   states limit_state[];
   now_micros bigint;
-  turn jsonb;
   result jsonb;
   results jsonb := '[]';
 BEGIN
@@ -245,8 +244,8 @@ BEGIN
     RETURN (SELECT jsonb_agg(jsonb_build_object('kind', 'over') || states_of(states, value -> 'limits', now_micros))
       FROM jsonb_array_elements(batch));
   END IF;
-  FOR turn IN SELECT value FROM jsonb_array_elements(batch) LOOP
-    SELECT * INTO books, states, result FROM admit_turn(books, states, turn, by_node, now_micros);
+  FOR number IN 0..jsonb_array_length(batch) - 1 LOOP
+    SELECT * INTO books, states, result FROM admit_turn(books, states, batch -> number, by_node, now_micros);
     results := results || jsonb_build_array(result);
   END LOOP;
   PERFORM write_books(books);

@@ -32,7 +32,8 @@ DECLARE
   each jsonb;
   place integer;
 BEGIN
-  FOR each IN SELECT value FROM jsonb_array_elements(closed.limits) LOOP
+  FOR number IN 0..jsonb_array_length(closed.limits) - 1 LOOP
+    each := closed.limits -> number;
     place := limit_place(states, each ->> 'subject');
     CASE each ->> 'kind'
       WHEN 'concurrent' THEN states[place].running := states[place].running - 1;
@@ -106,7 +107,8 @@ BEGIN
   PERFORM lock_limits(subjects);
   states := read_limits(subjects);
   now_micros := ledger_micros();
-  FOR op IN SELECT value FROM jsonb_array_elements(batch) LOOP
+  FOR number IN 0..jsonb_array_length(batch) - 1 LOOP
+    op := batch -> number;
     receipt := close_receipt(op, now_micros / 1000);
     IF receipt.row IS NOT NULL THEN
       closed := array_append(closed, receipt.row);

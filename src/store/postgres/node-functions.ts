@@ -36,9 +36,14 @@ CREATE FUNCTION abandoned_turns(asking bigint, attended text[]) RETURNS jsonb LA
     ORDER BY receipts.row LIMIT 500) AS abandoned
 $$;
 
--- A rate that has been earned back whole is the same as one that was never used.
-CREATE FUNCTION forget_limits() RETURNS void LANGUAGE sql AS $$
+-- What nobody asks about any more: a rate that has been earned back whole is the same as one that was never used, a key
+-- whose time is over is free, and a dead node's progress is of use only while it has open holds.
+CREATE FUNCTION tidy_ledger() RETURNS void LANGUAGE sql AS $$
   DELETE FROM limits WHERE subject IN (SELECT subject FROM limits WHERE running = 0 AND reached_at <= ledger_micros()
-    ORDER BY subject LIMIT 1000 FOR UPDATE SKIP LOCKED)
+    ORDER BY subject LIMIT 1000 FOR UPDATE SKIP LOCKED);
+  DELETE FROM claims WHERE receipt IN (SELECT receipt FROM claims WHERE state <> 'running'
+    AND expires_at <= ledger_micros() / 1000 ORDER BY expires_at LIMIT 1000 FOR UPDATE SKIP LOCKED);
+  DELETE FROM marks USING nodes WHERE nodes.row = marks.node AND nodes.lease_until <= ledger_micros() / 1000
+    AND NOT EXISTS (SELECT FROM receipts WHERE receipts.node = marks.node AND receipts.state = 'open')
 $$;
 `

@@ -92,7 +92,8 @@ BEGIN
       coalesce(running.billing_day, extract(day FROM to_timestamp(at / 1000) AT TIME ZONE 'UTC')::integer), at, until)
     RETURNING * INTO started;
   books := read_books(ARRAY[of_account]);
-  FOR allowance IN SELECT value FROM jsonb_array_elements(op -> 'windows') LOOP
+  FOR number IN 0..jsonb_array_length(op -> 'windows') - 1 LOOP
+    allowance := op -> 'windows' -> number;
     place := newest_of(books, of_account, allowance ->> 'subject');
     IF place IS NOT NULL AND books[place].period_end > at AND NOT is_unused(books[place])
         AND books[place].granted < (allowance ->> 'amount')::bigint THEN
@@ -123,12 +124,12 @@ DECLARE
   books CONSTANT live_bucket[] := read_books(ARRAY[of_account]);
   running CONSTANT subscriptions := running_plan(of_account, at);
   newest subscriptions;
-  each jsonb;
   draws allowance_standing[] := '{}';
 BEGIN
   SELECT * INTO newest FROM subscriptions WHERE account = of_account ORDER BY row DESC LIMIT 1;
-  FOR each IN SELECT value FROM jsonb_array_elements(allowances) LOOP
-    draws := array_append(draws, standing_of(books, of_account, each, at, coalesce(newest.billing_day, 1)));
+  FOR number IN 0..jsonb_array_length(allowances) - 1 LOOP
+    draws := array_append(draws,
+      standing_of(books, of_account, allowances -> number, at, coalesce(newest.billing_day, 1)));
   END LOOP;
   RETURN jsonb_build_object('draws', coalesce(amounts_of(draws), '[]'), 'subscription',
     CASE WHEN running.row IS NOT NULL THEN plan_result('running', running) -> 'subscription' END);

@@ -31,6 +31,7 @@ export interface ReceiptFacts {
   readonly charge: bigint | null
   readonly shortfall: bigint | null
   readonly output: number | null
+  readonly estimated: boolean | null
 }
 
 export type ContractBench = ReturnType<typeof contractBench>

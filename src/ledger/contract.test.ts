@@ -34,7 +34,8 @@ function useSqliteHome(): LedgerHome {
       const found = await findReceipt(bench.database.db, requestId)
       if (!found) return undefined
       const { state, outcome, output, charge_nano: charge, shortfall_nano: shortfall } = found
-      return { state, outcome, output, charge, shortfall }
+      const estimated = found.estimated === null ? null : found.estimated === 1
+      return { state, outcome, output, estimated, charge, shortfall }
     },
     async untilMarked() {
       const marks = async () => (await bench.database.file.all('SELECT packed FROM marks', [])).length

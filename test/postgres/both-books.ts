@@ -113,7 +113,9 @@ export async function createBothBooks(
         ),
       )
       const buckets = (await pool.query(BUCKETS)).rows.map((row) => JSON.stringify(row))
+      const periods = [...books.accounts.values()].flatMap((account) => [...account.periods.values()])
       return {
+        ends: periods.map(({ end }) => end),
         expected: {
           buckets: bucketsOf(books).sort(),
           standings: accounts.map((account) => standingsIn(books, account, allowances, micros / 1000)),

@@ -108,8 +108,8 @@ export function usePostgresHome(): LedgerHome & { readonly books: PostgresBooks 
       const found = rows[0]
       if (!found) return undefined
       const amount = (text: string | null) => (text === null ? null : BigInt(text))
-      const { state, outcome, output } = found
-      return { state, outcome, output, charge: amount(found.charge), shortfall: amount(found.shortfall) }
+      const { state, outcome, output, estimated } = found
+      return { state, outcome, output, estimated, charge: amount(found.charge), shortfall: amount(found.shortfall) }
     },
     async untilMarked() {
       const marks = async () => (await books.pool.query('SELECT node FROM marks')).rows.length
@@ -126,5 +126,5 @@ export function usePostgresHome(): LedgerHome & { readonly books: PostgresBooks 
   }
 }
 
-const RECEIPT = `SELECT state, outcome, output::integer, charge_nano::text AS charge, shortfall_nano::text AS shortfall
+const RECEIPT = `SELECT state, outcome, output::integer, estimated, charge_nano::text AS charge, shortfall_nano::text AS shortfall
   FROM receipts WHERE request_id = $1`

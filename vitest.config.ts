@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 /**
  * `unit` stands beside the code, `house` guards the layout and the scripts behind npm, `walks` run the real server on a real database,
- * `sdks` drive real clients, `postgres` runs the books on a server of its own. The long suites (chaos) are started by .ci/run.
+ * `sdks` drive real clients, `postgres` runs the books on a server of its own. The long suites (mutants, chaos) are started by .ci/run.
  */
 export default defineConfig({
   test: {

@@ -71,9 +71,9 @@ export async function openTestBooks(folder: string): Promise<TestBooks> {
   const clock = systemClock
   const random = secureRandom
   const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
-  const { db, file } = database
+  const { db, file, journal } = database
   const observer = { batchRecorded: () => {}, batchFailed: () => {}, recovered: () => {}, clockBehind: () => {} }
-  const ledger = await openLedger({ db, file, clock, markIntervalMs: 100, observer })
+  const ledger = await openLedger({ db, file, journal, clock, markIntervalMs: 100, observer })
   const prices = new Map(definition.models.map((model) => [model.id, model.price]))
   const versions = await recordPrices({ db, now: clock.now }, prices)
   const catalog = loadCatalog(definition, (id) => versions.get(id)!)

@@ -15,7 +15,7 @@ import { type ShowAccountDeps, showAccount } from './show-account.ts'
 import { showKey } from './show-key.ts'
 import { type ShowWalletDeps, showWallet } from './show-wallet.ts'
 import { traceRequest, traceRequestArgs } from './trace-request.ts'
-import { verifyLedger, verifyLedgerArgs } from './verify-ledger.ts'
+import { type VerifyLedgerDeps, verifyLedger, verifyLedgerArgs } from './verify-ledger.ts'
 import { walletEntries } from './wallet-entries.ts'
 
 /** All that the operator's use cases need together; each asks for its own part only. */
@@ -27,7 +27,7 @@ export interface OperationDeps
     ShowWalletDeps,
     ChangeAccountDeps,
     ChangeKeyDeps {
-  readonly ledger: CreditWalletDeps['ledger'] & ShowAccountDeps['ledger']
+  readonly ledger: CreditWalletDeps['ledger'] & ShowAccountDeps['ledger'] & VerifyLedgerDeps['ledger']
   readonly status: () => ServerStatus
 }
 

@@ -49,11 +49,12 @@ async function furnish(
   closing: Closing,
 ): Promise<House> {
   const { settings, clock, random } = ground
-  const { db, file } = database
+  const { db, file, journal } = database
   const metrics = createMetrics()
   const ledger = await openLedger({
     db,
     file,
+    journal,
     clock,
     markIntervalMs: settings.config.ledger.markIntervalMs,
     observer: {

@@ -14,6 +14,7 @@ import type { Closing } from '../lib/closing.ts'
 import { type RandomBytes, randomId } from '../lib/random-id.ts'
 import { limitHeaders } from '../limits/limit-headers.ts'
 import { limitsForTurn } from '../limits/limits-for-turn.ts'
+import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -29,6 +30,7 @@ import type { Config } from './config/config.ts'
 import type { Serving } from './house.ts'
 import { readVersions } from './read-versions.ts'
 import type { RuleBook } from './rules.ts'
+import { startAuditor } from './start-auditor.ts'
 import { startSweeper } from './start-sweeper.ts'
 import { createTurnCounter, type TurnCounter } from './turn-counter.ts'
 import { turnLogFields } from './turn-log-fields.ts'
@@ -47,6 +49,7 @@ export interface ServingParts {
 }
 
 const SWEEP_INTERVAL_MS = 5000
+const AUDIT_INTERVAL_MS = 3_600_000
 
 /** The servers, with the turns behind them, and the sweeper beside them. */
 export async function openServing(parts: ServingParts, closing: Closing): Promise<Serving> {
@@ -59,13 +62,15 @@ export async function openServing(parts: ServingParts, closing: Closing): Promis
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
   closing.add(startSweeper(parts, SWEEP_INTERVAL_MS))
+  closing.add(parts.ledger.onOutage(() => turns.cut('ledger-gone')))
+  closing.add(startAuditor(parts, AUDIT_INTERVAL_MS))
   return {
     listen: http.listen,
     listenMetrics: metricsServer.listen,
     announceDrain: http.announceDrain,
     stopAccepting: http.stopAccepting,
     turnsEnded: turns.ended,
-    cutTurns: turns.cut,
+    cutTurns: () => turns.cut('draining'),
     cutConnections: http.cut,
     retireConnections: () => pools.keepOnly(parts.rules.current.upstreams),
     get turnsRunning() {
@@ -142,7 +147,8 @@ function turnDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): TurnDe
       return rules.current.limits
     },
     ledger,
-    onShutdown: turns.onCut,
+    onCut: turns.onCut,
+    seen: createSeenPrefixes({ ticks: () => clock.ticks() }),
     send,
     lessons: createLaneLessons(),
     mint: { completionId: () => randomId('chatcmpl-', random), callId: () => randomId('call_', random) },

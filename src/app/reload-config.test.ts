@@ -38,8 +38,11 @@ const args = (...rest: string[]) => [
   ...rest,
 ]
 
-function start() {
-  const child = spawn(process.execPath, args('serve', '--log-format', 'json'), { stdio: ['ignore', 'pipe', 'pipe'] })
+function start(program = args()) {
+  const child = spawn(process.execPath, [...program, 'serve', '--log-format', 'json'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let said = ''
   child.stdout.on('data', (bytes) => {
     said += bytes
@@ -79,10 +82,24 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     expect(server?.said()).toContain('millrace.yaml:1')
     expect(await modelIds()).toEqual(['one', 'two'])
 
+    await write('')
+    await expect.poll(() => server?.said(), poll).toContain('empty or gone')
+    expect(await modelIds()).toEqual(['one', 'two'])
+
     const other = join(folder, 'new.yaml')
     await writeFile(other, configOf(['three']))
     await rename(other, join(folder, 'millrace.yaml'))
     await expect.poll(modelIds, poll).toEqual(['three'])
+  })
+
+  it('is not forgotten when a file that was found by itself is deleted', async () => {
+    server?.process.kill('SIGTERM')
+    await server?.ended
+    server = start([PROGRAM, '--data', join(folder, 'data')])
+    await expect.poll(() => server?.said(), poll).toContain('ready')
+    await rm(join(folder, 'millrace.yaml'))
+    await expect.poll(() => server?.said(), poll).toContain('empty or gone')
+    expect(await modelIds()).toEqual(['one'])
   })
 
   it('gives a changed price the next version, and says what waits for the next start', async () => {

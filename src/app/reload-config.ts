@@ -31,6 +31,10 @@ export function createReloader(deps: ReloadDeps, started: LoadedConfig): () => P
       deps.log.error({ problems: loaded.message }, 'the configuration was not reloaded; the one in force stays')
       return
     }
+    if (isGone(started, loaded.settings)) {
+      deps.log.error({}, 'the configuration was not reloaded: its file is empty or gone; the one in force stays')
+      return
+    }
     const next = loaded.settings.config
     const changed = changedSections(inForce, next)
     await deps.rules.replace(next)
@@ -58,6 +62,15 @@ export function createReloader(deps: ReloadDeps, started: LoadedConfig): () => P
     running ??= carryOut()
     return running
   }
+}
+
+/**
+ * Who writes a file in place empties it first, and some delete it. At the start an empty file means the defaults; here it
+ * would take every model away for the moment until the file is whole.
+ */
+function isGone(started: LoadedConfig, { origin, origins }: LoadedConfig): boolean {
+  if (started.origin.kind === 'defaults') return false
+  return origin.kind === 'defaults' || ![...origins.values()].some((place) => place.origin === origin.path)
 }
 
 const changedSections = (before: Config, after: Config): (keyof Config)[] =>

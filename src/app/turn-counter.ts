@@ -1,4 +1,5 @@
-import type { OnShutdown } from '../turn/turn-abort.ts'
+import { createBag } from '../lib/bag.ts'
+import type { CutReason, OnCut } from '../turn/turn-abort.ts'
 
 /** Which turns run, so that the end of the server can wait for them, and cut those that take too long. */
 export interface TurnCounter {
@@ -8,15 +9,15 @@ export interface TurnCounter {
   countServed(): void
   /** Resolves when none runs. */
   ended(): Promise<void>
-  cut(): void
-  readonly onCut: OnShutdown
+  cut(why: CutReason): void
+  readonly onCut: OnCut
 }
 
 export function createTurnCounter(): TurnCounter {
   let running = 0
   let served = 0
   let waiting: (() => void)[] = []
-  const listeners = new Set<() => void>()
+  const listeners = createBag<(why: CutReason) => void>()
   return {
     get running() {
       return running
@@ -37,12 +38,9 @@ export function createTurnCounter(): TurnCounter {
       served += 1
     },
     ended: () => (running === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
-    cut() {
-      for (const listener of [...listeners]) listener()
+    cut(why) {
+      listeners.each((listener) => listener(why))
     },
-    onCut(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onCut: (listener) => listeners.add(listener),
   }
 }

@@ -83,7 +83,7 @@ function placeHold(
   const receipt = books.next.receipt++
   const { requestId, model, priceVersion, limits, inputEstimate, cachedEstimate } = op
   const outputBound = cap * op.choices
-  const { buckets, changes } = bucketsOf(books, account, draws, op.at)
+  const { buckets, changes } = bucketsOf(books, account, hold > 0n ? draws : draws.filter(isWallet), op.at)
   for (const bucket of buckets) bucket.held += hold
   books.turns.set(requestId, {
     requestId,
@@ -120,6 +120,12 @@ function placeHold(
   if (op.claim) changes.push(openClaim(books, op.claim, { requestId, receipt, at: op.at }))
   return { kind: 'held', receipt, cap, hold, changes }
 }
+
+/**
+ * What costs nothing uses no allowance: with neither hold nor charge its period would count as unused, and be moved or
+ * closed under the turn.
+ */
+const isWallet = (draw: Draw): boolean => draw.standing === undefined
 
 /** In all of them or in none: from here on nothing refuses any more, so periods may be opened. */
 function bucketsOf(books: Books, account: AccountBooks, draws: readonly Draw[], at: number) {

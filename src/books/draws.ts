@@ -1,7 +1,7 @@
 import type { Allowance } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
 import { type HoldTerms, holdFor, tokensCovered } from '../model/hold-terms.ts'
-import { type NanoUsd, smallest } from '../model/money.ts'
+import { largest, type NanoUsd, smallest, ZERO } from '../model/money.ts'
 import { type AccountBooks, availableIn } from './books.ts'
 import { type AllowanceStanding, standingOfAllowance } from './periods.ts'
 
@@ -50,6 +50,7 @@ export function drawsOf(account: AccountBooks, { kind, allowances, at }: Drainin
   const draws: Draw[] = []
   if (kind === 'wallet') draws.push({ standing: undefined, posted: account.wallet.posted, held: account.wallet.held })
   for (const allowance of allowances) {
+    if (kind === 'wallet' && allowance.unit === 'quota') continue
     const standing = standingOfAllowance(account, allowance, at)
     draws.push({ standing, posted: standing.posted, held: standing.held })
   }
@@ -73,7 +74,7 @@ export function decideCap(
   op: WantedCap,
   draws: readonly Draw[],
 ): { readonly kind: 'cap'; readonly cap: number } | MoneyRefusal {
-  const available = leastOf(draws, availableIn)
+  const available = leastAvailable(draws)
   const affordable = tokensCovered(op.terms, available)
   const wanted = op.clientCap ?? op.modelCap
   if (affordable !== undefined && affordable >= wanted) return { kind: 'cap', cap: wanted }
@@ -93,7 +94,7 @@ function chosenCap({ terms, modelCap }: WantedCap, available: bigint): number {
 /** What does not heal by itself is said first; what waiting cures is 429. */
 function refuseMoney({ terms, at }: WantedCap, draws: readonly Draw[], cap: number): MoneyRefusal {
   const needed = holdFor(terms, cap)
-  const available = leastOf(draws, availableIn) as NanoUsd
+  const available = leastAvailable(draws)
   const lack = { available, needed, tokensCovered: tokensCovered(terms, available) }
   const lacking = draws.filter((draw) => draw.posted < needed)
   if (lacking.some((draw) => draw.standing === undefined)) return { kind: 'short', ...lack }
@@ -104,7 +105,7 @@ function refuseMoney({ terms, at }: WantedCap, draws: readonly Draw[], cap: numb
   if (cappedBy) return { kind: 'cap-reached', ...lack, ...factsOf(cappedBy, at) }
   const window = latestOf(allowances, 'quota')
   if (window) return { kind: 'exhausted', ...lack, ...factsOf(window, at) }
-  const tightest = draws.find((draw) => availableIn(draw) === available)
+  const tightest = draws.find((draw) => availableOn(draw) === available)
   return { kind: 'in-flight', ...lack, of: tightest?.standing?.allowance }
 }
 
@@ -125,5 +126,8 @@ const factsOf = ({ allowance, granted, posted, period }: AllowanceStanding, at: 
   resetsInMs: period.end - at,
 })
 
-const leastOf = (draws: readonly Draw[], amountIn: (draw: Draw) => bigint): bigint =>
-  smallest(...(draws.map(amountIn) as [bigint, ...bigint[]]))
+/** A spend cap may have been lowered below what was used: what costs nothing is let through even then. */
+const availableOn = (draw: Draw): NanoUsd => largest(availableIn(draw) as NanoUsd, ZERO)
+
+const leastAvailable = (draws: readonly Draw[]): NanoUsd =>
+  smallest(...(draws.map(availableOn) as [NanoUsd, ...NanoUsd[]]))

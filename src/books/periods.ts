@@ -20,12 +20,16 @@ export interface AllowanceStanding {
 /** Looks, and changes nothing: a request that is refused opens no period. */
 export function standingOfAllowance(account: AccountBooks, allowance: Allowance, at: number): AllowanceStanding {
   const newest = account.periods.get(allowance.subject)
-  if (newest && newest.end > at && !startsAnew(newest, allowance)) return standingOn(newest, allowance)
-  const next = periodAt(allowance.cycle, at, account.subscription?.billingDay ?? 1)
-  // A window opens only when the latest of its kind has ended: a day of billing that has changed makes none overlap.
-  const start = newest && !isUnused(newest) && newest.end > next.start ? newest.end : next.start
-  const period = { start, end: next.end }
+  if (newest && newest.end > at && !isUnused(newest)) return standingOn(newest, allowance)
+  const { start, end } = periodAt(allowance.cycle, at, account.subscription?.billingDay ?? 1)
+  const period = { start: Math.max(start, earliestStart(newest)), end }
   return { allowance, period, running: undefined, granted: allowance.amount, posted: allowance.amount, held: 0n }
+}
+
+/** A window opens only when the latest of its kind has ended: a day of billing that has changed makes none overlap. */
+function earliestStart(newest: PeriodBucket | undefined): number {
+  if (!newest) return Number.NEGATIVE_INFINITY
+  return isUnused(newest) ? newest.start : newest.end
 }
 
 /** A changed plan counts for the windows that open from now on, a changed spend cap at once. */
@@ -43,11 +47,11 @@ export function openPeriod(
   standing: AllowanceStanding,
   at: number,
 ): { readonly bucket: PeriodBucket; readonly changes: readonly Change[] } {
-  const { allowance, period, running } = standing
+  const { allowance, running } = standing
   if (running)
     return { bucket: running, changes: grant(books, account, running, standing.granted - running.granted, at) }
   const newest = account.periods.get(allowance.subject)
-  if (newest && isUnused(newest) && newest.granted === allowance.amount) return moveUnused(newest, period)
+  if (newest && isUnused(newest)) return openAgain(books, account, newest, standing, at)
   const left = newest ? leaveBehind(books, account, newest, at) : NOTHING
   const bucket = createPeriod(books, account, standing)
   const opened: Change = { kind: 'period-opened', bucket: bucket.row, account: account.account, ...bucketFacts(bucket) }
@@ -94,14 +98,19 @@ const NOTHING: readonly Change[] = []
 export const isUnused = (bucket: PeriodBucket): boolean => bucket.posted === bucket.granted && bucket.held === 0n
 
 /** An unused one begins again with the next use, and by the plan as it is then. */
-const startsAnew = (bucket: PeriodBucket, { cycle, amount, unit }: Allowance): boolean =>
-  isUnused(bucket) && (cycle.kind === 'anchored' || (unit === 'quota' && bucket.granted !== amount))
-
-function moveUnused(bucket: PeriodBucket, { start, end }: Period) {
+function openAgain(
+  books: Books,
+  account: AccountBooks,
+  bucket: PeriodBucket,
+  { allowance, period: { start, end } }: AllowanceStanding,
+  at: number,
+) {
+  const granted = grant(books, account, bucket, allowance.amount - bucket.granted, at)
+  if (bucket.start === start && bucket.end === end) return { bucket, changes: granted }
   bucket.start = start
   bucket.end = end
   const moved: Change = { kind: 'period-moved', bucket: bucket.row, start, end }
-  return { bucket, changes: [moved] }
+  return { bucket, changes: [moved, ...granted] }
 }
 
 /** What turns still hold on stays until the last of them has ended: they are settled where they were held. */

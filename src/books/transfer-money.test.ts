@@ -43,6 +43,14 @@ it('all credits together stay within the integers of the database', () => {
   expect(books.issued).toBeLessThan(INT64_MAX)
 })
 
+it('what running turns hold cannot be taken out, to the last nano-dollar', () => {
+  transfer(1, 1000n)
+  books.accounts.get(1 as AccountRow)!.wallet.held = 300n
+  expect(transfer(1, -701n)).toEqual({ kind: 'short', available: 700n })
+  expect(transfer(1, -700n).kind).toBe('transferred')
+  expect(books.accounts.get(1 as AccountRow)?.wallet).toMatchObject({ posted: 300n, held: 300n })
+})
+
 it('what is taken back makes room again', () => {
   for (let account = 1; account <= 9; account++) transfer(account, BILLION)
   expect(transfer(10, 5n).kind).toBe('too-much')

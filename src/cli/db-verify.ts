@@ -17,9 +17,15 @@ export function addDbVerify(db: Command, context: CommandContext): void {
             style,
             [{ title: 'check' }, { title: 'violations', align: 'right' }],
             report.checks.map((check) => [check.name, String(check.violations)]),
-          ),
+          ).concat(frozenWords(report.frozen)),
         }),
       }))
       if (report !== undefined && !report.ok) context.end(EXIT.failure)
     })
 }
+
+/** What it means for the accounts: the others go on. */
+const frozenWords = (frozen: readonly string[]): string =>
+  frozen.length === 0
+    ? ''
+    : `\nFrozen until they add up: ${frozen.join(', ')}. Their requests get ledger_unavailable; all others are served.\n`

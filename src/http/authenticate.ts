@@ -1,4 +1,4 @@
-import type { CallerRefusal } from '../keys/find-caller.ts'
+import type { CallerOutcome, CallerRefusal } from '../keys/find-caller.ts'
 import { assertNever } from '../lib/assert-never.ts'
 import type { Caller } from '../model/caller.ts'
 import { type Problem, problem } from '../model/problem.ts'
@@ -11,18 +11,22 @@ export type Authentication =
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
 
 /** Who is asking, from the head alone: nothing of the body has been read when this refuses. */
-export async function authenticate({ request, response, edge, log }: Exchange): Promise<Authentication> {
-  const token = bearerToken(request.headers)
+export function authenticate(exchange: Exchange): Authentication | Promise<Authentication> {
+  const token = bearerToken(exchange.request.headers)
   if (typeof token !== 'string') return { kind: 'refused', problem: token }
-  const found = await edge.findCaller(token)
+  const found = exchange.edge.findCaller(token)
+  return found instanceof Promise ? found.then((late) => admitCaller(exchange, late)) : admitCaller(exchange, found)
+}
+
+function admitCaller(exchange: Exchange, found: CallerOutcome): Authentication {
+  const { log } = exchange
   if (found.kind === 'refused') {
     log.key_refusal = found.reason
     return { kind: 'refused', problem: problemOf(found.reason) }
   }
   log.account_id = found.caller.accountId
   log.key_id = found.caller.keyId
-  // Every answer to a known caller tells how its limits stand; a turn says it again, after what it took.
-  for (const [name, value] of Object.entries(edge.limitHeaders(found.caller))) response.setHeader(name, value)
+  exchange.caller = found.caller
   return found
 }
 

@@ -17,22 +17,24 @@ const UNSUSPICIOUS_BYTES = 1024 * 1024
 export function collectBody(exchange: Exchange, decoder: Transform | undefined): Promise<CollectOutcome> {
   const { request, connection, edge } = exchange
   const { bytesMax } = edge.options.body
-  const gathering = createGathering(exchange)
+  const gathered: Gathered = { chunks: [], bytes: 0 }
 
   return new Promise((resolve) => {
     const settle = (outcome: CollectOutcome) => {
       stopReading()
       stopDecoding?.()
       connection.failBody = undefined
-      exchange.log.body_bytes = gathering.bytes
+      exchange.log.body_bytes = gathered.bytes
       resolve(outcome)
     }
     const refuse = (refusal: Problem) => settle({ kind: 'refused', problem: refusal })
     const keep = (chunk: Buffer) => {
-      const refusal = gathering.keep(chunk)
+      gathered.chunks.push(chunk)
+      gathered.bytes += chunk.length
+      const refusal = refuseSize(gathered.bytes, exchange.bodyBytesRead, edge.options.body)
       if (refusal) refuse(refusal)
     }
-    const whole = () => settle({ kind: 'collected', bytes: gathering.whole() })
+    const whole = () => settle({ kind: 'collected', bytes: wholeOf(gathered) })
     const onRaw = (chunk: Buffer) => {
       exchange.bodyBytesRead += chunk.length
       if (exchange.bodyBytesRead > bytesMax) refuse(tooLarge(bytesMax))
@@ -51,22 +53,12 @@ export function collectBody(exchange: Exchange, decoder: Transform | undefined):
 }
 
 /** The bytes that count: those that come out of the decoder, where there is one. */
-function createGathering(exchange: Exchange) {
-  const bounds = exchange.edge.options.body
-  const chunks: Buffer[] = []
-  let bytes = 0
-  return {
-    get bytes() {
-      return bytes
-    },
-    keep(chunk: Buffer): Problem | undefined {
-      bytes += chunk.length
-      chunks.push(chunk)
-      return refuseSize(bytes, exchange.bodyBytesRead, bounds)
-    },
-    whole: () => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)),
-  }
+interface Gathered {
+  readonly chunks: Buffer[]
+  bytes: number
 }
+
+const wholeOf = ({ chunks }: Gathered): Buffer => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
 
 interface DecoderListeners {
   keep(chunk: Buffer): void

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { type Bag, createBag } from '../lib/bag.ts'
 import type { Problem } from '../model/problem.ts'
 
 /** What the edge knows about one socket; pipelined requests share it. */
@@ -12,7 +13,7 @@ export interface Connection {
   /** What the parser stumbled on behind a running answer: nothing more can be understood on this socket. */
   failure: Problem | undefined
   /** Called when the socket has closed: one listener on it, however many requests are pipelined. */
-  readonly closeListeners: Set<() => void>
+  readonly closeListeners: Bag<() => void>
 }
 
 const connections = new WeakMap<Duplex, Connection>()
@@ -20,7 +21,7 @@ const connections = new WeakMap<Duplex, Connection>()
 export function connectionOf(socket: Duplex): Connection {
   const known = connections.get(socket)
   if (known) return known
-  const closeListeners = new Set<() => void>()
+  const closeListeners = createBag<() => void>()
   const connection: Connection = {
     openExchanges: 0,
     lastRequest: undefined,
@@ -30,8 +31,7 @@ export function connectionOf(socket: Duplex): Connection {
   }
   connections.set(socket, connection)
   socket.once('close', () => {
-    for (const listener of closeListeners) listener()
-    closeListeners.clear()
+    closeListeners.each((listener) => listener())
   })
   return connection
 }

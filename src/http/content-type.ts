@@ -8,6 +8,7 @@ export function refuseContentType(header: string | undefined): Problem | undefin
       'The Content-Type header is missing. Send "Content-Type: application/json".',
     )
   }
+  if (header === 'application/json') return undefined
   const [type, ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
   if (type !== 'application/json') {
     return problem(

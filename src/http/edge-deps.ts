@@ -55,6 +55,7 @@ export interface EdgeDeps {
 export interface EdgeContext extends EdgeDeps {
   readonly heartbeat: Heartbeat
   readonly drain: DrainState
+  onAnswered(): void
 }
 
 /**

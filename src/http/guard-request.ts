@@ -3,13 +3,8 @@ import type { Exchange } from './exchange.ts'
 import { refuseOrigin } from './refuse-origin.ts'
 
 /** Headers that decide who pays and what is read: two of them would let two readers see two requests. */
-const SINGLE_HEADERS: ReadonlySet<string> = new Set([
-  'authorization',
-  'idempotency-key',
-  'content-type',
-  'content-length',
-  'host',
-])
+const SINGLE_HEADERS = ['authorization', 'idempotency-key', 'content-type', 'content-length', 'host']
+const SINGLE_LENGTHS: ReadonlySet<number> = new Set(SINGLE_HEADERS.map((name) => name.length))
 
 /** Everything that is refused by the head alone, before anybody asks who is calling. */
 export function guardRequest(exchange: Exchange): Problem | undefined {
@@ -44,12 +39,14 @@ function isWebSocket(upgrade: string | undefined): boolean {
 
 /** Node joins or drops repeated headers before they can be looked at, so the raw list is read. */
 function findRepeated(rawHeaders: readonly string[]): string | undefined {
-  let seen: string[] | undefined
+  let seen = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]!.toLowerCase()
-    if (!SINGLE_HEADERS.has(name)) continue
-    if (seen?.includes(name)) return name
-    seen = seen ? [...seen, name] : [name]
+    const raw = rawHeaders[index]!
+    if (!SINGLE_LENGTHS.has(raw.length)) continue
+    const place = SINGLE_HEADERS.indexOf(raw.toLowerCase())
+    if (place < 0) continue
+    if (seen & (1 << place)) return SINGLE_HEADERS[place]
+    seen |= 1 << place
   }
   return undefined
 }

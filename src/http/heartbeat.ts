@@ -1,3 +1,5 @@
+import { createBag } from '../lib/bag.ts'
+
 /**
  * One timer for all open streams: each counts beats of silence for itself, so a write costs a store and not a timer.
  * It runs only while somebody listens and never keeps the process alive.
@@ -9,7 +11,7 @@ export interface Heartbeat {
 }
 
 export function createHeartbeat(beatMs: number): Heartbeat {
-  const listeners = new Set<() => void>()
+  const listeners = createBag<() => void>()
   let timer: NodeJS.Timeout | undefined
 
   const stopIfUnused = () => {
@@ -21,12 +23,12 @@ export function createHeartbeat(beatMs: number): Heartbeat {
   return {
     beatMs,
     listen(onBeat) {
-      listeners.add(onBeat)
+      const forget = listeners.add(onBeat)
       timer ??= setInterval(() => {
-        for (const listener of listeners) listener()
+        listeners.each((listener) => listener())
       }, beatMs).unref()
       return () => {
-        listeners.delete(onBeat)
+        forget()
         stopIfUnused()
       }
     },

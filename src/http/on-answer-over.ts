@@ -1,24 +1,37 @@
 import type { ServerResponse } from 'node:http'
 import type { Connection } from './connection.ts'
 
+/** The end of one answer, to which several parts of the edge listen. */
+export interface AnswerOver {
+  readonly listeners: ((() => void) | undefined)[]
+}
+
 /**
- * Calls back once when nothing of an answer is under way any more: all of it has been written, or its connection has
+ * Notices once when nothing of an answer is under way any more: all of it has been written, or its connection has
  * closed. Of the latter Node says nothing to a response that is queued behind another one of the same connection, so
- * the connection is listened to as well. Returns how to stop listening.
+ * the connection is listened to as well.
  */
+export function watchAnswer(response: ServerResponse, connection: Connection): AnswerOver {
+  const listeners: AnswerOver['listeners'] = []
+  let over = false
+  const end = () => {
+    if (over) return
+    over = true
+    forgetConnection()
+    for (const listener of listeners) listener?.()
+  }
+  const forgetConnection = connection.closeListeners.add(end)
+  response.on('close', end)
+  return { listeners }
+}
+
+/** Calls back once when the answer is over. Returns how to stop listening. */
 export function onAnswerOver(
-  { response, connection }: { readonly response: ServerResponse; readonly connection: Connection },
+  { answerOver: { listeners } }: { readonly answerOver: AnswerOver },
   listener: () => void,
 ): () => void {
-  const stop = () => {
-    response.off('close', over)
-    connection.closeListeners.delete(over)
+  const place = listeners.push(listener) - 1
+  return () => {
+    listeners[place] = undefined
   }
-  const over = () => {
-    stop()
-    listener()
-  }
-  response.once('close', over)
-  connection.closeListeners.add(over)
-  return stop
 }

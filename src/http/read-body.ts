@@ -76,7 +76,7 @@ async function parseBody(bytes: Buffer, bounds: BodyBounds): Promise<ReadBodyOut
 
 /** A byte of space costs as much as a byte of a number, and a client chooses how many come. */
 async function scanInPieces(bytes: Buffer, bounds: BodyBounds): Promise<JsonScan> {
-  const state = beginScan(bytes, bounds)
+  const state = beginScan(bytes)
   for (let pauseAt = SCANNED_BYTES; ; pauseAt += SCANNED_BYTES) {
     const scan = advanceScan(bytes, bounds, state, pauseAt)
     if (scan !== undefined) return scan

@@ -5,7 +5,10 @@ import { writeHead } from './write-head.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
-/** Node writes a head and a text as one piece, a head and bytes as two; a longer text costs more than that saves. */
+/**
+ * Node writes a head and a text as one piece, a head and bytes as two; a longer text costs more than that saves. As latin1
+ * a text has one character for each byte, whatever the bytes mean, and needs no encoding.
+ */
 const TEXT_BYTES_MAX = 16 * 1024
 
 /** A whole JSON answer in one go. An answer to a client that is gone is dropped. */
@@ -25,7 +28,8 @@ export function sendJsonBytes(exchange: Exchange, status: number, bytes: Buffer,
     ...(closes ? { connection: 'close' } : {}),
   })
   if (unread === 0 || response.shouldKeepAlive) {
-    response.end(bytes.length <= TEXT_BYTES_MAX ? bytes.toString('utf8') : bytes)
+    if (bytes.length <= TEXT_BYTES_MAX) response.end(bytes.toString('latin1'), 'latin1')
+    else response.end(bytes)
   } else {
     response.write(bytes)
     lingerThenEnd(exchange)

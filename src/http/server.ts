@@ -24,7 +24,11 @@ const TIMEOUT_CHECK_MS = 1000
 export function createEdge(deps: EdgeDeps): Edge {
   const { options } = deps
   const drain: DrainState = { stage: 'open' }
-  const edge: EdgeContext = { ...deps, heartbeat: createHeartbeat(beatFor(options.stream)), drain }
+  // An answer that ends while the node drains frees its connection, which nobody shall use again.
+  const onAnswered = () => {
+    if (drain.stage === 'refusing') server.closeIdleConnections()
+  }
+  const edge: EdgeContext = { ...deps, heartbeat: createHeartbeat(beatFor(options.stream)), drain, onAnswered }
   const server = createServer({
     headersTimeout: options.headersTimeoutMs,
     requestTimeout: options.requestTimeoutMs,
@@ -67,10 +71,6 @@ export function createEdge(deps: EdgeDeps): Edge {
 function answerOn(edge: EdgeContext, server: Server): void {
   const on = (event: 'request' | 'checkContinue' | 'checkExpectation', expectation: Expectation) => {
     server.on(event, (request, response) => {
-      // An answer that ends while the node drains frees its connection, which nobody shall use again.
-      response.once('close', () => {
-        if (edge.drain.stage === 'refusing') server.closeIdleConnections()
-      })
       void handle(edge, request, response, expectation)
     })
   }

@@ -18,6 +18,7 @@ async function startTurn(
   tell: (sink: Sink, client: RawClient) => Promise<void> | void,
   body = '{"stream":true}',
   stream = quick,
+  asWritten = (request: string) => request,
 ) {
   const phases: string[] = []
   let sink: Sink | undefined
@@ -31,7 +32,7 @@ async function startTurn(
   let client: RawClient
   const opened = await openTestEdge({ serveTurn, options: { stream } })
   client = connectRaw(opened.port)
-  client.send(chatRequest({ body }))
+  client.send(asWritten(String(chatRequest({ body }))))
   await until(() => sink !== undefined)
   return { ...opened, client, phases, sink: sink! }
 }
@@ -58,6 +59,31 @@ describe('a streamed answer', () => {
     expect(headers['x-late']).toBeUndefined()
     expect(body).toBe('data: 1\n\ndata: 2\n\ndata: [DONE]\n\n')
     expect(phases).toEqual(['quiet', 'ended'])
+  })
+
+  it('comes whole in pieces of every size, however each was framed', async () => {
+    const pieces = [1, 15, 16, 4095, 4096, 4097, 100_000, 2, 70_000, 3].map((size, at) => Buffer.alloc(size, 97 + at))
+    const { client } = await startTurn(async (sink) => {
+      for (const piece of pieces) await sink.write(piece)
+      sink.end(Buffer.from('end'))
+    })
+    expect((await client.answer()).body).toBe(`${Buffer.concat(pieces)}end`)
+  })
+
+  it('is not framed for a client of HTTP/1.0, which reads until the connection closes', async () => {
+    const { client } = await startTurn(
+      async (sink) => {
+        await sink.write(Buffer.from('data: 1\n\n'))
+        await sink.write(Buffer.from('data: 2\n\n'))
+        sink.end(Buffer.from('data: [DONE]\n\n'))
+      },
+      undefined,
+      undefined,
+      (request) => request.replace('HTTP/1.1', 'HTTP/1.0'),
+    )
+    await until(() => client.received().endsWith('[DONE]\n\n'))
+    expect(client.received()).toMatch(/\r\n\r\ndata: 1\n\ndata: 2\n\ndata: \[DONE]\n\n$/)
+    expect(client.received()).not.toMatch(/transfer-encoding/i)
   })
 
   it('sends its head when nothing comes for long, then comments, and is not committed by them', async () => {

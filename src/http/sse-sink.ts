@@ -1,4 +1,6 @@
+import type { Problem } from '../model/problem.ts'
 import type { Sink, SinkPhase } from '../turn/sink.ts'
+import { asChunk } from './as-chunk.ts'
 import type { Exchange } from './exchange.ts'
 import { onAnswerOver } from './on-answer-over.ts'
 import { sendProblem } from './send-problem.ts'
@@ -15,24 +17,26 @@ const STREAM_HEAD = {
 /** A comment: every SSE reader skips it, every proxy counts it as traffic. */
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 
+/** Beyond, a copy costs more than several pieces. */
+const COPIED_BYTES_MAX = 4096
+
 /** A streamed answer. The head waits for the first event, but not for ever. */
 export function createSseSink(exchange: Exchange): Sink {
   const { response } = exchange
   const watch = watchClient(exchange)
   const announced: Record<string, string> = {}
   const writer = createStreamWriter(exchange, announced)
-  let phase: SinkPhase = 'quiet'
 
   const silence = watchSilence(exchange, {
     awaited() {
       // An end that nobody takes must not hold its connection for ever either.
-      if (phase === 'ended' || writer.isRefused) return 'client'
-      return phase === 'quiet' ? 'first-event' : 'next-event'
+      if (sink.phase === 'ended' || writer.isRefused()) return 'client'
+      return sink.phase === 'quiet' ? 'first-event' : 'next-event'
     },
     comment() {
       // Somebody else may have answered: the catch-all, when a turn threw.
-      if (phase === 'quiet' && response.headersSent) return
-      if (phase === 'quiet') phase = 'head'
+      if (sink.phase === 'quiet' && response.headersSent) return
+      if (sink.phase === 'quiet') sink.phase = 'head'
       send(KEEP_ALIVE)
     },
   })
@@ -41,45 +45,45 @@ export function createSseSink(exchange: Exchange): Sink {
     return writer.write(bytes, silence.broken)
   }
   const finish = () => {
-    if (phase === 'ended') throw new Error('this answer has ended already')
-    phase = 'ended'
+    if (sink.phase === 'ended') throw new Error('this answer has ended already')
+    sink.phase = 'ended'
     watch.end()
     silence.broken()
   }
 
-  return {
-    delivery: 'stream',
-    get phase() {
-      return phase
-    },
-    get gone() {
-      return watch.gone
-    },
-    announce: (headers) => {
+  const sink = {
+    delivery: 'stream' as const,
+    phase: 'quiet' as SinkPhase,
+    gone: watch.gone,
+    announce: (headers: Readonly<Record<string, string>>) => {
       Object.assign(announced, headers)
     },
-    write(bytes) {
-      if (phase === 'ended') throw new Error('this answer has ended already')
+    write(bytes: Buffer) {
+      if (sink.phase === 'ended') throw new Error('this answer has ended already')
       if (watch.gone || bytes.length === 0) return undefined
-      phase = 'body'
+      sink.phase = 'body'
       return send(bytes)
     },
-    end(bytes) {
+    end(bytes: Buffer) {
       finish()
       if (!watch.gone) writer.end(bytes)
     },
-    refuse(problem) {
-      if (phase !== 'quiet') throw new Error('the head has gone: say it in the words of the protocol')
+    refuse(problem: Problem) {
+      if (sink.phase !== 'quiet') throw new Error('the head has gone: say it in the words of the protocol')
       finish()
       sendProblem(exchange, problem, announced)
     },
     cut() {
-      if (phase === 'ended') return
+      if (sink.phase === 'ended') return
       finish()
       response.destroy()
     },
     onGone: watch.onGone,
   }
+  watch.onGone(() => {
+    sink.gone = true
+  })
+  return sink
 }
 
 /** The bytes of a stream: its head before the first of them, and a promise while the client takes no more. */
@@ -87,16 +91,24 @@ function createStreamWriter(exchange: Exchange, announced: Readonly<Record<strin
   const { response } = exchange
   let drained: Promise<void> | undefined
 
+  let isChunked = false
+
   const openHead = () => {
-    if (!response.headersSent) writeHead(exchange, 200, { ...announced, ...STREAM_HEAD })
+    writeHead(exchange, 200, { ...announced, ...STREAM_HEAD })
+    isChunked = response.chunkedEncoding
+  }
+  /** Node puts the head and the first chunk together, and frames what is too long to be copied. */
+  const put = (bytes: Buffer): boolean => {
+    const isFirst = !response.headersSent
+    if (isFirst) openHead()
+    const framesItself = isChunked && !isFirst && bytes.length <= COPIED_BYTES_MAX
+    response.chunkedEncoding = isChunked && !framesItself
+    return response.write(framesItself ? asChunk(bytes) : bytes)
   }
   return {
-    get isRefused() {
-      return drained !== undefined
-    },
+    isRefused: () => drained !== undefined,
     write(bytes: Buffer, onDrained: () => void): Promise<void> | undefined {
-      openHead()
-      if (response.write(bytes) || response.destroyed) return undefined
+      if (put(bytes) || response.destroyed) return undefined
       drained ??= whenDrained(exchange).then(() => {
         drained = undefined
         onDrained()
@@ -104,7 +116,8 @@ function createStreamWriter(exchange: Exchange, announced: Readonly<Record<strin
       return drained
     },
     end(bytes: Buffer) {
-      openHead()
+      if (!response.headersSent) openHead()
+      response.chunkedEncoding = isChunked
       response.end(bytes)
     },
   }

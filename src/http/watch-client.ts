@@ -10,29 +10,29 @@ export interface ClientWatch {
   onGone(listener: () => void): () => void
 }
 
-export function watchClient(exchange: Pick<Exchange, 'request' | 'response' | 'connection'>): ClientWatch {
-  const listeners = new Set<() => void>()
-  let gone = exchange.response.destroyed || exchange.request.socket.destroyed
-
-  const stop = onAnswerOver(exchange, () => {
-    gone = true
-    for (const listener of listeners) listener()
-    listeners.clear()
-  })
-  if (gone) stop()
-
-  return {
-    get gone() {
-      return gone
-    },
+export function watchClient(exchange: Pick<Exchange, 'request' | 'response' | 'answerOver'>): ClientWatch {
+  const listeners: ((() => void) | undefined)[] = []
+  const watch = {
+    gone: exchange.response.destroyed || exchange.request.socket.destroyed,
     end() {
       stop()
-      listeners.clear()
+      listeners.length = 0
     },
-    onGone(listener) {
-      if (gone) listener()
-      else listeners.add(listener)
-      return () => listeners.delete(listener)
+    onGone(listener: () => void) {
+      if (watch.gone) {
+        listener()
+        return () => {}
+      }
+      const place = listeners.push(listener) - 1
+      return () => {
+        listeners[place] = undefined
+      }
     },
   }
+  const stop = onAnswerOver(exchange, () => {
+    watch.gone = true
+    for (const listener of listeners) listener?.()
+  })
+  if (watch.gone) stop()
+  return watch
 }

@@ -1,10 +1,11 @@
 import { type AdmitRequest, admitTurn } from '../books/admit-turn.ts'
+import { availableIn, booksOf } from '../books/books.ts'
+import { drawsOf } from '../books/draws.ts'
 import { standingsOf } from '../books/turn-limits.ts'
 import type { LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { createAdmittedTurn } from './admitted-turn.ts'
 import type { LedgerCore } from './core.ts'
-import { standingOf } from './credit-account.ts'
 import type { Admission } from './ledger.ts'
 
 /** With room for this many more turns of the same size, asking the provider before the commit risks nothing. */
@@ -17,7 +18,8 @@ export async function admit(core: LedgerCore, request: AdmitRequest): Promise<Ad
   // From here to the enqueue nothing waits: the gate that was seen open is the one behind which the books are changed.
   if (!core.gate.open) return { kind: 'refused', refusal: { kind: 'unavailable' }, standings: [] }
   const ticks = core.ticks()
-  const outcome = admitTurn(core.books, { ...request, at: core.now(), ticks })
+  const op = { ...request, at: core.now(), ticks }
+  const outcome = admitTurn(core.books, op)
   const standings = standingsOf(core.books, request.limits, ticks)
   if (outcome.kind !== 'held') return { kind: 'refused', refusal: outcome, standings }
   const durable = core.batcher.enqueue(outcome.changes)
@@ -29,18 +31,24 @@ export async function admit(core: LedgerCore, request: AdmitRequest): Promise<Ad
     cap: outcome.cap,
     hold: outcome.hold,
     standings,
-    overlap: isComfortable(core, request, outcome.hold, standings),
+    overlap: isComfortable(core, op, outcome.hold, standings),
     durable,
   })
 }
 
-/** Far from every edge, of the money and of each limit (MONEY §0.1 G). What this turn took is taken already. */
+/**
+ * Far from every edge, of the money and of each limit (MONEY §0.1 G). What this turn took is taken already. A request with
+ * an idempotency key always waits: the provider must not be asked before nobody else can have taken it.
+ */
 function isComfortable(
   core: LedgerCore,
-  { account, limits }: AdmitRequest,
+  request: AdmitRequest & { readonly at: number },
   hold: NanoUsd,
   standings: readonly LimitStanding[],
 ): boolean {
-  if (standingOf(core, account).available < hold * BigInt(COMFORTABLE_TURNS)) return false
-  return standings.every(({ remaining }, index) => remaining >= (limits[index]?.cost ?? 0) * COMFORTABLE_TURNS)
+  if (request.claim) return false
+  const needed = hold * BigInt(COMFORTABLE_TURNS)
+  const draws = drawsOf(booksOf(core.books, request.account), request)
+  if (draws.some((draw) => availableIn(draw) < needed)) return false
+  return standings.every(({ remaining }, index) => remaining >= (request.limits[index]?.cost ?? 0) * COMFORTABLE_TURNS)
 }

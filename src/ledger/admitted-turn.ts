@@ -1,7 +1,7 @@
 import { type CloseTurn, closeTurn, type TurnCharge } from '../books/close-turn.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { LimitStanding } from '../model/limit.ts'
-import type { NanoUsd } from '../model/money.ts'
+import { type NanoUsd, smallest } from '../model/money.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
 import type { AdmittedTurn, Ending, SettleOutcome } from './ledger.ts'
@@ -35,8 +35,8 @@ export function createAdmittedTurn(core: LedgerCore, placed: PlacedHold): Admitt
   }
 }
 
-/** How long the end of an answer waits for books that are being read back; then recovery resolves the hold. */
-const READ_BACK_WAIT_MS = 10_000
+/** How long the end of an answer waits for books that are being read back; then it is written down beside them. */
+const READ_BACK_WAIT_MS = 2000
 /** A close that was in a failed batch is tried again once the books are read back: the answer has been given. */
 const CLOSE_TRIES = 2
 
@@ -49,7 +49,7 @@ async function close(
   // A hold that never became durable was never placed: there is nothing to close.
   if ((await placed.durable) === 'lost') return { kind: 'lost' }
   for (let tries = 0; tries < CLOSE_TRIES; tries++) {
-    if (!(await core.gate.whenOpen(READ_BACK_WAIT_MS))) return { kind: 'lost' }
+    if (!(await core.gate.whenOpen(READ_BACK_WAIT_MS))) break
     // It may have shut again between its word and this step: the books are never changed behind a shut gate.
     if (!core.gate.open) continue
     const closed = closeTurn(core.books, closeOp(core, placed.requestId, ending, charge))
@@ -61,7 +61,18 @@ async function close(
     if (!charge) return { kind: 'released' }
     return { kind: 'settled', charge: closed.charge, shortfall: closed.shortfall, tier: charge.tier }
   }
-  return { kind: 'lost' }
+  return writeDown(core, placed, closeOp(core, placed.requestId, ending, charge))
+}
+
+/** The books cannot be written: the end of the turn goes into the journal, and from there into the books when they can. */
+async function writeDown(core: LedgerCore, placed: PlacedHold, end: CloseTurn): Promise<SettleOutcome> {
+  if (!(await core.journaled.write(end))) return { kind: 'lost' }
+  // They may have come back meanwhile, and then nobody else will look.
+  if (core.gate.open) void core.journaled.replay(core)
+  if (!end.charge) return { kind: 'released' }
+  const { cost, tier } = end.charge
+  const charge = smallest(cost, placed.hold)
+  return { kind: 'settled', charge, shortfall: (cost - charge) as NanoUsd, tier }
 }
 
 function closeOp(core: LedgerCore, requestId: RequestId, ending: Ending, charge: TurnCharge | undefined): CloseTurn {

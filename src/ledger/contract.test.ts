@@ -45,7 +45,7 @@ function useSqliteHome(): LedgerHome {
       await bench.run('UPDATE accounts SET frozen_at = 1')
       await crash()
     },
-    violations: async () => (await verifyBooks({ db: bench.database.db })).violations,
+    violations: async () => (await verifyBooks({ db: bench.database.db })).report.violations,
   }
 }
 

@@ -6,6 +6,7 @@ import type { AccountShelf } from './account-shelf.ts'
 import type { Batcher } from './batcher.ts'
 import type { ClaimShelf } from './claim-shelf.ts'
 import type { LedgerGate } from './gate.ts'
+import type { JournaledEnds } from './journaled-ends.ts'
 import type { MarkKeeper } from './mark-keeper.ts'
 
 /** What the operations of an open ledger share. */
@@ -18,6 +19,7 @@ export interface LedgerCore {
   readonly claims: ClaimShelf
   readonly batcher: Batcher
   readonly marks: MarkKeeper
+  readonly journaled: JournaledEnds
   /** Requests whose turn is still alive in this process. A hold without one belongs to the sweeper, whatever its age. */
   readonly attended: Set<RequestId>
   /** Ledger time: wall milliseconds that never go back. */

@@ -5,20 +5,32 @@ export interface LedgerGate {
   reopen(): void
   /** True when it is open, or opens in time. */
   whenOpen(timeoutMs: number): Promise<boolean>
+  /** Calls back whenever it has been shut for longer than running turns may go on; returns how to stop listening. */
+  onOutage(listener: () => void): () => void
 }
 
-export function createLedgerGate(): LedgerGate {
+/** So long a running answer may go on without a mark of how far it has got: a crash would forgive all of it. */
+const GRACE_MS = 30_000
+
+export function createLedgerGate(graceMs = GRACE_MS): LedgerGate {
   let open = true
+  let grace: NodeJS.Timeout | undefined
   const waiting = new Set<() => void>()
+  const outage = new Set<() => void>()
   return {
     get open() {
       return open
     },
     shut() {
       open = false
+      grace ??= setTimeout(() => {
+        for (const tell of [...outage]) tell()
+      }, graceMs).unref()
     },
     reopen() {
       open = true
+      clearTimeout(grace)
+      grace = undefined
       for (const enter of [...waiting]) enter()
     },
     whenOpen(timeoutMs) {
@@ -32,6 +44,10 @@ export function createLedgerGate(): LedgerGate {
         const timer = setTimeout(enter, timeoutMs)
         waiting.add(enter)
       })
+    },
+    onOutage(listener) {
+      outage.add(listener)
+      return () => void outage.delete(listener)
     },
   }
 }

@@ -100,6 +100,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
     ledger = await openLedger({
       db: new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) }),
       file,
+      journal: database.journal,
       clock,
       markIntervalMs: options.markIntervalMs,
       observer: {
@@ -194,7 +195,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
       expect(await findWallet(database.db, account)).toMatchObject({ posted_nano: balance, held_nano: holding })
     },
     async expectCleanBooks() {
-      expect(await verifyBooks({ db: database.db })).toMatchObject({ ok: true, violations: 0 })
+      expect((await verifyBooks({ db: database.db })).report).toMatchObject({ ok: true, violations: 0 })
     },
   }
   return bench

@@ -51,6 +51,7 @@ async function open(): Promise<void> {
   ledger = await openLedger({
     db: database.db,
     file: database.file,
+    journal: database.journal,
     clock: systemClock,
     markIntervalMs: 20,
     observer: {

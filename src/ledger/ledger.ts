@@ -8,6 +8,7 @@ import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/usage.ts'
 import type { AllowanceReport } from './change-plan.ts'
 import type { LookedUpClaim } from './claim-shelf.ts'
+import type { VerifyReport } from './verify-books.ts'
 
 /**
  * The books as the rest of the house sees them. Every request is one hold and then exactly one settle or release, both
@@ -29,8 +30,12 @@ export interface Ledger {
   endPlan(order: { readonly account: AccountRow; readonly endsAt?: number }): Promise<PlanOutcome>
   /** False while a failed batch is being read back: new requests are refused with `ledger_unavailable`. */
   readonly available: boolean
+  /** The books could not be written for so long that running answers have to end; returns how to stop listening. */
+  onOutage(listener: () => void): () => void
   /** Holds that stand now. */
   readonly openHolds: number
+  /** Adds the books up again, from the first row or from the last proof on; freezes the accounts that do not add up. */
+  audit(options: { readonly whole: boolean }): Promise<VerifyReport>
   /** Ends what has lost its turn: holds that nobody attends any more. Returns how many. */
   sweep(): Promise<number>
   close(): Promise<void>
@@ -80,7 +85,14 @@ export interface Ending {
   readonly kept?: boolean
 }
 
-export type TurnOutcome = 'completed' | 'client_gone' | 'upstream_failed' | 'drained' | 'internal_error' | 'recovered'
+export type TurnOutcome =
+  | 'completed'
+  | 'client_gone'
+  | 'upstream_failed'
+  | 'drained'
+  | 'ledger_unavailable'
+  | 'internal_error'
+  | 'recovered'
 
 export interface Attempt {
   readonly lane: string

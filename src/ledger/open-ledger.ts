@@ -7,15 +7,18 @@ import { type Clock, createNeverDecreasing } from '../lib/clock.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { findLatestLedgerTime, findNewestRows } from '../store/receipts.ts'
 import { recordChanges } from '../store/record-changes.ts'
+import type { SettleJournal } from '../store/settle-journal.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { createAccountShelf } from './account-shelf.ts'
 import { admit } from './admit.ts'
+import { auditBooks } from './audit-books.ts'
 import { createBatcher } from './batcher.ts'
 import { allowanceStandings, changePlan } from './change-plan.ts'
 import { createClaimShelf } from './claim-shelf.ts'
 import type { LedgerCore } from './core.ts'
 import { createCreditDesk, loadStanding } from './credit-account.ts'
 import { createLedgerGate } from './gate.ts'
+import { openJournaledEnds } from './journaled-ends.ts'
 import type { Ledger } from './ledger.ts'
 import { createMarkKeeper } from './mark-keeper.ts'
 import { readBackUntilItWorks } from './read-back.ts'
@@ -26,6 +29,7 @@ export interface LedgerDeps {
   readonly db: LedgerDb
   readonly file: SqliteFile
   readonly clock: Clock
+  readonly journal: SettleJournal
   readonly markIntervalMs: number
   readonly observer: LedgerObserver
 }
@@ -50,6 +54,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
   const core = await createCore(deps, closing.signal)
   // The limits of a turn ended with the process that ran it.
   adoptBooks(core, await readBooks(deps.db, { limitsOf: () => [], scopes: [] }))
+  if (!(await core.journaled.replay(core))) throw new Error('The books could not be brought up to their journal')
   await resolveAndTell(core, deps.observer)
 
   const desk = createCreditDesk(core)
@@ -57,6 +62,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     get available() {
       return core.gate.open
     },
+    onOutage: (listener) => core.gate.onOutage(listener),
     get openHolds() {
       return core.books.turns.size
     },
@@ -68,6 +74,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     allowanceStandings: (account, allowances) => allowanceStandings(core, account, allowances),
     assignPlan: (order) => changePlan(core, order.account, (at) => assignPlan(core.books, { ...order, at })),
     endPlan: (order) => changePlan(core, order.account, (at) => endPlan(core.books, { endsAt: at, ...order, at })),
+    audit: (options) => auditBooks(core, options),
     async sweep() {
       core.shelf.tidy(ACCOUNTS_IN_MEMORY_MAX)
       core.claims.tidy()
@@ -121,6 +128,7 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
     shelf: createAccountShelf({ db, books, ticks }),
     claims: createClaimShelf({ db, books }),
     marks: createMarkKeeper({ batcher, gate, now, intervalMs: deps.markIntervalMs }),
+    journaled: await openJournaledEnds(deps.journal),
     attended: new Set(),
     now,
     ticks,

@@ -28,6 +28,9 @@ export async function readBackUntilItWorks(
       await proveWritable(core.file)
       adoptBooks(core, await readBooks(core.db, { limitsOf: limitsOfLiving, scopes: core.claims.asked }))
       core.batcher.reopen()
+      // Before anybody else may touch them: what was written down meanwhile is what happened.
+      // Where that failed, the failure has begun another reading back.
+      if (!(await core.journaled.replay(core))) return
       core.gate.reopen()
       return
     } catch (error) {

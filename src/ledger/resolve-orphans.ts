@@ -25,7 +25,9 @@ export async function resolveOrphans(core: LedgerCore): Promise<number> {
 }
 
 const orphansOf = (core: LedgerCore): OpenTurn[] =>
-  [...core.books.turns.values()].filter((turn) => !core.attended.has(turn.requestId))
+  [...core.books.turns.values()].filter(
+    ({ requestId }) => !core.attended.has(requestId) && !core.journaled.has(requestId),
+  )
 
 async function resolve(core: LedgerCore, turn: OpenTurn, price: Price): Promise<Durability> {
   const closed = closeTurn(core.books, {

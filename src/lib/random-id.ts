@@ -24,7 +24,8 @@ export const secureRandom: RandomBytes = (size) => {
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 
 export function encodeBase32(bytes: Uint8Array): string {
-  let text = ''
+  const letters = Buffer.allocUnsafe(Math.ceil((bytes.length * 8) / 5))
+  let written = 0
   let buffer = 0
   let bits = 0
   for (const byte of bytes) {
@@ -32,11 +33,12 @@ export function encodeBase32(bytes: Uint8Array): string {
     bits += 8
     while (bits >= 5) {
       bits -= 5
-      text += BASE32[(buffer >>> bits) & 31]
+      letters[written++] = BASE32.charCodeAt((buffer >>> bits) & 31)
     }
     buffer &= (1 << bits) - 1
   }
-  return bits > 0 ? text + BASE32[(buffer << (5 - bits)) & 31] : text
+  if (bits > 0) letters[written++] = BASE32.charCodeAt((buffer << (5 - bits)) & 31)
+  return letters.toString('latin1')
 }
 
 /** 48 bits of time, then 80 random ones: sorts by age, cannot be guessed. */

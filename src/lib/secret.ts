@@ -1,14 +1,17 @@
+import { hideFromNowOn } from './hide-secrets.ts'
+
 const SHOWN = '[secret]'
 
 /**
  * A text that must not get into a log, a message or a file by accident. However it is printed, it shows that it is there
- * and nothing of itself; only who names `reveal` gets it.
+ * and nothing of itself; only who names `reveal` gets it. What others say of it is hidden by `hideSecrets`.
  */
 export class Secret {
   readonly #text: string
 
   constructor(text: string) {
     this.#text = text
+    hideFromNowOn(text)
   }
 
   reveal(): string {

@@ -9,10 +9,26 @@ export interface ConfiguredLimits {
 
 /** Every limit this turn has to pass, with what it takes from each. */
 export function limitsForTurn(configured: ConfiguredLimits, caller: Caller, tokens: number): AppliedLimit[] {
-  return [
-    ...appliedLimits('key', `key:${caller.key}`, ratesOfKey(configured.key, caller.limits), tokens),
-    ...appliedLimits('account', `account:${caller.account}`, configured.account, tokens),
+  return limitsOf(configured, caller).map(({ scope, kind, subject, limit, burst }) => {
+    return { scope, kind, subject, limit, burst, cost: kind === 'tokens' ? tokens : 1 }
+  })
+}
+
+/** A limit without what one turn takes from it. */
+type CallerLimit = Omit<AppliedLimit, 'cost'>
+
+/** The same for every turn of a caller, until the configuration changes. */
+const limitsOfCallers = new WeakMap<Caller, { configured: ConfiguredLimits; limits: readonly CallerLimit[] }>()
+
+function limitsOf(configured: ConfiguredLimits, caller: Caller): readonly CallerLimit[] {
+  const known = limitsOfCallers.get(caller)
+  if (known?.configured === configured) return known.limits
+  const limits = [
+    ...appliedLimits('key', `key:${caller.key}`, ratesOfKey(configured.key, caller.limits)),
+    ...appliedLimits('account', `account:${caller.account}`, configured.account),
   ]
+  limitsOfCallers.set(caller, { configured, limits })
+  return limits
 }
 
 /** A burst belongs to the rate that it was computed from: a key's own rate must not be let through by somebody else's. */
@@ -25,14 +41,13 @@ export function ratesOfKey({ requestsBurst, tokensBurst, ...configured }: LimitR
   }
 }
 
-function appliedLimits(scope: LimitScope, owner: string, rates: LimitRates, tokens: number): AppliedLimit[] {
-  const applied: AppliedLimit[] = []
-  const add = (kind: LimitKind, limit: number | undefined, burst: number | undefined, cost: number) => {
-    if (limit !== undefined)
-      applied.push({ scope, kind, subject: `${owner}:${kind}`, limit, burst: burst ?? limit, cost })
+function appliedLimits(scope: LimitScope, owner: string, rates: LimitRates): CallerLimit[] {
+  const applied: CallerLimit[] = []
+  const add = (kind: LimitKind, limit: number | undefined, burst: number | undefined) => {
+    if (limit !== undefined) applied.push({ scope, kind, subject: `${owner}:${kind}`, limit, burst: burst ?? limit })
   }
-  add('requests', rates.requestsPerMinute, rates.requestsBurst, 1)
-  add('tokens', rates.tokensPerMinute, rates.tokensBurst, tokens)
-  add('concurrent', rates.concurrent, undefined, 1)
+  add('requests', rates.requestsPerMinute, rates.requestsBurst)
+  add('tokens', rates.tokensPerMinute, rates.tokensBurst)
+  add('concurrent', rates.concurrent, undefined)
   return applied
 }

@@ -59,3 +59,15 @@ export async function updateAccountStatus(db: LedgerDb, row: number, status: Acc
 
 export const isFrozen = async (db: LedgerDb, account: number): Promise<boolean> =>
   (await db.selectFrom('accounts').select('frozen_at').where('row', '=', account).executeTakeFirst())?.frozen_at != null
+
+/** Sets or lifts the freeze of an account; its first moment stays. */
+export async function setFrozen(file: SqliteFile, account: number, frozenAt: number | null): Promise<void> {
+  const sql = frozenAt === null ? LIFT_FREEZE : FREEZE
+  await file.atomic([{ sql, rows: [frozenAt === null ? [account] : [frozenAt, account]] }])
+}
+
+const FREEZE = `UPDATE accounts SET frozen_at = COALESCE(frozen_at, ?) WHERE row = ?`
+const LIFT_FREEZE = `UPDATE accounts SET frozen_at = NULL WHERE row = ?`
+
+export const listFrozen = (db: LedgerDb): Promise<{ row: number; id: string }[]> =>
+  db.selectFrom('accounts').select(['row', 'id']).where('frozen_at', 'is not', null).execute()

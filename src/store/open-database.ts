@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import { Kysely } from 'kysely'
 import type { Clock } from '../lib/clock.ts'
 import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
@@ -5,12 +6,14 @@ import { migrate } from '../sqlite/migrate.ts'
 import { openSqlite } from '../sqlite/open-sqlite.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { ledgerSchema } from './migrations/ledger-schema.ts'
+import { openSettleJournal, type SettleJournal } from './settle-journal.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 
-/** The ledger's file: `db` asks, `file` runs lists of statements that belong together. */
+/** The ledger's file: `db` asks, `file` runs lists of statements that belong together; `journal` lies beside it. */
 export interface Database {
   readonly db: LedgerDb
   readonly file: SqliteFile
+  readonly journal: SettleJournal
   close(): Promise<void>
 }
 
@@ -23,12 +26,16 @@ export async function openDatabase(options: { path: string; clock: Clock }): Pro
     await file.close()
     throw new Error(`${options.path}: ${(cause as Error).message}`, { cause })
   }
+  // Whoever has the lock of the ledger has its journal.
+  const journal = await openSettleJournal(join(dirname(options.path), 'settles.journal'))
   const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
   return {
     db,
     file,
+    journal,
     async close() {
       await db.destroy()
+      await journal.close()
       await file.close()
     },
   }

@@ -71,17 +71,17 @@ const STEPS = {
   addEntry: ADD_ENTRY,
   moveBucket: MOVE_BUCKET,
   closePeriod: CLOSE_PERIOD,
-  openClaim: OPEN_CLAIM,
-  endClaim: END_CLAIM,
-  dropClaim: DROP_CLAIM,
 } as const
+
+/** In the order in which they came: a key that is given back and taken again needs its row in between. */
+const CLAIM_STEPS = { openClaim: OPEN_CLAIM, endClaim: END_CLAIM, dropClaim: DROP_CLAIM } as const
 
 type Step = keyof typeof STEPS
 const ORDER = Object.keys(STEPS) as Step[]
 
 /** A batch of changes as the fewest row writes: one insert or update a receipt, one update a bucket however often it moved. */
 export function recordChanges(changes: readonly Change[], marks: PackedMarks | undefined): AtomicStatement[] {
-  const batch: Batch = { rows: new Map(), moves: new Map() }
+  const batch: Batch = { rows: new Map(), moves: new Map(), claims: [] }
   for (const change of changes) collect(batch, change)
   for (const [row, move] of batch.moves) {
     if (move.posted !== 0n || move.held !== 0n) add(batch, 'moveBucket', [move.posted, move.held, row])
@@ -90,6 +90,7 @@ export function recordChanges(changes: readonly Change[], marks: PackedMarks | u
     const rows = batch.rows.get(step)
     return rows ? [{ sql: STEPS[step], rows, expectChanges: 1 }] : []
   })
+  statements.push(...batch.claims)
   if (marks) statements.push({ sql: REPLACE_MARK, rows: [[marks.node, marks.at, marks.packed]] })
   return statements
 }
@@ -97,12 +98,20 @@ export function recordChanges(changes: readonly Change[], marks: PackedMarks | u
 interface Batch {
   readonly rows: Map<Step, SqlValue[][]>
   readonly moves: Map<number, { posted: bigint; held: bigint }>
+  readonly claims: (AtomicStatement & { readonly rows: SqlValue[][] })[]
 }
 
 function add(batch: Batch, step: Step, row: SqlValue[]): void {
   const rows = batch.rows.get(step)
   if (rows) rows.push(row)
   else batch.rows.set(step, [row])
+}
+
+function addClaim({ claims }: Batch, step: keyof typeof CLAIM_STEPS, row: SqlValue[]): void {
+  const sql = CLAIM_STEPS[step]
+  const last = claims.at(-1)
+  if (last?.sql === sql) last.rows.push(row)
+  else claims.push({ sql, rows: [row], expectChanges: 1 })
 }
 
 function collect(batch: Batch, change: Change): void {
@@ -129,11 +138,11 @@ function collect(batch: Batch, change: Change): void {
       add(batch, 'closePeriod', [change.at, change.bucket])
       return
     case 'claim-opened':
-      add(batch, 'openClaim', [change.receipt, change.scope, change.fingerprint, change.at, change.expiresAt])
+      addClaim(batch, 'openClaim', [change.receipt, change.scope, change.fingerprint, change.at, change.expiresAt])
       return
     case 'claim-ended':
-      if (change.state === 'dropped') add(batch, 'dropClaim', [change.receipt])
-      else add(batch, 'endClaim', [change.state, change.receipt])
+      if (change.state === 'dropped') addClaim(batch, 'dropClaim', [change.receipt])
+      else addClaim(batch, 'endClaim', [change.state, change.receipt])
       return
     case 'subscription-started':
       add(batch, 'startSubscription', subscriptionRow(change))

@@ -17,6 +17,8 @@ export interface LedgerTables {
   marks: MarksTable
   subscriptions: SubscriptionsTable
   claims: ClaimsTable
+  proved_rows: ProvedRowsTable
+  proved_balances: ProvedBalancesTable
 }
 
 /** What every question is asked of. */
@@ -181,4 +183,16 @@ export interface ClaimsTable {
   state: 'running' | 'kept' | 'not-kept'
   at: number
   expires_at: number
+}
+
+/** Up to which row everything has been proved. */
+export interface ProvedRowsTable {
+  what: 'receipt' | 'transfer'
+  row: number
+}
+
+/** What a balance was when everything up to those rows had moved on it. */
+export interface ProvedBalancesTable {
+  bucket: number
+  posted_nano: bigint
 }

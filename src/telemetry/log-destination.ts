@@ -14,7 +14,7 @@ export interface LogDestination {
 export interface DestinationOptions {
   /** A file descriptor (1 is stdout, 2 is stderr) or the path of a file. */
   readonly to: number | string
-  /** Lines wait until so many bytes have come together, but never longer than `flushEveryMs`; 0 writes at once. */
+  /** Lines wait until about so many bytes have come together, but never longer than `flushEveryMs`; 0 writes at once. */
   readonly gatherBytes: number
   readonly flushEveryMs: number
   /** Told how many lines were lost, as soon as the reader takes lines again. */
@@ -26,18 +26,33 @@ export function openLogDestination(options: DestinationOptions): LogDestination 
   const stream = destination({
     dest: options.to,
     sync: false,
-    minLength: options.gatherBytes,
+    minLength: 0,
     maxLength: BUFFERED_BYTES_MAX,
-    ...(options.gatherBytes > 0 ? { periodicFlush: options.flushEveryMs } : {}),
   })
+  // Gathered here, because the stream would count the bytes of all that it has gathered at every line.
+  let gathered = ''
+  let timer: NodeJS.Timeout | undefined
+  const pass = () => {
+    clearTimeout(timer)
+    timer = undefined
+    const text = gathered
+    gathered = ''
+    if (text !== '' && !broken) stream.write(text)
+  }
+  // Whoever ends the process without closing first loses nothing either.
+  const passAtExit = () => {
+    pass()
+    if (!broken) stream.flushSync()
+  }
+  process.once('exit', passAtExit)
   let dropped = 0
   let broken = false
   // A full disk or a closed pipe costs the log, never an answer. The disk may get room again; the pipe is gone for good.
   stream.on('error', (error: NodeJS.ErrnoException) => {
     broken ||= error.code === 'EPIPE'
   })
-  stream.on('drop', () => {
-    dropped += 1
+  stream.on('drop', (text: string) => {
+    dropped += text.split('\n').length - 1
   })
   stream.on('drain', () => {
     if (dropped === 0) return
@@ -47,12 +62,17 @@ export function openLogDestination(options: DestinationOptions): LogDestination 
   })
   return {
     write: (line) => {
-      if (!broken) stream.write(line)
+      gathered += line
+      if (gathered.length >= options.gatherBytes) pass()
+      else timer ??= setTimeout(pass, options.flushEveryMs).unref()
     },
     flush: () => {
+      pass()
       if (!broken) stream.flush()
     },
     close: () => {
+      pass()
+      process.off('exit', passAtExit)
       if (broken) return Promise.resolve()
       return new Promise((resolve) => {
         const timer = setTimeout(resolve, CLOSE_WAIT_MS)

@@ -26,8 +26,8 @@ export interface LogOptions {
   readonly destination: number | string
 }
 
-/** Some ten lines a system call under load; a reader of the log is behind by this time at most. */
-const GATHER_BYTES = 4096
+/** Under load a system call for some hundred lines; a reader of the log is behind by this time at most. */
+const GATHER_BYTES = 32 * 1024
 const FLUSH_EVERY_MS = 100
 
 const RANKS: Readonly<Record<LogLevel, number>> = {

@@ -10,6 +10,8 @@ export const METRIC = {
   shortfall: 'millrace_shortfall_nano_usd_total',
   holdsOpen: 'millrace_holds_open',
   holdsRecovered: 'millrace_holds_recovered_total',
+  violations: 'millrace_ledger_violations',
+  auditedAt: 'millrace_ledger_audited_timestamp_seconds',
   batchOperations: 'millrace_ledger_batch_operations',
   commitSeconds: 'millrace_ledger_commit_seconds',
   turnSeconds: 'gen_ai_server_request_duration_seconds',

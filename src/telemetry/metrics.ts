@@ -8,6 +8,8 @@ export interface Metrics {
   turnEnded(turn: EndedTurn): void
   batchCommitted(batch: { readonly operations: number; readonly seconds: number }): void
   holdsRecovered(count: number): void
+  /** What the last audit of the books found: zero, or somebody has to look. */
+  booksAudited(report: { readonly violations: number }): void
   /** Asked at each scrape. */
   watchOpenHolds(read: () => number): void
   render(): Promise<{ readonly contentType: string; readonly body: string }>
@@ -54,6 +56,10 @@ export function createMetrics(): Metrics {
       series.commitSeconds.observe(seconds)
     },
     holdsRecovered: (count) => series.holdsRecovered.inc(count),
+    booksAudited({ violations }) {
+      series.violations.set(violations)
+      series.auditedAt.setToCurrentTime()
+    },
     watchOpenHolds(read) {
       new Gauge({
         name: METRIC.holdsOpen,
@@ -87,6 +93,16 @@ function createSeries(registry: Registry) {
     charged: counter(METRIC.charged, 'Charged to accounts, in nano-dollars.', ['model']),
     shortfall: counter(METRIC.shortfall, 'Cost above the hold, which nobody was charged, in nano-dollars.', ['model']),
     holdsRecovered: counter(METRIC.holdsRecovered, 'Holds that recovery or the sweeper had to end.', []),
+    violations: new Gauge({
+      name: METRIC.violations,
+      help: 'What the last audit of the books found broken.',
+      registers,
+    }),
+    auditedAt: new Gauge({
+      name: METRIC.auditedAt,
+      help: 'When the books were audited last, in seconds since 1970.',
+      registers,
+    }),
     batchOperations: histogram(METRIC.batchOperations, 'Ledger operations in one commit.', BATCH_SIZES, []),
     commitSeconds: histogram(METRIC.commitSeconds, 'Time until a ledger batch was durable.', COMMIT_SECONDS, []),
     turnSeconds: histogram(METRIC.turnSeconds, 'Time of a whole turn.', GEN_AI_SECONDS, [GEN_AI_MODEL]),

@@ -1,3 +1,5 @@
+import { hideSecrets } from '../lib/hide-secrets.ts'
+
 /** Longer text is cut first, so that a whole body in an error message costs nothing and does not land in a log. */
 const TEXT_LENGTH_MAX = 8192
 const HIDDEN = '[hidden]'
@@ -28,9 +30,14 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** Text without the keys, tokens and passwords that other people's error messages like to repeat. */
+/**
+ * Text without the keys, tokens and passwords that other people's error messages like to repeat: those that this process
+ * was given, whatever they look like, and what looks like one.
+ */
 export function scrub(text: string): string {
-  const bounded = text.length > TEXT_LENGTH_MAX ? `${text.slice(0, TEXT_LENGTH_MAX)}…` : text
+  // Twice as much, so that a secret across the cut is seen whole.
+  const told = hideSecrets(text.slice(0, 2 * TEXT_LENGTH_MAX))
+  const bounded = told.length > TEXT_LENGTH_MAX ? `${told.slice(0, TEXT_LENGTH_MAX)}…` : told
   if (!SUSPECT.test(bounded)) return bounded
   return PATTERNS.reduce((scrubbed, [pattern, shown]) => scrubbed.replace(pattern, shown), bounded)
 }

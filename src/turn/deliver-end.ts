@@ -7,6 +7,7 @@ import { closingBytes } from './closing.ts'
 import type { Resolution } from './ending.ts'
 import { ledgerUnavailable } from './refusals.ts'
 import type { FinishedAnswer, RunFate } from './run.ts'
+import type { CutReason } from './turn-abort.ts'
 import type { TurnCall } from './turn-call.ts'
 
 interface Settled {
@@ -29,7 +30,7 @@ export function deliverEnd(call: TurnCall, fate: RunFate, end: Settled): Problem
     case 'hold-lost':
       return say(call, ledgerUnavailable())
     case 'stopped':
-      return fate.reason === 'draining' ? say(call, draining(end.resolution)) : undefined
+      return fate.reason === 'client-gone' ? undefined : say(call, cutProblem(fate.reason, end.resolution))
     default:
       return assertNever(fate)
   }
@@ -59,11 +60,15 @@ function say(call: TurnCall, said: Problem): Problem {
   return said
 }
 
-const draining = ({ kind }: Resolution): Problem => {
+function cutProblem(why: CutReason, { kind }: Resolution): Problem {
   const owed = kind === 'free' ? 'Nothing was charged' : 'What was received is charged'
-  const message = `The server is stopping and could not finish this answer. ${owed}; send the request again in 2s.`
-  return problem('server_draining', message, { retryAfterSeconds: 2 })
+  const again = `${owed}; send the request again in 2s.`
+  return why === 'draining'
+    ? problem('server_draining', `The server is stopping and could not finish this answer. ${again}`, RETRY_SOON)
+    : problem('ledger_unavailable', `The ledger could not be written for too long to go on. ${again}`, RETRY_SOON)
 }
+
+const RETRY_SOON = { retryAfterSeconds: 2 }
 
 /** Our own fault after the head has gone: the stream says so; before it, whoever catches the throw does. */
 export function sayInternalError({ sink, requestId }: TurnCall): void {

@@ -6,6 +6,8 @@ import { resolveEnding } from './ending.ts'
 
 const model: Model = catalogOf(modelDefinition('small', { contextTokens: 1000 })).entries.get('small')!.model
 
+const bounds = { model, inputBound: 172, cachedEstimate: 0, outputBound: 100, headGone: true } as const
+
 const finishedWith = (uncachedInput: number, output = 5) => {
   const usage: Usage = { uncachedInput, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 }
   const answer = { kind: 'stream', unsent: Buffer.alloc(0), head: undefined } as const
@@ -16,7 +18,7 @@ const finishedWith = (uncachedInput: number, output = 5) => {
     firstContentAt: 0,
   } as const
   const inputSize = { bodyBytes: 100, inputBytes: 80, messages: 1, tools: 0 }
-  return resolveEnding(run, { model, inputSize, inputBound: 172, outputBound: 100, headGone: true })
+  return resolveEnding(run, { ...bounds, inputSize })
 }
 
 describe('the end of a whole answer', () => {
@@ -36,5 +38,25 @@ describe('the end of a whole answer', () => {
     const bounded = { uncachedInput: 172, estimated: true }
     expect(finishedWith(1001)).toMatchObject({ usage: bounded, told: bounded })
     expect(finishedWith(10, 101)).toMatchObject({ usage: { output: 100 }, told: { output: 100, estimated: true } })
+  })
+})
+
+describe('an answer that broke off without counts', () => {
+  const brokenOff = (cachedEstimate: number) => {
+    const problem = { code: 'upstream_error', message: '', param: null, source: 'upstream' } as const
+    const run = {
+      fate: { kind: 'broken-off', problem, used: { usage: undefined, outputBytes: 20 } },
+      lane: undefined,
+      attempts: [],
+      firstContentAt: 0,
+    } as const
+    const inputSize = { bodyBytes: 100, inputBytes: 80, messages: 1, tools: 0 }
+    return resolveEnding(run, { ...bounds, inputSize, cachedEstimate })
+  }
+
+  it('is charged by its bytes, the part that the provider had just seen as cached input', () => {
+    expect(brokenOff(0)).toMatchObject({ usage: { uncachedInput: 20, cachedInput: 0, output: 5, estimated: true } })
+    expect(brokenOff(15)).toMatchObject({ usage: { uncachedInput: 5, cachedInput: 15, output: 5, estimated: true } })
+    expect(brokenOff(99), 'never more than there was').toMatchObject({ usage: { uncachedInput: 0, cachedInput: 20 } })
   })
 })

@@ -6,6 +6,7 @@ import { estimateTokens } from '../metering/estimate-tokens.ts'
 import type { InputSize } from '../model/turn.ts'
 import type { MeteredUsage } from '../model/usage.ts'
 import type { Produced, Run } from './run.ts'
+import type { StopReason } from './turn-abort.ts'
 
 /** What an ending means for the money: the one place that decides it. `docs/operate/charges.md` is the published table. */
 export type Resolution =
@@ -22,6 +23,8 @@ export interface EndingBounds {
   readonly model: Model
   readonly inputSize: InputSize
   readonly inputBound: number
+  /** The part of the input that the provider had seen just before, in tokens. */
+  readonly cachedEstimate: number
   readonly outputBound: number
   /** The head has gone out with 200; before it, the client is told a status that must not cost anything. */
   readonly headGone: boolean
@@ -35,9 +38,9 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
     case 'broken-off':
       return charge('upstream_failed', fate.used, bounds)
     case 'stopped': {
-      const outcome = fate.reason === 'draining' ? 'drained' : 'client_gone'
+      const outcome = STOPPED_OUTCOMES[fate.reason]
       // An answer of 503 is free, whatever the provider has begun.
-      if (fate.reason === 'draining' && !bounds.headGone) return { kind: 'free', outcome }
+      if (fate.reason !== 'client-gone' && !bounds.headGone) return { kind: 'free', outcome }
       // Before the provider's 2xx head it has not accepted the request: a cancel costs nothing.
       return fate.accepted ? charge(outcome, fate.used, bounds) : { kind: 'free', outcome }
     }
@@ -49,6 +52,12 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
       return assertNever(fate)
   }
 }
+
+const STOPPED_OUTCOMES = {
+  'client-gone': 'client_gone',
+  draining: 'drained',
+  'ledger-gone': 'ledger_unavailable',
+} as const satisfies Record<StopReason, TurnOutcome>
 
 function charge(outcome: TurnOutcome, produced: Produced, bounds: EndingBounds): Resolution {
   const usage = usageOf(produced, bounds)
@@ -75,9 +84,11 @@ function usageOf(produced: Produced, bounds: EndingBounds): MeteredUsage {
   const within = { inputTokens: bounds.inputBound, outputTokens: bounds.outputBound }
   if (produced.usage) return clampUsage(produced.usage, within)
   const { bytesPerToken } = bounds.model
+  const input = estimateTokens(bounds.inputSize.inputBytes, bytesPerToken)
+  const cachedInput = Math.min(bounds.cachedEstimate, input)
   const estimate = {
-    uncachedInput: estimateTokens(bounds.inputSize.inputBytes, bytesPerToken),
-    cachedInput: 0,
+    uncachedInput: input - cachedInput,
+    cachedInput,
     cacheWrite: 0,
     output: estimateTokens(produced.outputBytes, bytesPerToken),
     reasoning: 0,

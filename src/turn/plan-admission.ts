@@ -3,10 +3,10 @@ import type { Model } from '../catalog/catalog.ts'
 import { type ConfiguredLimits, limitsForTurn } from '../limits/limits-for-turn.ts'
 import { holdTermsFor, inputBound } from '../metering/ceiling.ts'
 import { estimateTokens } from '../metering/estimate-tokens.ts'
-import type { Caller } from '../model/caller.ts'
-import type { RequestId } from '../model/ids.ts'
+import type { SeenPrefixes } from '../metering/seen-prefixes.ts'
 import type { Price } from '../model/price.ts'
-import type { TurnRequest } from '../model/turn.ts'
+import { conversationOf } from './conversation.ts'
+import type { TurnCall } from './turn-call.ts'
 
 /** Before a model has answered, this much output is assumed when tokens are counted against a limit. */
 const OUTPUT_RESERVED_TOKENS = 1024
@@ -18,8 +18,8 @@ export interface AdmissionPlan {
 
 /** Gathers what admission decides on: the most the turn may cost, and every limit it has to pass. */
 export function planAdmission(
-  configured: ConfiguredLimits,
-  call: { readonly requestId: RequestId; readonly caller: Caller; readonly turn: TurnRequest },
+  { limits: configured, seen }: { readonly limits: ConfiguredLimits; readonly seen: SeenPrefixes },
+  call: Pick<TurnCall, 'requestId' | 'caller' | 'turn'>,
   model: Model,
   price: Price,
 ): AdmissionPlan {
@@ -42,10 +42,21 @@ export function planAdmission(
       modelCap: model.maxOutputTokens,
       choices: turn.choices,
       inputEstimate: estimate,
-      cachedEstimate: 0,
+      cachedEstimate: cachedEstimateOf(seen, call, model, estimate),
       allowances: [],
       claim: undefined,
       limits: limitsForTurn(configured, caller, reserved),
     },
   }
+}
+
+/** Rounded down: what is not certainly from the cache is charged as input. */
+function cachedEstimateOf(
+  seen: SeenPrefixes,
+  call: Pick<TurnCall, 'caller' | 'turn'>,
+  model: Model,
+  estimate: number,
+): number {
+  const cachedBytes = seen.seenBytes(conversationOf(call, model))
+  return cachedBytes === 0 ? 0 : Math.min(Math.floor(cachedBytes / model.bytesPerToken), estimate)
 }

@@ -4,7 +4,7 @@ import type { DeadlinePhase } from '../upstream/deadlines.ts'
 import type { UpstreamFailed } from '../upstream/upstream-answer.ts'
 import { classifyRefusal, type ProviderError, type RefusalClass } from '../wire/chat/read-provider-error.ts'
 import type { UpstreamSaid } from '../wire/chat/tap.ts'
-import type { RunFate } from './run.ts'
+import type { FailedLane } from './run.ts'
 
 const SOURCE = { source: 'upstream' } as const
 const FREE = 'Nothing was charged.'
@@ -21,25 +21,32 @@ export const cleaned = (message: string): string => {
 const quoting = (error: ProviderError): string =>
   error.message === '' ? '' : ` The provider says: ${cleaned(error.message)}`
 
-type Failed = Extract<RunFate, { kind: 'failed' }>
-
-/** A failure that is this lane's own. */
-export const failed = (problem: Problem): Failed => ({ kind: 'failed', problem, sameElsewhere: false })
+/** A failure that is this lane's own, after the request had gone out to it. */
+export const failed = (problem: Problem): FailedLane => ({
+  kind: 'failed',
+  problem,
+  sameElsewhere: false,
+  mayBeBilled: true,
+})
 
 /** The provider said no before any content, by its status or in its answer. */
-export function refused(error: ProviderError, retryAfterMs?: number): Failed {
+export function refused(error: ProviderError, retryAfterMs?: number): FailedLane {
   const kind = classifyRefusal(error)
   const sameElsewhere = kind === 'rejected' || kind === 'too-long' || kind === 'filtered'
-  return { kind: 'failed', problem: problemOfRefusal(kind, error, retryAfterMs), sameElsewhere }
+  return { kind: 'failed', problem: problemOfRefusal(kind, error, retryAfterMs), sameElsewhere, mayBeBilled: false }
 }
 
 /** An error inside an answer has no status: its words are all there is. */
-export const refusedInside = ({ message, code }: UpstreamSaid): Failed =>
+export const refusedInside = ({ message, code }: UpstreamSaid): FailedLane =>
   refused({ status: undefined, message, code, param: undefined })
+
+/** A field's name and nothing else: what a provider writes there goes to the client as it is. */
+const fieldOf = ({ param }: ProviderError): string | null =>
+  param !== undefined && /^[\w.[\]-]{1,100}$/.test(param) && scrub(param) === param ? param : null
 
 /** What a client is told. */
 function problemOfRefusal(kind: RefusalClass, error: ProviderError, retryAfterMs: number | undefined): Problem {
-  const param = error.param ?? null
+  const param = fieldOf(error)
   switch (kind) {
     case 'too-long':
       return problem(

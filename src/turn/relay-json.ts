@@ -59,7 +59,7 @@ async function readWhole({ body, bounds }: JsonRelay): Promise<Buffer | Error> {
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }
-  return asUtf8(Buffer.concat(parts))
+  return asUtf8(parts.length === 1 ? parts[0]! : Buffer.concat(parts))
 }
 
 /** Clients that decode strictly throw at a byte that is not UTF-8: they get what lenient ones would read. */

@@ -1,9 +1,10 @@
 import type { AdmittedTurn } from '../ledger/ledger.ts'
+import { joinBuffers } from '../lib/join-buffers.ts'
 import { estimateTokens } from '../metering/estimate-tokens.ts'
 import type { Problem } from '../model/problem.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../upstream/upstream-answer.ts'
 import { readProviderError } from '../wire/chat/read-provider-error.ts'
-import type { ChatTap, UpstreamSaid } from '../wire/chat/tap.ts'
+import type { ChatTap, TappedFrame, UpstreamSaid } from '../wire/chat/tap.ts'
 import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from '../wire/sse/split-frames.ts'
 import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
 import type { Produced, RunFate } from './run.ts'
@@ -40,19 +41,19 @@ export async function relayStream(relay: StreamRelay): Promise<RunFate> {
     if (read instanceof Error) return stopReading(relay, fateOfFailure(relay, started, read, ready))
     if (read.length === 0) break
     const heard = hear(relay, splitter, read)
-    if (heard instanceof FrameTooLarge) return stopReading(relay, fateOfFailure(relay, started, heard, ready))
-    ready.push(...heard.frames)
+    ready.push(...heard.pieces)
     if (heard.content && !started) {
       if ((await hold.durable) === 'lost') return stopReading(relay, { kind: 'hold-lost' })
       started = true
       relay.onFirstContent()
     }
     if (started && ready.length > 0) {
-      const full = sink.write(joined(ready))
+      const full = sink.write(joinBuffers(ready))
       ready = []
       hold.mark(estimateTokens(tap.heard.outputBytes, relay.bytesPerToken))
       if (full) await full
     }
+    if (heard.failure) return stopReading(relay, fateOfFailure(relay, started, heard.failure, ready))
     if (tap.heard.finished) relay.abort.letItFinish()
     if (isOver(tap)) break
     if (isPastTheCap(relay))
@@ -71,24 +72,35 @@ async function readOn(body: UpstreamBody): Promise<readonly Buffer[] | Error> {
   }
 }
 
-function hear({ tap }: StreamRelay, splitter: FrameSplitter, chunks: readonly Buffer[]) {
-  const frames: Buffer[] = []
+interface Heard {
+  /** What goes to the client, in as few pieces as it came. */
+  readonly pieces: Buffer[]
+  readonly content: boolean
+  readonly failure: FrameTooLarge | undefined
+}
+
+/** What follows an end or an error is not part of the answer, although it came with the same read. */
+function hear({ tap }: StreamRelay, splitter: FrameSplitter, read: readonly Buffer[]): Heard {
+  const pieces: Buffer[] = []
   let content = false
+  splitter.push(joinBuffers(read))
   try {
-    for (const chunk of chunks) {
-      for (const frame of splitter.push(chunk)) {
-        // What follows an end or an error is not part of the answer, although it came with the same read.
-        if (isOver(tap)) break
-        const tapped = tap.read(frame)
-        if (tapped.bytes) frames.push(tapped.bytes)
-        content ||= tapped.isContent
-      }
+    while (!isOver(tap)) {
+      const tapped = tap.readAlike(splitter) ?? readNext(tap, splitter)
+      if (!tapped) break
+      if (tapped.bytes) pieces.push(tapped.bytes)
+      content ||= tapped.isContent
     }
   } catch (error) {
-    if (error instanceof FrameTooLarge) return error
+    if (error instanceof FrameTooLarge) return { pieces, content, failure: error }
     throw error
   }
-  return { frames, content }
+  return { pieces, content, failure: undefined }
+}
+
+function readNext(tap: ChatTap, splitter: FrameSplitter): TappedFrame | undefined {
+  const frame = splitter.next()
+  return frame && tap.read(frame)
 }
 
 const isOver = ({ heard }: ChatTap): boolean => heard.done || heard.garbled || heard.error !== undefined
@@ -104,8 +116,6 @@ const OPENING_BRACE = 0x7b
 
 const isPastTheCap = ({ tap, hold, choices }: StreamRelay): boolean =>
   tap.heard.outputBytes > hold.cap * choices * BYTES_PER_TOKEN_MAX
-
-const joined = (frames: readonly Buffer[]): Buffer => (frames.length === 1 ? frames[0]! : Buffer.concat(frames))
 
 /** An answer that is known to be whole lets its connection serve again; any other is cut, so that the provider stops. */
 function stopReading(relay: StreamRelay, fate: RunFate): RunFate {
@@ -131,7 +141,7 @@ const isWhole = ({ tap: { heard } }: StreamRelay): boolean => heard.finished && 
 
 const finished = (relay: StreamRelay, ready: readonly Buffer[]): RunFate => ({
   kind: 'finished',
-  answer: { kind: 'stream', unsent: joined(ready), head: relay.tap.heard.head },
+  answer: { kind: 'stream', unsent: joinBuffers(ready), head: relay.tap.heard.head },
   used: producedOf(relay),
 })
 

@@ -7,10 +7,13 @@ import { type LaneDeps, type RunnableTurn, tryLane } from './try-lane.ts'
 
 /** Trying every lane of a long list would keep the client waiting for longer than it waits. */
 const ATTEMPTS_MAX = 3
+/** Each further lane may be billed for the same answer once more, and only one of them is charged to the client. */
+const ATTEMPTS_AFTER_DOUBT_MAX = 1
 
 /**
  * Tries lane after lane until one has answered or none is left. A failure before the first content moves on to the next
- * lane; after it there is no other lane any more.
+ * lane, but where a provider may have done the work unseen only to one more; after the first content there is no other
+ * lane any more.
  */
 export async function runLanes(deps: LaneDeps, work: RunnableTurn, lanes: readonly Lane[]): Promise<Run> {
   const attempts: Attempt[] = []
@@ -19,16 +22,21 @@ export async function runLanes(deps: LaneDeps, work: RunnableTurn, lanes: readon
   const onFirstContent = () => {
     firstContentAt = deps.ticks()
   }
-  const tried = lanes.slice(0, ATTEMPTS_MAX)
-  for (const lane of tried) {
+  let last: Lane | undefined
+  let triesLeft = ATTEMPTS_MAX
+  for (const lane of lanes) {
+    if (triesLeft === 0) break
+    triesLeft--
+    last = lane
     const startedAt = deps.ticks()
     const { fate, status, outcome } = await tryLane(deps, work, lane, onFirstContent)
     attempts.push({ lane: lane.id, outcome, status, ms: msBetween(startedAt, deps.ticks()) })
     if (fate.kind === 'finished') firstContentAt ??= deps.ticks()
     if (fate.kind !== 'failed' || fate.sameElsewhere) return { fate, lane, attempts, firstContentAt }
     problems.push(fate.problem)
+    if (fate.mayBeBilled) triesLeft = Math.min(triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)
   }
-  return { fate: failed(commonProblem(problems)), lane: tried.at(-1), attempts, firstContentAt }
+  return { fate: failed(commonProblem(problems)), lane: last, attempts, firstContentAt }
 }
 
 export const msBetween = (fromTicks: number, toTicks: number): number => Math.round((toTicks - fromTicks) / 1000)

@@ -21,12 +21,20 @@ export type RunFate =
   | { readonly kind: 'finished'; readonly answer: FinishedAnswer; readonly used: Produced }
   /** Content has gone out, and there will be no more. */
   | { readonly kind: 'broken-off'; readonly problem: Problem; readonly used: Produced }
-  /** Nothing has gone out: another lane may be tried, unless it would say the same of the same request. */
-  | { readonly kind: 'failed'; readonly problem: Problem; readonly sameElsewhere: boolean }
+  | FailedLane
   /** Stopped from outside: the client has gone, or the server stops. */
   | { readonly kind: 'stopped'; readonly reason: StopReason; readonly accepted: boolean; readonly used: Produced }
   /** The hold did not become durable, so nothing was delivered. */
   | { readonly kind: 'hold-lost' }
+
+/** Nothing has gone out: another lane may be tried, unless it would say the same of the same request. */
+export interface FailedLane {
+  readonly kind: 'failed'
+  readonly problem: Problem
+  readonly sameElsewhere: boolean
+  /** The request had left, and no refusal came: the provider may have done the work, and bill the operator for it. */
+  readonly mayBeBilled: boolean
+}
 
 /** What a provider has produced, by its own count where it told one, and in bytes where it did not. */
 export interface Produced {

@@ -4,12 +4,14 @@ import type { AdmittedTurn, Ending, Ledger, SettleOutcome } from '../ledger/ledg
 import { limitHeaders } from '../limits/limit-headers.ts'
 import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
 import { priceUsage } from '../metering/price-usage.ts'
+import type { SeenPrefixes } from '../metering/seen-prefixes.ts'
 import type { Price } from '../model/price.ts'
 import type { Problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { planLanes } from '../routing/plan-lanes.ts'
 import { ignoredToolsHeader } from './announced-names.ts'
 import { checkInputs } from './check-inputs.ts'
+import { conversationOf } from './conversation.ts'
 import { deliverEnd, sayInternalError } from './deliver-end.ts'
 import { type Resolution, resolveEnding } from './ending.ts'
 import { type AdmissionPlan, planAdmission } from './plan-admission.ts'
@@ -17,7 +19,7 @@ import { ledgerUnavailable, refusalProblem } from './refusals.ts'
 import type { Run } from './run.ts'
 import { msBetween, runLanes } from './run-lanes.ts'
 import type { LaneDeps } from './try-lane.ts'
-import { createTurnAbort, type OnShutdown } from './turn-abort.ts'
+import { createTurnAbort, type OnCut } from './turn-abort.ts'
 import type { TurnCall } from './turn-call.ts'
 import type { TurnRecord } from './turn-record.ts'
 
@@ -25,7 +27,8 @@ export interface TurnDeps extends LaneDeps {
   readonly catalog: Catalog
   readonly ledger: Ledger
   readonly limits: ConfiguredLimits
-  readonly onShutdown: OnShutdown
+  readonly seen: SeenPrefixes
+  readonly onCut: OnCut
   readonly random: () => number
 }
 
@@ -42,7 +45,7 @@ export async function serveTurn(deps: TurnDeps, call: TurnCall): Promise<TurnRec
   const unsuitable = checkInputs(model, turn)
   if (unsuitable) return refuse(deps, call, model, unsuitable)
 
-  const plan = planAdmission(deps.limits, call, model, resolved.price)
+  const plan = planAdmission(deps, call, model, resolved.price)
   const admission = await deps.ledger.admit(plan.request)
   sink.announce(limitHeaders(admission.standings))
   if (admission.kind === 'refused') return refuse(deps, call, model, refusalProblem(admission.refusal, turn))
@@ -69,7 +72,7 @@ async function runAdmitted(
   if (!hold.overlap && (await hold.durable) === 'lost') return refuse(deps, call, entry.model, ledgerUnavailable())
 
   sink.announce(turnHeaders(turn, hold))
-  const abort = createTurnAbort(sink, deps.onShutdown)
+  const abort = createTurnAbort(sink, deps.onCut)
   try {
     const lanes = planLanes(entry.model.lanes, deps.random)
     const run = await runLanes(
@@ -98,6 +101,7 @@ async function endTurn(deps: TurnDeps, call: TurnCall, end: TurnAtItsEnd): Promi
     model,
     inputSize: turn.inputSize,
     inputBound: plan.inputBound,
+    cachedEstimate: plan.request.cachedEstimate,
     outputBound: hold.cap * turn.choices,
     headGone: call.sink.phase !== 'quiet',
   })
@@ -108,6 +112,8 @@ async function endTurn(deps: TurnDeps, call: TurnCall, end: TurnAtItsEnd): Promi
     totalMs: msBetween(startedAt, deps.ticks()),
     attempts: run.attempts,
   }
+  // Whatever was charged for was read by a provider, and is in its cache for a while.
+  if (resolution.kind === 'charge' && price.cachedInput < price.input) deps.seen.remember(conversationOf(call, model))
   const settled = await settle(hold, ending, resolution, price)
   const said = deliverEnd(call, run.fate, { resolution, settled, price })
   return recordOf(model, ending, resolution, settled, said)

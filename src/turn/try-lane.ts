@@ -5,7 +5,7 @@ import type { TurnRequest } from '../model/turn.ts'
 import type { LaneLessons } from '../routing/lane-lessons.ts'
 import { readRetryAfter } from '../upstream/retry-after.ts'
 import type { Send } from '../upstream/send.ts'
-import type { UpstreamAnswer, UpstreamBody } from '../upstream/upstream-answer.ts'
+import { isUntouched, type UpstreamAnswer, type UpstreamBody } from '../upstream/upstream-answer.ts'
 import { type ChatDialect, chatDialect } from '../wire/chat/dialects.ts'
 import type { MintIds } from '../wire/chat/mend-chunk.ts'
 import { classifyRefusal, readProviderError } from '../wire/chat/read-provider-error.ts'
@@ -71,7 +71,7 @@ export async function tryLane(
     const outcome = await ask(deps, work, lane, dialect)
     if (outcome.kind === 'failed') {
       if (work.abort.reason) return stopped(work.abort, undefined)
-      const fate = failed(problemOfFailure(outcome))
+      const fate = { ...failed(problemOfFailure(outcome)), mayBeBilled: !isUntouched(outcome) }
       return { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }
     }
     if (outcome.status < 400) {

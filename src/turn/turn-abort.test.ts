@@ -18,7 +18,9 @@ function source() {
 function open() {
   const client = source()
   const shutdown = source()
-  const abort = createTurnAbort({ onGone: client.on } as Pick<Sink, 'onGone'> as Sink, shutdown.on)
+  const abort = createTurnAbort({ onGone: client.on } as Pick<Sink, 'onGone'> as Sink, (listener) =>
+    shutdown.on(() => listener('draining')),
+  )
   return { client, shutdown, abort }
 }
 
@@ -28,25 +30,25 @@ describe('the abort of a turn', () => {
     expect([client.listeners.size, shutdown.listeners.size]).toEqual([1, 1])
     abort.release()
     expect([client.listeners.size, shutdown.listeners.size]).toEqual([0, 0])
-    expect([abort.signal.aborted, abort.reason]).toEqual([false, undefined])
+    expect([abort.signal.stopped, abort.reason]).toEqual([false, undefined])
   })
 
   it('comes when the client goes, and when the server stops; the first reason stands', () => {
     const gone = open()
     gone.client.fire()
     gone.shutdown.fire()
-    expect([gone.abort.signal.aborted, gone.abort.reason]).toEqual([true, 'client-gone'])
+    expect([gone.abort.signal.stopped, gone.abort.reason]).toEqual([true, 'client-gone'])
     const stopped = open()
     stopped.shutdown.fire()
-    expect([stopped.abort.signal.aborted, stopped.abort.reason]).toEqual([true, 'draining'])
+    expect([stopped.abort.signal.stopped, stopped.abort.reason]).toEqual([true, 'draining'])
   })
 
   it('waits for the usage once the answer has its finish reason, but not when the server stops', () => {
     const { client, shutdown, abort } = open()
     abort.letItFinish()
     client.fire()
-    expect([abort.signal.aborted, abort.reason]).toEqual([false, 'client-gone'])
+    expect([abort.signal.stopped, abort.reason]).toEqual([false, 'client-gone'])
     shutdown.fire()
-    expect(abort.signal.aborted).toBe(true)
+    expect(abort.signal.stopped).toBe(true)
   })
 })

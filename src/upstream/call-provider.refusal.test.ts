@@ -3,6 +3,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Secret } from '../lib/secret.ts'
+import { Stopper } from '../lib/stop-signal.ts'
 import { createCertificate } from './certificate.fixture.ts'
 import type { ResolveHost } from './guarded-connector.ts'
 import {
@@ -219,9 +220,9 @@ describe('a body that ends early is a failure, not an end', () => {
 
 describe('a cancelled call', () => {
   const goneAt = async (url: string, cancelWhen: (abort: () => void) => void | Promise<void>, more = {}) => {
-    const controller = new AbortController()
-    const pending = caller(more).call(upstreamAt(url), { signal: controller.signal })
-    await cancelWhen(() => controller.abort())
+    const stopper = new Stopper()
+    const pending = caller(more).call(upstreamAt(url), { signal: stopper })
+    await cancelWhen(() => stopper.stop())
     return failedWith(await pending)
   }
 
@@ -257,11 +258,11 @@ describe('a cancelled call', () => {
 
   test.each(['signal', 'cancel'] as const)('in its body, by %s, cuts the connection', async (how) => {
     const provider = await rawProvider(({ socket }) => socket.write(SSE_HEAD + chunked('data: one\n\n')))
-    const controller = new AbortController()
-    const answer = answered(await caller().call(upstreamAt(provider.url), { signal: controller.signal }))
+    const stopper = new Stopper()
+    const answer = answered(await caller().call(upstreamAt(provider.url), { signal: stopper }))
     await answer.body.read()
     const waiting = answer.body.read()
-    if (how === 'signal') controller.abort()
+    if (how === 'signal') stopper.stop()
     else answer.body.cancel()
     await expect(waiting).rejects.toMatchObject({ name: 'UpstreamCancelled' })
     await expect(answer.body.read()).rejects.toMatchObject({ name: 'UpstreamCancelled' })
@@ -270,11 +271,11 @@ describe('a cancelled call', () => {
 
   test('after its end is nothing at all', async () => {
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
-    const controller = new AbortController()
+    const stopper = new Stopper()
     const { call } = caller()
-    const answer = answered(await call(upstreamAt(provider.url), { signal: controller.signal }))
+    const answer = answered(await call(upstreamAt(provider.url), { signal: stopper }))
     expect((await readAll(answer)).error).toBeUndefined()
-    controller.abort()
+    stopper.stop()
     answer.body.cancel()
     answer.body.release()
     expect(await answer.body.read()).toEqual([])

@@ -1,4 +1,5 @@
 import type { Upstream } from '../catalog/catalog.ts'
+import type { StopSignal } from '../lib/stop-signal.ts'
 import type { Delivery } from '../model/turn.ts'
 import { refusalOfBaseUrl } from './guard-address.ts'
 import type { OriginPools } from './origin-pools.ts'
@@ -10,7 +11,7 @@ export interface ProviderCall {
   readonly upstream: Upstream
   readonly body: Buffer
   readonly delivery: Delivery
-  readonly signal: AbortSignal
+  readonly signal: StopSignal
 }
 
 export type CallProvider = (call: ProviderCall) => Promise<UpstreamOutcome>
@@ -36,8 +37,9 @@ export function createProviderCaller(deps: ProviderDeps): CallProvider {
   return async ({ upstream, body, delivery, signal }) => {
     const target = targetOf(upstream)
     if (target.kind === 'failed') return target
-    const pool = await deps.pools.poolOf(upstream)
-    if (signal.aborted)
+    const opened = deps.pools.poolOf(upstream)
+    const pool = opened instanceof Promise ? await opened : opened
+    if (signal.stopped)
       return { kind: 'failed', reason: 'cancelled', message: `The call of ${upstream.id} was cancelled.` }
     const { id: upstreamId, timeouts } = upstream
     const exchange = createExchange(deps, { upstreamId, timeouts, delivery, signal })

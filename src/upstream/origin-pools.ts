@@ -4,7 +4,8 @@ import { type ConnectorDeps, createGuardedConnector } from './guarded-connector.
 
 /** The connections to each provider, kept alive between calls. */
 export interface OriginPools {
-  poolOf(upstream: Upstream): Promise<Pool>
+  /** At once when it is open already: this is on every request's way. */
+  poolOf(upstream: Upstream): Pool | Promise<Pool>
   /** Loads the library, so that no request has to wait for it. */
   warmUp(): Promise<void>
   /** Open sockets to a provider, idle ones included. */
@@ -25,7 +26,7 @@ const HEAD_BYTES_MAX = 32 * 1024
 
 /** A pool belongs to one upstream as the configuration made it: another key or another certificate is another pool. */
 export function createOriginPools(deps: Omit<ConnectorDeps, 'buildConnector'>): OriginPools {
-  const pools = new Map<Upstream, Promise<Pool>>()
+  const pools = new Map<Upstream, Pool | Promise<Pool>>()
   let library: Promise<typeof import('undici')> | undefined
   // A tenth of a second and more: paid only where a provider is on the network.
   const load = () => {
@@ -49,13 +50,16 @@ export function createOriginPools(deps: Omit<ConnectorDeps, 'buildConnector'>): 
       bodyTimeout: 0,
     })
   }
-  const poolOf = (upstream: Upstream): Promise<Pool> => {
-    let pool = pools.get(upstream)
-    if (pool === undefined) {
-      pool = open(upstream)
-      pools.set(upstream, pool)
-    }
-    return pool
+  const poolOf = (upstream: Upstream): Pool | Promise<Pool> => {
+    const known = pools.get(upstream)
+    if (known !== undefined) return known
+    const opening = open(upstream).then((pool) => {
+      // It may have been given up meanwhile.
+      if (pools.get(upstream) === opening) pools.set(upstream, pool)
+      return pool
+    })
+    pools.set(upstream, opening)
+    return opening
   }
   return {
     poolOf,

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import type { UpstreamTimeouts } from '../catalog/catalog.ts'
+import type { StopSignal } from '../lib/stop-signal.ts'
 import type { Delivery } from '../model/turn.ts'
 import { type ChunkQueue, createChunkQueue } from './chunk-queue.ts'
 import { startDeadlines } from './deadlines.ts'
@@ -17,7 +18,7 @@ export interface ExchangeTerms {
   readonly upstreamId: string
   readonly timeouts: UpstreamTimeouts
   readonly delivery: Delivery
-  readonly signal: AbortSignal
+  readonly signal: StopSignal
 }
 
 /** The bytes that may wait for a slow reader; beyond, the provider's socket is not read. */
@@ -45,14 +46,14 @@ export function createExchange(deps: { readonly ticks: () => number }, terms: Ex
   let releaseTimer: NodeJS.Timeout | undefined
 
   const deadlines = startDeadlines(deps, { ...terms, onExpired: (phase) => stop(new UpstreamTimedOut(phase)) })
-  const onAbort = () => stop(new UpstreamCancelled('The call was cancelled.'))
-  terms.signal.addEventListener('abort', onAbort)
+  const cancel = () => stop(new UpstreamCancelled('The call was cancelled.'))
+  const forgetSignal = terms.signal.onStop(cancel)
 
   const leave = () => {
     over = true
     deadlines.stop()
     clearTimeout(releaseTimer)
-    terms.signal.removeEventListener('abort', onAbort)
+    forgetSignal()
   }
   const fail = (error: Error) => {
     if (over) return
@@ -79,11 +80,11 @@ export function createExchange(deps: { readonly ticks: () => number }, terms: Ex
           deadlines.resume()
           goOn()
         },
-        cancel: onAbort,
+        cancel,
         release() {
           if (over) return
           releasedBytes = 0
-          releaseTimer = setTimeout(onAbort, RELEASE_MS)
+          releaseTimer = setTimeout(cancel, RELEASE_MS)
         },
       },
       { bytesMax: QUEUE_BYTES_MAX },
@@ -113,7 +114,7 @@ export function createExchange(deps: { readonly ticks: () => number }, terms: Ex
     onData(chunk) {
       if (releasedBytes !== undefined) {
         releasedBytes += chunk.length
-        if (releasedBytes > RELEASE_BYTES_MAX) onAbort()
+        if (releasedBytes > RELEASE_BYTES_MAX) cancel()
         return true
       }
       deadlines.bytesArrived(chunk)

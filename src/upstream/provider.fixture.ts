@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Upstream } from '../catalog/catalog.ts'
 import { systemClock } from '../lib/clock.ts'
+import { Stopper } from '../lib/stop-signal.ts'
 import { createProviderCaller, type ProviderCall } from './call-provider.ts'
 import type { ResolveHost } from './guarded-connector.ts'
 import { createOriginPools } from './origin-pools.ts'
@@ -113,7 +114,7 @@ export function caller(more: { readonly resolve?: ResolveHost; readonly ca?: str
         upstream,
         body: Buffer.from('{"a":1}'),
         delivery: 'stream',
-        signal: new AbortController().signal,
+        signal: new Stopper(),
         ...more,
       }),
   }

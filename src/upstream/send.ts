@@ -1,5 +1,6 @@
 import type { Upstream } from '../catalog/catalog.ts'
 import { assertNever } from '../lib/assert-never.ts'
+import type { StopSignal } from '../lib/stop-signal.ts'
 import type { Delivery } from '../model/turn.ts'
 import type { CallProvider } from './call-provider.ts'
 import type { DemoUpstream } from './demo/demo-upstream.ts'
@@ -11,14 +12,14 @@ export interface UpstreamCall {
   readonly body: Buffer
   /** What the body asks for: an answer in one piece may take as long to begin as to end. */
   readonly delivery: Delivery
-  readonly signal: AbortSignal
+  readonly signal: StopSignal
 }
 
 /** Asks a provider: the one primitive through which every byte to and from providers goes. */
 export type Send = (call: UpstreamCall) => Promise<UpstreamOutcome>
 
 export function createSend(deps: { readonly demo: DemoUpstream; readonly callProvider: CallProvider }): Send {
-  return async (call) => {
+  return (call) => {
     const { wire } = call.upstream
     switch (wire) {
       case 'demo':

@@ -31,8 +31,8 @@ export async function startFaultUpstream(scriptOf: (model: string) => Script | u
     // Whoever was cut off sees it as a close.
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
-    readRequests(socket, (asked) => {
-      const talk = createTalk({ socket, asked, weather: upstream.weather })
+    readRequests(socket, (asked, askedWith) => {
+      const talk = createTalk({ socket, asked, askedWith, weather: upstream.weather })
       talks.push(talk)
       const script = scriptOf(talk.model)
       if (script) void script(talk)
@@ -59,17 +59,28 @@ export async function startFaultUpstream(scriptOf: (model: string) => Script | u
 
 const HEAD_END = '\r\n\r\n'
 
-function readRequests(socket: Socket, onRequest: (asked: Record<string, unknown>) => void): void {
+type OnRequest = (asked: Record<string, unknown>, askedWith: Headers) => void
+
+function readRequests(socket: Socket, onRequest: OnRequest): void {
   let text = Buffer.alloc(0)
   socket.on('data', (bytes) => {
     text = Buffer.concat([text, bytes])
     for (let end = text.indexOf(HEAD_END); end !== -1; end = text.indexOf(HEAD_END)) {
-      const length = Number(/^content-length: (\d+)/im.exec(text.subarray(0, end).toString('latin1'))?.[1] ?? 0)
+      const headers = headersOf(text.subarray(0, end).toString('latin1'))
+      const length = Number(headers.get('content-length') ?? 0)
       const bodyAt = end + HEAD_END.length
       if (text.length < bodyAt + length) return
       const body = text.subarray(bodyAt, bodyAt + length).toString('utf8')
       text = text.subarray(bodyAt + length)
-      onRequest(JSON.parse(body))
+      onRequest(JSON.parse(body), headers)
     }
   })
 }
+
+const headersOf = (head: string): Headers =>
+  new Headers(
+    head
+      .split('\r\n')
+      .slice(1)
+      .map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+  )

@@ -8,6 +8,8 @@ export interface Talk {
   readonly delivery: 'json' | 'stream'
   /** What was asked, parsed. */
   readonly asked: Readonly<Record<string, unknown>>
+  /** The headers of the request. */
+  readonly askedWith: Headers
   readonly socket: Socket
   /** Resolves when the other side, or a script, has closed the connection. */
   readonly closed: Promise<void>
@@ -29,11 +31,12 @@ export interface Talk {
 
 interface TalkParts {
   readonly socket: Socket
+  readonly askedWith: Headers
   readonly asked: Readonly<Record<string, unknown>>
   readonly weather: Weather
 }
 
-export function createTalk({ socket, asked, weather }: TalkParts): Talk {
+export function createTalk({ socket, asked, askedWith, weather }: TalkParts): Talk {
   const closed = new Promise<void>((resolve) => {
     if (socket.destroyed) resolve()
     else socket.once('close', () => resolve())
@@ -59,6 +62,7 @@ export function createTalk({ socket, asked, weather }: TalkParts): Talk {
     model: String(asked.model),
     delivery,
     asked,
+    askedWith,
     socket,
     closed,
     raw,

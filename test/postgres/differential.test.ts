@@ -135,23 +135,27 @@ const allowance = (subject: string, unit: 'quota' | 'cap', cycle: Cycle, dice: D
   amount: usd(dice.of([2_000_000n, 3_000_000n, 10_000_000n])),
 })
 
+const FREE = { inputPico: 0n, outputPicoPerToken: 0n, perRequest: usd(0n) }
+
+const termsOf = (dice: Dice) => ({
+  inputPico: BigInt(dice.below(dice.of([50_000_000, 200_000_000]))),
+  outputPicoPerToken: dice.of([0n, 333n, 5_000_000n, 5_000_000n, 700_001n]),
+  perRequest: usd(dice.of([0n, 7n])),
+})
+
 /** Small amounts and few names, so that turns come into each other's way. */
 function turnOf(dice: Dice, account: AccountRow, at: number): AdmitRequest {
   const kind = dice.of(['wallet', 'builder'] as const)
   return requestFor(account, {
     kind,
-    terms: {
-      inputPico: BigInt(dice.below(dice.of([50_000_000, 200_000_000]))),
-      outputPicoPerToken: dice.of([0n, 333n, 5_000_000n, 5_000_000n, 700_001n]),
-      perRequest: usd(dice.of([0n, 7n])),
-    },
+    terms: dice.chance(0.08) ? FREE : termsOf(dice),
     clientCap: dice.chance(0.6)
       ? dice.of(kind === 'builder' ? [100, 300, 300, 380, 2500] : [1, 100, 300, 2500])
       : undefined,
     modelCap: dice.of([200, 4096, 100_000]),
     choices: dice.of([1, 1, 3]),
     allowances: [
-      ...(kind === 'builder' && dice.chance(0.95) ? windowsOf(dice) : []),
+      ...(dice.chance(kind === 'builder' ? 0.95 : 0.05) ? windowsOf(dice) : []),
       ...(dice.chance(0.3) ? dice.some(capsOf(dice), 0.8) : []),
     ],
     limits: dice.some(LIMITS, 0.3).map((limit) => {

@@ -1,5 +1,8 @@
 import type { TestServer } from './start-server.ts'
 
+/** Where it listens is all that asking needs to know of a server. */
+export type Address = Pick<TestServer, 'baseUrl'>
+
 /** A whole answer: its head and what its JSON says. */
 export interface Answer {
   readonly status: number
@@ -13,7 +16,7 @@ type Who = { readonly key: string }
 
 export const hello = (words = 'Hello'): readonly object[] => [{ role: 'user', content: words }]
 
-export async function get(server: TestServer, who: Who, path: string): Promise<Answer> {
+export async function get(server: Address, who: Who, path: string): Promise<Answer> {
   return answerOf(await fetch(`${server.baseUrl}${path}`, { headers: { authorization: `Bearer ${who.key}` } }))
 }
 
@@ -23,7 +26,7 @@ export interface SendOptions {
 }
 
 /** The answer as it comes, for those who read it as it comes. */
-export const send = (server: TestServer, who: Who, body: object | string | Buffer, options: SendOptions = {}) =>
+export const send = (server: Address, who: Who, body: object | string | Buffer, options: SendOptions = {}) =>
   fetch(`${server.baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${who.key}`, 'content-type': 'application/json', ...options.headers },
@@ -32,7 +35,7 @@ export const send = (server: TestServer, who: Who, body: object | string | Buffe
   })
 
 /** A chat request whose answer is awaited whole; `swift` and a greeting unless the test says otherwise. */
-export const chat = async (server: TestServer, who: Who, body: object = {}, options: SendOptions = {}) =>
+export const chat = async (server: Address, who: Who, body: object = {}, options: SendOptions = {}) =>
   answerOf(await send(server, who, { model: 'swift', messages: hello(), ...body }, options))
 
 export async function answerOf(response: Response): Promise<Answer> {

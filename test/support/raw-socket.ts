@@ -16,7 +16,7 @@ export interface RawSocket {
   destroy(): void
 }
 
-export async function openRawSocket(server: TestServer): Promise<RawSocket> {
+export async function openRawSocket(server: Pick<TestServer, 'port'>): Promise<RawSocket> {
   const socket = connect({ host: '127.0.0.1', port: server.port })
   let received = ''
   let taken = 0

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { type ConfigPath, type ConfigProblem, formatPath } from './config-problem.ts'
+import { isPlainReference, isSecretPath } from './credentials.ts'
 import { type LocatedNode, nodeAt, placeAt, plainOf } from './located-tree.ts'
 import { nearestName } from './nearest-name.ts'
 import { AS_WRITTEN } from './scalars.ts'
@@ -63,8 +64,6 @@ function unknownKey(tree: LocatedNode, path: ConfigPath, key: string): ConfigPro
   }
 }
 
-const SECRET_KEYS: ReadonlySet<string | number> = new Set(['api_key', 'secret_key', 'database', 'headers'])
-
 /** What was written there, as written: never what a reference stands for, and nothing at all of a secret. */
 function foundAt(tree: LocatedNode, path: ConfigPath): string {
   const node = nodeAt(tree, path)
@@ -72,10 +71,11 @@ function foundAt(tree: LocatedNode, path: ConfigPath): string {
   if (node.kind === 'map') return 'found a map'
   if (node.kind === 'list') return 'found a list'
   if (node.value === null) return 'found nothing'
+  const secret = isSecretPath(path) || node.source.includes('@')
+  if (secret && !isPlainReference(node.source))
+    return typeof node.value === 'string'
+      ? `found a text of ${node.value.length} characters`
+      : `found a ${typeof node.value}`
   if (typeof node.value !== 'string') return `found ${node.source}`
-  const secret = path.some((step) => SECRET_KEYS.has(step)) || node.source.includes('@')
-  if (secret && !node.source.startsWith('${')) {
-    return `found a text of ${node.value.length} characters`
-  }
   return `found ${JSON.stringify(node.source.length > 60 ? `${node.source.slice(0, 60)}…` : node.source)}`
 }

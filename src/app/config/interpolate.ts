@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { type ConfigPath, type ConfigProblem, formatPath } from './config-problem.ts'
+import { isSecretPath } from './credentials.ts'
 import type { Environment } from './environment.ts'
 import type { LocatedNode, LocatedScalar } from './located-tree.ts'
 import type { FileReader } from './read-config-file.ts'
@@ -48,7 +49,9 @@ function replaceIn(
     if (reference === undefined) return '${'
     const found = resolveReference(sources, reference)
     if (found.kind === 'value') return found.value
-    problems.push({ place: node.place, path: formatPath(path), message: found.message, cure: found.cure })
+    // Who writes a credential between the braces instead of its variable shall not read it again.
+    const message = found.kind === 'malformed' && isSecretPath(path) ? 'this is not a reference' : found.message
+    problems.push({ place: node.place, path: formatPath(path), message, cure: found.cure })
     return whole
   })
   return { ...node, value }
@@ -56,14 +59,14 @@ function replaceIn(
 
 type ResolvedReference =
   | { readonly kind: 'value'; readonly value: string }
-  | { readonly kind: 'problem'; readonly message: string; readonly cure: string }
+  | { readonly kind: 'problem' | 'malformed'; readonly message: string; readonly cure: string }
 
 function resolveReference(sources: InterpolationSources, reference: string): ResolvedReference {
   if (reference.startsWith('file:')) return readSecretFile(sources, reference.slice('file:'.length))
   const match = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s.exec(reference)
   if (match === null) {
     return {
-      kind: 'problem',
+      kind: 'malformed',
       message: `\${${reference.slice(0, 60)}} is not a reference`,
       cure: `Write \${NAME}, \${NAME:-default} or \${file:/path}; for a plain \${ write $\${.`,
     }

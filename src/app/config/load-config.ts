@@ -3,6 +3,7 @@ import { checkReferences } from './check-references.ts'
 import { checkShape } from './check-shape.ts'
 import type { Config } from './config.ts'
 import { type ConfigProblem, type Place, sortProblems } from './config-problem.ts'
+import { hideCredentials, withoutCredentials } from './credentials.ts'
 import { dataFolder } from './data-folder.ts'
 import { DEFAULT_CONFIG } from './default-config.ts'
 import type { Environment } from './environment.ts'
@@ -48,20 +49,16 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   if (found.kind === 'invalid') return { kind: 'invalid', problems: [found.problem], origin }
   const { tree, problems } = readTree(sources, found)
   if (tree.kind !== 'map') return { kind: 'invalid', problems: [...problems, ...checkShape(tree)], origin }
-  const all = [
-    ...problems,
-    ...applyOverrides(sources, tree),
-    ...checkShape(tree),
-    ...checkReferences(tree),
-    ...checkNotYet(tree),
-  ]
+  const overrides = applyOverrides(sources, tree)
+  hideCredentials(tree)
+  const all = [...problems, ...overrides, ...checkShape(tree), ...checkReferences(tree), ...checkNotYet(tree)]
   const configured = configuredData(tree)
   const configPath = origin.kind === 'file' ? origin.path : undefined
   const { environment, cwd, flags } = sources
   const data = dataFolder({ flag: flags.data, environment, configured, configPath, cwd })
   if (data === undefined) all.push(NO_DATA_FOLDER)
   if (all.length > 0 || data === undefined)
-    return { kind: 'invalid', problems: sortProblems(withoutEchoes(all)), origin }
+    return { kind: 'invalid', problems: sortProblems(withoutEchoes(all)).map(withoutCredentials), origin }
   return {
     kind: 'loaded',
     config: resolveConfig(configSchema.parse(plainOf(tree)), data),

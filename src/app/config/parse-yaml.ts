@@ -1,6 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml'
 import type { ConfigProblem, Place } from './config-problem.ts'
 import { formatPath } from './config-problem.ts'
+import { isSecretPath } from './credentials.ts'
 import { emptyMap, type LocatedEntry, type LocatedNode, type LocatedScalar } from './located-tree.ts'
 
 /** Enough for some ten thousand models; an alias bomb passes it at once. */
@@ -8,6 +9,8 @@ const NODES_MAX = 500_000
 const DEPTH_MAX = 32
 /** Syntax errors come in floods: the first ones say what is wrong. */
 const SYNTAX_PROBLEMS_MAX = 20
+/** These repeat what stands in the file, and a credential may begin with ! or | as well. */
+const QUOTES_THE_FILE = /^(Unresolved tag|Block scalar header includes extra characters):.*/s
 /** Some three thousand models. */
 export const FILE_CHARACTERS_MAX = 1024 * 1024
 
@@ -45,7 +48,7 @@ export function parseYaml(text: string, origin: string): ParsedYaml {
     const problems = faults.slice(0, SYNTAX_PROBLEMS_MAX).map((fault) => ({
       place: placeAt(fault.pos[0]),
       path: '',
-      message: `YAML: ${fault.message}`,
+      message: `YAML: ${fault.message.replace(QUOTES_THE_FILE, '$1')}`,
       cure: 'Mend the syntax here; nothing after it can be trusted.',
     }))
     return { tree: emptyMap(start), problems }
@@ -97,8 +100,10 @@ function locate(walk: Walk, node: Node, around: Place, path: (string | number)[]
   if (walk.nodes > NODES_MAX || path.length > DEPTH_MAX) return overflow(walk, place, path)
   if (isAlias(node)) {
     const target = walk.anchored.get(node.source)
-    if (target === undefined)
-      refuse(walk, place, path, `nothing is anchored as &${node.source}`, 'Anchor it, or write it out.')
+    if (target === undefined) {
+      const named = isSecretPath(path) ? 'nothing is anchored by this name' : `nothing is anchored as &${node.source}`
+      refuse(walk, place, path, named, 'Anchor it, or write it out; quote a text that begins with *.')
+    }
     // An alias inside the very thing it names goes round until the depth bound ends it.
     return target === undefined ? undefined : locate(walk, target, place, path)
   }

@@ -54,8 +54,10 @@ export function refusalOf(request: AdmitRequest, row: Exclude<AdmitRow, { kind: 
 }
 
 function refusedForMoney(request: AdmitRequest, { at, draws }: Extract<AdmitRow, { kind: 'money' }>): Refusal {
-  const wallets = draws.length - request.allowances.length
-  const seen = draws.map((amounts, index) => drawOf(request.allowances[index - wallets], amounts))
+  // As the reducer does: a wallet key draws on its caps only, a builder key on no wallet.
+  const isWallet = request.kind === 'wallet'
+  const allowances = request.allowances.filter(({ unit }) => !isWallet || unit === 'cap')
+  const seen = draws.map((amounts, index) => drawOf(allowances[index - Number(isWallet)], amounts))
   const decided = decideCap({ ...request, at }, seen)
   if (decided.kind === 'cap')
     throw new Error(`The database refused ${request.requestId}, which the rules of books admit`)

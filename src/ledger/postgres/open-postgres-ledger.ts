@@ -2,8 +2,10 @@ import type { AdmitRequest } from '../../books/admit-turn.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { asJson, callLedger, isWorthAsking, type PostgresPool } from '../../store/postgres/postgres-pool.ts'
 import type { Batcher } from '../batcher.ts'
+import { createLedgerGate } from '../gate.ts'
 import type { Ledger } from '../ledger.ts'
 import { createMarkKeeper } from '../mark-keeper.ts'
+import type { VerifyReport } from '../verify-books.ts'
 import { admitOnPostgres } from './admit-on-postgres.ts'
 import type { AdmitRow } from './admit-row.ts'
 import type { CloseOp, CloseRow } from './close-on-postgres.ts'
@@ -58,6 +60,11 @@ export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledg
     get openHolds() {
       return core.open.size
     },
+    onOutage: (listener) => core.gate.onOutage(listener),
+    async audit() {
+      const report = await core.call<Omit<VerifyReport, 'ok'>>('audit_books()', [])
+      return { ...report, ok: report.violations === 0 }
+    },
     limitStandings: (limits) => core.limits.standings(limits),
     admit: (request) => admitOnPostgres(core, request),
     async sweep() {
@@ -77,14 +84,14 @@ export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledg
 
 async function createCore(deps: PostgresLedgerDeps): Promise<PostgresCore> {
   const { pool, retryMs, leaseMs, observer } = deps
-  let available = true
+  const gate = createLedgerGate()
   const onTrouble = (error: unknown) => {
-    available = false
+    gate.shut()
     observer.trouble(error)
   }
   const call = async <Result>(words: string, values: readonly unknown[]): Promise<Result> => {
     const result = await callLedger<Result>({ pool, retryMs, onTrouble }, words, values)
-    available = true
+    if (!gate.open) gate.reopen()
     return result
   }
   const core: PostgresCore = {
@@ -107,8 +114,9 @@ async function createCore(deps: PostgresLedgerDeps): Promise<PostgresCore> {
       isWorthAsking,
       send: (closes) => call('close_turns($1)', [asJson(closes)]),
     }),
+    gate,
     get available() {
-      return available
+      return gate.open
     },
   }
   return core

@@ -1,5 +1,6 @@
 import type { AdmitRequest } from '../../books/admit-turn.ts'
 import type { RequestId } from '../../model/ids.ts'
+import type { LedgerGate } from '../gate.ts'
 import type { MarkKeeper } from '../mark-keeper.ts'
 import type { AdmitRow } from './admit-row.ts'
 import type { CloseOp, CloseRow } from './close-on-postgres.ts'
@@ -20,6 +21,7 @@ export interface PostgresCore {
   readonly open: Set<RequestId>
   /** The run of this process, as the database knows it. Another one when a lease could not be renewed in time. */
   node: number
+  readonly gate: LedgerGate
   /** Whether the database answered when it was asked last. */
   readonly available: boolean
 }

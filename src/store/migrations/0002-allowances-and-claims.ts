@@ -114,4 +114,8 @@ export const allowancesMigration: readonly string[] = [
   `ALTER TABLE keys ADD COLUMN cap_month_nano INTEGER CHECK (cap_month_nano > 0)`,
   // Set when its books did not add up; what it was is in the log and in the report of db verify.
   `ALTER TABLE accounts ADD COLUMN frozen_at INTEGER`,
+  `CREATE INDEX frozen_accounts ON accounts (row) WHERE frozen_at IS NOT NULL`,
+  // How far the books have been proved, and what every balance was by then: the next proof begins there.
+  `CREATE TABLE proved_rows (what TEXT PRIMARY KEY CHECK (what IN ('receipt', 'transfer')), row INTEGER NOT NULL) STRICT`,
+  `CREATE TABLE proved_balances (bucket INTEGER PRIMARY KEY, posted_nano INTEGER NOT NULL) STRICT`,
 ]

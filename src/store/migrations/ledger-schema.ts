@@ -16,6 +16,8 @@ const TABLES: Record<keyof LedgerTables, true> = {
   marks: true,
   subscriptions: true,
   claims: true,
+  proved_rows: true,
+  proved_balances: true,
 }
 
 /** A static list: what ships is what runs, and no folder is searched at start. */

@@ -145,6 +145,7 @@ DECLARE
   known receipts;
   is_frozen boolean;
   plan subscriptions;
+  allowances jsonb;
   draw allowance_standing;
   draws allowance_standing[] := '{}';
   wallet integer;
@@ -188,11 +189,14 @@ BEGIN
     draw.held := books[wallet].held;
     draws := array_append(draws, draw);
   END IF;
-  FOR number IN 0..jsonb_array_length(turn -> 'allowances') - 1 LOOP
+  SELECT coalesce(jsonb_agg(value), '[]') INTO allowances FROM jsonb_array_elements(turn -> 'allowances')
+    WHERE turn ->> 'kind' = 'builder' OR value ->> 'unit' <> 'quota';
+  FOR number IN 0..jsonb_array_length(allowances) - 1 LOOP
     draws := array_append(draws,
-      standing_of(books, payer, turn -> 'allowances' -> number, now_ms, coalesce(plan.billing_day, 1)));
+      standing_of(books, payer, allowances -> number, now_ms, coalesce(plan.billing_day, 1)));
   END LOOP;
-  SELECT min(each.posted - each.held) INTO available FROM unnest(draws) AS each;
+  -- A spend cap may have been lowered below what was used: what costs nothing is let through even then.
+  SELECT min(greatest(each.posted - each.held, 0)) INTO available FROM unnest(draws) AS each;
 
   cap := decide_cap(turn, available);
   IF cap IS NULL THEN
@@ -212,8 +216,9 @@ BEGIN
     books[wallet].held := books[wallet].held + hold;
     on_buckets := array_append(on_buckets, books[wallet].row);
   END IF;
-  FOR number IN 0..jsonb_array_length(turn -> 'allowances') - 1 LOOP
-    SELECT * INTO books, place FROM open_period(books, NULL, payer, turn -> 'allowances' -> number,
+  -- What costs nothing uses no allowance: with neither hold nor charge its period would count as unused.
+  FOR number IN 0..CASE WHEN hold > 0 THEN jsonb_array_length(allowances) ELSE 0 END - 1 LOOP
+    SELECT * INTO books, place FROM open_period(books, NULL, payer, allowances -> number,
       draws[number + 1 + CASE WHEN wallet IS NULL THEN 0 ELSE 1 END], now_ms);
     books[place].held := books[place].held + hold;
     on_buckets := array_append(on_buckets, books[place].row);

@@ -58,15 +58,12 @@ DECLARE
   amount bigint := (allowance ->> 'amount')::bigint;
   newest live_bucket;
   next bigint[];
-  starts_anew boolean;
 BEGIN
   standing.newest := newest_of(books, of_account, allowance ->> 'subject');
   IF standing.newest IS NOT NULL THEN
     newest := books[standing.newest];
     -- An unused one begins again with the next use, and by the plan as it is then.
-    starts_anew := is_unused(newest)
-      AND (allowance -> 'cycle' ->> 'kind' = 'anchored' OR (allowance ->> 'unit' = 'quota' AND newest.granted <> amount));
-    IF newest.period_end > at AND NOT starts_anew THEN
+    IF newest.period_end > at AND NOT is_unused(newest) THEN
       standing.running := standing.newest;
       standing.period_start := newest.period_start;
       standing.period_end := newest.period_end;
@@ -78,10 +75,8 @@ BEGIN
     END IF;
   END IF;
   next := period_at(allowance -> 'cycle', at, billing_day);
-  standing.period_start := next[1];
-  IF standing.newest IS NOT NULL AND NOT is_unused(newest) AND newest.period_end > next[1] THEN
-    standing.period_start := newest.period_end;
-  END IF;
+  -- A window opens only when the latest of its kind has ended: a day of billing that has changed makes none overlap.
+  standing.period_start := greatest(next[1], CASE WHEN is_unused(newest) THEN newest.period_start ELSE newest.period_end END);
   standing.period_end := next[2];
   standing.granted := amount;
   standing.posted := amount;
@@ -137,7 +132,8 @@ BEGIN
     books[place] := grant_more(books[place], standing.granted - books[place].granted, at);
     RETURN;
   END IF;
-  IF place IS NOT NULL AND is_unused(books[place]) AND books[place].granted = standing.granted THEN
+  IF place IS NOT NULL AND is_unused(books[place]) THEN
+    books[place] := grant_more(books[place], standing.granted - books[place].granted, at);
     books[place].period_start := standing.period_start;
     books[place].period_end := standing.period_end;
     RETURN;

@@ -48,9 +48,22 @@ WITH movements AS (
       (SELECT count(*) FROM buckets WHERE kind <> 'system' AND posted_nano - held_nano < 0)
     UNION ALL SELECT 'a closed receipt has given its key free or ended it', (SELECT count(*) FROM claims JOIN receipts
       ON receipts.row = claims.receipt WHERE (claims.state = 'running') <> (receipts.state = 'open')))
-SELECT jsonb_build_object('violations', (SELECT sum(violations) FROM checks),
+SELECT jsonb_build_object('suspects', (SELECT coalesce(jsonb_agg(DISTINCT account), '[]') FROM buckets
+    LEFT JOIN moved ON moved.bucket = row LEFT JOIN holds ON holds.bucket = row
+    WHERE kind <> 'system' AND (posted_nano <> coalesce(moved.total, 0) OR held_nano <> coalesce(holds.total, 0))),
+  'violations', (SELECT sum(violations) FROM checks),
   'checks', (SELECT jsonb_agg(jsonb_build_object('name', name, 'violations', violations)) FROM checks),
   'accounts', (SELECT count(*) FROM accounts), 'receipts', (SELECT count(*) FROM receipts),
   'transfers', (SELECT count(*) FROM transfers))
 $$;
+
+-- Accounts that do not add up are frozen until somebody has looked; the others go on.
+CREATE FUNCTION audit_books() RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  report jsonb := verify_books();
+BEGIN
+  UPDATE accounts SET frozen_at = ledger_micros() / 1000
+    WHERE frozen_at IS NULL AND row IN (SELECT value::bigint FROM jsonb_array_elements_text(report -> 'suspects'));
+  RETURN report;
+END $$;
 `

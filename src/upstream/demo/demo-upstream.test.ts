@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { secureRandom } from '../../lib/random-id.ts'
+import { Stopper, type StopSignal } from '../../lib/stop-signal.ts'
 import type { UpstreamBody } from '../upstream-answer.ts'
 import type { DemoReply } from './compose-reply.ts'
 import { createDemoUpstream } from './demo-upstream.ts'
@@ -9,7 +10,7 @@ import { demoChunks } from './write-answer.ts'
 
 const demo = createDemoUpstream({ clock: systemClock, random: secureRandom })
 
-async function ask(over: object, signal = new AbortController().signal) {
+async function ask(over: object, signal: StopSignal = new Stopper()) {
   const request = {
     model: 'demo-fast',
     max_completion_tokens: 4096,
@@ -152,7 +153,7 @@ describe('the demo', () => {
       },
     }
     const stamp = { id: 'x', callId: 'y', created: 0, model: 'demo-fast' }
-    const { signal } = new AbortController()
+    const signal = new Stopper()
     const speaker = createSpeaker({ chunks: demoChunks(reply, stamp), pauseMs: 0, headStartMs: 0, signal })
     await speaker.body.read()
     for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
@@ -169,23 +170,25 @@ describe('the demo', () => {
   })
 
   it('begins no answer that is cancelled already', async () => {
+    const stopped = new Stopper()
+    stopped.stop()
     for (const stream of [true, false]) {
       const outcome = await demo.answer(
         Buffer.from(JSON.stringify({ model: 'demo-fast', stream, max_completion_tokens: 9, messages: [] })),
-        AbortSignal.abort(),
+        stopped,
       )
       expect(outcome).toMatchObject({ kind: 'failed', reason: 'cancelled' })
     }
   })
 
   it('ends when it is cancelled', async () => {
-    const abort = new AbortController()
+    const abort = new Stopper()
     const answer = await ask(
       { model: 'demo', stream: true, messages: [{ role: 'user', content: 'count to 1000' }] },
-      abort.signal,
+      abort,
     )
     await answer.body.read()
-    abort.abort()
+    abort.stop()
     await expect(
       (async () => {
         for (;;) if ((await answer.body.read()).length === 0) return

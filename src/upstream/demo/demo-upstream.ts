@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { type RandomBytes, randomId } from '../../lib/random-id.ts'
+import type { StopSignal } from '../../lib/stop-signal.ts'
 import { createChunkQueue } from '../chunk-queue.ts'
 import type { UpstreamOutcome } from '../upstream-answer.ts'
 import { composeReply, type DemoReply } from './compose-reply.ts'
@@ -12,7 +13,7 @@ import { type DemoStamp, demoChunks, demoCompletion } from './write-answer.ts'
  * through the same `send` as any other, so that relay, limits and money run for real.
  */
 export interface DemoUpstream {
-  answer(body: Buffer, signal: AbortSignal): Promise<UpstreamOutcome>
+  answer(body: Buffer, signal: StopSignal): Promise<UpstreamOutcome>
 }
 
 /** As fast as a person likes to see words appear; the `-fast` model is for measuring. */
@@ -22,7 +23,7 @@ const THOUGHT_PAUSE_MS = 10
 export function createDemoUpstream(deps: { readonly clock: Clock; readonly random: RandomBytes }): DemoUpstream {
   return {
     async answer(body, signal) {
-      if (signal.aborted) return CANCELLED
+      if (signal.stopped) return CANCELLED
       const request = readDemoRequest(body)
       const reply = composeReply(request)
       const stamp: DemoStamp = {
@@ -40,7 +41,7 @@ const CANCELLED: UpstreamOutcome = { kind: 'failed', reason: 'cancelled', messag
 
 const paceOf = (request: DemoRequest): number => (request.model.endsWith('-fast') ? 0 : 1)
 
-function streamed(request: DemoRequest, reply: DemoReply, stamp: DemoStamp, signal: AbortSignal): UpstreamOutcome {
+function streamed(request: DemoRequest, reply: DemoReply, stamp: DemoStamp, signal: StopSignal): UpstreamOutcome {
   const { body } = createSpeaker({
     chunks: demoChunks(reply, stamp),
     pauseMs: WORD_PAUSE_MS * paceOf(request),
@@ -54,7 +55,7 @@ async function whole(
   request: DemoRequest,
   reply: DemoReply,
   stamp: DemoStamp,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<UpstreamOutcome> {
   const pieces = reply.completionTokens / reply.choices
   const cancelled = await pause(pieces * THOUGHT_PAUSE_MS * paceOf(request), signal)
@@ -66,7 +67,7 @@ async function whole(
 }
 
 /** True when it was cancelled meanwhile. */
-function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+function pause(ms: number, signal: StopSignal): Promise<boolean> {
   if (ms === 0) return Promise.resolve(false)
   return new Promise((resolve) => {
     const cancelled = () => {
@@ -74,9 +75,9 @@ function pause(ms: number, signal: AbortSignal): Promise<boolean> {
       resolve(true)
     }
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', cancelled)
+      forgetSignal()
       resolve(false)
     }, ms)
-    signal.addEventListener('abort', cancelled, { once: true })
+    const forgetSignal = signal.onStop(cancelled)
   })
 }

@@ -1,10 +1,11 @@
+import type { StopSignal } from '../../lib/stop-signal.ts'
 import { type ChunkQueue, createChunkQueue } from '../chunk-queue.ts'
 
 interface Speech {
   readonly chunks: Iterator<Buffer>
   readonly pauseMs: number
   readonly headStartMs: number
-  readonly signal: AbortSignal
+  readonly signal: StopSignal
 }
 
 /** What is said ahead of its reader. Beyond it the speech stands still, not yet composed. */
@@ -19,7 +20,7 @@ export function createSpeaker({ chunks, pauseMs, headStartMs, signal }: Speech):
   const end = () => {
     over = true
     clearTimeout(timer)
-    signal.removeEventListener('abort', cancelled)
+    forgetSignal()
   }
   const cancelled = () => {
     end()
@@ -56,7 +57,7 @@ export function createSpeaker({ chunks, pauseMs, headStartMs, signal }: Speech):
     },
     { bytesMax: QUEUE_BYTES_MAX },
   )
-  signal.addEventListener('abort', cancelled, { once: true })
+  const forgetSignal = signal.onStop(cancelled)
   schedule(headStartMs)
   return queue
 }

@@ -47,7 +47,8 @@ const twice = (name: string): Problem =>
 
 /** Then the values of the fields that we know: their type and range, and what is not provided. Null means absent. */
 export function checkValues(body: Readonly<Record<string, unknown>>): Problem | undefined {
-  for (const [name, value] of Object.entries(body)) {
+  for (const name in body) {
+    const value = body[name]
     const rule = Object.hasOwn(CHAT_FIELDS, name) ? CHAT_FIELDS[name] : undefined
     if (!rule || value === null) continue
     if (rule.policy === 'refused' && !STANDARD_VALUES.has(value)) {

@@ -54,7 +54,7 @@ function mendChoice(state: ChoiceState, choice: Fields): boolean {
   let changed = isObject(choice.delta) ? false : set(choice, 'delta', {})
   const delta = choice.delta as Fields
   changed = mendDelta(state, delta) || changed
-  const finish = finishWord(choice.finish_reason, state.calls.count > 0)
+  const finish = finishWord(choice.finish_reason, state.calls.count() > 0)
   if (finish !== choice.finish_reason && (finish !== null || choice.finish_reason === '')) {
     changed = set(choice, 'finish_reason', finish) || changed
   }

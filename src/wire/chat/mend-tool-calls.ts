@@ -7,7 +7,7 @@ import { isObject } from './check-fields.ts'
 export interface ToolCallMender {
   /** The fragments of one delta; undefined when they can stay as they came. */
   mend(fragments: readonly unknown[]): Fields[] | undefined
-  readonly count: number
+  count(): number
 }
 
 export type Fields = Record<string, unknown>
@@ -44,9 +44,7 @@ export function createToolCallMender(mintCallId: () => string): ToolCallMender {
   }
 
   return {
-    get count() {
-      return calls.length
-    },
+    count: () => calls.length,
     mend(fragments) {
       const mended = fragments.filter(isObject).flatMap((fragment) => {
         const { call } = callOf(fragment)

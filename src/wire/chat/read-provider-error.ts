@@ -1,3 +1,4 @@
+import { hideSecrets } from '../../lib/hide-secrets.ts'
 import { isObject } from './check-fields.ts'
 
 /** What a provider said when it refused, as far as it can be made out. None of it goes to the client as it is. */
@@ -37,7 +38,8 @@ export function readProviderError(status: number | undefined, body: Buffer): Pro
   ].find((candidate): candidate is string => typeof candidate === 'string' && candidate !== '')
   return {
     status,
-    message: (message ?? '').slice(0, TEXT_MAX),
+    // Before the cut: half of a credential that is quoted back could not be told from other words.
+    message: hideSecrets(message ?? '').slice(0, TEXT_MAX),
     code: wordOf(fields.code) ?? wordOf(fields.type),
     param: wordOf(fields.param),
   }

@@ -41,7 +41,7 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
       otherInputs: others,
       ignoredTools: tools.ignored,
       rewritten: tools.rewritten,
-      optionalFields: [...body.members.flatMap(({ name }) => (isOptional(name) ? [name] : [])), ...nested.ignored],
+      optionalFields: [...optionalNames(body), ...nested.ignored],
     },
   }
 }
@@ -69,12 +69,15 @@ function readOutputCap(value: Record<string, unknown>): Pick<TurnRequest, 'outpu
     : { outputCap: newer as number | undefined, outputCapParam: 'max_completion_tokens' }
 }
 
+const NO_EFFORT = { effort: undefined, effortParam: 'reasoning_effort' } as const
+
 /** The effort may come in two dialects; together they must agree, as a suffix and a field must. */
 function readEffort(
   value: Record<string, unknown>,
 ): { effort: Effort | undefined; effortParam: string } | { problem: Problem } {
   const field = value.reasoning_effort ?? undefined
   const nested = (isObject(value.reasoning) ? value.reasoning.effort : undefined) ?? undefined
+  if (field === undefined && nested === undefined) return NO_EFFORT
   const [first, second] = [field, nested].map((word) => (word === undefined ? undefined : effortOf(String(word))))
   if (first !== undefined && second !== undefined && first !== second) {
     const message = `\`reasoning_effort\` is "${first}" and \`reasoning.effort\` is "${second}". Send one of them, or make them agree.`
@@ -87,6 +90,12 @@ function readEffort(
 /** Neither ours to decide on nor known to go everywhere: whether the provider gets it is the lane's business. */
 const isOptional = (name: string): boolean =>
   !Object.hasOwn(CHAT_FIELDS, name) || CHAT_FIELDS[name]?.policy === 'ignored'
+
+function optionalNames({ members }: ParsedBody): string[] {
+  const names: string[] = []
+  for (const { name } of members) if (isOptional(name)) names.push(name)
+  return names
+}
 
 const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format'])
 

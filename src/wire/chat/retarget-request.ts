@@ -26,14 +26,12 @@ export function fieldsLeftOut(turn: TurnRequest, dialect: ChatDialect, passField
   const optional = turn.optionalFields.filter(
     (field) => !passFields.includes(field) && !dialect.extraFields.includes(field),
   )
+  if (dialect.withoutFields.length === 0) return optional
   const refused = turn.body.members.flatMap(({ name }) => (dialect.withoutFields.includes(name) ? [name] : []))
   return [...optional, ...refused]
 }
 
-const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
-
-const TRUE = json(true)
-const USAGE_WANTED = json({ include_usage: true })
+const USAGE_WANTED = '{"include_usage":true}'
 
 /**
  * The client's own bytes with the control fields written anew: names it spelled are replaced or dropped, what it left
@@ -41,7 +39,7 @@ const USAGE_WANTED = json({ include_usage: true })
  */
 export function retargetRequest(turn: TurnRequest, target: ChatTarget): Buffer {
   const { dialect } = target
-  const changes = new Map(turn.rewritten)
+  const changes = new Map<string, Buffer | string | null>(turn.rewritten)
   for (const { name } of turn.body.members) {
     const policy = CHAT_FIELDS[name]?.policy
     if (policy === 'control' || policy === 'standard-only' || policy === 'refused') changes.set(name, null)
@@ -49,21 +47,25 @@ export function retargetRequest(turn: TurnRequest, target: ChatTarget): Buffer {
   for (const name of target.leftOut) changes.set(name, null)
   renameFields(turn, dialect, changes)
   if (!dialect.developerRole) hideDeveloperRole(turn, changes)
-  changes.set('model', json(target.model))
+  changes.set('model', JSON.stringify(target.model))
   if (turn.delivery === 'stream') {
-    changes.set('stream', TRUE)
+    changes.set('stream', 'true')
     if (dialect.usageOption) changes.set('stream_options', USAGE_WANTED)
   }
   if (target.effort !== undefined && !target.leftOut.includes(dialect.effort)) {
-    changes.set(dialect.effort, dialect.effort === 'reasoning' ? json({ effort: target.effort }) : json(target.effort))
+    changes.set(
+      dialect.effort,
+      dialect.effort === 'reasoning' ? JSON.stringify({ effort: target.effort }) : JSON.stringify(target.effort),
+    )
   }
-  changes.set(dialect.capField, json(target.outputCap))
-  if (turn.choices !== 1) changes.set('n', json(turn.choices))
+  changes.set(dialect.capField, JSON.stringify(target.outputCap))
+  if (turn.choices !== 1) changes.set('n', JSON.stringify(turn.choices))
   return spliceMembers(turn.body, changes)
 }
 
-function renameFields(turn: TurnRequest, dialect: ChatDialect, changes: Map<string, Buffer | null>): void {
-  for (const [from, to] of Object.entries(dialect.renamedFields)) {
+function renameFields(turn: TurnRequest, dialect: ChatDialect, changes: Map<string, Buffer | string | null>): void {
+  for (const from in dialect.renamedFields) {
+    const to = dialect.renamedFields[from]!
     const member = turn.body.members.find(({ name }) => name === from)
     if (!member || changes.get(from) === null) continue
     changes.set(from, null)
@@ -72,10 +74,10 @@ function renameFields(turn: TurnRequest, dialect: ChatDialect, changes: Map<stri
 }
 
 const DEVELOPER = Buffer.from('developer')
-const SYSTEM = json('system')
+const SYSTEM = '"system"'
 
 /** Servers that know only `system` refuse a developer's message, or take it for a user's. */
-function hideDeveloperRole(turn: TurnRequest, changes: Map<string, Buffer | null>): void {
+function hideDeveloperRole(turn: TurnRequest, changes: Map<string, Buffer | string | null>): void {
   const member = turn.body.members.find(({ name }) => name === 'messages')
   if (!member) return
   const messages = turn.body.bytes.subarray(member.valueStart, member.valueEnd)

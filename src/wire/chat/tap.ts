@@ -1,24 +1,29 @@
 import { isUtf8 } from 'node:buffer'
 import type { Usage } from '../../model/usage.ts'
+import { tryParse } from '../json/try-parse.ts'
 import { dataFrame } from '../sse/format-frame.ts'
 import { readData } from '../sse/read-data.ts'
+import type { FrameSplitter } from '../sse/split-frames.ts'
 import { isObject } from './check-fields.ts'
 import { bytesOfWords } from './count-words.ts'
 import type { ChatDialect } from './dialects.ts'
+import { type FramePattern, learnPattern } from './frame-pattern.ts'
 import { type ChunkMender, createChunkMender, type MintIds } from './mend-chunk.ts'
 import { saysFailure } from './mend-content.ts'
 import { readUsage } from './read-usage.ts'
-import { createModelRenamer, type ModelRenamer } from './rename-model.ts'
+import { createModelRenamer, type ModelRenamer, type RenameWay } from './rename-model.ts'
 
 /** What listens in a relayed stream: it passes frames on as they came, and picks out the few that matter. */
 export interface ChatTap {
   /** One frame of the provider's: what of it goes to the client now. */
   read(frame: Buffer): TappedFrame
+  /** The frames that come next and differ from the last one only in their words, as one piece; undefined for none. */
+  readAlike(frames: FrameSplitter): TappedFrame | undefined
   readonly heard: ChatHeard
 }
 
 export interface TappedFrame {
-  /** Undefined when nothing of this frame is for the client, or not yet. */
+  /** Undefined when nothing of it is for the client, or not yet. */
   readonly bytes: Buffer | undefined
   /** There is text, reasoning, a refusal or a tool call in it. */
   readonly isContent: boolean
@@ -74,8 +79,18 @@ export function createChatTap(options: ChatTapOptions): ChatTap {
     rename: createModelRenamer(options.laneModel, options.publicModel),
     mender: createChunkMender(options.mint),
     finishedChoices: new Set(),
+    alike: undefined,
+    patternsInVain: 0,
   }
-  return { heard, read: (frame) => readFrame(listening, frame) }
+  return {
+    heard,
+    read(frame) {
+      // What is told by the last frame is told by no other: the one between may have changed what comes next.
+      listening.alike = undefined
+      return readFrame(listening, frame)
+    },
+    readAlike: (frames) => listening.alike && readAlike(listening, listening.alike, frames),
+  }
 }
 
 interface Listening {
@@ -84,7 +99,19 @@ interface Listening {
   readonly rename: ModelRenamer
   readonly mender: ChunkMender
   readonly finishedChoices: Set<unknown>
+  alike: AlikeFrames | undefined
+  /** How many patterns in a row no frame was like. */
+  patternsInVain: number
 }
+
+/** What the last frame tells of those that are like it. */
+interface AlikeFrames {
+  readonly pattern: FramePattern
+  readonly rename: Exclude<RenameWay, 'anew'>
+}
+
+/** A stream whose frames are all different is not asked again whether two of them are alike. */
+const PATTERNS_IN_VAIN_MAX = 8
 
 function readFrame(listening: Listening, frame: Buffer): TappedFrame {
   const { heard } = listening
@@ -95,7 +122,7 @@ function readFrame(listening: Listening, frame: Buffer): TappedFrame {
     heard.done = true
     return NOTHING
   }
-  const chunk = parse(data)
+  const chunk = tryParse(data.toString('utf8'))
   if (!isObject(chunk)) {
     heard.garbled = true
     return NOTHING
@@ -130,10 +157,37 @@ function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, un
     return { bytes: dataFrame({ ...rest, model: rename.to, usage: null }), isContent }
   }
   // Clients that decode strictly throw at bytes that are not UTF-8: written anew they are what lenient ones would read.
-  return {
-    bytes: mended || !isUtf8(frame) ? dataFrame({ ...chunk, model: rename.to }) : rename.apply(frame, chunk),
-    isContent,
-  }
+  const way = mended || !isUtf8(frame) ? 'anew' : rename.wayFor(frame, chunk)
+  if (way === 'anew') return { bytes: dataFrame({ ...chunk, model: rename.to }), isContent }
+  if (isContent) learnAlike(listening, way, { frame, chunk, words: heard.outputBytes - bytesBefore })
+  return { bytes: rename.apply(way, frame), isContent }
+}
+
+function learnAlike(
+  listening: Listening,
+  rename: AlikeFrames['rename'],
+  { frame, chunk, words }: { frame: Buffer; chunk: Record<string, unknown>; words: number },
+): void {
+  if (listening.patternsInVain >= PATTERNS_IN_VAIN_MAX) return
+  listening.patternsInVain++
+  const pattern = learnPattern(frame, chunk, words)
+  if (pattern) listening.alike = { pattern, rename }
+}
+
+function readAlike(listening: Listening, { pattern, rename }: AlikeFrames, frames: FrameSplitter) {
+  const { heard } = listening
+  const bytesBefore = heard.outputBytes
+  const alike = frames.take((bytes, from) => {
+    let end = from
+    for (let next = pattern.match(bytes, end); next !== -1; next = pattern.match(bytes, end)) {
+      end = next
+      heard.outputBytes += pattern.words
+    }
+    return end
+  })
+  if (!alike) return undefined
+  listening.patternsInVain = 0
+  return { bytes: listening.rename.apply(rename, alike), isContent: heard.outputBytes > bytesBefore }
 }
 
 function readChoice({ heard, options, finishedChoices }: Listening, choice: Record<string, unknown>): void {
@@ -148,14 +202,6 @@ function readChoice({ heard, options, finishedChoices }: Listening, choice: Reco
 
 const DONE = Buffer.from('[DONE]')
 const isDone = (data: Buffer) => data.length < 12 && data.indexOf(DONE) !== -1
-
-function parse(data: Buffer): unknown {
-  try {
-    return JSON.parse(data.toString('utf8'))
-  } catch {
-    return undefined
-  }
-}
 
 const isError = (error: unknown): boolean => error !== undefined && error !== null && error !== false && error !== ''
 

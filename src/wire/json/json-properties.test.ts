@@ -158,7 +158,7 @@ describe('scanJson, on random JSON', () => {
   it('comes to the same result in pieces, wherever it pauses', () => {
     let pauses = 0
     const inPieces = (bytes: Buffer, pieceBytes: number) => {
-      const state = beginScan(bytes, bounds)
+      const state = beginScan(bytes)
       for (let pauseAt = pieceBytes; ; pauseAt += pieceBytes, pauses++) {
         const scan = advanceScan(bytes, bounds, state, pauseAt)
         if (scan !== undefined) return scan

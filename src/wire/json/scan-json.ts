@@ -48,7 +48,7 @@ const closerOf = (opener: number): number => opener + 2
  * object stand. It does not check the whole grammar; for every text that JSON.parse accepts the offsets are exact.
  */
 export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
-  const scan = advanceScan(bytes, bounds, beginScan(bytes, bounds), Number.POSITIVE_INFINITY)
+  const scan = advanceScan(bytes, bounds, beginScan(bytes), Number.POSITIVE_INFINITY)
   if (scan === undefined) throw new Error('a scan without a pause must come to its end')
   return scan
 }
@@ -56,7 +56,7 @@ export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
 /** Where a scan stands between two pieces of a large text, so that other work can be done meanwhile. */
 export interface ScanState {
   readonly outer: OuterObject
-  readonly closers: Uint8Array
+  readonly closers: number[]
   offset: number
   depth: number
   values: number
@@ -65,9 +65,9 @@ export interface ScanState {
   awaitsName: boolean
 }
 
-export const beginScan = (bytes: Buffer, { depthMax }: JsonBounds): ScanState => ({
+export const beginScan = (bytes: Buffer): ScanState => ({
   outer: new OuterObject(bytes),
-  closers: new Uint8Array(depthMax + 1),
+  closers: [],
   offset: 0,
   depth: 0,
   values: 0,

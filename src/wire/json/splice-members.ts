@@ -1,10 +1,10 @@
 import type { RequestBody } from '../../model/turn.ts'
 
 /**
- * The same object with some members changed: new value bytes, or null to leave the member out; what was not there is
+ * The same object with some members changed: a new value as JSON, or null to leave the member out; what was not there is
  * appended. Everything else stays the client's own bytes. Works for requests and for JSON answers alike.
  */
-export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Buffer | null>): Buffer {
+export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Buffer | string | null>): Buffer {
   const { bytes, members } = body
   const pieces: Buffer[] = []
   const missing = new Set(changes.keys())
@@ -18,7 +18,8 @@ export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Bu
     copied = Math.max(copied, end)
   }
 
-  for (const [index, member] of members.entries()) {
+  for (let index = 0; index < members.length; index++) {
+    const member = members[index]!
     const change = changes.get(member.name)
     missing.delete(member.name)
     if (change === null) {
@@ -29,7 +30,7 @@ export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Bu
     }
     if (change !== undefined) {
       copyUpTo(member.valueStart)
-      pieces.push(change)
+      pieces.push(asBytes(change))
       copied = member.valueEnd
     }
     keptEnd = member.valueEnd
@@ -41,9 +42,13 @@ export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Bu
   for (const name of missing) {
     const value = changes.get(name)
     if (!value) continue
-    pieces.push(Buffer.from(`${separator}${JSON.stringify(name)}:`), value)
+    const named = `${separator}${JSON.stringify(name)}:`
+    if (typeof value === 'string') pieces.push(Buffer.from(named + value))
+    else pieces.push(Buffer.from(named), value)
     separator = ','
   }
   copyUpTo(bytes.length)
   return Buffer.concat(pieces)
 }
+
+const asBytes = (value: Buffer | string): Buffer => (typeof value === 'string' ? Buffer.from(value) : value)

@@ -1,11 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readData } from './read-data.ts'
-import { createFrameSplitter, FrameTooLarge } from './split-frames.ts'
+import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from './split-frames.ts'
+
+const allOf = (splitter: FrameSplitter): Buffer[] => {
+  const frame = splitter.next()
+  return frame ? [frame, ...allOf(splitter)] : []
+}
 
 const split = (pieces: readonly Buffer[], frameBytesMax = 1024 * 1024) => {
   const splitter = createFrameSplitter({ frameBytesMax })
-  const frames = pieces.flatMap((piece) => splitter.push(piece))
+  const frames = pieces.flatMap((piece) => {
+    splitter.push(piece)
+    return allOf(splitter)
+  })
   return { frames: frames.map(String), rest: String(splitter.rest()) }
 }
 

@@ -4,8 +4,14 @@
  * frame wait for the byte after it).
  */
 export interface FrameSplitter {
-  /** The frames that these bytes complete, each with its closing empty line. */
-  push(bytes: Buffer): Buffer[]
+  push(bytes: Buffer): void
+  /** The next whole frame, with its closing empty line. Throws where one grows beyond its bound. */
+  next(): Buffer | undefined
+  /**
+   * Takes several frames as one piece, for whoever knows them without cutting them: handed what there is and where the
+   * next frame begins, `endOf` says where the last of its frames ends, or that same place when the next is none of them.
+   */
+  take(endOf: (bytes: Buffer, from: number) => number): Buffer | undefined
   /** What is left when the stream ends: an unfinished frame, or nothing. */
   rest(): Buffer
 }
@@ -20,24 +26,38 @@ const CR = 0x0d
 const EMPTY = Buffer.alloc(0)
 
 export function createFrameSplitter(bounds: { readonly frameBytesMax: number }): FrameSplitter {
-  let pending: Buffer = EMPTY
+  let bytes: Buffer = EMPTY
+  let start = 0
   // Where the search for the end goes on, so that a frame that comes in many pieces is not searched again each time.
   let searched = 0
+
+  const takeUntil = (end: number): Buffer => {
+    const isAll = end === bytes.length
+    const taken = isAll && start === 0 ? bytes : bytes.subarray(start, end)
+    // What has been taken whole is not kept: a quiet stream would hold on to its last read.
+    if (isAll) bytes = EMPTY
+    start = isAll ? 0 : end
+    searched = start
+    return taken
+  }
   return {
-    push(bytes) {
-      const whole = pending.length === 0 ? bytes : Buffer.concat([pending, bytes])
-      const frames: Buffer[] = []
-      let start = 0
-      for (let end = endOfFrame(whole, searched); end !== -1; end = endOfFrame(whole, start)) {
-        frames.push(whole.subarray(start, end))
-        start = end
-      }
-      pending = start === whole.length ? EMPTY : whole.subarray(start)
-      searched = Math.max(0, pending.length - 3)
-      if (pending.length > bounds.frameBytesMax) throw new FrameTooLarge(`over ${bounds.frameBytesMax} bytes`)
-      return frames
+    push(more) {
+      searched -= start
+      bytes = bytes.length === 0 ? more : Buffer.concat([bytes.subarray(start), more])
+      start = 0
     },
-    rest: () => pending,
+    next() {
+      const end = endOfFrame(bytes, searched)
+      if (end !== -1) return takeUntil(end)
+      searched = Math.max(start, bytes.length - 3)
+      if (bytes.length - start > bounds.frameBytesMax) throw new FrameTooLarge(`over ${bounds.frameBytesMax} bytes`)
+      return undefined
+    },
+    take(endOf) {
+      const end = endOf(bytes, start)
+      return end === start ? undefined : takeUntil(end)
+    },
+    rest: () => bytes.subarray(start),
   }
 }
 

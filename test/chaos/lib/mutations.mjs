@@ -78,8 +78,8 @@ const MUTANTS = [
     replacements: [
       {
         file: 'books/close-turn.js',
-        find: 'posted: -amounts.charge, held: -turn.hold',
-        put: 'posted: -2n * amounts.charge, held: -turn.hold',
+        find: 'posted: -charge, held: -turn.hold',
+        put: 'posted: -2n * charge, held: -turn.hold',
       },
     ],
   },

@@ -60,7 +60,9 @@ const scripts: Record<string, Script> = {
   slower: throttled('90'),
   broken: (talk) => FAULTS.reset(talk, 'before'),
   'broken-2': (talk) => FAULTS.reset(talk, 'before'),
-  'broken-3': (talk) => FAULTS.reset(talk, 'before'),
+  full: (talk) => FAULTS['refused-503'](talk, 'before'),
+  'full-2': (talk) => FAULTS['refused-503'](talk, 'before'),
+  'full-3': (talk) => FAULTS['refused-503'](talk, 'before'),
   picky: (talk) => FAULTS['cap-refused'](talk, 'before'),
   tools: (talk) => FAULTS['odd-tool-calls'](talk),
   learner: (talk) => FAULTS['max-tokens-refused'](talk, 'before'),
@@ -76,7 +78,9 @@ beforeAll(async () => {
     {
       throttled: { lanes: ['slower', 'slow'] },
       mixed: { lanes: ['slow', 'picky'] },
-      'broken-thrice': { lanes: ['broken', 'broken-2', 'broken-3', 'good'] },
+      'full-thrice': { lanes: ['full', 'full-2', 'full-3', 'good'] },
+      'broken-twice': { lanes: ['broken', 'broken-2', 'good'] },
+      'full-then-broken': { lanes: ['full', 'broken', 'good'] },
       tools: { lanes: ['tools'] },
       learner: { lanes: ['learner'] },
       hanging: { lanes: ['hanging'] },
@@ -122,11 +126,25 @@ describe('lanes in turn', () => {
 
   it('are three at most, and the receipt names the last that was tried', async () => {
     const account = await openAccount(house.server)
-    const answer = await chat(house.server, account, { model: 'broken-thrice' })
+    const answer = await chat(house.server, account, { model: 'full-thrice' })
     expect(answer.status).toBe(503)
     const receipt = await receiptOf(account)
-    expect(attemptsOf(receipt).map(([lane]) => lane)).toEqual(['far/broken', 'far/broken-2', 'far/broken-3'])
-    expect(receipt.lane).toBe('far/broken-3')
+    expect(attemptsOf(receipt).map(([lane]) => lane)).toEqual(['far/full', 'far/full-2', 'far/full-3'])
+    expect(receipt.lane).toBe('far/full-3')
+  })
+
+  it.each([true, false])('are one more after a provider that may have done the work, stream: %s', async (stream) => {
+    const account = await openAccount(house.server)
+    const broken = await send(house.server, account, { model: 'broken-twice', stream, messages: hello() })
+    // On a busy machine the head has gone by then: the words are the same in either form.
+    expect(await broken.text()).toContain('"server_is_overloaded"')
+    expect(house.far.talks.map(({ model }) => model)).toEqual(['broken', 'broken-2'])
+    expect(await receiptOf(account)).toMatchObject({ state: 'released', charge_nano: 0n, lane: 'far/broken-2' })
+    house.far.forget()
+    const answer = await send(house.server, account, { model: 'full-then-broken', stream, messages: hello() })
+    expect(answer.status).toBe(200)
+    expect(await answer.text()).not.toContain('"error"')
+    expect(house.far.talks.map(({ model }) => model)).toEqual(['full', 'broken', 'good'])
   })
 
   it('move on after the head has gone, as long as there is no content', async () => {

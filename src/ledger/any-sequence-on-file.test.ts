@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { AccountBooks } from '../books/books.ts'
+import type { Change } from '../books/changes.ts'
+import { type Beside, runBeside } from '../books/run-beside.fixture.ts'
+import { SEQUENCES } from '../books/sequence-steps.fixture.ts'
+import { insertAccount } from '../store/accounts.ts'
+import { type Database, openDatabase } from '../store/open-database.ts'
+import { insertPrice } from '../store/prices.ts'
+import { recordChanges } from '../store/record-changes.ts'
+import { loadAccountBooks } from './load-account.ts'
+import { readBooks } from './read-books.ts'
+import { verifyBooks } from './verify-books.ts'
+
+const SEED = 604
+const SEQUENCES_RUN = 20
+
+it('books that are read from the file are those in memory, however the changes were batched', async () => {
+  const seen = { operations: 0, batches: 0, periods: 0, openTurns: 0, claims: 0 }
+  const property = fc.asyncProperty(SEQUENCES, fc.infiniteStream(fc.integer({ min: 1, max: 30 })), (sequence, sizes) =>
+    withDatabase(async (database) => {
+      const recorded: (readonly Change[])[] = []
+      const beside = runBeside(
+        sequence,
+        () => {},
+        (changes) => recorded.push(changes),
+      )
+      while (recorded.length > 0) {
+        const batch = recorded.splice(0, sizes.next().value)
+        await database.file.atomic(recordChanges(batch.flat(), undefined))
+        seen.batches++
+      }
+      await expectTheFileSaysTheSame(database, beside)
+      seen.operations += sequence.steps.length
+      seen.openTurns += beside.books.turns.size
+      for (const { periods, outlived } of beside.books.accounts.values()) seen.periods += periods.size + outlived.size
+      seen.claims += [...beside.books.claims.values()].filter((claim) => claim).length
+    }),
+  )
+  await fc.assert(property, { seed: SEED, numRuns: SEQUENCES_RUN, endOnFailure: true })
+  console.info(`books on file: seed ${SEED}, ${JSON.stringify(seen)}`)
+  for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(20)
+}, 120_000)
+
+async function withDatabase(run: (database: Database) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-any-sequence-'))
+  const database = await openDatabase({ path: join(folder, 'ledger.db'), clock: { now: () => 1, ticks: () => 0 } })
+  try {
+    for (let account = 1; account <= 12; account++) {
+      const email = `${account}@example.com`
+      await insertAccount(database.file, { id: `acct_${account}`, email, createdAt: 0 })
+    }
+    await insertPrice(database.db, { model: 'demo', version: 1, terms: '{}', since: 0 })
+    await run(database)
+  } finally {
+    await database.close()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+async function expectTheFileSaysTheSame({ db }: Database, { books }: Beside): Promise<void> {
+  const scopes = [...books.claims.keys()]
+  const read = await readBooks(db, { limitsOf: (requestId) => books.turns.get(requestId)?.limits ?? [], scopes })
+  for (const [account, shelved] of books.accounts) {
+    const stored = read.accounts.get(account) ?? (await loadAccountBooks(db, account))
+    expect(plain(stored)).toEqual(plain({ ...shelved, frozen: false }))
+  }
+  expect(read.turns).toEqual(books.turns)
+  expect(read.issued).toBe(books.issued)
+  for (const [scope, claim] of books.claims) expect(read.claims.get(scope)).toEqual(claim)
+  expect((await verifyBooks({ db })).report).toMatchObject({ ok: true, violations: 0 })
+}
+
+/** Sets and maps are compared by what is in them, in the order of the rows. */
+const plain = ({ periods, outlived, ...rest }: AccountBooks) => ({
+  ...rest,
+  periods: Object.fromEntries(periods),
+  outlived: [...outlived].sort((one, other) => one.row - other.row),
+})

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { secureRandom } from '../lib/random-id.ts'
+import type { AccountRow } from '../model/ids.ts'
+import { mintAccountId } from '../model/ids.ts'
+import { findAccountByEmail, insertAccount, listFrozen } from '../store/accounts.ts'
+import { findProof } from '../store/proved.ts'
+import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
+
+const bench = useLedger()
+
+const turnOf = async (cost: bigint) => (await bench.admit()).settle(settlement(cost))
+const since = () => bench.ledger.audit({ whole: false })
+const whole = () => bench.ledger.audit({ whole: true })
+
+/** A second account with money, which no trouble of the first may touch. */
+async function neighbour(): Promise<AccountRow> {
+  const { database, ledger } = bench
+  await insertAccount(database.file, { id: mintAccountId(secureRandom), email: 'b@example.com', createdAt: 1 })
+  const account = (await findAccountByEmail(database.db, 'b@example.com'))?.row as AccountRow
+  await ledger.credit({ account, kind: 'credit', amount: (HOLD * 10n) as never, reason: 'test', ref: 'b' })
+  return account
+}
+
+describe('an audit', () => {
+  it('reads only what has come since the last one, and still proves every balance', async () => {
+    await bench.credit(HOLD * 50n)
+    for (const cost of [1n, 2n, 3n]) await turnOf(cost)
+    expect(await since()).toMatchObject({ ok: true, receipts: 3, transfers: 1 })
+    expect(await since()).toMatchObject({ ok: true, receipts: 0, transfers: 0 })
+    const open = await bench.admit()
+    await turnOf(4n)
+    expect(await since(), 'an open hold is looked at again when it has ended').toMatchObject({ ok: true, receipts: 2 })
+    await open.settle(settlement(5n))
+    await bench.credit(1n, 'second')
+    expect(await since()).toMatchObject({ ok: true, receipts: 2, transfers: 1 })
+    expect((await findProof(bench.database.db)).receipt).toBe(5)
+    expect(await whole()).toMatchObject({ ok: true, receipts: 5, transfers: 2 })
+  })
+
+  it('goes on from its mark in the next process', async () => {
+    await bench.credit(HOLD * 50n)
+    await turnOf(1n)
+    await since()
+    await bench.reopen()
+    await turnOf(2n)
+    expect(await since()).toMatchObject({ ok: true, receipts: 1 })
+  })
+
+  it('freezes the account that does not add up, and no other, over a restart too', async () => {
+    await bench.credit(HOLD * 50n)
+    const other = await neighbour()
+    await turnOf(1n)
+    await since()
+    await turnOf(2n)
+    await bench.run('UPDATE buckets SET posted_nano = posted_nano + 1 WHERE row = 3')
+    await bench.run('UPDATE buckets SET posted_nano = posted_nano - 1 WHERE row = 2')
+    const report = await since()
+    expect(report).toMatchObject({ ok: false, suspects: [bench.account] })
+    expect((await findProof(bench.database.db)).receipt, 'what is broken is not proved').toBe(1)
+    for (const restart of [false, true]) {
+      if (restart) await bench.reopen()
+      expect(await bench.ledger.admit(bench.request())).toMatchObject({ refusal: { kind: 'frozen' } })
+      const served = await bench.admit({ account: other })
+      expect(await served.settle(settlement(3n))).toMatchObject({ kind: 'settled' })
+    }
+    expect(await listFrozen(bench.database.db)).toHaveLength(1)
+
+    await bench.run('UPDATE buckets SET posted_nano = posted_nano - 1 WHERE row = 3')
+    await bench.run('UPDATE buckets SET posted_nano = posted_nano + 1 WHERE row = 2')
+    await bench.reopen()
+    expect(await since(), 'a look at a part lifts nothing').toMatchObject({ ok: true })
+    expect(await listFrozen(bench.database.db)).toHaveLength(1)
+    expect(await whole()).toMatchObject({ ok: true })
+    expect((await bench.admit()).kind).toBe('admitted')
+  })
+
+  it('lets a turn that runs on a frozen account end, and charges it', async () => {
+    await bench.credit(HOLD * 50n)
+    const running = await bench.admit()
+    await running.durable
+    await bench.run('UPDATE buckets SET held_nano = held_nano + 1 WHERE row = 3')
+    expect(await whole()).toMatchObject({ ok: false, suspects: [bench.account] })
+    expect(await running.settle(settlement(7n))).toMatchObject({ kind: 'settled', charge: 7n })
+  })
+})

@@ -1,0 +1,40 @@
+import type { AccountRow } from '../model/ids.ts'
+import { listFrozen, setFrozen } from '../store/accounts.ts'
+import { findProof, recordProof } from '../store/proved.ts'
+import type { LedgerCore } from './core.ts'
+import { NOTHING_PROVED, type VerifyReport, verifyBooks } from './verify-books.ts'
+
+/**
+ * Proves the books and acts on it: an account that does not add up is frozen, and nobody else is touched. `whole` begins
+ * at the first row and lifts the freeze of accounts that add up again; else only what has come since the last proof is
+ * read. Only a proof without a finding moves the mark.
+ */
+export async function auditBooks(core: LedgerCore, { whole }: { readonly whole: boolean }): Promise<VerifyReport> {
+  const before = await findProof(core.db)
+  const { report, proved } = await verifyBooks({ db: core.db, since: whole ? NOTHING_PROVED : before })
+  for (const account of report.suspects) await freeze(core, account)
+  if (whole) await thawAllBut(core, new Set(report.suspects))
+  if (report.ok) await recordProof(core.file, proved, before)
+  return report
+}
+
+async function freeze(core: LedgerCore, account: AccountRow): Promise<void> {
+  // In memory first: from the moment at which the file says so, nobody may find it there without.
+  for (let loading = core.shelf.load(account); loading; loading = core.shelf.load(account)) await loading
+  await setFrozen(core.file, account, core.now())
+  mark(core, account, true)
+}
+
+async function thawAllBut(core: LedgerCore, suspects: ReadonlySet<AccountRow>): Promise<void> {
+  for (const { row } of await listFrozen(core.db)) {
+    const account = row as AccountRow
+    if (suspects.has(account)) continue
+    await setFrozen(core.file, account, null)
+    mark(core, account, false)
+  }
+}
+
+function mark(core: LedgerCore, account: AccountRow, frozen: boolean): void {
+  const books = core.books.accounts.get(account)
+  if (books) books.frozen = frozen
+}

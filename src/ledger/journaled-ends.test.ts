@@ -1,0 +1,141 @@
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { findReceipt } from '../store/receipts.ts'
+import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
+
+const bench = useLedger()
+
+/** As a disk without room: every page that the file would have to grow by is refused. */
+async function fillDisk(): Promise<void> {
+  const pages = await pragma('page_count')
+  await pragma(`max_page_count = ${pages}`)
+  // What is free inside the file is room as well.
+  await bench.run("INSERT INTO meta (name, value) VALUES ('ballast', '')")
+  for (let size = 4_000_000; size >= 500; ) {
+    const grown = await bench
+      .run(`UPDATE meta SET value = value || hex(zeroblob(${size})) WHERE name = 'ballast'`)
+      .catch(() => 'full')
+    if (grown === 'full') size = Math.floor(size / 2)
+  }
+}
+const freeDisk = async (): Promise<void> => {
+  await pragma('max_page_count = 1000000')
+}
+const pragma = async (text: string): Promise<number> => {
+  const { rows } = await sql<Record<string, number>>`${sql.raw(`PRAGMA ${text}`)}`.execute(bench.database.db)
+  return Object.values(rows[0] ?? {})[0] ?? 0
+}
+
+const BREAK_ENDS = "CREATE TRIGGER broken BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'broken'); END"
+const BREAK_PROOF = "CREATE TRIGGER full BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'full'); END"
+const mend = async () => {
+  await bench.run('DROP TRIGGER IF EXISTS broken')
+  await bench.run('DROP TRIGGER IF EXISTS full')
+}
+const opensAgain = () => expect.poll(() => bench.ledger.available, { timeout: 20_000 }).toBe(true)
+const receiptOf = (requestId: string) => findReceipt(bench.database.db, requestId)
+
+describe('the end of a turn while the books cannot be written', () => {
+  it('is durable beside them, and in them as soon as they can be written', async () => {
+    await bench.credit(HOLD * 10n)
+    const [charged, free] = [await bench.admit(), await bench.admit()]
+    await Promise.all([charged.durable, free.durable])
+    charged.mark(1)
+    await bench.run(BREAK_ENDS)
+    await bench.run(BREAK_PROOF)
+    const ends = [charged.settle(settlement(1000n)), free.release(settlement(0n))]
+    expect(await Promise.all(ends)).toMatchObject([
+      { kind: 'settled', charge: 1000n, shortfall: 0n },
+      { kind: 'released' },
+    ])
+    charged.leave()
+    free.leave()
+    expect(await bench.database.journal.read()).toHaveLength(2)
+    expect(bench.ledger.available).toBe(false)
+
+    await mend()
+    await opensAgain()
+    expect(await receiptOf(charged.requestId)).toMatchObject({ outcome: 'completed', charge_nano: 1000n, output: 2 })
+    expect(await receiptOf(free.requestId)).toMatchObject({ state: 'released', charge_nano: 0n })
+    expect(await bench.database.journal.read()).toEqual([])
+    await bench.expectMemoryIsTheFile()
+    await bench.expectCleanBooks()
+  }, 30_000)
+
+  it('is in the books after a crash, before anybody guesses what the turn had cost', async () => {
+    await bench.credit(HOLD * 10n)
+    const turn = await bench.admit()
+    await turn.durable
+    turn.mark(1)
+    await bench.run(BREAK_ENDS)
+    await bench.run(BREAK_PROOF)
+    expect(await turn.settle(settlement(HOLD + 7n))).toMatchObject({ kind: 'settled', charge: HOLD, shortfall: 7n })
+    await mend()
+    await bench.reopen()
+    expect(await receiptOf(turn.requestId)).toMatchObject({
+      outcome: 'completed',
+      charge_nano: HOLD,
+      shortfall_nano: 7n,
+    })
+    expect(bench.recovered).toBe(0)
+    expect(await bench.database.journal.read()).toEqual([])
+    await bench.expectCleanBooks()
+    await bench.reopen()
+    expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 9n })
+  }, 30_000)
+
+  it('is charged once when it stood in the journal and, the commit having gone through, in the books too', async () => {
+    await bench.credit(HOLD * 10n)
+    const turn = await bench.admit()
+    await turn.durable
+    await bench.run(BREAK_ENDS)
+    await bench.run(BREAK_PROOF)
+    await turn.settle(settlement(1000n))
+    const [record] = await bench.database.journal.read()
+    await mend()
+    await opensAgain()
+    await bench.database.journal.append(record!)
+    await bench.reopen()
+    expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 10n - 1000n, held: 0n })
+    await bench.expectCleanBooks()
+  }, 30_000)
+
+  it('is lost, and nothing that sounds like an end may be said, where neither can be written', async () => {
+    await bench.credit(HOLD * 10n)
+    const turn = await bench.admit()
+    await turn.durable
+    await bench.run(BREAK_ENDS)
+    await bench.run(BREAK_PROOF)
+    await bench.database.journal.close()
+    expect(await turn.settle(settlement(1000n))).toEqual({ kind: 'lost' })
+    await mend()
+    await opensAgain()
+  }, 30_000)
+})
+
+describe('a disk that is full', () => {
+  it('refuses new turns, loses no end of a running one, and is well again once there is room', async () => {
+    await bench.credit(HOLD * 100n)
+    const running = await Promise.all(Array.from({ length: 20 }, () => bench.admit()))
+    await Promise.all(running.map((turn) => turn.durable))
+    await fillDisk()
+    const refused: string[] = []
+    for (let tries = 0; tries < 60 && bench.ledger.available; tries++) {
+      const admission = await bench.ledger.admit(bench.request())
+      if (admission.kind === 'refused') refused.push(admission.refusal.kind)
+      else if ((await admission.durable) === 'lost') refused.push('lost')
+      else await admission.release(settlement(0n))
+    }
+    expect(bench.failures.map(String).join()).toContain('full')
+    const settled = await Promise.all(running.map((turn) => turn.settle(settlement(1000n))))
+    expect(settled.every(({ kind }) => kind === 'settled')).toBe(true)
+    expect((await bench.ledger.admit(bench.request())).kind).toBe('refused')
+
+    await freeDisk()
+    await opensAgain()
+    expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 100n - 20_000n, held: 0n })
+    expect(await (await bench.admit()).release(settlement(0n))).toEqual({ kind: 'released' })
+    await bench.expectMemoryIsTheFile()
+    await bench.expectCleanBooks()
+  }, 60_000)
+})

@@ -1,0 +1,72 @@
+import { type CloseTurn, closeTurn } from '../books/close-turn.ts'
+import type { RequestId } from '../model/ids.ts'
+import type { NanoUsd } from '../model/money.ts'
+import type { SettleJournal } from '../store/settle-journal.ts'
+import type { LedgerCore } from './core.ts'
+
+/**
+ * Ends of turns that could not be recorded in the books, and are on the disk beside them instead. As soon as the books
+ * can be written again they are recorded, before anybody else may end the same turn by a guess.
+ */
+export interface JournaledEnds {
+  /** True when the end is durable: the client may be told. */
+  write(end: CloseTurn): Promise<boolean>
+  /** Records what is waiting. True when nothing is left. */
+  replay(core: LedgerCore): Promise<boolean>
+  /** How this turn ended is known: nobody has to guess. */
+  has(requestId: RequestId): boolean
+}
+
+export async function openJournaledEnds(journal: SettleJournal): Promise<JournaledEnds> {
+  const waiting = new Map<RequestId, CloseTurn>()
+  for (const record of await journal.read()) keep(waiting, decode(record))
+  let replaying: Promise<boolean> = Promise.resolve(true)
+
+  const replay = async (core: LedgerCore): Promise<boolean> => {
+    const recorded = [...waiting.values()].map(async (end) => {
+      if ((await recordEnd(core, end)) === 'durable') waiting.delete(end.requestId)
+    })
+    await Promise.all(recorded)
+    await journal.clear(() => waiting.size > 0)
+    return waiting.size === 0
+  }
+
+  return {
+    async write(end) {
+      if (!(await journal.append(encode(end)))) return false
+      keep(waiting, end)
+      return true
+    },
+    replay(core) {
+      // One after another: a second one would find turns ended whose end is not durable yet.
+      replaying = replaying.then(() => waiting.size === 0 || replay(core))
+      return replaying
+    },
+    has: (requestId) => waiting.has(requestId),
+  }
+}
+
+const keep = (waiting: Map<RequestId, CloseTurn>, end: CloseTurn): void => void waiting.set(end.requestId, end)
+
+async function recordEnd(core: LedgerCore, end: CloseTurn): Promise<'durable' | 'lost'> {
+  const turn = core.books.turns.get(end.requestId)
+  // It was recorded after all, before the crash.
+  if (!turn) return 'durable'
+  const closed = closeTurn(core.books, { ...end, at: core.now(), ticks: core.ticks() })
+  if (closed.kind === 'not-open') return 'durable'
+  const recorded = core.batcher.enqueue(closed.changes)
+  core.shelf.keepUntil(turn.account, recorded)
+  const durability = await recorded
+  if (durability === 'durable') core.marks.forget(turn.receipt)
+  return durability
+}
+
+const encode = (end: CloseTurn): string =>
+  JSON.stringify(end, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
+
+function decode(record: string): CloseTurn {
+  const { charge, ...end } = JSON.parse(record) as CloseTurn & { charge?: { cost: unknown } }
+  if (charge === undefined) return { ...end, charge: undefined }
+  const cost = BigInt(String(charge.cost).slice(0, -1)) as NanoUsd
+  return { ...end, charge: { ...charge, cost } } as CloseTurn
+}

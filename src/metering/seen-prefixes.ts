@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import { createLruMap } from '../lib/lru-map.ts'
+
+/**
+ * What conversations have sent to a provider lately, as digests. A provider that breaks off tells no counts: then the
+ * part of the input that it had seen a moment before, byte for byte, is charged at the price of cached input.
+ */
+export interface SeenPrefixes {
+  /** How many bytes at the beginning of `input` an earlier turn of the same conversation has sent. */
+  seenBytes(conversation: Conversation): number
+  remember(conversation: Conversation): void
+}
+
+export interface Conversation {
+  /** Whose, and with which model: nobody profits from what another key has sent. */
+  readonly owner: string
+  /** What comes before the messages in every prompt: another list of tools is another prompt. */
+  readonly preamble: Buffer
+  /** The messages, from the first byte of the first to the last byte of the last. */
+  readonly messages: Buffer
+}
+
+/** Providers begin to cache at about 1,024 tokens; below that nothing is gained, and most requests are below. */
+export const CACHED_BYTES_MIN = 4096
+/** How long a provider's cache lives at least after its last use. */
+const LIFE_MICROS = 300_000_000
+const OWNERS_MAX = 10_000
+/** Conversations that one key has with one model at the same time. */
+const TURNS_AN_OWNER_MAX = 16
+
+interface SeenTurn {
+  readonly bytes: number
+  readonly digest: string
+  readonly at: number
+}
+
+export function createSeenPrefixes({ ticks }: { ticks(): number }): SeenPrefixes {
+  const owners = createLruMap<string, readonly SeenTurn[]>(OWNERS_MAX)
+  const livingOf = (owner: string) => (owners.get(owner) ?? []).filter(({ at }) => ticks() - at < LIFE_MICROS)
+  return {
+    seenBytes({ owner, preamble, messages }) {
+      if (messages.length < CACHED_BYTES_MIN) return 0
+      const candidates = livingOf(owner).filter(({ bytes }) => bytes <= messages.length)
+      return longestOf(candidates, preamble, messages)
+    },
+    remember({ owner, preamble, messages }) {
+      if (messages.length < CACHED_BYTES_MIN) return
+      const digest = createHash('sha256').update(preamble).update(messages).digest('base64')
+      const others = livingOf(owner).filter((turn) => turn.digest !== digest)
+      owners.set(owner, [{ bytes: messages.length, digest, at: ticks() }, ...others].slice(0, TURNS_AN_OWNER_MAX))
+    },
+  }
+}
+
+/** One pass over the bytes, however many lengths are asked for. */
+function longestOf(candidates: readonly SeenTurn[], preamble: Buffer, messages: Buffer): number {
+  if (candidates.length === 0) return 0
+  const hash = createHash('sha256').update(preamble)
+  let longest = 0
+  let hashed = 0
+  for (const { bytes, digest } of [...candidates].sort((one, other) => one.bytes - other.bytes)) {
+    hash.update(messages.subarray(hashed, bytes))
+    hashed = bytes
+    if (hash.copy().digest('base64') === digest) longest = bytes
+  }
+  return longest
+}

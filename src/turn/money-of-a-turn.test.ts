@@ -1,0 +1,155 @@
+import { expect, it } from 'vitest'
+import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
+import type { Admission, Ledger, Settlement } from '../ledger/ledger.ts'
+import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
+import type { AccountId, AccountRow, KeyId, KeyRow, RequestId } from '../model/ids.ts'
+import type { NanoUsd } from '../model/money.ts'
+import { createLaneLessons } from '../routing/lane-lessons.ts'
+import type { UpstreamCall } from '../upstream/send.ts'
+import type { UpstreamOutcome } from '../upstream/upstream-answer.ts'
+import { readRequest } from '../wire/chat/read-request.ts'
+import { scanJson } from '../wire/json/scan-json.ts'
+import { serveTurn, type TurnDeps } from './serve-turn.ts'
+import type { Sink } from './sink.ts'
+
+const CAP = 37
+const CALLER = {
+  accountId: 'acct_1' as AccountId,
+  account: 1 as AccountRow,
+  keyId: 'key_1' as KeyId,
+  key: 1 as KeyRow,
+  keyName: 'test',
+  kind: 'wallet',
+  models: undefined,
+  limits: {},
+} as const
+
+/** Runs one turn over providers that answer as they are told, and notes what is done to its hold. */
+async function moneyOf(...providers: ((call: UpstreamCall) => UpstreamOutcome)[]) {
+  const done: string[] = []
+  const settlements: Settlement[] = []
+  const asked: Record<string, unknown>[] = []
+  const admission: Admission = {
+    kind: 'admitted',
+    cap: CAP,
+    hold: 1_000_000n as NanoUsd,
+    standings: [],
+    overlap: false,
+    durable: Promise.resolve('durable'),
+    mark: () => {},
+    settle: async (settlement) => {
+      done.push('settle')
+      settlements.push(settlement)
+      return { kind: 'settled', charge: settlement.cost, shortfall: 0n as NanoUsd, tier: 0 }
+    },
+    release: async () => {
+      done.push('release')
+      return { kind: 'released' }
+    },
+    leave: () => done.push('leave'),
+  }
+  const ledger: Pick<Ledger, 'admit'> = { admit: async () => admission }
+  const lanes = providers.map((_, priority) => ({ upstream: 'demo', model: `lane-${priority}`, priority, weight: 1 }))
+  const deps: TurnDeps = {
+    catalog: catalogOf(modelDefinition('small', { lanes })),
+    ledger: ledger as Ledger,
+    limits: { key: {}, account: {} },
+    seen: createSeenPrefixes({ ticks: () => 0 }),
+    onCut: () => () => {},
+    random: () => 0.5,
+    send: async (call) => {
+      asked.push(JSON.parse(call.body.toString()))
+      return providers[asked.length - 1]!(call)
+    },
+    lessons: createLaneLessons(),
+    mint: { completionId: () => 'chatcmpl-1', callId: () => 'call_1' },
+    ticks: () => 0,
+    now: () => 1,
+    bounds: { frameBytesMax: 1e6, bodyBytesMax: 1e6, depthMax: 64, valuesMax: 1e6 },
+  }
+  const call = {
+    requestId: 'req_1' as RequestId,
+    caller: CALLER,
+    turn: turnOf({ model: 'small', max_tokens: 90, messages: [{ role: 'user', content: 'Hello' }] }),
+    sink: quietSink(),
+    startedAt: 0,
+  }
+  const thrown = await serveTurn(deps, call).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  return { done, settlements, asked, thrown }
+}
+
+function turnOf(body: object) {
+  const bytes = Buffer.from(JSON.stringify(body))
+  const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 1000 })
+  if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
+  const outcome = readRequest({ bytes, members: scanned.members, value: body as never })
+  if (outcome.kind === 'malformed') throw new Error(outcome.problem.message)
+  return outcome.turn
+}
+
+const quietSink = (): Sink => ({
+  delivery: 'json',
+  phase: 'quiet',
+  gone: false,
+  announce: () => {},
+  write: () => undefined,
+  end: () => {},
+  refuse: () => {},
+  cut: () => {},
+  onGone: () => () => {},
+})
+
+function answerWith(status: number, said: object) {
+  return (): UpstreamOutcome => {
+    const pieces = [[Buffer.from(JSON.stringify(said))]]
+    const body = { read: async () => pieces.shift() ?? [], cancel: () => {}, release: () => {} }
+    return { kind: 'answer', status, headers: { 'content-type': 'application/json' }, body }
+  }
+}
+
+const replyWith = (prompt: number, completion: number) =>
+  answerWith(200, {
+    id: 'chatcmpl-x',
+    object: 'chat.completion',
+    created: 1,
+    model: 'lane',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello to you too' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+  })
+const overloadedAfterWork = answerWith(503, {
+  error: { message: 'Overloaded' },
+  usage: { prompt_tokens: 40, completion_tokens: 30, total_tokens: 70 },
+})
+
+it('a throw of our own leaves the hold to recovery: releasing it would give the answer away', async () => {
+  const broken = () => {
+    throw new Error('a fault of our own')
+  }
+  const { done, thrown } = await moneyOf(broken)
+  expect(thrown).toBeInstanceOf(Error)
+  expect(done).toEqual(['leave'])
+})
+
+it('a lane that failed before its first content costs nothing: what the next one delivered is charged, once', async () => {
+  const { done, settlements } = await moneyOf(overloadedAfterWork, replyWith(11, 5))
+  expect(done).toEqual(['settle', 'leave'])
+  expect(settlements[0]).toMatchObject({ lane: 'demo/lane-1', usage: { uncachedInput: 11, output: 5 } })
+  expect(settlements[0]?.attempts.map(({ lane }) => lane)).toEqual(['demo/lane-0', 'demo/lane-1'])
+})
+
+it('all lanes failed: the hold goes back whole', async () => {
+  expect((await moneyOf(overloadedAfterWork, overloadedAfterWork)).done).toEqual(['release', 'leave'])
+})
+
+it('a provider is never told a cap that the hold does not cover, whatever the client asked for', async () => {
+  const { asked } = await moneyOf(overloadedAfterWork, replyWith(11, 5))
+  expect(asked.map(({ max_tokens }) => max_tokens)).toEqual([CAP, CAP])
+})
+
+it('a usage of zero is believed, and charged as zero: it is not absent', async () => {
+  const { settlements } = await moneyOf(replyWith(0, 0))
+  expect(settlements[0]).toMatchObject({ cost: 0n, usage: { uncachedInput: 0, output: 0, estimated: false } })
+})

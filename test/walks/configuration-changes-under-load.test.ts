@@ -1,0 +1,268 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { nanoFromPico } from '../../src/model/money.ts'
+import { chunk, reply, USAGE, usageChunk } from '../fakes/chat-words.ts'
+import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
+import type { Talk } from '../fakes/talk.ts'
+import { answerOf, chat, hello, send } from '../support/ask.ts'
+import { expectProblem } from '../support/expect-problem.ts'
+import { readStream } from '../support/read-stream.ts'
+import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
+import { nanoOf } from '../support/test-account.ts'
+import { until } from '../support/until.ts'
+
+const STREAMS = 60
+const JSONS = 8
+const WORDS = 8
+const PACE_MS = 60
+const JSON_MS = 40
+
+/** One state of the configuration. No two have the same price, so a price tells which of them a request was judged by. */
+interface Epoch {
+  /** Pico-dollars a token of input. Charges are no whole number of nano-dollars, so rounding shows as well. */
+  readonly inputPico: number
+  readonly home: 'first' | 'second'
+  readonly extra: boolean
+  readonly requestsPerMinute: number
+}
+
+const epochs: Epoch[] = []
+/** The newest epoch that is certainly in force, and the newest that may be. */
+let inForce = 0
+let written = 0
+
+const homes = new Map<string, FaultUpstream>()
+let server: SpawnedServer
+
+/** Two servers that say who they are. */
+const scriptOf = (home: string) => async (talk: Talk) => {
+  await talk.head()
+  if (talk.delivery === 'json') {
+    await pause(JSON_MS)
+    await talk.bytes(JSON.stringify(reply(talk.model, { message: { content: home } })))
+  } else {
+    for (let word = 0; word < WORDS; word++) {
+      await talk.frames(chunk(talk.model, { delta: { content: word === 0 ? home : '.' } }))
+      await pause(PACE_MS)
+    }
+    await talk.frames(chunk(talk.model, { finish: 'stop' }), usageChunk(talk.model, USAGE), '[DONE]')
+  }
+  await talk.end()
+}
+
+beforeAll(async () => {
+  for (const home of ['first', 'second']) homes.set(home, await startFaultUpstream(() => scriptOf(home)))
+  epochs.push({ inputPico: 1_000_001, home: 'first', extra: false, requestsPerMinute: 1_000_000 })
+  server = await spawnServer({ config: configOf(epochs[0]!) })
+})
+afterAll(async () => {
+  await server?.close()
+  for (const home of homes.values()) await home.close()
+})
+
+const dollars = (pico: number): string => (pico / 1e6).toFixed(6)
+
+const configOf = ({ inputPico, home, extra, requestsPerMinute }: Epoch): string => `
+limits: { account: { requests_per_minute: ${requestsPerMinute} } }
+upstreams: [{ id: far, wire: chat, base_url: "${homes.get(home)?.baseUrl}", allow_private: true }]
+models:
+${(extra ? ['main', 'extra'] : ['main']).map((id) => `  - { id: ${id}, context_tokens: 100000, max_output_tokens: 2000, price: { input: "${dollars(inputPico)}", cached_input: "0.25", output: "2.00" }, lanes: [{ upstream: far, model: ${id} }] }`).join('\n')}
+`
+
+const chargeIn = ({ inputPico }: Epoch): bigint =>
+  nanoFromPico(7n * BigInt(inputPico) + 4n * 250_000n + 7n * 2_000_000n)
+
+async function write(epoch: Epoch): Promise<void> {
+  epochs.push(epoch)
+  written = epochs.length - 1
+  await server.writeConfig(configOf(epoch))
+}
+
+/** The swap is whole: when its price is there, everything is. */
+async function untilInForce(): Promise<void> {
+  const { inputPico } = epochs[written]!
+  await until(async () => {
+    const { models } = await server.operate('models.list')
+    return models.some(({ price }) => price?.input === dollars(inputPico).replace(/0+$/, ''))
+  })
+  inForce = written
+}
+
+async function change(wish: Partial<Epoch>): Promise<void> {
+  const now = epochs[written]!
+  await write({ ...now, inputPico: now.inputPico + 1000, ...wish })
+}
+
+interface Asked {
+  readonly model: 'main' | 'extra'
+  readonly status: number
+  readonly code: string | undefined
+  readonly requestId: string
+  /** The epochs that may have been in force when it was judged. */
+  readonly from: number
+  readonly to: number
+  readonly limit: number
+  readonly home: string
+  readonly whole: boolean
+  readonly usage: { readonly millrace: { readonly charge: string; readonly price_version: number } } | undefined
+}
+
+async function ask(model: Asked['model'], stream: boolean): Promise<Asked> {
+  const from = inForce
+  const body = { model, stream, messages: hello(), ...(stream ? { stream_options: { include_usage: true } } : {}) }
+  const response = await send(server, server, body)
+  const about = {
+    model,
+    status: response.status,
+    requestId: response.headers.get('x-request-id') ?? '',
+    from,
+    to: written,
+    limit: Number(response.headers.get('x-ratelimit-limit-requests')),
+  }
+  if (!stream || response.status !== 200) {
+    const { json } = await answerOf(response)
+    const home = json.choices?.[0]?.message.content ?? ''
+    return { ...about, code: json.error?.code, home, whole: home !== '', usage: json.usage }
+  }
+  const { done, text, chunks } = await readStream(response)
+  return {
+    ...about,
+    code: chunks.at(-1)?.error?.code,
+    home: text.replaceAll('.', ''),
+    whole: done && text.length > WORDS,
+    usage: chunks.at(-1)?.usage,
+  }
+}
+
+/** Clients that ask again as soon as they have their answer. Resolves to everything they were answered, once stopped. */
+function keepAsking() {
+  let stopped = false
+  const asked: Asked[] = []
+  const client = async (stream: boolean, at: number) => {
+    for (let turn = at; !stopped; turn++) asked.push(await ask(turn % 4 === 3 ? 'extra' : 'main', stream))
+  }
+  const clients = [
+    ...Array.from({ length: STREAMS }, (_, at) => client(true, at)),
+    ...Array.from({ length: JSONS }, (_, at) => client(false, at)),
+  ]
+  const all = Promise.all(clients)
+  all.catch(() => {})
+  return {
+    asked,
+    async stop() {
+      stopped = true
+      await all
+    },
+  }
+}
+
+const modelIds = async () => (await server.operate('models.list')).models.map(({ id }) => id)
+
+/** What was in force stays. */
+async function refuseBroken(text: string): Promise<void> {
+  const refused = server.logged('was not reloaded').length
+  await server.writeConfig(text)
+  server.kill('SIGHUP')
+  await until(async () => server.logged('was not reloaded').length > refused || (await modelIds()).length !== 2)
+  expect(await modelIds()).toEqual(['main', 'extra'])
+}
+
+/** Every kind of change, one after the other and in bursts, told by a signal or found by the server itself. */
+async function changeEverything(): Promise<void> {
+  const wishes: Partial<Epoch>[] = [
+    { extra: true },
+    { home: 'second' },
+    { requestsPerMinute: 900_000 },
+    {},
+    { extra: false, home: 'first' },
+    { extra: true, requestsPerMinute: 1_000_000 },
+    { home: 'second' },
+    {},
+  ]
+  for (const [at, wish] of wishes.entries()) {
+    await change(wish)
+    if (at % 2 === 0) server.kill('SIGHUP')
+    await untilInForce()
+  }
+  const good = configOf(epochs[written]!)
+  for (const broken of [good.replace('price:', 'prise:'), good.slice(0, good.indexOf('lanes')), '']) {
+    await refuseBroken(broken)
+  }
+  for (let burst = 0; burst < 12; burst++) {
+    await change({ home: burst % 2 === 0 ? 'first' : 'second', extra: burst % 3 !== 0 })
+    server.kill('SIGHUP')
+    await pause(burst * 3)
+  }
+  await untilInForce()
+  await change({ extra: false })
+  await untilInForce()
+}
+
+describe('a configuration that changes under load', { timeout: 120_000 }, () => {
+  it('fails no request, and judges each by one state of it: price, provider, models and limits', async () => {
+    const load = keepAsking()
+    await until(() => load.asked.length > STREAMS)
+    await changeEverything()
+    const changed = load.asked.length
+    await until(() => load.asked.length > changed + STREAMS)
+    await load.stop()
+
+    await change({ requestsPerMinute: 1 })
+    await untilInForce()
+    const limited = await until(async () => {
+      const answer = await ask('main', false)
+      if (answer.status === 200) load.asked.push(answer)
+      return answer.status !== 200 && answer
+    })
+    expect([limited.status, limited.code, limited.limit]).toEqual([429, 'rate_limit_exceeded', 1])
+    await change({ requestsPerMinute: 1_000_000 })
+    await untilInForce()
+
+    const removed = await chat(server, server, { model: 'extra' })
+    expectProblem(removed, 'model_not_found')
+    server.kill('SIGTERM')
+    const { code } = await server.ended
+    expect(code, server.said()).toBe(0)
+    expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
+
+    const { receipts, prices } = await server.readBooks(async (db) => ({
+      receipts: await db.selectFrom('receipts').selectAll().execute(),
+      prices: await db.selectFrom('prices').selectAll().execute(),
+    }))
+    const receiptOf = new Map(receipts.map((receipt) => [receipt.request_id, receipt]))
+    const epochOf = (model: string, version: number): number => {
+      const price = prices.find((row) => row.model === model && row.version === version)
+      const pico = Number(JSON.parse(price?.terms ?? '{}').input)
+      return epochs.findIndex(({ inputPico }) => inputPico === pico)
+    }
+
+    let served = 0
+    for (const asked of load.asked) {
+      const told = JSON.stringify(asked)
+      if (asked.status === 404) {
+        expect([asked.model, asked.code], told).toEqual(['extra', 'model_not_found'])
+        expect(
+          epochs.slice(asked.from, asked.to + 1).some(({ extra }) => !extra),
+          told,
+        ).toBe(true)
+        continue
+      }
+      expect([asked.status, asked.code, asked.whole], told).toEqual([200, undefined, true])
+      served++
+      const receipt = receiptOf.get(asked.requestId)!
+      const at = epochOf(asked.model, receipt.price_version)
+      expect(at, told).toBeGreaterThanOrEqual(asked.from)
+      expect(at, told).toBeLessThanOrEqual(asked.to)
+      const epoch = epochs[at]!
+      expect([asked.home, asked.limit], told).toEqual([epoch.home, epoch.requestsPerMinute])
+      if (asked.model === 'extra') expect(epoch.extra, told).toBe(true)
+      expect(receipt, told).toMatchObject({ state: 'settled', outcome: 'completed', charge_nano: chargeIn(epoch) })
+      expect(asked.usage?.millrace.price_version).toBe(receipt.price_version)
+      expect(nanoOf(asked.usage?.millrace.charge ?? '')).toBe(receipt.charge_nano)
+    }
+    expect(receipts).toHaveLength(served)
+    // It would prove nothing if few requests had met a change.
+    expect(load.asked.filter(({ from, to }) => from !== to).length).toBeGreaterThan(STREAMS)
+    expect(new Set(receipts.map(({ price_version }) => price_version)).size).toBeGreaterThan(8)
+  })
+})

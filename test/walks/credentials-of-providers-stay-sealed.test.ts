@@ -1,0 +1,248 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${…} is the file's own way of naming a variable.
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { OPERATIONS } from '../../src/account/operations.ts'
+import { chunk } from '../fakes/chat-words.ts'
+import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
+import type { Talk } from '../fakes/talk.ts'
+import { chat, hello, send } from '../support/ask.ts'
+import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
+import { startServer } from '../support/start-server.ts'
+import { openAccount } from '../support/test-account.ts'
+import { until } from '../support/until.ts'
+
+/** Of no known shape: nothing but having been told can make anybody hide them. */
+const canary = () => `Wq7${randomBytes(12).toString('hex')}/z+9`
+const KEY = canary()
+const PROXY = canary()
+const LITERAL = canary()
+const FROM_FILE = canary()
+const CANARIES = [KEY, PROXY, LITERAL, FROM_FILE]
+
+/** All that the provider was sent and should have kept to itself. */
+const echoOf = ({ askedWith }: Talk): string => `${askedWith.get('authorization')} ${askedWith.get('x-proxy-auth')}`
+
+const answers = (status: number, bodyOf: (echo: string) => object | string) => async (talk: Talk) => {
+  const echo = echoOf(talk)
+  const body = bodyOf(echo)
+  await talk.head(status, { 'x-echo': echo, 'retry-after': echo, 'x-request-id': echo, 'set-cookie': echo })
+  await talk.bytes(typeof body === 'string' ? body : JSON.stringify(body))
+  await talk.end()
+}
+
+const envelope = (echo: string) => ({
+  error: { message: `You sent ${echo}`, type: echo, code: echo, param: echo.split(' ')[1], echo },
+})
+
+const SCRIPTS: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
+  ...Object.fromEntries(
+    [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 503, 529].map((status) => [
+      `status-${status}`,
+      answers(status, envelope),
+    ]),
+  ),
+  'plain-400': answers(400, (echo) => `You sent ${echo}`),
+  'long-400': answers(400, (echo) => ({ message: `${'x'.repeat(285)} ${echo}` })),
+  'longer-400': answers(400, (echo) => ({ detail: `${'x '.repeat(490)}${echo}` })),
+  'html-500': answers(500, (echo) => `<html>${echo}</html>`),
+  'too-long': answers(400, (echo) => ({ error: { message: `maximum context length, ${echo}` } })),
+  'learned-field': answers(400, (echo) => ({ error: { message: `Unsupported parameter: '${echo}'`, param: echo } })),
+  'error-with-200': answers(200, envelope),
+  'rejected-with-200': answers(200, (echo) => ({ error: { message: echo, code: 'invalid_request' } })),
+  'garbage-with-200': answers(200, (echo) => echo),
+  async 'first-event'(talk) {
+    await talk.head()
+    await talk.frames(JSON.stringify({ error: { message: echoOf(talk), code: 'invalid_request' } }))
+    await talk.end()
+  },
+  async 'later-event'(talk) {
+    await talk.head()
+    await talk.frames(chunk(talk.model, { delta: { content: 'Good ' } }), {
+      error: { message: echoOf(talk), code: '400' },
+    })
+    await talk.end()
+  },
+  async 'named-event'(talk) {
+    await talk.head()
+    await talk.frames(chunk(talk.model, { delta: { content: 'Good ' } }))
+    await talk.bytes(`event: error\ndata: ${JSON.stringify({ message: echoOf(talk), type: 'error' })}\n\n`)
+    await talk.end()
+  },
+  async redirect(talk) {
+    await talk.head(307, { location: `http://127.0.0.1:1/?key=${echoOf(talk)}` })
+    await talk.end()
+  },
+  async 'broken-head'(talk) {
+    await talk.raw(`HTTP/1.1 ${echoOf(talk)}\r\n\r\n`)
+    talk.close()
+  },
+}
+
+const modelText = (name: string, upstream: string) =>
+  `  - { id: ${upstream}-${name}, context_tokens: 100000, max_output_tokens: 2000, price: { input: "1.00", output: "2.00" }, lanes: [{ upstream: ${upstream}, model: ${name} }] }`
+
+const configOf = (far: FaultUpstream) => `upstreams:
+  - { id: far, wire: chat, base_url: "${far.baseUrl}", allow_private: true, api_key: "\${FAR_KEY}", headers: { x-proxy-auth: "Token \${FAR_PROXY}" } }
+  - { id: literal, wire: chat, base_url: "${far.baseUrl}", allow_private: true, api_key: "${LITERAL}", headers: { x-proxy-auth: "\${FAR_PROXY}" } }
+models:
+${Object.keys(SCRIPTS)
+  .flatMap((name) => [modelText(name, 'far'), modelText(name, 'literal')])
+  .join('\n')}
+`
+
+const ENVIRONMENT = { FAR_KEY: KEY, FAR_PROXY: PROXY }
+
+const EVERYTHING = { depth: 20, showHidden: true, getters: true, maxArrayLength: 1000, maxStringLength: 100_000 }
+
+function expectSealed(what: string, text: string) {
+  for (const secret of CANARIES) {
+    const spellings = [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64'), secret.slice(0, 14)]
+    for (const spelling of spellings) expect(text.includes(spelling), `${what}: ${text}`).toBe(false)
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Speaks to the admin socket itself, so that nothing is hidden by the command that asks. */
+async function askSocket(operations: readonly (readonly [name: string, args: object])[]): Promise<string> {
+  const { version } = JSON.parse(await readFile(join(server.folder, 'data', 'server.json'), 'utf8'))
+  const socket = connect(join(server.folder, 'data', 'admin.sock'))
+  let said = ''
+  socket.setEncoding('utf8').on('data', (text) => {
+    said += text
+  })
+  for (const [operation, args] of operations) socket.write(`${JSON.stringify({ version, operation, args })}\n`)
+  socket.write('garbage\n')
+  await until(() => said.split('\n').length > operations.length + 1)
+  socket.destroy()
+  return said
+}
+
+let far: FaultUpstream
+let metricsPort: number
+let server: SpawnedServer
+/** Every request that was made, for the operator to look at. */
+const requests: string[] = []
+beforeAll(async () => {
+  far = await startFaultUpstream((model) => SCRIPTS[model])
+  metricsPort = await freePort()
+  server = await spawnServer({
+    config: configOf(far),
+    environment: {
+      ...ENVIRONMENT,
+      MILLRACE_SERVER__METRICS_PORT: String(metricsPort),
+      // A fault that nobody catches, with a credential in its words, when the test wants it.
+      NODE_OPTIONS: `--import data:text/javascript,process.on('SIGUSR2',()=>{throw%20new%20Error('sent%20'+process.env.FAR_KEY,{cause:process.env.FAR_PROXY})})`,
+    },
+  })
+})
+afterEach(() => expectSealed('what the server said', server.said()))
+afterAll(async () => {
+  await server?.close()
+  await far?.close()
+})
+
+describe('the credentials of providers', { timeout: 60_000 }, () => {
+  it.each(Object.keys(SCRIPTS))('reach no client when the provider sends them back: %s', async (name) => {
+    for (const upstream of ['far', 'literal']) {
+      for (const stream of [false, true]) {
+        far.forget()
+        const response = await send(server, server, { model: `${upstream}-${name}`, stream, messages: hello() })
+        const text = await response.text()
+        expect(far.talks[0]?.askedWith.get('authorization')).toBe(`Bearer ${upstream === 'far' ? KEY : LITERAL}`)
+        expect(far.talks[0]?.askedWith.get('x-proxy-auth')).toContain(PROXY)
+        expectSealed(`${name} as ${stream ? 'a stream' : 'JSON'}`, inspect([...response.headers]) + text)
+        requests.push(response.headers.get('x-request-id') ?? '')
+      }
+    }
+  })
+
+  it('are printed by no command, and by no operation of the admin socket', async () => {
+    const commands = ['check', 'status', 'models', 'accounts list', 'accounts show owner@example.com', 'keys list']
+    commands.push('wallet show owner@example.com', 'wallet entries owner@example.com', 'db verify')
+    commands.push('check --json', 'status --json', 'models --json')
+    const printed = await Promise.all(commands.map((command) => server.run(...command.split(' '))))
+    for (const [at, { code, out, err }] of printed.entries()) {
+      expect([commands[at], code, err]).toEqual([commands[at], 0, ''])
+      expectSealed(`millrace ${commands[at]}`, out)
+    }
+    const operations = [...Object.keys(OPERATIONS), 'config', 'nobody.knows'].map((name) => [name, {}] as const)
+    const traces = requests.map((request) => ['requests.trace', { request }] as const)
+    const said = await askSocket([...operations, ...traces])
+    expect(said).toContain('upstream_failed')
+    expectSealed('the admin socket', said)
+  })
+
+  it('are no part of the metrics', async () => {
+    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+    expect(text).toContain('millrace_')
+    expectSealed('metrics', text)
+  })
+
+  it('are not repeated when the file that holds them is refused, by check and by the running server', async () => {
+    const good = configOf(far)
+    await writeFile(join(server.folder, 'key-file'), `${FROM_FILE}\nsecond line`)
+    const spoilt = [
+      good.replace('"${FAR_KEY}"', '"${FAR_KEY} x"'),
+      good.replace(`"${LITERAL}"`, `"${LITERAL}`),
+      good.replace(`"${LITERAL}"`, `"${LITERAL}\\q"`),
+      good.replace(`"${LITERAL}"`, `["${LITERAL}"]`),
+      good.replace(`"${LITERAL}"`, `"\${${LITERAL}}"`),
+      good.replace(`"${LITERAL}"`, '"${file:key-file}"'),
+      good.replace('upstream: literal', `upstream: "${LITERAL}"`),
+    ]
+    for (const [at, text] of spoilt.entries()) {
+      expect(text).not.toBe(good)
+      await server.writeConfig(text)
+      const { code, out, err } = await server.run('check')
+      expect([at, code]).toEqual([at, 2])
+      expectSealed('check', out + err)
+      const refused = server.logged('was not reloaded').length
+      server.kill('SIGHUP')
+      await until(() => server.logged('was not reloaded').length > refused)
+      expectSealed('the log', server.said())
+    }
+    await server.writeConfig(good)
+    server.kill('SIGHUP')
+    await until(() => server.logged('was reloaded').length > 0)
+  })
+
+  it('are in no word of a crash, and in no file that is left behind', async () => {
+    server.kill('SIGUSR2')
+    const { code, out, err } = await server.ended
+    expect(code).toBe(1)
+    expect(out).toContain('nobody caught this')
+    expect(out).toContain('sent [secret]')
+    expectSealed('the crash', out + err)
+    const files = await readdir(join(server.folder, 'data'))
+    expect(files).toContain('ledger.db')
+    for (const name of files) expectSealed(name, (await readFile(join(server.folder, 'data', name))).toString('latin1'))
+  })
+
+  it('do not come out by inspecting what the server is made of', async () => {
+    const inside = await startServer({
+      config: configOf(far).replaceAll('${FAR_KEY}', KEY).replaceAll('${FAR_PROXY}', PROXY),
+    })
+    try {
+      const account = await openAccount(inside)
+      await chat(inside, account, { model: 'far-status-400' })
+      const printed = inspect(inside, EVERYTHING)
+      expect(printed).toContain('[secret]')
+      expectSealed('inspect', printed)
+    } finally {
+      await inside.close()
+    }
+  })
+})

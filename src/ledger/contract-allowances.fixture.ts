@@ -172,6 +172,15 @@ export function allowancesContract(bench: ContractBench): void {
       await bench.admit({ allowances })
     })
 
+    it('that was lowered below what was used still lets through what costs nothing', async () => {
+      await bench.credit(HOLD * 10n)
+      await (await bench.admit({ allowances: [dayCap(HOLD)] })).settle(settlement(HOLD))
+      const terms = { inputPico: 0n, outputPicoPerToken: 0n, perRequest: usd(0n) }
+      const free = await bench.admit({ terms, allowances: [dayCap(HOLD - 10n)] })
+      expect(free.hold).toBe(0n)
+      expect(await free.settle(settlement(5n))).toMatchObject({ charge: 0n, shortfall: 5n })
+    })
+
     it('says in flight when it is only held, and short when the wallet is empty as well', async () => {
       await bench.credit(HOLD * 2n)
       const allowances = [dayCap(HOLD)]

@@ -119,7 +119,10 @@ const LIMITS = [limitOf('requests', 6), limitOf('tokens', 6000), limitOf('concur
 
 const windowsOf = (dice: Dice): Allowance[] => [
   ...dice.some(
-    [allowance('window:5h', 'quota', CYCLES[0]!, dice), allowance('window:week', 'quota', CYCLES[2]!, dice)],
+    [
+      allowance('window:5h', 'quota', CYCLES[dice.chance(0.2) ? 2 : 0]!, dice),
+      allowance('window:week', 'quota', CYCLES[2]!, dice),
+    ],
     0.7,
   ),
   allowance('window:month', 'quota', CYCLES[3]!, dice),

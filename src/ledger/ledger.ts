@@ -23,7 +23,7 @@ export interface Ledger {
   admit(request: AdmitRequest): Promise<Admission>
   credit(order: CreditOrder): Promise<CreditOutcome>
   /** Counts a request that needs no turn against the limits on requests. */
-  takeRequest(limits: readonly AppliedLimit[]): TakenRequest
+  takeRequest(limits: readonly AppliedLimit[]): TakenRequest | Promise<TakenRequest>
   /** Who has taken an idempotency key; whoever asks says `leave` when its request is over. */
   lookUpClaim(scope: string): Promise<LookedUpClaim>
   /** The account's running subscription, and how it stands on these allowances. */

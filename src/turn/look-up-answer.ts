@@ -111,7 +111,7 @@ async function giveAgain(
   { requestId }: Claim,
   leave: () => void,
 ): Promise<LookedUpAnswer> {
-  const counted = deps.ledger.takeRequest(limitsForTurn(deps.limits, caller, 0))
+  const counted = await deps.ledger.takeRequest(limitsForTurn(deps.limits, caller, 0))
   const headers = limitHeaders(counted.standings)
   if (counted.kind === 'refused') return { kind: 'refused', problem: rateProblem(counted.refusal), headers, leave }
   let taken = 0

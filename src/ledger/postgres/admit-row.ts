@@ -3,7 +3,7 @@ import type { Claim } from '../../books/books.ts'
 import { createBooks } from '../../books/books.ts'
 import { type Draw, decideCap } from '../../books/draws.ts'
 import type { AllowanceStanding } from '../../books/periods.ts'
-import { startUnderLimits } from '../../books/turn-limits.ts'
+import { type LimitRefusal, startUnderLimits } from '../../books/turn-limits.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import type { NanoUsd } from '../../model/money.ts'
 
@@ -16,6 +16,7 @@ export type AdmitRow = LimitStates &
     | { readonly kind: 'claimed'; readonly claim: Claim }
     | { readonly kind: 'frozen' }
     | { readonly kind: 'no-subscription' }
+    | { readonly kind: 'plan-changed' }
     | { readonly kind: 'money'; readonly at: number; readonly draws: readonly AmountsRow[] }
     | { readonly kind: 'limit'; readonly number: number }
   )
@@ -41,7 +42,7 @@ type Refusal = Exclude<AdmitOutcome, { kind: 'held' }> | { readonly kind: 'unava
 export function refusalOf(request: AdmitRequest, row: Exclude<AdmitRow, { kind: 'held' }>): Refusal {
   switch (row.kind) {
     case 'claimed':
-      return { kind: 'claimed', claim: row.claim }
+      return { kind: 'claimed', claim: row.claim, sameBody: row.claim.fingerprint === request.claim?.fingerprint }
     case 'money':
       return refusedForMoney(request, row)
     case 'limit':
@@ -64,16 +65,18 @@ function refusedForMoney(request: AdmitRequest, { at, draws }: Extract<AdmitRow,
   return decided
 }
 
-function refusedByLimit(request: AdmitRequest, row: Extract<AdmitRow, { kind: 'limit' }>): Refusal {
-  const limit = request.limits[row.number]
+export function refusedByLimit(
+  { limits }: Pick<AdmitRequest, 'limits'>,
+  row: LimitStates & { readonly number: number },
+): LimitRefusal {
+  const limit = limits[row.number]
   const state = row.limits[row.number]
-  if (!limit || !state) throw new Error(`The database named a limit that ${request.requestId} does not have`)
+  if (!limit || !state) throw new Error('The database named a limit that the request does not have')
   const books = createBooks({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
   books.running.set(limit.subject, state.running)
   books.rates.set(limit.subject, state.reachedAt)
   const started = startUnderLimits(books, [limit], row.ticks)
-  if (started.kind === 'started')
-    throw new Error(`The database refused ${request.requestId}, which its limits let pass`)
+  if (started.kind === 'started') throw new Error('The database refused a request that its limits let pass')
   return started
 }
 

@@ -14,6 +14,7 @@ import { operatorDesk } from './operator-desk.ts'
 import type { PostgresCore } from './postgres-core.ts'
 import { recoverOnPostgres } from './recover-on-postgres.ts'
 import { createSeenLimits } from './seen-limits.ts'
+import { takeRequestOnPostgres } from './take-request-on-postgres.ts'
 
 export interface PostgresLedgerDeps {
   readonly pool: PostgresPool
@@ -67,6 +68,7 @@ export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledg
     },
     limitStandings: (limits) => core.limits.standings(limits),
     admit: (request) => admitOnPostgres(core, request),
+    takeRequest: (limits) => takeRequestOnPostgres(core, limits),
     async sweep() {
       core.limits.tidy()
       await core.call('tidy_ledger()', [])

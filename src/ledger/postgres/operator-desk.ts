@@ -17,9 +17,9 @@ export const operatorDesk = (core: PostgresCore): Desk => ({
   },
   credit: async (order) => creditOutcomeOf(await core.call<CreditRow>('transfer_money($1)', [asJson(order)])),
   async lookUpClaim(scope) {
-    const claim = await core.call<Claim | null>('standing_claim($1, ledger_micros() / 1000)', [scope])
-    // Only a hint: whether the key is free is decided with the hold.
-    return { claim: claim ?? undefined, leave() {} }
+    const { at, claim } = await core.call<LookedUpRow>(LOOK_UP_CLAIM, [scope])
+    // Only a hint: whether the key is free is decided with the hold. What this reads has been committed.
+    return { claim: claim ?? undefined, at, durable: Promise.resolve('durable'), leave() {} }
   },
   async allowanceStandings(account, allowances) {
     const report = await core.call<ReportRow>('allowance_report($1, $2)', [account, asJson(allowances)])
@@ -33,6 +33,14 @@ export const operatorDesk = (core: PostgresCore): Desk => ({
   endPlan: async ({ account, endsAt }) =>
     planOutcomeOf(await core.call<PlanRow>('end_plan($1, $2)', [account, endsAt])),
 })
+
+const LOOK_UP_CLAIM = `jsonb_build_object('at', ledger_micros() / 1000,
+  'claim', standing_claim($1, ledger_micros() / 1000))`
+
+interface LookedUpRow {
+  readonly at: number
+  readonly claim: Claim | null
+}
 
 type StandingRow = Readonly<Record<keyof AccountStanding, string>>
 

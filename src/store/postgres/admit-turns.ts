@@ -181,6 +181,11 @@ BEGIN
     result := jsonb_build_object('kind', 'no-subscription') || states_of(states, turn -> 'limits', now_micros);
     RETURN;
   END IF;
+  -- A request that was on its way when the plan changed must not open a window of the old one.
+  IF turn ->> 'kind' = 'builder' AND turn ->> 'plan' <> plan.plan THEN
+    result := jsonb_build_object('kind', 'plan-changed') || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
 
   -- The kind of the key decides, and nothing joins the two: a builder key never sees the wallet.
   IF turn ->> 'kind' = 'wallet' THEN
@@ -256,5 +261,21 @@ BEGIN
   PERFORM write_books(books);
   PERFORM write_limits(states);
   RETURN results;
+END $$;
+
+-- A request that runs no turn: it counts against its limits, or is refused by one.
+CREATE FUNCTION take_request(applied jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  subjects text[] := ARRAY(SELECT DISTINCT value ->> 'subject' FROM jsonb_array_elements(applied));
+  states limit_state[];
+  refused integer;
+  now_micros bigint;
+BEGIN
+  PERFORM lock_limits(subjects);
+  states := read_limits(subjects);
+  now_micros := ledger_micros();
+  SELECT * INTO states, refused FROM start_under_limits(states, applied, now_micros);
+  PERFORM write_limits(states);
+  RETURN jsonb_build_object('number', refused) || states_of(states, applied, now_micros);
 END $$;
 `

@@ -296,6 +296,7 @@ describe('requests', () => {
       terms: { inputPico: 2_000_000n * 600n, outputPicoPerToken: 5_000_000n, perRequest: 0n as NanoUsd },
       clientCap: 10,
       modelCap: 100,
+      chosenCap: { sharePercent: 25, tokensMin: 1024 },
       choices: 1,
       inputEstimate: 600,
       cachedEstimate: 0,

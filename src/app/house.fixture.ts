@@ -19,7 +19,12 @@ export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutco
       driver: books.database.file.driver,
       log: { info: () => {}, warn: () => {}, error: () => {}, close: async () => {} },
       rules: {
-        current: { catalog: books.deps.catalog(), limits: { key: {}, account: {} }, upstreams: [] },
+        current: {
+          catalog: books.deps.catalog(),
+          limits: { key: {}, account: {} },
+          chosenCap: { sharePercent: 25, tokensMin: 1024 },
+          upstreams: [],
+        },
         replace: async () => {},
       },
       openServing: async () => servingOn(servers),

@@ -22,6 +22,7 @@ import { createLaneLessons } from '../routing/lane-lessons.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import { createDrains } from '../turn/drains.ts'
 import { earlyRefusal } from '../turn/early-refusal.ts'
 import { lookUpAnswer, type OnceDeps } from '../turn/look-up-answer.ts'
 import { serveTurn, type TurnDeps } from '../turn/serve-turn.ts'
@@ -177,8 +178,12 @@ function turnDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): TurnDe
     get limits() {
       return rules.current.limits
     },
+    get chosenCap() {
+      return rules.current.chosenCap
+    },
     ledger,
     onCut: turns.onCut,
+    drains: createDrains({ ticks: () => clock.ticks() }),
     seen: createSeenPrefixes({ ticks: () => clock.ticks() }),
     send,
     lessons: createLaneLessons(),

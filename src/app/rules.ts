@@ -3,6 +3,7 @@ import { loadCatalog } from '../catalog/load-catalog.ts'
 import { recordPrices } from '../ledger/record-prices.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
+import type { ChosenCapTerms } from '../model/hold-terms.ts'
 import { countRunningPlans } from '../store/subscriptions.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { Config } from './config/config.ts'
@@ -13,6 +14,7 @@ import { sameUpstream } from './same-upstream.ts'
 export interface Rules {
   readonly catalog: Catalog
   readonly limits: ConfiguredLimits
+  readonly chosenCap: ChosenCapTerms
   readonly upstreams: readonly Upstream[]
 }
 
@@ -59,5 +61,5 @@ async function rulesOf(deps: RuleDeps, config: Config, known: readonly Upstream[
   )
   const missing = running.filter(({ plan }) => !catalog.plans.has(plan))
   if (missing.length > 0) deps.onPlansMissing(missing)
-  return { catalog, limits: effectiveLimits(config.limits), upstreams }
+  return { catalog, limits: effectiveLimits(config.limits), chosenCap: config.hold, upstreams }
 }

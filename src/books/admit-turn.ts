@@ -1,6 +1,6 @@
 import type { Allowance } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
-import { type HoldTerms, holdFor } from '../model/hold-terms.ts'
+import { type ChosenCapTerms, type HoldTerms, holdFor } from '../model/hold-terms.ts'
 import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
@@ -24,6 +24,8 @@ export interface AdmitRequest {
   /** The client's own cap, already lowered to the model's maximum; undefined when it gave none. */
   readonly clientCap: number | undefined
   readonly modelCap: number
+  /** What the operator wants to happen where the client gave no cap. */
+  readonly chosenCap: ChosenCapTerms
   /** How many answers at once: each of them may be as long as the cap. */
   readonly choices: number
   readonly inputEstimate: number

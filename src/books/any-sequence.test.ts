@@ -35,7 +35,7 @@ const MUST_BE_SEEN = [
   'cap expiry (less)',
   'cap grant',
   'cap grant (less)',
-  'cap: chosen, a quarter',
+  'cap: chosen, a share',
   'cap: chosen, the least',
   "cap: the model's",
   'claim-ended: dropped',

@@ -37,6 +37,7 @@ export const admitOf = (over: Partial<AdmitTurn> = {}): AdmitTurn => ({
   terms: { inputPico: 1_000_000n, outputPicoPerToken: 1_000n, perRequest: 0n as NanoUsd },
   clientCap: undefined,
   modelCap: 4096,
+  chosenCap: { sharePercent: 25, tokensMin: 1024 },
   choices: 1,
   inputEstimate: 10,
   cachedEstimate: 0,

@@ -20,7 +20,10 @@ function told({ granted, left, plan }: { granted: bigint; left: bigint; plan: bi
   account.periods.set('window:5h', { ...running, granted, posted: left })
   const draws = drawsOf(account, { kind: 'builder', allowances: [window(plan)], at: 10 })
   const terms = { inputPico: 0n, outputPicoPerToken: 1000n, perRequest: 0n as NanoUsd }
-  return decideCap({ terms, clientCap: 100, modelCap: 100, at: 10 }, draws)
+  return decideCap(
+    { terms, clientCap: 100, modelCap: 100, chosenCap: { sharePercent: 25, tokensMin: 1 }, at: 10 },
+    draws,
+  )
 }
 
 describe('a request that a window does not cover', () => {

@@ -51,6 +51,21 @@ describe('available is the least of all that is drawn on, less holds', () => {
     expect(hold('d', 0, T0, free)).toMatchObject({ kind: 'held', cap: 1_024 })
   })
 
+  it('for the cap that we choose: the share of it and the least that the operator wants', () => {
+    const { hold, release } = builderWith([windowOf('5h', 13_000n)], T0)
+    const capWith = (sharePercent: number, tokensMin: number) => {
+      const said = hold('a', 0, T0, {
+        clientCap: undefined,
+        modelCap: 100_000,
+        chosenCap: { sharePercent, tokensMin },
+      })
+      release('a', T0)
+      return said.kind === 'held' ? said.cap : said.kind
+    }
+    expect([capWith(25, 1024), capWith(50, 1024), capWith(100, 1), capWith(1, 1)]).toEqual([3_000, 6_000, 12_000, 120])
+    expect([capWith(1, 5_000), capWith(1, 12_000), capWith(1, 12_001)]).toEqual([5_000, 12_000, 'exceeds-allowance'])
+  })
+
   it('so that the hold covers the cap that was granted, and never more than is there', () => {
     const { hold } = builderWith([windowOf('5h', 13_000n)], T0)
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) {

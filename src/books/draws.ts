@@ -1,6 +1,6 @@
 import type { Allowance } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
-import { type HoldTerms, holdFor, tokensCovered } from '../model/hold-terms.ts'
+import { type ChosenCapTerms, type HoldTerms, holdFor, tokensCovered } from '../model/hold-terms.ts'
 import { largest, type NanoUsd, smallest, ZERO } from '../model/money.ts'
 import { type AccountBooks, availableIn } from './books.ts'
 import { type AllowanceStanding, standingOfAllowance } from './periods.ts'
@@ -61,13 +61,9 @@ export interface WantedCap {
   readonly terms: HoldTerms
   readonly clientCap: number | undefined
   readonly modelCap: number
+  readonly chosenCap: ChosenCapTerms
   readonly at: number
 }
-
-/** A cap that we choose ourselves is never below this: a shorter answer helps nobody. */
-const CHOSEN_CAP_MIN = 1024
-/** A cap that we choose takes this part of the money, so that a second request still finds some. */
-const CHOSEN_SHARE = 4n
 
 /** A client's cap is never made smaller for lack of money; one that we choose is what the money covers. */
 export function decideCap(
@@ -79,16 +75,16 @@ export function decideCap(
   const wanted = op.clientCap ?? op.modelCap
   if (affordable !== undefined && affordable >= wanted) return { kind: 'cap', cap: wanted }
   if (op.clientCap !== undefined) return refuseMoney(op, draws, op.clientCap)
-  const cap = chosenCap(op, available)
+  const cap = chosenCapFor(op, available)
   if (affordable !== undefined && affordable >= cap) return { kind: 'cap', cap }
   return refuseMoney(op, draws, cap)
 }
 
-function chosenCap({ terms, modelCap }: WantedCap, available: bigint): number {
-  const floor = Math.min(CHOSEN_CAP_MIN, modelCap)
+function chosenCapFor({ terms, modelCap, chosenCap }: WantedCap, available: bigint): number {
   const inputHold = holdFor(terms, 0)
-  const share = tokensCovered(terms, inputHold + (available - inputHold) / CHOSEN_SHARE)
-  return Math.min(modelCap, Math.max(floor, share ?? 0))
+  const share = ((available - inputHold) * BigInt(chosenCap.sharePercent)) / 100n
+  const tokens = tokensCovered(terms, inputHold + share) ?? 0
+  return Math.min(modelCap, Math.max(chosenCap.tokensMin, tokens))
 }
 
 /** What does not heal by itself is said first; what waiting cures is 429. */

@@ -1,5 +1,5 @@
 import type { Allowance } from '../model/allowance.ts'
-import type { HoldTerms } from '../model/hold-terms.ts'
+import type { ChosenCapTerms, HoldTerms } from '../model/hold-terms.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import { endOfPeriod } from './naive-calendar.fixture.ts'
 
@@ -53,6 +53,7 @@ export interface NaiveAdmit {
   readonly terms: HoldTerms
   readonly clientCap: number | undefined
   readonly modelCap: number
+  readonly chosenCap: ChosenCapTerms
   readonly limits: readonly AppliedLimit[]
   readonly allowances: readonly Allowance[]
   readonly claim: NaiveClaim | undefined
@@ -182,14 +183,15 @@ const leftIn = ({ granted, used, held }: Purse): bigint => {
   return left > 0n ? left : 0n
 }
 
-/** A client's cap as it is; else the model's maximum, else a quarter of the money, else the least that helps. */
-function capFor({ terms, clientCap, modelCap }: NaiveAdmit, available: bigint): number {
+/** A client's cap as it is; else the model's maximum, else a part of the money, else the least that helps. */
+function capFor({ terms, clientCap, modelCap, chosenCap }: NaiveAdmit, available: bigint): number {
   if (clientCap !== undefined) return clientCap
   if (costOf(terms, modelCap) <= available) return modelCap
   const inputCost = costOf(terms, 0)
-  const least = Math.min(1024, modelCap)
+  const least = Math.min(chosenCap.tokensMin, modelCap)
   if (available < inputCost) return least
-  return Math.max(least, largestCap(terms, inputCost + (available - inputCost) / 4n, modelCap) ?? 0)
+  const part = ((available - inputCost) * BigInt(chosenCap.sharePercent)) / 100n
+  return Math.max(least, largestCap(terms, inputCost + part, modelCap) ?? 0)
 }
 
 function refusalFor({ terms, at }: NaiveAdmit, purses: readonly Purse[], available: bigint, needed: bigint) {

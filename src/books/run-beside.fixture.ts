@@ -116,13 +116,14 @@ function expectEqual(said: unknown, expected: unknown): void {
 function admit(beside: Beside, step: StepOf<'admit'>): void {
   const { books, facts, at, ticks, count } = beside
   const account = BUSY[step.account]!
-  const { clientCap, modelCap, kind } = step
+  const { clientCap, modelCap, chosenCap, kind } = step
   const request = {
     requestId: `req_${facts.turns.length}` as RequestId,
     kind,
     terms: PRICES[step.price],
     clientCap: clientCap === undefined ? undefined : Math.min(clientCap, modelCap),
     modelCap,
+    chosenCap,
     limits: limitsOf(step.limits, step.key, account),
     allowances: allowancesOf(beside, step),
     claim: claimOf(step, at),
@@ -167,7 +168,7 @@ function countHeld(
 ): void {
   if (step.clientCap !== undefined) count("cap: the client's")
   else if (cap === step.modelCap) count("cap: the model's")
-  else count(cap === 1024 ? 'cap: chosen, the least' : 'cap: chosen, a quarter')
+  else count(cap === step.chosenCap.tokensMin ? 'cap: chosen, the least' : 'cap: chosen, a share')
   if (hold === 0n) count('held for nothing')
   const { claim } = facts.turns.at(-1)!
   if (claim && facts.turns.filter((turn) => turn.claim?.scope === claim.scope).length > 1) count('claim: taken again')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Allowance } from '../model/allowance.ts'
 import type { Cycle } from '../model/cycle.ts'
-import type { HoldTerms } from '../model/hold-terms.ts'
+import type { ChosenCapTerms, HoldTerms } from '../model/hold-terms.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 
@@ -14,6 +14,7 @@ export type Step =
       readonly kind: 'wallet' | 'builder'
       readonly clientCap: number | undefined
       readonly modelCap: number
+      readonly chosenCap: ChosenCapTerms
       readonly price: PriceName
       readonly caps: number
       readonly limits: LimitsName
@@ -84,6 +85,15 @@ export const PRICES = {
 } satisfies Record<string, HoldTerms>
 type PriceName = keyof typeof PRICES
 
+/** The standing one, and others that an operator may want. */
+const CHOSEN_CAPS: readonly ChosenCapTerms[] = [
+  { sharePercent: 25, tokensMin: 1024 },
+  { sharePercent: 25, tokensMin: 1024 },
+  { sharePercent: 1, tokensMin: 1 },
+  { sharePercent: 33, tokensMin: 700 },
+  { sharePercent: 100, tokensMin: 5000 },
+]
+
 const limit = (subject: string, over: Partial<AppliedLimit>): AppliedLimit => ({
   scope: 'key',
   kind: 'requests',
@@ -125,6 +135,7 @@ const STEPS: fc.WeightedArbitrary<Step>[] = [
       kind: fc.constantFrom('wallet' as const, 'builder' as const),
       clientCap: maybe(fc.integer({ min: 1, max: 4500 })),
       modelCap: fc.constantFrom(500, 4096, 100_000),
+      chosenCap: fc.constantFrom(...CHOSEN_CAPS),
       price: often<PriceName>('plain', 'odd', 'input-only', 'zero'),
       caps: often(0, 1, 2, 3),
       limits: fc.constantFrom<LimitsName[]>(

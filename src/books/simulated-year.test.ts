@@ -105,6 +105,7 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
       terms: { inputPico: 5000n, outputPicoPerToken: 1000n, perRequest: 0n as NanoUsd },
       clientCap: next(30) === 0 ? 1000 : next(160),
       modelCap: 5000,
+      chosenCap: { sharePercent: 25, tokensMin: 1024 },
       choices: 1,
       inputEstimate: 1,
       cachedEstimate: 0,

@@ -19,9 +19,15 @@ export interface Upstream {
   readonly timeouts: UpstreamTimeouts
   /** What every call carries besides its own headers. Values may be credentials. */
   readonly headers: ReadonlyMap<string, Secret>
-  /** What happens to a call whose client hangs up. */
-  readonly onClientGone: 'cancel_estimate' | 'drain' | 'cancel_free'
+  /** What happens to a call whose client hangs up; undefined: what fits the lane (`turn/client-gone.ts`). */
+  readonly onClientGone: OnClientGone | undefined
 }
+
+/**
+ * `cancel_estimate`: the provider is cut, input and what it produced are charged. `drain`: it is read on without the client
+ * for a while, and what it counts is charged. `cancel_free`: it is cut, and nothing is charged.
+ */
+export type OnClientGone = 'cancel_estimate' | 'drain' | 'cancel_free'
 
 /** How long each phase of a call may take. */
 export interface UpstreamTimeouts {

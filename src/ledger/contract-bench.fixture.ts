@@ -53,6 +53,7 @@ export const requestFor = (account: AccountRow, over: Partial<AdmitRequest> = {}
   terms: { inputPico: 100n * 1_000_000n, outputPicoPerToken: 5_000_000n, perRequest: usd(0n) },
   clientCap: 100,
   modelCap: 4096,
+  chosenCap: { sharePercent: 25, tokensMin: 1024 },
   choices: 1,
   inputEstimate: 40,
   cachedEstimate: 0,

@@ -88,6 +88,7 @@ function requestOf(over: Partial<AdmitRequest> = {}): AdmitRequest {
     terms: { inputPico: 100n * 1_000_000n, outputPicoPerToken: 5_000_000n, perRequest: 0n as NanoUsd },
     clientCap: 100,
     modelCap: 4096,
+    chosenCap: { sharePercent: 25, tokensMin: 1024 },
     choices: 1,
     inputEstimate: 40,
     cachedEstimate: 0,

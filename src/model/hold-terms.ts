@@ -12,6 +12,14 @@ export interface HoldTerms {
   readonly perRequest: NanoUsd
 }
 
+/** How a cap is chosen for a request that names none, when the money does not cover the model's own maximum. */
+export interface ChosenCapTerms {
+  /** Of what is available after the input, so that a second request still finds some. */
+  readonly sharePercent: number
+  /** Never below this: a shorter answer helps nobody. */
+  readonly tokensMin: number
+}
+
 export const holdFor = (terms: HoldTerms, outputCap: number): NanoUsd =>
   (nanoFromPico(terms.inputPico + BigInt(outputCap) * terms.outputPicoPerToken) + terms.perRequest) as NanoUsd
 

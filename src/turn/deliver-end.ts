@@ -23,7 +23,7 @@ interface Settled {
 export function deliverEnd(call: TurnCall, fate: RunFate, end: Settled): Problem | undefined {
   switch (fate.kind) {
     case 'finished':
-      return complete(call, fate.answer, end)
+      return fate.unheard ? undefined : complete(call, fate.answer, end)
     case 'broken-off':
     case 'failed':
       return say(call, fate.problem)

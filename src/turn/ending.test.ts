@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
-import type { Model } from '../catalog/catalog.ts'
+import type { Model, OnClientGone } from '../catalog/catalog.ts'
 import type { Usage } from '../model/usage.ts'
 import { resolveEnding } from './ending.ts'
+import { NOTHING_PRODUCED, type Run, type RunFate } from './run.ts'
+import type { StopReason } from './turn-abort.ts'
 
 const model: Model = catalogOf(modelDefinition('small', { contextTokens: 1000 })).entries.get('small')!.model
 
@@ -12,7 +14,7 @@ const finishedWith = (uncachedInput: number, output = 5) => {
   const usage: Usage = { uncachedInput, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 }
   const answer = { kind: 'stream', unsent: Buffer.alloc(0), head: undefined } as const
   const run = {
-    fate: { kind: 'finished', answer, used: { usage, outputBytes: 20 } },
+    fate: { kind: 'finished', answer, used: { usage, outputBytes: 20 }, unheard: false },
     lane: undefined,
     attempts: [],
     firstContentAt: 0,
@@ -58,5 +60,67 @@ describe('an answer that broke off without counts', () => {
     expect(brokenOff(0)).toMatchObject({ usage: { uncachedInput: 20, cachedInput: 0, output: 5, estimated: true } })
     expect(brokenOff(15)).toMatchObject({ usage: { uncachedInput: 5, cachedInput: 15, output: 5, estimated: true } })
     expect(brokenOff(99), 'never more than there was').toMatchObject({ usage: { uncachedInput: 0, cachedInput: 20 } })
+  })
+})
+
+describe('a client that went before its answer was whole', () => {
+  const usage: Usage = { uncachedInput: 30, cachedInput: 0, cacheWrite: 0, output: 40, reasoning: 33 }
+  const produced = { usage: undefined, outputBytes: 20 }
+  const answer = { kind: 'stream', unsent: Buffer.alloc(0), head: undefined } as const
+  const inputSize = { bodyBytes: 100, inputBytes: 80, messages: 1, tools: 0 }
+
+  const ended = (fate: RunFate, onClientGone: OnClientGone | undefined, headGone = true) => {
+    const lane = { ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, onClientGone } }
+    const run: Run = { fate, lane, attempts: [], firstContentAt: 0 }
+    return resolveEnding(run, { ...bounds, headGone, inputSize })
+  }
+  const stopped = (reason: StopReason, accepted: boolean): RunFate => ({
+    kind: 'stopped',
+    reason,
+    accepted,
+    used: accepted ? produced : NOTHING_PRODUCED,
+  })
+  const read = (unheard: boolean): RunFate => ({ kind: 'finished', answer, used: { usage, outputBytes: 20 }, unheard })
+
+  it.each([undefined, 'cancel_estimate', 'drain'] as const)('pays what was produced (%s)', (policy) => {
+    const estimate = { uncachedInput: 20, output: 5, estimated: true }
+    for (const headGone of [true, false])
+      expect(ended(stopped('client-gone', true), policy, headGone)).toMatchObject({
+        kind: 'charge',
+        outcome: 'client_gone',
+        usage: estimate,
+      })
+  })
+
+  it('pays what the provider counted when it was read on', () => {
+    expect(ended(read(true), 'drain')).toMatchObject({
+      kind: 'charge',
+      outcome: 'client_gone',
+      usage: { ...usage, estimated: false },
+    })
+  })
+
+  it('pays nothing where the operator pays', () => {
+    const free = { kind: 'free', outcome: 'client_gone' }
+    expect(ended(stopped('client-gone', true), 'cancel_free')).toEqual(free)
+    expect(ended(read(true), 'cancel_free')).toEqual(free)
+  })
+
+  it.each([undefined, 'cancel_estimate', 'drain', 'cancel_free'] as const)(
+    'pays nothing before the provider has accepted, and all of it once it was whole (%s)',
+    (policy) => {
+      expect(ended(stopped('client-gone', false), policy)).toEqual({ kind: 'free', outcome: 'client_gone' })
+      expect(ended(read(false), policy)).toMatchObject({ kind: 'charge', outcome: 'completed' })
+    },
+  )
+
+  it('is not meant by the end of the server, whatever the operator says of clients', () => {
+    for (const [reason, outcome] of [
+      ['draining', 'drained'],
+      ['ledger-gone', 'ledger_unavailable'],
+    ] as const) {
+      expect(ended(stopped(reason, true), 'cancel_free')).toMatchObject({ kind: 'charge', outcome })
+      expect(ended(stopped(reason, true), 'cancel_free', false)).toEqual({ kind: 'free', outcome })
+    }
   })
 })

@@ -34,15 +34,16 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
   const { fate } = run
   switch (fate.kind) {
     case 'finished':
-      return charge('completed', fate.used, bounds)
+      return fate.unheard ? unheard(run, fate.used, bounds) : charge('completed', fate.used, bounds)
     case 'broken-off':
       return charge('upstream_failed', fate.used, bounds)
     case 'stopped': {
       const outcome = STOPPED_OUTCOMES[fate.reason]
-      // An answer of 503 is free, whatever the provider has begun.
-      if (fate.reason !== 'client-gone' && !bounds.headGone) return { kind: 'free', outcome }
       // Before the provider's 2xx head it has not accepted the request: a cancel costs nothing.
-      return fate.accepted ? charge(outcome, fate.used, bounds) : { kind: 'free', outcome }
+      if (!fate.accepted) return { kind: 'free', outcome }
+      if (fate.reason === 'client-gone') return unheard(run, fate.used, bounds)
+      // An answer of 503 is free, whatever the provider has begun.
+      return bounds.headGone ? charge(outcome, fate.used, bounds) : { kind: 'free', outcome }
     }
     case 'failed':
       return { kind: 'free', outcome: 'upstream_failed' }
@@ -51,6 +52,12 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
     default:
       return assertNever(fate)
   }
+}
+
+/** The client went before its answer was whole: it pays for what was produced, unless the operator does. */
+function unheard({ lane }: Run, used: Produced, bounds: EndingBounds): Resolution {
+  if (lane?.upstream.onClientGone === 'cancel_free') return { kind: 'free', outcome: 'client_gone' }
+  return charge('client_gone', used, bounds)
 }
 
 const STOPPED_OUTCOMES = {

@@ -9,6 +9,7 @@ import type { UpstreamCall } from '../upstream/send.ts'
 import type { UpstreamOutcome } from '../upstream/upstream-answer.ts'
 import { readRequest } from '../wire/chat/read-request.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
+import { createDrains } from './drains.ts'
 import { serveTurn, type TurnDeps } from './serve-turn.ts'
 import type { Sink } from './sink.ts'
 
@@ -56,8 +57,10 @@ async function moneyOf(...providers: ((call: UpstreamCall) => UpstreamOutcome)[]
     catalog: catalogOf(modelDefinition('small', { lanes })),
     ledger: ledger as Ledger,
     limits: { key: {}, account: {} },
+    chosenCap: { sharePercent: 25, tokensMin: 1024 },
     seen: createSeenPrefixes({ ticks: () => 0 }),
     onCut: () => () => {},
+    drains: createDrains({ ticks: () => 0 }),
     random: () => 0.5,
     send: async (call) => {
       asked.push(JSON.parse(call.body.toString()))

@@ -6,6 +6,7 @@ import { estimateTokens } from '../metering/estimate-tokens.ts'
 import type { SeenPrefixes } from '../metering/seen-prefixes.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { Caller } from '../model/caller.ts'
+import type { ChosenCapTerms } from '../model/hold-terms.ts'
 import type { Price } from '../model/price.ts'
 import { conversationOf } from './conversation.ts'
 import type { TurnCall } from './turn-call.ts'
@@ -15,6 +16,7 @@ const OUTPUT_RESERVED_TOKENS = 1024
 
 export interface AdmissionDeps {
   readonly limits: ConfiguredLimits
+  readonly chosenCap: ChosenCapTerms
   readonly catalog: Pick<Catalog, 'plans'>
   readonly seen: SeenPrefixes
 }
@@ -48,6 +50,7 @@ export function planAdmission(
       terms: holdTermsFor(price, bound, turn.choices),
       clientCap,
       modelCap: model.maxOutputTokens,
+      chosenCap: deps.chosenCap,
       choices: turn.choices,
       inputEstimate: estimate,
       cachedEstimate: cachedEstimateOf(deps.seen, call, model, estimate),

@@ -20,8 +20,10 @@ export interface JsonRelay {
 export async function relayJson(relay: JsonRelay): Promise<RunFate> {
   const bytes = await readWhole(relay)
   if (bytes instanceof Error) {
-    const { reason } = relay.abort
-    if (reason) return { kind: 'stopped', reason, accepted: true, used: { usage: undefined, outputBytes: 0 } }
+    const { reason, signal } = relay.abort
+    // While it is read on for a client that has gone, it may fail by itself.
+    if (reason && signal.stopped)
+      return { kind: 'stopped', reason, accepted: true, used: { usage: undefined, outputBytes: 0 } }
     if (bytes instanceof UpstreamTimedOut) return failed(timedOut(bytes.phase))
     return unusable('The connection to the provider ended before its answer was complete.')
   }
@@ -32,7 +34,12 @@ export async function relayJson(relay: JsonRelay): Promise<RunFate> {
   const reply = readReply({ bytes, members: scanned.members }, value, relay)
   switch (reply.kind) {
     case 'reply':
-      return { kind: 'finished', answer: { kind: 'json', body: reply.body, rewritten: reply.rewritten }, used: reply }
+      return {
+        kind: 'finished',
+        answer: { kind: 'json', body: reply.body, rewritten: reply.rewritten },
+        used: reply,
+        unheard: relay.abort.leftEarly,
+      }
     case 'error':
       // An error with status 200 is an error all the same.
       return refusedInside(reply.said)

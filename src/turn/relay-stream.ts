@@ -9,7 +9,7 @@ import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from '../wire/
 import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
 import type { Produced, RunFate } from './run.ts'
 import type { Sink } from './sink.ts'
-import type { TurnAbort } from './turn-abort.ts'
+import type { StopReason, TurnAbort } from './turn-abort.ts'
 
 export interface StreamRelay {
   readonly body: UpstreamBody
@@ -50,7 +50,8 @@ export async function relayStream(relay: StreamRelay): Promise<RunFate> {
     if (started && ready.length > 0) {
       const full = sink.write(joinBuffers(ready))
       ready = []
-      hold.mark(estimateTokens(tap.heard.outputBytes, relay.bytesPerToken))
+      // Nothing is delivered to who has gone.
+      if (!sink.gone) hold.mark(estimateTokens(tap.heard.outputBytes, relay.bytesPerToken))
       if (full) await full
     }
     if (heard.failure) return stopReading(relay, fateOfFailure(relay, started, heard.failure, ready))
@@ -143,11 +144,13 @@ const finished = (relay: StreamRelay, ready: readonly Buffer[]): RunFate => ({
   kind: 'finished',
   answer: { kind: 'stream', unsent: joinBuffers(ready), head: relay.tap.heard.head },
   used: producedOf(relay),
+  unheard: relay.abort.leftEarly,
 })
 
 function fateOfFailure(relay: StreamRelay, started: boolean, error: Error, ready: readonly Buffer[]): RunFate {
-  const { reason } = relay.abort
-  if (reason) return { kind: 'stopped', reason, accepted: true, used: producedOf(relay) }
+  const { reason, signal, leftEarly } = relay.abort
+  // Cut by us, but for a client that went with the whole answer: of that only the usage was awaited.
+  if (signal.stopped && reason && (leftEarly || reason !== 'client-gone')) return stopped(relay, reason)
   // The client has its finish reason: what is missing is at most a usage, and that is no reason to call it a failure.
   if (isWhole(relay)) return finished(relay, ready)
   if (error instanceof UpstreamTimedOut) return ended(relay, started, timedOut(error.phase))
@@ -161,9 +164,14 @@ function fateOfFailure(relay: StreamRelay, started: boolean, error: Error, ready
 const ended = (relay: StreamRelay, started: boolean, problem: Problem): RunFate =>
   started ? brokenOff(relay, inStream(problem)) : failed(problem)
 
-const brokenOff = (relay: StreamRelay, problem: Problem): RunFate => ({
-  kind: 'broken-off',
-  problem,
+/** For who has gone it makes no difference by whom the answer was ended. */
+const brokenOff = (relay: StreamRelay, problem: Problem): RunFate =>
+  relay.abort.leftEarly ? stopped(relay, 'client-gone') : { kind: 'broken-off', problem, used: producedOf(relay) }
+
+const stopped = (relay: StreamRelay, reason: StopReason): RunFate => ({
+  kind: 'stopped',
+  reason,
+  accepted: true,
   used: producedOf(relay),
 })
 

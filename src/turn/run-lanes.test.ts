@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
 import type { AdmittedTurn } from '../ledger/ledger.ts'
-import { Stopper } from '../lib/stop-signal.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
 import type { UpstreamBody, UpstreamFailed, UpstreamOutcome } from '../upstream/upstream-answer.ts'
@@ -11,6 +10,7 @@ import { scanJson } from '../wire/json/scan-json.ts'
 import { runLanes } from './run-lanes.ts'
 import type { Sink } from './sink.ts'
 import type { LaneDeps, RunnableTurn } from './try-lane.ts'
+import { createTurnAbort } from './turn-abort.ts'
 
 const BOUNDS = { depthMax: 64, valuesMax: 1000, frameBytesMax: 1000, bodyBytesMax: 1000 }
 type Delivery = TurnRequest['delivery']
@@ -100,7 +100,7 @@ async function run(delivery: Delivery, plays: readonly Play[]) {
     hold: { cap: 10, durable: Promise.resolve('durable'), mark() {} } as Partial<AdmittedTurn> as AdmittedTurn,
     inputEstimate: 1,
     sink: { announce() {}, write: () => undefined } as Partial<Sink> as Sink,
-    abort: { signal: new Stopper(), reason: undefined, letItFinish() {}, release() {} },
+    abort: createTurnAbort({ onGone: () => () => {} }, { onCut: () => () => {}, drains: { begin: () => undefined } }),
   }
   const { fate, lane, attempts } = await runLanes(deps, work, entry.model.lanes)
   expect(attempts).toHaveLength(asked)

@@ -32,7 +32,8 @@ export async function runLanes(deps: LaneDeps, work: RunnableTurn, lanes: readon
     const { fate, status, outcome } = await tryLane(deps, work, lane, onFirstContent)
     attempts.push({ lane: lane.id, outcome, status, ms: msBetween(startedAt, deps.ticks()) })
     if (fate.kind === 'finished') firstContentAt ??= deps.ticks()
-    if (fate.kind !== 'failed' || fate.sameElsewhere) return { fate, lane, attempts, firstContentAt }
+    if (fate.kind !== 'failed' || fate.sameElsewhere || work.abort.reason)
+      return { fate, lane, attempts, firstContentAt }
     problems.push(fate.problem)
     if (fate.mayBeBilled) triesLeft = Math.min(triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)
   }

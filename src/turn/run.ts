@@ -18,7 +18,13 @@ export interface Run {
 
 export type RunFate =
   /** The whole answer is there; what says that it is the end is still held back. */
-  | { readonly kind: 'finished'; readonly answer: FinishedAnswer; readonly used: Produced }
+  | {
+      readonly kind: 'finished'
+      readonly answer: FinishedAnswer
+      readonly used: Produced
+      /** The client had gone before there was all of it. */
+      readonly unheard: boolean
+    }
   /** Content has gone out, and there will be no more. */
   | { readonly kind: 'broken-off'; readonly problem: Problem; readonly used: Produced }
   | FailedLane

@@ -5,6 +5,7 @@ import { limitHeaders } from '../limits/limit-headers.ts'
 import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
 import { priceUsage } from '../metering/price-usage.ts'
 import type { SeenPrefixes } from '../metering/seen-prefixes.ts'
+import type { ChosenCapTerms } from '../model/hold-terms.ts'
 import type { Price } from '../model/price.ts'
 import type { Problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
@@ -20,16 +21,16 @@ import { ledgerUnavailable, refusalProblem } from './refusals.ts'
 import type { Run } from './run.ts'
 import { msBetween, runLanes } from './run-lanes.ts'
 import type { LaneDeps } from './try-lane.ts'
-import { createTurnAbort, type OnCut } from './turn-abort.ts'
+import { type AbortDeps, createTurnAbort } from './turn-abort.ts'
 import type { TurnCall } from './turn-call.ts'
 import type { TurnRecord } from './turn-record.ts'
 
-export interface TurnDeps extends LaneDeps {
+export interface TurnDeps extends LaneDeps, AbortDeps {
   readonly catalog: Catalog
   readonly ledger: Ledger
   readonly limits: ConfiguredLimits
+  readonly chosenCap: ChosenCapTerms
   readonly seen: SeenPrefixes
-  readonly onCut: OnCut
   readonly random: () => number
 }
 
@@ -73,7 +74,7 @@ async function runAdmitted(
   if (!hold.overlap && (await hold.durable) === 'lost') return refuse(deps, call, entry.model, ledgerUnavailable())
 
   sink.announce(turnHeaders(turn, hold))
-  const abort = createTurnAbort(sink, deps.onCut)
+  const abort = createTurnAbort(sink, deps)
   try {
     const lanes = planLanes(entry.model.lanes, deps.random)
     const run = await runLanes(

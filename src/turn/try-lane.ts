@@ -12,6 +12,7 @@ import { classifyRefusal, readProviderError } from '../wire/chat/read-provider-e
 import { fieldsLeftOut, retargetRequest } from '../wire/chat/retarget-request.ts'
 import { createChatTap } from '../wire/chat/tap.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
+import { whenClientGoes } from './client-gone.ts'
 import { failed, problemOfFailure, refused } from './provider-refusal.ts'
 import { relayJson } from './relay-json.ts'
 import { relayStream } from './relay-stream.ts'
@@ -68,6 +69,9 @@ export async function tryLane(
     // Who has gone before anybody was asked has cost nothing.
     if (work.abort.reason) return stopped(work.abort, undefined)
     const dialect = deps.lessons.dialectOf(lane.id, chatDialect(lane.upstream.dialect))
+    const then = whenClientGoes(lane, dialect, { model: work.entry.model, effort: work.effort })
+    // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
+    work.abort.whenClientGoes(work.turn.delivery === 'json' ? then : 'cut')
     const outcome = await ask(deps, work, lane, dialect)
     if (outcome.kind === 'failed') {
       if (work.abort.reason) return stopped(work.abort, undefined)
@@ -75,6 +79,7 @@ export async function tryLane(
       return { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }
     }
     if (outcome.status < 400) {
+      work.abort.whenClientGoes(then)
       const fate = await relay(deps, work, { lane, dialect, body: outcome.body }, onFirstContent)
       return { fate, status: outcome.status, outcome: fate.kind }
     }

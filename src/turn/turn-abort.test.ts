@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import type { Sink } from './sink.ts'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createDrains } from './drains.ts'
 import { createTurnAbort } from './turn-abort.ts'
 
 /** Listeners that can be counted and called. */
@@ -15,13 +15,16 @@ function source() {
   }
 }
 
-function open() {
+function open({ atOnceMax = 1 } = {}) {
   const client = source()
   const shutdown = source()
-  const abort = createTurnAbort({ onGone: client.on } as Pick<Sink, 'onGone'> as Sink, (listener) =>
-    shutdown.on(() => listener('draining')),
+  const time = { ticks: 0 }
+  const drains = createDrains({ ticks: () => time.ticks }, { msMax: 1000, atOnceMax })
+  const abort = createTurnAbort(
+    { onGone: client.on },
+    { onCut: (listener) => shutdown.on(() => listener('draining')), drains },
   )
-  return { client, shutdown, abort }
+  return { client, shutdown, abort, drains, time }
 }
 
 describe('the abort of a turn', () => {
@@ -50,5 +53,61 @@ describe('the abort of a turn', () => {
     expect([abort.signal.stopped, abort.reason]).toEqual([false, 'client-gone'])
     shutdown.fire()
     expect(abort.signal.stopped).toBe(true)
+  })
+})
+
+describe('a provider that is read on for a client that has gone', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  const drained = (bounds = {}) => {
+    vi.useFakeTimers()
+    const opened = open(bounds)
+    opened.abort.whenClientGoes('drain')
+    opened.client.fire()
+    return opened
+  }
+
+  it('is not stopped until its time is up, and no timer is left', () => {
+    const { abort, drains, time } = drained()
+    expect([abort.signal.stopped, abort.reason, abort.leftEarly, drains.running]).toEqual([
+      false,
+      'client-gone',
+      true,
+      1,
+    ])
+    time.ticks = 999_999
+    vi.advanceTimersByTime(5000)
+    expect(abort.signal.stopped).toBe(false)
+    time.ticks = 1_000_000
+    vi.advanceTimersByTime(500)
+    expect([abort.signal.stopped, drains.running, vi.getTimerCount()]).toEqual([true, 0, 0])
+    abort.release()
+    expect(drains.running).toBe(0)
+  })
+
+  it('is left in peace once its turn is over', () => {
+    const { abort, drains, time } = drained()
+    abort.release()
+    expect([drains.running, vi.getTimerCount()]).toEqual([0, 0])
+    time.ticks = 9e9
+    vi.advanceTimersByTime(5000)
+    expect(abort.signal.stopped).toBe(false)
+  })
+
+  it('is stopped at once when the server ends', () => {
+    const { abort, shutdown } = drained()
+    shutdown.fire()
+    expect([abort.signal.stopped, abort.reason]).toEqual([true, 'client-gone'])
+  })
+
+  it('is stopped at once when as many are read on as may be', () => {
+    const { abort, drains } = drained({ atOnceMax: 0 })
+    expect([abort.signal.stopped, abort.leftEarly, drains.running]).toEqual([true, true, 0])
+  })
+
+  it('has not finished for that client, whenever it says why it ends', () => {
+    const { abort } = drained()
+    abort.letItFinish()
+    expect(abort.leftEarly).toBe(true)
   })
 })

@@ -1,4 +1,6 @@
 import { Stopper, type StopSignal } from '../lib/stop-signal.ts'
+import type { WhenClientGoes } from './client-gone.ts'
+import type { Drains } from './drains.ts'
 import type { Sink } from './sink.ts'
 
 /** Why a turn was stopped from outside. */
@@ -13,7 +15,12 @@ export type CutReason = 'draining' | 'ledger-gone'
  */
 export interface TurnAbort {
   readonly signal: StopSignal
+  /** The first that came, whether the provider was stopped for it or is read on. */
   readonly reason: StopReason | undefined
+  /** The client went before its answer was whole. */
+  readonly leftEarly: boolean
+  /** From here on, until it is said anew. A provider is cut unless something else was said. */
+  whenClientGoes(then: WhenClientGoes): void
   /** From the finish reason on the usage is awaited even when the client is gone: it has already been produced. */
   letItFinish(): void
   release(): void
@@ -22,25 +29,44 @@ export interface TurnAbort {
 /** Tells running turns that they have to end; returns how to stop listening. */
 export type OnCut = (listener: (why: CutReason) => void) => () => void
 
-export function createTurnAbort(sink: Sink, onCut: OnCut): TurnAbort {
+export interface AbortDeps {
+  readonly onCut: OnCut
+  readonly drains: Pick<Drains, 'begin'>
+}
+
+export function createTurnAbort(sink: Pick<Sink, 'onGone'>, { onCut, drains }: AbortDeps): TurnAbort {
   const signal = new Stopper()
+  let then: WhenClientGoes = 'cut'
   let finishing = false
-  const stop = (why: StopReason) => {
+  let endDrain: (() => void) | undefined
+  const clientGone = () => {
+    abort.reason ??= 'client-gone'
+    if (finishing) return
+    abort.leftEarly = true
+    if (then === 'drain' && !signal.stopped) endDrain = drains.begin(() => signal.stop())
+    if (endDrain === undefined) signal.stop()
+  }
+  const cut = (why: CutReason) => {
     abort.reason ??= why
-    if (!finishing || why !== 'client-gone') signal.stop()
+    signal.stop()
   }
   const abort = {
     signal,
     reason: undefined as StopReason | undefined,
+    leftEarly: false,
+    whenClientGoes(means: WhenClientGoes) {
+      then = means
+    },
     letItFinish() {
-      finishing = true
+      if (!abort.leftEarly) finishing = true
     },
     release() {
       forgetClient()
       forgetCut()
+      endDrain?.()
     },
   }
-  const forgetClient = sink.onGone(() => stop('client-gone'))
-  const forgetCut = onCut(stop)
+  const forgetClient = sink.onGone(clientGone)
+  const forgetCut = onCut(cut)
   return abort
 }

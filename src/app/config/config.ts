@@ -1,5 +1,6 @@
 import type { Plan, Upstream } from '../../catalog/catalog.ts'
 import type { ModelDefinition } from '../../catalog/load-catalog.ts'
+import type { ChosenCapTerms } from '../../model/hold-terms.ts'
 import type { LimitRates } from '../../model/limit.ts'
 import type { ParsedConfig } from './schema/config-schema.ts'
 import type { DatabaseChoice } from './schema/storage-schema.ts'
@@ -18,7 +19,7 @@ export interface Config {
   readonly limits: LimitsConfig
   readonly hostedTools: 'ignore' | 'reject'
   readonly streams: { readonly keepAliveMs: number; readonly silenceBeforeHeadMs: number }
-  readonly hold: { readonly uncappedSharePercent: number; readonly uncappedTokensMin: number }
+  readonly hold: ChosenCapTerms
   readonly ledger: { readonly markIntervalMs: number }
   readonly retention: { readonly stateMs: number; readonly idempotencyMs: number; readonly idempotencyBytesMax: number }
   readonly telemetry: ParsedConfig['telemetry']

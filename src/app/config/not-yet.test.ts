@@ -4,7 +4,6 @@ import { NOT_YET } from './not-yet.ts'
 import { configSchema } from './schema/config-schema.ts'
 import { schemaAt } from './schema-at.ts'
 
-const upstream = (keys: string) => `upstreams: [{ id: demo, wire: demo, ${keys} }]`
 const model = (keys: string) =>
   `upstreams: [{ id: demo, wire: demo }]\nmodels: [{ id: m, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: demo, model: x }], ${keys} }]`
 
@@ -15,10 +14,8 @@ describe('what this version cannot do is refused by name', () => {
       '1:28 upstreams[0].wire',
     ],
     'server.trust_proxy': ['server: { trust_proxy: [10.0.0.0/8] }', '1:24 server.trust_proxy'],
-    'upstreams[].on_client_gone': [upstream('on_client_gone: drain'), '1:53 upstreams[0].on_client_gone'],
     'models[].inputs': [model('inputs: [text, image], input_tokens_max: { image: 9 }'), '2:107 models[0].inputs'],
     'models[].input_tokens_max': [model('input_tokens_max: { file: 9 }'), '2:117 models[0].input_tokens_max'],
-    'models[].pass_fields': [model('pass_fields: [top_k]'), '2:112 models[0].pass_fields'],
     'models[].price.multipliers': [
       model('price: { input: "1", output: "1", multipliers: { service_tier: { priority: "2" } } }'),
       '2:146 models[0].price.multipliers',
@@ -27,8 +24,6 @@ describe('what this version cannot do is refused by name', () => {
     'limits.account_model': ['limits: { account_model: { concurrent: 3 } }', '1:26 limits.account_model'],
     hosted_tools: ['hosted_tools: reject', '1:15 hosted_tools'],
     'storage.database': ['storage: { database: "postgres://u@h/d" }', '1:22 storage.database'],
-    'hold.uncapped_share_percent': ['hold: { uncapped_share_percent: 50 }', '1:33 hold.uncapped_share_percent'],
-    'hold.uncapped_tokens_min': ['hold: { uncapped_tokens_min: 1 }', '1:30 hold.uncapped_tokens_min'],
     'retention.state': ['retention: { state: 1h }', '1:21 retention.state'],
   }
 
@@ -75,15 +70,27 @@ limits: { key: { requests_per_minute: 1, tokens_per_minute: 2, concurrent: 3, bu
 streams: { keep_alive: 1s, silence_before_head: 1s }
 ledger: { mark_interval: 50ms }
 telemetry: { metrics: false, log: { level: warn, format: json } }
-upstreams: [{ id: vllm, wire: chat, base_url: "http://10.0.0.7:8000/v1", api_key: k, dialect: vllm, allow_private: true, timeouts: { connect: 1s, first_byte: 10m, idle: 2s, no_progress: 3s, total: 1h }, headers: { X-Team: seven } }]
+upstreams: [{ id: vllm, wire: chat, base_url: "http://10.0.0.7:8000/v1", api_key: k, dialect: vllm, allow_private: true, timeouts: { connect: 1s, first_byte: 10m, idle: 2s, no_progress: 3s, total: 1h }, headers: { X-Team: seven }, on_client_gone: drain }]
+models: [{ id: m, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: vllm, model: x }], pass_fields: [mirostat, store] }]
+hold: { uncapped_share_percent: 50, uncapped_tokens_min: 1 }
 `
   const { config } = loaded({ yaml })
   expect(config.server.publicUrl).toBe('https://a.b/x')
+  expect(config.hold).toEqual({ sharePercent: 50, tokensMin: 1 })
+  expect(config.models[0]?.passFields).toEqual(['mirostat', 'store'])
   expect(config.upstreams[0]).toMatchObject({
     dialect: 'vllm',
     allowPrivate: true,
+    onClientGone: 'drain',
     timeouts: { connectMs: 1000, firstByteMs: 600_000, idleMs: 2000, noProgressMs: 3000, totalMs: 3_600_000 },
   })
   expect(config.upstreams[0]?.headers.get('x-team')?.reveal()).toBe('seven')
   expect(config.limits.key).toEqual({ requestsPerMinute: 1, tokensPerMinute: 2, concurrent: 3, burstMs: 10_000 })
+})
+
+test.each(['service_tier', 'max_tokens', 'Model', 'plugins'])('pass_fields cannot hand %s to a provider', (field) => {
+  const yaml = model(`pass_fields: [top_k, ${field}]`)
+  expect(problemsOf({ yaml }).map(({ path, message }) => `${path}: ${message}`)).toEqual([
+    `models[0].pass_fields[1]: the field ${field} is Millrace’s own to decide on`,
+  ])
 })

@@ -35,17 +35,13 @@ export const NOT_YET: readonly NotYet[] = [
     says: 'does not look at the addresses of clients',
     cure: 'Leave it out, or empty: a proxy in front is fine without it.',
   },
-  { path: 'upstreams[].on_client_gone', says: 'knows cancel_estimate only', cure: LEAVE_OUT },
   { path: 'models[].inputs', says: 'takes text only', cure: 'Write inputs: [text], or leave it out.' },
   { path: 'models[].input_tokens_max', says: 'takes text only', cure: LEAVE_OUT },
-  { path: 'models[].pass_fields', says: 'passes no unknown fields on', cure: LEAVE_OUT },
   { path: 'models[].price.multipliers', says: 'has no price multipliers', cure: LEAVE_OUT },
   { path: 'limits.model', says: 'limits keys and accounts only', cure: 'Use limits.key or limits.account.' },
   { path: 'limits.account_model', says: 'limits keys and accounts only', cure: 'Use limits.key or limits.account.' },
   { path: 'hosted_tools', says: 'leaves hosted tools out, always', cure: 'Write ignore, or leave it out.' },
   { path: 'storage.database', says: 'keeps its books in SQLite only', cure: 'Write sqlite, or leave it out.' },
-  { path: 'hold.uncapped_share_percent', says: 'always takes 25 percent', cure: LEAVE_OUT },
-  { path: 'hold.uncapped_tokens_min', says: 'always takes 1024', cure: LEAVE_OUT },
   { path: 'retention.state', says: 'stores no responses', cure: LEAVE_OUT },
 ]
 

@@ -22,10 +22,7 @@ export function resolveConfig(parsed: ParsedConfig, data: string): Config {
     limits: resolveLimits(parsed.limits),
     hostedTools: parsed.hosted_tools,
     streams: { keepAliveMs: parsed.streams.keep_alive, silenceBeforeHeadMs: parsed.streams.silence_before_head },
-    hold: {
-      uncappedSharePercent: parsed.hold.uncapped_share_percent,
-      uncappedTokensMin: parsed.hold.uncapped_tokens_min,
-    },
+    hold: { sharePercent: parsed.hold.uncapped_share_percent, tokensMin: parsed.hold.uncapped_tokens_min },
     ledger: { markIntervalMs: parsed.ledger.mark_interval },
     retention: {
       stateMs: parsed.retention.state,

@@ -22,8 +22,8 @@ BEGIN
   RETURN CASE WHEN rate = 0 THEN largest ELSE least(largest, div(rest, rate)) END;
 END $$;
 
--- A client's cap is never made smaller for lack of money; one that we choose is what a quarter of the money covers, but
--- never below 1024. Null: the money does not cover it.
+-- A client's cap is never made smaller for lack of money; one that we choose is what a share of the money covers, but
+-- never below a least number of tokens. Null: the money does not cover it.
 CREATE FUNCTION decide_cap(turn jsonb, available bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   terms jsonb := turn -> 'terms';
@@ -31,12 +31,14 @@ DECLARE
   wanted bigint := coalesce((turn ->> 'clientCap')::bigint, model_cap);
   affordable bigint := tokens_covered(terms, available);
   input_hold numeric := hold_for(terms, 0);
+  share numeric;
   chosen bigint;
 BEGIN
   IF affordable >= wanted THEN RETURN wanted; END IF;
   IF turn ->> 'clientCap' IS NOT NULL THEN RETURN NULL; END IF;
-  chosen := coalesce(tokens_covered(terms, input_hold + div(available - input_hold, 4)), 0);
-  chosen := least(model_cap, greatest(least(1024, model_cap), chosen));
+  share := div((available - input_hold) * (turn -> 'chosenCap' ->> 'sharePercent')::numeric, 100);
+  chosen := coalesce(tokens_covered(terms, input_hold + share), 0);
+  chosen := least(model_cap, greatest((turn -> 'chosenCap' ->> 'tokensMin')::bigint, chosen));
   RETURN CASE WHEN affordable >= chosen THEN chosen END;
 END $$;
 

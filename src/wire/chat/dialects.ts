@@ -22,6 +22,8 @@ export interface ChatDialect {
   readonly renamedFields: Readonly<Record<string, string>>
   /** `completion_tokens` leaves reasoning out: it has to be added. */
   readonly reasoningBesideCompletion: boolean
+  /** Reasoning is counted and not sent: what is read of a stream tells nothing of what it has cost. */
+  readonly hidesReasoning: boolean
   readonly source: string
 }
 
@@ -36,6 +38,7 @@ const GENERIC: ChatDialect = {
   withoutFields: [],
   renamedFields: {},
   reasoningBesideCompletion: false,
+  hidesReasoning: false,
   source: 'What nearly every compatible server accepts: the older cap name and no developer role.',
 }
 
@@ -54,14 +57,16 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
     capField: 'max_completion_tokens',
     developerRole: true,
   }),
-  row('openai', 'API reference: max_tokens is deprecated and refused by reasoning models.', {
+  row('openai', 'API reference: max_tokens is refused by reasoning models; reasoning is only a number in usage.', {
     capField: 'max_completion_tokens',
     developerRole: true,
+    hidesReasoning: true,
     extraFields: ['prompt_cache_retention', 'prompt_cache_options', 'prediction'],
   }),
   row('azure', 'As OpenAI; the key goes in the api-key header; the first chunk may have no choices.', {
     capField: 'max_completion_tokens',
     developerRole: true,
+    hidesReasoning: true,
   }),
   row('deepseek', 'API docs: prompt_cache_hit_tokens in usage; thinking switch.', { extraFields: ['thinking'] }),
   row('groq', 'Console docs: usage in x_groq of the last chunk; logprobs, logit_bias and n other than 1 are refused.', {

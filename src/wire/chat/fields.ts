@@ -88,4 +88,15 @@ export const CONTROL_FIELDS: ReadonlySet<string> = new Set(
   Object.entries(CHAT_FIELDS).flatMap(([name, rule]) => (rule.policy === 'control' ? [name] : [])),
 )
 
+/**
+ * Whether a field may go to a provider as the client wrote it, if the operator says so. What is decided on here may not, in
+ * whatever letter case: some servers would read it.
+ */
+export function mayBePassedOn(name: string): boolean {
+  const lower = name.toLowerCase()
+  if (!Object.hasOwn(CHAT_FIELDS, lower)) return true
+  const policy = CHAT_FIELDS[lower]?.policy
+  return policy === 'passed' || policy === 'ignored'
+}
+
 export const STANDARD_VALUES: ReadonlySet<unknown> = new Set([undefined, null, 'auto', 'default', 'standard', false])

@@ -181,6 +181,18 @@ export const MUTANTS = [
     replacements: [{ file: 'src/books/draws.ts', find: "  if (kind === 'wallet') draws.push", put: '  draws.push' }],
   },
   {
+    name: 'chosen-cap-takes-all',
+    says: 'a cap that we choose takes all of the money, whatever share the operator wants',
+    caughtBy: [DRAWS, ANY_SEQUENCE],
+    replacements: [{ file: 'src/books/draws.ts', find: 'BigInt(chosenCap.sharePercent)', put: '100n' }],
+  },
+  {
+    name: 'chosen-cap-without-a-least',
+    says: 'a cap that we choose may be too short to help anybody',
+    caughtBy: [DRAWS, ANY_SEQUENCE],
+    replacements: [{ file: 'src/books/draws.ts', find: 'Math.max(chosenCap.tokensMin, tokens)', put: 'tokens' }],
+  },
+  {
     name: 'refund-beyond-available',
     says: 'a refund takes what running turns hold',
     caughtBy: [TRANSFERS, ANY_SEQUENCE],

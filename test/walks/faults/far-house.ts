@@ -13,21 +13,31 @@ export interface FarModel {
   readonly lanes: readonly string[]
   /** More of the model's entry, as YAML. */
   readonly more?: string
+  /** One of the house's upstreams, `far` unless there are others. */
+  readonly upstream?: string
+}
+
+export interface FarOptions {
+  readonly config?: string
+  readonly timeouts?: string
+  /** All of them lead to the one provider; what else stands in their entries, as YAML. */
+  readonly upstreams?: Readonly<Record<string, string>>
 }
 
 export async function startFarHouse(
   scripts: Readonly<Record<string, Script>>,
   models: Readonly<Record<string, FarModel>>,
-  { config = '', timeouts = '' }: { readonly config?: string; readonly timeouts?: string } = {},
+  { config = '', timeouts = '', upstreams = { far: '' } }: FarOptions = {},
 ): Promise<FarHouse> {
   const far = await startFaultUpstream((model) => scripts[model])
-  const entries = Object.entries(models).map(([id, { lanes, more = '' }]) => {
-    const written = lanes.map((model, at) => `{ upstream: far, model: ${model}, priority: ${at} }`)
+  const entries = Object.entries(models).map(([id, { lanes, more = '', upstream = 'far' }]) => {
+    const written = lanes.map((model, at) => `{ upstream: ${upstream}, model: ${model}, priority: ${at} }`)
     return `  - { id: ${id}, context_tokens: 100000, max_output_tokens: 2000, price: ${PRICE}, ${more} lanes: [${written}] }\n`
   })
-  const upstream = `{ id: far, wire: chat, base_url: "${far.baseUrl}", allow_private: true, timeouts: { ${timeouts} } }`
+  const common = `wire: chat, base_url: "${far.baseUrl}", allow_private: true, timeouts: { ${timeouts} }`
+  const providers = Object.entries(upstreams).map(([id, written]) => `  - { id: ${id}, ${common}, ${written} }\n`)
   const server = await startServer({
-    config: `${config}\nupstreams:\n  - ${upstream}\nmodels:\n${entries.join('')}`,
+    config: `${config}\nupstreams:\n${providers.join('')}models:\n${entries.join('')}`,
   })
   return {
     server,

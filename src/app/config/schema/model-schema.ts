@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { mayBePassedOn } from '../../../wire/chat/fields.ts'
 import { factor, price, usd } from '../money-scalars.ts'
 import { decimal, integer, maybeText, read, scalar, text, word, wrong } from '../scalars.ts'
 import { list, section } from './section.ts'
@@ -131,6 +132,10 @@ export const modelSchema = section('A model as clients see it.', {
     context.addIssue({ code: 'custom', path, message, params: { cure, whole: true } })
   if (model.max_output_tokens > model.context_tokens) {
     refuse(['max_output_tokens'], 'the longest output is longer than the context', 'Lower it, or raise context_tokens.')
+  }
+  for (const [at, field] of model.pass_fields.entries()) {
+    if (mayBePassedOn(field)) continue
+    refuse(['pass_fields', at], `the field ${field} is Millrace’s own to decide on`, 'Leave it out of the list.')
   }
   for (const input of model.inputs) {
     if (input === 'text' || model.input_tokens_max[input] !== undefined) continue

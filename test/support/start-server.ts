@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -16,6 +16,8 @@ import { secureRandom } from '../../src/lib/random-id.ts'
 import { TEST_CONFIG } from './test-config.ts'
 
 export interface TestServer {
+  /** Where its files are. */
+  readonly folder: string
   readonly port: number
   /** Ends in /v1, as clients are given it. */
   readonly baseUrl: string
@@ -33,11 +35,14 @@ export interface TestServer {
 export interface StartOptions {
   /** The text of a millrace.yaml. */
   readonly config?: string
+  /** Another server's folder, whose files are taken as they lie on the disk at this moment: as a kill leaves them. */
+  readonly filesOf?: string
 }
 
 /** The real house in this process: real SQLite file in a folder of its own, real sockets, a port that is free. */
-export async function startServer({ config = TEST_CONFIG }: StartOptions = {}): Promise<TestServer> {
+export async function startServer({ config = TEST_CONFIG, filesOf }: StartOptions = {}): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-walk-'))
+  if (filesOf !== undefined) await cp(filesOf, folder, { recursive: true, filter: (path) => !path.endsWith('.sock') })
   await writeFile(join(folder, 'millrace.yaml'), config)
   const loaded = loadSettings(
     { environment: { HOME: folder }, cwd: folder },
@@ -57,6 +62,7 @@ export async function startServer({ config = TEST_CONFIG }: StartOptions = {}): 
     status: () => ({ running: false as const, version: 'test', node: process.version, data: folder }),
   }
   return {
+    folder,
     port: listening.port,
     baseUrl: `http://127.0.0.1:${listening.port}/v1`,
     house,

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -16,8 +16,6 @@ import { secureRandom } from '../../src/lib/random-id.ts'
 import { TEST_CONFIG } from './test-config.ts'
 
 export interface TestServer {
-  /** Where its files are. */
-  readonly folder: string
   readonly port: number
   /** Ends in /v1, as clients are given it. */
   readonly baseUrl: string
@@ -35,14 +33,11 @@ export interface TestServer {
 export interface StartOptions {
   /** The text of a millrace.yaml. */
   readonly config?: string
-  /** Another server's folder, whose files are taken as they lie on the disk at this moment: as a kill leaves them. */
-  readonly filesOf?: string
 }
 
 /** The real house in this process: real SQLite file in a folder of its own, real sockets, a port that is free. */
-export async function startServer({ config = TEST_CONFIG, filesOf }: StartOptions = {}): Promise<TestServer> {
+export async function startServer({ config = TEST_CONFIG }: StartOptions = {}): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-walk-'))
-  if (filesOf !== undefined) await cp(filesOf, folder, { recursive: true, filter: (path) => !path.endsWith('.sock') })
   await writeFile(join(folder, 'millrace.yaml'), config)
   const loaded = loadSettings(
     { environment: { HOME: folder }, cwd: folder },
@@ -62,7 +57,6 @@ export async function startServer({ config = TEST_CONFIG, filesOf }: StartOption
     status: () => ({ running: false as const, version: 'test', node: process.version, data: folder }),
   }
   return {
-    folder,
     port: listening.port,
     baseUrl: `http://127.0.0.1:${listening.port}/v1`,
     house,

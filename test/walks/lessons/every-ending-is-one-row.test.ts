@@ -139,50 +139,48 @@ async function hangUpAfter(account: TestAccount, events: number): Promise<string
 }
 
 describe('every ending is one row', () => {
-  it.each(
-    Array.from({ length: EVENTS + 1 }, (_, events) => events),
-  )('A9, A13: a client gone after %i events of a stream is one row, charged at least what it was given', async (events) => {
-    const account = await openAccount(house().server)
-    const got = await hangUpAfter(account, events)
-    const row = await onlyRow(account)
-    expect(row.state).toBe('settled')
-    expect(row.charge_nano).toBeGreaterThanOrEqual(priced({ input: 7, cached: 4, output: tokensOf(got) }))
-    expect(row.charge_nano).toBeLessThanOrEqual(row.hold_nano)
-    if (events > FINISH_AT) expect(row).toMatchObject({ estimated: 0, charge_nano: REPORTED })
-    else {
-      expect(row).toMatchObject({ outcome: 'client_gone', estimated: 1 })
-      expect(row.charge_nano).toBe(priced({ input: INPUT, output: tokensOf(got) }))
-    }
-  })
+  it.each(Array.from({ length: EVENTS + 1 }, (_, events) => events))(
+    'A9, A13: a client gone after %i events of a stream is one row, charged at least what it was given',
+    async (events) => {
+      const account = await openAccount(house().server)
+      const got = await hangUpAfter(account, events)
+      const row = await onlyRow(account)
+      expect(row.state).toBe('settled')
+      expect(row.charge_nano).toBeGreaterThanOrEqual(priced({ input: 7, cached: 4, output: tokensOf(got) }))
+      expect(row.charge_nano).toBeLessThanOrEqual(row.hold_nano)
+      if (events > FINISH_AT) expect(row).toMatchObject({ estimated: 0, charge_nano: REPORTED })
+      else {
+        expect(row).toMatchObject({ outcome: 'client_gone', estimated: 1 })
+        expect(row.charge_nano).toBe(priced({ input: INPUT, output: tokensOf(got) }))
+      }
+    },
+  )
 
-  it.each([
-    -1,
-    0,
-    20,
-    JSON_BYTES - 1,
-    JSON_BYTES,
-  ])('A14: a client gone after %i bytes of a JSON answer is one row, and free only before the provider accepted', async (bytes) => {
-    const account = await openAccount(house().server)
-    const goOn = stopAt(bytes)
-    const controller = new AbortController()
-    const asked = send(house().server, account, bodyOf('bitwise', false), { signal: controller.signal })
-    const talk = await until(() => house().far.talks[0])
-    await delivered()
-    controller.abort()
-    await expect(asked).rejects.toThrow()
-    // The provider is not left working for nobody.
-    await talk.closed
-    goOn()
-    const row = await onlyRow(account)
-    if (bytes < 0) expect(row).toMatchObject({ state: 'released', outcome: 'client_gone', charge_nano: 0n })
-    else
-      expect(row).toMatchObject({
-        state: 'settled',
-        outcome: 'client_gone',
-        estimated: 1,
-        charge_nano: priced({ input: INPUT }),
-      })
-  })
+  it.each([-1, 0, 20, JSON_BYTES - 1, JSON_BYTES])(
+    'A14: a client gone after %i bytes of a JSON answer is one row, and free only before the provider accepted',
+    async (bytes) => {
+      const account = await openAccount(house().server)
+      const goOn = stopAt(bytes)
+      const controller = new AbortController()
+      const asked = send(house().server, account, bodyOf('bitwise', false), { signal: controller.signal })
+      const talk = await until(() => house().far.talks[0])
+      await delivered()
+      controller.abort()
+      await expect(asked).rejects.toThrow()
+      // The provider is not left working for nobody.
+      await talk.closed
+      goOn()
+      const row = await onlyRow(account)
+      if (bytes < 0) expect(row).toMatchObject({ state: 'released', outcome: 'client_gone', charge_nano: 0n })
+      else
+        expect(row).toMatchObject({
+          state: 'settled',
+          outcome: 'client_gone',
+          estimated: 1,
+          charge_nano: priced({ input: INPUT }),
+        })
+    },
+  )
 
   it('A14: and one gone when the answer was whole is charged what the provider counted', async () => {
     const account = await openAccount(house().server)
@@ -192,13 +190,16 @@ describe('every ending is one row', () => {
     expect(await onlyRow(account)).toMatchObject({ state: 'settled', charge_nano: REPORTED, estimated: 0 })
   })
 
-  it.each([true, false])('A10: an error before any words costs nothing, however long it is (stream: %s)', async (stream) => {
-    const account = await openAccount(house().server)
-    const response = await send(house().server, account, bodyOf('long-refusal', stream))
-    expect(response.status).toBe(503)
-    await response.text()
-    expect(await onlyRow(account)).toMatchObject({ state: 'released', outcome: 'upstream_failed', charge_nano: 0n })
-  })
+  it.each([true, false])(
+    'A10: an error before any words costs nothing, however long it is (stream: %s)',
+    async (stream) => {
+      const account = await openAccount(house().server)
+      const response = await send(house().server, account, bodyOf('long-refusal', stream))
+      expect(response.status).toBe(503)
+      await response.text()
+      expect(await onlyRow(account)).toMatchObject({ state: 'released', outcome: 'upstream_failed', charge_nano: 0n })
+    },
+  )
 
   it('A10: an error among the words is no output: the words are charged, flagged as an estimate', async () => {
     const account = await openAccount(house().server)
@@ -218,15 +219,16 @@ describe('every ending is one row', () => {
     { ending: 'the answer had a head and no words', model: 'head-then-reset', charge: 0n },
     { ending: 'the answer was empty', model: 'head-only', charge: 0n },
   ]
-  it.each(
-    POLICY.flatMap((row) => [true, false].map((stream) => ({ ...row, stream }))),
-  )('A11: no output, no charge: $ending (stream: $stream)', async ({ model, stream, charge }) => {
-    const account = await openAccount(house().server)
-    const response = await send(house().server, account, bodyOf(model, stream))
-    expect(await response.text()).toContain('Nothing was charged')
-    expect(response.status).toBe(503)
-    expect(await onlyRow(account)).toMatchObject({ state: 'released', charge_nano: charge })
-  })
+  it.each(POLICY.flatMap((row) => [true, false].map((stream) => ({ ...row, stream }))))(
+    'A11: no output, no charge: $ending (stream: $stream)',
+    async ({ model, stream, charge }) => {
+      const account = await openAccount(house().server)
+      const response = await send(house().server, account, bodyOf(model, stream))
+      expect(await response.text()).toContain('Nothing was charged')
+      expect(response.status).toBe(503)
+      expect(await onlyRow(account)).toMatchObject({ state: 'released', charge_nano: charge })
+    },
+  )
 
   it('A11: a client that gave up on a silent provider is not charged either', async () => {
     const account = await openAccount(house().server)
@@ -245,18 +247,21 @@ describe('every ending is one row', () => {
     expect(await onlyRow(account)).toMatchObject({ charge_nano: priced({ input: INPUT, output: tokensOf(text) }) })
   })
 
-  it.each([true, false])('A19: a client that closes as soon as it has the last event was served (stream: %s)', async (stream) => {
-    for (let turn = 0; turn < 20; turn++) {
-      const account = await openAccount(house().server)
-      stopAt(EVENTS)()
-      const controller = new AbortController()
-      const body = bodyOf(stream ? 'stepwise' : 'bitwise', stream)
-      const response = await send(house().server, account, body, { signal: controller.signal })
-      if (stream) {
-        for await (const frame of framesOf(response)) if (frame === 'data: [DONE]') break
-      } else await response.text()
-      controller.abort()
-      expect(await onlyRow(account)).toMatchObject({ outcome: 'completed', estimated: 0, charge_nano: REPORTED })
-    }
-  })
+  it.each([true, false])(
+    'A19: a client that closes as soon as it has the last event was served (stream: %s)',
+    async (stream) => {
+      for (let turn = 0; turn < 20; turn++) {
+        const account = await openAccount(house().server)
+        stopAt(EVENTS)()
+        const controller = new AbortController()
+        const body = bodyOf(stream ? 'stepwise' : 'bitwise', stream)
+        const response = await send(house().server, account, body, { signal: controller.signal })
+        if (stream) {
+          for await (const frame of framesOf(response)) if (frame === 'data: [DONE]') break
+        } else await response.text()
+        controller.abort()
+        expect(await onlyRow(account)).toMatchObject({ outcome: 'completed', estimated: 0, charge_nano: REPORTED })
+      }
+    },
+  )
 })

@@ -105,7 +105,8 @@ export interface Drawn {
 
 /** One statement, and so one moment. */
 export async function drawnOf({ house }: TestServer, account: string): Promise<readonly Drawn[]> {
-  const ofTurns = (what: string, state: string) => sql.raw(`(
+  const ofTurns = (what: string, state: string) =>
+    sql.raw(`(
     SELECT coalesce(sum(${what}), 0) FROM receipts, json_each(receipts.buckets)
     WHERE receipts.account = buckets.account AND json_each.value = buckets.row AND receipts.state = '${state}')`)
   const { rows } = await sql<Drawn>`

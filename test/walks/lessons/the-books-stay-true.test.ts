@@ -5,8 +5,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { problemsOf } from '../../../src/app/config/config.fixture.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { unpackMarks } from '../../../src/ledger/marks.ts'
-import { mintRequestId, type AccountRow, type KeyRow } from '../../../src/model/ids.ts'
 import { secureRandom } from '../../../src/lib/random-id.ts'
+import { type AccountRow, type KeyRow, mintRequestId } from '../../../src/model/ids.ts'
 import { findMarks } from '../../../src/store/marks.ts'
 import { openSettleJournal } from '../../../src/store/settle-journal.ts'
 import { chunk, USAGE, usageChunk, WORDS } from '../../fakes/chat-words.ts'
@@ -28,7 +28,10 @@ const REPORTED = priced({ input: 7, cached: 4, output: 7 })
 
 /** What the provider has still to say when it is let go on. */
 let goOn = () => {}
-const waits = (before: (talk: Talk) => readonly (object | string)[], after: (talk: Talk) => readonly (object | string)[]) =>
+const waits = (
+  before: (talk: Talk) => readonly (object | string)[],
+  after: (talk: Talk) => readonly (object | string)[],
+) =>
   (async (talk) => {
     await talk.head()
     await talk.frames(...before(talk))
@@ -47,9 +50,18 @@ const usage = ({ model }: Talk) => usageChunk(model, USAGE)
 const scripts: Record<string, Script> = {
   good: (talk) => FAULTS.healthy(talk),
   silent: async () => {},
-  'head-only': waits((talk) => [role(talk)], () => []),
-  'words-said': waits((talk) => [role(talk), ...words(talk)], (talk) => [stop(talk), usage(talk), '[DONE]']),
-  'finish-said': waits((talk) => [role(talk), ...words(talk), stop(talk)], (talk) => [usage(talk), '[DONE]']),
+  'head-only': waits(
+    (talk) => [role(talk)],
+    () => [],
+  ),
+  'words-said': waits(
+    (talk) => [role(talk), ...words(talk)],
+    (talk) => [stop(talk), usage(talk), '[DONE]'],
+  ),
+  'finish-said': waits(
+    (talk) => [role(talk), ...words(talk), stop(talk)],
+    (talk) => [usage(talk), '[DONE]'],
+  ),
 }
 
 const house = useLessonHouse(
@@ -141,7 +153,9 @@ describe('the books stay true', () => {
     ['3,00', /no comma/],
   ])('A20: a price such as "%s" is refused when the file is read, with the unit named', (input, cure) => {
     const [problem] = problemsOf({
-      yaml: configOf('http://127.0.0.1:1/v1', [modelLine('m', ['m'], { price: `{ input: "${input}", output: "1.00" }` })]),
+      yaml: configOf('http://127.0.0.1:1/v1', [
+        modelLine('m', ['m'], { price: `{ input: "${input}", output: "1.00" }` }),
+      ]),
     })
     expect(problem).toMatchObject({ path: 'models[0].price.input' })
     expect(problem!.message).toMatch(/price in USD per million tokens/)
@@ -211,7 +225,8 @@ describe('the books stay true', () => {
 
   async function sumOfEntries(server: TestServer, account: TestAccount): Promise<bigint> {
     const { entries } = await server.operate('wallet.entries', { account: account.id })
-    for (const { reason, ref } of entries) expect([reason, ref]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)])
+    for (const { reason, ref } of entries)
+      expect([reason, ref]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)])
     const receipts = await account.receipts()
     for (const { outcome, request_id } of receipts) {
       expect(outcome).toMatch(/^(completed|client_gone)$/)
@@ -238,32 +253,35 @@ describe('the books stay true', () => {
     },
     { step: 'the charge is durable', model: 'good', outcome: 'completed', charge: REPORTED },
   ]
-  it.each(STEPS)('A30: killed when $step, the next start leaves no hold and charges once', async ({ model, outcome, charge }) => {
-    const { server, far } = house()
-    const account = await openAccount(server)
-    const controller = new AbortController()
-    hangUp.now = () => controller.abort()
-    const asked = send(server, account, streamed(model), { signal: controller.signal })
-    asked.catch(() => {})
-    await until(() => far.talks.length === 1)
-    const row = () => account.receipts().then((rows) => rows[0])
-    await until(row)
-    if (charge > 0n) await asked
-    if (model === 'good') await until(async () => (await row())?.state === 'settled')
-    else if (charge > 0n) await until(async () => marked(server, (await row())!.row, tokensOf(WORDS.join(''))))
-    const { request_id } = (await row())!
+  it.each(STEPS)(
+    'A30: killed when $step, the next start leaves no hold and charges once',
+    async ({ model, outcome, charge }) => {
+      const { server, far } = house()
+      const account = await openAccount(server)
+      const controller = new AbortController()
+      hangUp.now = () => controller.abort()
+      const asked = send(server, account, streamed(model), { signal: controller.signal })
+      asked.catch(() => {})
+      await until(() => far.talks.length === 1)
+      const row = () => account.receipts().then((rows) => rows[0])
+      await until(row)
+      if (charge > 0n) await asked
+      if (model === 'good') await until(async () => (await row())?.state === 'settled')
+      else if (charge > 0n) await until(async () => marked(server, (await row())!.row, tokensOf(WORDS.join(''))))
+      const { request_id } = (await row())!
 
-    const image = await afterKill()
-    expect(await rowIn(image, request_id)).toMatchObject({
-      state: charge > 0n ? 'settled' : 'released',
-      outcome,
-      charge_nano: charge,
-      shortfall_nano: 0n,
-    })
-    const shown = await image.operate('wallet.show', { account: account.id })
-    expect([nanoOf(shown.balance), nanoOf(shown.held)]).toEqual([10_000_000_000n - charge, 0n])
-    expect((await chat(image, account, { model: 'good' })).status).toBe(200)
-  })
+      const image = await afterKill()
+      expect(await rowIn(image, request_id)).toMatchObject({
+        state: charge > 0n ? 'settled' : 'released',
+        outcome,
+        charge_nano: charge,
+        shortfall_nano: 0n,
+      })
+      const shown = await image.operate('wallet.show', { account: account.id })
+      expect([nanoOf(shown.balance), nanoOf(shown.held)]).toEqual([10_000_000_000n - charge, 0n])
+      expect((await chat(image, account, { model: 'good' })).status).toBe(200)
+    },
+  )
 
   it('A30: a hold that has lost its turn while the server runs is released by the sweeper', async () => {
     const { server } = house()

@@ -9,7 +9,16 @@ import { hello, send } from '../../support/ask.ts'
 import { advanceToTuesdayNoon, openSubscriber } from '../../support/subscriber.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { boundOf, configOf, drawnOf, LONG_INPUT, modelLine, priced, useLessonHouse, watchDrawn } from './lesson-house.ts'
+import {
+  boundOf,
+  configOf,
+  drawnOf,
+  LONG_INPUT,
+  modelLine,
+  priced,
+  useLessonHouse,
+  watchDrawn,
+} from './lesson-house.ts'
 
 const AT_ONCE = 100
 const AFFORDED = 10
@@ -222,11 +231,7 @@ describe('the hold comes before the provider', () => {
     const inTurn = async () => {
       for (let turn = 0; turn < 15; turn++) await oneTurn()
     }
-    const moments = await watchDrawn(
-      house().server,
-      account.id,
-      Promise.all(Array.from({ length: 10 }, inTurn)),
-    )
+    const moments = await watchDrawn(house().server, account.id, Promise.all(Array.from({ length: 10 }, inTurn)))
     await until(async () => (await account.receipts()).every(({ state }) => state !== 'open'))
     const receipts = await account.receipts()
     const states = receipts.map(({ state }) => state)
@@ -239,39 +244,39 @@ describe('the hold comes before the provider', () => {
     expect((await account.wallet()).balance).toBe(60_000_000n - charged)
   })
 
-  it.each(CASES)('A3: behind a provider that is stuck, with a cap, ten at most stand open on the $draw: $shape', async ({
-    draw,
-    shape: name,
-  }) => {
-    const shape = SHAPES[name]!
-    const cap = 200
-    const body = { ...bodyOf(shape, cap), stream: true }
-    const dearest = priced({ written: boundOf(body), output: cap * shape.choices })
-    const asked = await DRAWS[draw]!(dearest * BigInt(AFFORDED))
-    const { statuses, openAtOnce, before, moments } = await runBlocked(asked, shape, cap)
-    expect(moments).toBeGreaterThan(0)
-    expect(openAtOnce).toBe(AFFORDED)
-    // Who came after the gate had opened may have found what was left over.
-    const served = statuses.filter((status) => status === 200).length
-    expect(served).toBe(AFFORDED)
-    const charged = await expectPaid(asked, before, served)
-    const cost = priced({
-      [shape.written ? 'written' : 'input']: boundOf(bodyOf(shape, cap)),
-      output: cap * shape.choices,
-    })
-    expect(charged).toBe(cost * BigInt(served))
-  })
+  it.each(CASES)(
+    'A3: behind a provider that is stuck, with a cap, ten at most stand open on the $draw: $shape',
+    async ({ draw, shape: name }) => {
+      const shape = SHAPES[name]!
+      const cap = 200
+      const body = { ...bodyOf(shape, cap), stream: true }
+      const dearest = priced({ written: boundOf(body), output: cap * shape.choices })
+      const asked = await DRAWS[draw]!(dearest * BigInt(AFFORDED))
+      const { statuses, openAtOnce, before, moments } = await runBlocked(asked, shape, cap)
+      expect(moments).toBeGreaterThan(0)
+      expect(openAtOnce).toBe(AFFORDED)
+      // Who came after the gate had opened may have found what was left over.
+      const served = statuses.filter((status) => status === 200).length
+      expect(served).toBe(AFFORDED)
+      const charged = await expectPaid(asked, before, served)
+      const cost = priced({
+        [shape.written ? 'written' : 'input']: boundOf(bodyOf(shape, cap)),
+        output: cap * shape.choices,
+      })
+      expect(charged).toBe(cost * BigInt(served))
+    },
+  )
 
-  it.each(CASES)('A3: and without a cap the open holds are never more than the $draw has: $shape', async ({
-    draw,
-    shape: name,
-  }) => {
-    const shape = SHAPES[name]!
-    const body = { ...bodyOf(shape), stream: true }
-    const asked = await DRAWS[draw]!(priced({ written: boundOf(body), output: 2000 * shape.choices }) * 3n)
-    const { statuses, openAtOnce, before } = await runBlocked(asked, shape)
-    expect(openAtOnce).toBeGreaterThan(2)
-    expect(openAtOnce).toBeLessThan(AT_ONCE)
-    await expectPaid(asked, before, statuses.filter((status) => status === 200).length)
-  })
+  it.each(CASES)(
+    'A3: and without a cap the open holds are never more than the $draw has: $shape',
+    async ({ draw, shape: name }) => {
+      const shape = SHAPES[name]!
+      const body = { ...bodyOf(shape), stream: true }
+      const asked = await DRAWS[draw]!(priced({ written: boundOf(body), output: 2000 * shape.choices }) * 3n)
+      const { statuses, openAtOnce, before } = await runBlocked(asked, shape)
+      expect(openAtOnce).toBeGreaterThan(2)
+      expect(openAtOnce).toBeLessThan(AT_ONCE)
+      await expectPaid(asked, before, statuses.filter((status) => status === 200).length)
+    },
+  )
 })

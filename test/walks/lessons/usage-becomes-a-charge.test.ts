@@ -150,54 +150,66 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
 }
 
 describe('what a provider counts becomes a charge', () => {
-  it.each([false, true])('A6: a count beyond what the request can be is cut to that, and flagged (stream: %s)', async (stream) => {
-    for (const usage of [
-      { prompt_tokens: 5_000_000_000, completion_tokens: 1 },
-      { prompt_tokens: 1, completion_tokens: 9e15 },
-      { prompt_tokens: 9e15, completion_tokens: 1e300 },
-      { prompt_tokens: 9e15, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9e15 } },
-    ]) {
-      counted = usage
-      const { receipt, charge } = await ask(ASKED, stream)
-      expect(receipt).toMatchObject({ estimated: 1, shortfall_nano: 0n, outcome: 'completed' })
-      expect(charge).toBeGreaterThan(0n)
-      expect(charge).toBeLessThanOrEqual(receipt.hold_nano)
-      const input = receipt.uncached_input! + receipt.cached_input! + receipt.cache_write!
-      expect(input).toBeLessThanOrEqual(boundOf(ASKED) + ',"stream":true,"stream_options":{"include_usage":true}'.length)
-      expect(receipt.output).toBeLessThanOrEqual(500)
-    }
-  })
+  it.each([false, true])(
+    'A6: a count beyond what the request can be is cut to that, and flagged (stream: %s)',
+    async (stream) => {
+      for (const usage of [
+        { prompt_tokens: 5_000_000_000, completion_tokens: 1 },
+        { prompt_tokens: 1, completion_tokens: 9e15 },
+        { prompt_tokens: 9e15, completion_tokens: 1e300 },
+        { prompt_tokens: 9e15, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9e15 } },
+      ]) {
+        counted = usage
+        const { receipt, charge } = await ask(ASKED, stream)
+        expect(receipt).toMatchObject({ estimated: 1, shortfall_nano: 0n, outcome: 'completed' })
+        expect(charge).toBeGreaterThan(0n)
+        expect(charge).toBeLessThanOrEqual(receipt.hold_nano)
+        const input = receipt.uncached_input! + receipt.cached_input! + receipt.cache_write!
+        expect(input).toBeLessThanOrEqual(
+          boundOf(ASKED) + ',"stream":true,"stream_options":{"include_usage":true}'.length,
+        )
+        expect(receipt.output).toBeLessThanOrEqual(500)
+      }
+    },
+  )
 
   it('A8: every dialect has its row in the golden table', () => {
     expect(Object.keys(GOLDEN).sort()).toEqual([...DIALECTS].sort())
   })
 
-  it.each(DIALECTS)('A8, A16: %s: classes that do not overlap and are the whole, the same as a stream and as JSON', async (name) => {
-    const { says, uncached, cached, written = 0, output, reasoning = 0 } = GOLDEN[name]!
-    const cost = priced({ input: uncached, cached, written, output })
-    counted = says
-    for (const stream of [false, true]) {
-      const { receipt, charge, usage } = await ask({ ...ASKED, model: `by-${name}` }, stream)
-      expect(receipt).toMatchObject({
-        uncached_input: uncached,
-        cached_input: cached,
-        cache_write: written,
-        output,
-        reasoning,
-        estimated: 0,
-      })
-      expect(uncached + cached + written + output).toBe((says as { total_tokens: number }).total_tokens)
-      expect(usage.total_tokens).toBe((says as { total_tokens: number }).total_tokens)
-      expect([charge, nanoOf(usage.millrace.charge)]).toEqual([cost, cost])
-    }
-  })
+  it.each(DIALECTS)(
+    'A8, A16: %s: classes that do not overlap and are the whole, the same as a stream and as JSON',
+    async (name) => {
+      const { says, uncached, cached, written = 0, output, reasoning = 0 } = GOLDEN[name]!
+      const cost = priced({ input: uncached, cached, written, output })
+      counted = says
+      for (const stream of [false, true]) {
+        const { receipt, charge, usage } = await ask({ ...ASKED, model: `by-${name}` }, stream)
+        expect(receipt).toMatchObject({
+          uncached_input: uncached,
+          cached_input: cached,
+          cache_write: written,
+          output,
+          reasoning,
+          estimated: 0,
+        })
+        expect(uncached + cached + written + output).toBe((says as { total_tokens: number }).total_tokens)
+        expect(usage.total_tokens).toBe((says as { total_tokens: number }).total_tokens)
+        expect([charge, nanoOf(usage.millrace.charge)]).toEqual([cost, cost])
+      }
+    },
+  )
 
   it('A12: whatever a provider says of its tokens, a charge is never below zero nor above its hold', async () => {
     const seed = randomInt(2 ** 32)
     const random = seededRandom(seed)
     const ODD = [-1, -5e11, 0, 0.5, 1e300, null, '7', [], {}, true, 2 ** 53, -0, undefined]
     const number = () =>
-      random() < 0.5 ? Math.floor(random() * 300) : random() < 0.3 ? -Math.floor(random() * 300) : ODD[Math.floor(random() * ODD.length)]
+      random() < 0.5
+        ? Math.floor(random() * 300)
+        : random() < 0.3
+          ? -Math.floor(random() * 300)
+          : ODD[Math.floor(random() * ODD.length)]
     let charged = 0
     const turns = 200
     for (let turn = 0; turn < turns; turn++) {
@@ -223,18 +235,21 @@ describe('what a provider counts becomes a charge', () => {
     expect(charged).toBeGreaterThan(turns / 2)
   })
 
-  it.each([false, true])('A15: a count of zero is a count; only none at all is estimated (stream: %s)', async (stream) => {
-    counted = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
-    const none = await ask(ASKED, stream)
-    expect(none.receipt).toMatchObject({ charge_nano: 0n, output: 0, estimated: 0, state: 'settled' })
-    for (const absent of [undefined, null, {}, { prompt_tokens: 0 }]) {
-      counted = absent
-      const { charge, receipt, usage } = await ask(ASKED, stream)
-      expect(charge).toBe(priced({ input: tokensOf(JSON.stringify(QUESTION)), output: tokensOf(WHOLE_TEXT) }))
-      expect(receipt.estimated).toBe(1)
-      expect(usage.millrace.estimated).toBe(true)
-    }
-  })
+  it.each([false, true])(
+    'A15: a count of zero is a count; only none at all is estimated (stream: %s)',
+    async (stream) => {
+      counted = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+      const none = await ask(ASKED, stream)
+      expect(none.receipt).toMatchObject({ charge_nano: 0n, output: 0, estimated: 0, state: 'settled' })
+      for (const absent of [undefined, null, {}, { prompt_tokens: 0 }]) {
+        counted = absent
+        const { charge, receipt, usage } = await ask(ASKED, stream)
+        expect(charge).toBe(priced({ input: tokensOf(JSON.stringify(QUESTION)), output: tokensOf(WHOLE_TEXT) }))
+        expect(receipt.estimated).toBe(1)
+        expect(usage.millrace.estimated).toBe(true)
+      }
+    },
+  )
 
   it('A16: a model without a price cannot be called, by no key of any kind: it is not free', async () => {
     const account = await openAccount(house().server)
@@ -267,18 +282,26 @@ describe('what a provider counts becomes a charge', () => {
     expect(before - (await account.wallet()).balance).toBe(receipt.charge_nano)
   })
 
-  it.each([false, true])('A21: the answer itself says the charge, the tier and the version of the price (stream: %s)', async (stream) => {
-    const messages = hello('w'.repeat(1200))
-    for (const [prompt, tier] of [
-      [1000, 0],
-      [1001, 1000],
-    ] as const) {
-      counted = { prompt_tokens: prompt, completion_tokens: 10, total_tokens: prompt + 10 }
-      const { account, charge, usage, response } = await ask({ ...ASKED, messages }, stream)
-      const { json } = await get(house().server, account, `/requests/${response.headers.get('x-request-id')}`)
-      expect(usage.millrace).toEqual({ charge: json.charge, currency: 'USD', tier, price_version: json.price_version })
-      expect([nanoOf(json.charge), json.tier]).toEqual([charge, tier])
-      expect(charge).toBe(priced({ input: prompt, output: 10 }))
-    }
-  })
+  it.each([false, true])(
+    'A21: the answer itself says the charge, the tier and the version of the price (stream: %s)',
+    async (stream) => {
+      const messages = hello('w'.repeat(1200))
+      for (const [prompt, tier] of [
+        [1000, 0],
+        [1001, 1000],
+      ] as const) {
+        counted = { prompt_tokens: prompt, completion_tokens: 10, total_tokens: prompt + 10 }
+        const { account, charge, usage, response } = await ask({ ...ASKED, messages }, stream)
+        const { json } = await get(house().server, account, `/requests/${response.headers.get('x-request-id')}`)
+        expect(usage.millrace).toEqual({
+          charge: json.charge,
+          currency: 'USD',
+          tier,
+          price_version: json.price_version,
+        })
+        expect([nanoOf(json.charge), json.tier]).toEqual([charge, tier])
+        expect(charge).toBe(priced({ input: prompt, output: 10 }))
+      }
+    },
+  )
 })

@@ -106,21 +106,22 @@ describe('who refused, and why', () => {
     expect(Object.keys(PROVOKED).sort()).toEqual(WAITING.map(([code]) => code).sort())
   })
 
-  it.each(
-    WAITING.map(([code]) => code as ProblemCode),
-  )('A25: %s names its limit, how it stands, and when there is room again', async (code) => {
-    const { answer, facts } = await PROVOKED[code]!()
-    const { error } = answer.json
-    if (code === 'upstream_busy') expect([answer.status, error.code]).toEqual([429, code])
-    else expectProblem(answer, code)
-    expect(error).toMatchObject(facts)
-    const wait = answer.headers.get('retry-after')
-    if (PROBLEMS[code].retry === 'never') expect(wait).toBeNull()
-    else expect(Number(wait)).toBeGreaterThanOrEqual(1)
-    if (PROBLEMS[code].retry !== 'reset') return
-    const seconds = error.resets_at - server().house.operations.clock.now() / 1000
-    expect(Math.abs(Number(wait) - seconds)).toBeLessThanOrEqual(60)
-  })
+  it.each(WAITING.map(([code]) => code as ProblemCode))(
+    'A25: %s names its limit, how it stands, and when there is room again',
+    async (code) => {
+      const { answer, facts } = await PROVOKED[code]!()
+      const { error } = answer.json
+      if (code === 'upstream_busy') expect([answer.status, error.code]).toEqual([429, code])
+      else expectProblem(answer, code)
+      expect(error).toMatchObject(facts)
+      const wait = answer.headers.get('retry-after')
+      if (PROBLEMS[code].retry === 'never') expect(wait).toBeNull()
+      else expect(Number(wait)).toBeGreaterThanOrEqual(1)
+      if (PROBLEMS[code].retry !== 'reset') return
+      const seconds = error.resets_at - server().house.operations.clock.now() / 1000
+      expect(Math.abs(Number(wait) - seconds)).toBeLessThanOrEqual(60)
+    },
+  )
 
   it('A24: what this server refuses itself costs nothing, leaves no row, and reaches no provider', async () => {
     const account = await openAccount(server(), { credit: '0.01' })
@@ -150,12 +151,15 @@ describe('who refused, and why', () => {
     expect(await account.wallet()).toEqual({ balance: 10_000_000n, held: 0n, available: 10_000_000n })
   })
 
-  it.each([true, false])('A24: nor does what the provider’s own filter refuses before any words (stream: %s)', async (stream) => {
-    const account = await openAccount(server())
-    const answer = await send(server(), account, { model: 'far-filtered', messages: hello(), stream })
-    expect([answer.status, (await answer.json()).error.source]).toEqual([400, 'upstream'])
-    expect(await account.receipts()).toMatchObject([{ state: 'released', charge_nano: 0n }])
-  })
+  it.each([true, false])(
+    'A24: nor does what the provider’s own filter refuses before any words (stream: %s)',
+    async (stream) => {
+      const account = await openAccount(server())
+      const answer = await send(server(), account, { model: 'far-filtered', messages: hello(), stream })
+      expect([answer.status, (await answer.json()).error.source]).toEqual([400, 'upstream'])
+      expect(await account.receipts()).toMatchObject([{ state: 'released', charge_nano: 0n }])
+    },
+  )
 
   it('A7: the receipt has a row for each try of a provider, and the client pays for one', async () => {
     const account = await openAccount(server())

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 /**
  * `unit` stands beside the code, `house` guards the layout and the scripts behind npm, `walks` run the real server on a real database,
- * `sdks` drive real clients. The long suites (mutants, chaos) are started by .ci/run.
+ * `sdks` drive real clients, `postgres` runs the books on a server of its own. The long suites (mutants, chaos) are started by .ci/run.
  */
 export default defineConfig({
   test: {
@@ -10,6 +10,14 @@ export default defineConfig({
       { test: { name: 'house', include: ['test/house/**/*.test.ts', 'scripts/**/*.test.mjs'] } },
       { test: { name: 'unit', include: ['src/**/*.test.ts'] } },
       { test: { name: 'walks', include: ['test/walks/**/*.test.ts'], testTimeout: 20_000 } },
+      {
+        test: {
+          name: 'postgres',
+          include: ['test/postgres/**/*.test.ts'],
+          globalSetup: ['test/support/provide-postgres.ts'],
+          testTimeout: 30_000,
+        },
+      },
       { test: { name: 'sdks', include: ['test/sdks/**/*.test.ts'], testTimeout: 20_000 } },
     ],
   },

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from './bootstrap/failure.mjs'
 import { textOf } from './bootstrap/fingerprint.mjs'
-import { closingLine, countResults, skippedNames } from './bootstrap/test-results.mjs'
+import { closingLine, countResults, neededLine, skippedNames } from './bootstrap/test-results.mjs'
 import { bootstrap, ROOT } from './bootstrap.mjs'
 
 const SKIPPED_SHOWN = 40
@@ -20,7 +20,7 @@ const results = text === undefined ? undefined : JSON.parse(text)
 const counts = countResults(results, code)
 
 for (const name of skippedNames(results).slice(0, SKIPPED_SHOWN)) console.log(`skipped: ${name}`)
-if (args.length === 0) console.log('No suite of this version needs Postgres or a browser: all of them ran here.')
+if (args.length === 0) console.log(neededLine(results))
 console.log(closingLine(counts))
 process.exitCode = counts.failed > 0 ? code || 1 : 0
 

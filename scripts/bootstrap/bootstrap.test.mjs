@@ -21,7 +21,7 @@ import { staleOutputs } from './program.mjs'
 import { nodeComplaint } from './require-node.mjs'
 import { cureFor, npmCommand } from './run-npm.mjs'
 import { followNpm } from './signals-under-npm.mjs'
-import { closingLine, countResults } from './test-results.mjs'
+import { closingLine, countResults, neededLine } from './test-results.mjs'
 import { withLock } from './with-lock.mjs'
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
@@ -123,6 +123,14 @@ describe('the results of a test run', () => {
     expect(closingLine(countResults([file('failed')], 1))).toBe('0 passed, 1 failed')
     expect(closingLine(countResults([file('passed', 'passed')], 1))).toBe('1 passed, 1 failed')
     expect(closingLine(countResults(undefined, 1))).toBe('0 passed, 1 failed')
+  })
+
+  it('say whether what needs PostgreSQL ran', () => {
+    const suite = (status) => [{ path: 'test/postgres/contract.test.ts', tests: [{ status, name: 'holds' }] }]
+    expect(neededLine(suite('passed'))).toContain('ran here')
+    expect(neededLine(suite('skipped'))).toContain('did not run')
+    expect(neededLine([file('passed', 'passed')])).toContain('did not run')
+    expect(neededLine(undefined)).toContain('did not run')
   })
 })
 

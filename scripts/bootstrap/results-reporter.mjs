@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 export default class ResultsReporter {
   onTestRunEnd(modules) {
     const files = modules.map((module) => ({
+      path: module.relativeModuleId,
       status: module.state(),
       tests: [...module.children.allTests()].map((test) => ({ status: test.result().state, name: test.fullName })),
     }))

@@ -21,3 +21,12 @@ export const skippedNames = (files) =>
 
 export const closingLine = ({ passed, failed, skipped }) =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+
+const needsPostgres = ({ path }) => path?.includes('test/postgres/') === true
+
+/** What a machine may lack, and whether this one did. */
+export function neededLine(files) {
+  const ran = (files ?? []).filter(needsPostgres).some(({ tests }) => tests.some(({ status }) => status === 'passed'))
+  if (ran) return 'The suites that need PostgreSQL ran here, on a server of their own. No suite needs a browser.'
+  return 'The suites that need PostgreSQL did not run: it is not on this machine (Debian: apt-get install postgresql).'
+}

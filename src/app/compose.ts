@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { createKeptAnswers, type KeptAnswers } from '../content/kept-answers.ts'
+import { openContent } from '../content/open-content.ts'
 import { createCallerFinder } from '../keys/find-caller.ts'
 import { mintKey } from '../keys/mint-key.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
@@ -51,11 +53,13 @@ async function furnish(
   const { settings, clock, random } = ground
   const { db, file, journal } = database
   const metrics = createMetrics()
+  const answers = await openAnswers(ground, ring, log, closing)
   const ledger = await openLedger({
     db,
     file,
     journal,
     clock,
+    findKeptFacts: (requests) => answers.factsOf(requests),
     markIntervalMs: settings.config.ledger.markIntervalMs,
     observer: {
       batchRecorded: (batch) => metrics.batchCommitted(batch),
@@ -87,7 +91,7 @@ async function furnish(
     settings.config,
   )
   const finder = createCallerFinder({ db, pepper: ring.pepper, clock })
-  const parts = { config: settings.config, clock, random, db, ledger, rules, finder, log, metrics }
+  const parts = { config: settings.config, clock, random, db, ledger, answers, ring, rules, finder, log, metrics }
   return {
     operations: {
       db,
@@ -107,6 +111,25 @@ async function furnish(
     openServing: () => openServing(parts, closing),
     close: () => closing.close(),
   }
+}
+
+/** Before the books, because their recovery asks which answers were kept; closed after them. */
+async function openAnswers(
+  { settings, clock }: HouseGround,
+  { keys }: KeyRing,
+  log: Log,
+  closing: Closing,
+): Promise<KeptAnswers> {
+  const { storage, retention } = settings.config
+  const content = await openContent({ path: join(storage.data, 'content.db'), clock })
+  closing.add(() => content.close())
+  return createKeptAnswers({
+    file: content,
+    keys,
+    now: () => clock.now(),
+    bytesMax: retention.idempotencyBytesMax,
+    onFailure: (error) => log.error({ error }, 'an answer could not be kept; it is charged, and cannot be given again'),
+  })
 }
 
 function logOptions({ settings, purpose }: HouseGround): LogOptions {

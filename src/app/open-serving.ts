@@ -4,11 +4,14 @@ import { readReceipt } from '../account/read-receipt.ts'
 import { describeModel } from '../catalog/describe-model.ts'
 import { findModel } from '../catalog/resolve-model.ts'
 import { visibleModels } from '../catalog/visible-models.ts'
+import type { KeptAnswers } from '../content/kept-answers.ts'
 import { type EdgeOptions, LINGER, STALL_MS } from '../http/edge-options.ts'
 import { createMetricsServer } from '../http/metrics-server.ts'
 import { createEdge } from '../http/server.ts'
+import { createRequestDigests } from '../idempotency/request-digests.ts'
 import type { CallerFinder } from '../keys/find-caller.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { createByteBudget } from '../lib/byte-budget.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Closing } from '../lib/closing.ts'
 import { type RandomBytes, randomId } from '../lib/random-id.ts'
@@ -20,6 +23,7 @@ import type { LedgerDb } from '../store/tables.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { earlyRefusal } from '../turn/early-refusal.ts'
+import { lookUpAnswer, type OnceDeps } from '../turn/look-up-answer.ts'
 import { serveTurn, type TurnDeps } from '../turn/serve-turn.ts'
 import { createProviderCaller } from '../upstream/call-provider.ts'
 import { createDemoUpstream } from '../upstream/demo/demo-upstream.ts'
@@ -28,6 +32,7 @@ import { createSend, type Send } from '../upstream/send.ts'
 import { readRequest } from '../wire/chat/read-request.ts'
 import type { Config } from './config/config.ts'
 import type { Serving } from './house.ts'
+import type { KeyRing } from './key-ring.ts'
 import { readVersions } from './read-versions.ts'
 import type { RuleBook } from './rules.ts'
 import { startAuditor } from './start-auditor.ts'
@@ -42,6 +47,8 @@ export interface ServingParts {
   readonly random: RandomBytes
   readonly db: LedgerDb
   readonly ledger: Ledger
+  readonly answers: KeptAnswers
+  readonly ring: KeyRing
   readonly rules: RuleBook
   readonly finder: CallerFinder
   readonly log: Log
@@ -50,6 +57,11 @@ export interface ServingParts {
 
 const SWEEP_INTERVAL_MS = 5000
 const AUDIT_INTERVAL_MS = 3_600_000
+const MiB = 1024 * 1024
+/** A larger answer is given, charged, and not kept: no text is as long. */
+const KEPT_ANSWER_BYTES_MAX = 32 * MiB
+/** Answers of turns that run with an idempotency key, and kept ones on their way out again, all together. */
+const KEPT_MEMORY_BYTES = 256 * MiB
 
 /** The servers, with the turns behind them, and the sweeper beside them. */
 export async function openServing(parts: ServingParts, closing: Closing): Promise<Serving> {
@@ -61,8 +73,10 @@ export async function openServing(parts: ServingParts, closing: Closing): Promis
   closing.add(() => http.cut())
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
-  closing.add(startSweeper(parts, SWEEP_INTERVAL_MS))
-  closing.add(parts.ledger.onOutage(() => turns.cut('ledger-gone')))
+  const { ledger, answers, log } = parts
+  closing.add(startSweeper({ sweep: () => ledger.sweep(), what: 'the books', log }, SWEEP_INTERVAL_MS))
+  closing.add(startSweeper({ sweep: () => answers.sweep(), what: 'the kept answers', log }, SWEEP_INTERVAL_MS))
+  closing.add(ledger.onOutage(() => turns.cut('ledger-gone')))
   closing.add(startAuditor(parts, AUDIT_INTERVAL_MS))
   return {
     listen: http.listen,
@@ -101,6 +115,7 @@ function createSendOver({ clock, random }: ServingParts, pools: OriginPools): Se
 function edgeDeps(parts: ServingParts, turns: TurnCounter, send: Send): Parameters<typeof createEdge>[0] {
   const { clock, random, rules, ledger, finder, db, log, metrics, config } = parts
   const turnDeps = turnDepsOf(parts, turns, send)
+  const onceDeps = onceDepsOf(parts)
   return {
     clock,
     random,
@@ -114,6 +129,7 @@ function edgeDeps(parts: ServingParts, turns: TurnCounter, send: Send): Paramete
     findCaller: (token) => finder.find(token),
     limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsForTurn(rules.current.limits, caller, 0))),
     refuseEarly: (caller) => earlyRefusal({ ledger, catalog: rules.current.catalog }, caller),
+    lookUpAnswer: (call) => lookUpAnswer(onceDeps, call),
     readChatRequest: readRequest,
     async serveTurn(call) {
       const leave = turns.enter()
@@ -134,6 +150,20 @@ function edgeDeps(parts: ServingParts, turns: TurnCounter, send: Send): Paramete
       describeKey({ ledger, catalog: () => rules.current.catalog, limits: () => rules.current.limits }, caller),
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
     unreadyReasons: () => (ledger.available ? [] : ['ledger unavailable']),
+  }
+}
+
+function onceDepsOf({ rules, ledger, answers, ring, config }: ServingParts): OnceDeps {
+  return {
+    ledger,
+    answers,
+    digests: createRequestDigests(ring.keys[0].secret),
+    get limits() {
+      return rules.current.limits
+    },
+    keptMs: config.retention.idempotencyMs,
+    answerBytesMax: KEPT_ANSWER_BYTES_MAX,
+    budget: createByteBudget(KEPT_MEMORY_BYTES),
   }
 }
 

@@ -52,8 +52,8 @@ export type AdmitOutcome =
     }
   | LimitRefusal
   | MoneyRefusal
-  /** Another request has come with the same idempotency key. */
-  | { readonly kind: 'claimed'; readonly claim: Claim }
+  /** Another request has come with the same idempotency key, and the same body or another one. */
+  | { readonly kind: 'claimed'; readonly claim: Claim; readonly sameBody: boolean }
   /** A builder key whose account has no running subscription. */
   | { readonly kind: 'no-subscription' }
   /** The account is on another plan by now than when its key was looked at. */
@@ -64,7 +64,7 @@ export type AdmitOutcome =
 /** Claim, limits and hold in one step: either all of them are taken, or nothing is. */
 export function admitTurn(books: Books, op: AdmitTurn): AdmitOutcome {
   const claim = op.claim && standingClaim(books, op.claim, op.at)
-  if (claim) return { kind: 'claimed', claim }
+  if (claim) return { kind: 'claimed', claim, sameBody: claim.fingerprint === op.claim?.fingerprint }
   const account = booksOf(books, op.account)
   if (account.frozen) return { kind: 'frozen' }
   const unsubscribed = op.kind === 'builder' ? lackOfSubscription(account, op) : undefined

@@ -139,9 +139,15 @@ interface Purse {
   readonly end: number
 }
 
+const claimedBy = ({ claim }: NonNullable<ReturnType<typeof takenClaim>>, op: NaiveAdmit) => ({
+  kind: 'claimed',
+  claim,
+  sameBody: claim.fingerprint === op.claim?.fingerprint,
+})
+
 export function admitNaively(facts: NaiveFacts, op: NaiveAdmit): { readonly kind: string } {
   const taken = op.claim && takenClaim(facts, op.claim.scope, op.at)
-  if (taken) return { kind: 'claimed', ...taken }
+  if (taken) return claimedBy(taken, op)
   if (facts.frozen.has(op.account)) return { kind: 'frozen' }
   const hasWindow = op.allowances.some(({ unit }) => unit === 'quota')
   if (op.kind === 'builder' && !(hasWindow && runningPlan(facts, op.account, op.at))) return { kind: 'no-subscription' }

@@ -202,6 +202,7 @@ describe('answers', () => {
       ok: false,
       violations: 2,
       checks: [{ name: 'sums', violations: 2 }],
+      frozen: ['acct_1'],
       accounts: 1,
       receipts: 1,
       transfers: 1,

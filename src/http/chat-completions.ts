@@ -1,36 +1,51 @@
-import { problem } from '../model/problem.ts'
+import { readIdempotencyKey } from '../idempotency/read-idempotency-key.ts'
+import type { Caller } from '../model/caller.ts'
+import { createRecordingSink } from '../turn/recording-sink.ts'
 import { authenticate } from './authenticate.ts'
 import type { Exchange } from './exchange.ts'
 import { createJsonSink } from './json-sink.ts'
-import { readBody } from './read-body.ts'
+import { readBody, receiveBody } from './read-body.ts'
 import { sendProblem } from './send-problem.ts'
+import { type OnceFor, serveOnce } from './serve-once.ts'
 import { createSseSink } from './sse-sink.ts'
 
 /** `POST /v1/chat/completions`. */
 export async function chatCompletions(exchange: Exchange): Promise<void> {
-  const { edge, request, requestId, startedTicks, log } = exchange
+  const { edge, request, log } = exchange
   const who = await authenticate(exchange)
   if (who.kind === 'refused') return sendProblem(exchange, who.problem)
-  if (request.headers['idempotency-key'] !== undefined) return sendProblem(exchange, noReplayYet)
-  const early = await edge.refuseEarly(who.caller)
+  const named = readIdempotencyKey(request.headers['idempotency-key'])
+  if (named.kind === 'invalid') return sendProblem(exchange, named.problem)
+  // With a key the answer may be there already, whatever the wallet says by now.
+  const early = named.kind === 'none' ? await edge.refuseEarly(who.caller) : undefined
   if (early) return sendProblem(exchange, early)
 
-  const read = await readBody(exchange)
-  if (read.kind === 'refused') return sendProblem(exchange, read.problem)
-  if (read.kind === 'gone') {
+  const received = await receiveBody(exchange)
+  if (received.kind === 'refused') return sendProblem(exchange, received.problem)
+  if (received.kind === 'gone') {
     log.outcome = 'client_gone'
     return
   }
+  const { bytes } = received
+  if (named.kind === 'none') return serveChat(exchange, who.caller, bytes)
+  return serveOnce(exchange, who.caller, { idempotencyKey: named.key, body: bytes }, (once) =>
+    serveChat(exchange, who.caller, bytes, once),
+  )
+}
+
+async function serveChat(exchange: Exchange, caller: Caller, bytes: Buffer, onceFor?: OnceFor): Promise<void> {
+  const { edge, requestId, startedTicks: startedAt, log } = exchange
+  const read = await readBody(bytes, edge.options.body)
+  if (read.kind === 'refused') return sendProblem(exchange, read.problem)
   const parsed = edge.readChatRequest(read.body)
   if (parsed.kind === 'malformed') return sendProblem(exchange, parsed.problem)
 
   const { turn } = parsed
   const sink = turn.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)
-  Object.assign(log, await edge.serveTurn({ requestId, caller: who.caller, turn, sink, startedAt: startedTicks }))
+  const call = { requestId, caller, turn, startedAt }
+  const once = onceFor?.(turn.delivery)
+  const record = once
+    ? edge.serveTurn({ ...call, once, sink: createRecordingSink(sink, once.recording) })
+    : edge.serveTurn({ ...call, sink })
+  Object.assign(log, await record)
 }
-
-const noReplayYet = problem(
-  'unsupported_parameter',
-  'This version does not keep answers for replay yet. Remove the Idempotency-Key header.',
-  { param: 'Idempotency-Key' },
-)

@@ -5,6 +5,7 @@ import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Problem } from '../model/problem.ts'
 import type { RequestBody } from '../model/turn.ts'
+import type { KeyedCall, LookedUpAnswer } from '../turn/look-up-answer.ts'
 import type { TurnCall } from '../turn/turn-call.ts'
 import type { ReadRequestOutcome } from '../wire/chat/read-request.ts'
 import type { EdgeOptions } from './edge-options.ts'
@@ -38,6 +39,8 @@ export interface EdgeDeps {
   limitHeaders(caller: Caller): Readonly<Record<string, string>>
   /** What can be refused before the body is read, such as an empty wallet. */
   refuseEarly(caller: Caller): MaybePromise<Problem | undefined>
+  /** What an idempotency key says of a request whose body has been read. */
+  lookUpAnswer(call: KeyedCall): Promise<LookedUpAnswer>
   readChatRequest(body: ReadBody): ReadRequestOutcome
   /** Answers through the sink, whatever happens; what it resolves to joins the log line. */
   serveTurn(call: TurnCall): Promise<object>

@@ -65,6 +65,7 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     logConnection: (fields) => connectionLogs.push(fields),
     findCaller: (token) => (token === GOOD_KEY ? { kind: 'caller', caller } : { kind: 'refused', reason: 'unknown' }),
     refuseEarly: () => undefined,
+    lookUpAnswer: async () => ({ kind: 'refused', problem: problem('idempotency_in_progress', 'Wait.'), leave() {} }),
     readChatRequest(body) {
       bodies.push(body)
       return { kind: 'turn', turn: turnOf(body) }

@@ -10,11 +10,15 @@ import type { ReadBody } from './edge-deps.ts'
 import type { BodyBounds } from './edge-options.ts'
 import type { Exchange } from './exchange.ts'
 
-export type ReadBodyOutcome =
-  | { readonly kind: 'read'; readonly body: ReadBody }
+export type ReceivedBody =
+  | { readonly kind: 'received'; readonly bytes: Buffer }
   | { readonly kind: 'refused'; readonly problem: Problem }
   /** The client went before its body was complete: there is nobody to answer. */
   | { readonly kind: 'gone' }
+
+export type ReadBodyOutcome =
+  | { readonly kind: 'read'; readonly body: ReadBody }
+  | { readonly kind: 'refused'; readonly problem: Problem }
 
 /** From here on the steps of reading a body take turns with everybody else's work. */
 const LARGE_BYTES = 1024 * 1024
@@ -23,17 +27,17 @@ const SCANNED_BYTES = 4 * 1024 * 1024
 /** Looking for a mistake costs time, and nobody counts lines in a body this large: behind it, its place is not said. */
 const LOCATED_BYTES_MAX = 1024 * 1024
 
-/** The body as bytes, as members and as a value, or the problem with it; what the head gives away is refused first. */
-export async function readBody(exchange: Exchange): Promise<ReadBodyOutcome> {
+/** The body as bytes, or the problem with it; what the head gives away is refused first. */
+export async function receiveBody(exchange: Exchange): Promise<ReceivedBody> {
   const { request, response, connection, edge } = exchange
-  const bounds = edge.options.body
+  const { bytesMax } = edge.options.body
   const coding = readContentCoding(request.headers)
   const refusal =
     refuseContentType(request.headers['content-type']) ?? (coding.kind === 'refused' ? coding.problem : undefined)
-  if (refusal) return refused(refusal)
-  if (Number(request.headers['content-length'] ?? 0) > bounds.bytesMax) return refused(tooLarge(bounds.bytesMax))
+  if (refusal) return { kind: 'refused', problem: refusal }
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return { kind: 'refused', problem: tooLarge(bytesMax) }
   if (request.destroyed) return { kind: 'gone' }
-  if (connection.failure && !request.complete) return refused(connection.failure)
+  if (connection.failure && !request.complete) return { kind: 'refused', problem: connection.failure }
 
   if (exchange.expectation === 'continue') {
     response.writeContinue()
@@ -42,11 +46,11 @@ export async function readBody(exchange: Exchange): Promise<ReadBodyOutcome> {
   const collected = await collectBody(exchange, coding.kind === 'coded' ? coding.createDecoder() : undefined)
   if (collected.kind !== 'collected') return collected
   await takeTurns(collected.bytes)
-  return parseBody(collected.bytes, bounds)
+  return { kind: 'received', bytes: collected.bytes }
 }
 
-/** The structure is bounded before JSON.parse may build anything of it. */
-async function parseBody(bytes: Buffer, bounds: BodyBounds): Promise<ReadBodyOutcome> {
+/** The bytes as members and as a value: the structure is bounded before JSON.parse may build anything of it. */
+export async function readBody(bytes: Buffer, bounds: BodyBounds): Promise<ReadBodyOutcome> {
   if (bytes.length === 0) return refused(problem('invalid_json', 'The body is empty. Send a JSON object.'))
   if (!isUtf8(bytes)) return refused(problem('invalid_json', 'The body is not valid UTF-8. Encode it as UTF-8.'))
   const scan = await scanInPieces(bytes, bounds)

@@ -208,10 +208,11 @@ describe('headers', () => {
     },
   )
 
-  it('Idempotency-Key is refused by name', async () => {
+  it('an Idempotency-Key that is none is refused before the body, and a good one is looked up', async () => {
     const { port } = await openTestEdge()
-    const answer = await ask(port, chatRequest({ headers: ['idempotency-key: a'] }))
-    expectProblem(answer, 'unsupported_parameter', /Remove the Idempotency-Key header/)
+    const answer = await ask(port, chatRequest({ headers: ['idempotency-key: a b'] }))
+    expectProblem(answer, 'idempotency_key_invalid', /visible ASCII/)
+    expectProblem(await ask(port, chatRequest({ headers: ['idempotency-key: a'] })), 'idempotency_in_progress', /Wait/)
   })
 
   it("a client's own request id is logged and never used", async () => {

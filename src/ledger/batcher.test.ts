@@ -36,6 +36,23 @@ function createScene() {
   }
 }
 
+it('tells when all that came so far is durable, without a batch of its own', async () => {
+  const { batcher, recorded, write, makeRoom } = createScene()
+  makeRoom()
+  expect(await batcher.recorded()).toBe('durable')
+  void batcher.enqueue([change])
+  const known: string[] = []
+  void batcher.recorded().then((durability) => known.push(`gathering ${durability}`))
+  await new Promise((resolve) => setImmediate(resolve))
+  void batcher.recorded().then((durability) => known.push(`written ${durability}`))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(known).toEqual([])
+  await write()
+  await batcher.idle()
+  expect(known).toEqual(['gathering durable', 'written durable'])
+  expect(recorded).toEqual([1])
+})
+
 describe('a batcher whose batch failed', () => {
   it('loses that batch, what had gathered behind it, and at once whatever comes while it is failed', async () => {
     const { batcher, failures, recorded, write, makeRoom } = createScene()
@@ -48,6 +65,7 @@ describe('a batcher whose batch failed', () => {
 
     makeRoom()
     expect(await batcher.enqueue([change])).toBe('lost')
+    expect(await batcher.recorded()).toBe('lost')
     await batcher.idle()
     expect(recorded).toEqual([])
 

@@ -17,6 +17,8 @@ export interface Batcher {
   enqueue(changes: readonly Change[]): Promise<Durability>
   /** Sent along with the next batch; only the newest is kept. */
   mark(marks: PackedMarks): void
+  /** Whether everything enqueued so far is durable; resolves when that is known. */
+  recorded(): Promise<Durability>
   /** Resolves when everything enqueued so far has been recorded or lost. */
   idle(): Promise<void>
   /** Takes up recording again after a failure, once memory has been read back from the database. */
@@ -30,6 +32,7 @@ export interface Batcher {
  */
 export function createBatcher(deps: BatcherDeps): Batcher {
   let gathering = createBatch()
+  let written: Batch | undefined
   let recording = false
   let armed = false
   let failed = false
@@ -55,8 +58,10 @@ export function createBatcher(deps: BatcherDeps): Batcher {
     const batch = takeGathered()
     const started = deps.ticks()
     recording = true
+    written = batch
     const failure = await deps.record(batch.changes, batch.marks).then(() => undefined, failureOf)
     recording = false
+    written = undefined
     if (failure) fail(batch, failure.error)
     else {
       deps.onBatch?.({ operations: batch.operations, tickMicros: deps.ticks() - started })
@@ -86,6 +91,10 @@ export function createBatcher(deps: BatcherDeps): Batcher {
       gathering.marks = marks
       arm()
     },
+    recorded() {
+      if (failed) return LOST
+      return gathering.changes.length > 0 ? gathering.done : (written?.done ?? DURABLE)
+    },
     idle() {
       if (!recording && !armed) return Promise.resolve()
       return new Promise((resolve) => idleWaiters.push(resolve))
@@ -97,6 +106,7 @@ export function createBatcher(deps: BatcherDeps): Batcher {
 }
 
 const LOST: Promise<Durability> = Promise.resolve('lost')
+const DURABLE: Promise<Durability> = Promise.resolve('durable')
 
 const failureOf = (error: unknown) => ({ error })
 

@@ -1,12 +1,18 @@
 import type { Books, Claim } from '../books/books.ts'
+import { standingClaim } from '../books/claims.ts'
 import type { RequestId } from '../model/ids.ts'
 import { findClaim, type StoredClaim } from '../store/claims.ts'
 import type { LedgerDb } from '../store/tables.ts'
+import type { Durability } from './batcher.ts'
 
 /** What the books know of an idempotency key, from the moment it was asked until everybody who asked has left. */
 export interface LookedUpClaim {
   /** Who has the key at this moment; undefined when it is free. */
   readonly claim: Claim | undefined
+  /** Ledger time of the question. */
+  readonly at: number
+  /** Whether that has been recorded: before, nobody may be told of it that a request has ended. */
+  readonly durable: Promise<Durability>
   /** Called once, when the request that asked is over and what it recorded is durable. */
   leave(): void
 }
@@ -23,7 +29,15 @@ export interface ClaimShelf {
   tidy(): void
 }
 
-export function createClaimShelf(deps: { readonly db: LedgerDb; readonly books: Books }): ClaimShelf {
+export interface ClaimShelfDeps {
+  readonly db: LedgerDb
+  readonly books: Books
+  now(): number
+  /** Whether what the books say at this moment is in the file, when that is known. */
+  recorded(): Promise<Durability>
+}
+
+export function createClaimShelf(deps: ClaimShelfDeps): ClaimShelf {
   const { db, books } = deps
   const askers = new Map<string, number>()
   const reading = new Map<string, Promise<void>>()
@@ -62,8 +76,11 @@ export function createClaimShelf(deps: { readonly db: LedgerDb; readonly books: 
         throw error
       }
       let here = true
+      const at = deps.now()
       return {
-        claim: books.claims.get(scope),
+        claim: standingClaim(books, { scope }, at),
+        at,
+        durable: deps.recorded(),
         leave() {
           if (here) leave(scope)
           here = false

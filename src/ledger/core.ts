@@ -9,6 +9,9 @@ import type { LedgerGate } from './gate.ts'
 import type { JournaledEnds } from './journaled-ends.ts'
 import type { MarkKeeper } from './mark-keeper.ts'
 
+/** The facts, as text, of those of these requests whose answers are kept for repetition. */
+export type FindKeptFacts = (requests: readonly RequestId[]) => Promise<ReadonlyMap<RequestId, string>>
+
 /** What the operations of an open ledger share. */
 export interface LedgerCore {
   readonly db: LedgerDb
@@ -20,6 +23,7 @@ export interface LedgerCore {
   readonly batcher: Batcher
   readonly marks: MarkKeeper
   readonly journaled: JournaledEnds
+  readonly findKeptFacts: FindKeptFacts
   /** Requests whose turn is still alive in this process. A hold without one belongs to the sweeper, whatever its age. */
   readonly attended: Set<RequestId>
   /** Ledger time: wall milliseconds that never go back. */

@@ -25,6 +25,8 @@ export interface LedgerBench {
   readonly ledger: Ledger
   readonly account: AccountRow
   readonly clock: { aheadMs: number; aheadMicros: number }
+  /** What recovery finds of kept answers. */
+  readonly keptFacts: Map<RequestId, string>
   readonly failures: unknown[]
   readonly behind: number[]
   recovered: number
@@ -76,6 +78,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
     now: () => systemClock.now() + offset.aheadMs,
     ticks: () => systemClock.ticks() + offset.aheadMicros,
   }
+  const keptFacts = new Map<RequestId, string>()
   const failures: unknown[] = []
   const behind: number[] = []
 
@@ -103,6 +106,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
       journal: database.journal,
       clock,
       markIntervalMs: options.markIntervalMs,
+      findKeptFacts: async (requests) => new Map([...keptFacts].filter(([requestId]) => requests.includes(requestId))),
       observer: {
         batchRecorded() {},
         batchFailed: (error) => void failures.push(error),
@@ -121,6 +125,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'millrace-ledger-'))
     Object.assign(offset, { aheadMs: 0, aheadMicros: 0 })
+    keptFacts.clear()
     failures.length = 0
     behind.length = 0
     bench.recovered = 0
@@ -146,6 +151,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
       return account
     },
     clock: offset,
+    keptFacts,
     failures,
     behind,
     recovered: 0,

@@ -8,6 +8,7 @@ import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/usage.ts'
 import type { AllowanceReport } from './change-plan.ts'
 import type { LookedUpClaim } from './claim-shelf.ts'
+import type { TakenRequest } from './take-request.ts'
 import type { VerifyReport } from './verify-books.ts'
 
 /**
@@ -21,6 +22,8 @@ export interface Ledger {
   limitStandings(limits: readonly AppliedLimit[]): LimitStanding[]
   admit(request: AdmitRequest): Promise<Admission>
   credit(order: CreditOrder): Promise<CreditOutcome>
+  /** Counts a request that needs no turn against the limits on requests. */
+  takeRequest(limits: readonly AppliedLimit[]): TakenRequest | Promise<TakenRequest>
   /** Who has taken an idempotency key; whoever asks says `leave` when its request is over. */
   lookUpClaim(scope: string): Promise<LookedUpClaim>
   /** The account's running subscription, and how it stands on these allowances. */

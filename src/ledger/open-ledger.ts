@@ -4,6 +4,7 @@ import { assignPlan, endPlan } from '../books/subscriptions.ts'
 import { forgetEarnedBackRates, standingsOf } from '../books/turn-limits.ts'
 import { type Clock, createNeverDecreasing } from '../lib/clock.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { forgetExpiredClaims } from '../store/claims.ts'
 import { findLatestLedgerTime, findNewestRows } from '../store/receipts.ts'
 import { recordChanges } from '../store/record-changes.ts'
 import type { SettleJournal } from '../store/settle-journal.ts'
@@ -14,7 +15,7 @@ import { auditBooks } from './audit-books.ts'
 import { createBatcher } from './batcher.ts'
 import { allowanceStandings, changePlan } from './change-plan.ts'
 import { createClaimShelf } from './claim-shelf.ts'
-import type { LedgerCore } from './core.ts'
+import type { FindKeptFacts, LedgerCore } from './core.ts'
 import { createCreditDesk, loadStanding } from './credit-account.ts'
 import { createLedgerGate } from './gate.ts'
 import { openJournaledEnds } from './journaled-ends.ts'
@@ -23,6 +24,7 @@ import { createMarkKeeper } from './mark-keeper.ts'
 import { readBackUntilItWorks } from './read-back.ts'
 import { adoptBooks, readBooks } from './read-books.ts'
 import { resolveOrphans } from './resolve-orphans.ts'
+import { takeRequest } from './take-request.ts'
 
 export interface LedgerDeps {
   readonly db: LedgerDb
@@ -31,6 +33,8 @@ export interface LedgerDeps {
   readonly journal: SettleJournal
   readonly markIntervalMs: number
   readonly observer: LedgerObserver
+  /** Where answers are kept: what recovery finds there, it charges for. */
+  readonly findKeptFacts?: FindKeptFacts
 }
 
 /** What telemetry may learn; the ledger itself does not log. */
@@ -69,6 +73,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     limitStandings: (limits) => standingsOf(core.books, limits, core.ticks()),
     admit: (request) => admit(core, request),
     credit: (order) => desk.credit(order),
+    takeRequest: (limits) => takeRequest(core, limits),
     lookUpClaim: (scope) => core.claims.lookUp(scope),
     allowanceStandings: (account, allowances) => allowanceStandings(core, account, allowances),
     assignPlan: (order) => changePlan(core, order.account, (at) => assignPlan(core.books, { ...order, at })),
@@ -78,7 +83,10 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
       core.shelf.tidy(ACCOUNTS_IN_MEMORY_MAX)
       core.claims.tidy()
       forgetEarnedBackRates(core.books, core.ticks())
-      return core.gate.open ? resolveAndTell(core, deps.observer) : 0
+      if (!core.gate.open) return 0
+      const resolved = await resolveAndTell(core, deps.observer)
+      if (core.gate.open) await forgetAllExpiredClaims(core)
+      return resolved
     },
     async close() {
       closing.abort()
@@ -125,7 +133,8 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
     gate,
     batcher,
     shelf: createAccountShelf({ db, books, ticks }),
-    claims: createClaimShelf({ db, books }),
+    claims: createClaimShelf({ db, books, now, recorded: () => batcher.recorded() }),
+    findKeptFacts: deps.findKeptFacts ?? (async () => new Map()),
     marks: createMarkKeeper({ batcher, gate, now, intervalMs: deps.markIntervalMs }),
     journaled: await openJournaledEnds(deps.journal),
     attended: new Set(),
@@ -133,6 +142,13 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
     ticks,
   }
   return core
+}
+
+/** Deleted at a time, so that no request waits behind more. */
+const CLAIMS_AT_ONCE = 200
+
+async function forgetAllExpiredClaims(core: LedgerCore): Promise<void> {
+  for (;;) if ((await forgetExpiredClaims(core.file, core.now(), CLAIMS_AT_ONCE)) < CLAIMS_AT_ONCE) return
 }
 
 async function resolveAndTell(core: LedgerCore, observer: LedgerObserver): Promise<number> {

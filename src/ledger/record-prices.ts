@@ -28,8 +28,11 @@ export async function recordPrices(
 export async function loadPrice(db: Kysely<LedgerTables>, model: string, version: number): Promise<Price> {
   const terms = await findPriceTerms(db, model, version)
   if (terms === undefined) throw new Error(`Price version ${version} of model ${model} is not in the books`)
-  return { version, ...readTerms(terms) }
+  return priceFrom(version, terms)
 }
+
+/** Out of the text that a version of a price is recorded as. */
+export const priceFrom = (version: number, terms: string): Price => ({ version, ...readTerms(terms) })
 
 // Exact decimal strings of pico- and nano-dollars, in a fixed order, so that equal prices are equal texts.
 interface WrittenRates {

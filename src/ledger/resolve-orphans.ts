@@ -1,24 +1,29 @@
 import type { OpenTurn } from '../books/books.ts'
-import { closeTurn, type TurnCharge } from '../books/close-turn.ts'
+import { type CloseTurn, closeTurn, type TurnCharge } from '../books/close-turn.ts'
 import { priceUsage } from '../metering/price-usage.ts'
 import type { Price } from '../model/price.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
+import { type KeptFacts, readKeptFacts } from './kept-facts.ts'
 import { loadPrice } from './record-prices.ts'
 
 /**
  * Ends every hold that nobody attends: after a crash all of them, while running those whose turn was lost by a fault of
- * our own. What was marked as delivered is charged with its input; what was not is given back. Returns how many are
- * durably resolved; what was lost is found again by the next sweep.
+ * our own. An answer that was already kept for repetition is charged as it would have been. Of any other, what was marked
+ * as delivered is charged with its input, and what was not is given back. Returns how many are durably resolved; what was
+ * lost is found again by the next sweep.
  */
 export async function resolveOrphans(core: LedgerCore): Promise<number> {
-  const prices = await loadPrices(core, orphansOf(core))
-  // Nothing waits from here to the last enqueue. What the books lost or gained while prices were read is seen here: a
-  // hold whose price was not asked for waits for the next sweep.
+  const found = orphansOf(core)
+  const asked = new Set(found.map(({ requestId }) => requestId))
+  const prices = await loadPrices(core, found)
+  const kept = await core.findKeptFacts(found.flatMap(({ claim, requestId }) => (claim === undefined ? [] : requestId)))
+  // Nothing waits from here to the last enqueue. What the books lost or gained while others were asked is seen here: a
+  // hold that nobody asked about waits for the next sweep.
   if (!core.gate.open) return 0
   const recorded = orphansOf(core).flatMap((turn) => {
     const price = prices.get(priceName(turn))
-    return price ? [resolve(core, turn, price)] : []
+    return price && asked.has(turn.requestId) ? [resolve(core, turn, price, kept.get(turn.requestId))] : []
   })
   // One wait for all of them: after a crash under load there are thousands, and they share a few commits.
   return (await Promise.all(recorded)).filter((durability) => durability === 'durable').length
@@ -29,19 +34,10 @@ const orphansOf = (core: LedgerCore): OpenTurn[] =>
     ({ requestId }) => !core.attended.has(requestId) && !core.journaled.has(requestId),
   )
 
-async function resolve(core: LedgerCore, turn: OpenTurn, price: Price): Promise<Durability> {
-  const closed = closeTurn(core.books, {
-    requestId: turn.requestId,
-    charge: chargeForDelivered(core, turn, price),
-    outcome: 'recovered',
-    lane: undefined,
-    firstByteMs: undefined,
-    totalMs: 0,
-    attempts: '[]',
-    kept: false,
-    at: core.now(),
-    ticks: core.ticks(),
-  })
+async function resolve(core: LedgerCore, turn: OpenTurn, price: Price, facts: string | undefined): Promise<Durability> {
+  const { requestId } = turn
+  const end = facts === undefined ? endForDelivered(core, turn, price) : endOfKept(readKeptFacts(facts), price)
+  const closed = closeTurn(core.books, { requestId, ...end, at: core.now(), ticks: core.ticks() })
   if (closed.kind === 'not-open') return 'lost'
   const recorded = core.batcher.enqueue(closed.changes)
   core.shelf.keepUntil(turn.account, recorded)
@@ -50,6 +46,26 @@ async function resolve(core: LedgerCore, turn: OpenTurn, price: Price): Promise<
   if (durability === 'durable') core.marks.forget(turn.receipt)
   return durability
 }
+
+type End = Omit<CloseTurn, 'requestId' | 'at' | 'ticks'>
+
+/** The answer is whole, and whoever asks again gets it: only its charge was missing. */
+const endOfKept = ({ usage, attempts, ...ending }: KeptFacts, price: Price): End => ({
+  ...ending,
+  charge: { usage, ...priceUsage(price, usage) },
+  attempts: JSON.stringify(attempts),
+  kept: true,
+})
+
+const endForDelivered = (core: LedgerCore, turn: OpenTurn, price: Price): End => ({
+  charge: chargeForDelivered(core, turn, price),
+  outcome: 'recovered',
+  lane: undefined,
+  firstByteMs: undefined,
+  totalMs: 0,
+  attempts: '[]',
+  kept: false,
+})
 
 const priceName = ({ model, priceVersion }: OpenTurn): string => `${priceVersion} ${model}`
 

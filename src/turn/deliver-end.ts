@@ -3,7 +3,7 @@ import { assertNever } from '../lib/assert-never.ts'
 import type { Price } from '../model/price.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { failureFrame } from '../wire/chat/problem.ts'
-import { closingBytes } from './closing.ts'
+import { closingBytes, type SettledCharge } from './closing.ts'
 import type { Resolution } from './ending.ts'
 import { ledgerUnavailable } from './refusals.ts'
 import type { FinishedAnswer, RunFate } from './run.ts'
@@ -33,6 +33,18 @@ export function deliverEnd(call: TurnCall, fate: RunFate, end: Settled): Problem
       return fate.reason === 'client-gone' ? undefined : say(call, cutProblem(fate.reason, end.resolution))
     default:
       return assertNever(fate)
+  }
+}
+
+/** How an answer will end that is charged and said to its end; undefined for one that is cut short by ourselves. */
+export function endingBytes(call: TurnCall, fate: RunFate, settled: SettledCharge): Buffer | undefined {
+  switch (fate.kind) {
+    case 'finished':
+      return closingBytes(call.turn, fate.answer, settled)
+    case 'broken-off':
+      return failureFrame(fate.problem, call.requestId)
+    default:
+      return undefined
   }
 }
 

@@ -27,7 +27,7 @@ export interface AdmissionPlan {
 /** Gathers what admission decides on: the most the turn may cost, what it draws on, and every limit it has to pass. */
 export function planAdmission(
   deps: AdmissionDeps,
-  call: Pick<TurnCall, 'requestId' | 'caller' | 'turn'>,
+  call: Pick<TurnCall, 'requestId' | 'caller' | 'turn' | 'once'>,
   model: Model,
   price: Price,
 ): AdmissionPlan {
@@ -53,7 +53,7 @@ export function planAdmission(
       cachedEstimate: cachedEstimateOf(deps.seen, call, model, estimate),
       plan: caller.plan?.id,
       allowances: allowancesOf(deps.catalog, caller),
-      claim: undefined,
+      claim: call.once?.claim,
       limits: limitsForTurn(deps.limits, caller, reserved),
     },
   }

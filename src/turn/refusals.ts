@@ -1,3 +1,4 @@
+import type { LimitRefusal } from '../books/turn-limits.ts'
 import type { AdmissionRefusal } from '../ledger/ledger.ts'
 import { assertNever } from '../lib/assert-never.ts'
 import type { AppliedLimit } from '../model/limit.ts'
@@ -19,13 +20,8 @@ const LIMIT_WORDS = {
 export function refusalProblem(refusal: AdmissionRefusal, turn: TurnRequest): Problem {
   switch (refusal.kind) {
     case 'limited':
-      return limitProblem(refusal.limit, refusal.retryAfterMs)
     case 'limit-too-small':
-      return problem(
-        'request_too_large_for_limit',
-        `This request alone takes about ${refusal.limit.cost} ${nameOf(refusal.limit)}; the limit lets at most ${refusal.limit.burst} through at once. Send less input or a smaller ${turn.outputCapParam}.`,
-        { details: limitDetails(refusal.limit) },
-      )
+      return rateProblem(refusal, turn.outputCapParam)
     case 'short':
     case 'in-flight':
     case 'exceeds-allowance':
@@ -33,7 +29,7 @@ export function refusalProblem(refusal: AdmissionRefusal, turn: TurnRequest): Pr
     case 'cap-reached':
       return moneyProblem(refusal, turn)
     case 'claimed':
-      return claimProblem(refusal.claim)
+      return claimProblem(refusal)
     case 'frozen':
       return problem(
         'ledger_unavailable',
@@ -64,6 +60,16 @@ export const ledgerUnavailable = (): Problem =>
     'The ledger cannot record requests at the moment. Nothing was charged; try again in 2s.',
     { retryAfterSeconds: 2 },
   )
+
+/** `capParam` names what would make the request smaller. */
+export function rateProblem(refusal: LimitRefusal, capParam = 'output limit'): Problem {
+  if (refusal.kind === 'limited') return limitProblem(refusal.limit, refusal.retryAfterMs)
+  return problem(
+    'request_too_large_for_limit',
+    `This request alone takes about ${refusal.limit.cost} ${nameOf(refusal.limit)}; the limit lets at most ${refusal.limit.burst} through at once. Send less input or a smaller ${capParam}.`,
+    { details: limitDetails(refusal.limit) },
+  )
+}
 
 function limitProblem(limit: AppliedLimit, retryAfterMs: number): Problem {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))

@@ -14,6 +14,7 @@ import { checkInputs } from './check-inputs.ts'
 import { conversationOf } from './conversation.ts'
 import { deliverEnd, sayInternalError } from './deliver-end.ts'
 import { type Resolution, resolveEnding } from './ending.ts'
+import { keepAnswer } from './keep-answer.ts'
 import { type AdmissionPlan, planAdmission } from './plan-admission.ts'
 import { ledgerUnavailable, refusalProblem } from './refusals.ts'
 import type { Run } from './run.ts'
@@ -105,7 +106,7 @@ async function endTurn(deps: TurnDeps, call: TurnCall, end: TurnAtItsEnd): Promi
     outputBound: hold.cap * turn.choices,
     headGone: call.sink.phase !== 'quiet',
   })
-  const ending: Ending = {
+  let ending: Ending = {
     outcome: resolution.outcome,
     lane: run.lane?.id,
     firstByteMs: run.firstContentAt === undefined ? undefined : msBetween(startedAt, run.firstContentAt),
@@ -114,8 +115,11 @@ async function endTurn(deps: TurnDeps, call: TurnCall, end: TurnAtItsEnd): Promi
   }
   // Whatever was charged for was read by a provider, and is in its cache for a while.
   if (resolution.kind === 'charge' && price.cachedInput < price.input) deps.seen.remember(conversationOf(call, model))
+  if (call.once) ending = await keepAnswer(call, call.once, { price, hold, run, resolution, ending })
   const settled = await settle(hold, ending, resolution, price)
   const said = deliverEnd(call, run.fate, { resolution, settled, price })
+  // Whoever was told by its status that nothing came of it must not be charged for it by recovery.
+  if (call.once && said?.code === 'ledger_unavailable') await call.once.forget()
   return recordOf(model, ending, resolution, settled, said)
 }
 

@@ -12,8 +12,8 @@ import { createRandom } from '../chaos/lib/random.mjs'
 import { findFreePort } from '../chaos/lib/server-process.mjs'
 import { createTally } from '../chaos/lib/tally.mjs'
 
-/** `only` leaves out what Millrace does not do yet: Responses, and idempotency keys. */
-const SPEAKS_CHAT = '^(models|chat[.](?!idempotencyKey)|compatible|gw)'
+/** `only` leaves out what Millrace does not do yet: Responses. */
+const SPEAKS_CHAT = '^(models|chat|compatible|gw)'
 const CLIENTS = {
   curl: { group: undefined, only: '' },
   openai7: { group: 'sdk', only: SPEAKS_CHAT },

@@ -19,6 +19,8 @@ export interface TestServer {
   readonly port: number
   /** Ends in /v1, as clients are given it. */
   readonly baseUrl: string
+  /** The data folder. */
+  readonly folder: string
   readonly house: House
   readonly serving: Serving
   /** Moves the server's time on: nobody waits for an expiry or a limit. */
@@ -33,11 +35,14 @@ export interface TestServer {
 export interface StartOptions {
   /** The text of a millrace.yaml. */
   readonly config?: string
+  /** What lies in the data folder before the server opens it. */
+  readonly prepare?: (folder: string) => Promise<void>
 }
 
 /** The real house in this process: real SQLite file in a folder of its own, real sockets, a port that is free. */
-export async function startServer({ config = TEST_CONFIG }: StartOptions = {}): Promise<TestServer> {
+export async function startServer({ config = TEST_CONFIG, prepare }: StartOptions = {}): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-walk-'))
+  await prepare?.(folder)
   await writeFile(join(folder, 'millrace.yaml'), config)
   const loaded = loadSettings(
     { environment: { HOME: folder }, cwd: folder },
@@ -58,6 +63,7 @@ export async function startServer({ config = TEST_CONFIG }: StartOptions = {}): 
   }
   return {
     port: listening.port,
+    folder,
     baseUrl: `http://127.0.0.1:${listening.port}/v1`,
     house,
     serving,

@@ -30,8 +30,6 @@ describe('what this version cannot do is refused by name', () => {
     'hold.uncapped_share_percent': ['hold: { uncapped_share_percent: 50 }', '1:33 hold.uncapped_share_percent'],
     'hold.uncapped_tokens_min': ['hold: { uncapped_tokens_min: 1 }', '1:30 hold.uncapped_tokens_min'],
     'retention.state': ['retention: { state: 1h }', '1:21 retention.state'],
-    'retention.idempotency': ['retention: { idempotency: 1h }', '1:27 retention.idempotency'],
-    'retention.idempotency_bytes': ['retention: { idempotency_bytes: 1MiB }', '1:33 retention.idempotency_bytes'],
   }
 
   test.each(NOT_YET.map((row) => row.path))('%s', (path) => {
@@ -64,7 +62,7 @@ limits: { model: {}, account_model: { burst: 1m } }
 hosted_tools: ignore
 bounds: { frame_bytes: 4096KiB }
 hold: { uncapped_share_percent: 25, uncapped_tokens_min: 1024 }
-retention: { state: 3d, idempotency: 24h, idempotency_bytes: 33554432 }
+retention: { state: 3d, idempotency: 1h, idempotency_bytes: 0 }
 `
   expect(loaded({ yaml }).config.models).toHaveLength(1)
 })

@@ -47,8 +47,6 @@ export const NOT_YET: readonly NotYet[] = [
   { path: 'hold.uncapped_share_percent', says: 'always takes 25 percent', cure: LEAVE_OUT },
   { path: 'hold.uncapped_tokens_min', says: 'always takes 1024', cure: LEAVE_OUT },
   { path: 'retention.state', says: 'stores no responses', cure: LEAVE_OUT },
-  { path: 'retention.idempotency', says: 'keeps no answers for repetition', cure: LEAVE_OUT },
-  { path: 'retention.idempotency_bytes', says: 'keeps no answers for repetition', cure: LEAVE_OUT },
 ]
 
 /** Everything that is asked for and cannot be had yet. Keys at their default are always fine. */

@@ -8,13 +8,14 @@ export async function readBooks({ dist, data }) {
   const database = await openDatabase({ path: join(data, 'ledger.db'), clock: systemClock })
   try {
     const all = (table) => database.file.all(`SELECT * FROM ${table}`, [])
-    const [accounts, buckets, receipts, transfers] = [
+    const [accounts, buckets, receipts, transfers, claims] = [
       await all('accounts'),
       await all('buckets'),
       await all('receipts'),
       await all('transfers'),
+      await all('claims'),
     ]
-    return { accounts, buckets, receipts, transfers }
+    return { accounts, buckets, receipts, transfers, claims }
   } finally {
     await database.close()
   }

@@ -35,6 +35,7 @@ export async function createStage({ dist, template, random }) {
   return {
     place,
     folder,
+    port,
     metricsPort,
     notes,
     kills,

@@ -13,7 +13,6 @@ import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
 
 const NO_RESPONSES = 'the Responses API is not served'
-const NO_REPLAY = 'an Idempotency-Key is refused as a parameter that is not supported'
 const NO_PLANS = 'there are no Builder plans'
 const NO_PROVIDERS = 'the demo is the only provider, and it never fails'
 
@@ -24,10 +23,6 @@ const NOT_YET: Partial<Record<ProblemCode, string>> = {
   item_not_found: NO_RESPONSES,
   invalid_encrypted_content: NO_RESPONSES,
   response_not_found: NO_RESPONSES,
-  idempotency_key_invalid: NO_REPLAY,
-  idempotency_in_progress: NO_REPLAY,
-  idempotency_not_replayable: NO_REPLAY,
-  idempotency_key_reused: NO_REPLAY,
   key_spend_cap_reached: 'keys carry no spend caps',
   request_exceeds_allowance: NO_PLANS,
   allowance_exhausted: NO_PLANS,
@@ -136,7 +131,7 @@ describe('POST /v1/chat/completions refuses', () => {
       ['unsupported_media_type', { 'content-type': 'application/json; charset=latin1' }, /UTF-8/],
       ['unsupported_media_type', { 'content-encoding': 'lzma' }, /gzip/],
       ['browser_not_allowed', { origin: 'https://evil.example.com' }, /web page/],
-      ['unsupported_parameter', { 'idempotency-key': 'once' }, /Idempotency-Key/],
+      ['idempotency_key_invalid', { 'idempotency-key': 'two words' }, /visible ASCII/],
     ]
 
     it.each(heads)('%s for %j', async (code, headers, message) => {
@@ -204,6 +199,33 @@ describe('POST /v1/chat/completions refuses', () => {
       expectRefusal(await chat(server(), made, { max_tokens: 500 }), 'request_too_large_for_limit')
       expect((await chat(server(), made, { max_tokens: 5 })).status).toBe(200)
       expectRefusal(await chat(server(), made, { max_tokens: 5 }), 'rate_limit_exceeded')
+    })
+  })
+
+  describe('by what its idempotency key says', () => {
+    const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
+
+    it('idempotency_in_progress, and idempotency_key_reused for another body', async () => {
+      const account = await openAccount(server())
+      const body = { model: 'calm', messages: hello('count to 60') }
+      const running = chat(server(), account, body, keyed('one'))
+      await until(async () => (await account.receipts()).length === 1)
+      const again = await chat(server(), account, body, keyed('one'))
+      expectRefusal(again, 'idempotency_in_progress')
+      expect(again.headers.get('retry-after')).toBe('2')
+      expectRefusal(await chat(server(), account, {}, keyed('one')), 'idempotency_key_reused')
+      expect((await running).status).toBe(200)
+      expectRefusal(await chat(server(), account, {}, keyed('one')), 'idempotency_key_reused')
+      expect(await account.receipts()).toHaveLength(1)
+    })
+
+    it('idempotency_not_replayable, where the answer is not kept', async () => {
+      const forgetful = await startServer({ config: `${TEST_CONFIG}\nretention: { idempotency_bytes: 0 }\n` })
+      const account = await openAccount(forgetful)
+      expect((await chat(forgetful, account, {}, keyed('one'))).status).toBe(200)
+      expectRefusal(await chat(forgetful, account, {}, keyed('one')), 'idempotency_not_replayable')
+      expect(await account.receipts()).toHaveLength(1)
+      await forgetful.close()
     })
   })
 

@@ -40,7 +40,10 @@ export const keyRingSchema = section(
 export const retentionSchema = section('How long things are kept.', {
   state: duration('Stored responses and the items that they refer to.', { min: '1m', max: '3650d' }).prefault('72h'),
   idempotency: duration('Answers kept for a repeated Idempotency-Key.', { min: '1m', max: '30d' }).prefault('24h'),
-  idempotency_bytes: size('The largest answer that is kept for that.', { min: '0B', max: '256MiB' }).prefault('32MiB'),
+  idempotency_bytes: size(
+    'Disk space of all answers that are kept for that, compressed: those that expire first make room. 0: none is kept.',
+    { min: '0B', max: '1024GiB' },
+  ).prefault('256MiB'),
 })
 
 export const ledgerSchema = section('How the books are kept.', {

@@ -1,0 +1,77 @@
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+
+/** An answer as it lies in the file. */
+export interface AnswerRow {
+  readonly request_id: string
+  readonly account: number
+  readonly ring_key: string
+  readonly status: number
+  readonly content_type: string
+  readonly encoding: 'identity' | 'deflate'
+  readonly raw_bytes: number
+  readonly facts: string
+  readonly at: number
+  readonly expires_at: number
+  readonly sealed: Uint8Array
+}
+
+/** All of an answer but its body: what has to be known before so many bytes are fetched. */
+export type AnswerHead = Omit<AnswerRow, 'sealed' | 'facts' | 'at' | 'expires_at'>
+
+/** What the choice of answers that have to go looks at. */
+export interface AnswerSize {
+  readonly rowid: number
+  readonly bytes: number
+}
+
+const INSERT = `INSERT INTO answers
+  (request_id, account, ring_key, status, content_type, encoding, raw_bytes, bytes, facts, at, expires_at, sealed)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+export async function insertAnswers(file: SqliteFile, answers: readonly AnswerRow[]): Promise<void> {
+  const rows = answers.map((answer) => {
+    const { request_id, account, ring_key, status, content_type, encoding, raw_bytes, facts, at, expires_at } = answer
+    const head = [request_id, account, ring_key, status, content_type, encoding, raw_bytes, answer.sealed.length]
+    return [...head, facts, at, expires_at, answer.sealed]
+  })
+  await file.atomic([{ sql: INSERT, rows, expectChanges: 1 }])
+}
+
+const HEAD = 'request_id, account, ring_key, status, content_type, encoding, raw_bytes'
+
+export async function findAnswerHead(file: SqliteFile, requestId: string): Promise<AnswerHead | undefined> {
+  const [row] = await file.all(`SELECT ${HEAD} FROM answers WHERE request_id = ?`, [requestId])
+  return row as unknown as AnswerHead | undefined
+}
+
+export async function findSealedBody(file: SqliteFile, requestId: string): Promise<Uint8Array | undefined> {
+  const [row] = await file.all('SELECT sealed FROM answers WHERE request_id = ?', [requestId])
+  return row?.sealed as Uint8Array | undefined
+}
+
+export async function findFacts(file: SqliteFile, requestId: string): Promise<string | undefined> {
+  const [row] = await file.all('SELECT facts FROM answers WHERE request_id = ?', [requestId])
+  return row?.facts as string | undefined
+}
+
+/** In the order in which they have to make room. */
+export const listFirstToGo = async (file: SqliteFile, limit: number): Promise<AnswerSize[]> =>
+  (await file.all('SELECT rowid, bytes FROM answers ORDER BY expires_at LIMIT ?', [limit])) as unknown as AnswerSize[]
+
+export const listExpired = async (file: SqliteFile, now: number, limit: number): Promise<AnswerSize[]> =>
+  (await file.all('SELECT rowid, bytes FROM answers WHERE expires_at <= ? ORDER BY expires_at LIMIT ?', [
+    now,
+    limit,
+  ])) as unknown as AnswerSize[]
+
+export const findAnswerSize = async (file: SqliteFile, requestId: string): Promise<AnswerSize[]> =>
+  (await file.all('SELECT rowid, bytes FROM answers WHERE request_id = ?', [requestId])) as unknown as AnswerSize[]
+
+export async function deleteAnswers(file: SqliteFile, answers: readonly AnswerSize[]): Promise<void> {
+  await file.atomic([{ sql: 'DELETE FROM answers WHERE rowid = ?', rows: answers.map(({ rowid }) => [rowid]) }])
+}
+
+export async function sumAnswerBytes(file: SqliteFile): Promise<number> {
+  const [row] = await file.all('SELECT COALESCE(SUM(bytes), 0) AS bytes FROM answers', [])
+  return row?.bytes as number
+}

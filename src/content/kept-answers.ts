@@ -1,0 +1,131 @@
+import { createQueue } from '../lib/take-turns.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { createAnswerShelf, DELETED_AT_ONCE } from './answer-shelf.ts'
+import { findAnswerHead, findAnswerSize, findFacts, findSealedBody, listExpired, sumAnswerBytes } from './answers.ts'
+import { packBody, unpackBody } from './pack-body.ts'
+import { openBody, type SealingKey, sealBody } from './seal-body.ts'
+
+/** A whole answer as its client was, or will be, sent it. */
+export interface AnswerToKeep {
+  readonly requestId: RequestId
+  readonly account: AccountRow
+  readonly status: number
+  readonly contentType: string
+  readonly body: Buffer
+  /** What recovery has to know to charge for it, in the words of whoever charges. */
+  readonly facts: string
+  readonly expiresAt: number
+}
+
+/** An answer that may be given again: its body is fetched when there is room for it. */
+export interface KeptAnswer {
+  readonly requestId: RequestId
+  readonly status: number
+  readonly contentType: string
+  readonly rawBytes: number
+  /** Undefined when it is gone, damaged, or was sealed with a key that is not on the ring. */
+  read(): Promise<Buffer | undefined>
+}
+
+/** Answers that were charged, for those who ask again with the same idempotency key. */
+export interface KeptAnswers {
+  /** False when it could not be kept, for whatever reason: that is no reason to lose the answer. Never rejects. */
+  keep(answer: AnswerToKeep): Promise<boolean>
+  find(requestId: RequestId, account: AccountRow): Promise<KeptAnswer | undefined>
+  /** The facts of those of these requests whose answers are kept. */
+  factsOf(requests: readonly RequestId[]): Promise<ReadonlyMap<RequestId, string>>
+  /** Never rejects. */
+  forget(requestId: RequestId): Promise<void>
+  /** Ends what has expired, a few at a time. Returns how many. */
+  sweep(): Promise<number>
+}
+
+export interface KeptAnswersDeps {
+  readonly file: SqliteFile
+  /** The first one seals. */
+  readonly keys: readonly [SealingKey, ...SealingKey[]]
+  readonly now: () => number
+  /** Of all answers together, as they lie on the disk; those that expire first make room. */
+  readonly bytesMax: number
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Opening and unpacking take other threads than the loop's, and their processors: the ledger's thread needs one too. */
+const READ_AT_ONCE = 1
+/** A disk that hangs must not hold the end of an answer for longer. */
+const KEEP_WAIT_MS = 10_000
+
+export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnswers> {
+  const { file, keys } = deps
+  const fewAtOnce = createQueue(READ_AT_ONCE)
+  const shelf = createAnswerShelf(file, deps.bytesMax, await sumAnswerBytes(file))
+  const store = async (answer: AnswerToKeep): Promise<boolean> => {
+    const { requestId, account, status, contentType, body, facts, expiresAt } = answer
+    const packed = await packBody(body)
+    const sealed = await sealBody(keys[0], requestId, packed.bytes)
+    return shelf.add({
+      ...{ request_id: requestId, account, ring_key: keys[0].id, status, content_type: contentType, facts, sealed },
+      ...{ encoding: packed.encoding, raw_bytes: body.length, at: deps.now(), expires_at: expiresAt },
+    })
+  }
+
+  return {
+    async keep(answer) {
+      if (deps.bytesMax === 0) return false
+      try {
+        return await inTime(store(answer))
+      } catch (error) {
+        deps.onFailure(error)
+        return false
+      }
+    },
+    async find(requestId, account) {
+      const head = await findAnswerHead(file, requestId)
+      const key = keys.find(({ id }) => id === head?.ring_key)
+      if (head === undefined || key === undefined || head.account !== account) return undefined
+      const { status, content_type: contentType, encoding, raw_bytes: rawBytes } = head
+      const read = async () => {
+        const sealed = await findSealedBody(file, requestId)
+        const bytes = sealed && (await openBody(key, requestId, sealed))
+        return bytes && asBuffer(await unpackBody({ encoding, bytes }, rawBytes))
+      }
+      return { requestId, status, contentType, rawBytes, read: () => fewAtOnce(read) }
+    },
+    async factsOf(requests) {
+      const found = new Map<RequestId, string>()
+      for (const requestId of requests) {
+        const facts = await findFacts(file, requestId)
+        if (facts !== undefined) found.set(requestId, facts)
+      }
+      return found
+    },
+    async forget(requestId) {
+      await shelf.remove(() => findAnswerSize(file, requestId)).catch(deps.onFailure)
+    },
+    async sweep() {
+      let ended = 0
+      for (;;) {
+        const some = await shelf.remove(() => listExpired(file, deps.now(), DELETED_AT_ONCE))
+        ended += some
+        if (some < DELETED_AT_ONCE) return ended
+      }
+    },
+  }
+}
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+
+async function inTime(kept: Promise<boolean>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`An answer was not kept within ${KEEP_WAIT_MS} ms`)), KEEP_WAIT_MS)
+  })
+  try {
+    return await Promise.race([kept, late])
+  } finally {
+    clearTimeout(timer)
+    // One that fails after its time has nobody left to tell.
+    kept.catch(() => {})
+  }
+}

@@ -1,0 +1,17 @@
+import type { Clock } from '../lib/clock.ts'
+import { migrate } from '../sqlite/migrate.ts'
+import { openSqlite } from '../sqlite/open-sqlite.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { contentSchema } from './content-schema.ts'
+
+/** Opens the file of contents, with a thread of its own: however much is written here, no charge waits behind it. */
+export async function openContent(options: { path: string; clock: Clock }): Promise<SqliteFile> {
+  const file = await openSqlite({ path: options.path, synchronous: 'full' })
+  try {
+    await migrate(file, contentSchema, options.clock)
+  } catch (cause) {
+    await file.close()
+    throw new Error(`${options.path}: ${(cause as Error).message}`, { cause })
+  }
+  return file
+}

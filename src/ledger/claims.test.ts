@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../lib/clock.ts'
+import { forgetExpiredClaims } from '../store/claims.ts'
+import { findReceipt } from '../store/receipts.ts'
+import { writeKeptFacts } from './kept-facts.ts'
+import { settlement, useLedger } from './ledger.fixture.ts'
+
+const bench = useLedger()
+beforeEach(async () => void (await bench.credit(10_000_000n)))
+
+const claim = (over = {}) => ({ scope: 'scope', fingerprint: 'print', expiresAt: 4_000_000_000_000, ...over })
+
+async function claimed(over = {}) {
+  const looked = await bench.ledger.lookUpClaim('scope')
+  const turn = await bench.admit({ claim: claim(over) })
+  expect(await turn.durable).toBe('durable')
+  return { ...turn, looked }
+}
+
+/** An ending asks first whether its hold is durable, and whether the gate is open: both are said at once. */
+async function decided(): Promise<void> {
+  for (let steps = 0; steps < 4; steps++) await Promise.resolve()
+}
+
+const stateOf = async () => {
+  const { claim: found, durable, leave } = await bench.ledger.lookUpClaim('scope')
+  const state = found ? `${found.state} ${await durable}` : 'free'
+  leave()
+  return state
+}
+
+describe('an idempotency key', () => {
+  it('is taken with the hold, and ends with the charge', async () => {
+    expect(await stateOf()).toBe('free')
+    const turn = await claimed()
+    expect(turn.overlap, 'a provider is not asked before its key is taken').toBe(false)
+    expect(await stateOf()).toBe('running durable')
+    const settled = turn.settle({ ...settlement(100n), kept: true })
+    await decided()
+    expect(await stateOf()).toBe('kept durable')
+    await settled
+    turn.looked.leave()
+    expect(await stateOf()).toBe('kept durable')
+    await bench.reopen()
+    expect(await stateOf()).toBe('kept durable')
+  })
+
+  it('is not said to be kept by a charge that was lost', async () => {
+    const turn = await claimed()
+    await bench.run("CREATE TRIGGER broken BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'full'); END")
+    const settled = turn.settle({ ...settlement(100n), kept: true })
+    await decided()
+    const { claim: found, durable } = await bench.ledger.lookUpClaim('scope')
+    expect([found?.state, await durable]).toEqual(['kept', 'lost'])
+    await bench.run('DROP TRIGGER broken')
+    expect((await settled).kind).toBe('settled')
+    expect(await stateOf()).toBe('kept durable')
+  })
+
+  it('that one gives back another takes in the same batch', async () => {
+    const first = await claimed()
+    const released = first.release(settlement(0n))
+    await decided()
+    const second = await bench.admit({ claim: claim() })
+    expect([(await released).kind, await second.durable]).toEqual(['released', 'durable'])
+    expect(await stateOf()).toBe('running durable')
+    expect(bench.failures).toEqual([])
+    await second.settle(settlement(100n))
+    expect(await stateOf()).toBe('not-kept durable')
+    await bench.expectCleanBooks()
+  })
+
+  it('says of a second request whether its body is the same', async () => {
+    const turn = await claimed()
+    for (const [fingerprint, sameBody] of [
+      ['print', true],
+      ['other', false],
+    ] as const) {
+      const refused = await bench.ledger.admit(bench.request({ claim: claim({ fingerprint }) }))
+      expect(refused).toMatchObject({ kind: 'refused', refusal: { kind: 'claimed', sameBody } })
+    }
+    await turn.settle(settlement(100n))
+  })
+
+  it('is free when its time is over, and forgotten by the sweeper', async () => {
+    const turn = await claimed({ expiresAt: systemClock.now() + 60_000 })
+    await turn.settle({ ...settlement(100n), kept: true })
+    turn.looked.leave()
+    turn.leave()
+    await bench.ledger.sweep()
+    expect(await stateOf()).toBe('kept durable')
+    bench.clock.aheadMs += 60_000
+    expect(await stateOf()).toBe('free')
+    await bench.ledger.sweep()
+    expect(await forgetExpiredClaims(bench.database.file, 5_000_000_000_000, 10)).toBe(0)
+  })
+})
+
+describe('recovery finds a kept answer', () => {
+  const { cost: _cost, tier: _tier, kept: _kept, ...facts } = { ...settlement(0n), kept: true }
+
+  it('and charges for it as its turn would have done: it can be given again', async () => {
+    const turn = await claimed()
+    turn.mark(1)
+    bench.keptFacts.set(turn.requestId, writeKeptFacts(facts))
+    await bench.reopen()
+    expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({
+      ...{ state: 'settled', outcome: 'completed', lane: 'demo/demo', uncached_input: 10, output: 2, estimated: 0 },
+      ...{ charge_nano: 10n * 1000n + 2n * 5000n, attempts: JSON.stringify(facts.attempts), total_ms: 2 },
+    })
+    expect(await stateOf()).toBe('kept durable')
+    await bench.expectCleanBooks()
+  })
+
+  it('in the sweep too, when its turn has left; one whose answer was not kept is resolved as ever', async () => {
+    const turn = await claimed()
+    bench.keptFacts.set(turn.requestId, writeKeptFacts(facts))
+    const other = await bench.admit()
+    await other.durable
+    bench.keptFacts.set(other.requestId, writeKeptFacts(facts))
+    turn.leave()
+    other.leave()
+    turn.looked.leave()
+    expect(await bench.ledger.sweep()).toBe(2)
+    expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ state: 'settled' })
+    expect(await findReceipt(bench.database.db, other.requestId)).toMatchObject({ state: 'released' })
+    expect(await stateOf()).toBe('kept durable')
+  })
+
+  it('or none, and what had been delivered cannot be given again', async () => {
+    const turn = await claimed()
+    turn.mark(3)
+    turn.leave()
+    await bench.ledger.sweep()
+    expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ outcome: 'recovered', output: 3 })
+    expect(await stateOf()).toBe('not-kept durable')
+  })
+})

@@ -1,0 +1,56 @@
+import { describe, expect } from 'vitest'
+import { systemClock } from '../lib/clock.ts'
+import { findReceipt } from '../store/receipts.ts'
+import { allowancesContract } from './contract-allowances.fixture.ts'
+import { contractBench, type LedgerHome } from './contract-bench.fixture.ts'
+import { moneyContract } from './contract-money.fixture.ts'
+import { useLedger } from './ledger.fixture.ts'
+import { verifyBooks } from './verify-books.ts'
+
+/** SQLite: the reducer decides, the file records. The same sentences are asked of PostgreSQL in test/postgres. */
+function useSqliteHome(): LedgerHome {
+  const bench = useLedger()
+  const crash = async () => {
+    bench.recovered = 0
+    await bench.reopen()
+  }
+  return {
+    get ledger() {
+      return bench.ledger
+    },
+    get account() {
+      return bench.account
+    },
+    get recovered() {
+      return bench.recovered
+    },
+    crash,
+    async advance(ms) {
+      bench.clock.aheadMs += ms
+      bench.clock.aheadMicros += ms * 1000
+    },
+    now: async () => systemClock.now() + bench.clock.aheadMs,
+    async receipt(requestId) {
+      const found = await findReceipt(bench.database.db, requestId)
+      if (!found) return undefined
+      const { state, outcome, output, charge_nano: charge, shortfall_nano: shortfall } = found
+      const estimated = found.estimated === null ? null : found.estimated === 1
+      return { state, outcome, output, estimated, charge, shortfall }
+    },
+    async untilMarked() {
+      const marks = async () => (await bench.database.file.all('SELECT packed FROM marks', [])).length
+      await expect.poll(marks).toBe(1)
+    },
+    async freeze() {
+      await bench.run('UPDATE accounts SET frozen_at = 1')
+      await crash()
+    },
+    violations: async () => (await verifyBooks({ db: bench.database.db })).report.violations,
+  }
+}
+
+describe('the contract of the ledger, on SQLite', () => {
+  const bench = contractBench(useSqliteHome())
+  moneyContract(bench)
+  allowancesContract(bench)
+})

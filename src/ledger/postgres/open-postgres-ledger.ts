@@ -1,0 +1,159 @@
+import type { AdmitRequest } from '../../books/admit-turn.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { asJson, callLedger, isWorthAsking, type PostgresPool } from '../../store/postgres/postgres-pool.ts'
+import type { Batcher } from '../batcher.ts'
+import { createLedgerGate } from '../gate.ts'
+import type { Ledger } from '../ledger.ts'
+import { createMarkKeeper } from '../mark-keeper.ts'
+import type { VerifyReport } from '../verify-books.ts'
+import { admitOnPostgres } from './admit-on-postgres.ts'
+import type { AdmitRow } from './admit-row.ts'
+import type { CloseOp, CloseRow } from './close-on-postgres.ts'
+import { createOpBatches } from './op-batches.ts'
+import { operatorDesk } from './operator-desk.ts'
+import type { PostgresCore } from './postgres-core.ts'
+import { recoverOnPostgres } from './recover-on-postgres.ts'
+import { createSeenLimits } from './seen-limits.ts'
+import { takeRequestOnPostgres } from './take-request-on-postgres.ts'
+
+export interface PostgresLedgerDeps {
+  readonly pool: PostgresPool
+  readonly clock: Pick<Clock, 'ticks'>
+  readonly markIntervalMs: number
+  /** How long other nodes wait for a sign of life before they end this one's holds. */
+  readonly leaseMs: number
+  /** How long an operation is asked again when the database does not answer. */
+  readonly retryMs: number
+  readonly observer: PostgresLedgerObserver
+}
+
+export interface PostgresLedgerObserver {
+  /** A call failed, and is sent again. */
+  trouble(error: unknown): void
+  recovered(holds: number): void
+  /** The lease of this node ended before it could be renewed: others may end the holds that it had. */
+  leaseLost(): void
+}
+
+/** How often a lease is renewed while it lasts. */
+const RENEWALS_A_LEASE = 3
+
+/**
+ * The ledger of one node of several. The database decides, in one call for a batch of turns; this process keeps what only
+ * it can know: which turns are alive here, and how far their answers have got.
+ */
+export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledger> {
+  const { observer } = deps
+  const core = await createCore(deps)
+  const desk = operatorDesk(core)
+  const sweep = async () => {
+    const resolved = await recoverOnPostgres(core)
+    if (resolved > 0) observer.recovered(resolved)
+    return resolved
+  }
+  await sweep()
+  const stopRenewing = keepLease(core, deps)
+  return {
+    ...desk,
+    get available() {
+      return core.available
+    },
+    get openHolds() {
+      return core.open.size
+    },
+    onOutage: (listener) => core.gate.onOutage(listener),
+    async audit() {
+      const report = await core.call<Omit<VerifyReport, 'ok'>>('audit_books()', [])
+      return { ...report, ok: report.violations === 0 }
+    },
+    limitStandings: (limits) => core.limits.standings(limits),
+    admit: (request) => admitOnPostgres(core, request),
+    takeRequest: (limits) => takeRequestOnPostgres(core, limits),
+    async sweep() {
+      core.limits.tidy()
+      await core.call('tidy_ledger()', [])
+      return sweep()
+    },
+    async close() {
+      stopRenewing()
+      core.marks.stop()
+      await Promise.all([core.admissions.idle(), core.closes.idle()])
+      // Others may end at once what is left. Where the database does not answer, they wait for the lease to end.
+      await core.call('end_node($1)', [core.node]).catch(() => {})
+    },
+  }
+}
+
+async function createCore(deps: PostgresLedgerDeps): Promise<PostgresCore> {
+  const { pool, retryMs, leaseMs, observer } = deps
+  const gate = createLedgerGate()
+  const onTrouble = (error: unknown) => {
+    gate.shut()
+    observer.trouble(error)
+  }
+  const call = async <Result>(words: string, values: readonly unknown[]): Promise<Result> => {
+    const result = await callLedger<Result>({ pool, retryMs, onTrouble }, words, values)
+    if (!gate.open) gate.reopen()
+    return result
+  }
+  const core: PostgresCore = {
+    call,
+    node: await beginNode({ call }, leaseMs),
+    attended: new Set(),
+    open: new Set(),
+    limits: createSeenLimits(() => deps.clock.ticks()),
+    marks: createMarkKeeper({
+      batcher: newestOnly((packed) => call('keep_node($1, $2, $3)', [core.node, leaseMs, packed])),
+      gate: { open: true },
+      now: () => 0,
+      intervalMs: deps.markIntervalMs,
+    }),
+    admissions: createOpBatches<AdmitRequest, AdmitRow>({
+      isWorthAsking,
+      send: (turns) => call('admit_turns($1, $2)', [asJson(turns), core.node]),
+    }),
+    closes: createOpBatches<CloseOp, CloseRow>({
+      isWorthAsking,
+      send: (closes) => call('close_turns($1)', [asJson(closes)]),
+    }),
+    gate,
+    get available() {
+      return gate.open
+    },
+  }
+  return core
+}
+
+/** One record on its way at a time: while the database does not answer, only the newest waits. */
+function newestOnly(send: (packed: Uint8Array) => Promise<unknown>): Pick<Batcher, 'mark'> {
+  let waiting: Uint8Array | undefined
+  let isSending = false
+  const sendWaiting = async () => {
+    isSending = true
+    for (let packed = waiting; packed; packed = waiting) {
+      waiting = undefined
+      await send(packed).catch(() => {})
+    }
+    isSending = false
+  }
+  return {
+    mark({ packed }) {
+      waiting = packed
+      if (!isSending) void sendWaiting()
+    },
+  }
+}
+
+function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerDeps): () => void {
+  const renew = async () => {
+    if (await core.call<boolean>('keep_node($1, $2, NULL)', [core.node, leaseMs])) return
+    observer.leaseLost()
+    core.node = await beginNode(core, leaseMs)
+  }
+  const timer = setInterval(() => void renew().catch(() => {}), leaseMs / RENEWALS_A_LEASE)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+const beginNode = async ({ call }: Pick<PostgresCore, 'call'>, leaseMs: number): Promise<number> =>
+  Number(await call<string>('begin_node($1)', [leaseMs]))

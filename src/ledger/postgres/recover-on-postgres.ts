@@ -1,0 +1,77 @@
+import { priceUsage } from '../../metering/price-usage.ts'
+import type { RequestId } from '../../model/ids.ts'
+import type { Price } from '../../model/price.ts'
+import type { Settlement } from '../ledger.ts'
+import { unpackMarks } from '../marks.ts'
+import { priceFrom } from '../record-prices.ts'
+import { closeOnPostgres } from './close-on-postgres.ts'
+import type { PostgresCore } from './postgres-core.ts'
+
+interface AbandonedTurn {
+  readonly requestId: RequestId
+  readonly receipt: number
+  readonly node: number
+  readonly model: string
+  readonly priceVersion: number
+  readonly inputEstimate: number
+  readonly cachedEstimate: number
+  readonly outputBound: number
+}
+
+interface Abandoned {
+  readonly turns: readonly AbandonedTurn[]
+  /** By node: its packed marks in hexadecimal. */
+  readonly marks: Readonly<Record<string, string>>
+}
+
+/**
+ * Ends holds that nobody attends: of nodes whose lease has ended, and of turns that this process has lost. A lease that
+ * has ended stays ended, so what is listed here is abandoned for good; should the dead come back and settle first, the
+ * close finds nothing open. Returns how many were resolved.
+ */
+export async function recoverOnPostgres(core: PostgresCore): Promise<number> {
+  const { turns, marks } = await core.call<Abandoned>('abandoned_turns($1, $2)', [core.node, [...core.attended]])
+  const delivered = new Map(Object.values(marks).flatMap((packed) => [...unpackMarks(Buffer.from(packed, 'hex'))]))
+  const prices = new Map<string, Price>()
+  const resolved = await Promise.all(
+    turns.map(async (turn) => {
+      const tokens = (turn.node === core.node ? core.marks.get(turn.receipt) : undefined) ?? delivered.get(turn.receipt)
+      const charge = tokens === undefined ? undefined : chargeFor(turn, tokens, await priceOf(core, prices, turn))
+      return closeOnPostgres(core, turn, RECOVERED, charge)
+    }),
+  )
+  return resolved.filter(({ kind }) => kind === 'settled' || kind === 'released').length
+}
+
+const RECOVERED = {
+  outcome: 'recovered',
+  lane: undefined,
+  firstByteMs: undefined,
+  totalMs: 0,
+  attempts: [],
+} as const
+
+function chargeFor(turn: AbandonedTurn, delivered: number, price: Price): Pick<Settlement, 'usage' | 'cost' | 'tier'> {
+  const usage = {
+    uncachedInput: turn.inputEstimate - turn.cachedEstimate,
+    cachedInput: turn.cachedEstimate,
+    cacheWrite: 0,
+    output: Math.min(delivered, turn.outputBound),
+    reasoning: 0,
+    estimated: true,
+  }
+  return { usage, ...priceUsage(price, usage) }
+}
+
+async function priceOf(core: PostgresCore, known: Map<string, Price>, turn: AbandonedTurn): Promise<Price> {
+  const { model, priceVersion } = turn
+  const name = `${priceVersion} ${model}`
+  const found = known.get(name)
+  if (found) return found
+  const query = '(SELECT terms FROM prices WHERE model = $1 AND version = $2)'
+  const terms = await core.call<string | null>(query, [model, priceVersion])
+  if (terms === null) throw new Error(`Price version ${priceVersion} of model ${model} is not in the books`)
+  const price = priceFrom(priceVersion, terms)
+  known.set(name, price)
+  return price
+}

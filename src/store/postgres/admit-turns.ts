@@ -1,0 +1,281 @@
+/**
+ * A batch of admissions as one call: claim, limits and hold of each turn, or nothing of it. The rules are those of
+ * books/admit-turn.ts, draws.ts and turn-limits.ts. Only whether and how much is decided here; what a refusal says is
+ * worked out by the same code as ever, from the amounts that this call looked at and sends back.
+ */
+export const ADMIT_FUNCTIONS = `
+CREATE FUNCTION nano_of(pico numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$ SELECT ceil(pico / 1000) $$;
+
+CREATE FUNCTION hold_for(terms jsonb, cap bigint) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
+  SELECT nano_of((terms ->> 'inputPico')::numeric + cap * (terms ->> 'outputPicoPerToken')::numeric)
+    + (terms ->> 'perRequest')::numeric
+$$;
+
+-- How many output tokens money covers after the input bound, or null when it does not even cover that.
+CREATE FUNCTION tokens_covered(terms jsonb, money numeric) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  largest CONSTANT bigint := 9007199254740991;
+  rate numeric := (terms ->> 'outputPicoPerToken')::numeric;
+  rest numeric := (money - (terms ->> 'perRequest')::numeric) * 1000 - (terms ->> 'inputPico')::numeric;
+BEGIN
+  IF rest < 0 THEN RETURN NULL; END IF;
+  RETURN CASE WHEN rate = 0 THEN largest ELSE least(largest, div(rest, rate)) END;
+END $$;
+
+-- A client's cap is never made smaller for lack of money; one that we choose is what a quarter of the money covers, but
+-- never below 1024. Null: the money does not cover it.
+CREATE FUNCTION decide_cap(turn jsonb, available bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  terms jsonb := turn -> 'terms';
+  model_cap bigint := (turn ->> 'modelCap')::bigint;
+  wanted bigint := coalesce((turn ->> 'clientCap')::bigint, model_cap);
+  affordable bigint := tokens_covered(terms, available);
+  input_hold numeric := hold_for(terms, 0);
+  chosen bigint;
+BEGIN
+  IF affordable >= wanted THEN RETURN wanted; END IF;
+  IF turn ->> 'clientCap' IS NOT NULL THEN RETURN NULL; END IF;
+  chosen := coalesce(tokens_covered(terms, input_hold + div(available - input_hold, 4)), 0);
+  chosen := least(model_cap, greatest(least(1024, model_cap), chosen));
+  RETURN CASE WHEN affordable >= chosen THEN chosen END;
+END $$;
+
+CREATE TYPE limit_state AS (subject text, reached_at double precision, running integer);
+
+CREATE FUNCTION read_limits(subjects text[]) RETURNS limit_state[] LANGUAGE sql AS $$
+  SELECT coalesce(array_agg(ROW(subject, reached_at, running)::limit_state), '{}') FROM limits WHERE subject = ANY (subjects)
+$$;
+
+CREATE FUNCTION write_limits(states limit_state[]) RETURNS void LANGUAGE sql AS $$
+  UPDATE limits SET reached_at = each.reached_at, running = each.running FROM unnest(states) AS each
+    WHERE limits.subject = each.subject
+      AND (limits.reached_at, limits.running) IS DISTINCT FROM (each.reached_at, each.running)
+$$;
+
+CREATE FUNCTION limit_place(states limit_state[], of_subject text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  FOR place IN 1..cardinality(states) LOOP
+    IF states[place].subject = of_subject THEN RETURN place; END IF;
+  END LOOP;
+  RAISE EXCEPTION 'The limit % was not locked before an operation on it', of_subject;
+END $$;
+
+-- Takes from every limit or from none. Refused: the number of the limit that says no, counted from 0.
+-- Moments are microseconds since 1970, of which a double keeps quarters: what is less than one is rounding.
+CREATE FUNCTION start_under_limits(INOUT states limit_state[], OUT refused integer, applied jsonb, now_micros bigint)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  started limit_state[] := states;
+  each jsonb;
+  place integer;
+  per_unit double precision;
+BEGIN
+  FOR number IN 0..jsonb_array_length(applied) - 1 LOOP
+    each := applied -> number;
+    place := limit_place(states, each ->> 'subject');
+    IF each ->> 'kind' = 'concurrent' THEN
+      refused := CASE WHEN states[place].running >= (each ->> 'limit')::double precision THEN number END;
+      started[place].running := started[place].running + 1;
+    ELSE
+      per_unit := 60000000 / (each ->> 'limit')::double precision;
+      started[place].reached_at :=
+        greatest(states[place].reached_at, now_micros) + (each ->> 'cost')::double precision * per_unit;
+      refused := CASE WHEN (each ->> 'cost')::double precision > (each ->> 'burst')::double precision
+        OR started[place].reached_at - now_micros - (each ->> 'burst')::double precision * per_unit > 1 THEN number END;
+    END IF;
+    IF refused IS NOT NULL THEN RETURN; END IF;
+  END LOOP;
+  states := started;
+END $$;
+
+CREATE FUNCTION states_of(states limit_state[], applied jsonb, now_micros bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+  SELECT jsonb_build_object('ticks', now_micros, 'limits', coalesce((
+    SELECT jsonb_agg(jsonb_build_object('reachedAt', state.reached_at, 'running', state.running) ORDER BY number)
+      FROM jsonb_array_elements(applied) WITH ORDINALITY AS each (value, number)
+      JOIN unnest(states) AS state ON state.subject = each.value ->> 'subject'), '[]'))
+$$;
+
+-- Not called 'at': in a function of plain SQL a column of that name would be meant.
+CREATE FUNCTION standing_claim(of_scope text, moment bigint) RETURNS jsonb LANGUAGE sql AS $$
+  SELECT jsonb_build_object('scope', claims.scope, 'fingerprint', claims.fingerprint, 'requestId', receipts.request_id,
+      'receipt', claims.receipt, 'expiresAt', claims.expires_at, 'state', claims.state)
+    FROM claims JOIN receipts ON receipts.row = claims.receipt
+    WHERE claims.scope = of_scope AND (claims.state = 'running' OR claims.expires_at > moment)
+$$;
+
+-- What it draws on, as it was looked at: enough to say why it was refused.
+CREATE FUNCTION amounts_of(draws allowance_standing[]) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+  SELECT jsonb_agg(jsonb_build_object('start', draw.period_start, 'end', draw.period_end, 'granted', draw.granted::text,
+    'posted', draw.posted::text, 'held', draw.held::text) ORDER BY number)
+    FROM unnest(draws) WITH ORDINALITY
+      AS draw (running, newest, period_start, period_end, granted, posted, held, number)
+$$;
+
+-- The row of a hold that is placed, and of the idempotency key that came with it.
+CREATE FUNCTION record_hold(turn jsonb, on_buckets bigint[], hold numeric, cap bigint, by_node bigint, at bigint)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  claim jsonb := turn -> 'claim';
+  opened bigint;
+BEGIN
+  INSERT INTO receipts (request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
+      output_bound, input_estimate, cached_estimate, opened_at, node, limits)
+    VALUES (turn ->> 'requestId', (turn ->> 'account')::bigint, (turn ->> 'key')::bigint, turn ->> 'kind', 'open',
+      turn ->> 'model', (turn ->> 'priceVersion')::integer, on_buckets, hold, cap, cap * (turn ->> 'choices')::bigint,
+      (turn ->> 'inputEstimate')::bigint, (turn ->> 'cachedEstimate')::bigint, at, by_node, turn -> 'limits')
+    RETURNING row INTO opened;
+  IF jsonb_typeof(claim) = 'object' THEN
+    -- A key whose time is over may be taken again; one that is in use or kept has the last word.
+    INSERT INTO claims (receipt, scope, fingerprint, state, at, expires_at)
+      VALUES (opened, claim ->> 'scope', claim ->> 'fingerprint', 'running', at, (claim ->> 'expiresAt')::bigint)
+      ON CONFLICT (scope) DO UPDATE SET receipt = excluded.receipt, fingerprint = excluded.fingerprint,
+          state = excluded.state, at = excluded.at, expires_at = excluded.expires_at
+        WHERE claims.state <> 'running' AND claims.expires_at <= excluded.at;
+    IF NOT FOUND THEN RAISE EXCEPTION 'An idempotency key was taken while its account was locked'; END IF;
+  END IF;
+  RETURN opened;
+END $$;
+
+CREATE FUNCTION admit_turn(
+  INOUT books live_bucket[], INOUT states limit_state[], OUT result jsonb, turn jsonb, by_node bigint, now_micros bigint
+) LANGUAGE plpgsql AS $$
+DECLARE
+  now_ms CONSTANT bigint := now_micros / 1000;
+  payer CONSTANT bigint := (turn ->> 'account')::bigint;
+  known receipts;
+  is_frozen boolean;
+  plan subscriptions;
+  allowances jsonb;
+  draw allowance_standing;
+  draws allowance_standing[] := '{}';
+  wallet integer;
+  available bigint;
+  cap bigint;
+  hold bigint;
+  refused integer;
+  place integer;
+  on_buckets bigint[] := '{}';
+BEGIN
+  -- Sent again, because the answer to the first time was lost.
+  SELECT * INTO known FROM receipts WHERE request_id = turn ->> 'requestId';
+  IF FOUND THEN
+    result := jsonb_build_object('kind', CASE known.state WHEN 'open' THEN 'held' ELSE 'over' END, 'receipt', known.row,
+      'cap', known.output_cap, 'hold', known.hold_nano::text) || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+
+  result := standing_claim(turn -> 'claim' ->> 'scope', now_ms);
+  IF result IS NOT NULL THEN
+    result := jsonb_build_object('kind', 'claimed', 'claim', result) || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+
+  SELECT frozen_at IS NOT NULL INTO is_frozen FROM accounts WHERE row = payer;
+  SELECT * INTO plan FROM subscriptions WHERE account = payer ORDER BY row DESC LIMIT 1;
+  IF is_frozen THEN
+    result := jsonb_build_object('kind', 'frozen') || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+  IF turn ->> 'kind' = 'builder' AND (plan.row IS NULL OR plan.ends_at <= now_ms
+      OR NOT jsonb_path_exists(turn -> 'allowances', '$[*] ? (@.unit == "quota")')) THEN
+    result := jsonb_build_object('kind', 'no-subscription') || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+  -- A request that was on its way when the plan changed must not open a window of the old one.
+  IF turn ->> 'kind' = 'builder' AND turn ->> 'plan' <> plan.plan THEN
+    result := jsonb_build_object('kind', 'plan-changed') || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+
+  -- The kind of the key decides, and nothing joins the two: a builder key never sees the wallet.
+  IF turn ->> 'kind' = 'wallet' THEN
+    wallet := newest_of(books, payer, 'wallet');
+    draw.posted := books[wallet].posted;
+    draw.held := books[wallet].held;
+    draws := array_append(draws, draw);
+  END IF;
+  SELECT coalesce(jsonb_agg(value), '[]') INTO allowances FROM jsonb_array_elements(turn -> 'allowances')
+    WHERE turn ->> 'kind' = 'builder' OR value ->> 'unit' <> 'quota';
+  FOR number IN 0..jsonb_array_length(allowances) - 1 LOOP
+    draws := array_append(draws,
+      standing_of(books, payer, allowances -> number, now_ms, coalesce(plan.billing_day, 1)));
+  END LOOP;
+  -- A spend cap may have been lowered below what was used: what costs nothing is let through even then.
+  SELECT min(greatest(each.posted - each.held, 0)) INTO available FROM unnest(draws) AS each;
+
+  cap := decide_cap(turn, available);
+  IF cap IS NULL THEN
+    result := jsonb_build_object('kind', 'money', 'at', now_ms, 'draws', amounts_of(draws))
+      || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+  SELECT * INTO states, refused FROM start_under_limits(states, turn -> 'limits', now_micros);
+  IF refused IS NOT NULL THEN
+    result := jsonb_build_object('kind', 'limit', 'number', refused) || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+
+  -- From here on nothing refuses any more, so periods may be opened: the hold stands on all of them.
+  hold := hold_for(turn -> 'terms', cap);
+  IF wallet IS NOT NULL THEN
+    books[wallet].held := books[wallet].held + hold;
+    on_buckets := array_append(on_buckets, books[wallet].row);
+  END IF;
+  -- What costs nothing uses no allowance: with neither hold nor charge its period would count as unused.
+  FOR number IN 0..CASE WHEN hold > 0 THEN jsonb_array_length(allowances) ELSE 0 END - 1 LOOP
+    SELECT * INTO books, place FROM open_period(books, NULL, payer, allowances -> number,
+      draws[number + 1 + CASE WHEN wallet IS NULL THEN 0 ELSE 1 END], now_ms);
+    books[place].held := books[place].held + hold;
+    on_buckets := array_append(on_buckets, books[place].row);
+  END LOOP;
+  result := jsonb_build_object('kind', 'held', 'cap', cap, 'hold', hold::text,
+    'receipt', record_hold(turn, on_buckets, hold, cap, by_node, now_ms))
+    || states_of(states, turn -> 'limits', now_micros);
+END $$;
+
+-- Lock, look, decide, write: each a statement of its own.
+CREATE FUNCTION admit_turns(batch jsonb, by_node bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  concerned bigint[] := ARRAY(SELECT DISTINCT (value ->> 'account')::bigint FROM jsonb_array_elements(batch));
+  subjects text[] := ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].limits[*].subject') #>> '{}');
+  books live_bucket[];
+  states limit_state[];
+  now_micros bigint;
+  result jsonb;
+  results jsonb := '[]';
+BEGIN
+  PERFORM lock_accounts(concerned);
+  PERFORM lock_limits(subjects);
+  books := read_books(concerned);
+  states := read_limits(subjects);
+  now_micros := ledger_micros();
+  -- A node whose lease has ended places no holds: others would end them under its hands.
+  IF NOT EXISTS (SELECT FROM nodes WHERE row = by_node AND lease_until > now_micros / 1000) THEN
+    RETURN (SELECT jsonb_agg(jsonb_build_object('kind', 'over') || states_of(states, value -> 'limits', now_micros))
+      FROM jsonb_array_elements(batch));
+  END IF;
+  FOR number IN 0..jsonb_array_length(batch) - 1 LOOP
+    SELECT * INTO books, states, result FROM admit_turn(books, states, batch -> number, by_node, now_micros);
+    results := results || jsonb_build_array(result);
+  END LOOP;
+  PERFORM write_books(books);
+  PERFORM write_limits(states);
+  RETURN results;
+END $$;
+
+-- A request that runs no turn: it counts against its limits, or is refused by one.
+CREATE FUNCTION take_request(applied jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  subjects text[] := ARRAY(SELECT DISTINCT value ->> 'subject' FROM jsonb_array_elements(applied));
+  states limit_state[];
+  refused integer;
+  now_micros bigint;
+BEGIN
+  PERFORM lock_limits(subjects);
+  states := read_limits(subjects);
+  now_micros := ledger_micros();
+  SELECT * INTO states, refused FROM start_under_limits(states, applied, now_micros);
+  PERFORM write_limits(states);
+  RETURN jsonb_build_object('number', refused) || states_of(states, applied, now_micros);
+END $$;
+`

@@ -1,0 +1,125 @@
+/**
+ * The one way in which holds end here: books/close-turn.ts once more, for a batch. Nothing of it looks at a balance, so all
+ * buckets move in one statement at the end. Each close is a compare-and-set: who comes second changes nothing.
+ */
+export const CLOSE_FUNCTIONS = `
+-- Null: no such hold is open. The charge never exceeds the hold; what cannot be collected is written down as shortfall.
+CREATE FUNCTION close_receipt(op jsonb, at bigint) RETURNS receipts LANGUAGE plpgsql AS $$
+DECLARE
+  cost numeric := (op ->> 'cost')::numeric;
+  usage jsonb := op -> 'usage';
+  closed receipts;
+BEGIN
+  UPDATE receipts SET state = CASE WHEN cost IS NULL THEN 'released' ELSE 'settled' END, closed_at = at,
+      closing = op ->> 'closing', outcome = op ->> 'outcome', lane = op ->> 'lane',
+      uncached_input = (usage ->> 'uncachedInput')::bigint, cached_input = (usage ->> 'cachedInput')::bigint,
+      cache_write = (usage ->> 'cacheWrite')::bigint, output = (usage ->> 'output')::bigint,
+      reasoning = (usage ->> 'reasoning')::bigint, estimated = (usage ->> 'estimated')::boolean,
+      tier = (op ->> 'tier')::bigint, cost_nano = coalesce(cost, 0), charge_nano = least(coalesce(cost, 0), hold_nano),
+      shortfall_nano = coalesce(cost, 0) - least(coalesce(cost, 0), hold_nano),
+      first_byte_ms = (op ->> 'firstByteMs')::double precision, total_ms = (op ->> 'totalMs')::double precision,
+      attempts = op ->> 'attempts'
+    WHERE request_id = op ->> 'requestId' AND state = 'open'
+    RETURNING * INTO closed;
+  RETURN closed;
+END $$;
+
+-- Gives the turn's places back, and corrects the tokens it reserved to those it used.
+CREATE FUNCTION end_under_limits(states limit_state[], closed receipts, now_micros bigint) RETURNS limit_state[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  used bigint := coalesce(closed.uncached_input + closed.cached_input + closed.cache_write + closed.output, 0);
+  each jsonb;
+  place integer;
+BEGIN
+  FOR number IN 0..jsonb_array_length(closed.limits) - 1 LOOP
+    each := closed.limits -> number;
+    place := limit_place(states, each ->> 'subject');
+    CASE each ->> 'kind'
+      WHEN 'concurrent' THEN states[place].running := states[place].running - 1;
+      WHEN 'tokens' THEN
+        -- From now when everything was earned back meanwhile: else a debt would be paid before it was made.
+        states[place].reached_at := greatest(states[place].reached_at, now_micros)
+          + (used - (each ->> 'cost')::double precision) * (60000000 / (each ->> 'limit')::double precision);
+      ELSE NULL;
+    END CASE;
+  END LOOP;
+  RETURN states;
+END $$;
+
+-- What was charged is never run again; what was not may be.
+CREATE FUNCTION end_claim(closed receipts, is_kept boolean) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF closed.state = 'released' THEN
+    DELETE FROM claims WHERE receipt = closed.row AND state = 'running';
+  ELSE
+    UPDATE claims SET state = CASE WHEN is_kept THEN 'kept' ELSE 'not-kept' END
+      WHERE receipt = closed.row AND state = 'running';
+  END IF;
+END $$;
+
+CREATE FUNCTION move_closed(closed bigint[]) RETURNS void LANGUAGE sql AS $$
+  UPDATE buckets SET posted_nano = posted_nano - moved.charge, held_nano = held_nano - moved.hold
+    FROM (SELECT bucket, sum(charge_nano)::bigint AS charge, sum(hold_nano)::bigint AS hold
+      FROM receipts, unnest(receipts.buckets) AS held_on (bucket) WHERE receipts.row = ANY (closed) GROUP BY bucket) AS moved
+    WHERE buckets.row = moved.bucket
+$$;
+
+-- Periods that only these turns kept from being closed: another one has followed, and nothing holds on them any more.
+CREATE FUNCTION close_outlived(closed bigint[], at bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  outlived buckets;
+  bucket live_bucket;
+BEGIN
+  FOR outlived IN SELECT * FROM buckets WHERE kind IN ('window', 'cap') AND held_nano = 0 AND closed_at IS NULL
+      AND row IN (SELECT unnest(receipts.buckets) FROM receipts WHERE receipts.row = ANY (closed))
+      AND EXISTS (SELECT FROM buckets AS later WHERE later.account = buckets.account AND later.subject = buckets.subject
+        AND later.closed_at IS NULL AND later.row > buckets.row) LOOP
+    bucket := ROW(outlived.row, outlived.account, outlived.kind, outlived.subject, outlived.period_start,
+      outlived.period_end, NULL, outlived.granted_nano, outlived.posted_nano, 0);
+    PERFORM write_books(ARRAY[close_period(bucket, at)]);
+  END LOOP;
+END $$;
+
+-- Closed by this very call when it was sent before: whoever asks again is told the same.
+CREATE FUNCTION close_result(op jsonb) RETURNS jsonb LANGUAGE sql AS $$
+  SELECT coalesce((SELECT jsonb_build_object('kind', state, 'charge', charge_nano::text, 'shortfall', shortfall_nano::text)
+    FROM receipts WHERE request_id = op ->> 'requestId' AND closing = op ->> 'closing'), '{"kind": "not-open"}')
+$$;
+
+CREATE FUNCTION close_turns(batch jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  concerned bigint[];
+  subjects text[];
+  states limit_state[];
+  now_micros bigint;
+  op jsonb;
+  receipt receipts;
+  closed bigint[] := '{}';
+  results jsonb := '[]';
+BEGIN
+  SELECT coalesce(array_agg(DISTINCT account), '{}'),
+      coalesce(array_agg(DISTINCT subject #>> '{}') FILTER (WHERE subject IS NOT NULL), '{}')
+    INTO concerned, subjects
+    FROM receipts LEFT JOIN LATERAL jsonb_path_query(receipts.limits, '$[*].subject') AS subject ON true
+    WHERE request_id IN (SELECT value ->> 'requestId' FROM jsonb_array_elements(batch));
+  PERFORM lock_accounts(concerned);
+  PERFORM lock_limits(subjects);
+  states := read_limits(subjects);
+  now_micros := ledger_micros();
+  FOR number IN 0..jsonb_array_length(batch) - 1 LOOP
+    op := batch -> number;
+    receipt := close_receipt(op, now_micros / 1000);
+    IF receipt.row IS NOT NULL THEN
+      closed := array_append(closed, receipt.row);
+      states := end_under_limits(states, receipt, now_micros);
+      PERFORM end_claim(receipt, (op ->> 'kept')::boolean);
+    END IF;
+    results := results || jsonb_build_array(close_result(op));
+  END LOOP;
+  PERFORM move_closed(closed);
+  PERFORM close_outlived(closed, now_micros / 1000);
+  PERFORM write_limits(states);
+  RETURN results;
+END $$;
+`

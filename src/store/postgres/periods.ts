@@ -1,0 +1,168 @@
+/** The rules of books/periods.ts and model/cycle.ts once more, on buckets that were read into an array under the lock. */
+export const PERIOD_FUNCTIONS = `
+CREATE TYPE live_bucket AS (
+  row bigint, account bigint, kind text, subject text, period_start bigint, period_end bigint, closed_at bigint,
+  granted bigint, posted bigint, held bigint);
+
+-- How an allowance stands: on the bucket that runs, or on the one that its next use will open. Both are places in the array.
+CREATE TYPE allowance_standing AS (
+  running integer, newest integer, period_start bigint, period_end bigint, granted bigint, posted bigint, held bigint);
+
+CREATE FUNCTION month_turn(first_of_month date, day integer) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+  SELECT extract(epoch FROM first_of_month - 1 +
+    least(day, extract(day FROM first_of_month + interval '1 month' - interval '1 day')::integer))::bigint * 1000
+$$;
+
+-- In UTC, and by the moment of the decision: a caller's own reckoning could be of yesterday once its batch has its turn.
+CREATE FUNCTION period_at(cycle jsonb, at bigint, billing_day integer) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  day_ms CONSTANT bigint := 86400000;
+  length bigint := CASE cycle ->> 'kind' WHEN 'day' THEN day_ms WHEN 'week' THEN 7 * day_ms END;
+  origin bigint := CASE cycle ->> 'kind' WHEN 'week' THEN 4 * day_ms ELSE 0 END; -- 1970-01-05 was a Monday.
+  today date := date '1970-01-01' + (at / day_ms)::integer;
+  month date := today - extract(day FROM today)::integer + 1;
+  day integer;
+  turn bigint;
+BEGIN
+  IF cycle ->> 'kind' = 'anchored' THEN RETURN ARRAY[at, at + (cycle ->> 'ms')::bigint]; END IF;
+  IF length IS NOT NULL THEN
+    turn := (at - origin) / length * length + origin;
+    RETURN ARRAY[turn, turn + length];
+  END IF;
+  day := CASE WHEN cycle ->> 'day' = 'billing' THEN billing_day ELSE (cycle ->> 'day')::integer END;
+  turn := month_turn(month, day);
+  IF at >= turn THEN RETURN ARRAY[turn, month_turn((month + interval '1 month')::date, day)]; END IF;
+  RETURN ARRAY[month_turn((month - interval '1 month')::date, day), turn];
+END $$;
+
+-- A period with no charge and no hold counts as unopened.
+CREATE FUNCTION is_unused(bucket live_bucket) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT bucket.posted = bucket.granted AND bucket.held = 0
+$$;
+
+CREATE FUNCTION newest_of(books live_bucket[], of_account bigint, of_subject text) RETURNS integer
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  FOR place IN REVERSE coalesce(cardinality(books), 0)..1 LOOP
+    IF books[place].account = of_account AND books[place].subject = of_subject AND books[place].closed_at IS NULL THEN
+      RETURN place;
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION standing_of(books live_bucket[], of_account bigint, allowance jsonb, at bigint, billing_day integer)
+RETURNS allowance_standing LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  standing allowance_standing;
+  amount bigint := (allowance ->> 'amount')::bigint;
+  newest live_bucket;
+  next bigint[];
+BEGIN
+  standing.newest := newest_of(books, of_account, allowance ->> 'subject');
+  IF standing.newest IS NOT NULL THEN
+    newest := books[standing.newest];
+    -- An unused one begins again with the next use, and by the plan as it is then.
+    IF newest.period_end > at AND NOT is_unused(newest) THEN
+      standing.running := standing.newest;
+      standing.period_start := newest.period_start;
+      standing.period_end := newest.period_end;
+      -- A changed plan counts for the windows that open from now on, a changed spend cap at once.
+      standing.granted := CASE allowance ->> 'unit' WHEN 'cap' THEN amount ELSE newest.granted END;
+      standing.posted := newest.posted + standing.granted - newest.granted;
+      standing.held := newest.held;
+      RETURN standing;
+    END IF;
+  END IF;
+  next := period_at(allowance -> 'cycle', at, billing_day);
+  -- A window opens only when the latest of its kind has ended: a day of billing that has changed makes none overlap.
+  standing.period_start := greatest(next[1], CASE WHEN is_unused(newest) THEN newest.period_start ELSE newest.period_end END);
+  standing.period_end := next[2];
+  standing.granted := amount;
+  standing.posted := amount;
+  standing.held := 0;
+  RETURN standing;
+END $$;
+
+-- Two entries that sum to zero, between a period and the other side of its unit.
+CREATE FUNCTION record_allowance(bucket live_bucket, transfer_kind text, amount bigint, at bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  transfer bigint := nextval('transfer_rows');
+  of_unit text := CASE bucket.kind WHEN 'cap' THEN 'cap' ELSE 'quota' END;
+  counter bigint := CASE of_unit WHEN 'quota' THEN -11 ELSE -21 END;
+  reason text := 'allowance of a period';
+BEGIN
+  IF amount = 0 THEN RETURN; END IF;
+  IF transfer_kind = 'expiry' THEN
+    counter := counter - 2;
+    reason := 'unused when its period ended';
+  END IF;
+  INSERT INTO transfers (row, kind, unit, account, ref, reason, amount_nano, at)
+    VALUES (transfer, transfer_kind, of_unit, bucket.account, bucket.row || '.' || transfer, reason, amount, at);
+  INSERT INTO entries (transfer, seq, bucket, delta_nano)
+    VALUES (transfer, 0, bucket.row, amount), (transfer, 1, counter, -amount);
+END $$;
+
+CREATE FUNCTION grant_more(bucket live_bucket, amount bigint, at bigint) RETURNS live_bucket LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM record_allowance(bucket, 'grant', amount, at);
+  bucket.granted := bucket.granted + amount;
+  bucket.posted := bucket.posted + amount;
+  RETURN bucket;
+END $$;
+
+CREATE FUNCTION close_period(bucket live_bucket, at bigint) RETURNS live_bucket LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM record_allowance(bucket, 'expiry', -bucket.posted, at);
+  bucket.posted := 0;
+  bucket.closed_at := at;
+  RETURN bucket;
+END $$;
+
+-- Puts the bucket that a turn holds on into the array, with whatever had to change for it to be there.
+CREATE FUNCTION open_period(
+  INOUT books live_bucket[], INOUT place integer, of_account bigint, allowance jsonb, standing allowance_standing, at bigint
+) LANGUAGE plpgsql AS $$
+DECLARE
+  opened live_bucket;
+BEGIN
+  place := coalesce(standing.running, standing.newest);
+  IF standing.running IS NOT NULL THEN
+    books[place] := grant_more(books[place], standing.granted - books[place].granted, at);
+    RETURN;
+  END IF;
+  IF place IS NOT NULL AND is_unused(books[place]) THEN
+    books[place] := grant_more(books[place], standing.granted - books[place].granted, at);
+    books[place].period_start := standing.period_start;
+    books[place].period_end := standing.period_end;
+    RETURN;
+  END IF;
+  -- What turns still hold on stays until the last of them has ended: they are settled where they were held.
+  IF place IS NOT NULL AND books[place].held = 0 THEN books[place] := close_period(books[place], at); END IF;
+  opened := ROW(nextval('period_rows'), of_account, CASE allowance ->> 'unit' WHEN 'cap' THEN 'cap' ELSE 'window' END,
+    allowance ->> 'subject', standing.period_start, standing.period_end, NULL, 0, 0, 0);
+  INSERT INTO buckets (row, unit, kind, account, subject, period_start, period_end)
+    VALUES (opened.row, allowance ->> 'unit', opened.kind, of_account, opened.subject, opened.period_start,
+      opened.period_end);
+  books := array_append(books, grant_more(opened, standing.granted, at));
+  place := cardinality(books);
+END $$;
+
+-- Oldest first, so that the newest period of an allowance comes last.
+CREATE FUNCTION read_books(concerned bigint[]) RETURNS live_bucket[] LANGUAGE sql AS $$
+  SELECT coalesce(array_agg(ROW(row, account, kind, subject, period_start, period_end, closed_at,
+      granted_nano, posted_nano, held_nano)::live_bucket ORDER BY row), '{}')
+    FROM buckets WHERE account = ANY (concerned) AND closed_at IS NULL
+$$;
+
+-- However often a bucket moved in a batch, its row is written once.
+CREATE FUNCTION write_books(books live_bucket[]) RETURNS void LANGUAGE sql AS $$
+  UPDATE buckets SET period_start = each.period_start, period_end = each.period_end, closed_at = each.closed_at,
+      granted_nano = each.granted, posted_nano = each.posted, held_nano = each.held
+    FROM unnest(books) AS each
+    WHERE buckets.row = each.row
+      AND (buckets.period_start, buckets.period_end, buckets.closed_at, granted_nano, posted_nano, held_nano)
+        IS DISTINCT FROM (each.period_start, each.period_end, each.closed_at, each.granted, each.posted, each.held)
+$$;
+`

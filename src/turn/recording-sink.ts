@@ -1,0 +1,39 @@
+import type { Recording } from './recording.ts'
+import type { Sink, SinkPhase } from './sink.ts'
+
+/**
+ * A sink beside which the answer is recorded. Nobody hears of the client's going: the answer is finished for whoever asks
+ * again, and it takes the course that it would have taken with the client there.
+ */
+export function createRecordingSink(sink: Sink, recording: Recording): Sink {
+  let phase: SinkPhase = 'quiet'
+  return {
+    delivery: sink.delivery,
+    get phase() {
+      return phase === 'quiet' ? sink.phase : phase
+    },
+    get gone() {
+      return sink.gone
+    },
+    announce: sink.announce,
+    write(bytes) {
+      if (bytes.length > 0) phase = 'body'
+      recording.add(bytes)
+      return sink.write(bytes)
+    },
+    end(bytes) {
+      recording.check(bytes)
+      phase = 'ended'
+      sink.end(bytes)
+    },
+    refuse(problem) {
+      phase = 'ended'
+      sink.refuse(problem)
+    },
+    cut() {
+      phase = 'ended'
+      sink.cut()
+    },
+    onGone: () => () => {},
+  }
+}

@@ -1,0 +1,174 @@
+import { type AdmitOutcome, type AdmitRequest, admitTurn } from '../../src/books/admit-turn.ts'
+import { type Books, createAccountBooks, createBooks, type Subscription } from '../../src/books/books.ts'
+import { type CloseTurn, closeTurn } from '../../src/books/close-turn.ts'
+import { standingOfAllowance } from '../../src/books/periods.ts'
+import { PERIOD_ROWS_FROM } from '../../src/books/sides.ts'
+import { assignPlan, endPlan, type PlanOutcome } from '../../src/books/subscriptions.ts'
+import { type TransferMoney, transferMoney } from '../../src/books/transfer-money.ts'
+import { standingsOf } from '../../src/books/turn-limits.ts'
+import { type AdmitRow, refusalOf } from '../../src/ledger/postgres/admit-row.ts'
+import type { CloseRow } from '../../src/ledger/postgres/close-on-postgres.ts'
+import { createSeenLimits } from '../../src/ledger/postgres/seen-limits.ts'
+import type { Allowance } from '../../src/model/allowance.ts'
+import type { AccountRow, BucketRow, RequestId } from '../../src/model/ids.ts'
+import { asJson } from '../../src/store/postgres/postgres-pool.ts'
+import type { PostgresBooks } from './postgres-books.ts'
+
+export interface CloseWish {
+  readonly requestId: RequestId
+  readonly charge: CloseTurn['charge']
+  readonly kept: boolean
+}
+
+/** The two that must agree: the reducer in memory, and the functions of the database. Each operation answers for both. */
+export async function createBothBooks(
+  postgres: PostgresBooks,
+  accounts: readonly AccountRow[],
+  scopes: readonly string[],
+) {
+  const { pool } = postgres
+  const call = async <Result>(words: string, values: readonly unknown[]): Promise<Result> =>
+    (await pool.query(`SELECT ${words} AS result`, values as unknown[])).rows[0].result
+  const books: Books = createBooks({ receipt: 1, transfer: 1, bucket: PERIOD_ROWS_FROM, subscription: 1 })
+  for (const account of accounts) {
+    const found = await pool.query(`SELECT row::integer FROM buckets WHERE kind = 'wallet' AND account = $1`, [account])
+    books.accounts.set(
+      account,
+      createAccountBooks(account, { row: found.rows[0].row as BucketRow, posted: 0n, held: 0n }),
+    )
+  }
+  for (const scope of scopes) books.claims.set(scope, undefined)
+  const refs = new Map<string, bigint>()
+  const node = Number(await call<string>('begin_node($1)', [2 ** 50]))
+  let micros = 0
+  let closings = 0
+
+  return {
+    async setClock(ms: number) {
+      micros = ms * 1000
+      await postgres.setClock({ micros })
+    },
+    async admit(turns: readonly AdmitRequest[]) {
+      const expected = turns.map((turn) => {
+        const outcome = admitTurn(books, { ...turn, at: micros / 1000, ticks: micros })
+        return { outcome: withoutChanges(outcome), standings: standingsOf(books, turn.limits, micros) }
+      })
+      const rows = await call<AdmitRow[]>('admit_turns($1, $2)', [asJson(turns), node])
+      const found = rows.map((row, index) => ({
+        outcome: outcomeOf(turns[index]!, row),
+        standings: createSeenLimits(() => micros).learn(turns[index]!.limits, row),
+      }))
+      return { expected, found }
+    },
+    async close(wishes: readonly CloseWish[]) {
+      const expected = wishes.map(({ requestId, charge, kept }) => {
+        const closed = closeTurn(books, { ...ENDING, requestId, charge, kept, at: micros / 1000, ticks: micros })
+        return closed.kind === 'closed' ? { charge: closed.charge, shortfall: closed.shortfall } : closed.kind
+      })
+      const ops = wishes.map(({ requestId, charge, kept }) => ({
+        ...{ ...ENDING, requestId, kept, closing: `${++closings}` },
+        ...charge,
+      }))
+      const rows = await call<CloseRow[]>('close_turns($1)', [asJson(ops)])
+      const found = rows.map((row) =>
+        row.kind === 'not-open' ? row.kind : { charge: BigInt(row.charge), shortfall: BigInt(row.shortfall) },
+      )
+      return { expected, found }
+    },
+    async transfer(order: Omit<TransferMoney, 'at'>) {
+      const name = `${order.account} ${order.ref}`
+      const known = refs.get(name)
+      const expected =
+        known === undefined
+          ? transferMoney(books, { ...order, at: micros / 1000 }).kind
+          : known === order.amount
+            ? 'exists'
+            : 'ref-taken'
+      if (expected === 'transferred') refs.set(name, order.amount)
+      const { kind } = await call<{ kind: string }>('transfer_money($1)', [asJson(order)])
+      return { expected, found: kind === 'credited' ? 'transferred' : kind }
+    },
+    async assign(order: {
+      account: AccountRow
+      plan: string
+      windows: readonly Allowance[]
+      endsAt: number | undefined
+    }) {
+      const expected = planOf(assignPlan(books, { ...order, at: micros / 1000 }))
+      return { expected, found: planOf(await call<PlanOutcome>('assign_plan($1)', [asJson(order)])) }
+    },
+    async end(account: AccountRow, endsAt: number) {
+      const expected = planOf(endPlan(books, { account, endsAt, at: micros / 1000 }))
+      return { expected, found: planOf(await call<PlanOutcome>('end_plan($1, $2)', [account, endsAt])) }
+    },
+    async freeze(account: AccountRow, frozen: boolean) {
+      books.accounts.get(account)!.frozen = frozen
+      await pool.query('UPDATE accounts SET frozen_at = $2 WHERE row = $1', [account, frozen ? 1 : null])
+    },
+    /** Everything that decisions look at. */
+    async state(allowances: readonly Allowance[]) {
+      const reports = await Promise.all(
+        accounts.map((account) =>
+          call<{ draws: unknown[] }>('allowance_report($1, $2)', [account, asJson(allowances)]),
+        ),
+      )
+      const buckets = (await pool.query(BUCKETS)).rows.map((row) => JSON.stringify(row))
+      const periods = [...books.accounts.values()].flatMap((account) => [...account.periods.values()])
+      return {
+        ends: periods.map(({ end }) => end),
+        expected: {
+          buckets: bucketsOf(books).sort(),
+          standings: accounts.map((account) => standingsIn(books, account, allowances, micros / 1000)),
+        },
+        found: { buckets: buckets.sort(), standings: reports.map(({ draws }) => draws) },
+      }
+    },
+  }
+}
+
+const ENDING = {
+  ...{ outcome: 'completed', lane: undefined, firstByteMs: undefined },
+  ...{ totalMs: 1, attempts: '[]' },
+}
+
+const withoutChanges = (outcome: AdmitOutcome) => {
+  if (outcome.kind !== 'held') return outcome
+  const { kind, receipt, cap, hold } = outcome
+  return { kind, receipt, cap, hold }
+}
+
+function outcomeOf(turn: AdmitRequest, row: AdmitRow) {
+  if (row.kind !== 'held') return refusalOf(turn, row)
+  const { kind, receipt, cap, hold } = row
+  return { kind, receipt, cap, hold: BigInt(hold) }
+}
+
+function planOf(outcome: PlanOutcome) {
+  if (outcome.kind === 'no-subscription') return outcome.kind
+  const { row, plan, billingDay, startedAt, endsAt }: Subscription = outcome.subscription
+  return { kind: outcome.kind, row, plan, billingDay, startedAt, endsAt: endsAt ?? null }
+}
+
+const BUCKETS = `SELECT account::integer, subject, period_start::text AS start, period_end::text AS end,
+    CASE kind WHEN 'wallet' THEN '0' ELSE granted_nano::text END AS granted, posted_nano::text AS posted, held_nano::text AS held
+  FROM buckets WHERE kind <> 'system' AND closed_at IS NULL`
+
+const bucketsOf = (books: Books): string[] =>
+  [...books.accounts.values()].flatMap(({ account, wallet, periods, outlived }) => [
+    JSON.stringify({
+      ...{ account, subject: 'wallet', start: null, end: null, granted: '0' },
+      ...{ posted: String(wallet.posted), held: String(wallet.held) },
+    }),
+    ...[...periods.values(), ...outlived].map(({ subject, start, end, granted, posted, held }) =>
+      JSON.stringify({
+        ...{ account, subject, start: String(start), end: String(end), granted: String(granted) },
+        ...{ posted: String(posted), held: String(held) },
+      }),
+    ),
+  ])
+
+const standingsIn = (books: Books, account: AccountRow, allowances: readonly Allowance[], at: number) =>
+  allowances.map((allowance) => {
+    const { period, granted, posted, held } = standingOfAllowance(books.accounts.get(account)!, allowance, at)
+    return { ...period, granted: String(granted), posted: String(posted), held: String(held) }
+  })

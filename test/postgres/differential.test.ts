@@ -1,0 +1,264 @@
+import { describe, expect, it } from 'vitest'
+import type { AdmitRequest } from '../../src/books/admit-turn.ts'
+import { limitOf, requestFor, usd } from '../../src/ledger/contract-bench.fixture.ts'
+import type { Allowance } from '../../src/model/allowance.ts'
+import { type Cycle, periodAt } from '../../src/model/cycle.ts'
+import type { AccountRow, RequestId } from '../../src/model/ids.ts'
+import { createBothBooks } from './both-books.ts'
+import { createPostgresBooks, postgres } from './postgres-books.ts'
+
+const RUNS = 5
+/** More runs while some kind of answer has not come up. */
+const RUNS_MAX = 20
+const STEPS = 400
+const seed = Number(process.env.MILLRACE_SEED ?? Date.now() % 1_000_000_000)
+
+/** The rules of money stand in TypeScript and in the database's language. This is what holds the two together. */
+describe.skipIf(!postgres)('the reducer and the database', () => {
+  it(`decide alike, whatever comes (MILLRACE_SEED=${seed})`, { timeout: 120_000 }, async () => {
+    const counts = new Map<string, number>()
+    const isMissing = (kind: string) => !counts.has(kind)
+    let run = 0
+    while (run < RUNS || (run < RUNS_MAX && KINDS.some(isMissing))) await compareRun(createDice(seed + run++), counts)
+    console.log(
+      `seed ${seed}, ${run} runs of ${STEPS} steps: ${JSON.stringify(Object.fromEntries([...counts].sort()))}`,
+    )
+    // A comparison that never came to a refusal would show nothing about it.
+    expect(KINDS.filter(isMissing)).toEqual([])
+  })
+
+  it('decide alike at the very moment when something ends, and just before', async () => {
+    const database = await createPostgresBooks()
+    const account = await database.addAccount()
+    const both = await createBothBooks(database, [account], ['a'])
+    const start = Date.UTC(2026, 0, 31)
+    const window = { ...allowance('window:5h', 'quota', CYCLES[0]!, createDice(1)), amount: usd(600_000n) }
+    const claim = (at: number) => ({ scope: 'a', fingerprint: 'x', expiresAt: at + HOUR })
+    const admitAt = async (at: number, over: Partial<AdmitRequest>) => {
+      await both.setClock(at)
+      const turn = requestFor(account, over)
+      const { expected, found } = await both.admit([turn])
+      expect(found).toEqual(expected)
+      if (expected[0]?.outcome.kind !== 'held') return expected[0]?.outcome.kind
+      const charge = { usage: usageOf(createDice(1)), tier: 0, cost: usd(600_000n) }
+      const closed = await both.close([{ requestId: turn.requestId, charge, kept: true }])
+      expect(closed.found).toEqual(closed.expected)
+      return 'held'
+    }
+    await both.setClock(start)
+    await both.transfer({ account, kind: 'credit', amount: usd(100_000_000n), reason: 'r', ref: 'r' })
+    await both.assign({ account, plan: 'p', windows: [window], endsAt: start + 11 * HOUR })
+    const builder = { kind: 'builder' as const, allowances: [window] }
+    expect(await admitAt(start, { claim: claim(start) })).toBe('held')
+    expect(await admitAt(start, builder)).toBe('held')
+    expect(await admitAt(start + HOUR - 1, { claim: claim(start + HOUR) })).toBe('claimed')
+    expect(await admitAt(start + HOUR, { claim: claim(start + HOUR) })).toBe('held')
+    expect(await admitAt(start + 5 * HOUR - 1, builder)).toBe('exhausted')
+    expect(await admitAt(start + 5 * HOUR, builder)).toBe('held')
+    expect(await admitAt(start + 11 * HOUR - 1, builder)).toBe('held')
+    expect(await admitAt(start + 11 * HOUR, builder)).toBe('no-subscription')
+    expect(await database.violations()).toEqual([])
+    await database.close()
+  })
+
+  it(`reckon the same periods (MILLRACE_SEED=${seed})`, async () => {
+    const dice = createDice(seed)
+    const books = await createPostgresBooks()
+    const asked = Array.from({ length: 3000 }, () => ({
+      cycle: dice.of(CYCLES),
+      at: dice.below(4_000_000_000) * 1000 + dice.of([0, 1, 999]),
+      day: 1 + dice.below(31),
+    }))
+    const { rows } = await books.pool.query(
+      `SELECT array_to_json(period_at(value -> 'cycle', (value ->> 'at')::bigint, (value ->> 'day')::integer)) AS period
+        FROM jsonb_array_elements($1) WITH ORDINALITY ORDER BY ordinality`,
+      [JSON.stringify(asked)],
+    )
+    const expected = asked.map(({ cycle, at, day }) => periodAt(cycle, at, day))
+    expect(rows.map(({ period: [start, end] }) => ({ start, end }))).toEqual(expected)
+    await books.close()
+  })
+})
+
+const KINDS = [
+  ...['held', 'short', 'in-flight', 'exceeds-allowance', 'exhausted', 'cap-reached', 'limited', 'limit-too-small'],
+  ...['claimed', 'frozen', 'no-subscription', 'settled', 'shortfall', 'released', 'not-open', 'ref-taken', 'changed'],
+]
+
+const CYCLES: readonly Cycle[] = [
+  { kind: 'anchored', ms: 5 * 3_600_000 },
+  { kind: 'day' },
+  { kind: 'week' },
+  { kind: 'month', day: 'billing' },
+  { kind: 'month', day: 1 },
+  { kind: 'month', day: 31 },
+]
+
+/** The same numbers for the same seed. */
+function createDice(seed: number) {
+  let state = seed >>> 0
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const below = (most: number) => Math.floor(next() * most)
+  return {
+    below,
+    chance: (part: number) => next() < part,
+    of: <Each>(choices: readonly Each[]): Each => choices[below(choices.length)]!,
+    some: <Each>(choices: readonly Each[], part: number): Each[] => choices.filter(() => next() < part),
+  }
+}
+
+type Dice = ReturnType<typeof createDice>
+
+const SCOPES = ['a', 'b']
+const LIMITS = [limitOf('requests', 6), limitOf('tokens', 6000), limitOf('concurrent', 4)]
+
+const windowsOf = (dice: Dice): Allowance[] => [
+  ...dice.some(
+    [
+      allowance('window:5h', 'quota', CYCLES[dice.chance(0.2) ? 2 : 0]!, dice),
+      allowance('window:week', 'quota', CYCLES[2]!, dice),
+    ],
+    0.7,
+  ),
+  allowance('window:month', 'quota', CYCLES[3]!, dice),
+]
+
+const capsOf = (dice: Dice): Allowance[] => [
+  allowance('cap:1:day', 'cap', CYCLES[1]!, dice),
+  allowance('cap:1:month', 'cap', CYCLES[4]!, dice),
+]
+
+const allowance = (subject: string, unit: 'quota' | 'cap', cycle: Cycle, dice: Dice): Allowance => ({
+  ...{ subject, unit, cycle, name: subject },
+  amount: usd(dice.of([2_000_000n, 3_000_000n, 10_000_000n])),
+})
+
+const FREE = { inputPico: 0n, outputPicoPerToken: 0n, perRequest: usd(0n) }
+
+const termsOf = (dice: Dice) => ({
+  inputPico: BigInt(dice.below(dice.of([50_000_000, 200_000_000]))),
+  outputPicoPerToken: dice.of([0n, 333n, 5_000_000n, 5_000_000n, 700_001n]),
+  perRequest: usd(dice.of([0n, 7n])),
+})
+
+/** Small amounts and few names, so that turns come into each other's way. */
+function turnOf(dice: Dice, account: AccountRow, at: number): AdmitRequest {
+  const kind = dice.of(['wallet', 'builder'] as const)
+  return requestFor(account, {
+    kind,
+    terms: dice.chance(0.08) ? FREE : termsOf(dice),
+    clientCap: dice.chance(0.6)
+      ? dice.of(kind === 'builder' ? [100, 300, 300, 380, 2500] : [1, 100, 300, 2500])
+      : undefined,
+    modelCap: dice.of([200, 4096, 100_000]),
+    choices: dice.of([1, 1, 3]),
+    allowances: [
+      ...(dice.chance(kind === 'builder' ? 0.95 : 0.05) ? windowsOf(dice) : []),
+      ...(dice.chance(0.3) ? dice.some(capsOf(dice), 0.8) : []),
+    ],
+    limits: dice.some(LIMITS, 0.3).map((limit) => {
+      const cost = limit.kind === 'tokens' ? dice.of([100, 2000, 6000, 6001]) : 1
+      return { ...limit, cost, subject: `${limit.subject} ${dice.below(2)}` }
+    }),
+    claim: dice.chance(0.25)
+      ? { scope: dice.of(SCOPES), fingerprint: dice.of(['x', 'y']), expiresAt: at + dice.below(3_600_000) }
+      : undefined,
+  })
+}
+
+async function compareRun(dice: Dice, counts: Map<string, number>): Promise<void> {
+  const database = await createPostgresBooks()
+  const accounts = [await database.addAccount(), await database.addAccount()]
+  const both = await createBothBooks(database, accounts, SCOPES)
+  const asked: RequestId[] = []
+  /** When something ends: the clock stands at exactly these moments now and then, where 'before' and 'until' differ. */
+  const ends = new Set<number>()
+  let at = Date.UTC(2026, dice.below(12), 1 + dice.below(28))
+  await both.setClock(at)
+  const count = (kind: string) => counts.set(kind, (counts.get(kind) ?? 0) + 1)
+
+  const steps: Record<string, () => Promise<{ expected: unknown; found: unknown }>> = {
+    async admit() {
+      const turns = Array.from({ length: 1 + dice.below(5) }, () => turnOf(dice, dice.of(accounts), at))
+      for (const { claim } of turns) if (claim) ends.add(claim.expiresAt)
+      const answer = await both.admit(turns)
+      for (const [index, { outcome }] of answer.expected.entries()) {
+        if (outcome.kind === 'held' || dice.chance(0.1)) asked.push(turns[index]!.requestId)
+      }
+      for (const { outcome } of answer.expected) count(outcome.kind)
+      return answer
+    },
+    async close() {
+      if (asked.length === 0) return { expected: 0, found: 0 }
+      const wishes = Array.from({ length: 1 + dice.below(5) }, () => ({
+        requestId: asked[Math.max(0, asked.length - 1 - dice.below(12))]!,
+        charge: dice.chance(0.7)
+          ? { usage: usageOf(dice), tier: 0, cost: usd(BigInt(dice.below(dice.of([100, 5_000_000, 20_000_000])))) }
+          : undefined,
+        kept: dice.chance(0.5),
+      }))
+      const answer = await both.close(wishes)
+      for (const [index, each] of answer.expected.entries()) {
+        if (typeof each === 'string') count(each)
+        else count(wishes[index]?.charge ? (each.shortfall > 0n ? 'shortfall' : 'settled') : 'released')
+      }
+      return answer
+    },
+    async transfer() {
+      const amount = usd(BigInt(dice.of([-1, 1, 1, 1])) * dice.of([1_000_000n, 5_000_000n, 20_000_000n]))
+      const kind = amount > 0n ? 'credit' : 'refund'
+      const answer = await both.transfer({
+        account: dice.of(accounts),
+        kind,
+        amount,
+        reason: 'r',
+        ref: `${dice.below(40)}`,
+      })
+      count(answer.expected)
+      return answer
+    },
+    async plan() {
+      const endsAt = dice.chance(0.3) ? at + dice.below(40 * DAY) : undefined
+      if (endsAt !== undefined) ends.add(endsAt)
+      const order = { account: dice.of(accounts), plan: dice.of(['small', 'large']), windows: windowsOf(dice), endsAt }
+      const answer = dice.chance(0.15) ? await both.end(order.account, at + dice.below(DAY)) : await both.assign(order)
+      count(typeof answer.expected === 'string' ? answer.expected : answer.expected.kind)
+      return answer
+    },
+    async freeze() {
+      await both.freeze(dice.of(accounts), dice.chance(0.08))
+      return { expected: 0, found: 0 }
+    },
+    async clock() {
+      const soon = [...ends].filter((end) => end > at && end < at + 40 * DAY)
+      if (soon.length > 0 && dice.chance(0.5)) at = dice.chance(0.5) ? Math.min(...soon) : dice.of(soon)
+      else at += dice.below(dice.of([1000, 20_000, 20_000, HOUR, HOUR, 8 * HOUR, DAY, 40 * DAY]))
+      await both.setClock(at)
+      return both.state([...windowsOf(dice), ...capsOf(dice)])
+    },
+  }
+  const names = ['admit', 'admit', 'admit', 'close', 'close', 'close', 'transfer', 'plan', 'freeze', 'clock', 'clock']
+  for (let step = 0; step < STEPS; step++) {
+    const name = dice.of(names)
+    const { expected, found } = await steps[name]!()
+    expect(found, `seed ${seed}, step ${step}: ${name}`).toEqual(expected)
+    const state = await both.state([])
+    for (const end of state.ends) ends.add(end)
+    expect(state.found, `seed ${seed}, step ${step}: balances after ${name}`).toEqual(state.expected)
+  }
+  expect(await database.violations()).toEqual([])
+  await database.close()
+}
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+const usageOf = (dice: Dice) => ({
+  ...{ uncachedInput: dice.below(100), cachedInput: dice.below(50), cacheWrite: 0 },
+  ...{ output: dice.below(3000), reasoning: 0, estimated: false },
+})

@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { HOLD, limitOf, requestFor, usd } from '../../src/ledger/contract-bench.fixture.ts'
+import { settlement } from '../../src/ledger/ledger.fixture.ts'
+import type { AccountRow } from '../../src/model/ids.ts'
+import type { PostgresPool } from '../../src/store/postgres/postgres-pool.ts'
+import { createPostgresBooks, type PostgresBooks, postgres } from './postgres-books.ts'
+import { cuttable, LEASE_MS, openNode } from './postgres-home.ts'
+
+/** Does what it is asked, and loses the answer of the next calls of this function: as a connection that dies in a commit. */
+function forgetful(pool: PostgresPool) {
+  const lost = new Map<string, number>()
+  return {
+    lose: (call: string, times: number) => void lost.set(call, times),
+    pool: {
+      async query(text: string, values?: readonly unknown[]) {
+        const answer = await pool.query(text, values)
+        const call = [...lost.keys()].find((each) => text.includes(`${each}(`)) ?? ''
+        const times = lost.get(call) ?? 0
+        if (times === 0) return answer
+        lost.set(call, times - 1)
+        throw new Error('Connection terminated unexpectedly')
+      },
+    },
+  }
+}
+
+describe.skipIf(!postgres)('when the answer of the database is lost', () => {
+  let books: PostgresBooks
+  let account: AccountRow
+  let connection: ReturnType<typeof forgetful>
+  let node: Awaited<ReturnType<typeof openNode>>
+
+  beforeEach(async () => {
+    books = await createPostgresBooks()
+    account = await books.addAccount()
+    connection = forgetful(books.connect(4, 'node') as PostgresPool)
+    node = await openNode(connection.pool)
+    await node.ledger.credit({ account, kind: 'credit', amount: usd(HOLD * 10n), reason: 'test', ref: 'first' })
+  })
+  afterEach(async () => {
+    expect(await books.violations()).toEqual([])
+    await node.ledger.close()
+    await books.close()
+  })
+
+  const admit = async () => {
+    const admission = await node.ledger.admit(requestFor(account, { limits: [limitOf('concurrent', 5)] }))
+    if (admission.kind !== 'admitted') throw new Error(`refused: ${admission.refusal.kind}`)
+    return admission
+  }
+
+  it('a batch of admissions is sent again, and holds once', async () => {
+    connection.lose('admit_turns', 2)
+    const turns = await Promise.all([admit(), admit(), admit()])
+    expect(turns.map(({ hold }) => hold)).toEqual([HOLD, HOLD, HOLD])
+    expect(node.facts.troubles.length).toBeGreaterThanOrEqual(2)
+    expect((await node.ledger.standing(account)).held).toBe(HOLD * 3n)
+    expect(turns[0]?.standings).toMatchObject([{ kind: 'concurrent', remaining: 2 }])
+  })
+
+  it('a settle is sent again, charges once, and is told what it charged', async () => {
+    const turn = await admit()
+    connection.lose('close_turns', 2)
+    expect(await turn.settle(settlement(9n))).toEqual({ kind: 'settled', charge: 9n, shortfall: 0n, tier: 0 })
+    expect(await node.ledger.standing(account)).toMatchObject({ balance: HOLD * 10n - 9n, held: 0n })
+  })
+
+  it('a credit is sent again, and counts once', async () => {
+    connection.lose('transfer_money', 1)
+    const order = { account, kind: 'credit' as const, amount: usd(5n), reason: 'test', ref: 'second' }
+    expect((await node.ledger.credit(order)).kind).toBe('exists')
+    expect((await node.ledger.standing(account)).balance).toBe(HOLD * 10n + 5n)
+  })
+
+  it('for longer than we ask, nobody is admitted, and the hold that was placed is swept', async () => {
+    const impatient = await openNode(connection.pool, { retryMs: 0 })
+    connection.lose('admit_turns', 1)
+    const { kind, refusal } = (await impatient.ledger.admit(requestFor(account))) as { kind: string; refusal: unknown }
+    expect({ kind, refusal }).toEqual({ kind: 'refused', refusal: { kind: 'unavailable' } })
+    expect(impatient.ledger.available).toBe(false)
+    expect((await impatient.ledger.standing(account)).held).toBe(HOLD)
+    expect(impatient.ledger.available).toBe(true)
+    expect(await impatient.ledger.sweep()).toBe(1)
+    expect((await impatient.ledger.standing(account)).held).toBe(0n)
+    await impatient.ledger.close()
+  })
+
+  it('because its connections are killed again and again, the books stay exact', async () => {
+    const killer = books.connect(1)
+    let kills = 0
+    const killUntil = async (isOver: () => boolean) => {
+      while (!isOver()) {
+        kills += (await killer.query(KILL)).rows.length
+        await new Promise((resolve) => setTimeout(resolve, 30))
+      }
+    }
+    let charged = 0n
+    let isOver = false
+    const spend = async () => {
+      for (let turn = 0; turn < 60; turn++) {
+        const admission = await node.ledger.admit(requestFor(account))
+        if (admission.kind !== 'admitted') {
+          await new Promise((resolve) => setTimeout(resolve, 5))
+          continue
+        }
+        const settled = await admission.settle(settlement(100n))
+        if (settled.kind === 'settled') charged += settled.charge
+      }
+    }
+    const killing = killUntil(() => isOver)
+    await Promise.all(Array.from({ length: 8 }, spend))
+    isOver = true
+    await killing
+    const { rows } = await killer.query('SELECT count(*)::integer AS receipts FROM receipts')
+    console.log(
+      `${kills} kills, ${node.facts.troubles.length} calls sent again, ${rows[0].receipts} receipts, ${charged} charged`,
+    )
+    expect(kills).toBeGreaterThan(0)
+    expect(charged).toBeGreaterThan(0n)
+    expect(await node.ledger.standing(account)).toMatchObject({ balance: HOLD * 10n - charged, held: 0n })
+  })
+
+  it('one turn that the database cannot read does not take the others with it', async () => {
+    const unknown = node.ledger.admit(requestFor(999_999 as AccountRow))
+    const [failed, turn] = await Promise.allSettled([unknown, admit()])
+    expect(failed).toMatchObject({ status: 'rejected', reason: { message: expect.stringContaining('no wallet') } })
+    expect(turn.status).toBe('fulfilled')
+  })
+})
+
+// Only the node's own: whoever asks how it went is let live.
+const KILL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name = 'node' AND random() < 0.5`
+
+describe.skipIf(!postgres)('a node that was away for longer than its lease', () => {
+  it('finds its turns ended by another one, charged by their marks, and says nothing of an end', async () => {
+    const books = await createPostgresBooks()
+    const account = await books.addAccount()
+    const paused = cuttable(books.connect() as PostgresPool)
+    const first = await openNode(paused.pool)
+    await first.ledger.credit({ account, kind: 'credit', amount: usd(HOLD * 10n), reason: 'test', ref: 'first' })
+    const admission = await first.ledger.admit(requestFor(account))
+    if (admission.kind !== 'admitted') throw new Error('refused')
+    admission.mark(3)
+    await expect.poll(async () => (await books.pool.query('SELECT FROM marks')).rows.length).toBe(1)
+
+    const second = await openNode(books.connect() as PostgresPool)
+    expect(await second.ledger.sweep()).toBe(0)
+    await books.setClock({ aheadMs: LEASE_MS })
+    const third = await openNode(books.connect() as PostgresPool)
+    expect(third.facts.recovered).toBe(1)
+
+    expect(await admission.settle(settlement(20_000n))).toEqual({ kind: 'not-ours' })
+    expect(await third.ledger.standing(account)).toMatchObject({ balance: HOLD * 10n - 40_000n - 15_000n, held: 0n })
+    const late = await first.ledger.admit(requestFor(account))
+    expect(late).toMatchObject({ kind: 'refused', refusal: { kind: 'unavailable' } })
+    expect(await books.violations()).toEqual([])
+    await Promise.all([first, second, third].map(({ ledger }) => ledger.close()))
+    await books.close()
+  })
+
+  it('begins a new lease, and admits again', async () => {
+    const books = await createPostgresBooks()
+    const account = await books.addAccount()
+    const { ledger, facts } = await openNode(books.connect() as PostgresPool, { leaseMs: 300 })
+    await ledger.credit({ account, kind: 'credit', amount: usd(HOLD), reason: 'test', ref: 'first' })
+    await books.setClock({ aheadMs: 1000 })
+    await expect.poll(() => facts.leasesLost).toBe(1)
+    await expect.poll(async () => (await ledger.admit(requestFor(account))).kind).toBe('admitted')
+    await ledger.close()
+    await books.close()
+  })
+})

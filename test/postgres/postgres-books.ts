@@ -1,0 +1,73 @@
+import pg from 'pg'
+import { inject } from 'vitest'
+import { secureRandom } from '../../src/lib/random-id.ts'
+import { type AccountRow, mintAccountId } from '../../src/model/ids.ts'
+import { installSchema } from '../../src/store/postgres/install-schema.ts'
+import type { PostgresPool } from '../../src/store/postgres/postgres-pool.ts'
+
+/** Undefined: this machine has no PostgreSQL, and the run has said so. */
+export const postgres = inject('postgres')
+
+/** A database of its own on the server of this run, with empty books. */
+export interface PostgresBooks {
+  /** Another pool of connections to it, as another node has one. */
+  connect(connections?: number, name?: string): pg.Pool
+  readonly pool: pg.Pool
+  addAccount(): Promise<AccountRow>
+  /** The database's clock stands at this moment from now on, or goes on by so much before the real one. */
+  setClock(at: { readonly micros: number } | { readonly aheadMs: number }): Promise<void>
+  violations(): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+const PRICE = {
+  ...{ input: '1000000', cached_input: '100000', cache_write: '1000000', output: '5000000' },
+  ...{ per_request: '0', tiers: [] },
+}
+
+let made = 0
+
+export async function createPostgresBooks(): Promise<PostgresBooks> {
+  const { host, user } = postgres!
+  const database = `books_${process.pid}_${++made}`
+  const admin = new pg.Pool({ host, user, database: 'postgres', max: 1 })
+  await admin.query(`CREATE DATABASE ${database}`)
+  const pools: pg.Pool[] = []
+  const connect = (connections = 4, name = 'test') => {
+    const pool = new pg.Pool({ host, user, database, max: connections, application_name: name })
+    // A connection that is killed while nobody uses it is nothing to fall over.
+    pool.on('error', () => {})
+    pools.push(pool)
+    return pool
+  }
+  const pool = connect()
+  await installSchema(pool as PostgresPool)
+  await pool.query('INSERT INTO prices VALUES ($1, 1, $2, 0)', ['demo', JSON.stringify(PRICE)])
+  return {
+    connect,
+    pool,
+    async addAccount() {
+      const id = mintAccountId(secureRandom)
+      const { rows } = await pool.query('SELECT add_account($1, $2) AS row', [id, `${id}@example.com`])
+      return Number(rows[0].row) as AccountRow
+    },
+    async setClock(at) {
+      const micros = 'micros' in at ? `${at.micros}` : `${REAL_MICROS} + ${at.aheadMs} * 1000::bigint`
+      await pool.query(
+        `CREATE OR REPLACE FUNCTION ledger_micros() RETURNS bigint LANGUAGE sql AS $$ SELECT (${micros})::bigint $$`,
+      )
+    },
+    async violations() {
+      const { rows } = await pool.query('SELECT verify_books() AS report')
+      const checks: { name: string; violations: number }[] = rows[0].report.checks
+      return checks.filter(({ violations }) => violations > 0).map(({ name, violations }) => `${name}: ${violations}`)
+    },
+    async close() {
+      await Promise.all(pools.map((each) => each.end()))
+      await admin.query(`DROP DATABASE ${database} WITH (FORCE)`)
+      await admin.end()
+    },
+  }
+}
+
+const REAL_MICROS = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'

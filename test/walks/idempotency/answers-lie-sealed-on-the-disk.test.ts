@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { openContent } from '../../../src/content/open-content.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { hello } from '../../support/ask.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { until } from '../../support/until.ts'
+import { useServer } from '../../support/use-server.ts'
+import { ask } from './keyed.ts'
+
+const CANARY = 'canary-of-the-answer'
+const body = { model: 'swift', stream: true, messages: hello(`${CANARY} please`) }
+
+describe('what is kept', () => {
+  const server = useServer()
+
+  it('is in no file of the data folder as it was said, and neither is the idempotency key', async () => {
+    const account = await openAccount(server())
+    const asked = { key: account.key, idempotencyKey: 'canary-of-the-key' }
+    const first = await ask(server(), asked, body)
+    expect(first.text).toContain('canary')
+    expect((await ask(server(), asked, body)).bytes.equals(first.bytes)).toBe(true)
+    const files = readdirSync(server().folder).filter((name) => name !== 'millrace.yaml')
+    expect(files).toEqual(expect.arrayContaining(['ledger.db', 'content.db', 'content.db-wal']))
+    for (const name of files) {
+      if (name.endsWith('.sock')) continue
+      expect(readFileSync(join(server().folder, name)).includes('canary'), name).toBe(false)
+    }
+  })
+})
+
+describe('a disk that takes no more answers', () => {
+  const server = useServer({
+    async prepare(folder) {
+      const content = await openContent({ path: join(folder, 'content.db'), clock: systemClock })
+      const trigger = "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no space left'); END"
+      await content.atomic([{ sql: trigger, rows: [[]] }])
+      await content.close()
+    },
+  })
+
+  it.each([true, false])(
+    'loses neither an answer nor its charge; it cannot be given again, stream: %s',
+    async (stream) => {
+      const account = await openAccount(server())
+      const before = (await account.wallet()).balance
+      const asked = { key: account.key, idempotencyKey: 'full' }
+      const first = await ask(server(), asked, { ...body, stream })
+      expect(first.status).toBe(200)
+      expect(first.text).toMatch(stream ? /\[DONE\]\n\n$/ : /"charge"/)
+      const [receipt] = await account.receipts()
+      expect(receipt).toMatchObject({ state: 'settled', outcome: 'completed' })
+      expect(before - (await account.wallet()).balance).toBe(receipt?.charge_nano)
+      const again = await ask(server(), asked, { ...body, stream })
+      expect([again.status, JSON.parse(again.text).error.code]).toEqual([409, 'idempotency_not_replayable'])
+      expect(await account.receipts()).toHaveLength(1)
+    },
+  )
+})
+
+describe('a charge that cannot be recorded', () => {
+  const server = useServer()
+
+  it.each([
+    { stream: true, says: 'a stream is cut before its end; its answer was kept, is charged later, and given again' },
+    { stream: false, says: 'a JSON answer is refused and costs nothing; the next request runs' },
+  ])('$says', async ({ stream }) => {
+    const account = await openAccount(server())
+    const before = (await account.wallet()).balance
+    const { db } = server().house.operations
+    const asked = { key: account.key, idempotencyKey: 'unrecorded' }
+    const trigger = "CREATE TRIGGER broken BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'no space left'); END"
+    await sql`${sql.raw(trigger)}`.execute(db)
+    const first = await ask(server(), asked, { ...body, stream }).catch(() => undefined)
+    expect(first?.status).toBe(stream ? undefined : 503)
+    await sql`DROP TRIGGER broken`.execute(db)
+    await until(() => server().house.ledgerAvailable())
+    const again = await until(async () => {
+      const answer = await ask(server(), asked, { ...body, stream })
+      return answer.status === 200 && answer
+    })
+    expect(again.headers.get('idempotency-replayed')).toBe(stream ? 'true' : null)
+    const receipts = await account.receipts()
+    expect(receipts.map(({ state, outcome }) => `${state} ${outcome}`)).toEqual(
+      stream ? ['settled completed'] : ['released recovered', 'settled completed'],
+    )
+    const charged = receipts.reduce((sum, { charge_nano }) => sum + (charge_nano ?? 0n), 0n)
+    expect(charged).toBeGreaterThan(0n)
+    expect(before - (await account.wallet()).balance).toBe(charged)
+  })
+})

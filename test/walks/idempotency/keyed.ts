@@ -1,0 +1,46 @@
+import type { TestServer } from '../../support/start-server.ts'
+
+/** An answer as bytes: what is given again has to be the same ones. */
+export interface KeyedAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly requestId: string
+  readonly bytes: Buffer
+  readonly text: string
+}
+
+export interface Asked {
+  readonly key: string
+  readonly idempotencyKey?: string
+  readonly signal?: AbortSignal
+}
+
+export const open = (server: TestServer, { key, idempotencyKey, signal }: Asked, body: object | string) =>
+  fetch(`${server.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    ...(signal ? { signal } : {}),
+  })
+
+/** The whole answer, without the comments that keep a silent stream alive. */
+export async function ask(server: TestServer, asked: Asked, body: object | string): Promise<KeyedAnswer> {
+  return wholeOf(await open(server, asked, body))
+}
+
+export async function wholeOf(response: Response): Promise<KeyedAnswer> {
+  const text = Buffer.from(await response.arrayBuffer())
+    .toString('utf8')
+    .replaceAll(': keep-alive\n\n', '')
+  return {
+    status: response.status,
+    headers: response.headers,
+    requestId: response.headers.get('x-request-id') ?? '',
+    bytes: Buffer.from(text),
+    text,
+  }
+}

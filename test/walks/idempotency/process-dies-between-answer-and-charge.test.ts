@@ -1,0 +1,79 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { hello } from '../../support/ask.ts'
+import { type SpawnedServer, spawnServer } from '../../support/spawned-server.ts'
+import { TEST_CONFIG } from '../../support/test-config.ts'
+
+const KILL = "process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});"
+const SETTLE = 'const settled = await settle(hold, ending, resolution, price);'
+
+/** The process ends itself with the one signal that nobody can catch, at exactly this place. */
+const DEATHS = {
+  'when the answer is kept and its charge is not recorded': {
+    file: 'turn/serve-turn.js',
+    find: SETTLE,
+    put: `if (ending.kept) { ${KILL} } ${SETTLE}`,
+  },
+  'when the charge is recorded and nothing of the end has gone out': {
+    file: 'turn/serve-turn.js',
+    find: SETTLE,
+    put: `${SETTLE} if (ending.kept) { ${KILL} }`,
+  },
+  'when the answer is there and is not kept yet': {
+    file: 'turn/keep-answer.js',
+    find: 'once.recording.close(last);',
+    put: KILL,
+  },
+} as const
+
+let server: SpawnedServer | undefined
+afterEach(() => server?.close())
+
+const ask = async (idempotencyKey: string, body: object) => {
+  const response = await fetch(`${server?.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${server?.key}`,
+      'content-type': 'application/json',
+      'idempotency-key': idempotencyKey,
+    },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+async function dieAndAskAgain(where: keyof typeof DEATHS, stream: boolean) {
+  server = await spawnServer(TEST_CONFIG, DEATHS[where])
+  const body = { model: 'swift', stream, messages: hello('count to 40') }
+  await expect(ask('once', body)).rejects.toThrow()
+  expect(await server.ended).toBe('SIGKILL')
+  await server.restart()
+  const again = await ask('once', body)
+  const wallet = server.operate('wallet', 'show', 'person@example.com')
+  const verified = server.operate('db', 'verify')
+  expect(verified).toMatchObject({ ok: true })
+  return { again, charged: 10 - Number(wallet.balance) }
+}
+
+/** Several processes are started one after another. */
+const TIMEOUT_MS = 90_000
+
+describe('kill -9', { timeout: TIMEOUT_MS }, () => {
+  it.each([
+    { where: 'when the answer is kept and its charge is not recorded', stream: true },
+    { where: 'when the answer is kept and its charge is not recorded', stream: false },
+    { where: 'when the charge is recorded and nothing of the end has gone out', stream: true },
+  ] as const)('$where: the retry gets the answer, charged once, stream: $stream', async ({ where, stream }) => {
+    const { again, charged } = await dieAndAskAgain(where, stream)
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, 'true'])
+    expect(again.text).toContain('40')
+    expect(again.text).toMatch(stream ? /\[DONE\]\n\n$/ : /"charge":"[\d.]+"/)
+    if (!stream) expect(charged).toBeCloseTo(Number(JSON.parse(again.text).usage.millrace.charge), 9)
+    expect(charged).toBeGreaterThan(0)
+  })
+
+  it('when the answer is there and is not kept yet: nothing was delivered or charged, and the retry runs', async () => {
+    const { again, charged } = await dieAndAskAgain('when the answer is there and is not kept yet', false)
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, null])
+    expect(charged).toBeCloseTo(Number(JSON.parse(again.text).usage.millrace.charge), 9)
+  })
+})

@@ -6,7 +6,7 @@ import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import type { Talk } from '../../fakes/talk.ts'
 import { seededRandom } from '../../fakes/weather.ts'
-import { get, hello, send } from '../../support/ask.ts'
+import { answerOf, chat, get, hello, send } from '../../support/ask.ts'
 import { readStream } from '../../support/read-stream.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
@@ -77,7 +77,7 @@ async function ask(body: object, stream: boolean) {
   const before = (await account.wallet()).balance
   const form = stream ? { ...body, stream, stream_options: { include_usage: true } } : body
   const response = await send(house().server, account, form)
-  const usage = stream ? (await readStream(response)).chunks.at(-1).usage : (await response.json()).usage
+  const usage = stream ? (await readStream(response)).chunks.at(-1).usage : (await answerOf(response)).json.usage
   const receipt = await until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
   const charge = before - (await account.wallet()).balance
   expect(charge).toBe(receipt.charge_nano)
@@ -256,8 +256,8 @@ describe('what a provider counts becomes a charge', () => {
     const builder = await account.createKey({ kind: 'builder' })
     await house().server.operate('plans.assign', { account: account.id, plan: 'all' })
     for (const who of [account, builder]) {
-      const answer = await send(house().server, who, { ...ASKED, model: 'unpriced' })
-      expect([answer.status, (await answer.json()).error.code]).toEqual([404, 'model_not_found'])
+      const answer = await chat(house().server, who, { ...ASKED, model: 'unpriced' })
+      expect([answer.status, answer.json.error.code]).toEqual([404, 'model_not_found'])
     }
     expect(house().far.talks).toHaveLength(0)
     expect(await account.receipts()).toEqual([])

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { PROBLEMS, type ProblemCode } from '../../../src/model/problem.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import { FAULTS } from '../../fakes/faults.ts'
-import { type Answer, chat, get, hello, send } from '../../support/ask.ts'
+import { type Answer, answerOf, chat, get, hello, send } from '../../support/ask.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
@@ -141,9 +141,9 @@ describe('who refused, and why', () => {
     ]
     for (const [who, body, status] of refused) {
       for (const stream of [false, true]) {
-        const answer = await send(server(), who, typeof body === 'string' ? body : { ...body, stream })
+        const answer = await answerOf(await send(server(), who, typeof body === 'string' ? body : { ...body, stream }))
         expect(answer.status, JSON.stringify(body).slice(0, 100)).toBe(status)
-        expect((await answer.json()).error.source).toBe('gateway')
+        expect(answer.json.error.source).toBe('gateway')
       }
     }
     expect(house().far.talks).toHaveLength(0)
@@ -155,8 +155,8 @@ describe('who refused, and why', () => {
     'A24: nor does what the provider’s own filter refuses before any words (stream: %s)',
     async (stream) => {
       const account = await openAccount(server())
-      const answer = await send(server(), account, { model: 'far-filtered', messages: hello(), stream })
-      expect([answer.status, (await answer.json()).error.source]).toEqual([400, 'upstream'])
+      const answer = await chat(server(), account, { model: 'far-filtered', stream })
+      expect([answer.status, answer.json.error.source]).toEqual([400, 'upstream'])
       expect(await account.receipts()).toMatchObject([{ state: 'released', charge_nano: 0n }])
     },
   )

@@ -16,20 +16,26 @@ function readPrice(value: unknown): Reading<PicoPerToken> {
   if (typeof value === 'number')
     return wrong(expected, `Quote it: "${AS_WRITTEN}". Numbers lose digits, money must not.`)
   const parsed = typeof value === 'string' ? parsePricePerMillion(value) : undefined
+  if (isPerToken(value, parsed)) {
+    return wrong(
+      expected,
+      'This looks like a price per token. The unit is USD per million tokens: "3.00", not "0.000003".',
+    )
+  }
   if (parsed === undefined) {
     return wrong(expected, 'Digits with at most 6 decimals, no sign, no currency, no comma. Free is "0".')
   }
   if (parsed > PRICE_MAX) {
     return wrong(expected, `At most "${formatPricePerMillion(PRICE_MAX)}". The unit is USD per million tokens.`)
   }
-  if (parsed !== 0n && parsed < PRICE_MIN) {
-    return wrong(
-      expected,
-      'This looks like a price per token. The unit is USD per million tokens: "3.00", not "0.000003".',
-    )
-  }
   return read(parsed)
 }
+
+/** Most prices per token have more decimals than a price per million may have. */
+const FINE = /^0?\.0{3}\d{4,}$/
+
+const isPerToken = (value: unknown, parsed: PicoPerToken | undefined): boolean =>
+  parsed === undefined ? typeof value === 'string' && FINE.test(value) : parsed !== 0n && parsed < PRICE_MIN
 
 export const usd = (description: string, max: string) =>
   scalar(`${description}, in USD, as quoted text`, { ...HINTS, examples: ['12.00'] }, (value) => {

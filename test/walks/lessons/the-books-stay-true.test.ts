@@ -298,6 +298,7 @@ describe('the books stay true', () => {
       priceVersion: 1,
       terms: { inputPico: 1_000_000n, outputPicoPerToken: 1_000_000n, perRequest: 0n as never },
       clientCap: 100,
+      chosenCap: { sharePercent: 25, tokensMin: 1024 },
       modelCap: 100,
       choices: 1,
       inputEstimate: 1,

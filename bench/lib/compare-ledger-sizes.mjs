@@ -7,7 +7,7 @@ import { fillLedger } from './fill-ledger.mjs'
 import { measureCpu, openAccounts, openBenchLedger, sendRequests } from './ledger-load.mjs'
 import { median } from './measure.mjs'
 
-/** More than stay in memory between two requests of the same one, so that their rows are looked for as well. */
+/** Enough that the balances of one batch lie on many pages of the file. */
 const ACCOUNTS = 1000
 const WARM_UP = 4000
 const CONCURRENT = [8, 64]

@@ -37,7 +37,7 @@ const formsOf = ({ sql, several }: RowStatement): string[] => [
     : []),
 ]
 
-const isOfTheBatch = (step: string): boolean => /^SCAN (batch|\d+ CONSTANT ROWS)$/.test(step)
+const isOfTheBatch = (step: string): boolean => /^SCAN (batch|\d+-ROW VALUES CLAUSE|\d+ CONSTANT ROWS)$/.test(step)
 
 describe('a row that is written is found, not searched for', () => {
   const statements: Record<string, RowStatement> = { ...BATCH_STATEMENTS, ...CLAIM_STATEMENTS, REPLACE_MARK }

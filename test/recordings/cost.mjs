@@ -11,7 +11,7 @@ import { readBooks } from '../chaos/lib/read-books.mjs'
 import { createTally } from '../chaos/lib/tally.mjs'
 import { askAndHangUp, askWhole } from './lib/ask-recorded.mjs'
 import { checkCut, checkWhole } from './lib/check-costs.mjs'
-import { printErrors } from './lib/print-errors.mjs'
+import { checkEstimates } from './lib/estimate-errors.mjs'
 import { loadExchanges } from './lib/recorded-exchanges.mjs'
 import { startRecordedProvider } from './lib/recorded-provider.mjs'
 import { visibleBytes } from './lib/visible.mjs'
@@ -54,7 +54,7 @@ async function priceAll(copy) {
   checkWhole(tally, { exchanges, whole, receiptOf, prices })
   const known = cut.flatMap((one) => (receiptOf.has(one.id) ? [{ ...one, receipt: receiptOf.get(one.id) }] : []))
   checkCut(tally, { cut, known, receipts: receipts.slice(whole.length), prices })
-  printErrors(known)
+  checkEstimates(tally, known)
 }
 
 async function askForWhole({ gateway }, exchange, stream) {

@@ -7,7 +7,7 @@ export interface KnownScan {
 }
 
 export const KNOWN_SCANS: readonly KnownScan[] = [
-  { step: /^SCAN \d+ CONSTANT ROWS?$/, why: 'the rows of a batch, as they were sent' },
+  { step: /^SCAN \d+(-ROW VALUES CLAUSE| CONSTANT ROWS?)$/, why: 'the rows of a batch, as they were sent' },
   { step: /^SCAN batch$/, of: /WITH batch .* AS \(VALUES/s, why: 'the rows of a batch, as they were sent' },
   {
     step: /^SCAN \w+ VIRTUAL TABLE INDEX/,

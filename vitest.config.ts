@@ -9,7 +9,14 @@ export default defineConfig({
     projects: [
       { test: { name: 'house', include: ['test/house/**/*.test.ts', 'scripts/**/*.test.mjs'] } },
       { test: { name: 'unit', include: ['src/**/*.test.ts'] } },
-      { test: { name: 'walks', include: ['test/walks/**/*.test.ts'], testTimeout: 20_000 } },
+      {
+        test: {
+          name: 'walks',
+          include: ['test/walks/**/*.test.ts'],
+          testTimeout: 20_000,
+          setupFiles: ['test/support/explain-every-statement.ts'],
+        },
+      },
       {
         test: {
           name: 'postgres',

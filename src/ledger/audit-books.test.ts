@@ -8,6 +8,9 @@ import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 
+/** A row of a window, far behind those of wallets. */
+const PERIOD = 5_000_000_000_000
+
 const turnOf = async (cost: bigint) => (await bench.admit()).settle(settlement(cost))
 const since = () => bench.ledger.audit({ whole: false })
 const whole = () => bench.ledger.audit({ whole: true })
@@ -81,5 +84,49 @@ describe('an audit', () => {
     await bench.run('UPDATE buckets SET held_nano = held_nano + 1 WHERE row = 3')
     expect(await whole()).toMatchObject({ ok: false, suspects: [bench.account] })
     expect(await running.settle(settlement(7n))).toMatchObject({ kind: 'settled', charge: 7n })
+  })
+
+  it('keeps no balance of a period that is closed, and still finds what moved on it', async () => {
+    const grant = (transfer: number, kind: string, amount: number, other: number) => [
+      `INSERT INTO transfers VALUES (${transfer}, '${kind}', 'quota', ${bench.account}, '${kind}', 'why', ${amount}, 1)`,
+      `INSERT INTO entries VALUES (${transfer}, 0, ${PERIOD}, ${amount}), (${transfer}, 1, ${other}, ${-amount})`,
+      `UPDATE buckets SET posted_nano = posted_nano - ${amount} WHERE row = ${other}`,
+    ]
+    const inTurn = async (statements: readonly string[]) => {
+      for (const statement of statements) await bench.run(statement)
+    }
+    await inTurn([
+      `INSERT INTO buckets VALUES (${PERIOD}, 'quota', 'window', ${bench.account}, '5h', 1, 2, NULL, 50, 0)`,
+      ...grant(1, 'grant', 50, -11),
+    ])
+    expect(await since()).toMatchObject({ ok: true, accounts: 1, transfers: 1 })
+    const proved = async () => (await findProof(bench.database.db)).posted
+    expect(await proved()).toEqual(
+      new Map([
+        [PERIOD, 50n],
+        [-11, -50n],
+      ]),
+    )
+
+    await inTurn([
+      `UPDATE buckets SET posted_nano = 0, closed_at = 2 WHERE row = ${PERIOD}`,
+      ...grant(2, 'expiry', -50, -13),
+    ])
+    expect(await since()).toMatchObject({ ok: true, transfers: 1 })
+    expect(await proved()).toEqual(
+      new Map([
+        [-11, -50n],
+        [-13, 50n],
+      ]),
+    )
+
+    await inTurn(grant(3, 'grant', 7, -11).map((statement) => statement.replace("'grant', 'why'", "'late', 'why'")))
+    const report = await since()
+    expect(report).toMatchObject({ ok: false, suspects: [bench.account] })
+    expect(report.checks.filter(({ violations }) => violations > 0).map(({ name }) => name)).toEqual([
+      'posted is the sum of entries',
+      'balances of a unit sum to zero',
+    ])
+    expect(await whole()).toMatchObject({ ok: false, suspects: [bench.account] })
   })
 })

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { AccountRow } from '../model/ids.ts'
 import type { LedgerDb } from '../store/tables.ts'
-import { type BooksMoment, readBooksMoment } from './books-moment.ts'
+import { type BooksMoment, type MomentBucket, readBooksMoment, readClosedBuckets } from './books-moment.ts'
 
 export interface VerifyReport {
   readonly ok: boolean
@@ -14,7 +14,7 @@ export interface VerifyReport {
   readonly transfers: number
 }
 
-/** How far the books have been proved, and what every balance was by then. */
+/** How far the books have been proved, and what every balance was by then; those that are not named were zero. */
 export interface Proved {
   readonly receipt: number
   readonly transfer: number
@@ -54,10 +54,37 @@ export async function verifyBooks({
     const openHere = JSON.stringify(open.filter((row) => row > after && row <= to))
     later.add(await ask(db, receiptSlice(after, to, openHere)))
   })
-  const movedBefore = (bucket: number) => (since.posted.get(bucket) ?? 0n) + closed.of('moved', String(bucket))
-  const posted = new Map(moment.buckets.map(({ row }) => [row, movedBefore(row)]))
-  const report = reportOf(moment, [closed, later], since)
-  return { report, proved: { receipt: allClosedTo, transfer: moment.lastTransfer, posted } }
+  const touched = new Set([
+    ...since.posted.keys(),
+    ...closed.buckets,
+    ...later.buckets,
+    ...moment.open.flatMap(({ on }) => on),
+  ])
+  const whole = { ...moment, buckets: [...moment.buckets, ...(await closedAmong(db, touched, moment))] }
+  const report = reportOf(whole, [closed, later], since)
+  return { report, proved: { receipt: allClosedTo, transfer: moment.lastTransfer, posted: postedBy(closed, since) } }
+}
+
+/** Of the buckets that anything has moved, those that were closed by the moment. */
+async function closedAmong(
+  db: LedgerDb,
+  touched: ReadonlySet<number>,
+  { buckets }: BooksMoment,
+): Promise<MomentBucket[]> {
+  const live = new Set(buckets.map(({ row }) => row))
+  const rows = [...touched].filter((row) => !live.has(row))
+  const closed: MomentBucket[] = []
+  for (let from = 0; from < rows.length; from += SLICE_ROWS) {
+    closed.push(...(await readClosedBuckets(db, rows.slice(from, from + SLICE_ROWS))))
+  }
+  return closed
+}
+
+/** What is zero again is not kept: else a row of every period that ever was. */
+function postedBy(closed: Tally, since: Proved): Map<number, bigint> {
+  const rows = new Set([...since.posted.keys(), ...closed.buckets])
+  const posted = [...rows].map((row) => [row, (since.posted.get(row) ?? 0n) + closed.moved(row)] as const)
+  return new Map(posted.filter(([, amount]) => amount !== 0n))
 }
 
 async function sliceBySlice(
@@ -159,6 +186,7 @@ type Tally = ReturnType<typeof createTally>
 function createTally() {
   const sums = new Map<string, bigint>()
   const suspects = new Set<AccountRow>()
+  const buckets = new Set<number>()
   const keyOf = (what: Finding['what'], name: string) => `${what} ${name}`
   return {
     add(findings: readonly Finding[]) {
@@ -166,9 +194,12 @@ function createTally() {
         const key = keyOf(what, name)
         sums.set(key, (sums.get(key) ?? 0n) + amount_nano)
         if (what === 'check') suspects.add(account as AccountRow)
+        if (what === 'moved') buckets.add(Number(name))
       }
     },
     of: (what: Finding['what'], name: string) => sums.get(keyOf(what, name)) ?? 0n,
+    moved: (bucket: number) => sums.get(keyOf('moved', String(bucket))) ?? 0n,
+    buckets,
     suspects,
   }
 }
@@ -192,13 +223,12 @@ function reportOf(moment: BooksMoment, tallies: readonly Tally[], since: Proved)
     violations,
     checks,
     suspects: [...new Set(suspects)],
-    accounts: moment.accounts,
+    // An account is never without its wallet, and has one.
+    accounts: moment.buckets.filter(({ kind }) => kind === 'wallet').length,
     receipts: Number(sum('count', 'receipts')),
     transfers: Number(sum('count', 'transfers')),
   }
 }
-
-type MomentBucket = BooksMoment['buckets'][number]
 
 interface BalanceCheck {
   readonly name: string

@@ -4,6 +4,7 @@ import type { LedgerDb } from './tables.ts'
 export interface StoredProof {
   readonly receipt: number
   readonly transfer: number
+  /** Balances that were not zero. */
   readonly posted: ReadonlyMap<number, bigint>
 }
 
@@ -24,9 +25,12 @@ const PUT_ROW = `INSERT INTO proved_rows (what, row) VALUES (?, ?)
 const PUT_BALANCE = `INSERT INTO proved_balances (bucket, posted_nano) VALUES (?, ?)
   ON CONFLICT (bucket) DO UPDATE SET posted_nano = excluded.posted_nano`
 
-/** All of it or nothing; `changed` are the balances that have moved since the last proof. */
+const DROP_BALANCE = `DELETE FROM proved_balances WHERE bucket = ?`
+
+/** All of it or nothing; only the balances that have moved since the last proof are written. */
 export async function recordProof(file: SqliteFile, proof: StoredProof, before: StoredProof): Promise<void> {
   const changed = [...proof.posted].filter(([bucket, posted]) => before.posted.get(bucket) !== posted)
+  const dropped = [...before.posted.keys()].filter((bucket) => !proof.posted.has(bucket)).map((bucket) => [bucket])
   await file.atomic([
     {
       sql: PUT_ROW,
@@ -36,5 +40,6 @@ export async function recordProof(file: SqliteFile, proof: StoredProof, before: 
       ],
     },
     ...(changed.length > 0 ? [{ sql: PUT_BALANCE, rows: changed }] : []),
+    ...(dropped.length > 0 ? [{ sql: DROP_BALANCE, rows: dropped }] : []),
   ])
 }

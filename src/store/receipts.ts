@@ -35,7 +35,12 @@ export async function findNewestRows(
   db: LedgerDb,
 ): Promise<{ receipt: number; transfer: number; bucket: number; subscription: number }> {
   const newest = async (table: 'receipts' | 'transfers' | 'buckets' | 'subscriptions') =>
-    (await db.selectFrom(table).select('row').orderBy('row', 'desc').limit(1).executeTakeFirst())?.row ?? 0
+    (
+      await db
+        .selectFrom(table)
+        .select(({ fn }) => fn.max('row').as('row'))
+        .executeTakeFirst()
+    )?.row ?? 0
   return {
     receipt: await newest('receipts'),
     transfer: await newest('transfers'),
@@ -53,17 +58,20 @@ const TAIL = 10_000
 
 /** The latest time that the books have seen, 0 for empty ones: ledger time goes on from here, never back. */
 export async function findLatestLedgerTime(db: LedgerDb): Promise<number> {
-  const tail = db
-    .selectFrom('receipts')
-    .select(['opened_at', 'closed_at'])
-    .orderBy('row', 'desc')
-    .limit(TAIL)
-    .as('tail')
   const newest = await db
-    .selectFrom(tail)
+    .selectFrom('receipts')
     .select(({ fn }) => [fn.max('opened_at').as('opened_at'), fn.max('closed_at').as('closed_at')])
+    .where('row', '>', ({ selectFrom }) =>
+      selectFrom('receipts as last').select(({ eb, fn }) => eb(fn.max('last.row'), '-', TAIL).as('row')),
+    )
     .executeTakeFirst()
-  const transfer = await db.selectFrom('transfers').select('at').orderBy('row', 'desc').limit(1).executeTakeFirst()
+  const transfer = await db
+    .selectFrom('transfers')
+    .select('at')
+    .where('row', '=', ({ selectFrom }) =>
+      selectFrom('transfers as last').select(({ fn }) => fn.max('last.row').as('row')),
+    )
+    .executeTakeFirst()
   const mark = await db.selectFrom('marks').select('at').orderBy('at', 'desc').limit(1).executeTakeFirst()
   return Math.max(newest?.opened_at ?? 0, newest?.closed_at ?? 0, transfer?.at ?? 0, mark?.at ?? 0)
 }

@@ -27,6 +27,7 @@ export async function serveGateway({ dist, config }) {
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     key,
+    place,
     /** Stops it as an operator does, and checks what it leaves behind. The folder is kept when something is wrong. */
     async stop(tally) {
       server.kill('SIGTERM')

@@ -13,6 +13,7 @@ import type { House, Serving } from '../../src/app/house.ts'
 import { loadSettings } from '../../src/app/load-settings.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
+import { unwatchedDb } from './query-plans.ts'
 import { TEST_CONFIG } from './test-config.ts'
 
 export interface TestServer {
@@ -65,7 +66,7 @@ export async function startServer({ config = TEST_CONFIG, prepare }: StartOption
     port: listening.port,
     folder,
     baseUrl: `http://127.0.0.1:${listening.port}/v1`,
-    house,
+    house: { ...house, operations: { ...house.operations, db: unwatchedDb(house.operations.db) } },
     serving,
     advance(ms) {
       time.ahead += ms

@@ -1,0 +1,95 @@
+// What recorded exchanges cost: the same streamed and not, and never nothing when the client hangs up. See
+// ../acceptance/README.md.
+//
+//   node test/recordings/cost.mjs [--id REGEX] [--dist FOLDER]
+import { join } from 'node:path'
+import { copyAcceptance } from '../acceptance/acceptance-folder.mjs'
+import { runToEnd } from '../acceptance/own-processes.mjs'
+import { serveGateway } from '../acceptance/serve-gateway.mjs'
+import { readOptions } from '../chaos/lib/options.mjs'
+import { readBooks } from '../chaos/lib/read-books.mjs'
+import { createTally } from '../chaos/lib/tally.mjs'
+import { askAndHangUp, askWhole } from './lib/ask-recorded.mjs'
+import { checkCut, checkWhole } from './lib/check-costs.mjs'
+import { checkEstimates } from './lib/estimate-errors.mjs'
+import { loadExchanges } from './lib/recorded-exchanges.mjs'
+import { startRecordedProvider } from './lib/recorded-provider.mjs'
+import { visibleBytes } from './lib/visible.mjs'
+
+const AT_ONCE = 8
+/** More bytes than any recorded prompt had tokens: nobody is charged for more tokens than were sent bytes. */
+const LONG_PROMPT = 'as long as the prompt that was recorded, or longer '.repeat(20)
+
+/** Of a shorter one, what stands around it in a request would be most. */
+const PROMPT_TOKENS_MIN = 100
+
+const options = readOptions({ id: '' })
+const tally = createTally()
+const copy = copyAcceptance('recordings')
+let numbers = 0
+if (copy) await priceAll(copy)
+tally.close()
+
+async function priceAll(copy) {
+  const recorded = await loadExchanges(copy)
+  const exchanges = recorded.filter(({ id }) => new RegExp(options.id).test(id))
+  const provider = await startRecordedProvider(exchanges)
+  const args = ['gen-config.mjs', '--replay', provider.url, '--wire', 'openai-chat']
+  const printed = await runToEnd(process.execPath, args, { cwd: join(copy, 'harness'), withinMs: 20_000 })
+  const config = JSON.parse(printed.stdout)
+  const gateway = await serveGateway({ dist: options.dist, config })
+  const prompts = recorded.filter(({ plain, edited, usage }) => plain && !edited && usage.output >= PROMPT_TOKENS_MIN)
+  const scene = { provider, gateway, prompts }
+  const whole = []
+  for (const exchange of exchanges) {
+    for (const stream of [true, false]) whole.push(await askForWhole(scene, exchange, stream))
+  }
+  const cut = await hangUpOnAll(scene, exchanges)
+  await gateway.stop(tally)
+  provider.close()
+  const { receipts } = await readBooks(gateway.place)
+  const prices = new Map(config.models.map(({ id, price }) => [id, price]))
+  const receiptOf = new Map(receipts.map((receipt) => [receipt.request_id, receipt]))
+  tally.check(receipts.length === whole.length + cut.length, `${whole.length + cut.length} requests, as many receipts`)
+  checkWhole(tally, { exchanges, whole, receiptOf, prices })
+  const known = cut.flatMap((one) => (receiptOf.has(one.id) ? [{ ...one, receipt: receiptOf.get(one.id) }] : []))
+  checkCut(tally, { cut, known, receipts: receipts.slice(whole.length), prices })
+  checkEstimates(tally, known)
+}
+
+async function askForWhole({ gateway }, exchange, stream) {
+  const content = `${++numbers}: ${LONG_PROMPT}`
+  const body = { model: exchange.id, messages: [{ role: 'user', content }], stream }
+  return { exchange, stream, ...(await askWhole(gateway, body)) }
+}
+
+/** The words of a recorded answer are the prompt: its provider has counted their tokens. */
+async function hangUpOnAll({ provider, gateway, prompts }, exchanges) {
+  const jobs = exchanges.flatMap((exchange, index) =>
+    exchange.chunks.map((_, after) => ({ exchange, after: after + 1, prompt: promptFor(prompts, exchange, index) })),
+  )
+  const cut = []
+  const worker = async () => {
+    for (let job = jobs.shift(); job; job = jobs.shift()) {
+      const { exchange, after, prompt } = job
+      const number = ++numbers
+      const bytes = bytesIn(exchange.chunks.slice(0, after))
+      const silence = provider.fallSilent(number, after)
+      const content = `${number}: ${prompt.words}`
+      const body = { model: exchange.id, messages: [{ role: 'user', content }], stream: true }
+      cut.push({ ...job, bytes, ...(await askAndHangUp(gateway, body, { silent: silence.sent, bytes })) })
+      silence.goOn()
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  return cut
+}
+
+function promptFor(prompts, exchange, index) {
+  return prompts.includes(exchange) ? exchange : prompts[index % prompts.length]
+}
+
+function bytesIn(chunks) {
+  const deltas = chunks.flatMap(({ choices }) => choices ?? []).map(({ delta }) => delta ?? {})
+  return deltas.reduce((sum, delta) => sum + visibleBytes(delta), 0)
+}

@@ -1,0 +1,53 @@
+import { request } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { visibleBytes } from './visible.mjs'
+
+/** For what is on its way to a client that cannot see it: a role, a reason to finish, a head. */
+const UNSEEN_MS = 40
+/** A chunk that ends the answer is kept until the charge is durable; who waits for its words waits for ever. */
+const WITHHELD_MS = 1000
+
+/** One request to its end. */
+export async function askWhole(gateway, body) {
+  const { response } = await send(gateway, body)
+  const text = Buffer.concat(await response.toArray()).toString()
+  return { id: response.headers['x-request-id'], status: response.statusCode, text }
+}
+
+/** A streamed request that is hung up on as soon as the provider is silent and so many bytes of its words have come. */
+export async function askAndHangUp(gateway, body, { silent, bytes }) {
+  const controller = new AbortController()
+  const asked = { id: undefined, seen: 0 }
+  const closed = send(gateway, body, controller.signal)
+    .then(({ response }) => {
+      asked.id = response.headers['x-request-id']
+      return readWords(response, asked)
+    })
+    .catch(() => {})
+  await silent
+  await pause(UNSEEN_MS)
+  for (let waited = 0; asked.seen < bytes && waited < WITHHELD_MS; waited += 5) await pause(5)
+  controller.abort()
+  await closed
+  return asked
+}
+
+function send({ baseUrl, key }, body, signal) {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  return new Promise((resolve, reject) => {
+    const outgoing = request(`${baseUrl}/chat/completions`, { method: 'POST', headers, agent: false, signal })
+    outgoing.on('response', (response) => resolve({ response })).on('error', reject)
+    outgoing.end(JSON.stringify(body))
+  })
+}
+
+async function readWords(response, asked) {
+  let rest = ''
+  for await (const text of response.setEncoding('utf8')) {
+    const frames = (rest + text).split('\n\n')
+    rest = frames.pop()
+    for (const frame of frames.filter((one) => one.startsWith('data: {'))) {
+      for (const { delta } of JSON.parse(frame.slice('data: '.length)).choices ?? []) asked.seen += visibleBytes(delta)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/** Streamed, not streamed, and as the recorded usage times the price. */
+export function checkWhole(tally, { exchanges, whole, receiptOf, prices }) {
+  for (const exchange of exchanges) {
+    const asked = whole.filter((one) => one.exchange === exchange)
+    const charges = asked.map(({ id }) => receiptOf.get(id)?.charge_nano)
+    const owed = costOf(prices.get(exchange.id), exchange.usage)
+    const right = charges.every((charge) => charge === owed) && asked.every(({ status }) => status === 200)
+    tally.check(
+      right,
+      `${exchange.id}: streamed ${charges[0]}, not streamed ${charges[1]}, by the recording ${owed} nano`,
+    )
+  }
+}
+
+/** `known` are those that were told the id of their request. */
+export function checkCut(tally, { cut, known, receipts, prices }) {
+  const withWords = known.filter(({ bytes }) => bytes > 0)
+  const ids = new Set(known.map(({ id }) => id))
+  tally.check(ids.size === known.length, 'every request that was hung up on has a receipt of its own')
+  tally.check(
+    cut.every(({ id, bytes }) => id !== undefined || bytes === 0),
+    'who was sent words was told the id',
+  )
+  tally.check(
+    withWords.every(({ receipt }) => receipt.charge_nano > 0n),
+    `${withWords.length} hung up after the first words: all charged`,
+  )
+  tally.check(
+    receipts.every((receipt) => receipt.state !== 'open' && receipt.shortfall_nano === 0n),
+    'no shortfall',
+  )
+  const priced = ({ exchange, receipt }) => receipt.charge_nano === costOf(prices.get(exchange.id), receipt)
+  tally.check(
+    known.filter(({ receipt }) => receipt.state === 'settled').every(priced),
+    'each by the tokens that it names',
+  )
+  tally.check(
+    withWords.every(({ bytes, seen }) => seen <= bytes),
+    'nobody got more words than the provider had sent',
+  )
+}
+
+/** Written out once more: arithmetic that is shared with the product would agree with its faults. */
+function costOf(price, { uncached_input, cached_input, cache_write, output }) {
+  const pico = (usd) => BigInt(Math.round(Number(usd) * 1e6))
+  const [uncached, cached, written, said] = [uncached_input, cached_input, cache_write, output].map((count) =>
+    BigInt(count),
+  )
+  const sum =
+    uncached * pico(price.input) +
+    cached * pico(price.cached_input) +
+    written * pico(price.cache_write) +
+    said * pico(price.output)
+  return (sum + 999n) / 1000n
+}

@@ -1,0 +1,80 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Kysely } from 'kysely'
+import { systemClock } from '../../src/lib/clock.ts'
+import { createSqliteDialect } from '../../src/sqlite/kysely-dialect.ts'
+import type { AtomicStatement, SqliteFile, SqlValue } from '../../src/sqlite/sqlite-file.ts'
+import type { Database, openDatabase } from '../../src/store/open-database.ts'
+import type { LedgerDb, LedgerTables } from '../../src/store/tables.ts'
+
+/** Every text that was sent to the books of a server of this process, with the values of the first time. */
+const sent = new Map<string, readonly SqlValue[]>()
+const unwatched = new WeakMap<LedgerDb, LedgerDb>()
+
+/** From here on, what is asked of the database is remembered. */
+export function watchStatements(database: Database): Database {
+  const file = watchFile(database.file)
+  const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
+  unwatched.set(db, database.db)
+  return { ...database, file, db }
+}
+
+/** For the questions of a test, which nobody waits for. */
+export const unwatchedDb = (db: LedgerDb): LedgerDb => unwatched.get(db) ?? db
+
+function watchFile(file: SqliteFile): SqliteFile {
+  const remember = (sql: string, parameters: readonly SqlValue[]) => sent.has(sql) || sent.set(sql, parameters)
+  return {
+    driver: file.driver,
+    close: () => file.close(),
+    all(sql, parameters) {
+      remember(sql, parameters)
+      return file.all(sql, parameters)
+    },
+    atomic(statements) {
+      for (const statement of statements) {
+        for (const { sql, parameters } of formsOf(statement)) remember(sql, parameters)
+      }
+      return file.atomic(statements)
+    },
+  }
+}
+
+/** One row, and several: whichever this batch was large enough for, the next one may be larger. */
+function formsOf({ sql, rows, several }: AtomicStatement): { sql: string; parameters: readonly SqlValue[] }[] {
+  const [first = []] = rows
+  if (!several) return [{ sql, parameters: first }]
+  const four = several.sql.replace(several.each, () => Array(4).fill(several.each).join(', '))
+  return [
+    { sql, parameters: first },
+    { sql: four, parameters: [first, first, first, first].flat() },
+  ]
+}
+
+/** A statement, and how the database goes about it. */
+export interface ExplainedStatement {
+  readonly sql: string
+  readonly steps: readonly string[]
+}
+
+/**
+ * How everything that was sent until now is answered. An empty file with the same tables is asked: plans do not depend on
+ * what is in them, and libsql does not end an explained UPDATE, which would keep a real file from committing.
+ */
+export async function explainSent(open: typeof openDatabase): Promise<ExplainedStatement[]> {
+  if (sent.size === 0) return []
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-plans-'))
+  const { file, close } = await open({ path: join(folder, 'ledger.db'), clock: systemClock })
+  try {
+    return await Promise.all(
+      [...sent].map(async ([sql, parameters]) => {
+        const plan = await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters)
+        return { sql, steps: plan.map(({ detail }) => String(detail)) }
+      }),
+    )
+  } finally {
+    await close()
+    await rm(folder, { recursive: true })
+  }
+}

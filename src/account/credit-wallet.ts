@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { CreditOrder, Ledger } from '../ledger/ledger.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { formatUsd, parseUsd } from '../model/money.ts'
+import { formatUsd, type NanoUsd, parseUsd } from '../model/money.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { type WalletView, walletView } from './account-view.ts'
 import { done, type Outcome, refused } from './outcome.ts'
@@ -16,6 +16,8 @@ export const creditWalletArgs = z.strictObject({
   ref: plainText(200),
 })
 
+export const adjustWalletArgs = creditWalletArgs.extend({ direction: z.enum(['add', 'take']) })
+
 export interface CreditWalletDeps {
   readonly db: LedgerDb
   readonly ledger: Pick<Ledger, 'credit'>
@@ -24,30 +26,46 @@ export interface CreditWalletDeps {
 export interface WalletCredit extends WalletView {
   readonly account: string
   readonly email: string
+  /** Below zero: so much was taken out. */
   readonly amount: string
   readonly ref: string
   readonly reason: string
-  /** The reference was known with this amount: nothing was added this time. */
+  /** The reference was known with this amount: nothing was moved this time. */
   readonly repeated: boolean
 }
 
-export async function creditWallet(
+type MoveArgs = z.output<typeof creditWalletArgs>
+
+/** Money that came in. */
+export const creditWallet = (deps: CreditWalletDeps, args: MoveArgs) => moveMoney(deps, args, 'credit', 1n)
+
+/** Money that goes back to whoever paid it in: not more than is there and not held. */
+export const refundWallet = (deps: CreditWalletDeps, args: MoveArgs) => moveMoney(deps, args, 'refund', -1n)
+
+/** What makes a mistake good, in either direction. */
+export const adjustWallet = (deps: CreditWalletDeps, { direction, ...args }: z.output<typeof adjustWalletArgs>) =>
+  moveMoney(deps, args, 'adjustment', direction === 'add' ? 1n : -1n)
+
+async function moveMoney(
   deps: CreditWalletDeps,
-  args: z.output<typeof creditWalletArgs>,
+  args: MoveArgs,
+  kind: CreditOrder['kind'],
+  sign: 1n | -1n,
 ): Promise<Outcome<WalletCredit>> {
-  const amount = parseUsd(args.amount)
-  if (amount === undefined || amount <= 0n) {
+  const written = parseUsd(args.amount)
+  if (written === undefined || written <= 0n) {
     return refused(
       'invalid_amount',
       `${JSON.stringify(args.amount)} is not an amount: write USD above zero with at most 9 decimals, e.g. 10.00`,
     )
   }
+  const amount = (written * sign) as NanoUsd
   const resolved = await resolveAccount(deps, args.account)
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved
   if (account.status === 'closed') return refused('account_closed', `Account ${account.id} is closed.`)
   const { reason, ref } = args
-  const outcome = await deps.ledger.credit({ account: account.row as AccountRow, kind: 'credit', amount, reason, ref })
+  const outcome = await deps.ledger.credit({ account: account.row as AccountRow, kind, amount, reason, ref })
   switch (outcome.kind) {
     case 'credited':
     case 'exists':
@@ -66,10 +84,13 @@ export async function creditWallet(
       return refused('ref_taken', message)
     }
     case 'short':
-      return refused('balance_too_small', 'The wallet does not hold that much.')
+      return refused(
+        'balance_too_small',
+        `The wallet has ${formatUsd(outcome.standing.available)} USD that is not held by running requests. Nothing was taken.`,
+      )
     case 'too-much': {
       const holder = outcome.holder === 'wallet' ? 'One wallet holds' : 'All wallets and earnings together hold'
-      return refused('invalid_amount', `${holder} at most ${formatUsd(outcome.most)} USD. Nothing was credited.`)
+      return refused('invalid_amount', `${holder} at most ${formatUsd(outcome.most)} USD. Nothing was added.`)
     }
   }
 }

@@ -154,6 +154,28 @@ describe('the wallet', () => {
     })
   })
 
+  it('takes money out again as a refund or an adjustment, never more than is there, once a reference', async () => {
+    await must('wallet.credit', credit())
+    const refund = { ...credit({ amount: '2.50' }), ref: 'back-1', reason: 'paid back' }
+    expect(await must('wallet.refund', refund)).toMatchObject({ amount: '-2.50', balance: '10.00', repeated: false })
+    expect(await must('wallet.refund', refund)).toMatchObject({ balance: '10.00', repeated: true })
+    const adjust = { ...credit({ amount: '1.00' }), ref: 'fix-1', reason: 'a wrong price' }
+    expect(await must('wallet.adjust', { ...adjust, direction: 'add' })).toMatchObject({ balance: '11.00' })
+    expect(await must('wallet.adjust', { ...adjust, ref: 'fix-2', direction: 'take' })).toMatchObject({
+      balance: '10.00',
+    })
+    const tooMuch = { ...refund, ref: 'back-2', amount: '10.01' }
+    expect(await refusal('wallet.refund', tooMuch)).toMatchObject({ reason: 'balance_too_small' })
+    expect(await refusal('wallet.refund', { ...refund, ref: 'fix-1' })).toMatchObject({ reason: 'ref_taken' })
+    const { entries } = await must('wallet.entries', { account: credit().account })
+    expect(entries.map(({ kind, amount }) => `${kind} ${amount}`)).toEqual([
+      'adjustment -1.00',
+      'adjustment 1.00',
+      'refund -2.50',
+      'credit 12.50',
+    ])
+  })
+
   it('is credited once when ten orders with one reference come together', async () => {
     const credits = await Promise.all(Array.from({ length: 10 }, () => must('wallet.credit', credit())))
     expect(credits.filter((one) => !one.repeated)).toHaveLength(1)

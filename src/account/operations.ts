@@ -5,7 +5,14 @@ import { changeCaps, changeCapsArgs } from './change-caps.ts'
 import { type ChangeKeyDeps, changeKey } from './change-key.ts'
 import { type CreateAccountDeps, createAccount, createAccountArgs } from './create-account.ts'
 import { type CreateKeyDeps, createKey, createKeyArgs } from './create-key.ts'
-import { type CreditWalletDeps, creditWallet, creditWalletArgs } from './credit-wallet.ts'
+import {
+  adjustWallet,
+  adjustWalletArgs,
+  type CreditWalletDeps,
+  creditWallet,
+  creditWalletArgs,
+  refundWallet,
+} from './credit-wallet.ts'
 import { endPlan, endPlanArgs } from './end-plan.ts'
 import { oneKeyArgs } from './find-owned-key.ts'
 import { listAccounts, listAccountsArgs } from './list-accounts.ts'
@@ -63,6 +70,8 @@ export const OPERATIONS = {
   'accounts.suspend': operation(oneAccountArgs, (deps, args) => changeAccountStatus(deps, args.account, 'suspended')),
   'accounts.activate': operation(oneAccountArgs, (deps, args) => changeAccountStatus(deps, args.account, 'active')),
   'wallet.credit': operation(creditWalletArgs, creditWallet),
+  'wallet.refund': operation(creditWalletArgs, refundWallet),
+  'wallet.adjust': operation(adjustWalletArgs, adjustWallet),
   'wallet.show': operation(oneAccountArgs, showWallet),
   'wallet.entries': operation(oneAccountArgs, walletEntries),
   'keys.create': operation(createKeyArgs, createKey),

@@ -26,8 +26,10 @@ import { addPlansShow } from './plans-show.ts'
 import { addServe } from './serve.ts'
 import { addStatus } from './status.ts'
 import { addTrace } from './trace.ts'
+import { addWalletAdjust } from './wallet-adjust.ts'
 import { addWalletCredit } from './wallet-credit.ts'
 import { addWalletEntries } from './wallet-entries.ts'
+import { addWalletRefund } from './wallet-refund.ts'
 import { addWalletShow } from './wallet-show.ts'
 
 /** Runs one command line (without the two words that start it) and resolves to the exit code. */
@@ -78,6 +80,8 @@ function addCommands(program: Command, context: CommandContext): void {
   addAccountsActivate(accounts, context)
   const wallet = program.command('wallet').description('prepaid balances')
   addWalletCredit(wallet, context)
+  addWalletRefund(wallet, context)
+  addWalletAdjust(wallet, context)
   addWalletShow(wallet, context)
   addWalletEntries(wallet, context)
   const keys = program.command('keys').description('the keys that programs call with')

@@ -10,6 +10,7 @@ import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.
 import type { Produced, RunFate } from './run.ts'
 import type { Sink } from './sink.ts'
 import type { StopReason, TurnAbort } from './turn-abort.ts'
+import { createUsageWait, type UsageWait } from './usage-wait.ts'
 
 export interface StreamRelay {
   readonly body: UpstreamBody
@@ -32,6 +33,15 @@ const BYTES_PER_TOKEN_MAX = 64
  * durable (R1). Only a read of the provider may fail here: any other throw is our own fault, and nobody's charge.
  */
 export async function relayStream(relay: StreamRelay): Promise<RunFate> {
+  const usage = createUsageWait(relay.body)
+  try {
+    return await relayFrames(relay, usage)
+  } finally {
+    usage.end()
+  }
+}
+
+async function relayFrames(relay: StreamRelay, usage: UsageWait): Promise<RunFate> {
   const { tap, sink, hold } = relay
   const splitter = createFrameSplitter({ frameBytesMax: relay.frameBytesMax })
   let ready: Buffer[] = []
@@ -57,6 +67,7 @@ export async function relayStream(relay: StreamRelay): Promise<RunFate> {
     if (heard.failure) return stopReading(relay, fateOfFailure(relay, started, heard.failure, ready))
     if (tap.heard.finished) relay.abort.letItFinish()
     if (isOver(tap)) break
+    if (tap.heard.finished) usage.begin()
     if (isPastTheCap(relay))
       return stopReading(relay, ended(relay, started, overloaded('The provider went on past the output cap.')))
   }

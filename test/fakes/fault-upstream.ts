@@ -28,6 +28,8 @@ export async function startFaultUpstream(scriptOf: (model: string) => Script | u
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.setNoDelay(true)
+    // Each request on it listens for its end.
+    socket.setMaxListeners(0)
     // Whoever was cut off sees it as a close.
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))

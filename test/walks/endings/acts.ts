@@ -44,7 +44,16 @@ const ACTS = {
     scene.server.serving.cutTurns()
     await allOver(scene)
   },
-  'no charge can be written': ({ server }) => breakBooks(server, 'UPDATE ON receipts'),
+  async 'no charge can be written'(scene) {
+    const mend = await breakBooks(scene.server, 'UPDATE ON receipts')
+    return async () => {
+      // Everybody has heard the end, and the books do not know of it: it stands in the journal.
+      await everybody(scene, async ({ account }) => {
+        expect((await account.receipts()).map(({ state }) => state)).toEqual(['open'])
+      })
+      await mend()
+    }
+  },
   async 'the books are away'(scene) {
     const mend = await takeBooksAway(scene.server)
     await allOver(scene)

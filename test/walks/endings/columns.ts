@@ -41,7 +41,7 @@ const COLUMN_CHAT_JSON: Column = {
   delivery: 'json',
   bodyOf: (model, words) => ({ model, messages: messagesOf(words) }),
   understand({ status, text, ended }) {
-    if (!ended) return { seen: { kind: 'cut' } }
+    if (!ended) return { seen: { kind: text === '' ? 'nothing' : 'cut' } }
     const said = JSON.parse(text)
     if (status !== 200) return { seen: { kind: 'refused', code: said.error.code } }
     return { seen: { kind: 'whole' }, charge: parseUsd(said.usage.millrace.charge) }
@@ -57,7 +57,8 @@ const COLUMN_CHAT_STREAM: Column = {
     ...{ stream: true, stream_options: { include_usage: true } },
   }),
   understand({ status, text, ended }) {
-    if (status !== 200 && ended) return { seen: { kind: 'refused', code: JSON.parse(text).error.code } }
+    if (!ended && text === '') return { seen: { kind: 'nothing' } }
+    if (status !== 200) return { seen: { kind: 'refused', code: JSON.parse(text).error.code } }
     const data = text
       .split('\n\n')
       .flatMap((frame) => (frame.startsWith('data: ') ? [frame.slice('data: '.length)] : []))

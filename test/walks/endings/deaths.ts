@@ -28,6 +28,7 @@ export interface Death extends Omit<Ending, Delivery> {
   readonly unmarked?: true
 }
 
+const nothing: Pick<Expected, 'seen' | 'claim'> = { seen: { kind: 'nothing' }, claim: 'free' }
 const cut: Pick<Expected, 'seen' | 'claim'> = { seen: { kind: 'cut' }, claim: 'free' }
 /** Recovery has charged what was marked: the answer is gone, and must not be run again. */
 const recovered = (words: number): Expected => ({
@@ -48,43 +49,43 @@ export const DEATHS: readonly Death[] = [
     name: 'killed before the hold is durable',
     moment: 'no hold is recorded',
     signal: 'SIGKILL',
-    json: { row: ROWS.notHeld, ...cut, provider: [WHOLE.json] },
-    stream: { row: ROWS.notHeld, ...cut, provider: [WHOLE.stream] },
+    json: { row: ROWS.notHeld, ...nothing, provider: [WHOLE.json] },
+    stream: { row: ROWS.notHeld, ...nothing, provider: [WHOLE.stream] },
   },
   {
     name: 'killed after the hold, before content',
     moment: 'every provider waits',
     signal: 'SIGKILL',
-    json: { row: ROWS.diedInside, ...cut, provider: [BEFORE_CONTENT.json] },
-    stream: { row: ROWS.diedInside, ...cut, provider: [BEFORE_CONTENT.stream] },
+    json: { row: ROWS.diedInside, ...nothing, provider: [BEFORE_CONTENT.json] },
+    stream: { row: ROWS.diedInside, ...nothing, provider: [BEFORE_CONTENT.stream] },
   },
   {
     name: 'killed in the middle, before the first mark',
     moment: 'every provider waits',
     signal: 'SIGKILL',
     unmarked: true,
-    json: { row: ROWS.diedInside, ...cut, provider: [BEFORE_CONTENT.json] },
+    json: { row: ROWS.diedInside, ...nothing, provider: [BEFORE_CONTENT.json] },
     stream: { row: ROWS.diedInside, ...cut, provider: [MIDDLE], until: { text: 'morning' } },
   },
   {
     name: 'killed in the middle, marked',
     moment: 'every provider waits, marked',
     signal: 'SIGKILL',
-    json: { row: ROWS.diedInside, ...cut, provider: [BEFORE_CONTENT.json] },
+    json: { row: ROWS.diedInside, ...nothing, provider: [BEFORE_CONTENT.json] },
     stream: { ...recovered(2), provider: [MIDDLE], until: { text: 'morning' } },
   },
   {
     name: 'killed when the answer is whole and its charge is not recorded',
     moment: 'no charge is recorded',
     signal: 'SIGKILL',
-    json: { row: ROWS.diedInside, ...cut, provider: [WHOLE.json], withKey: keptAnswer },
+    json: { row: ROWS.diedInside, ...nothing, provider: [WHOLE.json], withKey: keptAnswer },
     stream: { ...recovered(4), provider: [WHOLE.stream], until: ALL_SAID, withKey: keptAnswer },
   },
   {
     name: 'killed after the charge, before the end',
     moment: 'every charge is recorded',
     signal: 'SIGKILL',
-    json: { row: ROWS.diedCharged, ...cut, provider: [WHOLE.json], withKey: { claim: 'kept' } },
+    json: { row: ROWS.diedCharged, ...nothing, provider: [WHOLE.json], withKey: { claim: 'kept' } },
     stream: { row: ROWS.diedCharged, ...cut, provider: [WHOLE.stream], until: ALL_SAID, withKey: { claim: 'kept' } },
   },
   {

@@ -10,7 +10,9 @@ export type Seen =
   | { readonly kind: 'refused'; readonly code: ProblemCode }
   /** An error at the end of a stream, and nothing that says that it is complete. */
   | { readonly kind: 'broken'; readonly code: ProblemCode }
-  /** The connection broke before anything said that it is complete. */
+  /** The connection broke before anything of an answer had come. */
+  | { readonly kind: 'nothing' }
+  /** The connection broke in the middle of it, before anything said that it is complete. */
   | { readonly kind: 'cut' }
   /** It has hung up itself. */
   | { readonly kind: 'gone' }

@@ -98,9 +98,9 @@ export const CUT_ENDINGS: readonly Ending[] = [
     stream: { row: ROWS.failed, ...refused('server_is_overloaded'), provider: [['head', 'role', 'pause', 'reset']] },
   },
   {
-    name: 'the books are away for too long before the provider’s head',
+    name: 'the books are away for too long before its own head',
     act: 'the books are away',
-    ...outage.beforeHead,
+    ...outage.beforeContent,
   },
   {
     name: 'the books are away for too long in the middle',

@@ -34,6 +34,8 @@ export interface TestServer {
 }
 
 export interface StartOptions {
+  /** A data folder that was there before and stays there afterwards. */
+  readonly folder?: string
   /** The text of a millrace.yaml. */
   readonly config?: string
   /** What lies in the data folder before the server opens it. */
@@ -41,8 +43,9 @@ export interface StartOptions {
 }
 
 /** The real house in this process: real SQLite file in a folder of its own, real sockets, a port that is free. */
-export async function startServer({ config = TEST_CONFIG, prepare }: StartOptions = {}): Promise<TestServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-walk-'))
+export async function startServer(options: StartOptions = {}): Promise<TestServer> {
+  const { config = TEST_CONFIG, prepare } = options
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'millrace-walk-')))
   await prepare?.(folder)
   await writeFile(join(folder, 'millrace.yaml'), config)
   const loaded = loadSettings(
@@ -79,7 +82,7 @@ export async function startServer({ config = TEST_CONFIG, prepare }: StartOption
     },
     async close() {
       await house.close().finally(() => house.log.close())
-      await rm(folder, { recursive: true, force: true })
+      if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
     },
   }
 }

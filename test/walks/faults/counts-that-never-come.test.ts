@@ -32,6 +32,6 @@ it('a client gets its end from a server that has finished and forgets its counts
   expect(frames.at(-1)).toBe('data: [DONE]')
   const { usage } = JSON.parse(frames.at(-2)!.slice('data: '.length))
   const { json } = await get(house.server, account, `/requests/${response.headers.get('x-request-id')}`)
-  expect(json).toMatchObject({ outcome: 'completed', usage: { estimated: true }, charge: usage.millrace.charge })
+  expect(json).toMatchObject({ outcome: 'completed', tokens: { estimated: true }, charge: usage.millrace.charge })
   await expectCleanBooks(house.server)
 })

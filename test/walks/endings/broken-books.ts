@@ -1,0 +1,46 @@
+import { sql } from 'kysely'
+import type { TestServer } from '../../support/start-server.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { until } from '../../support/until.ts'
+
+/** Writes that fail from now on, as on a disk that is full. */
+export type BrokenWrite = 'INSERT ON receipts' | 'UPDATE ON receipts' | 'INSERT ON transfers' | 'INSERT ON meta'
+
+const nameOf = (write: BrokenWrite): string => `broken_${write.replaceAll(' ', '_')}`
+
+/** Returns how to mend it: the books are open again when that resolves. */
+export async function breakBooks(server: TestServer, ...writes: BrokenWrite[]): Promise<() => Promise<void>> {
+  const { db } = server.house.operations
+  for (const write of writes)
+    await sql`${sql.raw(
+      `CREATE TRIGGER ${nameOf(write)} BEFORE ${write} BEGIN SELECT RAISE(ABORT, 'no space left'); END`,
+    )}`.execute(db)
+  return async () => {
+    for (const write of writes) await sql`${sql.raw(`DROP TRIGGER ${nameOf(write)}`)}`.execute(db)
+    await until(() => server.house.ledgerAvailable())
+  }
+}
+
+/** The books cannot be written at all, and somebody has tried. */
+export async function takeBooksAway(server: TestServer): Promise<() => Promise<void>> {
+  const { id } = await openAccount(server, { credit: '0' })
+  const mend = await breakBooks(server, 'UPDATE ON receipts', 'INSERT ON transfers', 'INSERT ON meta')
+  await server.attempt('wallet.credit', { account: id, amount: '1.00', reason: 'walk', ref: 'lost' }).catch(() => {})
+  return mend
+}
+
+/** One account does not add up any more, and the audit has seen it. */
+export async function freezeAccounts(server: TestServer, accounts: readonly string[]): Promise<() => Promise<void>> {
+  const move = async (by: number) => {
+    for (const account of accounts)
+      await sql`UPDATE buckets SET posted_nano = posted_nano + ${by} WHERE kind = 'wallet'
+        AND account = (SELECT row FROM accounts WHERE id = ${account})`.execute(server.house.operations.db)
+  }
+  await move(1)
+  const { frozen } = await server.operate('db.verify', {})
+  if (accounts.some((account) => !frozen.includes(account))) throw new Error('the audit has not noticed')
+  return async () => {
+    await move(-1)
+    await server.operate('db.verify', {})
+  }
+}

@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs'
+import { USAGE, WORDS } from '../../fakes/chat-words.ts'
+import type { Column } from './columns.ts'
+import type { Expected } from './ending.ts'
+
+/** A row of the published table. */
+export interface PublishedRow {
+  readonly ending: string
+  /** Undefined: there is no receipt, or it is as if it had been another ending. */
+  readonly outcome: string | undefined
+  readonly charged: string
+}
+
+const PAGE = new URL('../../../docs/operate/charges.md', import.meta.url)
+
+export function readChargesPage(): readonly PublishedRow[] {
+  const lines = readFileSync(PAGE, 'utf8').split('\n')
+  const head = lines.findIndex((line) => line.startsWith('| How it ended |'))
+  const end = lines.findIndex((line, at) => at > head && !line.startsWith('|'))
+  return lines.slice(head + 2, end).map((line) => {
+    const [ending = '', outcome = '', charged = ''] = line.slice(2, -2).split(' | ')
+    return { ending, outcome: /^`(\w+)`$/.exec(outcome)?.[1], charged }
+  })
+}
+
+/** Nano-dollars a token of every model of the matrix. */
+export const PRICE = { input: 1000n, cachedInput: 250n, output: 2000n } as const
+export const PRICE_YAML = '{ input: "1.00", cached_input: "0.25", output: "2.00" }'
+export const MODEL_CAP = 2000
+const BYTES_PER_TOKEN = 4
+/** What a template may add to the bytes of a request. */
+const TEMPLATE = { perMessage: 8, perRequest: 64 }
+
+/** What a charge is worked out from: the request, and what the provider had said when it ended. */
+export interface ChargeFacts {
+  readonly column: Column
+  readonly asked: string
+  readonly body: string
+  readonly words: number
+  /** The usage that the provider told is all zeros. */
+  readonly zero?: boolean
+  /** How many of the words were marked as delivered when the process died. */
+  readonly marked?: number | undefined
+}
+
+interface Charge {
+  readonly nano: bigint
+  /** What the receipt says: undefined where nothing was charged. */
+  readonly flagged: boolean | undefined
+}
+
+const tokensOf = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN)
+const priced = (input: number, output: number, cached = 0): bigint =>
+  BigInt(input) * PRICE.input + BigInt(cached) * PRICE.cachedInput + BigInt(output) * PRICE.output
+
+const inputOf = ({ column, asked }: ChargeFacts): number => tokensOf(column.inputBytes(asked))
+const NOTHING: Charge = { nano: 0n, flagged: undefined }
+
+const counted = ({ zero }: ChargeFacts): Charge => {
+  const { cached_tokens: cached } = USAGE.prompt_tokens_details
+  const nano = zero ? 0n : priced(USAGE.prompt_tokens - cached, USAGE.completion_tokens, cached)
+  return { nano, flagged: false }
+}
+
+const produced = (facts: ChargeFacts): Charge => {
+  const output = WORDS.slice(0, facts.words).join('')
+  return { nano: priced(inputOf(facts), tokensOf(Buffer.byteLength(output))), flagged: true }
+}
+
+const mostPossible = ({ column, body }: ChargeFacts): Charge => {
+  const input = Buffer.byteLength(body) + column.messages * TEMPLATE.perMessage + TEMPLATE.perRequest
+  return { nano: priced(input, MODEL_CAP), flagged: true }
+}
+
+const marked = (facts: ChargeFacts): Charge =>
+  facts.marked === undefined ? NOTHING : produced({ ...facts, words: facts.marked })
+
+/** The words of the page, and what they come to. Words that are not here are words that nobody has proved. */
+const CHARGES: Readonly<Record<string, (facts: ChargeFacts) => Charge>> = {
+  nothing: () => NOTHING,
+  'what the provider counted': counted,
+  'what the provider of that lane counted': counted,
+  'an estimate, flagged': produced,
+  'the most that it could use, flagged': mostPossible,
+  'input, and the output produced so far': produced,
+  'input, and the output that was marked as delivered; nothing if none was': marked,
+}
+
+export interface PublishedCharge extends Charge {
+  readonly outcome: string | undefined
+}
+
+/** What the page says of an ending. */
+export function publishedCharge({ row, asIf }: Pick<Expected, 'row' | 'asIf'>, facts: ChargeFacts): PublishedCharge {
+  const page = readChargesPage()
+  const findRow = (ending: string) => {
+    const found = page.find((each) => each.ending === ending)
+    if (!found) throw new Error(`docs/operate/charges.md does not speak of: ${ending}`)
+    return found
+  }
+  const first = findRow(row)
+  if (asIf !== undefined && !first.charged.startsWith('as if'))
+    throw new Error(`the page says nothing of "as if": ${row}`)
+  const { outcome, charged } = asIf === undefined ? first : findRow(asIf)
+  const charge = CHARGES[charged]
+  if (!charge) throw new Error(`nobody knows what this comes to: ${charged}`)
+  return { outcome, ...charge(facts) }
+}

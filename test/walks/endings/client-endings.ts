@@ -1,0 +1,82 @@
+import type { Course, Ending } from './ending.ts'
+import { type Step, WHOLE } from './provider-steps.ts'
+import { ROWS } from './rows.ts'
+
+const HEAD = ['head'] as const satisfies readonly Step[]
+const REST: readonly Step[] = ['word', 'word', 'word', 'word', 'stop', 'usage', 'done']
+const first = (words: number): readonly Step[] => ['head', 'role', ...Array<'word'>(words).fill('word')]
+const rest = (words: number): readonly Step[] => REST.slice(words)
+
+/** Without a key the turn ends with its client; with one it takes the course that it would have taken with it. */
+const gone = (row: string, course: Pick<Course, 'provider' | 'until' | 'words'>): Course => ({
+  row,
+  seen: { kind: 'gone' },
+  claim: 'free',
+  words: 0,
+  ...course,
+  withKey: { row: ROWS.goneWithKey, asIf: ROWS.complete, claim: 'kept' },
+})
+
+const streamed = (words: number, text: string): Course =>
+  gone(ROWS.goneLater, { provider: [[...first(words), 'pause', ...rest(words)]], until: { text }, words })
+
+/** When the client hangs up. */
+export const CLIENT_ENDINGS: readonly Ending[] = [
+  {
+    name: 'client gone before the provider’s head',
+    act: 'the client goes',
+    json: gone(ROWS.goneEarly, { provider: [['pause', ...WHOLE.json]] }),
+    stream: gone(ROWS.goneEarly, { provider: [['pause', ...WHOLE.stream]] }),
+  },
+  {
+    name: 'client gone after the provider’s head, before content',
+    act: 'the client goes',
+    json: gone(ROWS.goneLater, { provider: [['head', 'half', 'pause', 'rest']] }),
+    stream: gone(ROWS.goneLater, { provider: [[...first(0), 'pause', ...rest(0)]] }),
+  },
+  {
+    name: 'client gone after its own head, before the provider’s',
+    act: 'the client goes',
+    hasty: true,
+    stream: gone(ROWS.goneEarly, { provider: [['pause', ...WHOLE.stream]], until: 'head' }),
+  },
+  {
+    name: 'client gone after its own head, before content',
+    act: 'the client goes',
+    hasty: true,
+    stream: gone(ROWS.goneLater, { provider: [[...HEAD, 'role', 'pause', ...rest(0)]], until: 'head' }),
+  },
+  { name: 'client gone at the first content', act: 'the client goes', stream: streamed(1, 'Good ') },
+  { name: 'client gone in the middle', act: 'the client goes', stream: streamed(3, ' to') },
+  {
+    name: 'client gone after the finish reason, before the usage',
+    act: 'the client goes at the end',
+    stream: {
+      ...gone(ROWS.goneAtEnd, {
+        provider: [[...first(4), 'stop', 'pause', 'usage', 'done']],
+        until: { text: '"stop"' },
+        words: 4,
+      }),
+    },
+  },
+  {
+    name: 'client gone after the finish reason, and the provider too',
+    act: 'the client goes at the end',
+    stream: {
+      ...gone(ROWS.countsMissing, {
+        provider: [[...first(4), 'stop', 'pause', 'reset']],
+        until: { text: '"stop"' },
+        words: 4,
+      }),
+      withKey: { row: ROWS.goneWithKey, asIf: ROWS.countsMissing, claim: 'kept' },
+    },
+  },
+  {
+    name: 'client gone, and the provider breaks off',
+    act: 'the client goes',
+    stream: {
+      ...gone(ROWS.goneLater, { provider: [[...first(2), 'pause', 'reset']], until: { text: 'morning' }, words: 2 }),
+      withKey: { row: ROWS.goneWithKey, asIf: ROWS.brokeOff, claim: 'kept' },
+    },
+  },
+]

@@ -1,0 +1,75 @@
+import type { ProblemCode } from '../../../src/model/problem.ts'
+import type { ActName } from './acts.ts'
+import type { PreparationName } from './preparations.ts'
+import type { Step } from './provider-steps.ts'
+
+/** What the client of an answer makes of it in the end. */
+export type Seen =
+  | { readonly kind: 'whole' }
+  /** Status and body of an error; nothing of an answer has gone out. */
+  | { readonly kind: 'refused'; readonly code: ProblemCode }
+  /** An error at the end of a stream, and nothing that says that it is complete. */
+  | { readonly kind: 'broken'; readonly code: ProblemCode }
+  /** The connection broke before anything of an answer had come. */
+  | { readonly kind: 'nothing' }
+  /** The connection broke in the middle of it, before anything said that it is complete. */
+  | { readonly kind: 'cut' }
+  /** It has hung up itself. */
+  | { readonly kind: 'gone' }
+
+/**
+ * What is known of the idempotency key afterwards: `free` means that the next request with it runs, `another` that it
+ * stands for another body.
+ */
+export type ClaimAfter = 'kept' | 'not-kept' | 'free' | 'another'
+
+/** What has to come of an ending in one kind of delivery. Outcome and charge are read from the page. */
+export interface Expected {
+  /** The row of `docs/operate/charges.md` that speaks of it. */
+  readonly row: string
+  /** The row that counts, where the first one says no more than "as if". */
+  readonly asIf?: string
+  readonly seen: Seen
+  readonly claim: ClaimAfter
+  /** How many of the provider's words had come when it ended; all of them where nothing is written. */
+  readonly words?: number
+  /** How many of them were marked as delivered when the process died; undefined: nothing was. */
+  readonly marked?: number
+  /** The provider counts nothing but zeros. */
+  readonly zero?: boolean
+  /** Where another lane than the first has answered. */
+  readonly lane?: 'second'
+  /** What is different for a request with an idempotency key. */
+  readonly withKey?: Partial<Omit<Expected, 'withKey' | 'asBuilder'>>
+  /** What is different for a builder key. */
+  readonly asBuilder?: Partial<Omit<Expected, 'withKey' | 'asBuilder'>>
+}
+
+/** What happens to a request in one kind of delivery, and what has to come of it. */
+export interface Course extends Expected {
+  /** What the provider does, one list for each lane. */
+  readonly provider: readonly (readonly Step[])[]
+  /** What the client has got when the act begins: the head of its answer, or some text in it. */
+  readonly until?: 'head' | { readonly text: string }
+}
+
+export type UpstreamName = 'patient' | 'deaf' | 'brief-first-byte' | 'brief-idle' | 'brief-no-progress' | 'brief-total'
+
+/** One way in which a request can end, and how it is brought about. */
+export interface Ending {
+  readonly name: string
+  readonly json?: Course
+  readonly stream?: Course
+  /** Whose patience and address: `patient` where nothing is written. */
+  readonly upstream?: UpstreamName
+  /** What is done beforehand. */
+  readonly before?: PreparationName
+  /** What is done while every provider waits in the middle of its steps. */
+  readonly act?: ActName
+  /** More fields of the request. */
+  readonly asks?: object
+  /** The head of a stream goes out although there is no content yet. */
+  readonly hasty?: true
+  /** It can only come about with an idempotency key. */
+  readonly keyedOnly?: true
+}

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { readChargesPage } from './charges-page.ts'
+import { DEATHS } from './deaths.ts'
+import type { Course } from './ending.ts'
+import { ENDINGS } from './endings.ts'
+import { ROWS } from './rows.ts'
+
+const courses = [...ENDINGS, ...DEATHS].flatMap(({ json, stream }) => [json, stream].flatMap((each) => each ?? []))
+const rowsOf = ({ row, withKey, asBuilder }: Course): string[] =>
+  [row, withKey?.row, asBuilder?.row].flatMap((each) => each ?? [])
+
+describe('docs/operate/charges.md', () => {
+  it('lists exactly the endings that are played', () => {
+    const published = readChargesPage().map(({ ending }) => ending)
+    expect([...published].sort()).toEqual(Object.values(ROWS).sort())
+    expect(new Set(courses.flatMap(rowsOf))).toEqual(new Set(published))
+    expect(new Set(published).size).toBe(published.length)
+  })
+
+  it('and every ending has a name of its own', () => {
+    const names = [...ENDINGS, ...DEATHS].map(({ name }) => name)
+    expect(new Set(names).size).toBe(names.length)
+  })
+})

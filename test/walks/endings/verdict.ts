@@ -1,0 +1,93 @@
+import type { ReceiptsTable } from '../../../src/store/tables.ts'
+import { claimOf, faultsInBooks } from './books-of.ts'
+import { publishedCharge } from './charges-page.ts'
+import type { ClaimAfter, Expected, Seen } from './ending.ts'
+import { type Asking, bodyOf, type Participant } from './participants.ts'
+import type { Ground } from './preparations.ts'
+
+/** What came of one cell, or has to. */
+export interface Verdict {
+  /** State and outcome of every receipt: there is exactly one, or none. */
+  readonly receipts: readonly string[]
+  readonly charges: readonly (bigint | null)[]
+  /** Whether the receipt says that its numbers are estimates. */
+  readonly flagged: readonly (boolean | undefined)[]
+  readonly lanes: readonly string[]
+  readonly seen: Seen
+  /** The charge that a whole answer has told, if it was another one than the receipt's. */
+  readonly toldOtherwise: boolean
+  readonly claim: ClaimAfter
+  readonly faults: string[]
+  again: string
+}
+
+export interface Judged {
+  readonly expected: Record<string, Verdict>
+  readonly found: Record<string, Verdict>
+}
+
+export function courseOf({ played: { course } }: Ground, who: Participant): Expected {
+  return {
+    ...course,
+    ...(who.kind === 'builder' ? course.asBuilder : {}),
+    ...(who.idempotencyKey === undefined ? {} : course.withKey),
+  }
+}
+
+export function expectedOf(ground: Ground, who: Participant): Verdict {
+  const { column, played } = ground
+  const course = courseOf(ground, who)
+  const published = publishedCharge(course, {
+    column,
+    asked: who.words,
+    body: bodyOf(column, played, who.words),
+    words: course.words ?? 4,
+    zero: course.zero ?? false,
+    marked: course.marked,
+  })
+  const { outcome, nano, flagged } = published
+  const state = flagged === undefined ? 'released' : 'settled'
+  const there = outcome !== undefined
+  return {
+    receipts: there ? [`${state} ${outcome}`] : [],
+    charges: there ? [nano] : [],
+    flagged: there ? [flagged] : [],
+    lanes: there ? [course.lane ?? 'first'] : [],
+    seen: course.seen,
+    toldOtherwise: false,
+    claim: who.idempotencyKey === undefined ? 'free' : course.claim,
+    faults: [],
+    again: '',
+  }
+}
+
+interface Outcome {
+  readonly receipts: readonly ReceiptsTable[]
+  readonly asking: Asking
+}
+
+export async function foundOf(ground: Ground, who: Participant, { receipts, asking }: Outcome): Promise<Verdict> {
+  const { db } = ground.server.house.operations
+  const told = asking.gone ? undefined : ground.column.understand(asking.received)
+  const [receipt] = receipts
+  return {
+    receipts: receipts.map(({ state, outcome }) => `${state} ${outcome}`),
+    charges: receipts.map(({ charge_nano }) => charge_nano),
+    flagged: receipts.map(({ estimated }) => (estimated === null ? undefined : estimated === 1)),
+    lanes: receipts.map(({ lane }) => laneWord(lane, ground)),
+    seen: told ? told.seen : { kind: 'gone' },
+    toldOtherwise: receipt !== undefined && told?.charge !== undefined && told.charge !== receipt.charge_nano,
+    claim: claimWord(await claimOf(db, who.account.id), ground),
+    faults: await faultsInBooks(db, who),
+    again: '',
+  }
+}
+
+/** Where all lanes do the same, the last one is the one that counts. */
+function laneWord(lane: string | null, { played: { course } }: Ground): string {
+  const at = Number(lane?.split('.').at(-1) ?? 0)
+  return course.lane === undefined && course.seen.kind !== 'whole' ? 'first' : (['first', 'second'][at] ?? `${lane}`)
+}
+
+const claimWord = (claim: ClaimAfter | 'running', { played }: Ground): ClaimAfter =>
+  claim === 'kept' && played.course.claim === 'another' ? 'another' : (claim as ClaimAfter)

@@ -5,6 +5,7 @@ import { type PlanOutcome, runningSubscription } from '../books/subscriptions.ts
 import type { Allowance } from '../model/allowance.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { LedgerCore } from './core.ts'
+import { record } from './record.ts'
 
 const READ_BACK_WAIT_MS = 10_000
 
@@ -21,9 +22,8 @@ export async function changePlan(
   if (!core.gate.open) throw new Error('The ledger failed meanwhile; nothing was changed')
   const outcome = change(core.now())
   if (outcome.kind !== 'changed') return outcome
-  const durable = core.batcher.enqueue(outcome.changes)
-  core.shelf.keepUntil(account, durable)
-  if ((await durable) === 'lost') throw new Error('The ledger could not record the change; nothing was changed')
+  if ((await record(core, account, outcome.changes)) === 'lost')
+    throw new Error('The ledger could not record the change; nothing was changed')
   return outcome
 }
 

@@ -4,6 +4,7 @@ import type { NanoUsd } from '../model/money.ts'
 import { findTransferByRef } from '../store/transfers.ts'
 import type { LedgerCore } from './core.ts'
 import type { AccountStanding, CreditOrder, CreditOutcome } from './ledger.ts'
+import { record } from './record.ts'
 
 /**
  * Money by the operator's word, once per reference. Orders of one account run one after another: between looking the
@@ -41,9 +42,8 @@ async function creditOnce(core: LedgerCore, order: CreditOrder): Promise<CreditO
   const standing = standingOf(core, account)
   if (moved.kind === 'short') return { kind: 'short', standing }
   if (moved.kind === 'too-much') return moved
-  const durable = core.batcher.enqueue(moved.changes)
-  core.shelf.keepUntil(account, durable)
-  if ((await durable) === 'lost') throw new Error('The ledger could not record the transfer; nothing was moved')
+  if ((await record(core, account, moved.changes)) === 'lost')
+    throw new Error('The ledger could not record the transfer; nothing was moved')
   return { kind: 'credited', standing }
 }
 
@@ -53,7 +53,7 @@ export async function loadStanding(core: LedgerCore, account: AccountRow): Promi
 }
 
 /** The account as memory knows it: exact, and what the next admission decides on. */
-export function standingOf(core: LedgerCore, account: AccountRow): AccountStanding {
+function standingOf(core: LedgerCore, account: AccountRow): AccountStanding {
   const wallet = core.books.accounts.get(account)?.wallet
   if (!wallet) throw new Error(`The books of account ${account} were not loaded`)
   return {

@@ -1,7 +1,7 @@
-import type { TurnCharge } from '../books/close-turn.ts'
+import { chargeWithin, type TurnCharge } from '../books/close-turn.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { LimitStanding } from '../model/limit.ts'
-import { type NanoUsd, smallest, ZERO } from '../model/money.ts'
+import { type NanoUsd, ZERO } from '../model/money.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
 import type { AdmittedTurn, Ending, SettleOutcome } from './ledger.ts'
@@ -66,9 +66,7 @@ async function writeDown(core: LedgerCore, placed: PlacedHold, end: TurnEnd): Pr
   if (!(await core.journaled.write(end))) return { kind: 'lost' }
   // They may have come back meanwhile, and then nobody else will look.
   if (core.gate.open) void core.journaled.replay(core)
-  const cost = end.charge?.cost ?? ZERO
-  const charge = smallest(cost, placed.hold)
-  return outcomeOf(end.charge, { charge, shortfall: (cost - charge) as NanoUsd })
+  return outcomeOf(end.charge, chargeWithin(placed.hold, end.charge ?? { cost: ZERO }))
 }
 
 const outcomeOf = (

@@ -200,6 +200,6 @@ export const MUTANTS = [
     name: 'charge-above-hold',
     says: 'the charge is the cost, whatever was held',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/books/close-turn.ts', find: 'smallest(cost, turn.hold)', put: 'cost' }],
+    replacements: [{ file: 'src/books/close-turn.ts', find: 'smallest(cost, hold)', put: 'cost' }],
   },
 ]

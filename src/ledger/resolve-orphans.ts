@@ -1,7 +1,7 @@
 import type { OpenTurn } from '../books/books.ts'
-import type { TurnCharge } from '../books/close-turn.ts'
 import { priceUsage } from '../metering/price-usage.ts'
 import type { Price } from '../model/price.ts'
+import { chargeForDelivered } from './charge-for-delivered.ts'
 import type { LedgerCore } from './core.ts'
 import { type KeptFacts, readKeptFacts } from './kept-facts.ts'
 import { type RecordedEnd, recordEnd, type TurnEnd } from './record-end.ts'
@@ -36,7 +36,8 @@ const orphansOf = (core: LedgerCore): OpenTurn[] =>
 
 function resolve(core: LedgerCore, turn: OpenTurn, price: Price, facts: string | undefined): Promise<RecordedEnd> {
   const { requestId } = turn
-  const end = facts === undefined ? endForDelivered(core, turn, price) : endOfKept(readKeptFacts(facts), price)
+  const delivered = core.marks.get(turn.receipt)
+  const end = facts === undefined ? endForDelivered(delivered, turn, price) : endOfKept(readKeptFacts(facts), price)
   return recordEnd(core, { requestId, ...end })
 }
 
@@ -50,8 +51,9 @@ const endOfKept = ({ usage, attempts, ...ending }: KeptFacts, price: Price): End
   kept: true,
 })
 
-const endForDelivered = (core: LedgerCore, turn: OpenTurn, price: Price): End => ({
-  charge: chargeForDelivered(core, turn, price),
+/** Nothing was marked where nothing was delivered, and that is given back whole. */
+const endForDelivered = (delivered: number | undefined, turn: OpenTurn, price: Price): End => ({
+  charge: delivered === undefined ? undefined : chargeForDelivered(turn, delivered, price),
   outcome: 'recovered',
   lane: undefined,
   firstByteMs: undefined,
@@ -69,18 +71,4 @@ async function loadPrices(core: LedgerCore, turns: readonly OpenTurn[]): Promise
     if (!prices.has(name)) prices.set(name, await loadPrice(core.db, turn.model, turn.priceVersion))
   }
   return prices
-}
-
-function chargeForDelivered(core: LedgerCore, turn: OpenTurn, price: Price): TurnCharge | undefined {
-  const delivered = core.marks.get(turn.receipt)
-  if (delivered === undefined) return undefined
-  const usage = {
-    uncachedInput: turn.inputEstimate - turn.cachedEstimate,
-    cachedInput: turn.cachedEstimate,
-    cacheWrite: 0,
-    output: Math.min(delivered, turn.outputBound),
-    reasoning: 0,
-    estimated: true,
-  }
-  return { usage, ...priceUsage(price, usage) }
 }

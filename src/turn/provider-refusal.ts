@@ -11,7 +11,7 @@ const FREE = 'Nothing was charged.'
 const SHOWN_MAX = 300
 
 /** A provider's own words, as far as a client may see them: one line, bounded, without anything like a key. */
-export const cleaned = (message: string): string => {
+const cleaned = (message: string): string => {
   const line = scrub(message)
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()

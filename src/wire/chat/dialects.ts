@@ -48,7 +48,7 @@ const row = (name: string, source: string, over: Partial<ChatDialect> = {}): Cha
 
 const LOCAL_SAMPLING = ['top_k', 'min_p', 'repetition_penalty']
 
-export const CHAT_DIALECTS: readonly ChatDialect[] = [
+const CHAT_DIALECTS: readonly ChatDialect[] = [
   GENERIC,
   row('demo', 'Our own: the standard fields, as the protocol names them now.', {
     capField: 'max_completion_tokens',

@@ -35,7 +35,7 @@ export async function admit(core: LedgerCore, request: AdmitRequest): Promise<Ad
 }
 
 /**
- * Far from every edge, of the money and of each limit (MONEY §0.1 G). What this turn took is taken already. A request with
+ * Far from every edge, of the money and of each limit. What this turn took is taken already. A request with
  * an idempotency key always waits: the provider must not be asked before nobody else can have taken it.
  */
 function isComfortable(

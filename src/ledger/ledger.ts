@@ -65,7 +65,7 @@ export interface AdmittedTurn {
   readonly cap: number
   readonly hold: NanoUsd
   readonly standings: readonly LimitStanding[]
-  /** Whether the provider may be asked before the hold is durable (far from every edge, MONEY §0.1 G). */
+  /** Whether the provider may be asked before the hold is durable (far from every edge). */
   readonly overlap: boolean
   /** Never rejects. `lost` means the hold did not become durable: nothing may be delivered. */
   readonly durable: Promise<'durable' | 'lost'>

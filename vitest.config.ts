@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'house', include: ['test/house/**/*.test.ts', 'scripts/**/*.test.mjs'] } },
+      { test: { name: 'house', include: ['test/house/**/*.test.{ts,mjs}', 'scripts/**/*.test.mjs'] } },
       { test: { name: 'unit', include: ['src/**/*.test.ts'] } },
       {
         test: {

@@ -39,18 +39,14 @@ export type CloseOutcome =
   /** No such hold is open: it was resolved before, by whomever. Nothing changes. */
   | { readonly kind: 'not-open' }
 
-/**
- * The one way a hold ends, for every ending of every endpoint. The charge never exceeds the hold; what cannot be
- * collected is written down as shortfall, not hidden.
- */
+/** The one way a hold ends, for every ending of every endpoint. */
 export function closeTurn(books: Books, op: CloseTurn): CloseOutcome {
   const turn = books.turns.get(op.requestId)
   if (!turn) return { kind: 'not-open' }
   books.turns.delete(op.requestId)
 
   const cost = op.charge?.cost ?? ZERO
-  const charge = smallest(cost, turn.hold)
-  const shortfall = (cost - charge) as NanoUsd
+  const { charge, shortfall } = chargeWithin(turn.hold, { cost })
   for (const bucket of turn.buckets) {
     bucket.held -= turn.hold
     bucket.posted -= charge
@@ -58,6 +54,12 @@ export function closeTurn(books: Books, op: CloseTurn): CloseOutcome {
   const usage = op.charge?.usage
   endUnderLimits(books, turn.limits, usage ? inputTokensOf(usage) + usage.output : 0, op.ticks)
   return { kind: 'closed', charge, shortfall, changes: changesOf(books, turn, op, { cost, charge, shortfall }) }
+}
+
+/** A charge never exceeds its hold; what cannot be collected is written down as shortfall, not hidden. */
+export function chargeWithin(hold: NanoUsd, { cost }: Pick<TurnCharge, 'cost'>) {
+  const charge = smallest(cost, hold)
+  return { charge, shortfall: (cost - charge) as NanoUsd }
 }
 
 type Amounts = { readonly cost: NanoUsd; readonly charge: NanoUsd; readonly shortfall: NanoUsd }

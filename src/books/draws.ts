@@ -39,14 +39,14 @@ interface LackOfAllowance<Kind extends string> extends Lack<Kind> {
   readonly resetsInMs: number
 }
 
-interface Draining {
+interface DrawingTurn {
   readonly kind: KeyKind
   readonly allowances: readonly Allowance[]
   readonly at: number
 }
 
 /** The kind of the key decides, and nothing joins the two: a builder key never sees the wallet. */
-export function drawsOf(account: AccountBooks, { kind, allowances, at }: Draining): Draw[] {
+export function drawsOf(account: AccountBooks, { kind, allowances, at }: DrawingTurn): Draw[] {
   const draws: Draw[] = []
   if (kind === 'wallet') draws.push({ standing: undefined, posted: account.wallet.posted, held: account.wallet.held })
   for (const allowance of allowances) {

@@ -11,7 +11,7 @@ export type Wire = 'chat' | 'responses' | 'anthropic' | 'gemini' | 'demo'
 export interface Upstream {
   readonly id: string
   readonly wire: Wire
-  /** Names the server's known oddities, which are data; see SPEC §11.16 for the list. */
+  /** Names the server's known oddities, which are data: a row of `wire/chat/dialects.ts`. */
   readonly dialect: string
   readonly baseUrl: string | undefined
   readonly apiKey: Secret | undefined
@@ -67,7 +67,7 @@ export interface Model {
   /** For estimates where a provider reports nothing. */
   readonly bytesPerToken: number
   readonly choicesMax: number
-  /** Undefined: the operator has set no price, so nobody may call it (SPEC §7 rule 8). */
+  /** Undefined: the operator has set no price, so nobody may call it: what it costs would be a guess. */
   readonly price: Price | undefined
   readonly kinds: readonly KeyKind[]
   readonly passFields: readonly string[]

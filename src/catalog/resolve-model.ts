@@ -45,7 +45,7 @@ export function findModel(catalog: Catalog, rights: ModelRights, id: string): Fo
   return { kind: 'refused', problem: problem('model_not_found', message, { param: 'model' }) }
 }
 
-/** The decision table of PROTOCOL §13. */
+/** An id that ends in an effort has decided; a field beside it may only say the same. */
 function effortRefusal(entry: CatalogEntry, { effort, effortParam }: ModelRequest): Problem | undefined {
   if (effort === undefined) return undefined
   const { model, suffixEffort } = entry

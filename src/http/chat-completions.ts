@@ -1,12 +1,12 @@
 import { readIdempotencyKey } from '../idempotency/read-idempotency-key.ts'
 import type { Caller } from '../model/caller.ts'
-import { createRecordingSink } from '../turn/recording-sink.ts'
 import { authenticate } from './authenticate.ts'
 import type { Exchange } from './exchange.ts'
 import { createJsonSink } from './json-sink.ts'
-import { readBody, receiveBody } from './read-body.ts'
+import { readBody } from './read-body.ts'
+import { receiveBody } from './receive-body.ts'
 import { sendProblem } from './send-problem.ts'
-import { type OnceFor, serveOnce } from './serve-once.ts'
+import { type RecordAnswer, serveOnce } from './serve-once.ts'
 import { createSseSink } from './sse-sink.ts'
 
 /** `POST /v1/chat/completions`. */
@@ -28,12 +28,12 @@ export async function chatCompletions(exchange: Exchange): Promise<void> {
   }
   const { bytes } = received
   if (named.kind === 'none') return serveChat(exchange, who.caller, bytes)
-  return serveOnce(exchange, who.caller, { idempotencyKey: named.key, body: bytes }, (once) =>
-    serveChat(exchange, who.caller, bytes, once),
+  return serveOnce(exchange, who.caller, { idempotencyKey: named.key, body: bytes }, (record) =>
+    serveChat(exchange, who.caller, bytes, record),
   )
 }
 
-async function serveChat(exchange: Exchange, caller: Caller, bytes: Buffer, onceFor?: OnceFor): Promise<void> {
+async function serveChat(exchange: Exchange, caller: Caller, bytes: Buffer, record?: RecordAnswer): Promise<void> {
   const { edge, requestId, startedTicks: startedAt, log } = exchange
   const read = await readBody(bytes, edge.options.body)
   if (read.kind === 'refused') return sendProblem(exchange, read.problem)
@@ -42,10 +42,6 @@ async function serveChat(exchange: Exchange, caller: Caller, bytes: Buffer, once
 
   const { turn } = parsed
   const sink = turn.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)
-  const call = { requestId, caller, turn, startedAt }
-  const once = onceFor?.(turn.delivery)
-  const record = once
-    ? edge.serveTurn({ ...call, once, sink: createRecordingSink(sink, once.recording) })
-    : edge.serveTurn({ ...call, sink })
-  Object.assign(log, await record)
+  const way = record ? record(sink) : { sink }
+  Object.assign(log, await edge.serveTurn({ requestId, caller, turn, startedAt, ...way }))
 }

@@ -4,20 +4,15 @@ import type { RandomBytes } from '../lib/random-id.ts'
 import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Problem } from '../model/problem.ts'
-import type { RequestBody } from '../model/turn.ts'
 import type { KeyedCall, LookedUpAnswer } from '../turn/look-up-answer.ts'
 import type { TurnCall } from '../turn/turn-call.ts'
+import type { ParsedBody } from '../wire/chat/parsed-body.ts'
 import type { ReadRequestOutcome } from '../wire/chat/read-request.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import type { Heartbeat } from './heartbeat.ts'
 
 /** What one log line says of a request: ids, times, outcome; never contents. */
 export type LogFields = Readonly<Record<string, unknown>>
-
-/** A body that has been read: its bytes, where its members stand, and what JSON.parse made of it. */
-export interface ReadBody extends RequestBody {
-  readonly value: Readonly<Record<string, unknown>>
-}
 
 export type FoundModel =
   | { readonly kind: 'found'; readonly model: object }
@@ -41,7 +36,7 @@ export interface EdgeDeps {
   refuseEarly(caller: Caller): MaybePromise<Problem | undefined>
   /** What an idempotency key says of a request whose body has been read. */
   lookUpAnswer(call: KeyedCall): Promise<LookedUpAnswer>
-  readChatRequest(body: ReadBody): ReadRequestOutcome
+  readChatRequest(body: ParsedBody): ReadRequestOutcome
   /** Answers through the sink, whatever happens; what it resolves to joins the log line. */
   serveTurn(call: TurnCall): Promise<object>
   /** The entries of `GET /models` for this caller. */

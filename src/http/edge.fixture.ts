@@ -5,7 +5,8 @@ import type { Caller } from '../model/caller.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
 import { problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import type { EdgeDeps, LogFields, ReadBody } from './edge-deps.ts'
+import type { ParsedBody } from '../wire/chat/parsed-body.ts'
+import type { EdgeDeps, LogFields } from './edge-deps.ts'
 import { type EdgeOptions, LINGER, STALL_MS } from './edge-options.ts'
 import { createEdge, type Edge } from './server.ts'
 
@@ -16,7 +17,7 @@ export interface TestEdge {
   readonly logs: LogFields[]
   readonly connectionLogs: LogFields[]
   /** The bodies that came through. */
-  readonly bodies: ReadBody[]
+  readonly bodies: ParsedBody[]
 }
 
 type Overrides = Partial<Omit<EdgeDeps, 'options'>> & { options?: Partial<EdgeOptions> }
@@ -56,7 +57,7 @@ const open: Edge[] = []
 export async function openTestEdge({ options, ...overrides }: Overrides = {}): Promise<TestEdge> {
   const logs: LogFields[] = []
   const connectionLogs: LogFields[] = []
-  const bodies: ReadBody[] = []
+  const bodies: ParsedBody[] = []
   const edge = createEdge({
     clock: systemClock,
     random: secureRandom,
@@ -103,7 +104,7 @@ export async function closeTestEdges(): Promise<void> {
   }
 }
 
-const turnOf = ({ bytes, members, value }: ReadBody): TurnRequest => ({
+const turnOf = ({ bytes, members, value }: ParsedBody): TurnRequest => ({
   protocol: 'chat',
   body: { bytes, members },
   model: 'demo',

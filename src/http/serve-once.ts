@@ -4,15 +4,15 @@ import type { Exchange } from './exchange.ts'
 import { giveKeptAnswer } from './give-kept-answer.ts'
 import { sendProblem } from './send-problem.ts'
 
-/** What the turn of a first request is handed, once it is known how its answer is delivered. */
-export type OnceFor = Extract<LookedUpAnswer, { kind: 'first' }>['once']
+/** Puts a recording before the sink of a first request: its answer is kept. */
+export type RecordAnswer = Extract<LookedUpAnswer, { kind: 'first' }>['record']
 
 /** A request with an idempotency key: the first one is served, and any other is told what the first one was. */
 export async function serveOnce(
   exchange: Exchange,
   caller: Caller,
   asked: { readonly idempotencyKey: string; readonly body: Buffer },
-  serve: (once: OnceFor) => Promise<void>,
+  serve: (record: RecordAnswer) => Promise<void>,
 ): Promise<void> {
   const { edge, requestId, path, log } = exchange
   const method = exchange.request.method ?? ''
@@ -20,7 +20,7 @@ export async function serveOnce(
   try {
     switch (found.kind) {
       case 'first':
-        return await serve(found.once)
+        return await serve(found.record)
       case 'kept':
         return await giveKeptAnswer(exchange, found)
       case 'refused':

@@ -6,6 +6,7 @@ import type { NanoUsd } from '../model/money.ts'
 import { createAdmittedTurn } from './admitted-turn.ts'
 import type { LedgerCore } from './core.ts'
 import type { Admission } from './ledger.ts'
+import { record } from './record.ts'
 
 /** With room for this many more turns of the same size, asking the provider before the commit risks nothing. */
 const COMFORTABLE_TURNS = 20
@@ -21,8 +22,6 @@ export async function admit(core: LedgerCore, request: AdmitRequest): Promise<Ad
   const outcome = admitTurn(core.books, op)
   const standings = standingsOf(core.books, request.limits, ticks)
   if (outcome.kind !== 'held') return { kind: 'refused', refusal: outcome, standings }
-  const durable = core.batcher.enqueue(outcome.changes)
-  core.shelf.keepUntil(account, durable)
   return createAdmittedTurn(core, {
     requestId: request.requestId,
     account,
@@ -31,12 +30,12 @@ export async function admit(core: LedgerCore, request: AdmitRequest): Promise<Ad
     hold: outcome.hold,
     standings,
     overlap: isComfortable(core, op, outcome.hold, standings),
-    durable,
+    durable: record(core, account, outcome.changes),
   })
 }
 
 /**
- * Far from every edge, of the money and of each limit (MONEY §0.1 G). What this turn took is taken already. A request with
+ * Far from every edge, of the money and of each limit. What this turn took is taken already. A request with
  * an idempotency key always waits: the provider must not be asked before nobody else can have taken it.
  */
 function isComfortable(

@@ -1,10 +1,11 @@
-import { type CloseTurn, closeTurn, type TurnCharge } from '../books/close-turn.ts'
+import { chargeWithin, type TurnCharge } from '../books/close-turn.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { LimitStanding } from '../model/limit.ts'
-import { type NanoUsd, smallest } from '../model/money.ts'
+import { type NanoUsd, ZERO } from '../model/money.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
 import type { AdmittedTurn, Ending, SettleOutcome } from './ledger.ts'
+import { recordEnd, type TurnEnd } from './record-end.ts'
 
 interface PlacedHold {
   readonly requestId: RequestId
@@ -48,34 +49,32 @@ async function close(
 ): Promise<SettleOutcome> {
   // A hold that never became durable was never placed: there is nothing to close.
   if ((await placed.durable) === 'lost') return { kind: 'lost' }
+  const end = endOf(placed.requestId, ending, charge)
   for (let tries = 0; tries < CLOSE_TRIES; tries++) {
     if (!core.gate.open && !(await core.gate.whenOpen(READ_BACK_WAIT_MS))) break
     // It may have shut again between its word and this step: the books are never changed behind a shut gate.
     if (!core.gate.open) continue
-    const closed = closeTurn(core.books, closeOp(core, placed.requestId, ending, charge))
-    if (closed.kind === 'not-open') return { kind: 'not-ours' }
-    const durable = core.batcher.enqueue(closed.changes)
-    core.shelf.keepUntil(placed.account, durable)
-    if ((await durable) === 'lost') continue
-    core.marks.forget(placed.receipt)
-    if (!charge) return { kind: 'released' }
-    return { kind: 'settled', charge: closed.charge, shortfall: closed.shortfall, tier: charge.tier }
+    const recorded = await recordEnd(core, end)
+    if (recorded.kind === 'not-open') return { kind: 'not-ours' }
+    if (recorded.kind === 'recorded') return outcomeOf(charge, recorded)
   }
-  return writeDown(core, placed, closeOp(core, placed.requestId, ending, charge))
+  return writeDown(core, placed, end)
 }
 
 /** The books cannot be written: the end of the turn goes into the journal, and from there into the books when they can. */
-async function writeDown(core: LedgerCore, placed: PlacedHold, end: CloseTurn): Promise<SettleOutcome> {
+async function writeDown(core: LedgerCore, placed: PlacedHold, end: TurnEnd): Promise<SettleOutcome> {
   if (!(await core.journaled.write(end))) return { kind: 'lost' }
   // They may have come back meanwhile, and then nobody else will look.
   if (core.gate.open) void core.journaled.replay(core)
-  if (!end.charge) return { kind: 'released' }
-  const { cost, tier } = end.charge
-  const charge = smallest(cost, placed.hold)
-  return { kind: 'settled', charge, shortfall: (cost - charge) as NanoUsd, tier }
+  return outcomeOf(end.charge, chargeWithin(placed.hold, end.charge ?? { cost: ZERO }))
 }
 
-function closeOp(core: LedgerCore, requestId: RequestId, ending: Ending, charge: TurnCharge | undefined): CloseTurn {
+const outcomeOf = (
+  owed: TurnCharge | undefined,
+  { charge, shortfall }: { readonly charge: NanoUsd; readonly shortfall: NanoUsd },
+): SettleOutcome => (owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' })
+
+function endOf(requestId: RequestId, ending: Ending, charge: TurnCharge | undefined): TurnEnd {
   const { outcome, lane, firstByteMs, totalMs, attempts } = ending
   return {
     requestId,
@@ -86,7 +85,5 @@ function closeOp(core: LedgerCore, requestId: RequestId, ending: Ending, charge:
     totalMs,
     attempts: JSON.stringify(attempts),
     kept: ending.kept ?? false,
-    at: core.now(),
-    ticks: core.ticks(),
   }
 }

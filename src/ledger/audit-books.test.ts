@@ -3,7 +3,7 @@ import { secureRandom } from '../lib/random-id.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { mintAccountId } from '../model/ids.ts'
 import { findAccountByEmail, insertAccount, listFrozen } from '../store/accounts.ts'
-import { findProof } from '../store/proved.ts'
+import { findProof } from '../store/proofs.ts'
 import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()

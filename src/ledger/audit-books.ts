@@ -1,6 +1,6 @@
 import type { AccountRow } from '../model/ids.ts'
 import { listFrozen, setFrozen } from '../store/accounts.ts'
-import { findProof, recordProof } from '../store/proved.ts'
+import { findProof, recordProof } from '../store/proofs.ts'
 import type { LedgerCore } from './core.ts'
 import { NOTHING_PROVED, type VerifyReport, verifyBooks } from './verify-books.ts'
 

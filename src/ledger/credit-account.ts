@@ -2,6 +2,7 @@ import { transferMoney } from '../books/transfer-money.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { findTransferByRef } from '../store/transfers.ts'
+import { carryOut, waitForBooks } from './carry-out.ts'
 import type { LedgerCore } from './core.ts'
 import type { AccountStanding, CreditOrder, CreditOutcome } from './ledger.ts'
 
@@ -25,26 +26,19 @@ export function createCreditDesk(core: LedgerCore) {
   }
 }
 
-const READ_BACK_WAIT_MS = 10_000
-
 async function creditOnce(core: LedgerCore, order: CreditOrder): Promise<CreditOutcome> {
   const { account } = order
-  if (!(await core.gate.whenOpen(READ_BACK_WAIT_MS)))
-    throw new Error('The ledger is being read back; nothing was moved')
+  await waitForBooks(core)
   const known = await findTransferByRef(core.db, account, order.ref)
   if (known && known.amount_nano !== order.amount) return { kind: 'ref-taken', amount: known.amount_nano as NanoUsd }
   if (known) return { kind: 'exists', standing: await loadStanding(core, account) }
-  for (let loading = core.shelf.load(account); loading; loading = core.shelf.load(account)) await loading
-  // From here to the enqueue nothing waits.
-  if (!core.gate.open) throw new Error('The ledger failed meanwhile; nothing was moved')
-  const moved = transferMoney(core.books, { ...order, at: core.now() })
-  const standing = standingOf(core, account)
-  if (moved.kind === 'short') return { kind: 'short', standing }
+  const { moved, standing } = await carryOut(core, account, (at) => {
+    const outcome = transferMoney(core.books, { ...order, at })
+    const changes = outcome.kind === 'transferred' ? outcome.changes : undefined
+    return { moved: outcome, changes, standing: standingOf(core, account) }
+  })
   if (moved.kind === 'too-much') return moved
-  const durable = core.batcher.enqueue(moved.changes)
-  core.shelf.keepUntil(account, durable)
-  if ((await durable) === 'lost') throw new Error('The ledger could not record the transfer; nothing was moved')
-  return { kind: 'credited', standing }
+  return { kind: moved.kind === 'short' ? 'short' : 'credited', standing }
 }
 
 export async function loadStanding(core: LedgerCore, account: AccountRow): Promise<AccountStanding> {
@@ -53,7 +47,7 @@ export async function loadStanding(core: LedgerCore, account: AccountRow): Promi
 }
 
 /** The account as memory knows it: exact, and what the next admission decides on. */
-export function standingOf(core: LedgerCore, account: AccountRow): AccountStanding {
+function standingOf(core: LedgerCore, account: AccountRow): AccountStanding {
   const wallet = core.books.accounts.get(account)?.wallet
   if (!wallet) throw new Error(`The books of account ${account} were not loaded`)
   return {

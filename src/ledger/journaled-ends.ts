@@ -1,8 +1,8 @@
-import { type CloseTurn, closeTurn } from '../books/close-turn.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { SettleJournal } from '../store/settle-journal.ts'
 import type { LedgerCore } from './core.ts'
+import { recordEnd, type TurnEnd } from './record-end.ts'
 
 /**
  * Ends of turns that could not be recorded in the books, and are on the disk beside them instead. As soon as the books
@@ -10,7 +10,7 @@ import type { LedgerCore } from './core.ts'
  */
 export interface JournaledEnds {
   /** True when the end is durable: the client may be told. */
-  write(end: CloseTurn): Promise<boolean>
+  write(end: TurnEnd): Promise<boolean>
   /** Records what is waiting. True when nothing is left. */
   replay(core: LedgerCore): Promise<boolean>
   /** How this turn ended is known: nobody has to guess. */
@@ -18,13 +18,14 @@ export interface JournaledEnds {
 }
 
 export async function openJournaledEnds(journal: SettleJournal): Promise<JournaledEnds> {
-  const waiting = new Map<RequestId, CloseTurn>()
+  const waiting = new Map<RequestId, TurnEnd>()
   for (const record of await journal.read()) keep(waiting, decode(record))
   let replaying: Promise<boolean> = Promise.resolve(true)
 
   const replay = async (core: LedgerCore): Promise<boolean> => {
     const recorded = [...waiting.values()].map(async (end) => {
-      if ((await recordEnd(core, end)) === 'durable') waiting.delete(end.requestId)
+      // One that is not open was recorded after all, before the crash.
+      if ((await recordEnd(core, end)).kind !== 'lost') waiting.delete(end.requestId)
     })
     await Promise.all(recorded)
     await journal.clear(() => waiting.size > 0)
@@ -46,27 +47,14 @@ export async function openJournaledEnds(journal: SettleJournal): Promise<Journal
   }
 }
 
-const keep = (waiting: Map<RequestId, CloseTurn>, end: CloseTurn): void => void waiting.set(end.requestId, end)
+const keep = (waiting: Map<RequestId, TurnEnd>, end: TurnEnd): void => void waiting.set(end.requestId, end)
 
-async function recordEnd(core: LedgerCore, end: CloseTurn): Promise<'durable' | 'lost'> {
-  const turn = core.books.turns.get(end.requestId)
-  // It was recorded after all, before the crash.
-  if (!turn) return 'durable'
-  const closed = closeTurn(core.books, { ...end, at: core.now(), ticks: core.ticks() })
-  if (closed.kind === 'not-open') return 'durable'
-  const recorded = core.batcher.enqueue(closed.changes)
-  core.shelf.keepUntil(turn.account, recorded)
-  const durability = await recorded
-  if (durability === 'durable') core.marks.forget(turn.receipt)
-  return durability
-}
-
-const encode = (end: CloseTurn): string =>
+const encode = (end: TurnEnd): string =>
   JSON.stringify(end, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
 
-function decode(record: string): CloseTurn {
-  const { charge, ...end } = JSON.parse(record) as CloseTurn & { charge?: { cost: unknown } }
+function decode(record: string): TurnEnd {
+  const { charge, ...end } = JSON.parse(record) as TurnEnd & { charge?: { cost: unknown } }
   if (charge === undefined) return { ...end, charge: undefined }
   const cost = BigInt(String(charge.cost).slice(0, -1)) as NanoUsd
-  return { ...end, charge: { ...charge, cost } } as CloseTurn
+  return { ...end, charge: { ...charge, cost } } as TurnEnd
 }

@@ -6,7 +6,7 @@ import type { AccountRow } from '../model/ids.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/usage.ts'
-import type { AllowanceReport } from './change-plan.ts'
+import type { AllowanceReport } from './allowance-standings.ts'
 import type { LookedUpClaim } from './claim-shelf.ts'
 import type { TakenRequest } from './take-request.ts'
 import type { VerifyReport } from './verify-books.ts'
@@ -65,7 +65,7 @@ export interface AdmittedTurn {
   readonly cap: number
   readonly hold: NanoUsd
   readonly standings: readonly LimitStanding[]
-  /** Whether the provider may be asked before the hold is durable (far from every edge, MONEY §0.1 G). */
+  /** Whether the provider may be asked before the hold is durable (far from every edge). */
   readonly overlap: boolean
   /** Never rejects. `lost` means the hold did not become durable: nothing may be delivered. */
   readonly durable: Promise<'durable' | 'lost'>

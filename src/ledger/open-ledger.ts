@@ -11,9 +11,10 @@ import type { SettleJournal } from '../store/settle-journal.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { createAccountShelf } from './account-shelf.ts'
 import { admit } from './admit.ts'
+import { allowanceStandings } from './allowance-standings.ts'
 import { auditBooks } from './audit-books.ts'
 import { createBatcher } from './batcher.ts'
-import { allowanceStandings, changePlan } from './change-plan.ts'
+import { carryOut } from './carry-out.ts'
 import { createClaimShelf } from './claim-shelf.ts'
 import type { FindKeptFacts, LedgerCore } from './core.ts'
 import { createCreditDesk, loadStanding } from './credit-account.ts'
@@ -76,8 +77,8 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     takeRequest: (limits) => takeRequest(core, limits),
     lookUpClaim: (scope) => core.claims.lookUp(scope),
     allowanceStandings: (account, allowances) => allowanceStandings(core, account, allowances),
-    assignPlan: (order) => changePlan(core, order.account, (at) => assignPlan(core.books, { ...order, at })),
-    endPlan: (order) => changePlan(core, order.account, (at) => endPlan(core.books, { endsAt: at, ...order, at })),
+    assignPlan: (order) => carryOut(core, order.account, (at) => assignPlan(core.books, { ...order, at })),
+    endPlan: (order) => carryOut(core, order.account, (at) => endPlan(core.books, { endsAt: at, ...order, at })),
     audit: (options) => auditBooks(core, options),
     async sweep() {
       core.shelf.tidy(ACCOUNTS_IN_MEMORY_MAX)

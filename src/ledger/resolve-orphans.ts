@@ -1,10 +1,10 @@
 import type { OpenTurn } from '../books/books.ts'
-import { type CloseTurn, closeTurn, type TurnCharge } from '../books/close-turn.ts'
 import { priceUsage } from '../metering/price-usage.ts'
 import type { Price } from '../model/price.ts'
-import type { Durability } from './batcher.ts'
+import { chargeForDelivered } from './charge-for-delivered.ts'
 import type { LedgerCore } from './core.ts'
 import { type KeptFacts, readKeptFacts } from './kept-facts.ts'
+import { type RecordedEnd, recordEnd, type TurnEnd } from './record-end.ts'
 import { loadPrice } from './record-prices.ts'
 
 /**
@@ -26,7 +26,7 @@ export async function resolveOrphans(core: LedgerCore): Promise<number> {
     return price && asked.has(turn.requestId) ? [resolve(core, turn, price, kept.get(turn.requestId))] : []
   })
   // One wait for all of them: after a crash under load there are thousands, and they share a few commits.
-  return (await Promise.all(recorded)).filter((durability) => durability === 'durable').length
+  return (await Promise.all(recorded)).filter(({ kind }) => kind === 'recorded').length
 }
 
 const orphansOf = (core: LedgerCore): OpenTurn[] =>
@@ -34,20 +34,14 @@ const orphansOf = (core: LedgerCore): OpenTurn[] =>
     ({ requestId }) => !core.attended.has(requestId) && !core.journaled.has(requestId),
   )
 
-async function resolve(core: LedgerCore, turn: OpenTurn, price: Price, facts: string | undefined): Promise<Durability> {
+function resolve(core: LedgerCore, turn: OpenTurn, price: Price, facts: string | undefined): Promise<RecordedEnd> {
   const { requestId } = turn
-  const end = facts === undefined ? endForDelivered(core, turn, price) : endOfKept(readKeptFacts(facts), price)
-  const closed = closeTurn(core.books, { requestId, ...end, at: core.now(), ticks: core.ticks() })
-  if (closed.kind === 'not-open') return 'lost'
-  const recorded = core.batcher.enqueue(closed.changes)
-  core.shelf.keepUntil(turn.account, recorded)
-  const durability = await recorded
-  // What was lost is resolved again, and needs its progress then.
-  if (durability === 'durable') core.marks.forget(turn.receipt)
-  return durability
+  const delivered = core.marks.get(turn.receipt)
+  const end = facts === undefined ? endForDelivered(delivered, turn, price) : endOfKept(readKeptFacts(facts), price)
+  return recordEnd(core, { requestId, ...end })
 }
 
-type End = Omit<CloseTurn, 'requestId' | 'at' | 'ticks'>
+type End = Omit<TurnEnd, 'requestId'>
 
 /** The answer is whole, and whoever asks again gets it: only its charge was missing. */
 const endOfKept = ({ usage, attempts, ...ending }: KeptFacts, price: Price): End => ({
@@ -57,8 +51,9 @@ const endOfKept = ({ usage, attempts, ...ending }: KeptFacts, price: Price): End
   kept: true,
 })
 
-const endForDelivered = (core: LedgerCore, turn: OpenTurn, price: Price): End => ({
-  charge: chargeForDelivered(core, turn, price),
+/** Nothing was marked where nothing was delivered, and that is given back whole. */
+const endForDelivered = (delivered: number | undefined, turn: OpenTurn, price: Price): End => ({
+  charge: delivered === undefined ? undefined : chargeForDelivered(turn, delivered, price),
   outcome: 'recovered',
   lane: undefined,
   firstByteMs: undefined,
@@ -76,18 +71,4 @@ async function loadPrices(core: LedgerCore, turns: readonly OpenTurn[]): Promise
     if (!prices.has(name)) prices.set(name, await loadPrice(core.db, turn.model, turn.priceVersion))
   }
   return prices
-}
-
-function chargeForDelivered(core: LedgerCore, turn: OpenTurn, price: Price): TurnCharge | undefined {
-  const delivered = core.marks.get(turn.receipt)
-  if (delivered === undefined) return undefined
-  const usage = {
-    uncachedInput: turn.inputEstimate - turn.cachedEstimate,
-    cachedInput: turn.cachedEstimate,
-    cacheWrite: 0,
-    output: Math.min(delivered, turn.outputBound),
-    reasoning: 0,
-    estimated: true,
-  }
-  return { usage, ...priceUsage(price, usage) }
 }

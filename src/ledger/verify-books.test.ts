@@ -1,8 +1,8 @@
 import { Kysely } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { SIDES } from '../books/sides.ts'
 import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import { BUCKET_EXTERNAL, BUCKET_REVENUE } from '../store/migrations/0001-ledger.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
 import { verifyBooks } from './verify-books.ts'
@@ -27,17 +27,17 @@ describe('the books of usage', () => {
     const entries = await rowsOf('SELECT receipt, bucket, delta_nano FROM usage_entries ORDER BY receipt, bucket DESC')
     expect(entries).toEqual([
       { receipt: 1, bucket: 3, delta_nano: -7n },
-      { receipt: 1, bucket: BUCKET_REVENUE, delta_nano: 7n },
+      { receipt: 1, bucket: SIDES.usd.used, delta_nano: 7n },
       { receipt: 2, bucket: 3, delta_nano: -HOLD },
-      { receipt: 2, bucket: BUCKET_REVENUE, delta_nano: HOLD },
+      { receipt: 2, bucket: SIDES.usd.used, delta_nano: HOLD },
     ])
   })
 
   it('keep the balance of revenue, and all balances sum to zero', async () => {
     const balances = await rowsOf('SELECT row, posted_nano FROM buckets WHERE row > 0 ORDER BY row')
     expect(balances).toEqual([
-      { row: BUCKET_EXTERNAL, posted_nano: -HOLD * 10n },
-      { row: BUCKET_REVENUE, posted_nano: HOLD + 7n },
+      { row: SIDES.usd.issued, posted_nano: -HOLD * 10n },
+      { row: SIDES.usd.used, posted_nano: HOLD + 7n },
       { row: 3, posted_nano: HOLD * 9n - 7n },
     ])
     await bench.expectCleanBooks()
@@ -91,12 +91,12 @@ describe('verify finds', () => {
   }
 
   it('a balance that was changed by hand, on either side', async () => {
-    for (const bucket of [BUCKET_EXTERNAL, BUCKET_REVENUE, 3]) {
+    for (const bucket of [SIDES.usd.issued, SIDES.usd.used, 3]) {
       await bench.run(`UPDATE buckets SET posted_nano = posted_nano + 1 WHERE row = ${bucket}`)
       const found = await broken()
       expect(found).toContain('posted is the sum of entries')
       expect(found).toContain('balances of a unit sum to zero')
-      expect(found.includes('revenue is what was charged')).toBe(bucket === BUCKET_REVENUE)
+      expect(found.includes('revenue is what was charged')).toBe(bucket === SIDES.usd.used)
       await bench.run(`UPDATE buckets SET posted_nano = posted_nano - 1 WHERE row = ${bucket}`)
       await bench.expectCleanBooks()
     }

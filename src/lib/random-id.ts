@@ -23,7 +23,7 @@ export const secureRandom: RandomBytes = (size) => {
 // Crockford's alphabet: no i, l, o or u, so an id can be read out on the telephone.
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 
-export function encodeBase32(bytes: Uint8Array): string {
+function encodeBase32(bytes: Uint8Array): string {
   const letters = Buffer.allocUnsafe(Math.ceil((bytes.length * 8) / 5))
   let written = 0
   let buffer = 0

@@ -114,7 +114,7 @@ export function retryHeaders(subject: Problem): Record<string, string> {
   }
 }
 
-/** The one envelope of SPEC §5, for every protocol's JSON answers. */
+/** The one envelope of every answer that is not a success: `docs/api/errors.md`. */
 export function problemEnvelope(subject: Problem, requestId: string): { error: Record<string, unknown> } {
   const { code, message, param, source, details } = subject
   return { error: { message, type: PROBLEMS[code].type, param, code, source, ...details, request_id: requestId } }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Generated, Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { atomicStatement, createSqliteDialect } from './kysely-dialect.ts'
+import { createSqliteDialect } from './kysely-dialect.ts'
 import { openSqlite } from './open-sqlite.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 
@@ -45,14 +45,6 @@ it('asks, inserts, updates and deletes', async () => {
   expect((await sql<{ n: number }>`SELECT count(*) AS n FROM books WHERE price_nano = ${1n}`.execute(db)).rows).toEqual(
     [{ n: 1 }],
   )
-})
-
-it('makes steps of an atomic list out of queries', async () => {
-  const insert = atomicStatement(db.insertInto('books').values(book), 1)
-  const rename = atomicStatement(db.updateTable('books').set({ title: 'Silas Marner' }))
-  expect(await file.atomic([insert, rename])).toEqual([1, 1])
-  await expect(file.atomic([insert, insert])).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_UNIQUE', statement: 1 })
-  expect(await db.selectFrom('books').select('title').execute()).toEqual([{ title: 'Silas Marner' }])
 })
 
 it('refuses an interactive transaction and says what there is instead', async () => {

@@ -9,7 +9,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { AtomicStatement, SqliteFile, SqlValue } from './sqlite-file.ts'
+import type { SqliteFile, SqlValue } from './sqlite-file.ts'
 
 /** Kysely over the thread that owns the file: one message a query, no connection to hold, no transaction to keep open. */
 export const createSqliteDialect = (file: SqliteFile): Dialect => ({
@@ -18,13 +18,6 @@ export const createSqliteDialect = (file: SqliteFile): Dialect => ({
   createIntrospector: (db: Kysely<unknown>) => new SqliteIntrospector(db),
   createQueryCompiler: () => new SqliteQueryCompiler(),
 })
-
-/** A query built with Kysely, as one step of an atomic list. */
-export const atomicStatement = (query: { compile(): CompiledQuery }, expectChanges?: number): AtomicStatement => {
-  const { sql, parameters } = query.compile()
-  const statement = { sql, rows: [parameters as readonly SqlValue[]] }
-  return expectChanges === undefined ? statement : { ...statement, expectChanges }
-}
 
 function createMessageDriver(file: SqliteFile): Driver {
   const connection: DatabaseConnection = {

@@ -7,7 +7,7 @@ import { setFrozen } from './accounts.ts'
 import { BATCH_STATEMENTS, CLAIM_STATEMENTS, REPLACE_MARK } from './batch-statements.ts'
 import { forgetExpiredClaims } from './claims.ts'
 import { type Database, openDatabase } from './open-database.ts'
-import { recordProof } from './proved.ts'
+import { recordProof } from './proofs.ts'
 import type { RowStatement } from './row-statements.ts'
 
 let folder: string

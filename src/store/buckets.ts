@@ -1,4 +1,4 @@
-import { BUCKET_EXTERNAL } from './migrations/0001-ledger.ts'
+import { SIDES } from '../books/sides.ts'
 import type { LedgerDb } from './tables.ts'
 
 export interface StoredWallet {
@@ -21,7 +21,7 @@ export async function findIssued(db: LedgerDb): Promise<bigint> {
   const outside = await db
     .selectFrom('buckets')
     .select('posted_nano')
-    .where('row', '=', BUCKET_EXTERNAL)
+    .where('row', '=', SIDES.usd.issued)
     .executeTakeFirstOrThrow()
   return -outside.posted_nano
 }

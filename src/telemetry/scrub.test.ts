@@ -33,6 +33,10 @@ describe('scrub', () => {
     expect(scrub(text)).toBe(text)
   })
 
+  it('hides a token to its last part, also behind what begins like a key', () => {
+    expect(scrub('GET /v1/pk-eyJ0000070000.00000700000')).toBe('GET /v1/pk-[hidden]')
+  })
+
   it('cuts text that is too long before it looks at it', () => {
     const scrubbed = scrub(`sk-${'a'.repeat(5_000_000)}`)
     expect(scrubbed.length).toBeLessThan(100)

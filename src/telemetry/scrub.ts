@@ -14,6 +14,8 @@ const SUSPECT =
  */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, HIDDEN],
+  // Before the keys below, which have no dots: behind `pk-` one of them would take the head of a token and leave the rest.
+  [/eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, HIDDEN],
   // Up to the last @ before the path: passwords with an @ of their own are common.
   [/([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#"'<>]+@/gi, `$1${HIDDEN}@`],
   [/(bearer|basic)\s+(?!\[hidden\])[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
@@ -22,7 +24,6 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/(?<![a-z0-9])((?:sk|rk|pk)[-_](?:[a-z]{2,12}[-_])*)[\w-]{8,}/gi, `$1${HIDDEN}`],
   [/((?:sk|rk|pk)[-_])(?=[\w-]{0,64}\d)[\w-]{16,}/g, `$1${HIDDEN}`],
   [/(AKIA|AIza|xai-|gsk_|hf_|gh[pousr]_|r8_)[\w-]{10,}/g, `$1${HIDDEN}`],
-  [/eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, HIDDEN],
   // `api_key=…`, `"x-api-key": "…"`, `password: …`: whatever stands behind a name that says what it is.
   [
     /((?:api[-_ ]?key|access[-_]?key|secret|password|passwd|authorization|(?:access|refresh|id|auth)[-_]token|[?&](?:key|token|sig|signature|code))["']?\s*[:=]\s*["']?)(?!(?:bearer|basic)\b|\[hidden\])[^\s"'&,;{}[\]]+(?:\[hidden\])?/gi,

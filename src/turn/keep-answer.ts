@@ -1,6 +1,6 @@
+import { chargeWithin } from '../books/close-turn.ts'
 import type { AdmittedTurn, Ending } from '../ledger/ledger.ts'
 import { priceUsage } from '../metering/price-usage.ts'
-import { smallest } from '../model/money.ts'
 import type { Price } from '../model/price.ts'
 import { endingBytes } from './deliver-end.ts'
 import type { Resolution } from './ending.ts'
@@ -24,9 +24,9 @@ export interface EndedTurn {
 export async function keepAnswer(call: TurnCall, once: OnceTurn, end: EndedTurn): Promise<Ending> {
   const { price, hold, run, resolution, ending } = end
   if (resolution.kind === 'free') return ending
-  const { cost, tier } = priceUsage(price, resolution.usage)
-  const charge = smallest(cost, hold.hold)
-  const last = endingBytes(call, run.fate, { usage: resolution.told, charge, tier, price })
+  const priced = priceUsage(price, resolution.usage)
+  const { charge } = chargeWithin(hold.hold, priced)
+  const last = endingBytes(call, run.fate, { usage: resolution.told, charge, tier: priced.tier, price })
   if (last === undefined) return ending
   once.recording.close(last)
   return { ...ending, kept: await once.keep({ ...ending, usage: resolution.usage }) }

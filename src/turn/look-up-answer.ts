@@ -1,7 +1,7 @@
 import type { Claim } from '../books/books.ts'
+import type { ClaimRequest } from '../books/claims.ts'
 import type { KeptAnswers } from '../content/kept-answers.ts'
 import type { RequestDigests } from '../idempotency/request-digests.ts'
-import { writeKeptFacts } from '../ledger/kept-facts.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ByteBudget } from '../lib/byte-budget.ts'
 import { limitHeaders } from '../limits/limit-headers.ts'
@@ -10,9 +10,12 @@ import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { inProgressProblem, keyReusedProblem, notReplayableProblem } from './claim-problem.ts'
-import type { OnceTurn } from './once-turn.ts'
+import { createOnceTurn } from './once-turn.ts'
 import { createRecording } from './recording.ts'
+import { createRecordingSink } from './recording-sink.ts'
 import { ledgerUnavailable, rateProblem } from './refusals.ts'
+import type { Sink } from './sink.ts'
+import type { TurnCall } from './turn-call.ts'
 
 /** A request that came with an idempotency key, once its body is there. */
 export interface KeyedCall {
@@ -37,7 +40,7 @@ export interface OnceDeps {
 
 /** What a key says of a request. Whoever asked calls `leave` once, when the request is over. */
 export type LookedUpAnswer = (
-  | { readonly kind: 'first'; readonly once: (delivery: 'json' | 'stream') => OnceTurn }
+  | { readonly kind: 'first'; readonly record: (sink: Sink) => Pick<TurnCall, 'sink' | 'once'> }
   | {
       readonly kind: 'kept'
       readonly original: RequestId
@@ -54,8 +57,6 @@ export type LookedUpAnswer = (
       readonly error?: unknown
     }
 ) & { leave(): void }
-
-const CONTENT_TYPES = { json: 'application/json', stream: 'text/event-stream; charset=utf-8' } as const
 
 /** Before anything of the body is understood: whether this request is the first with its key, or what the first has left. */
 export async function lookUpAnswer(deps: OnceDeps, call: KeyedCall): Promise<LookedUpAnswer> {
@@ -81,21 +82,13 @@ export async function lookUpAnswer(deps: OnceDeps, call: KeyedCall): Promise<Loo
   }
 }
 
-function first(deps: OnceDeps, call: KeyedCall, claim: OnceTurn['claim'], leaveClaim: () => void): LookedUpAnswer {
+function first(deps: OnceDeps, call: KeyedCall, claim: ClaimRequest, leaveClaim: () => void): LookedUpAnswer {
   const recording = createRecording(deps)
-  const { requestId, caller } = call
   return {
     kind: 'first',
-    once: (delivery) => ({
-      claim,
-      recording,
-      async keep(facts) {
-        const body = recording.whole()
-        if (body === undefined) return false
-        const head = { requestId, account: caller.account, status: 200, contentType: CONTENT_TYPES[delivery] }
-        return deps.answers.keep({ ...head, body, facts: writeKeptFacts(facts), expiresAt: claim.expiresAt })
-      },
-      forget: () => deps.answers.forget(requestId),
+    record: (sink) => ({
+      sink: createRecordingSink(sink, recording),
+      once: createOnceTurn(deps.answers, call, { claim, recording, delivery: sink.delivery }),
     }),
     leave() {
       recording.drop()

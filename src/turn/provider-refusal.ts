@@ -2,8 +2,8 @@ import { type Problem, problem } from '../model/problem.ts'
 import { scrub } from '../telemetry/scrub.ts'
 import type { DeadlinePhase } from '../upstream/deadlines.ts'
 import type { UpstreamFailed } from '../upstream/upstream-answer.ts'
+import type { UpstreamSaid } from '../wire/chat/read-error.ts'
 import { classifyRefusal, type ProviderError, type RefusalClass } from '../wire/chat/read-provider-error.ts'
-import type { UpstreamSaid } from '../wire/chat/tap.ts'
 import type { FailedLane } from './run.ts'
 
 const SOURCE = { source: 'upstream' } as const
@@ -11,7 +11,7 @@ const FREE = 'Nothing was charged.'
 const SHOWN_MAX = 300
 
 /** A provider's own words, as far as a client may see them: one line, bounded, without anything like a key. */
-export const cleaned = (message: string): string => {
+const cleaned = (message: string): string => {
   const line = scrub(message)
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()

@@ -4,8 +4,9 @@ import type { ChatDialect } from '../wire/chat/dialects.ts'
 import type { MintIds } from '../wire/chat/mend-chunk.ts'
 import { readReply } from '../wire/chat/read-reply.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
+import { tryParse } from '../wire/json/try-parse.ts'
 import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
-import type { RunFate } from './run.ts'
+import { NOTHING_PRODUCED, type RunFate } from './run.ts'
 import type { TurnAbort } from './turn-abort.ts'
 
 export interface JsonRelay {
@@ -22,13 +23,12 @@ export async function relayJson(relay: JsonRelay): Promise<RunFate> {
   if (bytes instanceof Error) {
     const { reason, signal } = relay.abort
     // While it is read on for a client that has gone, it may fail by itself.
-    if (reason && signal.stopped)
-      return { kind: 'stopped', reason, accepted: true, used: { usage: undefined, outputBytes: 0 } }
+    if (reason && signal.stopped) return { kind: 'stopped', reason, accepted: true, used: NOTHING_PRODUCED }
     if (bytes instanceof UpstreamTimedOut) return failed(timedOut(bytes.phase))
     return unusable('The connection to the provider ended before its answer was complete.')
   }
   const scanned = scanJson(bytes, relay.bounds)
-  const value = scanned.kind === 'scanned' ? parse(bytes) : undefined
+  const value = scanned.kind === 'scanned' ? tryParse(bytes.toString('utf8')) : undefined
   if (scanned.kind !== 'scanned' || value === undefined)
     return unusable('The provider answered with something that is not JSON.')
   const reply = readReply({ bytes, members: scanned.members }, value, relay)
@@ -71,11 +71,3 @@ async function readWhole({ body, bounds }: JsonRelay): Promise<Buffer | Error> {
 
 /** Clients that decode strictly throw at a byte that is not UTF-8: they get what lenient ones would read. */
 const asUtf8 = (bytes: Buffer): Buffer => (isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8')))
-
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'))
-  } catch {
-    return undefined
-  }
-}

@@ -36,7 +36,7 @@ export interface TurnDeps extends LaneDeps, AbortDeps {
 
 /**
  * The story of a turn: find the model, admit (limits and hold in one step), run it on a lane, settle, and only then say
- * that the answer is complete. A throw in here is our own fault: the hold stays, and recovery resolves it; releasing it
+ * that the answer is complete. The rules R1 to R3 are written in docs/architecture.md. A throw in here is our own fault: the hold stays, and recovery resolves it; releasing it
  * would give the answer away.
  */
 export async function serveTurn(deps: TurnDeps, call: TurnCall): Promise<TurnRecord> {

@@ -63,8 +63,7 @@ describe('tools, stop and max_tokens over the demo', () => {
     expect(await finish('auto')).toBe('tool_calls')
   })
 
-  // SPEC: the mere declaration of a tool that only a provider could run is left out and named, because coding agents
-  // always declare some. It is still refused.
+  // Coding agents always declare some that only a provider could run, whether they use them or not.
   it('leaves out a tool that is not the client’s, and says so', async () => {
     const account = await openAccount(server())
     const answer = await chat(server(), account, { tools: [{ type: 'web_search' }, weather], messages: hello() })

@@ -11,7 +11,7 @@ export interface DataFolderSources {
   readonly cwd: string
 }
 
-/** SPEC §11.7: flag, variable, file, XDG. Undefined on a machine without any home for data. */
+/** Whoever is nearest to the command wins: flag, variable, file, XDG. Undefined on a machine without any home for data. */
 export function dataFolder({ flag, environment, configured, configPath, cwd }: DataFolderSources): string | undefined {
   const named = flag ?? (environment.MILLRACE_DATA || undefined)
   if (named !== undefined) return resolve(cwd, named)

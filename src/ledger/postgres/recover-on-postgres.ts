@@ -1,7 +1,6 @@
-import { priceUsage } from '../../metering/price-usage.ts'
 import type { RequestId } from '../../model/ids.ts'
 import type { Price } from '../../model/price.ts'
-import type { Settlement } from '../ledger.ts'
+import { chargeForDelivered } from '../charge-for-delivered.ts'
 import { unpackMarks } from '../marks.ts'
 import { priceFrom } from '../record-prices.ts'
 import { closeOnPostgres } from './close-on-postgres.ts'
@@ -36,7 +35,8 @@ export async function recoverOnPostgres(core: PostgresCore): Promise<number> {
   const resolved = await Promise.all(
     turns.map(async (turn) => {
       const tokens = (turn.node === core.node ? core.marks.get(turn.receipt) : undefined) ?? delivered.get(turn.receipt)
-      const charge = tokens === undefined ? undefined : chargeFor(turn, tokens, await priceOf(core, prices, turn))
+      const charge =
+        tokens === undefined ? undefined : chargeForDelivered(turn, tokens, await priceOf(core, prices, turn))
       return closeOnPostgres(core, turn, RECOVERED, charge)
     }),
   )
@@ -50,18 +50,6 @@ const RECOVERED = {
   totalMs: 0,
   attempts: [],
 } as const
-
-function chargeFor(turn: AbandonedTurn, delivered: number, price: Price): Pick<Settlement, 'usage' | 'cost' | 'tier'> {
-  const usage = {
-    uncachedInput: turn.inputEstimate - turn.cachedEstimate,
-    cachedInput: turn.cachedEstimate,
-    cacheWrite: 0,
-    output: Math.min(delivered, turn.outputBound),
-    reasoning: 0,
-    estimated: true,
-  }
-  return { usage, ...priceUsage(price, usage) }
-}
 
 async function priceOf(core: PostgresCore, known: Map<string, Price>, turn: AbandonedTurn): Promise<Price> {
   const { model, priceVersion } = turn

@@ -1,6 +1,6 @@
 /** The other side of the double entry: money that came from or went to the world, and money that was earned. */
-export const BUCKET_EXTERNAL = 1
-export const BUCKET_REVENUE = 2
+const BUCKET_EXTERNAL = 1
+const BUCKET_REVENUE = 2
 
 /**
  * The books. Short integer keys, one wide receipt a request, at most three row writes a request; the CHECK on buckets is

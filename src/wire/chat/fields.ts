@@ -1,5 +1,5 @@
 /**
- * What happens to each field of a Chat Completions request (PROTOCOL §2.1, SPEC §4). `docs/protocols/chat-fields.md` is
+ * What happens to each field of a Chat Completions request. `docs/protocols/chat-fields.md` is
  * kept equal to this table by a test.
  *
  * - `control`: Millrace decides on it and writes it anew for the provider, so that what we price and what the provider

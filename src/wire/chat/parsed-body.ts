@@ -1,6 +1,6 @@
 import type { RequestBody } from '../../model/turn.ts'
 
-/** A body that `read-body` has bounded and parsed: the bytes with their members, and the value they stand for. */
+/** A body that was bounded and parsed at the door: the bytes with their members, and the object that they stand for. */
 export interface ParsedBody extends RequestBody {
-  readonly value: unknown
+  readonly value: Readonly<Record<string, unknown>>
 }

@@ -16,10 +16,10 @@ export type ReadNested =
   | { readonly kind: 'refused'; readonly problem: Problem }
 
 /** Checks nested control fields as strictly as the outer ones, and names what of them is ignored. */
-export function readNested(body: ParsedBody, value: Readonly<Record<string, unknown>>): ReadNested {
+export function readNested(body: ParsedBody): ReadNested {
   const ignored: string[] = []
   for (const [outer, rules] of Object.entries(NESTED)) {
-    const inner = value[outer]
+    const inner = body.value[outer]
     if (inner === undefined || inner === null) continue
     const found = isObject(inner) ? checkInner(body, outer, inner, rules) : wrongType(outer, inner, 'an object')
     if (found) return { kind: 'refused', problem: found }

@@ -1,4 +1,5 @@
 import { hideSecrets } from '../../lib/hide-secrets.ts'
+import { tryParse } from '../json/try-parse.ts'
 import { isObject } from './check-fields.ts'
 
 /** What a provider said when it refused, as far as it can be made out. None of it goes to the client as it is. */
@@ -9,7 +10,7 @@ export interface ProviderError {
   readonly param: string | undefined
 }
 
-/** What a refusal means for the turn (UPSTREAMS §4.4). */
+/** What a refusal means for the turn. */
 export type RefusalClass =
   /** The request is at fault, whoever is asked. */
   | 'rejected'
@@ -28,7 +29,7 @@ const TEXT_MAX = 1000
 /** A body may be any of the shapes that servers use, HTML, or nothing. */
 export function readProviderError(status: number | undefined, body: Buffer): ProviderError {
   const text = body.toString('utf8')
-  const parsed = parse(text)
+  const parsed = tryParse(text)
   const fields = isObject(parsed) ? (isObject(parsed.error) ? parsed.error : parsed) : {}
   const message = [
     fields.message,
@@ -48,14 +49,6 @@ export function readProviderError(status: number | undefined, body: Buffer): Pro
 const plainText = (text: string): string => (text.trimStart().startsWith('<') ? '' : text.trim())
 const wordOf = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 const TOO_LONG =
   /context.?length|maximum context|too many tokens|prompt is too long|input is too long|max_model_len|exceeds? the (model|context)/i

@@ -7,8 +7,8 @@ import { mendChoices } from './mend-choices.ts'
 import type { MintIds } from './mend-chunk.ts'
 import { saysFailure } from './mend-content.ts'
 import type { Fields } from './mend-tool-calls.ts'
+import { readError, type UpstreamSaid } from './read-error.ts'
 import { readUsage } from './read-usage.ts'
-import { readError, type UpstreamSaid } from './tap.ts'
 
 /** A JSON answer of a provider that speaks Chat, as far as it must be understood to be passed on. */
 export type ChatReply =

@@ -15,14 +15,13 @@ export type ReadRequestOutcome =
 /** Reads what admission decides on, and checks that much; everything else stays bytes for whoever reads it later. */
 export function readRequest(body: ParsedBody): ReadRequestOutcome {
   const { value } = body
-  if (!isObject(value)) return malformed(problem('invalid_type', 'The body must be a JSON object.'))
   const found = checkNames(body.members) ?? checkModel(value.model) ?? checkValues(value)
   if (found) return malformed(found)
   const others = checkMessages(value.messages)
   if (!Array.isArray(others)) return malformed(others)
-  const tools = readTools(body, value)
+  const tools = readTools(body)
   if (tools.kind === 'refused') return malformed(tools.problem)
-  const nested = readNested(body, value)
+  const nested = readNested(body)
   if (nested.kind === 'refused') return malformed(nested.problem)
   const effort = readEffort(value)
   if ('problem' in effort) return malformed(effort.problem)
@@ -37,7 +36,7 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
       wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
       ...readOutputCap(value),
       choices: (value.n as number | null | undefined) ?? 1,
-      inputSize: sizeOf(body, value),
+      inputSize: sizeOf(body),
       otherInputs: others,
       ignoredTools: tools.ignored,
       rewritten: tools.rewritten,
@@ -61,7 +60,7 @@ function checkModel(model: unknown): Problem | undefined {
 }
 
 /** `max_completion_tokens` is the newer name and wins; each client sends the one it knows. */
-function readOutputCap(value: Record<string, unknown>): Pick<TurnRequest, 'outputCap' | 'outputCapParam'> {
+function readOutputCap(value: ParsedBody['value']): Pick<TurnRequest, 'outputCap' | 'outputCapParam'> {
   const newer = value.max_completion_tokens ?? undefined
   const older = value.max_tokens ?? undefined
   return newer === undefined && older !== undefined
@@ -73,7 +72,7 @@ const NO_EFFORT = { effort: undefined, effortParam: 'reasoning_effort' } as cons
 
 /** The effort may come in two dialects; together they must agree, as a suffix and a field must. */
 function readEffort(
-  value: Record<string, unknown>,
+  value: ParsedBody['value'],
 ): { effort: Effort | undefined; effortParam: string } | { problem: Problem } {
   const field = value.reasoning_effort ?? undefined
   const nested = (isObject(value.reasoning) ? value.reasoning.effort : undefined) ?? undefined
@@ -99,7 +98,8 @@ function optionalNames({ members }: ParsedBody): string[] {
 
 const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format'])
 
-function sizeOf(body: ParsedBody, value: Record<string, unknown>): InputSize {
+function sizeOf(body: ParsedBody): InputSize {
+  const { messages, tools, functions } = body.value
   let inputBytes = 0
   for (const member of body.members)
     if (INPUT_FIELDS.has(member.name)) inputBytes += member.valueEnd - member.valueStart
@@ -107,7 +107,7 @@ function sizeOf(body: ParsedBody, value: Record<string, unknown>): InputSize {
   return {
     bodyBytes: body.bytes.length,
     inputBytes,
-    messages: count(value.messages),
-    tools: count(value.tools) + count(value.functions),
+    messages: count(messages),
+    tools: count(tools) + count(functions),
   }
 }

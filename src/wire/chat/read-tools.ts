@@ -2,6 +2,7 @@ import { type Problem, problem } from '../../model/problem.ts'
 import type { JsonMember } from '../../model/turn.ts'
 import { arrayElements } from '../json/array-elements.ts'
 import { isObject, wrongType } from './check-fields.ts'
+import type { ParsedBody } from './parsed-body.ts'
 
 /**
  * Tools are the client's own to run. One that only a provider could run is left out and named, because coding agents
@@ -18,11 +19,8 @@ export type ReadTools =
 const OWN_TYPES = new Set(['function', 'custom'])
 const NONE: ReadTools = { kind: 'tools', ignored: [], rewritten: new Map() }
 
-export function readTools(
-  body: { readonly bytes: Buffer; readonly members: readonly JsonMember[] },
-  value: Readonly<Record<string, unknown>>,
-): ReadTools {
-  const { tools, tool_choice: choice } = value
+export function readTools(body: ParsedBody): ReadTools {
+  const { tools, tool_choice: choice } = body.value
   if (tools === undefined || tools === null) return forcesHosted(choice) ? refusedChoice(choice) : NONE
   if (!Array.isArray(tools)) return { kind: 'refused', problem: wrongType('tools', tools, 'an array') }
   for (const [index, tool] of tools.entries()) {

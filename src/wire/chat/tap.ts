@@ -4,14 +4,15 @@ import { tryParse } from '../json/try-parse.ts'
 import { dataFrame } from '../sse/format-frame.ts'
 import { readData } from '../sse/read-data.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
+import { type AlikeFrames, createAlikeFrames } from './alike-frames.ts'
 import { isObject } from './check-fields.ts'
 import { bytesOfWords } from './count-words.ts'
 import type { ChatDialect } from './dialects.ts'
-import { type FramePattern, learnPattern } from './frame-pattern.ts'
 import { type ChunkMender, createChunkMender, type MintIds } from './mend-chunk.ts'
 import { saysFailure } from './mend-content.ts'
+import { isError, readError, type UpstreamSaid } from './read-error.ts'
 import { readUsage } from './read-usage.ts'
-import { createModelRenamer, type ModelRenamer, type RenameWay } from './rename-model.ts'
+import { createModelRenamer, type ModelRenamer } from './rename-model.ts'
 
 /** What listens in a relayed stream: it passes frames on as they came, and picks out the few that matter. */
 export interface ChatTap {
@@ -47,11 +48,6 @@ export interface ChatHeard {
   head: { id: unknown; created: unknown; systemFingerprint: unknown } | undefined
 }
 
-export interface UpstreamSaid {
-  readonly message: string
-  readonly code: string | undefined
-}
-
 export interface ChatTapOptions {
   readonly laneModel: string
   readonly publicModel: string
@@ -73,23 +69,28 @@ export function createChatTap(options: ChatTapOptions): ChatTap {
     garbled: false,
     head: undefined,
   }
+  const rename = createModelRenamer(options.laneModel, options.publicModel)
   const listening: Listening = {
     heard,
     options,
-    rename: createModelRenamer(options.laneModel, options.publicModel),
+    rename,
     mender: createChunkMender(options.mint),
     finishedChoices: new Set(),
-    alike: undefined,
-    patternsInVain: 0,
+    alike: createAlikeFrames(rename),
   }
   return {
     heard,
     read(frame) {
       // What is told by the last frame is told by no other: the one between may have changed what comes next.
-      listening.alike = undefined
+      listening.alike.forget()
       return readFrame(listening, frame)
     },
-    readAlike: (frames) => listening.alike && readAlike(listening, listening.alike, frames),
+    readAlike(frames) {
+      const alike = listening.alike.take(frames)
+      if (alike === undefined) return undefined
+      heard.outputBytes += alike.words
+      return { bytes: alike.bytes, isContent: alike.words > 0 }
+    },
   }
 }
 
@@ -99,19 +100,8 @@ interface Listening {
   readonly rename: ModelRenamer
   readonly mender: ChunkMender
   readonly finishedChoices: Set<unknown>
-  alike: AlikeFrames | undefined
-  /** How many patterns in a row no frame was like. */
-  patternsInVain: number
+  readonly alike: AlikeFrames
 }
-
-/** What the last frame tells of those that are like it. */
-interface AlikeFrames {
-  readonly pattern: FramePattern
-  readonly rename: Exclude<RenameWay, 'anew'>
-}
-
-/** A stream whose frames are all different is not asked again whether two of them are alike. */
-const PATTERNS_IN_VAIN_MAX = 8
 
 function readFrame(listening: Listening, frame: Buffer): TappedFrame {
   const { heard } = listening
@@ -159,35 +149,8 @@ function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, un
   // Clients that decode strictly throw at bytes that are not UTF-8: written anew they are what lenient ones would read.
   const way = mended || !isUtf8(frame) ? 'anew' : rename.wayFor(frame, chunk)
   if (way === 'anew') return { bytes: dataFrame({ ...chunk, model: rename.to }), isContent }
-  if (isContent) learnAlike(listening, way, { frame, chunk, words: heard.outputBytes - bytesBefore })
+  if (isContent) listening.alike.learn(way, { frame, chunk, words: heard.outputBytes - bytesBefore })
   return { bytes: rename.apply(way, frame), isContent }
-}
-
-function learnAlike(
-  listening: Listening,
-  rename: AlikeFrames['rename'],
-  { frame, chunk, words }: { frame: Buffer; chunk: Record<string, unknown>; words: number },
-): void {
-  if (listening.patternsInVain >= PATTERNS_IN_VAIN_MAX) return
-  listening.patternsInVain++
-  const pattern = learnPattern(frame, chunk, words)
-  if (pattern) listening.alike = { pattern, rename }
-}
-
-function readAlike(listening: Listening, { pattern, rename }: AlikeFrames, frames: FrameSplitter) {
-  const { heard } = listening
-  const bytesBefore = heard.outputBytes
-  const alike = frames.take((bytes, from) => {
-    let end = from
-    for (let next = pattern.match(bytes, end); next !== -1; next = pattern.match(bytes, end)) {
-      end = next
-      heard.outputBytes += pattern.words
-    }
-    return end
-  })
-  if (!alike) return undefined
-  listening.patternsInVain = 0
-  return { bytes: listening.rename.apply(rename, alike), isContent: heard.outputBytes > bytesBefore }
 }
 
 function readChoice({ heard, options, finishedChoices }: Listening, choice: Record<string, unknown>): void {
@@ -202,17 +165,3 @@ function readChoice({ heard, options, finishedChoices }: Listening, choice: Reco
 
 const DONE = Buffer.from('[DONE]')
 const isDone = (data: Buffer) => data.length < 12 && data.indexOf(DONE) !== -1
-
-const isError = (error: unknown): boolean => error !== undefined && error !== null && error !== false && error !== ''
-
-/** Providers spell errors in many ways; a message and a code are all that is kept of them. */
-export function readError(error: unknown): UpstreamSaid {
-  if (typeof error === 'string') return { message: error, code: undefined }
-  if (!isObject(error)) return { message: 'The provider reported an error.', code: undefined }
-  const { message, code, type } = error
-  const word = code ?? type
-  return {
-    message: typeof message === 'string' ? message : 'The provider reported an error.',
-    code: word === undefined || word === null ? undefined : String(word),
-  }
-}

@@ -15,7 +15,11 @@ export const MUTANTS = [
     says: 'a key that somebody has taken is not looked at',
     caughtBy: [CLAIMS, ANY_SEQUENCE],
     replacements: [
-      { file: 'src/books/admit-turn.ts', find: "  if (claim) return { kind: 'claimed', claim }\n", put: '' },
+      {
+        file: 'src/books/admit-turn.ts',
+        find: "  if (claim) return { kind: 'claimed', claim, sameBody: claim.fingerprint === op.claim?.fingerprint }\n",
+        put: '',
+      },
     ],
   },
   {
@@ -208,6 +212,6 @@ export const MUTANTS = [
     name: 'charge-above-hold',
     says: 'the charge is the cost, whatever was held',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/books/close-turn.ts', find: 'smallest(cost, turn.hold)', put: 'cost' }],
+    replacements: [{ file: 'src/books/close-turn.ts', find: 'smallest(cost, hold)', put: 'cost' }],
   },
 ]

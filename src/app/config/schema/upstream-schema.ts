@@ -7,7 +7,7 @@ import { section } from './section.ts'
 
 export const WIRES = ['chat', 'responses', 'anthropic', 'gemini', 'demo'] as const
 
-export const DIALECTS = [
+const DIALECTS = [
   'generic',
   'openai',
   'azure',

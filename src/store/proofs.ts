@@ -1,6 +1,7 @@
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { LedgerDb } from './tables.ts'
 
+/** How far the books have been proved, and what every balance was by then. */
 export interface StoredProof {
   readonly receipt: number
   readonly transfer: number

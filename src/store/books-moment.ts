@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { AccountRow } from '../model/ids.ts'
-import type { LedgerDb } from '../store/tables.ts'
+import type { LedgerDb } from './tables.ts'
 
 /** All live balances and open holds as they were at one moment of a running ledger, and the last rows there were then. */
 export interface BooksMoment {

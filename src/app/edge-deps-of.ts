@@ -1,0 +1,81 @@
+import { describeKey } from '../account/describe-key.ts'
+import { readReceipt } from '../account/read-receipt.ts'
+import { describeModel } from '../catalog/describe-model.ts'
+import { findModel } from '../catalog/resolve-model.ts'
+import { visibleModels } from '../catalog/visible-models.ts'
+import type { EdgeDeps } from '../http/edge-deps.ts'
+import { type EdgeOptions, LINGER, STALL_MS } from '../http/edge-options.ts'
+import { limitHeaders } from '../limits/limit-headers.ts'
+import { limitsForTurn } from '../limits/limits-for-turn.ts'
+import { earlyRefusal } from '../turn/early-refusal.ts'
+import { lookUpAnswer } from '../turn/look-up-answer.ts'
+import { serveTurn } from '../turn/serve-turn.ts'
+import type { Send } from '../upstream/send.ts'
+import { readRequest } from '../wire/chat/read-request.ts'
+import type { Config } from './config/config.ts'
+import type { ServingParts } from './serving-parts.ts'
+import type { TurnCounter } from './turn-counter.ts'
+import { onceDepsOf, turnDepsOf } from './turn-deps-of.ts'
+import { turnLogFields } from './turn-log-fields.ts'
+
+/** What the edge needs of the house behind it, as plain functions. */
+export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): EdgeDeps {
+  const { clock, random, rules, ledger, finder, db, log, metrics, config } = parts
+  const turnDeps = turnDepsOf(parts, turns, send)
+  const onceDeps = onceDepsOf(parts)
+  return {
+    clock,
+    random,
+    options: edgeOptionsOf(config),
+    logRequest(fields) {
+      turns.countServed()
+      metrics.requestEnded({ endpoint: String(fields.endpoint ?? 'none'), status: Number(fields.status ?? 0) })
+      log.request(fields)
+    },
+    logConnection: (fields) => log.request(fields),
+    findCaller: (token) => finder.find(token),
+    limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsForTurn(rules.current.limits, caller, 0))),
+    refuseEarly: (caller) => earlyRefusal({ ledger, catalog: rules.current.catalog }, caller),
+    lookUpAnswer: (call) => lookUpAnswer(onceDeps, call),
+    readChatRequest: readRequest,
+    async serveTurn(call) {
+      const leave = turns.enter()
+      try {
+        const record = await serveTurn(turnDeps, call)
+        metrics.turnEnded(record)
+        return turnLogFields(call, record)
+      } finally {
+        leave()
+      }
+    },
+    listModels: (caller) => visibleModels(rules.current.catalog, caller).map(describeModel),
+    findModel(caller, id) {
+      const found = findModel(rules.current.catalog, caller, id)
+      return found.kind === 'found' ? { kind: 'found', model: describeModel(found.entry) } : found
+    },
+    describeKey: (caller) =>
+      describeKey({ ledger, catalog: () => rules.current.catalog, limits: () => rules.current.limits }, caller),
+    findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
+    unreadyReasons: () => (ledger.available ? [] : ['ledger unavailable']),
+  }
+}
+
+const edgeOptionsOf = ({ bounds, streams, server }: Config): EdgeOptions => ({
+  headersTimeoutMs: bounds.headerTimeoutMs,
+  requestTimeoutMs: bounds.requestTimeoutMs,
+  keepAliveTimeoutMs: bounds.keepAliveTimeoutMs,
+  headerBytesMax: bounds.headerBytesMax,
+  body: {
+    bytesMax: bounds.bodyBytesMax,
+    expansionRatioMax: bounds.expansionRatioMax,
+    depthMax: bounds.jsonDepthMax,
+    valuesMax: bounds.jsonValuesMax,
+  },
+  stream: {
+    headDelayMs: streams.silenceBeforeHeadMs,
+    keepAliveMs: streams.keepAliveMs,
+    stallMs: STALL_MS,
+  },
+  linger: LINGER,
+  allowedOrigins: server.allowedOrigins,
+})

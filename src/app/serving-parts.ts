@@ -1,0 +1,26 @@
+import type { KeptAnswers } from '../content/kept-answers.ts'
+import type { CallerFinder } from '../keys/find-caller.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { RandomBytes } from '../lib/random-id.ts'
+import type { LedgerDb } from '../store/tables.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Config } from './config/config.ts'
+import type { KeyRing } from './key-ring.ts'
+import type { RuleBook } from './rules.ts'
+
+/** What has been built when serving begins. */
+export interface ServingParts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly random: RandomBytes
+  readonly db: LedgerDb
+  readonly ledger: Ledger
+  readonly answers: KeptAnswers
+  readonly ring: KeyRing
+  readonly rules: RuleBook
+  readonly finder: CallerFinder
+  readonly log: Log
+  readonly metrics: Metrics
+}

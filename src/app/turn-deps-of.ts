@@ -1,0 +1,65 @@
+import { createRequestDigests } from '../idempotency/request-digests.ts'
+import { createByteBudget } from '../lib/byte-budget.ts'
+import { randomId } from '../lib/random-id.ts'
+import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
+import { createLaneLessons } from '../routing/lane-lessons.ts'
+import { createDrains } from '../turn/drains.ts'
+import type { OnceDeps } from '../turn/look-up-answer.ts'
+import type { TurnDeps } from '../turn/serve-turn.ts'
+import type { Send } from '../upstream/send.ts'
+import type { ServingParts } from './serving-parts.ts'
+import type { TurnCounter } from './turn-counter.ts'
+
+const MiB = 1024 * 1024
+/** A larger answer is given, charged, and not kept: no text is as long. */
+const KEPT_ANSWER_BYTES_MAX = 32 * MiB
+/** Answers of turns that run with an idempotency key, and kept ones on their way out again, all together. */
+const KEPT_MEMORY_BYTES = 256 * MiB
+
+/** What turns need of the house: the rules of the moment, the books, and the way to the providers. */
+export function turnDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): TurnDeps {
+  const { clock, random, rules, ledger, config } = parts
+  const { bounds } = config
+  return {
+    get catalog() {
+      return rules.current.catalog
+    },
+    get limits() {
+      return rules.current.limits
+    },
+    get chosenCap() {
+      return rules.current.chosenCap
+    },
+    ledger,
+    onCut: turns.onCut,
+    drains: createDrains({ ticks: () => clock.ticks() }),
+    seen: createSeenPrefixes({ ticks: () => clock.ticks() }),
+    send,
+    lessons: createLaneLessons(),
+    mint: { completionId: () => randomId('chatcmpl-', random), callId: () => randomId('call_', random) },
+    now: () => clock.now(),
+    ticks: () => clock.ticks(),
+    random: () => Buffer.from(random(6)).readUIntBE(0, 6) / 2 ** 48,
+    bounds: {
+      frameBytesMax: bounds.frameBytesMax,
+      bodyBytesMax: bounds.bodyBytesMax,
+      depthMax: bounds.jsonDepthMax,
+      valuesMax: bounds.jsonValuesMax,
+    },
+  }
+}
+
+/** What it takes to know a request again, and to give its answer again. */
+export function onceDepsOf({ rules, ledger, answers, ring, config }: ServingParts): OnceDeps {
+  return {
+    ledger,
+    answers,
+    digests: createRequestDigests(ring.keys[0].secret),
+    get limits() {
+      return rules.current.limits
+    },
+    keptMs: config.retention.idempotencyMs,
+    answerBytesMax: KEPT_ANSWER_BYTES_MAX,
+    budget: createByteBudget(KEPT_MEMORY_BYTES),
+  }
+}

@@ -1,0 +1,52 @@
+import type { FrameSplitter } from '../sse/split-frames.ts'
+import { type FramePattern, learnPattern } from './frame-pattern.ts'
+import type { Fields } from './mend-tool-calls.ts'
+import type { ModelRenamer, RenameWay } from './rename-model.ts'
+
+/** The frames that come next in a stream and differ from the last one only in their words: they need not be parsed. */
+export interface AlikeFrames {
+  /** From a frame that was read as `chunk`, with so many bytes of words in it, and changed in no way but its name. */
+  learn(way: KnownWay, read: { readonly frame: Buffer; readonly chunk: Fields; readonly words: number }): void
+  /** Until the next one is learned, no frame is like another. */
+  forget(): void
+  /** All of them that are there, as one piece for the client; undefined for none. */
+  take(frames: FrameSplitter): { readonly bytes: Buffer; readonly words: number } | undefined
+}
+
+type KnownWay = Exclude<RenameWay, 'anew'>
+
+/** A stream whose frames are all different is not asked again whether two of them are alike. */
+const PATTERNS_IN_VAIN_MAX = 8
+
+export function createAlikeFrames(rename: ModelRenamer): AlikeFrames {
+  let known: { readonly pattern: FramePattern; readonly way: KnownWay } | undefined
+  let patternsInVain = 0
+
+  return {
+    learn(way, { frame, chunk, words }) {
+      if (patternsInVain >= PATTERNS_IN_VAIN_MAX) return
+      patternsInVain++
+      const pattern = learnPattern(frame, chunk, words)
+      if (pattern) known = { pattern, way }
+    },
+    forget() {
+      known = undefined
+    },
+    take(frames) {
+      if (known === undefined) return undefined
+      const { pattern, way } = known
+      let words = 0
+      const alike = frames.take((bytes, from) => {
+        let end = from
+        for (let next = pattern.match(bytes, end); next !== -1; next = pattern.match(bytes, end)) {
+          end = next
+          words += pattern.words
+        }
+        return end
+      })
+      if (!alike) return undefined
+      patternsInVain = 0
+      return { bytes: rename.apply(way, alike), words }
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { filesBelow, textOf } from './source-files.ts'
+
+const FILE_NAME = /`((?:[a-z0-9.-]+\/)*[a-z0-9.-]+\.(?:ts|mjs))`/g
+const files = filesBelow('src', 'test', 'scripts', 'bench')
+
+/** A page names files from `src/` or from the root; where the folder is plain, by their last name. */
+const exists = (name: string): boolean =>
+  files.some((path) => path === name || path === `src/${name}` || (!name.includes('/') && path.endsWith(`/${name}`)))
+
+const namedIn = (page: string): string[] => [...page.matchAll(FILE_NAME)].map(([, name]) => name ?? '')
+
+it('every file that a page names is there', () => {
+  const pages = ['README.md', 'CONTRIBUTING.md', ...filesBelow('docs').filter((path) => path.endsWith('.md'))]
+  const missing = pages.flatMap((page) =>
+    namedIn(textOf(page))
+      .filter((name) => !exists(name))
+      .map((name) => `${page}: ${name}`),
+  )
+  expect(missing).toEqual([])
+})
+
+it('a page that names a file which has moved would be noticed', () => {
+  expect(namedIn('see `ledger/gone.ts`, `wire/chat/check-*.ts` and `npm test`')).toEqual(['ledger/gone.ts'])
+  expect(exists('ledger/gone.ts')).toBe(false)
+})

@@ -1,7 +1,8 @@
 import { type CloseTurn, closeTurn, type TurnCharge } from '../books/close-turn.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { LimitStanding } from '../model/limit.ts'
-import { type NanoUsd, smallest } from '../model/money.ts'
+import { type NanoUsd, smallest, ZERO } from '../model/money.ts'
+import { findReceipt } from '../store/receipts.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
 import type { AdmittedTurn, Ending, SettleOutcome } from './ledger.ts'
@@ -53,7 +54,8 @@ async function close(
     // It may have shut again between its word and this step: the books are never changed behind a shut gate.
     if (!core.gate.open) continue
     const closed = closeTurn(core.books, closeOp(core, placed.requestId, ending, charge))
-    if (closed.kind === 'not-open') return { kind: 'not-ours' }
+    // The batch that was taken for lost may have reached the file: then it is this turn's own end that stands there.
+    if (closed.kind === 'not-open') return tries === 0 ? { kind: 'not-ours' } : recordedEnd(core, placed, ending)
     const durable = core.batcher.enqueue(closed.changes)
     core.shelf.keepUntil(placed.account, durable)
     if ((await durable) === 'lost') continue
@@ -62,6 +64,19 @@ async function close(
     return { kind: 'settled', charge: closed.charge, shortfall: closed.shortfall, tier: charge.tier }
   }
   return writeDown(core, placed, closeOp(core, placed.requestId, ending, charge))
+}
+
+async function recordedEnd(core: LedgerCore, { requestId }: PlacedHold, { outcome }: Ending): Promise<SettleOutcome> {
+  const receipt = await findReceipt(core.db, requestId)
+  if (receipt?.outcome !== outcome) return { kind: 'not-ours' }
+  if (receipt.state === 'released') return { kind: 'released' }
+  const { charge_nano, shortfall_nano, tier } = receipt
+  return {
+    kind: 'settled',
+    charge: (charge_nano ?? ZERO) as NanoUsd,
+    shortfall: (shortfall_nano ?? ZERO) as NanoUsd,
+    tier: tier ?? 0,
+  }
 }
 
 /** The books cannot be written: the end of the turn goes into the journal, and from there into the books when they can. */

@@ -25,14 +25,17 @@ export function readCaps({ day, month }: z.output<typeof spendCapArgs>): ReadCap
   return { kind: 'read', columns }
 }
 
+/** As for an allowance of a plan. What caps grant is added up over all keys and periods, and a row holds an int64. */
+const CAP_MAX = parseUsd('1000000')!
+
 /** Null also for what is no amount above zero: a key that may spend nothing is a disabled one. */
 function amountOf(text: string | null): bigint | null {
   const amount = text === null ? undefined : parseUsd(text)
-  return amount === undefined || amount <= 0n ? null : amount
+  return amount === undefined || amount <= 0n || amount > CAP_MAX ? null : amount
 }
 
 const unreadableCap = (text: string): Refused =>
   refused(
     'invalid_amount',
-    `${JSON.stringify(text)} is not a spend cap: write USD above zero with at most 9 decimals, e.g. 5.00`,
+    `${JSON.stringify(text)} is not a spend cap: write USD above zero, at most 1000000, with at most 9 decimals, e.g. 5.00; none takes a cap away`,
   )

@@ -168,3 +168,11 @@ it('a file that cannot be written is told of, and nobody is kept waiting', async
   expect(failures).toHaveLength(1)
   await expect(answers.find(named(1), ACCOUNT)).rejects.toThrow(/closed/)
 })
+
+it('a file that cannot be read is told of, and recovery goes on as if nothing had been kept', async () => {
+  const answers = await open()
+  await answers.keep(answer('a'))
+  await file.close()
+  expect(await answers.factsOf([named('a'), named('b')])).toEqual(new Map())
+  expect(failures).toHaveLength(2)
+})

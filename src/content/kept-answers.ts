@@ -33,7 +33,7 @@ export interface KeptAnswers {
   /** False when it could not be kept, for whatever reason: that is no reason to lose the answer. Never rejects. */
   keep(answer: AnswerToKeep): Promise<boolean>
   find(requestId: RequestId, account: AccountRow): Promise<KeptAnswer | undefined>
-  /** The facts of those of these requests whose answers are kept. */
+  /** The facts of those of these requests whose answers are kept, and can be read. Never rejects. */
   factsOf(requests: readonly RequestId[]): Promise<ReadonlyMap<RequestId, string>>
   /** Never rejects. */
   forget(requestId: RequestId): Promise<void>
@@ -95,8 +95,9 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
     async factsOf(requests) {
       const found = new Map<RequestId, string>()
       for (const requestId of requests) {
-        const facts = await findFacts(file, requestId)
-        if (facts !== undefined) found.set(requestId, facts)
+        // Nobody could be given an answer that cannot be read, and the holds of all others must not wait for it.
+        const facts = await findFacts(file, requestId).catch(deps.onFailure)
+        if (typeof facts === 'string') found.set(requestId, facts)
       }
       return found
     },

@@ -2,10 +2,10 @@ import type { Problem } from '../model/problem.ts'
 import type { Sink, SinkPhase } from '../turn/sink.ts'
 import { asChunk } from './as-chunk.ts'
 import type { Exchange } from './exchange.ts'
-import { onAnswerOver } from './on-answer-over.ts'
 import { sendProblem } from './send-problem.ts'
 import { watchSilence } from './stream-silence.ts'
 import { watchClient } from './watch-client.ts'
+import { whenDrained } from './when-drained.ts'
 import { writeHead } from './write-head.ts'
 
 const STREAM_HEAD = {
@@ -121,18 +121,4 @@ function createStreamWriter(exchange: Exchange, announced: Readonly<Record<strin
       response.end(bytes)
     },
   }
-}
-
-/** Resolves when the socket takes more, or when nobody will ever read it. */
-function whenDrained(exchange: Exchange): Promise<void> {
-  const { response } = exchange
-  return new Promise((resolve) => {
-    const done = () => {
-      response.off('drain', done)
-      stop()
-      resolve()
-    }
-    const stop = onAnswerOver(exchange, done)
-    response.on('drain', done)
-  })
 }

@@ -2,6 +2,7 @@ import { chargeWithin, type TurnCharge } from '../books/close-turn.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { LimitStanding } from '../model/limit.ts'
 import { type NanoUsd, ZERO } from '../model/money.ts'
+import { findReceipt } from '../store/receipts.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
 import type { AdmittedTurn, Ending, SettleOutcome } from './ledger.ts'
@@ -55,10 +56,24 @@ async function close(
     // It may have shut again between its word and this step: the books are never changed behind a shut gate.
     if (!core.gate.open) continue
     const recorded = await recordEnd(core, end)
-    if (recorded.kind === 'not-open') return { kind: 'not-ours' }
+    // The batch that was taken for lost may have reached the file: then it is this turn's own end that stands there.
+    if (recorded.kind === 'not-open') return tries === 0 ? { kind: 'not-ours' } : recordedEnd(core, placed, ending)
     if (recorded.kind === 'recorded') return outcomeOf(charge, recorded)
   }
   return writeDown(core, placed, end)
+}
+
+async function recordedEnd(core: LedgerCore, { requestId }: PlacedHold, { outcome }: Ending): Promise<SettleOutcome> {
+  const receipt = await findReceipt(core.db, requestId)
+  if (receipt?.outcome !== outcome) return { kind: 'not-ours' }
+  if (receipt.state === 'released') return { kind: 'released' }
+  const { charge_nano, shortfall_nano, tier } = receipt
+  return {
+    kind: 'settled',
+    charge: (charge_nano ?? ZERO) as NanoUsd,
+    shortfall: (shortfall_nano ?? ZERO) as NanoUsd,
+    tier: tier ?? 0,
+  }
 }
 
 /** The books cannot be written: the end of the turn goes into the journal, and from there into the books when they can. */

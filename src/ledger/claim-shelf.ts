@@ -26,7 +26,7 @@ export interface ClaimShelf {
   /** Scopes that somebody has asked for and not left. */
   readonly asked: readonly string[]
   /** Forgets the keys of requests that recovery has ended: nobody has asked for them. */
-  tidy(): void
+  tidy(): Promise<void>
 }
 
 export interface ClaimShelfDeps {
@@ -58,7 +58,11 @@ export function createClaimShelf(deps: ClaimShelfDeps): ClaimShelf {
       return
     }
     askers.delete(scope)
-    if (books.claims.get(scope)?.state !== 'running') books.claims.delete(scope)
+    // The file may not know yet how the request has ended: it would say that the key is in use, and nobody would end that.
+    void deps.recorded().then(() => forget(scope))
+  }
+  const forget = (scope: string): void => {
+    if (!askers.has(scope) && books.claims.get(scope)?.state !== 'running') books.claims.delete(scope)
   }
 
   return {
@@ -90,10 +94,11 @@ export function createClaimShelf(deps: ClaimShelfDeps): ClaimShelf {
     get asked() {
       return [...askers.keys()]
     },
-    tidy() {
-      for (const [scope, claim] of books.claims) {
-        if (claim?.state !== 'running' && !askers.has(scope)) books.claims.delete(scope)
-      }
+    async tidy() {
+      const ended = [...books.claims].flatMap(([scope, claim]) => (claim?.state === 'running' ? [] : scope))
+      if (ended.length === 0) return
+      await deps.recorded()
+      for (const scope of ended) forget(scope)
     },
   }
 }

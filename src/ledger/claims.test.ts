@@ -136,3 +136,34 @@ describe('recovery finds a kept answer', () => {
     expect(await stateOf()).toBe('not-kept durable')
   })
 })
+
+it('is not in use for ever when recovery has ended its request and two ask for it before that is recorded', async () => {
+  const turn = await claimed()
+  turn.mark(3)
+  turn.looked.leave()
+  turn.leave()
+  const { file } = bench.database
+  const { atomic } = file
+  let letGo = () => {}
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  // What is being recorded holds up the batch that recovery joins.
+  file.atomic = (statements) => held.then(() => atomic(statements))
+  const other = await bench.admit()
+  await new Promise(setImmediate)
+  const swept = bench.ledger.sweep()
+  await expect.poll(stateInMemory).toBe('not-kept')
+  expect(await stateInMemory()).toBe('not-kept')
+  letGo()
+  expect(await swept).toBe(1)
+  expect(await stateOf()).toBe('not-kept durable')
+  await other.release(settlement(0n))
+})
+
+/** Whoever is told that the key is in use, or that its answer is gone, does not wait. */
+async function stateInMemory(): Promise<string> {
+  const { claim: found, leave } = await bench.ledger.lookUpClaim('scope')
+  leave()
+  return found?.state ?? 'free'
+}

@@ -113,6 +113,28 @@ describe('the end of a turn while the books cannot be written', () => {
   }, 30_000)
 })
 
+it('a journal that cannot be emptied keeps nobody waiting, and is emptied the next time', async () => {
+  await bench.credit(HOLD * 10n)
+  const turn = await bench.admit()
+  await turn.durable
+  const { journal } = bench.database
+  const { clear } = journal
+  journal.clear = () => Promise.reject(new Error('input/output error'))
+  await bench.run(BREAK_ENDS)
+  await bench.run(BREAK_PROOF)
+  expect(await turn.settle(settlement(1000n))).toMatchObject({ kind: 'settled' })
+  await mend()
+  await opensAgain()
+  expect(await receiptOf(turn.requestId)).toMatchObject({ outcome: 'completed', charge_nano: 1000n })
+  expect(await journal.read()).toHaveLength(1)
+
+  journal.clear = clear
+  await bench.reopen()
+  expect(await bench.database.journal.read()).toEqual([])
+  expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 10n - 1000n, held: 0n })
+  await bench.expectCleanBooks()
+}, 30_000)
+
 describe('a disk that is full', () => {
   it('refuses new turns, loses no end of a running one, and is well again once there is room', async () => {
     await bench.credit(HOLD * 100n)

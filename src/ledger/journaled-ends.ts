@@ -20,7 +20,7 @@ export interface JournaledEnds {
 export async function openJournaledEnds(journal: SettleJournal): Promise<JournaledEnds> {
   const waiting = new Map<RequestId, TurnEnd>()
   for (const record of await journal.read()) keep(waiting, decode(record))
-  let replaying: Promise<boolean> = Promise.resolve(true)
+  let replaying: Promise<unknown> = Promise.resolve()
 
   const replay = async (core: LedgerCore): Promise<boolean> => {
     const recorded = [...waiting.values()].map(async (end) => {
@@ -28,7 +28,8 @@ export async function openJournaledEnds(journal: SettleJournal): Promise<Journal
       if ((await recordEnd(core, end)).kind !== 'lost') waiting.delete(end.requestId)
     })
     await Promise.all(recorded)
-    await journal.clear(() => waiting.size > 0)
+    // What stays on the disk is found recorded when it is read again: no reason to keep the books shut.
+    await journal.clear(() => waiting.size > 0).catch(() => {})
     return waiting.size === 0
   }
 
@@ -39,9 +40,10 @@ export async function openJournaledEnds(journal: SettleJournal): Promise<Journal
       return true
     },
     replay(core) {
-      // One after another: a second one would find turns ended whose end is not durable yet.
-      replaying = replaying.then(() => waiting.size === 0 || replay(core))
-      return replaying
+      // One after another: a second one would find turns ended whose end is not durable yet. One that failed is over.
+      const mine = replaying.then(() => replay(core))
+      replaying = mine.catch(() => {})
+      return mine
     },
     has: (requestId) => waiting.has(requestId),
   }

@@ -82,7 +82,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     audit: (options) => auditBooks(core, options),
     async sweep() {
       core.shelf.tidy(ACCOUNTS_IN_MEMORY_MAX)
-      core.claims.tidy()
+      await core.claims.tidy()
       forgetEarnedBackRates(core.books, core.ticks())
       if (!core.gate.open) return 0
       const resolved = await resolveAndTell(core, deps.observer)

@@ -135,4 +135,29 @@ describe('a full disk', () => {
     await bench.expectMemoryIsTheFile()
     await bench.expectCleanBooks()
   })
+
+  it.each(['settled', 'released'] as const)(
+    'a turn whose end had reached the file after all learns so: %s, and nobody calls it lost',
+    async (state) => {
+      await bench.credit(HOLD * 10n)
+      const turn = await bench.admit()
+      await turn.durable
+      const { file } = bench.database
+      const { atomic } = file
+      file.atomic = async (statements) => {
+        file.atomic = atomic
+        await atomic(statements)
+        throw new Error('no answer')
+      }
+      if (state === 'released') expect(await turn.release(settlement(0n))).toEqual({ kind: 'released' })
+      else {
+        const settled = await turn.settle(settlement(HOLD + 7n))
+        expect(settled).toEqual({ kind: 'settled', charge: HOLD, shortfall: 7n, tier: 0 })
+      }
+      expect(bench.failures).toHaveLength(1)
+      expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ state })
+      await bench.expectMemoryIsTheFile()
+      await bench.expectCleanBooks()
+    },
+  )
 })

@@ -1,47 +1,50 @@
 import { expect, it } from 'vitest'
 import { createByteBudget } from '../lib/byte-budget.ts'
+import type { Problem } from '../model/problem.ts'
 import { createRecording } from './recording.ts'
 import { createRecordingSink } from './recording-sink.ts'
 import type { Sink, SinkPhase } from './sink.ts'
 
-/** A sink that knows itself, as one that is a class does. */
-class KnowingSink implements Sink {
+/** A sink that knows itself by `this`, as those of the edge may. */
+class ToldSink implements Sink {
   readonly delivery = 'json'
-  readonly #said: string[] = []
+  readonly gone = false
   phase: SinkPhase = 'quiet'
-  gone = false
-  get said() {
-    return this.#said
+  readonly #told: unknown[] = []
+
+  get told(): readonly unknown[] {
+    return this.#told
   }
-  announce(headers: Readonly<Record<string, string>>) {
-    this.#said.push(...Object.keys(headers))
+  announce(headers: Readonly<Record<string, string>>): void {
+    this.#told.push(headers)
   }
-  write(bytes: Buffer) {
-    this.#said.push(String(bytes))
-    return undefined
+  write(bytes: Buffer): undefined {
+    this.#told.push(bytes.toString())
   }
-  end(bytes: Buffer) {
-    this.#said.push(String(bytes))
+  end(bytes: Buffer): void {
+    this.#told.push(`end ${bytes}`)
   }
-  refuse() {
-    this.#said.push('refused')
+  refuse({ code }: Problem): void {
+    this.#told.push(code)
   }
-  cut() {
-    this.#said.push('cut')
+  cut(): void {
+    this.#told.push('cut')
   }
-  onGone() {
-    return () => {}
+  onGone(): () => void {
+    throw new Error('nobody hears of the going of a client whose answer is recorded')
   }
 }
 
-it('a recording sink speaks to any sink, also to one that is a class', () => {
-  const inner = new KnowingSink()
-  const recording = createRecording({ answerBytesMax: 100, budget: createByteBudget(100_000) })
-  const sink = createRecordingSink(inner, recording)
-  sink.announce({ 'x-told': 'yes' })
-  sink.write(Buffer.from('words '))
-  recording.close(Buffer.from('end'))
-  sink.end(Buffer.from('end'))
-  expect(inner.said).toEqual(['x-told', 'words ', 'end'])
-  expect(recording.whole()?.toString()).toBe('words end')
+it('passes on what it is told, whatever kind of sink stands behind it, and records what goes out', () => {
+  const sink = new ToldSink()
+  const recording = createRecording({ answerBytesMax: 100, budget: createByteBudget(1_000_000) })
+  const recorded = createRecordingSink(sink, recording)
+  recorded.onGone(() => {})
+  recorded.announce({ name: 'value' })
+  recorded.write(Buffer.from('word'))
+  expect(recorded.phase).toBe('body')
+  recorded.end(Buffer.from('last'))
+  recorded.cut()
+  expect(sink.told).toEqual([{ name: 'value' }, 'word', 'end last', 'cut'])
+  expect(recording.whole()?.toString()).toBe('word')
 })

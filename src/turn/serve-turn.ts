@@ -49,9 +49,12 @@ export async function serveTurn(deps: TurnDeps, call: TurnCall): Promise<TurnRec
 
   const plan = planAdmission(deps, call, model, resolved.price)
   const admission = await deps.ledger.admit(plan.request)
-  sink.announce(limitHeaders(admission.standings))
-  if (admission.kind === 'refused') return refuse(deps, call, model, refusalProblem(admission.refusal, turn))
+  if (admission.kind === 'refused') {
+    sink.announce(limitHeaders(admission.standings))
+    return refuse(deps, call, model, refusalProblem(admission.refusal, turn))
+  }
   try {
+    sink.announce(limitHeaders(admission.standings))
     return await runAdmitted(deps, call, resolved, plan, admission)
   } catch (error) {
     sayInternalError(call)

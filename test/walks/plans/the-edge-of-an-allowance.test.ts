@@ -132,7 +132,12 @@ describe('a spend cap', () => {
     expect((await caps({ day: null })).caps).toEqual({})
     expect(await asked()).toBe(200)
     expect(await server().attempt('keys.caps', { key: key.id })).toMatchObject({ reason: 'invalid_arguments' })
-    for (const day of ['0', '-1', '1,00', '1e3']) {
+    expect((await caps({ day: '1000000', month: '1000000.00' })).caps).toEqual({
+      day: '1000000.00',
+      month: '1000000.00',
+    })
+    expect(await asked()).toBe(200)
+    for (const day of ['0', '-1', '1,00', '1e3', '1000000.000000001', '9000000000']) {
       expect(await server().attempt('keys.caps', { key: key.id, day })).toMatchObject({ reason: 'invalid_amount' })
     }
   })

@@ -15,7 +15,7 @@ export function createRecordingSink(sink: Sink, recording: Recording): Sink {
     get gone() {
       return sink.gone
     },
-    announce: sink.announce,
+    announce: (headers) => sink.announce(headers),
     write(bytes) {
       if (bytes.length > 0) phase = 'body'
       recording.add(bytes)

@@ -18,6 +18,12 @@ const MEANT_OF_KEYS = ['idempotency_in_progress', 'idempotency_not_replayable', 
 const MEANT_OF_FAULTS = ['server_is_overloaded', 'upstream_busy', 'upstream_timeout']
 const MEANT_INSIDE = ['upstream_error', 'upstream_timeout']
 
+/**
+ * Where the disk took longer than all slack, the rows say so: nothing at all was recorded in that time. Then a mark may be
+ * older by just that, and by what its timer is late.
+ */
+const LATE_TIMER_MS = 150
+
 /** One request as its client saw it, against its receipt; one that was given again, against that of the first. */
 export function auditNote(facts, note, receiptOf, report) {
   const { figures } = facts
@@ -128,7 +134,7 @@ function auditHangUp({ figures }, note, receipt, report) {
   if (charged < seen) report('I8', `hung up after ${seen} tokens, was charged ${charged}`)
 }
 
-function auditRecovered({ kills, pauses, figures, forgivenMsMax }, note, receipt, report) {
+function auditRecovered({ kills, pauses, figures, recordedAt, marks }, note, receipt, report) {
   const killedAt = kills.find((at) => at >= receipt.opened_at)
   if (killedAt === undefined || killedAt > receipt.closed_at) return report('I8', 'was recovered without a kill')
   const { seen, charged } = compare(figures, note, receipt, report)
@@ -137,7 +143,10 @@ function auditRecovered({ kills, pauses, figures, forgivenMsMax }, note, receipt
   if (!forgiven) return
   const ageMs = killedAt - forgiven.at - pausedBetween(pauses, forgiven.at, killedAt)
   figures.forgivenMs.push(ageMs)
-  if (ageMs > forgivenMsMax) {
+  const lastRecord = recordedAt.findLast((at) => at <= killedAt)
+  const stallMs = killedAt - lastRecord - pausedBetween(pauses, lastRecord, killedAt)
+  figures.stallMs.push(stallMs)
+  if (ageMs > marks.intervalMs + Math.max(marks.slackMs, stallMs + LATE_TIMER_MS)) {
     report('I8', `saw ${seen} tokens, was charged ${charged}: uncharged ones came ${ageMs} ms before the kill`)
   }
 }

@@ -31,7 +31,7 @@ export function audit({ notes, kills, pauses, books, verify, intervalMs, slackMs
   const figures = createFigures()
   const report = (invariant, id, says) => violations.push({ invariant, id, says })
   const receipts = new Map(books.receipts.map((receipt) => [receipt.request_id, receipt]))
-  const facts = { kills, pauses, figures, forgivenMsMax: intervalMs + slackMs }
+  const facts = { kills, pauses, figures, recordedAt: recordsOf(books), marks: { intervalMs, slackMs } }
 
   for (const note of notes) {
     auditNote(
@@ -53,6 +53,12 @@ export function audit({ notes, kills, pauses, books, verify, intervalMs, slackMs
   }
   return { violations, figures }
 }
+
+/** When something was recorded that recovery did not write, oldest first. */
+const recordsOf = ({ receipts }) =>
+  receipts
+    .flatMap(({ opened_at, closed_at, outcome }) => (outcome === 'recovered' ? opened_at : [opened_at, closed_at]))
+    .sort((a, b) => a - b)
 
 /** Books as a kill has left them: requests are open, and everything has to add up all the same. */
 export function auditWreck(books) {
@@ -83,6 +89,8 @@ const createFigures = () => ({
   /** After a kill: tokens that were seen and not charged, and how long before the kill the first of them was seen. */
   under: [],
   forgivenMs: [],
+  /** How long before the kill the last row was recorded. */
+  stallMs: [],
   /** After a hang-up of ours. */
   underAborted: [],
   over: [],

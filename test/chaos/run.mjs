@@ -150,7 +150,7 @@ function checkCoverage({ figures, books }, acts) {
     'charges to wallets and to plans': settledOn('wallet') && settledOn('builder'),
     'windows that were opened': books.transfers.some(({ kind, unit }) => kind === 'grant' && unit === 'quota'),
     'refusals for want of money': denied('insufficient_balance', 'key_spend_cap_reached', 'allowance_exhausted'),
-    'refusals of providers': denied('server_is_overloaded', 'upstream_busy', 'upstream_timeout'),
+    'refusals of providers': denied('server_is_overloaded') && (denied('upstream_busy') || denied('upstream_timeout')),
     'answers given again, in progress and with another body':
       figures.replays > 0 && figures.reused > 0 && denied('idempotency_in_progress'),
     'keys whose answer a kill cut': denied('idempotency_not_replayable'),

@@ -1,50 +1,70 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { createByteBudget } from '../lib/byte-budget.ts'
-import type { Problem } from '../model/problem.ts'
+import { problem } from '../model/problem.ts'
 import { createRecording } from './recording.ts'
 import { createRecordingSink } from './recording-sink.ts'
 import type { Sink, SinkPhase } from './sink.ts'
 
-/** A sink that knows itself by `this`, as those of the edge may. */
-class ToldSink implements Sink {
+/** As the sinks of the edge may be: with members that only the sink itself can reach. */
+class ClosedSink implements Sink {
   readonly delivery = 'json'
-  readonly gone = false
-  phase: SinkPhase = 'quiet'
-  readonly #told: unknown[] = []
-
-  get told(): readonly unknown[] {
-    return this.#told
+  readonly #said: unknown[] = []
+  readonly #phase: SinkPhase = 'quiet'
+  get phase(): SinkPhase {
+    return this.#phase
+  }
+  get gone(): boolean {
+    return this.#said.length > 100
+  }
+  get said(): readonly unknown[] {
+    return this.#said
   }
   announce(headers: Readonly<Record<string, string>>): void {
-    this.#told.push(headers)
+    this.#said.push(headers)
   }
   write(bytes: Buffer): undefined {
-    this.#told.push(bytes.toString())
+    this.#said.push(`write ${bytes}`)
   }
   end(bytes: Buffer): void {
-    this.#told.push(`end ${bytes}`)
+    this.#said.push(`end ${bytes}`)
   }
-  refuse({ code }: Problem): void {
-    this.#told.push(code)
+  refuse(said: { readonly code: string }): void {
+    this.#said.push(`refuse ${said.code}`)
   }
   cut(): void {
-    this.#told.push('cut')
+    this.#said.push('cut')
   }
   onGone(): () => void {
-    throw new Error('nobody hears of the going of a client whose answer is recorded')
+    throw new Error('nobody hears of the going')
   }
 }
 
-it('passes on what it is told, whatever kind of sink stands behind it, and records what goes out', () => {
-  const sink = new ToldSink()
-  const recording = createRecording({ answerBytesMax: 100, budget: createByteBudget(1_000_000) })
-  const recorded = createRecordingSink(sink, recording)
-  recorded.onGone(() => {})
-  recorded.announce({ name: 'value' })
-  recorded.write(Buffer.from('word'))
-  expect(recorded.phase).toBe('body')
-  recorded.end(Buffer.from('last'))
-  recorded.cut()
-  expect(sink.told).toEqual([{ name: 'value' }, 'word', 'end last', 'cut'])
-  expect(recording.whole()?.toString()).toBe('word')
+function openSinks() {
+  const sink = new ClosedSink()
+  const recording = createRecording({ answerBytesMax: 1000, budget: createByteBudget(1_000_000) })
+  return { sink, recording, recorded: createRecordingSink(sink, recording) }
+}
+
+test('everything that is said through a recording reaches the sink behind it', () => {
+  const { sink, recording, recorded } = openSinks()
+  recorded.announce({ 'x-a': 'b' })
+  void recorded.write(Buffer.from('one'))
+  recording.close(Buffer.from('two'))
+  recorded.end(Buffer.from('two'))
+  expect([recorded.delivery, recorded.phase, recorded.gone]).toEqual(['json', 'ended', false])
+  expect(sink.said).toEqual([{ 'x-a': 'b' }, 'write one', 'end two'])
+  expect(String(recording.whole())).toBe('onetwo')
+})
+
+test.each(['refuse', 'cut'] as const)('%s reaches it too, and is an end', (way) => {
+  const { sink, recorded } = openSinks()
+  if (way === 'refuse') recorded.refuse(problem('server_is_overloaded', 'no'))
+  else recorded.cut()
+  expect(recorded.phase).toBe('ended')
+  expect(sink.said).toEqual([way === 'refuse' ? 'refuse server_is_overloaded' : 'cut'])
+})
+
+test('nobody hears through a recording that the client has gone', () => {
+  const { recorded } = openSinks()
+  expect(() => recorded.onGone(() => {})()).not.toThrow()
 })

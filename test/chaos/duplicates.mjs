@@ -23,9 +23,11 @@ console.log(`seed ${options.seed} (choices only: what the kernel schedules is it
 const ground = await openGround(options)
 const { random, tally, accounts, trueDist, template } = ground
 const deadline = performance.now() + options['seconds-max'] * 1000
-const stage = await createStage({ dist: trueDist, template, random })
+const stage = await createStage({ dist: trueDist, template, random, providerPort: ground.providerPort })
 const agent = new Agent({ keepAlive: true })
 const counts = {}
+/** Of each request that was told of a running one: whether status and advice were right. */
+const inProgress = []
 const count = (what) => {
   counts[what] = (counts[what] ?? 0) + 1
 }
@@ -38,6 +40,7 @@ const outcomes = await Promise.all(requests.map((asked, index) => runCopies(aske
 await killing
 const underLoad = await verifyBooks(stage.place)
 const late = await Promise.all(requests.map((asked) => askOnce(asked, undefined)))
+const refusals = await askWrongly()
 const exit = await stage.stop()
 const books = await readBooks({ ...stage.place, dist: trueDist })
 const verify = await verifyBooks({ ...stage.place, dist: trueDist })
@@ -59,6 +62,17 @@ function askOnce(asked, abortAfterMs) {
   return sendKeyed({ port: stage.port, agent, ...asked, abortAfterMs })
 }
 
+/** The same keys with another body, and headers that are no key: what each was told, by how often. */
+async function askWrongly() {
+  const other = await Promise.all(requests.map((asked) => askOnce({ ...asked, body: ` ${asked.body}` })))
+  const [asked] = requests
+  const wrong = ['', 'two words', '"open', 'x'.repeat(256), ['one', 'two'], ['same', 'same']]
+  const odd = await Promise.all(wrong.map((idempotencyKey) => askOnce({ ...asked, idempotencyKey })))
+  const told = {}
+  for (const { status, code } of [...other, ...odd]) told[`${status} ${code}`] = (told[`${status} ${code}`] ?? 0) + 1
+  return told
+}
+
 /** All copies of one request at once, each until it has been told something that will not change. */
 function runCopies(asked, index) {
   const copies = Array.from({ length: options.copies }, (_, copy) => random.fork(index * 100 + copy))
@@ -70,6 +84,7 @@ async function askUntilTold(asked, luck) {
     await stage.gate.passed()
     const hangsUp = luck.chance(HANG_UPS) && tries < 3
     const note = await askOnce(asked, hangsUp ? luck.between(0, 400) : undefined)
+    if (note.code === 'idempotency_in_progress') inProgress.push(note.status === 409 && note.retryAfter === '2')
     count(note.code ?? (note.replayed ? 'replayed' : note.ended))
     if (note.ended === 'whole' || note.ended === 'failed') return note
     if (note.ended === 'refused' && !PASSING.has(note.code)) return note
@@ -116,6 +131,18 @@ function judge() {
   console.log(JSON.stringify({ ...counts, receipts: books.receipts.length, settled: settled.length, keys: kept }))
   for (const says of violations.slice(0, 20)) console.log(`  ${says}`)
   tally.check(violations.length === 0, `every copy of a key was told the same (${violations.length} violations)`)
+  console.log(`wrong on purpose: ${JSON.stringify(refusals)}`)
+  tally.check(
+    refusals['422 idempotency_key_reused'] === options.keys &&
+      refusals['400 idempotency_key_invalid'] === 4 &&
+      refusals['400 duplicate_header'] === 2,
+    'another body is 422, what is no key 400',
+  )
+  const statuses = outcomes.flat().filter(({ code }) => code === 'idempotency_not_replayable')
+  tally.check(
+    inProgress.every(Boolean) && statuses.every(({ status }) => status === 409),
+    `running and not kept is 409, the first with retry-after (${inProgress.length}, ${statuses.length})`,
+  )
   tally.check(settled.length === options.keys, `${settled.length} charges for ${options.keys} keys`)
   tally.check(
     books.claims.length === options.keys && unclaimed.length === 0,

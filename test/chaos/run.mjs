@@ -3,58 +3,73 @@
 //   node test/chaos/run.mjs [--kills 20] [--clients 40] [--seed N] [--seconds-max 300] [--slack-ms 400]
 //                           [--mutant settle-after-end] [--dist FOLDER]
 import { setTimeout as sleep } from 'node:timers/promises'
-import { INVARIANTS } from './lib/audit.mjs'
-import { auditCredits } from './lib/audit-books.mjs'
-import { millrace, verifyBooks } from './lib/cli.mjs'
+import { auditWreck, INVARIANTS } from './lib/audit.mjs'
+import { auditCredits } from './lib/audit-rows.mjs'
+import { verifyBooks } from './lib/cli.mjs'
 import { startClients } from './lib/clients.mjs'
 import { printFigures, printViolations, quantile } from './lib/figures.mjs'
 import { finish } from './lib/finish.mjs'
 import { openGround } from './lib/ground.mjs'
 import { chooseMutants } from './lib/mutations.mjs'
+import { createOperator } from './lib/operator.mjs'
 import { readOptions } from './lib/options.mjs'
 import { proveMutants } from './lib/prove-mutants.mjs'
-import { readMetrics } from './lib/read-metrics.mjs'
+import { copyWreck, readBooks } from './lib/read-books.mjs'
+import { createCommitStatistics, readMetrics } from './lib/read-metrics.mjs'
 import { MARK_INTERVAL_MS } from './lib/scene.mjs'
 import { createStage } from './lib/stage.mjs'
 
 const LIFE_MS = { from: 250, to: 950 }
+/** Now and then one that is long enough for a provider's silence to be noticed. */
+const LONG_LIFE_MS = { from: 1800, to: 2400 }
+const LIVES_A_LONG_ONE = 5
+/** How many lives stand still for a while, and how many die in it. Shorter than the silence of a provider. */
+const PAUSES = 0.3
+const DEATHS_IN_PAUSE = 0.15
+const PAUSE_MS = { from: 30, to: 300 }
 /** How many starts are killed too, and how long after they have begun to resolve what was left open. */
 const STUMBLES = 0.4
 const STUMBLE_MS_MAX = 30
 /** After the last kill the server must serve as if nothing had been. */
 const CALM_MS = 1500
-/** Every so many lives somebody adds money, and the kill may fall into that too. */
-const LIVES_A_CREDIT = 3
-/** The exit code of a command whose server broke off in the middle. */
-const EXIT_SERVER_BROKE_OFF = 5
+/** In so many lives the operator changes something, and the kill may fall into that too. */
+const ACTS = 0.5
+/** Of the kills into which nothing of the operator's fell, so many leave books that are read as they are. */
+const WRECKS = 0.6
 
 const options = readOptions({ kills: 20, clients: 40, 'seconds-max': 300, mutant: '' })
 console.log(`seed ${options.seed} (choices only: what the kernel schedules is its own)`)
 const ground = await openGround(options)
+const { random, tally } = ground
+const statistics = createCommitStatistics()
+const wrecks = { count: 0, open: 0, violations: [] }
 if (options.mutant === '') await killAndAudit()
 else await proveMutants(ground, chooseMutants(options.mutant))
-ground.tally.close()
+tally.close()
 
 async function killAndAudit() {
-  const { trueDist, template, accounts, random, slackMs, tally } = ground
-  const stage = await createStage({ dist: trueDist, template, random })
+  const { trueDist, template, accounts, slackMs, providerPort } = ground
+  const stage = await createStage({ dist: trueDist, template, random, providerPort })
   await stage.start()
   const clients = startClients({ stage, accounts, random, count: options.clients })
-  const credits = await liveAndDie(stage)
+  const operator = createOperator({ stage, accounts, random })
+  await liveAndDie(stage, operator)
   await sleep(CALM_MS)
   const underLoad = await verifyBooks(stage.place)
   await clients.stop()
-  const commits = await readMetrics(stage.metricsPort)
+  statistics.add(await readMetrics(stage.metricsPort))
   const result = await finish({ stage, trueDist, slackMs })
-  const violations = [...result.violations, ...auditCredits(result.books, credits)]
+  const violations = [...result.violations, ...auditCredits(result.books, operator.credits), ...wrecks.violations]
 
-  const { kills, starts } = stage
+  const { kills, pauses, starts } = stage
   const stumbles = { all: stage.stumbles.length, inRecovery: countInRecovery(stage.stumbles, result.books) }
-  const cut = credits.reduce((sum, { tries }) => sum + tries - 1, 0)
-  printFigures(result.figures, { kills: kills.length, starts, stumbles, credits: credits.length, cut, commits })
+  const commits = statistics.summary()
+  const told = { kills: kills.length, pauses: pauses.length, starts, stumbles, wrecks, acts: operator.done, commits }
+  printFigures(result.figures, told)
   printViolations(violations)
   for (const [invariant, says] of Object.entries(INVARIANTS)) {
-    tally.check(!violations.some((violation) => violation.invariant === invariant), `${invariant}: ${says}`)
+    const count = violations.filter((violation) => violation.invariant === invariant).length
+    tally.check(count === 0, `${invariant}: ${says} (${count} violations)`)
   }
   tally.check(underLoad.ok, 'db verify finds nothing while the clients go on')
   tally.check(result.exit === 0, `the server ends by itself when it is asked to (${result.exit})`)
@@ -62,6 +77,7 @@ async function killAndAudit() {
     .readLog()
     .split('\n')
     .filter((line) => /"level":"?(error|fatal|50|60)/.test(line))
+  for (const line of errors.slice(0, 3)) console.log(`  ${line.slice(0, 500)}`)
   tally.check(errors.length === 0, `the server logged ${errors.length} errors`)
   tally.check(kills.length === options.kills, `${kills.length} of ${options.kills} kills were done in time`)
   const forgivenMs = quantile(result.figures.forgivenMs, 0.5)
@@ -69,26 +85,47 @@ async function killAndAudit() {
     forgivenMs <= MARK_INTERVAL_MS,
     `half of the kills' answers forgave no more than the last ${forgivenMs} ms`,
   )
-  checkCoverage(result.figures, tally)
+  checkCoverage(result, operator.done)
   if (violations.length === 0 && errors.length === 0) stage.clear()
   else console.log(`The data folder and the log of the server are in ${stage.folder}`)
 }
 
-/** Kills at random moments, and starts again on what is left. Returns the credits that must be in the books. */
-async function liveAndDie(stage) {
+/** Kills at random moments, and starts again on what is left. */
+async function liveAndDie(stage, operator) {
   const until = performance.now() + options['seconds-max'] * 1000
-  const credits = []
   for (let life = 0; life < options.kills && performance.now() < until; life++) {
-    const credit = life % LIVES_A_CREDIT === 0 ? addCredit(stage, credits) : undefined
-    await sleep(ground.random.between(LIFE_MS.from, LIFE_MS.to))
+    const acting = random.chance(ACTS) ? operator.act() : undefined
+    await live(stage, life)
     stage.kill()
     await stage.died()
+    if (!acting && random.chance(WRECKS)) await readWreck(stage)
     // A command that finds no server opens the books itself; the next server must find them free.
-    await credit
-    if (ground.random.chance(STUMBLES)) await stage.stumble(ground.random.between(0, STUMBLE_MS_MAX))
+    await acting
+    if (random.chance(STUMBLES)) await stage.stumble(random.between(0, STUMBLE_MS_MAX))
     await stage.start()
   }
-  return credits
+}
+
+async function live(stage, life) {
+  const span = life % LIVES_A_LONG_ONE === LIVES_A_LONG_ONE - 1 ? LONG_LIFE_MS : LIFE_MS
+  const first = random.between(0, span.from)
+  await sleep(first)
+  if (random.chance(PAUSES)) await stage.pause(random.between(PAUSE_MS.from, PAUSE_MS.to))
+  await sleep(random.between(span.from, span.to) - first)
+  statistics.add(await readMetrics(stage.metricsPort))
+  await sleep(random.between(0, MARK_INTERVAL_MS))
+  if (!random.chance(DEATHS_IN_PAUSE)) return
+  void stage.pause(PAUSE_MS.to)
+  await sleep(random.between(0, PAUSE_MS.to))
+}
+
+async function readWreck({ place }) {
+  const { data, clear } = copyWreck(place.data)
+  const books = await readBooks({ dist: ground.trueDist, data })
+  clear()
+  wrecks.count += 1
+  wrecks.open += books.receipts.filter(({ state }) => state === 'open').length
+  wrecks.violations.push(...auditWreck(books))
 }
 
 /** How many killed starts had resolved some of what was left open, and not all of it. */
@@ -100,29 +137,25 @@ function countInRecovery(stumbles, { receipts }) {
   return stumbles.filter(isCut).length
 }
 
-/** The reference makes it safe to try until it is acknowledged. */
-async function addCredit(stage, credits) {
-  const credit = { ref: `top-${credits.length + 1}`, amount: '0.05', tries: 0 }
-  credits.push(credit)
-  const words = ['wallet', 'credit', 'modest@localhost', credit.amount, '--reason', 'chaos', '--ref', credit.ref]
-  for (;;) {
-    credit.tries += 1
-    try {
-      return await millrace(stage.place, ...words)
-    } catch (error) {
-      if (error.code !== EXIT_SERVER_BROKE_OFF) throw error
-    }
-  }
-}
-
 /** A run that saw none of these has proved nothing about them. */
-function checkCoverage(figures, tally) {
+function checkCoverage({ figures, books }, acts) {
+  const denied = (...codes) => codes.every((code) => Object.keys(figures.denied).some((said) => said.endsWith(code)))
+  const settledOn = (kind) => books.receipts.some((receipt) => receipt.kind === kind && receipt.state === 'settled')
   const seen = {
     completions: figures.completed >= 10 * options.kills,
     'partial answers': figures.partial >= options.kills,
     'hang-ups': figures.underAborted.length > 0,
+    'answers that their provider broke off': figures.failedInside > 0,
     'recovered free and charged': figures.recoveredFree > 0 && figures.recoveredCharged > 0,
-    'refusals 402 and 404': figures.denied[402] > 0 && figures.denied[404] > 0,
+    'charges to wallets and to plans': settledOn('wallet') && settledOn('builder'),
+    'windows that were opened': books.transfers.some(({ kind, unit }) => kind === 'grant' && unit === 'quota'),
+    'refusals for want of money': denied('insufficient_balance', 'key_spend_cap_reached', 'allowance_exhausted'),
+    'refusals of providers': denied('server_is_overloaded') && (denied('upstream_busy') || denied('upstream_timeout')),
+    'answers given again, in progress and with another body':
+      figures.replays > 0 && figures.reused > 0 && denied('idempotency_in_progress'),
+    'keys whose answer a kill cut': denied('idempotency_not_replayable'),
+    'acts of the operator': acts.credit > 0 && acts.plan > 0,
+    'open holds in the books that kills left': wrecks.open > 0,
   }
   for (const [what, enough] of Object.entries(seen)) tally.check(enough, `the load had ${what}`)
 }

@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import { messagesOf } from './scene.mjs'
+import { messagesOf } from './plan-ask.mjs'
 
 /**
  * Sends one request and writes down what a client can know of it, as it comes. Resolves when nothing more can come.
@@ -10,6 +10,12 @@ export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
   const note = {
     ask,
     id: undefined,
+    replayed: false,
+    /** Whose answer it is: its own, or that of the first request with its Idempotency-Key. */
+    original: undefined,
+    /** Of an answer with an Idempotency-Key the bytes themselves, without signs of life. */
+    raw: '',
+    startedAt: Date.now(),
     status: undefined,
     code: undefined,
     text: '',
@@ -36,6 +42,8 @@ export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
     const timer = ask.abort?.afterMs === undefined ? undefined : setTimeout(abort, ask.abort.afterMs)
     outgoing.on('response', (response) => {
       note.id = response.headers['x-request-id']
+      note.replayed = response.headers['idempotency-replayed'] === 'true'
+      note.original = note.replayed ? response.headers['x-original-request-id'] : note.id
       note.status = response.statusCode
       readAnswer(response, note, seen)
     })
@@ -50,6 +58,7 @@ export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
     })
     outgoing.setHeader('authorization', `Bearer ${ask.key}`)
     outgoing.setHeader('content-type', 'application/json')
+    if (ask.once !== undefined) outgoing.setHeader('idempotency-key', ask.once)
     outgoing.end(JSON.stringify(bodyOf(ask)))
   })
 }
@@ -80,16 +89,24 @@ function readAnswer(response, note, seen) {
     if (!streamed) return
     const frames = buffered.split('\n\n')
     buffered = frames.pop()
+    if (note.ask.once !== undefined)
+      note.raw += frames
+        .filter(isSaid)
+        .map((frame) => `${frame}\n\n`)
+        .join('')
     for (const frame of frames) readFrame(note, frame)
     seen()
   })
   response.on('end', () => {
     if (note.ended || streamed) return
+    if (note.ask.once !== undefined) note.raw = buffered
     readWhole(note, JSON.parse(buffered))
     seen()
   })
   response.on('error', () => {})
 }
+
+const isSaid = (frame) => !frame.startsWith(': ')
 
 function readFrame(note, frame) {
   const data = frame.split('\n').find((line) => line.startsWith('data: '))

@@ -1,22 +1,48 @@
+import { faultSeen, textOf, wordsOf } from './plan-ask.mjs'
 import { costOf, estimatedInput, nanoOf, reportedUsage, tokensIn } from './price.mjs'
-import { textOf, wordsOf } from './scene.mjs'
 
-/** Refusals that the load provokes: an empty wallet, a wallet whose rest is held, a model that does not exist. */
-const MEANT = new Set(['insufficient_balance', 'balance_in_flight', 'model_not_found'])
+/** Refusals that the load provokes: of money, by kind of key, and of a model that does not exist. None leaves a receipt. */
+const MEANT = {
+  wallet: ['insufficient_balance', 'balance_in_flight', 'model_not_found', 'key_spend_cap_reached'],
+  // The plan changes, or is ended for a moment, while requests are on their way.
+  builder: [
+    'allowance_exhausted',
+    'balance_in_flight',
+    'model_not_found',
+    'request_exceeds_allowance',
+    'subscription_inactive',
+    'ledger_unavailable',
+  ],
+}
+const MEANT_OF_KEYS = ['idempotency_in_progress', 'idempotency_not_replayable', 'idempotency_key_reused']
+const MEANT_OF_FAULTS = ['server_is_overloaded', 'upstream_busy', 'upstream_timeout']
+const MEANT_INSIDE = ['upstream_error', 'upstream_timeout']
 
-/** One request as its client saw it, against its receipt. */
-export function auditNote(facts, note, receipt, report) {
+/**
+ * Where the disk took longer than all slack, the rows say so: nothing at all was recorded in that time. Then a mark may be
+ * older by just that, and by what its timer is late.
+ */
+const LATE_TIMER_MS = 150
+
+/** One request as its client saw it, against its receipt; one that was given again, against that of the first. */
+export function auditNote(facts, note, receiptOf, report) {
   const { figures } = facts
   figures.requests += 1
-  figures.deliveredTokens += countWords(note.text)
   if (note.ended === 'aborted') figures.aborted += 1
   if (note.ended === 'broken') figures.broken += 1
   if (!textOf(note.ask).startsWith(note.text)) report('answers', 'the words are not those of the answer')
 
-  if (note.status >= 400) return auditRefusal(figures, note, receipt, report)
-  if (note.ended === 'failed') report('answers', `the stream failed with ${note.code}`)
+  if (note.status >= 400) return auditRefusal(figures, note, receiptOf(note.id), report)
+  if (note.replayed && receiptOf(note.id)) report('I10', 'was given again, and has a receipt of its own')
+  if (!note.replayed)
+    figures.deliveredTokens += note.done ? countWords(note.text) : tokensIn(Buffer.byteLength(note.text))
+  const receipt = receiptOf(note.original)
+  if (note.ended === 'failed') return auditFailed(figures, note, receipt, report)
   if (isEndSeen(note)) return auditCompletion(figures, note, receipt, report)
-  if (note.text !== '') return auditPartial(facts, note, receipt, report)
+  if (note.text === '') return
+  // What one is charged for whose answer was cut is the first one's matter; here it only has to be charged.
+  if (!note.replayed) return auditPartial(facts, note, receipt, report)
+  if (receipt?.state !== 'settled') report('I8', 'was given again, and never charged')
 }
 
 /** `[DONE]`, the usage chunk, or the head of a JSON answer: none of them may leave before the charge is durable. */
@@ -26,17 +52,35 @@ const isEndSeen = (note) =>
 const countWords = (text) => (text === '' ? 0 : text.split(' ').length)
 
 function auditRefusal(figures, note, receipt, report) {
-  figures.denied[note.status] = (figures.denied[note.status] ?? 0) + 1
-  if (!MEANT.has(note.code) && note.ended === 'refused') report('answers', `${note.status} ${note.code}`)
-  if (receipt?.charge_nano > 0n) report('I9', `${note.status} cost ${receipt.charge_nano}`)
-  if (receipt && MEANT.has(note.code)) report('I9', `${note.code} left a receipt`)
+  const { ask, status, code } = note
+  const said = `${status} ${code ?? 'unread'}`
+  figures.denied[said] = (figures.denied[said] ?? 0) + 1
+  const isMoney = MEANT[ask.kind].includes(code) || (ask.once !== undefined && MEANT_OF_KEYS.includes(code))
+  const isFault = faultSeen(ask) === 'before' && MEANT_OF_FAULTS.includes(code)
+  if (!isMoney && !isFault && note.ended === 'refused') report('answers', said)
+  if (receipt?.charge_nano > 0n) report('I9', `${status} cost ${receipt.charge_nano}`)
+  if (receipt && isMoney) report('I9', `${code} left a receipt`)
+}
+
+/** The provider broke off after content: what was received is charged, to the token, and nothing else. */
+function auditFailed(figures, note, receipt, report) {
+  const { ask, code } = note
+  figures.failedInside += 1
+  if (faultSeen(ask) !== 'inside' || !MEANT_INSIDE.includes(code)) report('answers', `the stream failed with ${code}`)
+  if (countWords(note.text) !== ask.fault?.at) report('answers', `broke off after ${countWords(note.text)} words`)
+  if (!receipt) return report('I8', 'broke off after content, and has no receipt')
+  if (receipt.state !== 'settled' || receipt.outcome !== 'upstream_failed')
+    return report('I8', `broke off after content, and is ${receipt.state}, ${receipt.outcome}`)
+  const { seen, charged } = compare(figures, note, receipt, report)
+  if (charged !== seen) report('I8', `broke off after ${seen} tokens, was charged ${charged}`)
 }
 
 function auditCompletion(figures, note, receipt, report) {
-  figures.completed += 1
   const { ask, told } = note
+  if (!note.replayed) figures.completed += 1
   const usage = reportedUsage(ask)
   const cost = costOf(ask.model, usage)
+  if (faultSeen(ask) !== 'no') report('answers', `is whole in spite of ${ask.fault.name}`)
   if (note.done && note.text !== textOf(ask)) report('answers', 'the end came before the last word')
   if (note.done && !told) report('I7', 'was told no usage')
   if (told && (told.prompt_tokens !== usage.input || told.completion_tokens !== usage.output)) {
@@ -59,6 +103,8 @@ function auditPartial(facts, note, receipt, report) {
       return auditUnseenEnd(facts, note, receipt, report)
     case 'client_gone':
       return auditHangUp(facts, note, receipt, report)
+    case 'upstream_failed':
+      return auditUnseenFailure(facts, note, receipt, report)
     case 'recovered':
       return auditRecovered(facts, note, receipt, report)
     default:
@@ -74,26 +120,40 @@ function auditUnseenEnd({ figures }, note, receipt, report) {
   figures.over.push(usage.output - countWords(note.text))
 }
 
+function auditUnseenFailure({ figures }, note, receipt, report) {
+  if (faultSeen(note.ask) !== 'inside') report('answers', 'is upstream_failed, and nothing was to fail')
+  const { seen, charged } = compare(figures, note, receipt, report)
+  if (charged < seen) report('I8', `saw ${seen} tokens before the provider failed, was charged ${charged}`)
+}
+
 function auditHangUp({ figures }, note, receipt, report) {
   if (note.ended !== 'aborted') report('I8', 'is client_gone, but its client stayed')
+  if (note.ask.once !== undefined) report('I10', 'was stopped by its client in spite of its Idempotency-Key')
   const { seen, charged } = compare(figures, note, receipt, report)
   figures.underAborted.push(Math.max(0, seen - charged))
   if (charged < seen) report('I8', `hung up after ${seen} tokens, was charged ${charged}`)
 }
 
-function auditRecovered({ kills, figures, forgivenMsMax }, note, receipt, report) {
+function auditRecovered({ kills, pauses, figures, recordedAt, marks }, note, receipt, report) {
   const killedAt = kills.find((at) => at >= receipt.opened_at)
   if (killedAt === undefined || killedAt > receipt.closed_at) return report('I8', 'was recovered without a kill')
   const { seen, charged } = compare(figures, note, receipt, report)
   figures.under.push(Math.max(0, seen - charged))
   const forgiven = note.arrivals.find(({ bytes }) => tokensIn(bytes) > charged)
   if (!forgiven) return
-  const ageMs = killedAt - forgiven.at
+  const ageMs = killedAt - forgiven.at - pausedBetween(pauses, forgiven.at, killedAt)
   figures.forgivenMs.push(ageMs)
-  if (ageMs > forgivenMsMax) {
+  const lastRecord = recordedAt.findLast((at) => at <= killedAt)
+  const stallMs = killedAt - lastRecord - pausedBetween(pauses, lastRecord, killedAt)
+  figures.stallMs.push(stallMs)
+  if (ageMs > marks.intervalMs + Math.max(marks.slackMs, stallMs + LATE_TIMER_MS)) {
     report('I8', `saw ${seen} tokens, was charged ${charged}: uncharged ones came ${ageMs} ms before the kill`)
   }
 }
+
+/** A server that stands still delivers nothing and records nothing. */
+const pausedBetween = (pauses, from, to) =>
+  pauses.reduce((sum, pause) => sum + Math.max(0, Math.min(pause.to, to) - Math.max(pause.from, from)), 0)
 
 /** Estimated turns are counted by bytes on both sides; a charge is never above what the whole answer would have been. */
 function compare(figures, { ask, text }, receipt, report) {
@@ -114,7 +174,7 @@ export function auditReceipt(figures, receipt, report) {
   if (state === 'open') return
   if (outcome === 'recovered') figures[state === 'settled' ? 'recoveredCharged' : 'recoveredFree'] += 1
   if (state === 'released') {
-    if (charge_nano !== 0n) report('priced', `was released and cost ${charge_nano}`)
+    if (charge_nano !== 0n) report('I5', `was released and cost ${charge_nano}`)
     return
   }
   figures.settled += 1
@@ -125,5 +185,6 @@ export function auditReceipt(figures, receipt, report) {
   const cost = costOf(model, { input, output: receipt.output })
   if (receipt.cost_nano !== cost)
     report('priced', `${input} + ${receipt.output} tokens cost ${receipt.cost_nano}, not ${cost}`)
-  if (shortfall_nano !== 0n) report('priced', `${shortfall_nano} could not be collected`)
+  if (charge_nano !== cost) report('priced', `was charged ${charge_nano} of ${cost}`)
+  if (shortfall_nano !== 0n) report('shortfall', `${shortfall_nano} could not be collected`)
 }

@@ -1,17 +1,24 @@
-import { auditBooks } from './audit-books.mjs'
+import { auditKeys } from './audit-keys.mjs'
+import { auditRest, auditRows } from './audit-rows.mjs'
 import { auditNote, auditReceipt } from './audit-turn.mjs'
 
-/** Every invariant by name: the closing line counts them, and a mutant says which of them caught it. */
+/** Every invariant by name: the closing lines count them, and a mutant says which of them caught it. */
 export const INVARIANTS = {
-  I2: 'a wallet is its credits less its charges',
-  I4: 'no wallet is overdrawn',
+  I1: 'the entries of a transfer sum to zero in each unit',
+  I2: 'a balance is its entries, and a wallet its credits less its charges',
+  I3: 'what is held is the sum of the open holds',
+  I4: 'nothing is overdrawn: no wallet, no window, no spend cap',
+  I5: 'one charge a request, and none where the hold was released',
   I6: 'at rest nothing is open and nothing is held',
   I7: 'a completion that was seen is charged once, exactly as priced, and as told',
   I8: 'content without a completion is charged once: whole, or after a kill to within one interval',
   I9: 'a refusal costs nothing',
+  I10: 'an idempotency key is charged once, its answers have the same bytes, and none that was paid for is lost',
+  I11: 'dollars, allowances and caps never meet',
   priced: 'every receipt costs what its tokens cost',
+  shortfall: 'nothing could not be collected',
   owned: 'every receipt belongs to one request that was sent',
-  answers: 'nothing failed but by a kill, a hang-up or a refusal that was meant',
+  answers: 'nothing failed but by a kill, a hang-up, a fault or a refusal that was meant',
   verify: 'db verify finds nothing',
 }
 
@@ -19,26 +26,45 @@ export const INVARIANTS = {
  * Holds what the clients have seen against what the books say. `slackMs` is what one mark may be late by: a busy event
  * loop and the commit itself.
  */
-export function audit({ notes, kills, books, verify, intervalMs, slackMs }) {
+export function audit({ notes, kills, pauses, books, verify, intervalMs, slackMs }) {
   const violations = []
   const figures = createFigures()
   const report = (invariant, id, says) => violations.push({ invariant, id, says })
   const receipts = new Map(books.receipts.map((receipt) => [receipt.request_id, receipt]))
-  const facts = { kills, figures, forgivenMsMax: intervalMs + slackMs }
+  const facts = { kills, pauses, figures, recordedAt: recordsOf(books), marks: { intervalMs, slackMs } }
 
   for (const note of notes) {
-    const receipt = note.id === undefined ? undefined : receipts.get(note.id)
-    auditNote(facts, note, receipt, (invariant, says) => report(invariant, note.id, says))
+    auditNote(
+      facts,
+      note,
+      (id) => receipts.get(id),
+      (invariant, says) => report(invariant, note.id, says),
+    )
   }
   for (const receipt of books.receipts) {
     auditReceipt(figures, receipt, (invariant, says) => report(invariant, receipt.request_id, says))
   }
   auditOwners(notes, books, report)
-  auditBooks(books, report)
+  auditKeys({ notes, books, receipts, figures }, report)
+  auditRows(books, report)
+  auditRest(books, report)
   for (const { name, violations: rows } of verify.checks) {
     if (rows > 0) report('verify', 'db', `${name}: ${rows}`)
   }
   return { violations, figures }
+}
+
+/** When something was recorded that recovery did not write, oldest first. */
+const recordsOf = ({ receipts }) =>
+  receipts
+    .flatMap(({ opened_at, closed_at, outcome }) => (outcome === 'recovered' ? opened_at : [opened_at, closed_at]))
+    .sort((a, b) => a - b)
+
+/** Books as a kill has left them: requests are open, and everything has to add up all the same. */
+export function auditWreck(books) {
+  const violations = []
+  auditRows(books, (invariant, id, says) => violations.push({ invariant, id, says: `after a kill: ${says}` }))
+  return violations
 }
 
 const createFigures = () => ({
@@ -47,9 +73,14 @@ const createFigures = () => ({
   partial: 0,
   aborted: 0,
   broken: 0,
+  failedInside: 0,
   denied: {},
+  keys: 0,
+  replays: 0,
+  reused: 0,
   recoveredFree: 0,
   recoveredCharged: 0,
+  /** Of whole answers by the provider's count, of others by bytes: as they are charged. */
   deliveredTokens: 0,
   chargedTokens: 0,
   estimated: 0,
@@ -58,6 +89,8 @@ const createFigures = () => ({
   /** After a kill: tokens that were seen and not charged, and how long before the kill the first of them was seen. */
   under: [],
   forgivenMs: [],
+  /** How long before the kill the last row was recorded. */
+  stallMs: [],
   /** After a hang-up of ours. */
   underAborted: [],
   over: [],

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { planAsk } from './scene.mjs'
+import { askUntilTold } from './keyed-client.mjs'
+import { planAsk } from './plan-ask.mjs'
 
 /** Between two requests of one client: an answer without pauses takes no time, and a loop on it would only heat. */
 const THINK_MS_MAX = 25
@@ -20,7 +21,9 @@ export function startClients({ stage, accounts, random, count }) {
 async function loop(stage, accounts, random, state) {
   while (!state.stopped) {
     await stage.gate.passed()
-    await stage.ask(planAsk(random, accounts))
+    const ask = planAsk(random, accounts)
+    if (ask.once === undefined) await stage.ask(ask)
+    else await askUntilTold(stage, ask, random)
     await sleep(random.between(0, THINK_MS_MAX))
   }
 }

@@ -12,6 +12,11 @@ export async function finish({ stage, trueDist, slackMs }) {
   const place = { ...stage.place, dist: trueDist }
   const books = await readBooks(place)
   const verify = await verifyBooks(place)
-  const { notes, kills } = stage
-  return { exit, books, verify, ...audit({ notes, kills, books, verify, intervalMs: MARK_INTERVAL_MS, slackMs }) }
+  const { notes, kills, pauses } = stage
+  return {
+    exit,
+    books,
+    verify,
+    ...audit({ notes, kills, pauses, books, verify, intervalMs: MARK_INTERVAL_MS, slackMs }),
+  }
 }

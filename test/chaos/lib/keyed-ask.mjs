@@ -16,6 +16,8 @@ export function sendKeyed({ port, agent, apiKey, idempotencyKey, body, abortAfte
     const timer = abortAfterMs === undefined ? undefined : setTimeout(abort, abortAfterMs)
     outgoing.on('response', (response) => {
       const { headers } = response
+      note.status = response.statusCode
+      note.retryAfter = headers['retry-after']
       note.id = headers['x-request-id']
       note.replayed = headers['idempotency-replayed'] === 'true'
       note.original = note.replayed ? headers['x-original-request-id'] : note.id

@@ -13,6 +13,14 @@ const slowCommits = {
         }, 60);`,
 }
 
+/** Between the answer that is kept and its charge. */
+const slowSettles = {
+  file: 'turn/serve-turn.js',
+  find: `    const settled = await settle(hold, ending, resolution, price);`,
+  put: `    if (call.once) await new Promise((resolve) => setTimeout(resolve, 1000));
+    const settled = await settle(hold, ending, resolution, price);`,
+}
+
 /** The procedure is in `procedures.mjs`; `caughtBy` are the invariants that must be among those which see it. */
 const MUTANTS = [
   {
@@ -94,6 +102,54 @@ const MUTANTS = [
         find: 'return dividend % divisor > 0n ? quotient + 1n : quotient;',
         put: 'return quotient;',
       },
+    ],
+  },
+  {
+    name: 'claims-in-memory',
+    says: 'the claim of an idempotency key is not recorded with its hold',
+    procedure: 'kill-and-ask-again',
+    caughtBy: ['I10'],
+    replacements: [
+      {
+        file: 'store/record-changes.js',
+        find: 'function addClaim({ claims }, step, row) {',
+        put: 'function addClaim({ claims }, step, row) {\n    return;',
+      },
+    ],
+  },
+  {
+    name: 'key-is-forgotten',
+    says: 'an idempotency key is dropped when its request ends, charged or not',
+    procedure: 'ask-again',
+    caughtBy: ['I10'],
+    replacements: [
+      { file: 'books/close-turn.js', find: "(charge === undefined ? 'dropped'", put: "(true ? 'dropped'" },
+    ],
+  },
+  {
+    name: 'charge-before-answer',
+    says: 'an answer is charged for before it is kept',
+    procedure: 'kill-at-end-and-ask-again',
+    caughtBy: ['I10'],
+    replacements: [
+      {
+        file: 'turn/look-up-answer.js',
+        find: 'return deps.answers.keep({ ...head, body, facts: writeKeptFacts(facts), expiresAt: claim.expiresAt });',
+        put: `const answer = { ...head, body, facts: writeKeptFacts(facts), expiresAt: claim.expiresAt };
+                setTimeout(() => void deps.answers.keep(answer).catch(() => { }), 500);
+                return true;`,
+      },
+    ],
+  },
+  {
+    name: 'kept-facts-ignored',
+    says: 'recovery does not ask whether the answer was kept already',
+    procedure: 'kill-before-the-charge',
+    caughtBy: ['I10'],
+    control: [slowSettles],
+    replacements: [
+      slowSettles,
+      { file: 'ledger/resolve-orphans.js', find: 'const end = facts === undefined ?', put: 'const end = true ?' },
     ],
   },
 ]

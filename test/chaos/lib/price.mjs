@@ -1,4 +1,5 @@
-import { BYTES_PER_TOKEN, MODELS, messagesOf, wordsOf } from './scene.mjs'
+import { messagesOf, wordsOf } from './plan-ask.mjs'
+import { BYTES_PER_TOKEN, MODELS } from './scene.mjs'
 
 // The arithmetic of the audit. It is written out here once more and shares no code with the product, because a fault in
 // shared code would agree with itself.

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startClients } from './clients.mjs'
+import { askUntilTold } from './keyed-client.mjs'
+import { textOf } from './plan-ask.mjs'
 
 const BACKGROUND_CLIENTS = 4
 /** Without a kill the load alone must bring enough of everything. */
@@ -9,6 +11,8 @@ const KILL_IN_THE_MIDDLE_WORDS = 45
 const NO_KILL_MS = 3000
 
 const paced = { delivery: 'stream', model: 'paced', words: 20 }
+/** Each round has an Idempotency-Key of its own, and asks again with it when all is over. */
+const keyed = { ...paced, once: true }
 const countsTo = (ask) => ({ ...ask, content: `count to ${ask.words}` })
 
 /**
@@ -36,6 +40,26 @@ const PROCEDURES = {
     rounds: 4,
     asks: [{ ...paced, abort: { afterWords: 5 } }],
   },
+  'ask-again': {
+    rounds: 4,
+    asks: [keyed],
+  },
+  'kill-and-ask-again': {
+    rounds: 4,
+    asks: [{ ...keyed, words: 60 }],
+    isMoment: (note) => note.arrivals.length >= KILL_IN_THE_MIDDLE_WORDS,
+  },
+  'kill-at-end-and-ask-again': {
+    rounds: 4,
+    asks: [keyed, { ...keyed, model: 'fast', delivery: 'json' }],
+    isMoment: (note) => note.done,
+  },
+  'kill-before-the-charge': {
+    rounds: 4,
+    asks: [keyed],
+    isMoment: (note) => note.text === textOf(note.ask),
+    killAfterMs: 250,
+  },
 }
 
 /** Runs a procedure; resolves to the notes of its observers, one a round. */
@@ -43,25 +67,39 @@ export async function carryOut({ name, stage, accounts, random }) {
   await stage.start()
   const calm = name === 'no-kill'
   const clients = startClients({ stage, accounts, random, count: calm ? CALM_CLIENTS : BACKGROUND_CLIENTS })
-  const observed = calm ? await sleep(NO_KILL_MS, []) : await observe(name, stage, accounts)
+  const observed = calm ? await sleep(NO_KILL_MS, []) : await observe(name, { stage, accounts, random })
   await clients.stop()
   return observed
 }
 
-async function observe(name, stage, accounts) {
-  const { rounds, asks, isMoment } = PROCEDURES[name]
-  const [rich] = accounts
+async function observe(name, ground) {
+  const { rounds, asks } = PROCEDURES[name]
   const observed = []
   for (let round = 0; round < rounds; round++) {
-    const ask = countsTo({ ...asks[round % asks.length], account: rich.email, key: rich.keys[0] })
-    const note = await stage.ask(ask, (seen) => {
-      if (isMoment?.(seen)) stage.kill()
-    })
-    observed.push(note)
-    if (!isMoment) continue
-    if (stage.gate.isOpen) throw new Error(`the observer of ${name} never saw its moment: ${JSON.stringify(note)}`)
-    await stage.died()
-    await stage.start()
+    const ask = ownAsk(asks[round % asks.length], ground.accounts[0], `${name}-${round}`)
+    observed.push(await observeOnce(name, ask, ground))
+    if (ask.once !== undefined) await askUntilTold(ground.stage, ask, ground.random)
   }
   return observed
+}
+
+function ownAsk(ask, { email, kind, keys, keyedKey }, once) {
+  const who = ask.once ? { key: keyedKey, once } : { key: keys[0] }
+  return countsTo({ ...ask, account: email, kind, ...who })
+}
+
+async function observeOnce(name, ask, { stage }) {
+  const { isMoment, killAfterMs } = PROCEDURES[name]
+  let seen = false
+  const note = await stage.ask(ask, (soFar) => {
+    if (seen || !isMoment?.(soFar)) return
+    seen = true
+    if (killAfterMs === undefined) stage.kill()
+    else setTimeout(stage.kill, killAfterMs)
+  })
+  if (!isMoment) return note
+  if (stage.gate.isOpen) throw new Error(`the observer of ${name} never saw its moment: ${JSON.stringify(note)}`)
+  await stage.died()
+  await stage.start()
+  return note
 }

@@ -11,7 +11,7 @@ import { createStage } from './stage.mjs'
 export async function proveMutants(ground, mutants) {
   const controls = new Set()
   for (const mutant of mutants) {
-    const control = `${mutant.procedure}${mutant.control ? ', commits slowed down' : ''}`
+    const control = `${mutant.procedure}${mutant.control ? ', slowed down' : ''}`
     if (!controls.has(control)) await proveControl(ground, control, mutant)
     controls.add(control)
     await proveMutant(ground, mutant)
@@ -34,9 +34,9 @@ async function proveMutant(ground, { name, says, procedure, replacements, caught
   ground.tally.check(passed, `mutant ${name} (${says}), ${procedure}: ${rounds}by ${seen}`)
 }
 
-async function perform({ trueDist, dist, template, accounts, random, slackMs }, procedure, replacements) {
+async function perform({ trueDist, dist, template, accounts, random, slackMs, providerPort }, procedure, replacements) {
   const mutated = replacements ? copyDist(dist, replacements) : trueDist
-  const stage = await createStage({ dist: mutated, template, random })
+  const stage = await createStage({ dist: mutated, template, random, providerPort })
   try {
     const observed = await carryOut({ name: procedure, stage, accounts, random })
     const { violations } = await finish({ stage, trueDist, slackMs })

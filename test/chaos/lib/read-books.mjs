@@ -1,22 +1,37 @@
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+
+const TABLES = ['accounts', 'keys', 'buckets', 'receipts', 'transfers', 'entries', 'claims']
 
 /** The rows themselves, read while no server runs and before any command could resolve what it left. */
 export async function readBooks({ dist, data }) {
   const load = (file) => import(pathToFileURL(join(dist, file)).href)
-  const [{ openDatabase }, { systemClock }] = await Promise.all([load('store/open-database.js'), load('lib/clock.js')])
-  const database = await openDatabase({ path: join(data, 'ledger.db'), clock: systemClock })
+  const [{ openDatabase }, { openContent }, { systemClock: clock }] = await Promise.all([
+    load('store/open-database.js'),
+    load('content/open-content.js'),
+    load('lib/clock.js'),
+  ])
+  const database = await openDatabase({ path: join(data, 'ledger.db'), clock })
+  const content = await openContent({ path: join(data, 'content.db'), clock })
   try {
-    const all = (table) => database.file.all(`SELECT * FROM ${table}`, [])
-    const [accounts, buckets, receipts, transfers, claims] = [
-      await all('accounts'),
-      await all('buckets'),
-      await all('receipts'),
-      await all('transfers'),
-      await all('claims'),
-    ]
-    return { accounts, buckets, receipts, transfers, claims }
+    const books = {}
+    for (const table of TABLES) books[table] = await database.file.all(`SELECT * FROM ${table}`, [])
+    const usageEntries = await database.file.all('SELECT * FROM usage_entries', [])
+    const answers = await content.all('SELECT request_id FROM answers', [])
+    return { ...books, usageEntries, answers }
   } finally {
     await database.close()
+    await content.close()
   }
+}
+
+/** The same of what a kill has left, in a copy: to open the file itself would already mend it. */
+export function copyWreck(data) {
+  const copy = mkdtempSync(join(tmpdir(), 'millrace-chaos-wreck-'))
+  for (const file of ['ledger.db', 'ledger.db-wal', 'content.db', 'content.db-wal']) {
+    if (existsSync(join(data, file))) copyFileSync(join(data, file), join(copy, file))
+  }
+  return { data: copy, clear: () => rmSync(copy, { recursive: true, force: true }) }
 }

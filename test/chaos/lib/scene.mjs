@@ -2,11 +2,13 @@
 
 export const BYTES_PER_TOKEN = 4
 export const MARK_INTERVAL_MS = 100
+/** A provider that stops talking. Longer than any pause of the server, or healthy answers would be taken for silent. */
+const IDLE = '800ms'
 
 export const MODELS = [
   {
     id: 'paced',
-    lanes: ['demo'],
+    lanes: [{ upstream: 'demo', model: 'demo' }],
     price: {
       input: '3.10',
       output: '15.70',
@@ -16,36 +18,100 @@ export const MODELS = [
   },
   {
     id: 'fast',
-    lanes: ['demo-fast'],
+    lanes: [{ upstream: 'demo', model: 'demo-fast' }],
     price: { input: '0.173456', output: '0.731579', per_request: '0.000001003', tiers: [] },
   },
   {
     id: 'either',
-    lanes: ['demo', 'demo-fast'],
+    lanes: [
+      { upstream: 'demo', model: 'demo' },
+      { upstream: 'demo', model: 'demo-fast' },
+    ],
     price: { input: '1.000001', output: '9.999997', per_request: '0', tiers: [] },
+  },
+  {
+    id: 'far',
+    lanes: [{ upstream: 'far', model: 'say' }],
+    price: { input: '2.718281', output: '14.142135', per_request: '0.000000007', tiers: [] },
+  },
+  {
+    id: 'backed',
+    lanes: [
+      { upstream: 'far', model: 'say', priority: 0 },
+      { upstream: 'demo', model: 'demo-fast', priority: 1 },
+    ],
+    price: { input: '0.577215', output: '6.180339', per_request: '0', tiers: [] },
   },
 ]
 
-/** `share` is how much of the load runs on it. The poor wallet pays for one dear answer at a time, and soon for none. */
+/** Of two windows each. The allowances are small: they are used up within a run, and the narrow one holds few requests. */
+export const PLANS = [
+  {
+    id: 'builder',
+    windows: [
+      { every: '5h', allowance: '0.08' },
+      { every: 'month', allowance: '3.00' },
+    ],
+  },
+  {
+    id: 'builder-more',
+    windows: [
+      { every: '5h', allowance: '0.60' },
+      { every: 'month', allowance: '4.00' },
+    ],
+  },
+  {
+    id: 'narrow',
+    windows: [
+      { every: '1m', allowance: '0.006' },
+      { every: 'month', allowance: '1.00' },
+    ],
+  },
+]
+
+/**
+ * `share` is how much of the load runs on it. The poor wallet pays for one dear answer at a time, and soon for none. The
+ * wallets of the builders are never touched. Each account has one key more, which sends nothing without an Idempotency-Key.
+ */
 export const ACCOUNTS = [
-  { email: 'rich@localhost', credit: '500.00', keys: 2, share: 0.65 },
-  { email: 'modest@localhost', credit: '0.15', keys: 1, share: 0.2 },
-  { email: 'poor@localhost', credit: '0.009', keys: 1, share: 0.15 },
+  { email: 'rich@localhost', credit: '500.00', kind: 'wallet', keys: 2, share: 0.45 },
+  { email: 'modest@localhost', credit: '0.15', kind: 'wallet', keys: 1, share: 0.12 },
+  { email: 'poor@localhost', credit: '0.009', kind: 'wallet', keys: 1, share: 0.08 },
+  {
+    email: 'capped@localhost',
+    credit: '5.00',
+    kind: 'wallet',
+    keys: 1,
+    share: 0.1,
+    cap: { day: '0.008', month: '2.00' },
+  },
+  { email: 'builder@localhost', credit: '7.00', kind: 'builder', keys: 1, share: 0.17, plan: 'builder' },
+  { email: 'narrow@localhost', credit: '7.00', kind: 'builder', keys: 1, share: 0.08, plan: 'narrow' },
 ]
 
 /** YAML is a superset of JSON. */
-export const configText = ({ metricsPort }) =>
+export const configText = ({ metricsPort, providerPort }) =>
   JSON.stringify(
     {
-      upstreams: [{ id: 'demo', wire: 'demo' }],
+      upstreams: [
+        { id: 'demo', wire: 'demo' },
+        {
+          id: 'far',
+          wire: 'chat',
+          base_url: `http://127.0.0.1:${providerPort}/v1`,
+          allow_private: true,
+          timeouts: { idle: IDLE },
+        },
+      ],
       models: MODELS.map(({ id, lanes, price }) => ({
         id,
         context_tokens: 4000,
         max_output_tokens: 400,
         bytes_per_token: BYTES_PER_TOKEN,
         price,
-        lanes: lanes.map((model) => ({ upstream: 'demo', model })),
+        lanes,
       })),
+      plans: PLANS.map((plan) => ({ ...plan, models: ['*'] })),
       server: { metrics_port: metricsPort },
       ledger: { mark_interval: `${MARK_INTERVAL_MS}ms` },
       telemetry: { log: { level: 'warn', format: 'json' } },
@@ -53,41 +119,3 @@ export const configText = ({ metricsPort }) =>
     null,
     2,
   )
-
-const WORDS_MAX = 60
-const PADS = ['', '', 'Please, now: ', 'é'.repeat(40), 'Slowly and with care, '.repeat(9)]
-
-/** One random request: whose money, which model, how much, and whether the client will hang up on it. */
-export function planAsk(random, accounts) {
-  const words = 1 + random.below(WORDS_MAX)
-  const account = pickByShare(random, accounts)
-  return {
-    account: account.email,
-    key: random.pick(account.keys),
-    model: random.chance(0.02) ? 'no-such-model' : random.pick(MODELS).id,
-    delivery: random.chance(0.7) ? 'stream' : 'json',
-    content: `${random.pick(PADS)}count to ${words}`,
-    words,
-    cap: random.chance(0.3) ? 1 + random.below(2 * WORDS_MAX) : undefined,
-    abort: random.chance(0.07) ? planAbort(random, words) : undefined,
-  }
-}
-
-const planAbort = (random, words) =>
-  random.chance(0.5) ? { afterMs: random.between(0, 600) } : { afterWords: 1 + random.below(words) }
-
-function pickByShare(random, accounts) {
-  let left = random.between(0, 1)
-  for (const account of accounts) {
-    left -= account.share
-    if (left < 0) return account
-  }
-  return accounts[0]
-}
-
-export const messagesOf = (ask) => [{ role: 'user', content: ask.content }]
-
-/** The words that a whole answer has: the demo counts, and stops at the cap. */
-export const wordsOf = ({ words, cap }) => Math.min(words, cap ?? words)
-
-export const textOf = (ask) => Array.from({ length: wordsOf(ask) }, (_, index) => index + 1).join(' ')

@@ -16,17 +16,18 @@ const writtenAt = (data) => statSync(join(data, 'ledger.db-wal'), { throwIfNoEnt
  * One data folder and the lives of the server on it, one after another on the same port. Clients wait at its gate while
  * no server runs.
  */
-export async function createStage({ dist, template, random }) {
+export async function createStage({ dist, template, random, providerPort }) {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-chaos-'))
   cpSync(template, folder, { recursive: true })
   const [port, metricsPort] = [await findFreePort(random), await findFreePort(random)]
   const place = { dist, config: join(folder, 'millrace.yaml'), data: join(folder, 'data') }
-  writeFileSync(place.config, configText({ metricsPort }))
+  writeFileSync(place.config, configText({ metricsPort, providerPort }))
   const logPath = join(folder, 'server.log')
   const agent = new Agent({ keepAlive: true })
   const gate = createGate()
   const notes = []
   const kills = []
+  const pauses = []
   const start = { ...place, port, logPath }
   let server
   let starts = 0
@@ -39,6 +40,7 @@ export async function createStage({ dist, template, random }) {
     metricsPort,
     notes,
     kills,
+    pauses,
     gate,
     get starts() {
       return starts
@@ -68,6 +70,16 @@ export async function createStage({ dist, template, random }) {
       gate.close()
       kills.push(Date.now())
       server.kill('SIGKILL')
+    },
+    /** Stands still for so long, as a machine that sleeps or swaps; a kill may come into it. */
+    async pause(forMs) {
+      const stopped = server
+      const pause = { from: Date.now(), to: Number.POSITIVE_INFINITY }
+      pauses.push(pause)
+      stopped.kill('SIGSTOP')
+      await sleep(forMs)
+      stopped.kill('SIGCONT')
+      pause.to = Date.now()
     },
     died: () => server.exited,
     /** As an operator stops it. Resolves to its exit code. */

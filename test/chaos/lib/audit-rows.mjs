@@ -1,0 +1,132 @@
+import { nanoOf } from './price.mjs'
+import { ACCOUNTS } from './scene.mjs'
+
+/** The rows of the other sides, by unit: what was used of it. */
+const USED = { usd: 2, quota: -12, cap: -22 }
+/** What a key of a kind may draw on. */
+const DRAWN_ON = { wallet: new Set(['wallet', 'cap']), builder: new Set(['window', 'cap']) }
+
+/**
+ * What must be true of the rows whatever was asked, at rest or in the middle of everything: nothing here is taken from the
+ * product's own view of its charges, and it holds for the file that a kill leaves behind as well.
+ */
+export function auditRows(books, report) {
+  const buckets = new Map(books.buckets.map((bucket) => [bucket.row, bucket]))
+  const draws = books.receipts.map((receipt) => ({
+    receipt,
+    on: JSON.parse(receipt.buckets).map((row) => buckets.get(row)),
+  }))
+  auditTransfers(books, buckets, report)
+  auditBalances(books, draws, report)
+  auditDraws(draws, report)
+  auditUsageEntries(books, draws, report)
+  auditWallets(books, report)
+}
+
+const add = (sums, name, amount) => sums.set(name, (sums.get(name) ?? 0n) + amount)
+
+function auditTransfers({ transfers, entries }, buckets, report) {
+  const sums = new Map()
+  const units = new Map(transfers.map(({ row, unit }) => [row, unit]))
+  for (const { transfer, bucket, delta_nano } of entries) {
+    const { unit } = buckets.get(bucket)
+    add(sums, `transfer ${transfer} ${unit}`, delta_nano)
+    if (unit !== units.get(transfer)) report('I11', `transfer ${transfer}`, `of ${units.get(transfer)} moves ${unit}`)
+  }
+  for (const [which, sum] of sums) if (sum !== 0n) report('I1', which, `its entries sum to ${sum}`)
+}
+
+function auditBalances({ buckets, entries }, draws, report) {
+  const posted = new Map()
+  const held = new Map()
+  for (const { bucket, delta_nano } of entries) add(posted, bucket, delta_nano)
+  for (const { receipt, on } of draws) {
+    for (const { row, unit } of on) {
+      if (receipt.state === 'open') add(held, row, receipt.hold_nano)
+      if (receipt.state !== 'settled') continue
+      add(posted, row, -receipt.charge_nano)
+      add(posted, USED[unit], receipt.charge_nano)
+    }
+  }
+  for (const { row, kind, subject, posted_nano, held_nano } of buckets) {
+    const which = `${subject} (${row})`
+    if (posted_nano !== (posted.get(row) ?? 0n)) report('I2', which, `${posted_nano}, its entries ${posted.get(row)}`)
+    if (held_nano !== (held.get(row) ?? 0n)) report('I3', which, `${held_nano} are held, by holds ${held.get(row)}`)
+    if (kind !== 'system' && posted_nano < held_nano) report('I4', which, `${posted_nano} less ${held_nano}`)
+  }
+}
+
+function auditDraws(draws, report) {
+  const ids = new Set()
+  for (const { receipt, on } of draws) {
+    const { request_id, kind, account, state, charge_nano } = receipt
+    if (ids.has(request_id)) report('I5', request_id, 'has two receipts')
+    ids.add(request_id)
+    if (state !== 'settled' && (charge_nano ?? 0n) !== 0n)
+      report('I5', request_id, `is ${state} and cost ${charge_nano}`)
+    for (const bucket of on) {
+      if (!DRAWN_ON[kind].has(bucket.kind)) report('I11', request_id, `of a ${kind} key draws on a ${bucket.kind}`)
+      if (bucket.account !== account) report('I11', request_id, `draws on the ${bucket.kind} of another account`)
+    }
+    if (new Set(on.map(({ row }) => row)).size !== on.length) report('I5', request_id, 'draws twice on the same bucket')
+  }
+}
+
+/** The product's own account of the same charges must say the same. */
+function auditUsageEntries({ usageEntries, buckets }, draws, report) {
+  const units = new Map(buckets.map(({ row, unit }) => [row, unit]))
+  const said = new Map()
+  const sums = new Map()
+  for (const { receipt, bucket, delta_nano } of usageEntries) {
+    add(sums, `use of receipt ${receipt}, ${units.get(bucket)}`, delta_nano)
+    if (Object.values(USED).includes(bucket)) continue
+    const which = `${receipt} ${bucket}`
+    if (said.has(which)) report('I5', `receipt ${receipt}`, `is charged twice on bucket ${bucket}`)
+    said.set(which, delta_nano)
+  }
+  for (const [which, sum] of sums) if (sum !== 0n) report('I1', which, `its entries sum to ${sum}`)
+  for (const { receipt, on } of draws) {
+    for (const { row } of on) {
+      const delta = said.get(`${receipt.row} ${row}`)
+      const expected = receipt.state === 'settled' ? -receipt.charge_nano : undefined
+      if (delta !== expected) report('I5', receipt.request_id, `is ${receipt.state}, its entry is ${delta}`)
+    }
+  }
+}
+
+/** The same once more in the operator's words: a wallet is its credits less its charges, and a builder's is never touched. */
+function auditWallets({ accounts, buckets, receipts, transfers }, report) {
+  for (const { row, email } of accounts) {
+    const own = transfers.filter(({ account, unit }) => account === row && unit === 'usd')
+    const wallet = buckets.find(({ account, kind }) => account === row && kind === 'wallet')
+    const credited = own.reduce((sum, { amount_nano }) => sum + amount_nano, 0n)
+    const charged = receipts.reduce(
+      (sum, { account, kind, charge_nano }) => (account === row && kind === 'wallet' ? sum + (charge_nano ?? 0n) : sum),
+      0n,
+    )
+    if (wallet.posted_nano !== credited - charged) {
+      report('I2', email, `has ${wallet.posted_nano}, was credited ${credited} and charged ${charged}`)
+    }
+    const { credit, kind } = ACCOUNTS.find((account) => account.email === email)
+    const first = own.filter(({ ref }) => ref === 'first')
+    if (first.length !== 1 || first[0].amount_nano !== nanoOf(credit))
+      report('I2', email, 'its first credit is not in the books')
+    if (kind === 'builder' && wallet.posted_nano !== nanoOf(credit))
+      report('I11', email, `a builder's wallet went from ${credit} to ${wallet.posted_nano}`)
+  }
+}
+
+export function auditRest({ buckets, receipts }, report) {
+  const open = receipts.filter(({ state }) => state === 'open').length
+  if (open > 0) report('I6', 'receipts', `${open} are open`)
+  for (const { subject, held_nano } of buckets) if (held_nano !== 0n) report('I6', subject, `${held_nano} are held`)
+}
+
+/** Every credit that was acknowledged, or tried until it was, is in the books once. */
+export function auditCredits({ transfers }, credits) {
+  return credits.flatMap(({ ref, amount }) => {
+    const found = transfers.filter((transfer) => transfer.ref === ref)
+    if (found.length === 1 && found[0].amount_nano === nanoOf(amount)) return []
+    return [{ invariant: 'I2', id: ref, says: `a credit of ${amount} is in the books ${found.length} times` }]
+  })
+}

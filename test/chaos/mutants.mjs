@@ -1,6 +1,6 @@
 // Proves that the audit would see the faults it is there for. See README.md.
 //
-//   node test/chaos/mutants.mjs [--only NAME] [--seed N] [--slack-ms N] [--dist FOLDER]
+//   node test/chaos/mutants.mjs [--only NAME,NAME] [--seed N] [--slack-ms N] [--dist FOLDER]
 import { openGround } from './lib/ground.mjs'
 import { chooseMutants } from './lib/mutations.mjs'
 import { readOptions } from './lib/options.mjs'

@@ -156,7 +156,10 @@ const MUTANTS = [
 
 /** All of them, or the one that is named. */
 export function chooseMutants(only) {
-  const chosen = MUTANTS.filter(({ name }) => only === '' || name === only)
-  if (chosen.length > 0) return chosen
-  throw new Error(`there is no mutant ${only}; there are ${MUTANTS.map(({ name }) => name).join(', ')}`)
+  if (only === '') return MUTANTS
+  return only.split(',').map((wanted) => {
+    const found = MUTANTS.find(({ name }) => name === wanted)
+    if (found) return found
+    throw new Error(`there is no mutant ${wanted}; there are ${MUTANTS.map(({ name }) => name).join(', ')}`)
+  })
 }

@@ -62,6 +62,8 @@ function configFor(mockUrl) {
       {
         ...{ id: 'mock', wire: 'chat', dialect: options.dialect },
         ...{ base_url: `${mockUrl}/v1`, api_key: 'mock-key', allow_private: true },
+        // The harness looks whether a cancel reaches the provider; a dialect that hides reasoning would be read on.
+        on_client_gone: 'cancel_estimate',
       },
     ],
     models: [

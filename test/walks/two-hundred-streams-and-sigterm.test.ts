@@ -99,10 +99,10 @@ describe('SIGTERM under 200 streams', { timeout: 90_000 }, () => {
   it('cuts none within the drain time, settles all, and exits with 0', async () => {
     server = await spawnServer({ config: configOf('60s') })
     const { answers } = await startStreams(Array(STREAMS).fill('brief'))
+    await until(() => far.talks.length === STREAMS)
     // A request whose first bytes are there already cannot be sent elsewhere: it is told to go.
     const late = await Promise.all(Array.from({ length: 3 }, () => openRawSocket(server)))
     for (const socket of late) socket.write('GET /v1/models HTTP/1.1\r\nhost: x\r\n')
-    await until(() => far.talks.length === STREAMS)
     server.kill('SIGTERM')
     await stopping()
     expect(server.said()).toContain(`Stopping: ${STREAMS} requests open, waiting up to 60 s`)

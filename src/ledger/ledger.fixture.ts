@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect } from 'vitest'
 import type { AdmitRequest } from '../books/admit-turn.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
-import { type AccountRow, type KeyRow, mintAccountId, mintRequestId, type RequestId } from '../model/ids.ts'
+import { type AccountRow, mintAccountId, type RequestId } from '../model/ids.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
@@ -14,6 +14,7 @@ import { findAccountByEmail, insertAccount } from '../store/accounts.ts'
 import { findWallet } from '../store/buckets.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import type { LedgerTables } from '../store/tables.ts'
+import { HOLD, requestFor } from './contract-bench.fixture.ts'
 import type { AdmittedTurn, Ledger, Settlement } from './ledger.ts'
 import { openLedger } from './open-ledger.ts'
 import { recordPrices } from './record-prices.ts'
@@ -43,8 +44,7 @@ export interface LedgerBench {
   expectCleanBooks(): Promise<void>
 }
 
-/** What `request()` holds: 100 input tokens at 1 and 100 output tokens at 5 dollars a million. */
-export const HOLD = 100_000n + 500_000n
+export { HOLD }
 
 const pico = (value: number) => BigInt(value) as PicoPerToken
 const PRICE = {
@@ -161,25 +161,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
     },
     credit: (amount, ref = 'first') =>
       ledger.credit({ account, kind: 'credit', amount: amount as NanoUsd, reason: 'test', ref }),
-    request: (over = {}) => ({
-      requestId: mintRequestId(systemClock.now(), secureRandom),
-      account,
-      key: 1 as KeyRow,
-      kind: 'wallet',
-      model: 'demo',
-      priceVersion: 1,
-      terms: { inputPico: 100n * 1_000_000n, outputPicoPerToken: 5_000_000n, perRequest: 0n as NanoUsd },
-      clientCap: 100,
-      modelCap: 4096,
-      chosenCap: { sharePercent: 25, tokensMin: 1024 },
-      choices: 1,
-      inputEstimate: 40,
-      cachedEstimate: 0,
-      allowances: [],
-      claim: undefined,
-      limits: [],
-      ...over,
-    }),
+    request: (over) => requestFor(account, over),
     async admit(over) {
       const request = bench.request(over)
       const admission = await ledger.admit(request)

@@ -5,10 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AdmitRequest } from '../books/admit-turn.ts'
 import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
-import { type AccountRow, type KeyRow, mintAccountId, mintRequestId, type RequestId } from '../model/ids.ts'
+import { type AccountRow, mintAccountId, type RequestId } from '../model/ids.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import { findAccountByEmail, insertAccount } from '../store/accounts.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
+import { HOLD, requestFor } from './contract-bench.fixture.ts'
 import type { AdmittedTurn, Ledger, Settlement } from './ledger.ts'
 import { openLedger } from './open-ledger.ts'
 import { recordPrices } from './record-prices.ts'
@@ -77,32 +78,8 @@ async function reopen(): Promise<void> {
 const credit = (amount: bigint, ref: string) =>
   ledger.credit({ account, kind: 'credit', amount: amount as NanoUsd, reason: 'test', ref })
 
-function requestOf(over: Partial<AdmitRequest> = {}): AdmitRequest {
-  return {
-    requestId: mintRequestId(systemClock.now(), secureRandom),
-    account,
-    key: 1 as KeyRow,
-    kind: 'wallet',
-    model: 'demo',
-    priceVersion: 1,
-    terms: { inputPico: 100n * 1_000_000n, outputPicoPerToken: 5_000_000n, perRequest: 0n as NanoUsd },
-    clientCap: 100,
-    modelCap: 4096,
-    chosenCap: { sharePercent: 25, tokensMin: 1024 },
-    choices: 1,
-    inputEstimate: 40,
-    cachedEstimate: 0,
-    allowances: [],
-    claim: undefined,
-    limits: [],
-    ...over,
-  }
-}
-
-const HOLD = 100_000n + 500_000n
-
 async function admit(over: Partial<AdmitRequest> = {}): Promise<AdmittedTurn & { requestId: RequestId }> {
-  const request = requestOf(over)
+  const request = requestFor(account, over)
   const admission = await ledger.admit(request)
   if (admission.kind !== 'admitted') throw new Error(`refused: ${admission.refusal.kind}`)
   return Object.assign(admission, { requestId: request.requestId })

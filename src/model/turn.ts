@@ -3,12 +3,32 @@ import type { Effort } from './effort.ts'
 /** What a client wants its answer as. */
 export type Delivery = 'json' | 'stream'
 
+/** A client's language. */
+export type Protocol = 'chat' | 'responses'
+
 /**
  * A request as admission needs it: parsed at the door, trusted inside. Everything that only the lane has to understand
  * stays in `body`, as bytes.
  */
-export interface TurnRequest {
+export type TurnRequest = ChatRequest | ResponsesRequest
+
+export interface ChatRequest extends AnyRequest {
   readonly protocol: 'chat'
+  /** Whether the client asked for the usage chunk of a stream. */
+  readonly wantsUsage: boolean
+}
+
+/** Its `body` is the expanded one: what it referred to by id is in it, and the references are not. */
+export interface ResponsesRequest extends AnyRequest {
+  readonly protocol: 'responses'
+  /** What it asked besides its input, for the response that repeats it. Null counts as absent. */
+  readonly fields: Readonly<Record<string, unknown>>
+  /** The answer may be asked for by its id later. */
+  readonly store: boolean
+  readonly previousResponseId: string | undefined
+}
+
+interface AnyRequest {
   readonly body: RequestBody
   /** The id exactly as the client wrote it, effort suffix included. */
   readonly model: string
@@ -16,8 +36,6 @@ export interface TurnRequest {
   /** The field that carried the effort, for messages. */
   readonly effortParam: string
   readonly delivery: Delivery
-  /** Whether the client asked for the usage chunk of a stream. */
-  readonly wantsUsage: boolean
   readonly outputCap: number | undefined
   /** The field that carried the cap, for messages. */
   readonly outputCapParam: string

@@ -1,6 +1,6 @@
 import { createLruMap } from '../lib/lru-map.ts'
 import type { ChatDialect } from '../wire/chat/dialects.ts'
-import { namedField, type ProviderError } from '../wire/chat/read-provider-error.ts'
+import { namedField, type ProviderError } from '../wire/read-provider-error.ts'
 
 /**
  * What lanes have taught us by refusing: fields that their server does not take. Learned from its own 400, remembered per

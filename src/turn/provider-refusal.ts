@@ -2,8 +2,8 @@ import { type Problem, problem } from '../model/problem.ts'
 import { scrub } from '../telemetry/scrub.ts'
 import type { DeadlinePhase } from '../upstream/deadlines.ts'
 import type { UpstreamFailed } from '../upstream/upstream-answer.ts'
-import type { UpstreamSaid } from '../wire/chat/read-error.ts'
-import { classifyRefusal, type ProviderError, type RefusalClass } from '../wire/chat/read-provider-error.ts'
+import type { UpstreamSaid } from '../wire/provider-error.ts'
+import { classifyRefusal, type ProviderError, type RefusalClass } from '../wire/read-provider-error.ts'
 import type { FailedLane } from './run.ts'
 
 const SOURCE = { source: 'upstream' } as const

@@ -14,7 +14,7 @@ const RANKS: Readonly<Record<string, number>> = {
 }
 
 /** What the protocols share; they do not know each other. */
-const SHARED_IN_WIRE = new Set(['sse', 'json'])
+const SHARED_IN_WIRE = new Set(['sse', 'json', 'fields'])
 
 const folderOf = (path: string): string => path.split('/')[1] ?? ''
 

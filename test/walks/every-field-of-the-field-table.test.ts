@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ProblemCode } from '../../src/model/problem.ts'
-import { CHAT_FIELDS, type FieldPolicy } from '../../src/wire/chat/fields.ts'
+import { CHAT_FIELDS } from '../../src/wire/chat/fields.ts'
+import type { FieldPolicy } from '../../src/wire/fields/field-rule.ts'
 import { answerOf, chat, hello, send } from '../support/ask.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openAccount } from '../support/test-account.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../wire/chat/check-fields.ts'
+import { isObject } from '../../lib/is-object.ts'
 
 /** What the demo understands of a Chat request. It was checked at the door; what is missing or odd simply counts as absent. */
 export interface DemoRequest {

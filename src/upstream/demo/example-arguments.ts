@@ -1,4 +1,4 @@
-import { isObject } from '../../wire/chat/check-fields.ts'
+import { isObject } from '../../lib/is-object.ts'
 
 const DEPTH_MAX = 4
 

@@ -1,6 +1,6 @@
+import type { Fields } from '../../lib/is-object.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
 import { type FramePattern, learnPattern } from './frame-pattern.ts'
-import type { Fields } from './mend-tool-calls.ts'
 import type { ModelRenamer, RenameWay } from './rename-model.ts'
 
 /** The frames that come next in a stream and differ from the last one only in their words: they need not be parsed. */

@@ -1,6 +1,7 @@
+import { isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { OtherInput } from '../../model/turn.ts'
-import { isObject, wrongType } from './check-fields.ts'
+import { wrongType } from '../fields/check-value.ts'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 

@@ -1,5 +1,5 @@
-import { isObject } from './check-fields.ts'
-import type { Fields } from './mend-tool-calls.ts'
+import type { Fields } from '../../lib/is-object.ts'
+import { isObject } from '../../lib/is-object.ts'
 
 /**
  * How many bytes of words a delta, or a whole message, holds: text, reasoning, refusals and calls in every shape that

@@ -1,38 +1,10 @@
-/**
- * What happens to each field of a Chat Completions request. `docs/protocols/chat-fields.md` is
- * kept equal to this table by a test.
- *
- * - `control`: Millrace decides on it and writes it anew for the provider, so that what we price and what the provider
- *   reads is the same thing.
- * - `passed`: goes to the provider as it came.
- * - `ignored`: accepted, left out of what goes to the provider, and named in `x-millrace-ignored-fields`.
- * - `standard-only`: would change price or destination; `auto`, `default`, `standard` and null count as absent, anything
- *   else is refused.
- * - `refused`: asks for something that is not provided.
- */
-export type FieldPolicy = 'control' | 'passed' | 'ignored' | 'standard-only' | 'refused'
+import { controlFieldsOf, type FieldTable, integer, number } from '../fields/field-rule.ts'
+import type { NestedTable } from '../fields/read-nested.ts'
 
-export interface FieldRule {
-  readonly policy: FieldPolicy
-  readonly check?: ValueCheck
-}
-
-export type ValueCheck =
-  | { readonly kind: 'number'; readonly min: number; readonly max: number }
-  | { readonly kind: 'integer'; readonly min: number; readonly max: number }
-  | { readonly kind: 'boolean' }
-  | { readonly kind: 'string' }
-  | { readonly kind: 'object' }
-  | { readonly kind: 'array' }
-  | { readonly kind: 'string-or-strings'; readonly most: number }
-  | { readonly kind: 'string-or-object' }
-  | { readonly kind: 'text-only' }
-
-const number = (min: number, max: number): ValueCheck => ({ kind: 'number', min, max })
-const integer = (min: number, max: number): ValueCheck => ({ kind: 'integer', min, max })
 const OUTPUT_CAP = integer(1, Number.MAX_SAFE_INTEGER)
 
-export const CHAT_FIELDS: Readonly<Record<string, FieldRule>> = {
+/** What happens to each field of a Chat Completions request: `docs/protocols/chat-fields.md`. */
+export const CHAT_FIELDS: FieldTable = {
   model: { policy: 'control', check: { kind: 'string' } },
   messages: { policy: 'passed', check: { kind: 'array' } },
   stream: { policy: 'control', check: { kind: 'boolean' } },
@@ -83,20 +55,10 @@ export const CHAT_FIELDS: Readonly<Record<string, FieldRule>> = {
   audio: { policy: 'refused' },
 }
 
-/** Lower-cased names of the control fields: `Model` beside or instead of `model` is refused, some servers would read it. */
-export const CONTROL_FIELDS: ReadonlySet<string> = new Set(
-  Object.entries(CHAT_FIELDS).flatMap(([name, rule]) => (rule.policy === 'control' ? [name] : [])),
-)
+export const CONTROL_FIELDS = controlFieldsOf(CHAT_FIELDS)
 
-/**
- * Whether a field may go to a provider as the client wrote it, if the operator says so. What is decided on here may not, in
- * whatever letter case: some servers would read it.
- */
-export function mayBePassedOn(name: string): boolean {
-  const lower = name.toLowerCase()
-  if (!Object.hasOwn(CHAT_FIELDS, lower)) return true
-  const policy = CHAT_FIELDS[lower]?.policy
-  return policy === 'passed' || policy === 'ignored'
+/** What is inside the control fields that are objects. They are written anew, so what we do not read goes nowhere. */
+export const NESTED_FIELDS: NestedTable = {
+  reasoning: { effort: { kind: 'string' }, mode: 'standard-only' },
+  stream_options: { include_usage: { kind: 'boolean' } },
 }
-
-export const STANDARD_VALUES: ReadonlySet<unknown> = new Set([undefined, null, 'auto', 'default', 'standard', false])

@@ -1,8 +1,8 @@
+import type { Fields } from '../../lib/is-object.ts'
+import { isObject } from '../../lib/is-object.ts'
 import { endOfPlainText, endOfString, isQuote, measureString } from '../json/measure-string.ts'
 import { tryParse } from '../json/try-parse.ts'
 import { readData } from '../sse/read-data.ts'
-import { isObject } from './check-fields.ts'
-import type { Fields } from './mend-tool-calls.ts'
 
 /**
  * What the frames of a stream have in common: all their bytes but a few strings. Whoever has read one of them whole, and

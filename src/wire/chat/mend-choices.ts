@@ -1,6 +1,6 @@
-import { isObject } from './check-fields.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
 import { finishWord, plainContent } from './mend-content.ts'
-import { createToolCallMender, type Fields } from './mend-tool-calls.ts'
+import { createToolCallMender } from './mend-tool-calls.ts'
 
 /** The same for a JSON answer: its choices as clients need them, or undefined when they can stay as they came. */
 export function mendChoices(choices: readonly Fields[], mintCallId: () => string): Fields[] | undefined {

@@ -1,6 +1,6 @@
-import { isObject } from './check-fields.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
 import { finishWord, plainContent } from './mend-content.ts'
-import { createToolCallMender, type Fields, type ToolCallMender } from './mend-tool-calls.ts'
+import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
 
 /**
  * Makes the chunks of a stream what real clients need, where a server's are not: one id and time from the first to the

@@ -1,4 +1,4 @@
-import { isObject } from './check-fields.ts'
+import { isObject } from '../../lib/is-object.ts'
 
 /** Words that a server sends as a list of parts (Mistral's thinking and text), as the two strings that clients read. */
 export interface PlainContent {

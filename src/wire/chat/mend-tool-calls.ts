@@ -1,4 +1,4 @@
-import { isObject } from './check-fields.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
 
 /**
  * Tool calls as clients need them: an index from 0 in the order of appearance, an id, type and name in the first
@@ -9,8 +9,6 @@ export interface ToolCallMender {
   mend(fragments: readonly unknown[]): Fields[] | undefined
   count(): number
 }
-
-export type Fields = Record<string, unknown>
 
 interface OpenCall {
   readonly index: number

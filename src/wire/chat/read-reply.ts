@@ -1,13 +1,13 @@
+import type { Fields } from '../../lib/is-object.ts'
+import { isObject } from '../../lib/is-object.ts'
 import type { JsonMember } from '../../model/turn.ts'
 import type { Usage } from '../../model/usage.ts'
-import { isObject } from './check-fields.ts'
+import { readError, type UpstreamSaid } from '../provider-error.ts'
 import { bytesOfWords } from './count-words.ts'
 import type { ChatDialect } from './dialects.ts'
 import { mendChoices } from './mend-choices.ts'
 import type { MintIds } from './mend-chunk.ts'
 import { saysFailure } from './mend-content.ts'
-import type { Fields } from './mend-tool-calls.ts'
-import { readError, type UpstreamSaid } from './read-error.ts'
 import { readUsage } from './read-usage.ts'
 
 /** A JSON answer of a provider that speaks Chat, as far as it must be understood to be passed on. */

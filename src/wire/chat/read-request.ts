@@ -1,11 +1,14 @@
+import { isObject } from '../../lib/is-object.ts'
 import { type Effort, effortOf } from '../../model/effort.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { InputSize, TurnRequest } from '../../model/turn.ts'
-import { checkNames, checkValue, checkValues, isObject } from './check-fields.ts'
+import { checkNames } from '../fields/check-names.ts'
+import { checkValue } from '../fields/check-value.ts'
+import { checkValues } from '../fields/check-values.ts'
+import { readNested } from '../fields/read-nested.ts'
+import type { ParsedBody } from '../parsed-body.ts'
 import { checkMessages } from './check-messages.ts'
-import { CHAT_FIELDS } from './fields.ts'
-import type { ParsedBody } from './parsed-body.ts'
-import { readNested } from './read-nested.ts'
+import { CHAT_FIELDS, CONTROL_FIELDS, NESTED_FIELDS } from './fields.ts'
 import { readTools } from './read-tools.ts'
 
 export type ReadRequestOutcome =
@@ -15,13 +18,13 @@ export type ReadRequestOutcome =
 /** Reads what admission decides on, and checks that much; everything else stays bytes for whoever reads it later. */
 export function readRequest(body: ParsedBody): ReadRequestOutcome {
   const { value } = body
-  const found = checkNames(body.members) ?? checkModel(value.model) ?? checkValues(value)
+  const found = checkNames(body.members, CONTROL_FIELDS) ?? checkModel(value.model) ?? checkValues(value, CHAT_FIELDS)
   if (found) return malformed(found)
   const others = checkMessages(value.messages)
   if (!Array.isArray(others)) return malformed(others)
   const tools = readTools(body)
   if (tools.kind === 'refused') return malformed(tools.problem)
-  const nested = readNested(body)
+  const nested = readNested(body, NESTED_FIELDS)
   if (nested.kind === 'refused') return malformed(nested.problem)
   const effort = readEffort(value)
   if ('problem' in effort) return malformed(effort.problem)

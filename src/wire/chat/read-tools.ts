@@ -1,8 +1,9 @@
+import { isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { JsonMember } from '../../model/turn.ts'
+import { wrongType } from '../fields/check-value.ts'
 import { arrayElements } from '../json/array-elements.ts'
-import { isObject, wrongType } from './check-fields.ts'
-import type { ParsedBody } from './parsed-body.ts'
+import type { ParsedBody } from '../parsed-body.ts'
 
 /**
  * Tools are the client's own to run. One that only a provider could run is left out and named, because coding agents

@@ -1,5 +1,5 @@
+import { isObject } from '../../lib/is-object.ts'
 import type { Usage } from '../../model/usage.ts'
-import { isObject } from './check-fields.ts'
 import type { ChatDialect } from './dialects.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Fields } from './mend-tool-calls.ts'
+import type { Fields } from '../../lib/is-object.ts'
 
 export interface ModelRenamer {
   readonly to: string

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { mayBePassedOn } from '../../../wire/chat/fields.ts'
+import { CHAT_FIELDS } from '../../../wire/chat/fields.ts'
+import { mayBePassedOn } from '../../../wire/fields/field-rule.ts'
 import { factor, price, usd } from '../money-scalars.ts'
 import { decimal, integer, maybeText, read, scalar, text, word, wrong } from '../scalars.ts'
 import { list, section } from './section.ts'
@@ -134,7 +135,7 @@ export const modelSchema = section('A model as clients see it.', {
     refuse(['max_output_tokens'], 'the longest output is longer than the context', 'Lower it, or raise context_tokens.')
   }
   for (const [at, field] of model.pass_fields.entries()) {
-    if (mayBePassedOn(field)) continue
+    if (mayBePassedOn(CHAT_FIELDS, field)) continue
     refuse(['pass_fields', at], `the field ${field} is Millrace’s own to decide on`, 'Leave it out of the list.')
   }
   for (const input of model.inputs) {

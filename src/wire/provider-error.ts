@@ -1,4 +1,4 @@
-import { isObject } from './check-fields.ts'
+import { isObject } from '../lib/is-object.ts'
 
 /** What a provider said of a failure inside an answer. */
 export interface UpstreamSaid {

@@ -1,6 +1,6 @@
-import { hideSecrets } from '../../lib/hide-secrets.ts'
-import { tryParse } from '../json/try-parse.ts'
-import { isObject } from './check-fields.ts'
+import { hideSecrets } from '../lib/hide-secrets.ts'
+import { isObject } from '../lib/is-object.ts'
+import { tryParse } from './json/try-parse.ts'
 
 /** What a provider said when it refused, as far as it can be made out. None of it goes to the client as it is. */
 export interface ProviderError {

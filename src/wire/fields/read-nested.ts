@@ -1,24 +1,23 @@
+import { isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import { INNER_BOUNDS } from '../json/inner-bounds.ts'
 import { scanJson } from '../json/scan-json.ts'
-import { checkNames, checkValue, isObject, wrongType } from './check-fields.ts'
-import { STANDARD_VALUES, type ValueCheck } from './fields.ts'
-import type { ParsedBody } from './parsed-body.ts'
+import type { ParsedBody } from '../parsed-body.ts'
+import { checkNames } from './check-names.ts'
+import { checkValue, wrongType } from './check-value.ts'
+import { STANDARD_VALUES, type ValueCheck } from './field-rule.ts'
 
-/** What is inside the control fields that are objects. They are written anew, so what we do not read goes nowhere. */
-const NESTED: Readonly<Record<string, Readonly<Record<string, ValueCheck | 'standard-only'>>>> = {
-  reasoning: { effort: { kind: 'string' }, mode: 'standard-only' },
-  stream_options: { include_usage: { kind: 'boolean' } },
-}
+/** What is inside the fields that are objects and are written anew: what is not listed here goes nowhere. */
+export type NestedTable = Readonly<Record<string, Readonly<Record<string, ValueCheck | 'standard-only'>>>>
 
 export type ReadNested =
   | { readonly kind: 'read'; readonly ignored: readonly string[] }
   | { readonly kind: 'refused'; readonly problem: Problem }
 
 /** Checks nested control fields as strictly as the outer ones, and names what of them is ignored. */
-export function readNested(body: ParsedBody): ReadNested {
+export function readNested(body: ParsedBody, table: NestedTable): ReadNested {
   const ignored: string[] = []
-  for (const [outer, rules] of Object.entries(NESTED)) {
+  for (const [outer, rules] of Object.entries(table)) {
     const inner = body.value[outer]
     if (inner === undefined || inner === null) continue
     const found = isObject(inner) ? checkInner(body, outer, inner, rules) : wrongType(outer, inner, 'an object')

@@ -1,0 +1,127 @@
+import type { Opaque, Phase, ToolKind } from './event.ts'
+
+/** What is sent to a model, in no protocol's words: read from the client's request, written in the lane's. */
+export interface Conversation {
+  /** What comes before everything else and is not part of the exchange (Responses' `instructions`). */
+  readonly instructions: string | undefined
+  readonly items: readonly ConversationItem[]
+  readonly tools: readonly ToolDefinition[]
+  readonly toolChoice: ToolChoice | undefined
+  readonly parallelToolCalls: boolean | undefined
+  readonly format: AnswerFormat | undefined
+  readonly verbosity: string | undefined
+  readonly reasoning: ReasoningWish
+  readonly sampling: Sampling
+  readonly identity: Identity
+}
+
+export type ConversationItem =
+  | {
+      readonly type: 'message'
+      readonly role: 'system' | 'developer' | 'user' | 'assistant'
+      readonly content: readonly ContentPart[]
+      readonly phase: Phase | undefined
+      readonly name: string | undefined
+    }
+  | {
+      readonly type: 'reasoning'
+      readonly summary: readonly string[]
+      readonly text: string
+      readonly opaque: Opaque | undefined
+    }
+  | {
+      readonly type: 'tool-call'
+      readonly tool: ToolKind
+      readonly callId: string
+      readonly name: string
+      readonly namespace: string | undefined
+      /** The arguments exactly as the model wrote them, or the input of a custom tool. */
+      readonly text: string
+    }
+  | {
+      readonly type: 'tool-result'
+      readonly tool: ToolKind
+      readonly callId: string
+      readonly content: readonly ContentPart[]
+    }
+
+export type ContentPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'refusal'; readonly text: string }
+  | { readonly type: 'image'; readonly url: string; readonly detail: string | undefined }
+  | {
+      readonly type: 'file'
+      readonly data: string | undefined
+      readonly url: string | undefined
+      readonly id: string | undefined
+      readonly name: string | undefined
+    }
+  | { readonly type: 'audio'; readonly data: string; readonly format: string }
+
+/** A tool that the client runs itself. Hosted ones never get this far. */
+export type ToolDefinition =
+  | {
+      readonly type: 'function'
+      readonly name: string
+      readonly namespace: string | undefined
+      readonly description: string | undefined
+      /** A JSON schema; undefined: no parameters. */
+      readonly parameters: Readonly<Record<string, unknown>> | undefined
+      /** Undefined: the client has not said. The two protocols mean different things by that. */
+      readonly strict: boolean | undefined
+    }
+  | {
+      readonly type: 'custom'
+      readonly name: string
+      readonly namespace: string | undefined
+      readonly description: string | undefined
+      readonly grammar: { readonly syntax: string; readonly definition: string } | undefined
+    }
+
+export interface ToolName {
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly tool: ToolKind
+}
+
+export type ToolChoice =
+  | { readonly type: 'auto' | 'none' | 'required' }
+  | ({ readonly type: 'tool' } & ToolName)
+  | { readonly type: 'allowed'; readonly mode: 'auto' | 'required'; readonly tools: readonly ToolName[] }
+
+export type AnswerFormat =
+  | { readonly type: 'text' | 'json_object' }
+  | {
+      readonly type: 'json_schema'
+      readonly name: string
+      readonly description: string | undefined
+      readonly schema: Readonly<Record<string, unknown>> | undefined
+      readonly strict: boolean | undefined
+    }
+
+/** The effort is not here: the catalogue decides it. */
+export interface ReasoningWish {
+  /** How the client wants to be told of the reasoning: `auto`, `concise`, `detailed`. */
+  readonly summary: string | undefined
+  /** Whether sealed reasoning is asked for, to be sent back later. */
+  readonly sealed: boolean
+}
+
+export interface Sampling {
+  readonly temperature: number | undefined
+  readonly topP: number | undefined
+  readonly presencePenalty: number | undefined
+  readonly frequencyPenalty: number | undefined
+  readonly stop: readonly string[]
+  readonly seed: number | undefined
+  readonly logitBias: Readonly<Record<string, unknown>> | undefined
+  /** Undefined: none are asked for. */
+  readonly topLogprobs: number | undefined
+}
+
+/** Names by which a provider may tell users and conversations apart. */
+export interface Identity {
+  readonly user: string | undefined
+  readonly safetyIdentifier: string | undefined
+  readonly promptCacheKey: string | undefined
+}

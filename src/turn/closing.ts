@@ -33,7 +33,8 @@ export function closingBytes(turn: TurnRequest, answer: FinishedAnswer, settled:
       ]),
     )
   }
-  const chunk = turn.protocol === 'chat' && turn.wantsUsage ? dataFrame(usageChunk(turn, answer.head, usage)) : Buffer.alloc(0)
+  const chunk =
+    turn.protocol === 'chat' && turn.wantsUsage ? dataFrame(usageChunk(turn, answer.head, usage)) : Buffer.alloc(0)
   return Buffer.concat([answer.unsent, chunk, DONE_FRAME])
 }
 

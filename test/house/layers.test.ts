@@ -72,7 +72,7 @@ describe('the ranks', () => {
     expect(wrong('src/ledger/a.ts', '../routing/plan-lanes.ts')).toBe(1)
     expect(wrong('src/wire/chat/a.ts', '../gemini/read-events.ts')).toBe(1)
     expect(wrong('src/wire/sse/a.ts', '../chat/tap.ts')).toBe(1)
-    expect(wrong('src/wire/codec.ts', './chat/tap.ts')).toBe(1)
+    expect(wrong('src/wire/voice.ts', './chat/tap.ts')).toBe(1)
     expect(wrong('src/ledger/a.ts', './a.fixture.ts')).toBe(1)
     expect(wrong('src/ledger/a.ts', '../../test/fakes/a.ts')).toBe(1)
     expect(wrong('src/ledger/a.ts', '../lib/clock')).toBe(1)

@@ -1,12 +1,12 @@
 import { createRequestDigests } from '../idempotency/request-digests.ts'
 import { createByteBudget } from '../lib/byte-budget.ts'
-import { randomId } from '../lib/random-id.ts'
 import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
 import { createDrains } from '../turn/drains.ts'
 import type { OnceDeps } from '../turn/look-up-answer.ts'
 import type { TurnDeps } from '../turn/serve-turn.ts'
 import type { Send } from '../upstream/send.ts'
+import { mintIdsOf } from './mint-ids-of.ts'
 import type { ServingParts } from './serving-parts.ts'
 import type { TurnCounter } from './turn-counter.ts'
 
@@ -36,7 +36,7 @@ export function turnDepsOf(parts: ServingParts, turns: TurnCounter, send: Send):
     seen: createSeenPrefixes({ ticks: () => clock.ticks() }),
     send,
     lessons: createLaneLessons(),
-    mint: { completionId: () => randomId('chatcmpl-', random), callId: () => randomId('call_', random) },
+    mint: mintIdsOf(random),
     now: () => clock.now(),
     ticks: () => clock.ticks(),
     random: () => Buffer.from(random(6)).readUIntBE(0, 6) / 2 ** 48,

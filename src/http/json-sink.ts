@@ -28,6 +28,8 @@ class JsonSink implements Sink {
     Object.assign(this.#announced, headers)
   }
 
+  onSilence(): void {}
+
   write(): never {
     throw new Error('a JSON answer is not written in pieces: give it whole to end()')
   }

@@ -27,6 +27,8 @@ export function createSseSink(exchange: Exchange): Sink {
   const announced: Record<string, string> = {}
   const writer = createStreamWriter(exchange, announced)
 
+  let breakSilence = (): Buffer | undefined => undefined
+
   const silence = watchSilence(exchange, {
     awaited() {
       // An end that nobody takes must not hold its connection for ever either.
@@ -37,7 +39,7 @@ export function createSseSink(exchange: Exchange): Sink {
       // Somebody else may have answered: the catch-all, when a turn threw.
       if (sink.phase === 'quiet' && response.headersSent) return
       if (sink.phase === 'quiet') sink.phase = 'head'
-      send(KEEP_ALIVE)
+      send(breakSilence() ?? KEEP_ALIVE)
     },
   })
   const send = (bytes: Buffer): Promise<void> | undefined => {
@@ -57,6 +59,9 @@ export function createSseSink(exchange: Exchange): Sink {
     gone: watch.gone,
     announce: (headers: Readonly<Record<string, string>>) => {
       Object.assign(announced, headers)
+    },
+    onSilence(say: () => Buffer | undefined) {
+      breakSilence = say
     },
     write(bytes: Buffer) {
       if (sink.phase === 'ended') throw new Error('this answer has ended already')

@@ -1,5 +1,4 @@
 import { createLruMap } from '../lib/lru-map.ts'
-import type { ChatDialect } from '../wire/chat/dialects.ts'
 import { namedField, type ProviderError } from '../wire/read-provider-error.ts'
 
 /**
@@ -8,18 +7,30 @@ import { namedField, type ProviderError } from '../wire/read-provider-error.ts'
  */
 export interface LaneLessons {
   /** The dialect as this lane really speaks it. */
-  dialectOf(lane: string, dialect: ChatDialect): ChatDialect
+  dialectOf<Dialect extends TeachableDialect>(lane: string, dialect: Dialect): Dialect
   /** Learns from a refusal. True when there was something new in it, so that trying the same lane again makes sense. */
-  learn(lane: string, dialect: ChatDialect, error: ProviderError): boolean
+  learn(lane: string, dialect: TeachableDialect, error: ProviderError): boolean
+}
+
+/** What of a dialect a refusal may change. */
+export interface TeachableDialect {
+  readonly withoutFields: readonly string[]
+  /** Where the server may know the cap under another name. */
+  readonly capField?: CapField
+  readonly usageOption?: boolean
 }
 
 const LANES_MAX = 1000
 const FIELDS_MAX = 32
 
 /** Without these there is no request, or an answer to another one. */
-const NEVER_LEFT_OUT = new Set(['model', 'messages', 'stream', 'tools', 'tool_choice', 'response_format', 'n'])
+const NEVER_LEFT_OUT = new Set([
+  ...['model', 'messages', 'input', 'stream', 'tools', 'tool_choice', 'response_format', 'text', 'n'],
+  // A provider that may not store what it is sent, or not produce more than is held, has to understand that it may not.
+  ...['store', 'max_output_tokens'],
+])
 
-type CapField = ChatDialect['capField']
+type CapField = 'max_tokens' | 'max_completion_tokens'
 const OTHER_CAP: Readonly<Record<CapField, CapField>> = {
   max_tokens: 'max_completion_tokens',
   max_completion_tokens: 'max_tokens',
@@ -39,8 +50,8 @@ export function createLaneLessons(): LaneLessons {
       if (learned === undefined) return dialect
       return {
         ...dialect,
-        capField: learned.capField ?? dialect.capField,
-        usageOption: dialect.usageOption && !learned.without.has('stream_options'),
+        ...(learned.capField === undefined ? {} : { capField: learned.capField }),
+        ...(learned.without.has('stream_options') ? { usageOption: false } : {}),
         withoutFields: [...dialect.withoutFields, ...learned.without],
       }
     },

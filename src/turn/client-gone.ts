@@ -1,6 +1,5 @@
 import type { Lane, Model } from '../catalog/catalog.ts'
 import type { Effort } from '../model/effort.ts'
-import type { ChatDialect } from '../wire/chat/dialects.ts'
 
 /** What the going of its client means for a provider: it is cut, or it is read on without the client. */
 export type WhenClientGoes = 'cut' | 'drain'
@@ -11,7 +10,7 @@ export type WhenClientGoes = 'cut' | 'drain'
  */
 export function whenClientGoes(
   { upstream: { onClientGone } }: Lane,
-  dialect: ChatDialect,
+  dialect: { readonly hidesReasoning: boolean },
   asked: { readonly model: Model; readonly effort: Effort | undefined },
 ): WhenClientGoes {
   if (onClientGone !== undefined) return onClientGone === 'drain' ? 'drain' : 'cut'

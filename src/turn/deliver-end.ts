@@ -2,15 +2,22 @@ import type { SettleOutcome } from '../ledger/ledger.ts'
 import { assertNever } from '../lib/assert-never.ts'
 import type { Price } from '../model/price.ts'
 import { type Problem, problem } from '../model/problem.ts'
-import { failureFrame } from '../wire/chat/problem.ts'
-import { closingBytes, type SettledCharge } from './closing.ts'
 import type { Resolution } from './ending.ts'
+import type { LastWords } from './last-words.ts'
 import { ledgerUnavailable } from './refusals.ts'
-import type { FinishedAnswer, RunFate } from './run.ts'
+import type { RunFate } from './run.ts'
+import type { Sink } from './sink.ts'
 import type { CutReason } from './turn-abort.ts'
-import type { TurnCall } from './turn-call.ts'
+import type { TurnVoice } from './turn-voice.ts'
+
+/** To whom an end is said, and in which words. */
+export interface Listener {
+  readonly sink: Sink
+  readonly voice: TurnVoice
+}
 
 interface Settled {
+  readonly lastWords: LastWords
   readonly resolution: Resolution
   readonly settled: SettleOutcome
   readonly price: Price
@@ -20,55 +27,39 @@ interface Settled {
  * The last thing the client gets, after the money is resolved: what says that the answer is complete may only leave when
  * its charge is durable (R3). Returns the problem that was said, if one was.
  */
-export function deliverEnd(call: TurnCall, fate: RunFate, end: Settled): Problem | undefined {
+export function deliverEnd(to: Listener, fate: RunFate, end: Settled): Problem | undefined {
   switch (fate.kind) {
     case 'finished':
-      return fate.unheard ? undefined : complete(call, fate.answer, end)
+      return fate.unheard ? undefined : complete(to, end)
     case 'broken-off':
+      to.sink.end(end.lastWords.ofBroken())
+      return fate.problem
     case 'failed':
-      return say(call, fate.problem)
-    case 'hold-lost':
-      return say(call, ledgerUnavailable())
+    case 'withheld':
+      return say(to, fate.problem)
     case 'stopped':
-      return fate.reason === 'client-gone' ? undefined : say(call, cutProblem(fate.reason, end.resolution))
+      return fate.reason === 'client-gone' ? undefined : say(to, cutProblem(fate.reason, end.resolution))
     default:
       return assertNever(fate)
   }
 }
 
-/** How an answer will end that is charged and said to its end; undefined for one that is cut short by ourselves. */
-export function endingBytes(call: TurnCall, fate: RunFate, settled: SettledCharge): Buffer | undefined {
-  switch (fate.kind) {
-    case 'finished':
-      return closingBytes(call.turn, fate.answer, settled)
-    case 'broken-off':
-      return failureFrame(fate.problem, call.requestId)
-    default:
-      return undefined
-  }
-}
-
-function complete(
-  call: TurnCall,
-  answer: FinishedAnswer,
-  { resolution, settled, price }: Settled,
-): Problem | undefined {
+function complete(to: Listener, { lastWords, resolution, settled, price }: Settled): Problem | undefined {
   if (settled.kind === 'settled' && resolution.kind === 'charge') {
-    const tier = settled.tier
-    call.sink.end(closingBytes(call.turn, answer, { usage: resolution.told, charge: settled.charge, tier, price }))
+    const { charge, tier } = settled
+    to.sink.end(lastWords.ofWhole({ usage: resolution.told, charge, tier, price }))
     return undefined
   }
   // Somebody else has resolved this hold, or its charge is not durable: nothing that sounds like an end may be said.
-  if (call.sink.phase === 'quiet') return say(call, ledgerUnavailable())
-  call.sink.cut()
+  if (to.sink.phase === 'quiet') return say(to, ledgerUnavailable())
+  to.sink.cut()
   return undefined
 }
 
 /** A problem as status and body while nothing has gone out, else in the protocol's own words for a stream that failed. */
-function say(call: TurnCall, said: Problem): Problem {
-  const { sink } = call
+export function say({ sink, voice }: Listener, said: Problem): Problem {
   if (sink.phase === 'quiet') sink.refuse(said)
-  else if (sink.phase !== 'ended') sink.end(failureFrame(said, call.requestId))
+  else if (sink.phase !== 'ended') sink.end(voice.fail(said))
   return said
 }
 
@@ -83,8 +74,8 @@ function cutProblem(why: CutReason, { kind }: Resolution): Problem {
 const RETRY_SOON = { retryAfterSeconds: 2 }
 
 /** Our own fault after the head has gone: the stream says so; before it, whoever catches the throw does. */
-export function sayInternalError({ sink, requestId }: TurnCall): void {
-  if (sink.phase !== 'head' && sink.phase !== 'body') return
+export function sayInternalError(to: Listener, requestId: string): void {
+  if (to.sink.phase !== 'head' && to.sink.phase !== 'body') return
   const message = `Something went wrong on our side. Tell the operator this request id: ${requestId}`
-  sink.end(failureFrame(problem('internal_error', message), requestId))
+  say(to, problem('internal_error', message))
 }

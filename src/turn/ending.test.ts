@@ -12,7 +12,7 @@ const bounds = { model, inputBound: 172, cachedEstimate: 0, outputBound: 100, he
 
 const finishedWith = (uncachedInput: number, output = 5) => {
   const usage: Usage = { uncachedInput, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 }
-  const answer = { kind: 'stream', unsent: Buffer.alloc(0), head: undefined } as const
+  const answer = { unsent: Buffer.alloc(0), close: () => Buffer.alloc(0) }
   const run = {
     fate: { kind: 'finished', answer, used: { usage, outputBytes: 20 }, unheard: false },
     lane: undefined,
@@ -66,7 +66,7 @@ describe('an answer that broke off without counts', () => {
 describe('a client that went before its answer was whole', () => {
   const usage: Usage = { uncachedInput: 30, cachedInput: 0, cacheWrite: 0, output: 40, reasoning: 33 }
   const produced = { usage: undefined, outputBytes: 20 }
-  const answer = { kind: 'stream', unsent: Buffer.alloc(0), head: undefined } as const
+  const answer = { unsent: Buffer.alloc(0), close: () => Buffer.alloc(0) }
   const inputSize = { bodyBytes: 100, inputBytes: 80, messages: 1, tools: 0 }
 
   const ended = (fate: RunFate, onClientGone: OnClientGone | undefined, headGone = true) => {

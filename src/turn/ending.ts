@@ -47,7 +47,7 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
     }
     case 'failed':
       return { kind: 'free', outcome: 'upstream_failed' }
-    case 'hold-lost':
+    case 'withheld':
       return { kind: 'free', outcome: 'internal_error' }
     default:
       return assertNever(fate)

@@ -1,18 +1,17 @@
-import { chargeWithin } from '../books/close-turn.ts'
-import type { AdmittedTurn, Ending } from '../ledger/ledger.ts'
-import { priceUsage } from '../metering/price-usage.ts'
-import type { Price } from '../model/price.ts'
-import { endingBytes } from './deliver-end.ts'
-import type { Resolution } from './ending.ts'
+import type { Ending } from '../ledger/ledger.ts'
+import type { SettledCharge } from '../model/settled-charge.ts'
+import type { MeteredUsage } from '../model/usage.ts'
+import type { LastWords } from './last-words.ts'
 import type { OnceTurn } from './once-turn.ts'
-import type { Run } from './run.ts'
-import type { TurnCall } from './turn-call.ts'
+import type { RunFate } from './run.ts'
 
-export interface EndedTurn {
-  readonly price: Price
-  readonly hold: AdmittedTurn
-  readonly run: Run
-  readonly resolution: Resolution
+export interface ChargedAnswer {
+  readonly fate: RunFate
+  readonly lastWords: LastWords
+  /** What it will tell of its charge. */
+  readonly settled: SettledCharge
+  /** What it will be charged for. */
+  readonly usage: MeteredUsage
   readonly ending: Ending
 }
 
@@ -21,13 +20,11 @@ export interface EndedTurn {
  * be money for nothing, an answer without its charge is charged by recovery. Only what was charged and said to its end,
  * be it an error's, is an answer to give again. Returns the ending with whether it was kept.
  */
-export async function keepAnswer(call: TurnCall, once: OnceTurn, end: EndedTurn): Promise<Ending> {
-  const { price, hold, run, resolution, ending } = end
-  if (resolution.kind === 'free') return ending
-  const priced = priceUsage(price, resolution.usage)
-  const { charge } = chargeWithin(hold.hold, priced)
-  const last = endingBytes(call, run.fate, { usage: resolution.told, charge, tier: priced.tier, price })
-  if (last === undefined) return ending
-  once.recording.close(last)
-  return { ...ending, kept: await once.keep({ ...ending, usage: resolution.usage }) }
+export async function keepAnswer(
+  once: OnceTurn,
+  { fate, lastWords, settled, usage, ending }: ChargedAnswer,
+): Promise<Ending> {
+  if (fate.kind !== 'finished' && fate.kind !== 'broken-off') return ending
+  once.recording.close(fate.kind === 'finished' ? lastWords.ofWhole(settled) : lastWords.ofBroken())
+  return { ...ending, kept: await once.keep({ ...ending, usage }) }
 }

@@ -9,6 +9,7 @@ import type { UpstreamCall } from '../upstream/send.ts'
 import type { UpstreamOutcome } from '../upstream/upstream-answer.ts'
 import { readRequest } from '../wire/chat/read-request.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
+import { countedIds } from '../wire/mint-ids.fixture.ts'
 import { createDrains } from './drains.ts'
 import { serveTurn, type TurnDeps } from './serve-turn.ts'
 import type { Sink } from './sink.ts'
@@ -67,7 +68,7 @@ async function moneyOf(...providers: ((call: UpstreamCall) => UpstreamOutcome)[]
       return providers[asked.length - 1]!(call)
     },
     lessons: createLaneLessons(),
-    mint: { completionId: () => 'chatcmpl-1', callId: () => 'call_1' },
+    mint: countedIds(),
     ticks: () => 0,
     now: () => 1,
     bounds: { frameBytesMax: 1e6, bodyBytesMax: 1e6, depthMax: 64, valuesMax: 1e6 },
@@ -99,6 +100,7 @@ const quietSink = (): Sink => ({
   delivery: 'json',
   phase: 'quiet',
   gone: false,
+  onSilence: () => {},
   announce: () => {},
   write: () => undefined,
   end: () => {},

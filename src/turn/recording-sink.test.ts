@@ -22,6 +22,9 @@ class ClosedSink implements Sink {
   announce(headers: Readonly<Record<string, string>>): void {
     this.#said.push(headers)
   }
+  onSilence(say: () => Buffer | undefined): void {
+    this.#said.push(`silence ${say()}`)
+  }
   write(bytes: Buffer): undefined {
     this.#said.push(`write ${bytes}`)
   }

@@ -16,6 +16,13 @@ export function createRecordingSink(sink: Sink, recording: Recording): Sink {
       return sink.gone
     },
     announce: (headers) => sink.announce(headers),
+    onSilence: (say) =>
+      sink.onSilence(() => {
+        const bytes = say()
+        // A comment is no part of the answer; what the protocol says is.
+        if (bytes !== undefined) recording.add(bytes)
+        return bytes
+      }),
     write(bytes) {
       if (bytes.length > 0) phase = 'body'
       recording.add(bytes)

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer'
+import type { RequestBody } from '../model/turn.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../upstream/upstream-answer.ts'
-import type { ChatDialect } from '../wire/chat/dialects.ts'
-import type { MintIds } from '../wire/chat/mend-chunk.ts'
-import { readReply } from '../wire/chat/read-reply.ts'
+import type { CarriedReply } from '../wire/carrier.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
 import { tryParse } from '../wire/json/try-parse.ts'
 import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
@@ -12,10 +11,12 @@ import type { TurnAbort } from './turn-abort.ts'
 export interface JsonRelay {
   readonly body: UpstreamBody
   readonly abort: TurnAbort
-  readonly dialect: ChatDialect
-  readonly mint: MintIds
+  /** Reads the body as the lane's protocol, and says it in the client's. */
+  carry(body: RequestBody, value: unknown): CarriedReply
   readonly bounds: { readonly bodyBytesMax: number; readonly depthMax: number; readonly valuesMax: number }
 }
+
+const NOTHING = Buffer.alloc(0)
 
 /** A whole answer at once: it is read, checked, and handed on as the provider's own bytes. */
 export async function relayJson(relay: JsonRelay): Promise<RunFate> {
@@ -31,12 +32,12 @@ export async function relayJson(relay: JsonRelay): Promise<RunFate> {
   const value = scanned.kind === 'scanned' ? tryParse(bytes.toString('utf8')) : undefined
   if (scanned.kind !== 'scanned' || value === undefined)
     return unusable('The provider answered with something that is not JSON.')
-  const reply = readReply({ bytes, members: scanned.members }, value, relay)
+  const reply = relay.carry({ bytes, members: scanned.members }, value)
   switch (reply.kind) {
     case 'reply':
       return {
         kind: 'finished',
-        answer: { kind: 'json', body: reply.body, rewritten: reply.rewritten },
+        answer: { unsent: NOTHING, close: reply.close },
         used: reply,
         unheard: relay.abort.leftEarly,
       }
@@ -44,7 +45,7 @@ export async function relayJson(relay: JsonRelay): Promise<RunFate> {
       // An error with status 200 is an error all the same.
       return refusedInside(reply.said)
     case 'garbled':
-      return unusable('The provider answered with JSON that is not a completion.')
+      return unusable('The provider answered with JSON that is not an answer.')
   }
 }
 

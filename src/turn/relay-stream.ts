@@ -3,10 +3,11 @@ import { joinBuffers } from '../lib/join-buffers.ts'
 import { estimateTokens } from '../metering/estimate-tokens.ts'
 import type { Problem } from '../model/problem.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../upstream/upstream-answer.ts'
-import type { ChatTap, TappedFrame } from '../wire/chat/tap.ts'
+import type { CarriedFrame, Carrier } from '../wire/carrier.ts'
 import type { UpstreamSaid } from '../wire/provider-error.ts'
 import { readProviderError } from '../wire/read-provider-error.ts'
 import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from '../wire/sse/split-frames.ts'
+import type { FirstWord } from './first-word.ts'
 import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
 import type { Produced, RunFate } from './run.ts'
 import type { Sink } from './sink.ts'
@@ -15,13 +16,14 @@ import { createUsageWait, type UsageWait } from './usage-wait.ts'
 
 export interface StreamRelay {
   readonly body: UpstreamBody
-  readonly tap: ChatTap
+  readonly carrier: Carrier
   readonly sink: Sink
   readonly hold: AdmittedTurn
   readonly abort: TurnAbort
   readonly choices: number
   readonly bytesPerToken: number
   readonly frameBytesMax: number
+  readonly firstWord: FirstWord
   onFirstContent(): void
 }
 
@@ -43,7 +45,7 @@ export async function relayStream(relay: StreamRelay): Promise<RunFate> {
 }
 
 async function relayFrames(relay: StreamRelay, usage: UsageWait): Promise<RunFate> {
-  const { tap, sink, hold } = relay
+  const { carrier, sink, hold } = relay
   const splitter = createFrameSplitter({ frameBytesMax: relay.frameBytesMax })
   let ready: Buffer[] = []
   let started = false
@@ -54,7 +56,8 @@ async function relayFrames(relay: StreamRelay, usage: UsageWait): Promise<RunFat
     const heard = hear(relay, splitter, read)
     ready.push(...heard.pieces)
     if (heard.content && !started) {
-      if ((await hold.durable) === 'lost') return stopReading(relay, { kind: 'hold-lost' })
+      const problem = await relay.firstWord.cleared
+      if (problem) return stopReading(relay, { kind: 'withheld', problem })
       started = true
       relay.onFirstContent()
     }
@@ -62,17 +65,18 @@ async function relayFrames(relay: StreamRelay, usage: UsageWait): Promise<RunFat
       const full = sink.write(joinBuffers(ready))
       ready = []
       // Nothing is delivered to who has gone.
-      if (!sink.gone) hold.mark(estimateTokens(tap.heard.outputBytes, relay.bytesPerToken))
+      if (!sink.gone)
+        hold.mark(estimateTokens(carrier.heard.outputBytes - carrier.heard.heldBytes, relay.bytesPerToken))
       if (full) await full
     }
     if (heard.failure) return stopReading(relay, fateOfFailure(relay, started, heard.failure, ready))
-    if (tap.heard.finished) relay.abort.letItFinish()
-    if (isOver(tap)) break
-    if (tap.heard.finished) usage.begin()
+    if (carrier.heard.finished) relay.abort.letItFinish()
+    if (isOver(carrier)) break
+    if (carrier.heard.finished) usage.begin()
     if (isPastTheCap(relay))
       return stopReading(relay, ended(relay, started, overloaded('The provider went on past the output cap.')))
   }
-  tap.heard.error ??= errorInstead(splitter.rest())
+  carrier.heard.error ??= errorInstead(splitter.rest())
   return stopReading(relay, fateOfEnd(relay, started, ready))
 }
 
@@ -93,16 +97,16 @@ interface Heard {
 }
 
 /** What follows an end or an error is not part of the answer, although it came with the same read. */
-function hear({ tap }: StreamRelay, splitter: FrameSplitter, read: readonly Buffer[]): Heard {
+function hear({ carrier }: StreamRelay, splitter: FrameSplitter, read: readonly Buffer[]): Heard {
   const pieces: Buffer[] = []
   let content = false
   splitter.push(joinBuffers(read))
   try {
-    while (!isOver(tap)) {
-      const tapped = tap.readAlike(splitter) ?? readNext(tap, splitter)
-      if (!tapped) break
-      if (tapped.bytes) pieces.push(tapped.bytes)
-      content ||= tapped.isContent
+    while (!isOver(carrier)) {
+      const carried = carrier.readAlike(splitter) ?? readNext(carrier, splitter)
+      if (!carried) break
+      if (carried.bytes) pieces.push(carried.bytes)
+      content ||= carried.isContent
     }
   } catch (error) {
     if (error instanceof FrameTooLarge) return { pieces, content, failure: error }
@@ -111,12 +115,12 @@ function hear({ tap }: StreamRelay, splitter: FrameSplitter, read: readonly Buff
   return { pieces, content, failure: undefined }
 }
 
-function readNext(tap: ChatTap, splitter: FrameSplitter): TappedFrame | undefined {
+function readNext(carrier: Carrier, splitter: FrameSplitter): CarriedFrame | undefined {
   const frame = splitter.next()
-  return frame && tap.read(frame)
+  return frame && carrier.read(frame)
 }
 
-const isOver = ({ heard }: ChatTap): boolean => heard.done || heard.garbled || heard.error !== undefined
+const isOver = ({ heard }: Carrier): boolean => heard.done || heard.garbled || heard.error !== undefined
 
 /** Some servers refuse with plain JSON although a stream was asked for. */
 function errorInstead(rest: Buffer): UpstreamSaid | undefined {
@@ -127,8 +131,8 @@ function errorInstead(rest: Buffer): UpstreamSaid | undefined {
 
 const OPENING_BRACE = 0x7b
 
-const isPastTheCap = ({ tap, hold, choices }: StreamRelay): boolean =>
-  tap.heard.outputBytes > hold.cap * choices * BYTES_PER_TOKEN_MAX
+const isPastTheCap = ({ carrier, hold, choices }: StreamRelay): boolean =>
+  carrier.heard.outputBytes > hold.cap * choices * BYTES_PER_TOKEN_MAX
 
 /** An answer that is known to be whole lets its connection serve again; any other is cut, so that the provider stops. */
 function stopReading(relay: StreamRelay, fate: RunFate): RunFate {
@@ -137,11 +141,14 @@ function stopReading(relay: StreamRelay, fate: RunFate): RunFate {
   return fate
 }
 
-const producedOf = ({ tap }: StreamRelay): Produced => ({ usage: tap.heard.usage, outputBytes: tap.heard.outputBytes })
+const producedOf = ({ carrier: { heard } }: StreamRelay): Produced => ({
+  usage: heard.usage,
+  outputBytes: heard.outputBytes,
+})
 
 /** The stream has ended; only a finish reason makes that a whole answer. */
 function fateOfEnd(relay: StreamRelay, started: boolean, ready: readonly Buffer[]): RunFate {
-  const { heard } = relay.tap
+  const { heard } = relay.carrier
   if (isWhole(relay)) return finished(relay, ready)
   if (heard.error) {
     const refusal = refusedInside(heard.error)
@@ -150,11 +157,11 @@ function fateOfEnd(relay: StreamRelay, started: boolean, ready: readonly Buffer[
   return ended(relay, started, overloaded('The provider ended its answer before it was complete.'))
 }
 
-const isWhole = ({ tap: { heard } }: StreamRelay): boolean => heard.finished && !heard.error && !heard.garbled
+const isWhole = ({ carrier: { heard } }: StreamRelay): boolean => heard.finished && !heard.error && !heard.garbled
 
 const finished = (relay: StreamRelay, ready: readonly Buffer[]): RunFate => ({
   kind: 'finished',
-  answer: { kind: 'stream', unsent: joinBuffers(ready), head: relay.tap.heard.head },
+  answer: { unsent: joinBuffers(ready), close: relay.carrier.close },
   used: producedOf(relay),
   unheard: relay.abort.leftEarly,
 })

@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
 import type { AdmittedTurn } from '../ledger/ledger.ts'
+import type { RequestId } from '../model/ids.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
 import type { UpstreamBody, UpstreamFailed, UpstreamOutcome } from '../upstream/upstream-answer.ts'
 import { UpstreamBrokenOff, UpstreamTimedOut } from '../upstream/upstream-answer.ts'
 import { readRequest } from '../wire/chat/read-request.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
+import { countedIds } from '../wire/mint-ids.fixture.ts'
+import { awaitFirstWord } from './first-word.ts'
+import { openVoice } from './open-voice.ts'
 import { runLanes } from './run-lanes.ts'
 import type { Sink } from './sink.ts'
 import type { LaneDeps, RunnableTurn } from './try-lane.ts'
@@ -88,16 +92,20 @@ async function run(delivery: Delivery, plays: readonly Play[]) {
   const deps: LaneDeps = {
     send: () => Promise.resolve(plays[asked++]!(delivery)),
     lessons: createLaneLessons(),
-    mint: { completionId: () => 'chatcmpl-1', callId: () => 'call_1' },
+    mint: countedIds(),
     ticks: () => 0,
     now: () => 0,
     bounds: BOUNDS,
   }
+  const turn = turnOf(delivery)
+  const hold = { cap: 10, durable: Promise.resolve('durable'), mark() {} } as Partial<AdmittedTurn> as AdmittedTurn
   const work: RunnableTurn = {
-    turn: turnOf(delivery),
+    turn,
+    voice: openVoice(deps, { turn, requestId: 'req_1' as RequestId }, { entry }),
     entry,
     effort: undefined,
-    hold: { cap: 10, durable: Promise.resolve('durable'), mark() {} } as Partial<AdmittedTurn> as AdmittedTurn,
+    hold,
+    firstWord: awaitFirstWord(hold),
     inputEstimate: 1,
     sink: { announce() {}, write: () => undefined } as Partial<Sink> as Sink,
     abort: createTurnAbort({ onGone: () => () => {} }, { onCut: () => () => {}, drains: { begin: () => undefined } }),

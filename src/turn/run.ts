@@ -1,9 +1,8 @@
 import type { Lane } from '../catalog/catalog.ts'
 import type { Attempt } from '../ledger/ledger.ts'
 import type { Problem } from '../model/problem.ts'
-import type { JsonMember } from '../model/turn.ts'
+import type { SettledCharge } from '../model/settled-charge.ts'
 import type { Usage } from '../model/usage.ts'
-import type { ChatHeard } from '../wire/chat/tap.ts'
 import type { StopReason } from './turn-abort.ts'
 
 /** How the provider's side of a turn went: every fate there is, with what is known of the usage. */
@@ -30,8 +29,8 @@ export type RunFate =
   | FailedLane
   /** Stopped from outside: the client has gone, or the server stops. */
   | { readonly kind: 'stopped'; readonly reason: StopReason; readonly accepted: boolean; readonly used: Produced }
-  /** The hold did not become durable, so nothing was delivered. */
-  | { readonly kind: 'hold-lost' }
+  /** What has to be durable before the first word is not, so nothing was delivered. */
+  | { readonly kind: 'withheld'; readonly problem: Problem }
 
 /** Nothing has gone out: another lane may be tried, unless it would say the same of the same request. */
 export interface FailedLane {
@@ -50,11 +49,10 @@ export interface Produced {
 
 export const NOTHING_PRODUCED: Produced = { usage: undefined, outputBytes: 0 }
 
-export type FinishedAnswer =
-  /** A stream whose content has gone out, but for frames that came before any content. */
-  | { readonly kind: 'stream'; readonly unsent: Buffer; readonly head: ChatHeard['head'] }
-  | {
-      readonly kind: 'json'
-      readonly body: { readonly bytes: Buffer; readonly members: readonly JsonMember[] }
-      readonly rewritten: ReadonlyMap<string, Buffer>
-    }
+/** A whole answer, but for what says that it is whole. */
+export interface FinishedAnswer {
+  /** Of a stream: what has not gone out, because no content came before it. */
+  readonly unsent: Buffer
+  /** The last bytes of a stream, or the JSON body. */
+  close(settled: SettledCharge): Buffer
+}

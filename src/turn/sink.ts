@@ -16,6 +16,8 @@ export interface Sink {
   readonly gone: boolean
   /** Adds headers to the head; without effect once it has gone. */
   announce(headers: Readonly<Record<string, string>>): void
+  /** What is said when nothing has been said for a while; undefined: a comment will do. JSON answers have no silence. */
+  onSilence(say: () => Buffer | undefined): void
   /** Content. Returns a promise while the client's socket is full: await it before reading more from the provider. */
   write(bytes: Buffer): Promise<void> | undefined
   /** The last bytes, or the whole JSON body, and the regular end. */

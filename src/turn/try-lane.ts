@@ -6,19 +6,19 @@ import type { LaneLessons } from '../routing/lane-lessons.ts'
 import { readRetryAfter } from '../upstream/retry-after.ts'
 import type { Send } from '../upstream/send.ts'
 import { isUntouched, type UpstreamAnswer, type UpstreamBody } from '../upstream/upstream-answer.ts'
-import { type ChatDialect, chatDialect } from '../wire/chat/dialects.ts'
-import type { MintIds } from '../wire/chat/mend-chunk.ts'
-import { fieldsLeftOut, retargetRequest } from '../wire/chat/retarget-request.ts'
-import { createChatTap } from '../wire/chat/tap.ts'
+import type { MintIds } from '../wire/mint-ids.ts'
 import { classifyRefusal, readProviderError } from '../wire/read-provider-error.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
 import { whenClientGoes } from './client-gone.ts'
+import type { FirstWord } from './first-word.ts'
 import { failed, problemOfFailure, refused } from './provider-refusal.ts'
 import { relayJson } from './relay-json.ts'
 import { relayStream } from './relay-stream.ts'
+import { laneDialect, type Road, roadTo } from './road.ts'
 import { NOTHING_PRODUCED, type RunFate } from './run.ts'
 import type { Sink } from './sink.ts'
 import type { TurnAbort } from './turn-abort.ts'
+import type { TurnVoice } from './turn-voice.ts'
 
 export interface LaneDeps {
   readonly send: Send
@@ -40,9 +40,11 @@ export interface ProviderBounds {
 /** A turn that may run: what it asks, of whom, with which money. */
 export interface RunnableTurn {
   readonly turn: TurnRequest
+  readonly voice: TurnVoice
   readonly entry: CatalogEntry
   readonly effort: Effort | undefined
   readonly hold: AdmittedTurn
+  readonly firstWord: FirstWord
   readonly inputEstimate: number
   readonly sink: Sink
   readonly abort: TurnAbort
@@ -68,11 +70,12 @@ export async function tryLane(
   for (let lessons = 0; ; lessons++) {
     // Who has gone before anybody was asked has cost nothing.
     if (work.abort.reason) return stopped(work.abort, undefined)
-    const dialect = deps.lessons.dialectOf(lane.id, chatDialect(lane.upstream.dialect))
+    const dialect = deps.lessons.dialectOf(lane.id, laneDialect(lane))
+    const road = roadTo(lane, dialect, work.turn, work.voice)
     const then = whenClientGoes(lane, dialect, { model: work.entry.model, effort: work.effort })
     // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
     work.abort.whenClientGoes(work.turn.delivery === 'json' ? then : 'cut')
-    const outcome = await ask(deps, work, lane, dialect)
+    const outcome = await ask(deps, work, lane, road)
     if (outcome.kind === 'failed') {
       if (work.abort.reason) return stopped(work.abort, undefined)
       const fate = { ...failed(problemOfFailure(outcome)), mayBeBilled: !isUntouched(outcome) }
@@ -80,7 +83,7 @@ export async function tryLane(
     }
     if (outcome.status < 400) {
       work.abort.whenClientGoes(then)
-      const fate = await relay(deps, work, { lane, dialect, body: outcome.body }, onFirstContent)
+      const fate = await relay(deps, work, { road, body: outcome.body }, onFirstContent)
       return { fate, status: outcome.status, outcome: fate.kind }
     }
     const error = readProviderError(outcome.status, await readSome(outcome.body))
@@ -93,18 +96,16 @@ export async function tryLane(
   }
 }
 
-function ask(deps: LaneDeps, work: RunnableTurn, lane: Lane, dialect: ChatDialect) {
-  const { turn, entry, effort, hold, abort, sink } = work
-  const leftOut = fieldsLeftOut(turn, dialect, entry.model.passFields)
-  sink.announce(ignoredFieldsHeader(leftOut))
+function ask(deps: LaneDeps, work: RunnableTurn, lane: Lane, road: Road) {
+  const { entry, effort, hold, abort, sink } = work
   const outputCap = Math.min(hold.cap, Math.max(1, entry.model.contextTokens - work.inputEstimate))
-  const body = retargetRequest(turn, { model: lane.model, effort, outputCap, dialect, leftOut })
-  return deps.send({ upstream: lane.upstream, body, delivery: turn.delivery, signal: abort.signal })
+  const { body, leftOut } = road.write({ entry, effort, outputCap })
+  sink.announce(ignoredFieldsHeader(leftOut))
+  return deps.send({ upstream: lane.upstream, body, delivery: road.delivery, signal: abort.signal })
 }
 
 interface AnsweringLane {
-  readonly lane: Lane
-  readonly dialect: ChatDialect
+  readonly road: Road
   readonly body: UpstreamAnswer['body']
 }
 
@@ -114,19 +115,19 @@ function relay(
   answering: AnsweringLane,
   onFirstContent: () => void,
 ): Promise<RunFate> {
-  const { turn, entry, hold, sink, abort } = work
-  const { lane, dialect, body } = answering
-  const { mint, bounds } = deps
-  if (turn.delivery === 'json') return relayJson({ body, abort, dialect, mint, bounds })
+  const { turn, entry, hold, sink, abort, firstWord } = work
+  const { road, body } = answering
+  if (road.delivery === 'json') return relayJson({ body, abort, carry: road.carryReply, bounds: deps.bounds })
   return relayStream({
     body,
-    tap: createChatTap({ laneModel: lane.model, publicModel: entry.id, dialect, mint, choices: turn.choices }),
+    carrier: road.carrier(),
     sink,
     hold,
     abort,
+    firstWord,
     choices: turn.choices,
     bytesPerToken: entry.model.bytesPerToken,
-    frameBytesMax: bounds.frameBytesMax,
+    frameBytesMax: deps.bounds.frameBytesMax,
     onFirstContent,
   })
 }

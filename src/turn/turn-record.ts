@@ -1,7 +1,9 @@
-import type { TurnOutcome } from '../ledger/ledger.ts'
+import type { Model } from '../catalog/catalog.ts'
+import type { Ending, SettleOutcome, TurnOutcome } from '../ledger/ledger.ts'
 import type { NanoUsd } from '../model/money.ts'
-import type { ProblemCode } from '../model/problem.ts'
+import type { Problem, ProblemCode } from '../model/problem.ts'
 import type { MeteredUsage } from '../model/usage.ts'
+import type { Resolution } from './ending.ts'
 
 /** What one turn leaves for the log line and the metrics. No contents. */
 export interface TurnRecord {
@@ -15,3 +17,35 @@ export interface TurnRecord {
   readonly firstByteMs: number | undefined
   readonly totalMs: number
 }
+
+/** Of a turn that was admitted. */
+export const recordOf = (
+  model: Model,
+  ending: Ending,
+  resolution: Resolution,
+  settled: SettleOutcome,
+  said: Problem | undefined,
+): TurnRecord => ({
+  model: model.id,
+  lane: ending.lane,
+  outcome: ending.outcome,
+  problem: said?.code,
+  usage: resolution.kind === 'charge' ? resolution.usage : undefined,
+  charge: settled.kind === 'settled' ? settled.charge : undefined,
+  shortfall: settled.kind === 'settled' ? settled.shortfall : undefined,
+  firstByteMs: ending.firstByteMs,
+  totalMs: ending.totalMs,
+})
+
+/** Of one that was not. */
+export const recordOfRefused = (model: Model | undefined, problem: Problem, totalMs: number): TurnRecord => ({
+  model: model?.id,
+  lane: undefined,
+  outcome: 'refused',
+  problem: problem.code,
+  usage: undefined,
+  charge: undefined,
+  shortfall: undefined,
+  firstByteMs: undefined,
+  totalMs,
+})

@@ -3,6 +3,7 @@
  * references and from recorded answers; each row says what it rests on.
  */
 export interface ChatDialect {
+  readonly wire: 'chat'
   readonly name: string
   /** Other names that the configuration accepts for it. */
   readonly aliases: readonly string[]
@@ -28,6 +29,7 @@ export interface ChatDialect {
 }
 
 const GENERIC: ChatDialect = {
+  wire: 'chat',
   name: 'generic',
   aliases: [],
   capField: 'max_tokens',

@@ -1,4 +1,5 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import type { MintIds } from '../mint-ids.ts'
 import { finishWord, plainContent } from './mend-content.ts'
 import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
 
@@ -11,17 +12,12 @@ export interface ChunkMender {
   mend(chunk: Fields): boolean
 }
 
-export interface MintIds {
-  completionId(): string
-  callId(): string
-}
-
 interface ChoiceState {
   spoken: boolean
   readonly calls: ToolCallMender
 }
 
-export function createChunkMender(mint: MintIds): ChunkMender {
+export function createChunkMender(mint: Pick<MintIds, 'completionId' | 'callId'>): ChunkMender {
   let id: string | undefined
   let created: number | undefined
   const choices = new Map<number, ChoiceState>()

@@ -2,11 +2,11 @@ import type { Fields } from '../../lib/is-object.ts'
 import { isObject } from '../../lib/is-object.ts'
 import type { JsonMember } from '../../model/turn.ts'
 import type { Usage } from '../../model/usage.ts'
+import type { MintIds } from '../mint-ids.ts'
 import { readError, type UpstreamSaid } from '../provider-error.ts'
 import { bytesOfWords } from './count-words.ts'
 import type { ChatDialect } from './dialects.ts'
 import { mendChoices } from './mend-choices.ts'
-import type { MintIds } from './mend-chunk.ts'
 import { saysFailure } from './mend-content.ts'
 import { readUsage } from './read-usage.ts'
 
@@ -31,7 +31,7 @@ export interface ReplyBody {
 export function readReply(
   body: ReplyBody,
   value: unknown,
-  options: { dialect: ChatDialect; mint: MintIds },
+  options: { dialect: ChatDialect; mint: Pick<MintIds, 'completionId' | 'callId'> },
 ): ChatReply {
   if (!isObject(value)) return { kind: 'garbled' }
   if (isObject(value.error) || typeof value.error === 'string') return { kind: 'error', said: readError(value.error) }
@@ -51,7 +51,11 @@ export function readReply(
 
 const hasMessage = (choice: unknown): choice is Fields => isObject(choice) && isObject(choice.message)
 
-function rewrittenMembers(value: Fields, mended: readonly Fields[] | undefined, mint: MintIds): Map<string, Buffer> {
+function rewrittenMembers(
+  value: Fields,
+  mended: readonly Fields[] | undefined,
+  mint: Pick<MintIds, 'completionId'>,
+): Map<string, Buffer> {
   const rewritten = new Map<string, Buffer>()
   if (mended) rewritten.set('choices', Buffer.from(JSON.stringify(mended)))
   if (typeof value.id !== 'string' || value.id === '')

@@ -1,15 +1,18 @@
 import { isUtf8 } from 'node:buffer'
 import { isObject } from '../../lib/is-object.ts'
-import type { Usage } from '../../model/usage.ts'
+import type { CarriedFrame } from '../carrier.ts'
+import { type Heard, nothingHeard } from '../event-reader.ts'
 import { tryParse } from '../json/try-parse.ts'
-import { isError, readError, type UpstreamSaid } from '../provider-error.ts'
+import type { MintIds } from '../mint-ids.ts'
+import { isError, readError } from '../provider-error.ts'
 import { dataFrame } from '../sse/format-frame.ts'
 import { readData } from '../sse/read-data.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
 import { type AlikeFrames, createAlikeFrames } from './alike-frames.ts'
+import type { StreamHead } from './close-answer.ts'
 import { bytesOfWords } from './count-words.ts'
 import type { ChatDialect } from './dialects.ts'
-import { type ChunkMender, createChunkMender, type MintIds } from './mend-chunk.ts'
+import { type ChunkMender, createChunkMender } from './mend-chunk.ts'
 import { saysFailure } from './mend-content.ts'
 import { readUsage } from './read-usage.ts'
 import { createModelRenamer, type ModelRenamer } from './rename-model.ts'
@@ -17,58 +20,31 @@ import { createModelRenamer, type ModelRenamer } from './rename-model.ts'
 /** What listens in a relayed stream: it passes frames on as they came, and picks out the few that matter. */
 export interface ChatTap {
   /** One frame of the provider's: what of it goes to the client now. */
-  read(frame: Buffer): TappedFrame
+  read(frame: Buffer): CarriedFrame
   /** The frames that come next and differ from the last one only in their words, as one piece; undefined for none. */
-  readAlike(frames: FrameSplitter): TappedFrame | undefined
+  readAlike(frames: FrameSplitter): CarriedFrame | undefined
   readonly heard: ChatHeard
 }
 
-export interface TappedFrame {
-  /** Undefined when nothing of it is for the client, or not yet. */
-  readonly bytes: Buffer | undefined
-  /** There is text, reasoning, a refusal or a tool call in it. */
-  readonly isContent: boolean
-}
-
 /** What the tap has learned so far. */
-export interface ChatHeard {
-  /** The last usage that was reported. */
-  usage: Usage | undefined
-  /** Bytes of text, reasoning and tool arguments: the base of an estimate where usage is absent. */
-  outputBytes: number
-  /** Every choice has said why it ended. */
-  finished: boolean
-  /** The provider said `[DONE]`. */
-  done: boolean
-  /** The provider's own error inside the stream. */
-  error: UpstreamSaid | undefined
-  /** A frame that was not JSON. */
-  garbled: boolean
+export interface ChatHeard extends Heard {
   /** What the usage chunk, which is written after the settle, repeats of the stream. */
-  head: { id: unknown; created: unknown; systemFingerprint: unknown } | undefined
+  head: StreamHead | undefined
 }
 
 export interface ChatTapOptions {
   readonly laneModel: string
   readonly publicModel: string
   readonly dialect: ChatDialect
-  readonly mint: MintIds
+  readonly mint: Pick<MintIds, 'completionId' | 'callId'>
   /** How many choices were asked for: the stream is whole when each has said why it ended. */
   readonly choices: number
 }
 
-const NOTHING: TappedFrame = { bytes: undefined, isContent: false }
+const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }
 
 export function createChatTap(options: ChatTapOptions): ChatTap {
-  const heard: ChatHeard = {
-    usage: undefined,
-    outputBytes: 0,
-    finished: false,
-    done: false,
-    error: undefined,
-    garbled: false,
-    head: undefined,
-  }
+  const heard: ChatHeard = { ...nothingHeard(), head: undefined }
   const rename = createModelRenamer(options.laneModel, options.publicModel)
   const listening: Listening = {
     heard,
@@ -103,7 +79,7 @@ interface Listening {
   readonly alike: AlikeFrames
 }
 
-function readFrame(listening: Listening, frame: Buffer): TappedFrame {
+function readFrame(listening: Listening, frame: Buffer): CarriedFrame {
   const { heard } = listening
   const data = readData(frame)
   // Comments are the provider's keep-alives; the client gets ours.
@@ -125,7 +101,7 @@ function readFrame(listening: Listening, frame: Buffer): TappedFrame {
   return readChunk(listening, frame, chunk)
 }
 
-function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, unknown>): TappedFrame {
+function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, unknown>): CarriedFrame {
   const { heard, rename, mender, options } = listening
   const reported = chunk.usage ?? (isObject(chunk.x_groq) ? chunk.x_groq.usage : undefined)
   heard.usage = readUsage(reported, options.dialect) ?? heard.usage

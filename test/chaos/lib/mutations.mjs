@@ -15,7 +15,7 @@ const slowCommits = {
 
 /** Between the answer that is kept and its charge. */
 const slowSettles = {
-  file: 'turn/serve-turn.js',
+  file: 'turn/end-turn.js',
   find: `    const settled = await settle(hold, ending, resolution, price);`,
   put: `    if (call.once) await new Promise((resolve) => setTimeout(resolve, 1000));
     const settled = await settle(hold, ending, resolution, price);`,
@@ -30,12 +30,12 @@ const MUTANTS = [
     caughtBy: ['I7'],
     replacements: [
       {
-        file: 'turn/serve-turn.js',
+        file: 'turn/end-turn.js',
         find: `    const settled = await settle(hold, ending, resolution, price);
-    const said = deliverEnd(call, run.fate, { resolution, settled, price });`,
+    const said = deliverEnd({ sink, voice }, run.fate, { lastWords, resolution, settled, price });`,
         put: `    const told = resolution.kind === 'charge' ? priceUsage(price, resolution.usage) : undefined;
     const guessed = told ? { kind: 'settled', charge: told.cost, shortfall: 0n, tier: told.tier } : { kind: 'released' };
-    const said = deliverEnd(call, run.fate, { resolution, settled: guessed, price });
+    const said = deliverEnd({ sink, voice }, run.fate, { lastWords, resolution, settled: guessed, price });
     await new Promise((resolve) => setTimeout(resolve, 40));
     const settled = await settle(hold, ending, resolution, price);`,
       },
@@ -49,7 +49,7 @@ const MUTANTS = [
     replacements: [
       {
         file: 'turn/relay-stream.js',
-        find: 'hold.mark(estimateTokens(tap.heard.outputBytes, relay.bytesPerToken));',
+        find: 'hold.mark(estimateTokens(carrier.heard.outputBytes - carrier.heard.heldBytes, relay.bytesPerToken));',
         put: '',
       },
     ],
@@ -62,7 +62,7 @@ const MUTANTS = [
     control: [slowCommits],
     replacements: [
       slowCommits,
-      { file: 'turn/relay-stream.js', find: "(await hold.durable) === 'lost'", put: 'false' },
+      { file: 'turn/relay-stream.js', find: 'await relay.firstWord.cleared', put: 'undefined' },
     ],
   },
   {
@@ -72,7 +72,7 @@ const MUTANTS = [
     caughtBy: ['I8'],
     replacements: [
       {
-        file: 'turn/serve-turn.js',
+        file: 'turn/end-turn.js',
         find: "    if (resolution.kind === 'free')\n        return hold.release(ending);",
         put: "    if (resolution.kind === 'free' || resolution.outcome === 'client_gone')\n        return hold.release(ending);",
       },

@@ -61,8 +61,8 @@ export const MUTANTS = [
     replacements: [
       {
         file: 'src/turn/serve-turn.ts',
-        find: '    sayInternalError(call)\n    throw error\n',
-        put: `    sayInternalError(call)
+        find: '    sayInternalError({ sink, voice }, call.requestId)\n    throw error\n',
+        put: `    sayInternalError({ sink, voice }, call.requestId)
     const ending = { outcome: 'internal_error', lane: undefined, firstByteMs: undefined, totalMs: 0, attempts: [] }
     await admission.release(ending)
     throw error

@@ -31,7 +31,7 @@ const CHANGES = [
       ${note(`{ place: 'recorded', opened, marks: ${PACKED} }`)}
     }`,
   },
-  { file: 'turn/serve-turn.js', find: SETTLE, put: `${stay('charge')} ${SETTLE} ${stay('end')}` },
+  { file: 'turn/end-turn.js', find: SETTLE, put: `${stay('charge')} ${SETTLE} ${stay('end')}` },
 ] as const
 
 export type Place = 'hold' | 'charge' | 'end' | 'no-marks' | 'nowhere'

@@ -9,19 +9,19 @@ const SETTLE = 'const settled = await settle(hold, ending, resolution, price);'
 /** The process ends itself with the one signal that nobody can catch, at exactly this place. */
 const DEATHS = {
   'when the answer is kept and its charge is not recorded': {
-    file: 'turn/serve-turn.js',
+    file: 'turn/end-turn.js',
     find: SETTLE,
     put: `if (ending.kept) { ${KILL} } ${SETTLE}`,
   },
   'when the charge is recorded and nothing of the end has gone out': {
-    file: 'turn/serve-turn.js',
+    file: 'turn/end-turn.js',
     find: SETTLE,
     put: `${SETTLE} if (ending.kept) { ${KILL} }`,
   },
   'when the answer is there and is not kept yet': {
     file: 'turn/keep-answer.js',
-    find: 'once.recording.close(last);',
-    put: KILL,
+    find: 'once.recording.close(',
+    put: `${KILL} once.recording.close(`,
   },
 } as const
 

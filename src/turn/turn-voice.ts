@@ -1,0 +1,4 @@
+import type { ChatVoice } from '../wire/chat/voice.ts'
+
+/** What the client of a turn is spoken to in. */
+export type TurnVoice = ChatVoice

@@ -9,9 +9,9 @@ import { limitHeaders } from '../limits/limit-headers.ts'
 import { limitsForTurn } from '../limits/limits-for-turn.ts'
 import { earlyRefusal } from '../turn/early-refusal.ts'
 import { lookUpAnswer } from '../turn/look-up-answer.ts'
+import { readTurn } from '../turn/read-turn.ts'
 import { serveTurn } from '../turn/serve-turn.ts'
 import type { Send } from '../upstream/send.ts'
-import { readRequest } from '../wire/chat/read-request.ts'
 import type { Config } from './config/config.ts'
 import type { ServingParts } from './serving-parts.ts'
 import type { TurnCounter } from './turn-counter.ts'
@@ -37,7 +37,7 @@ export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send):
     limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsForTurn(rules.current.limits, caller, 0))),
     refuseEarly: (caller) => earlyRefusal({ ledger, catalog: rules.current.catalog }, caller),
     lookUpAnswer: (call) => lookUpAnswer(onceDeps, call),
-    readChatRequest: readRequest,
+    readTurn,
     async serveTurn(call) {
       const leave = turns.enter()
       try {

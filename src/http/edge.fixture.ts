@@ -67,7 +67,7 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     findCaller: (token) => (token === GOOD_KEY ? { kind: 'caller', caller } : { kind: 'refused', reason: 'unknown' }),
     refuseEarly: () => undefined,
     lookUpAnswer: async () => ({ kind: 'refused', problem: problem('idempotency_in_progress', 'Wait.'), leave() {} }),
-    readChatRequest(body) {
+    readTurn({ body }) {
       bodies.push(body)
       return { kind: 'turn', turn: turnOf(body) }
     },

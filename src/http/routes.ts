@@ -1,5 +1,4 @@
 import { type Problem, problem } from '../model/problem.ts'
-import { chatCompletions } from './chat-completions.ts'
 import { describeApi } from './describe-api.ts'
 import { describeKey } from './describe-key.ts'
 import type { Exchange } from './exchange.ts'
@@ -7,6 +6,7 @@ import { getModel } from './get-model.ts'
 import { getRequest } from './get-request.ts'
 import { liveness, readiness } from './health.ts'
 import { listModels } from './list-models.ts'
+import { postTurn } from './post-turn.ts'
 import { refuseUnknownPath } from './unknown-path.ts'
 
 /** `argument` is what followed the path of a route that ends in a slash, decoded; else empty. */
@@ -17,7 +17,7 @@ type Methods = Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', Endpoint>>>
 /** Everything that is provided. A path that ends in a slash takes an id behind it. */
 const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1', { GET: (exchange) => describeApi(exchange, OFFERED) }],
-  ['/v1/chat/completions', { POST: chatCompletions }],
+  ['/v1/chat/completions', { POST: (exchange) => postTurn(exchange, 'chat') }],
   ['/v1/models', { GET: listModels }],
   ['/v1/models/', { GET: getModel }],
   ['/v1/key', { GET: describeKey }],

@@ -133,10 +133,10 @@ const MUTANTS = [
     caughtBy: ['I10'],
     replacements: [
       {
-        file: 'turn/look-up-answer.js',
-        find: 'return deps.answers.keep({ ...head, body, facts: writeKeptFacts(facts), expiresAt: claim.expiresAt });',
+        file: 'turn/once-turn.js',
+        find: 'return answers.keep({ ...head, body, facts: writeKeptFacts(facts), expiresAt: claim.expiresAt });',
         put: `const answer = { ...head, body, facts: writeKeptFacts(facts), expiresAt: claim.expiresAt };
-                setTimeout(() => void deps.answers.keep(answer).catch(() => { }), 500);
+                setTimeout(() => void answers.keep(answer).catch(() => { }), 500);
                 return true;`,
       },
     ],

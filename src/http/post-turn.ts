@@ -1,5 +1,6 @@
 import { readIdempotencyKey } from '../idempotency/read-idempotency-key.ts'
 import type { Caller } from '../model/caller.ts'
+import type { Protocol } from '../model/turn.ts'
 import { authenticate } from './authenticate.ts'
 import type { Exchange } from './exchange.ts'
 import { createJsonSink } from './json-sink.ts'
@@ -9,8 +10,8 @@ import { sendProblem } from './send-problem.ts'
 import { type RecordAnswer, serveOnce } from './serve-once.ts'
 import { createSseSink } from './sse-sink.ts'
 
-/** `POST /v1/chat/completions`. */
-export async function chatCompletions(exchange: Exchange): Promise<void> {
+/** `POST /v1/chat/completions` and `POST /v1/responses`: what runs a turn, in the words of its protocol. */
+export async function postTurn(exchange: Exchange, protocol: Protocol): Promise<void> {
   const { edge, request, log } = exchange
   const who = await authenticate(exchange)
   if (who.kind === 'refused') return sendProblem(exchange, who.problem)
@@ -27,20 +28,27 @@ export async function chatCompletions(exchange: Exchange): Promise<void> {
     return
   }
   const { bytes } = received
-  if (named.kind === 'none') return serveChat(exchange, who.caller, bytes)
+  const asked = { protocol, caller: who.caller, bytes }
+  if (named.kind === 'none') return serve(exchange, asked)
   return serveOnce(exchange, who.caller, { idempotencyKey: named.key, body: bytes }, (record) =>
-    serveChat(exchange, who.caller, bytes, record),
+    serve(exchange, asked, record),
   )
 }
 
-async function serveChat(exchange: Exchange, caller: Caller, bytes: Buffer, record?: RecordAnswer): Promise<void> {
+interface Asked {
+  readonly protocol: Protocol
+  readonly caller: Caller
+  readonly bytes: Buffer
+}
+
+async function serve(exchange: Exchange, { protocol, caller, bytes }: Asked, record?: RecordAnswer): Promise<void> {
   const { edge, requestId, startedTicks: startedAt, log } = exchange
   const read = await readBody(bytes, edge.options.body)
   if (read.kind === 'refused') return sendProblem(exchange, read.problem)
-  const parsed = edge.readChatRequest(read.body)
-  if (parsed.kind === 'malformed') return sendProblem(exchange, parsed.problem)
+  const asked = await edge.readTurn({ protocol, caller, body: read.body })
+  if (asked.kind === 'malformed') return sendProblem(exchange, asked.problem)
 
-  const { turn } = parsed
+  const { turn } = asked
   const sink = turn.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)
   const way = record ? record(sink) : { sink }
   Object.assign(log, await edge.serveTurn({ requestId, caller, turn, startedAt, ...way }))

@@ -37,7 +37,7 @@ export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send):
     limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsForTurn(rules.current.limits, caller, 0))),
     refuseEarly: (caller) => earlyRefusal({ ledger, catalog: rules.current.catalog }, caller),
     lookUpAnswer: (call) => lookUpAnswer(onceDeps, call),
-    readTurn,
+    readTurn: (asked) => readTurn({ hostedTools: rules.current.hostedTools }, asked),
     async serveTurn(call) {
       const leave = turns.enter()
       try {

@@ -6,6 +6,7 @@ import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
 import type { ChosenCapTerms } from '../model/hold-terms.ts'
 import { countRunningPlans } from '../store/subscriptions.ts'
 import type { LedgerDb } from '../store/tables.ts'
+import type { HostedTools } from '../turn/read-turn.ts'
 import type { Config } from './config/config.ts'
 import { effectiveLimits } from './effective-limits.ts'
 import { sameUpstream } from './same-upstream.ts'
@@ -16,6 +17,7 @@ export interface Rules {
   readonly limits: ConfiguredLimits
   readonly chosenCap: ChosenCapTerms
   readonly upstreams: readonly Upstream[]
+  readonly hostedTools: HostedTools
 }
 
 /** Where the rules of the moment are read: a request that has begun keeps the ones it began with. */
@@ -61,5 +63,11 @@ async function rulesOf(deps: RuleDeps, config: Config, known: readonly Upstream[
   )
   const missing = running.filter(({ plan }) => !catalog.plans.has(plan))
   if (missing.length > 0) deps.onPlansMissing(missing)
-  return { catalog, limits: effectiveLimits(config.limits), chosenCap: config.hold, upstreams }
+  return {
+    catalog,
+    limits: effectiveLimits(config.limits),
+    chosenCap: config.hold,
+    upstreams,
+    hostedTools: config.hostedTools,
+  }
 }

@@ -1,4 +1,4 @@
-import type { Catalog, Model } from '../catalog/catalog.ts'
+import type { Catalog, Lane, Model } from '../catalog/catalog.ts'
 import { type ResolvedModel, resolveModel } from '../catalog/resolve-model.ts'
 import type { AdmittedTurn, Ledger } from '../ledger/ledger.ts'
 import { limitHeaders } from '../limits/limit-headers.ts'
@@ -8,6 +8,7 @@ import type { ChosenCapTerms } from '../model/hold-terms.ts'
 import type { Problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { planLanes } from '../routing/plan-lanes.ts'
+import { ableLanes } from './able-lanes.ts'
 import { ignoredToolsHeader } from './announced-names.ts'
 import { checkInputs } from './check-inputs.ts'
 import { sayInternalError } from './deliver-end.ts'
@@ -44,6 +45,8 @@ export async function serveTurn(deps: TurnDeps, call: TurnCall): Promise<TurnRec
   const { model } = resolved.entry
   const unsuitable = checkInputs(model, turn)
   if (unsuitable) return refuse(deps, call, model, unsuitable)
+  const lanes = ableLanes(model, turn)
+  if ('code' in lanes) return refuse(deps, call, model, lanes)
 
   const voice = openVoice(deps, call, resolved)
   sink.onSilence(() => voice.keepAlive())
@@ -55,7 +58,7 @@ export async function serveTurn(deps: TurnDeps, call: TurnCall): Promise<TurnRec
   }
   try {
     sink.announce(limitHeaders(admission.standings))
-    return await runAdmitted(deps, { call, voice, resolved, plan, hold: admission })
+    return await runAdmitted(deps, { call, voice, resolved, lanes, plan, hold: admission })
   } catch (error) {
     sayInternalError({ sink, voice }, call.requestId)
     throw error
@@ -68,11 +71,13 @@ interface AdmittedCall {
   readonly call: TurnCall
   readonly voice: TurnVoice
   readonly resolved: ResolvedModel
+  readonly lanes: readonly Lane[]
   readonly plan: AdmissionPlan
   readonly hold: AdmittedTurn
 }
 
-async function runAdmitted(deps: TurnDeps, { call, voice, resolved, plan, hold }: AdmittedCall): Promise<TurnRecord> {
+async function runAdmitted(deps: TurnDeps, admitted: AdmittedCall): Promise<TurnRecord> {
+  const { call, voice, resolved, plan, hold } = admitted
   const { turn, sink } = call
   const { entry, effort, price } = resolved
   // Near any edge the provider is not asked before the hold is durable; far from it, only the first content waits (R1).
@@ -83,11 +88,10 @@ async function runAdmitted(deps: TurnDeps, { call, voice, resolved, plan, hold }
   sink.announce(turnHeaders(turn, hold))
   const abort = createTurnAbort(sink, deps)
   try {
-    const lanes = planLanes(entry.model.lanes, deps.random)
     const run = await runLanes(
       deps,
       { turn, voice, entry, effort, hold, firstWord, inputEstimate: plan.request.inputEstimate, sink, abort },
-      lanes,
+      planLanes(admitted.lanes, deps.random),
     )
     return await endTurn(deps, call, { voice, model: entry.model, price, plan, hold, run })
   } finally {

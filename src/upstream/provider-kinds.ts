@@ -1,4 +1,4 @@
-import type { Upstream } from '../catalog/catalog.ts'
+import type { Upstream, Wire } from '../catalog/catalog.ts'
 import type { Delivery } from '../model/turn.ts'
 
 /** How a provider is called, by its wire and dialect. */
@@ -11,14 +11,15 @@ interface ProviderKind {
 
 const bearer: ProviderKind['credential'] = (key) => ['authorization', `Bearer ${key}`]
 
-const CHAT: ProviderKind = { path: '/chat/completions', credential: bearer }
 /** Azure's v1 interface takes Entra tokens as Bearer and its own keys only in a header of their own. */
-const AZURE_CHAT: ProviderKind = { ...CHAT, credential: (key) => ['api-key', key] }
+const apiKeyHeader: ProviderKind['credential'] = (key) => ['api-key', key]
 
-/** Undefined for a wire that is not called over the network yet. */
+const PATHS: Readonly<Partial<Record<Wire, string>>> = { chat: '/chat/completions', responses: '/responses' }
+
+/** Undefined for a wire that is not called over the network. */
 export function providerKindOf({ wire, dialect }: Upstream): ProviderKind | undefined {
-  if (wire !== 'chat') return undefined
-  return dialect === 'azure' ? AZURE_CHAT : CHAT
+  const path = PATHS[wire]
+  return path === undefined ? undefined : { path, credential: dialect === 'azure' ? apiKeyHeader : bearer }
 }
 
 /** All that goes out besides the body: names and values in turn. Nothing of it comes from a client. */

@@ -25,8 +25,8 @@ export function createSend(deps: { readonly demo: DemoUpstream; readonly callPro
       case 'demo':
         return deps.demo.answer(call.body, call.signal)
       case 'chat':
-        return deps.callProvider(call)
       case 'responses':
+        return deps.callProvider(call)
       case 'anthropic':
       case 'gemini':
         // The configuration refuses these wires by name until they can be served.

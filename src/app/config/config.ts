@@ -2,6 +2,7 @@ import type { Plan, Upstream } from '../../catalog/catalog.ts'
 import type { ModelDefinition } from '../../catalog/load-catalog.ts'
 import type { ChosenCapTerms } from '../../model/hold-terms.ts'
 import type { LimitRates } from '../../model/limit.ts'
+import type { HostedTools } from '../../turn/read-turn.ts'
 import type { ParsedConfig } from './schema/config-schema.ts'
 import type { DatabaseChoice } from './schema/storage-schema.ts'
 
@@ -17,7 +18,7 @@ export interface Config {
   readonly models: readonly ModelDefinition[]
   readonly plans: readonly Plan[]
   readonly limits: LimitsConfig
-  readonly hostedTools: 'ignore' | 'reject'
+  readonly hostedTools: HostedTools
   readonly streams: { readonly keepAliveMs: number; readonly silenceBeforeHeadMs: number }
   readonly hold: ChosenCapTerms
   readonly ledger: { readonly markIntervalMs: number }

@@ -24,9 +24,9 @@ upstreams:
   # Built in: needs no network and no key, answers in made-up words.
   - id: demo
     wire: demo
-  # Providers that speak Chat Completions, as most do.
+  # Providers over the network. Most speak Chat Completions: wire: chat.
   # - id: openai
-  #   wire: chat
+  #   wire: responses              # the Responses API, where a provider has it; clients of either protocol are served
   #   dialect: openai              # known oddities of a server; generic if left out
   #   base_url: https://api.openai.com/v1
   #   api_key: "\${OPENAI_API_KEY}"

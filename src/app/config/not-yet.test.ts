@@ -22,7 +22,6 @@ describe('what this version cannot do is refused by name', () => {
     ],
     'limits.model': ['limits: { model: { concurrent: 3 } }', '1:18 limits.model'],
     'limits.account_model': ['limits: { account_model: { concurrent: 3 } }', '1:26 limits.account_model'],
-    hosted_tools: ['hosted_tools: reject', '1:15 hosted_tools'],
     'storage.database': ['storage: { database: "postgres://u@h/d" }', '1:22 storage.database'],
     'retention.state': ['retention: { state: 1h }', '1:21 retention.state'],
   }
@@ -41,8 +40,7 @@ describe('what this version cannot do is refused by name', () => {
   })
 
   test('of an upstream that cannot be had, the wire is the only word', () => {
-    const yaml =
-      'upstreams: [{ id: a, wire: responses, base_url: "https://a.b/v1", api_key: k, on_client_gone: drain }]'
+    const yaml = 'upstreams: [{ id: a, wire: gemini, base_url: "https://a.b/v1", api_key: k, on_client_gone: drain }]'
     expect(placesOf({ yaml })).toEqual(['1:28 upstreams[0].wire'])
   })
 })
@@ -68,9 +66,10 @@ bounds: { body_bytes: 1MB, expansion_ratio: 10, json_values: 1000, json_depth: 1
 drain: { timeout: 5s, linger: 5s }
 limits: { key: { requests_per_minute: 1, tokens_per_minute: 2, concurrent: 3, burst: 10s }, account: { concurrent: 9 } }
 streams: { keep_alive: 1s, silence_before_head: 1s }
+hosted_tools: reject
 ledger: { mark_interval: 50ms }
 telemetry: { metrics: false, log: { level: warn, format: json } }
-upstreams: [{ id: vllm, wire: chat, base_url: "http://10.0.0.7:8000/v1", api_key: k, dialect: vllm, allow_private: true, timeouts: { connect: 1s, first_byte: 10m, idle: 2s, no_progress: 3s, total: 1h }, headers: { X-Team: seven }, on_client_gone: drain }]
+upstreams: [{ id: vllm, wire: chat, base_url: "http://10.0.0.7:8000/v1", api_key: k, dialect: vllm, allow_private: true, timeouts: { connect: 1s, first_byte: 10m, idle: 2s, no_progress: 3s, total: 1h }, headers: { X-Team: seven }, on_client_gone: drain }, { id: codex, wire: responses, dialect: openai, base_url: "https://a.b/v1" }]
 models: [{ id: m, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: vllm, model: x }], pass_fields: [mirostat, store] }]
 hold: { uncapped_share_percent: 50, uncapped_tokens_min: 1 }
 `

@@ -25,9 +25,9 @@ const LEAVE_OUT = 'Leave it out, or at its default.'
 export const NOT_YET: readonly NotYet[] = [
   {
     path: 'upstreams[].wire',
-    says: 'serves upstreams of wire chat and demo',
-    cure: 'Most providers speak chat as well: use wire: chat. The other wires come with a later version.',
-    honours: (wire) => wire === 'chat' || wire === 'demo',
+    says: 'serves upstreams of wire chat, responses and demo',
+    cure: 'Most providers speak chat as well: use wire: chat. This wire comes with a later version.',
+    honours: (wire) => wire === 'chat' || wire === 'responses' || wire === 'demo',
     settlesItem: true,
   },
   {
@@ -40,7 +40,6 @@ export const NOT_YET: readonly NotYet[] = [
   { path: 'models[].price.multipliers', says: 'has no price multipliers', cure: LEAVE_OUT },
   { path: 'limits.model', says: 'limits keys and accounts only', cure: 'Use limits.key or limits.account.' },
   { path: 'limits.account_model', says: 'limits keys and accounts only', cure: 'Use limits.key or limits.account.' },
-  { path: 'hosted_tools', says: 'leaves hosted tools out, always', cure: 'Write ignore, or leave it out.' },
   { path: 'storage.database', says: 'keeps its books in SQLite only', cure: 'Write sqlite, or leave it out.' },
   { path: 'retention.state', says: 'stores no responses', cure: LEAVE_OUT },
 ]

@@ -1,0 +1,30 @@
+import type { Lane, Model } from '../catalog/catalog.ts'
+import { type Problem, problem } from '../model/problem.ts'
+import type { TurnRequest } from '../model/turn.ts'
+
+/**
+ * The lanes that can do what a request asks for; a problem when there is none. What merely shapes the words of an answer is
+ * left out where a lane does not know it, and named; what makes it another answer is never left out.
+ */
+export function ableLanes({ id, lanes }: Pick<Model, 'id' | 'lanes'>, turn: TurnRequest): readonly Lane[] | Problem {
+  const beyond = fieldsBeyondResponses(turn)
+  if (beyond.length === 0) return lanes
+  const able = lanes.filter(({ upstream }) => upstream.wire !== 'responses')
+  if (able.length > 0 || lanes.length === 0) return able
+  const [param] = beyond
+  const message = `\`${param}\` cannot be had from '${id}': its providers speak Responses, which has nothing like it. Leave it out, or choose another model.`
+  return problem('unsupported_parameter', message, { param: param ?? null })
+}
+
+/** What of a chat request Responses has no words for, and would change the answer if it were left out. */
+function fieldsBeyondResponses(turn: TurnRequest): string[] {
+  if (turn.protocol !== 'chat') return []
+  return [...(turn.choices > 1 ? ['n'] : []), ...(asksFor(turn, 'stop') ? ['stop'] : [])]
+}
+
+function asksFor({ body: { bytes, members } }: TurnRequest, name: string): boolean {
+  const member = members.find((candidate) => candidate.name === name)
+  if (member === undefined) return false
+  const value = bytes.toString('utf8', member.valueStart, member.valueEnd)
+  return value !== 'null' && !/^\[\s*\]$/.test(value)
+}

@@ -24,7 +24,7 @@ export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutco
           limits: { key: {}, account: {} },
           chosenCap: { sharePercent: 25, tokensMin: 1024 },
           upstreams: [],
-          hostedTools: 'ignore',
+          hostedTools: 'ignore' as const,
         },
         replace: async () => {},
       },

@@ -1,5 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
-import { isCarriedType, isOutputType, typeOfItem } from './item-types.ts'
+import { isCallType, isCarriedType, isOutputType, typeOfItem } from './item-types.ts'
 import { ownTools } from './own-tools.ts'
 
 type Item = Readonly<Fields>
@@ -11,10 +11,7 @@ type Item = Readonly<Fields>
  */
 export function carriedItems(items: readonly Item[]): Item[] {
   const called = new Set<unknown>()
-  for (const item of items) {
-    const type = typeOfItem(item)
-    if (isCarriedType(type) && !isOutputType(type)) called.add(item.call_id)
-  }
+  for (const item of items) if (isCallType(typeOfItem(item))) called.add(item.call_id)
   return items.flatMap((item) => {
     const type = typeOfItem(item)
     if (!isCarriedType(type) || (isOutputType(type) && !called.has(item.call_id))) return []

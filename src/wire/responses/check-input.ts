@@ -4,7 +4,7 @@ import type { OtherInput } from '../../model/turn.ts'
 import { wrongType } from '../fields/check-value.ts'
 import { checkContent } from './check-content.ts'
 import { checkMaybeText, checkName, checkWord, isAbsent, missing } from './check-member.ts'
-import { isOutputType, typeOfItem } from './item-types.ts'
+import { isCallType, isCarriedType, isOutputType, typeOfItem } from './item-types.ts'
 
 /** The input as far as we must understand it: what each item says, and whether there is anything but text. */
 export function checkInput(input: unknown): Problem | OtherInput[] {
@@ -103,10 +103,16 @@ function notCompacted(param: string, { type }: Readonly<Fields>): Problem {
   return problem('unsupported_parameter', message, { param })
 }
 
-/** An output answers a call: without it, no provider takes it. A call without an output is a turn that was broken off. */
+/**
+ * An output answers a call: without it, no provider takes it. That may be a call that is left out, and then the output is
+ * too. A call without an output is a turn that was broken off.
+ */
 function checkOrphans(items: readonly Readonly<Fields>[]): Problem | undefined {
   const called = new Set<unknown>()
-  for (const item of items) if (!isOutputType(typeOfItem(item))) called.add(item.call_id)
+  for (const item of items) {
+    const type = typeOfItem(item)
+    if (isCallType(type) || !(isCarriedType(type) || isOutputType(type))) called.add(item.call_id)
+  }
   for (const item of items) {
     const type = typeOfItem(item)
     if (type !== 'function_call_output' && type !== 'custom_tool_call_output') continue

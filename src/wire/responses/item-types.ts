@@ -31,3 +31,6 @@ export function typeOfItem(item: Readonly<Fields>): unknown {
 }
 
 export const isOutputType = (type: unknown): boolean => typeof type === 'string' && type.endsWith('_output')
+
+/** Whose `call_id` an output may answer: a call that goes to a model. */
+export const isCallType = (type: unknown): boolean => type === 'function_call' || type === 'custom_tool_call'

@@ -7,7 +7,7 @@ import type { Problem } from '../model/problem.ts'
 import type { KeyedCall, LookedUpAnswer } from '../turn/look-up-answer.ts'
 import type { AskedTurn } from '../turn/read-turn.ts'
 import type { TurnCall } from '../turn/turn-call.ts'
-import type { ReadRequestOutcome } from '../wire/chat/read-request.ts'
+import type { ReadRequestOutcome } from '../wire/read-request-outcome.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import type { Heartbeat } from './heartbeat.ts'
 

@@ -1,7 +1,8 @@
 import type { Caller } from '../model/caller.ts'
 import { problem } from '../model/problem.ts'
 import type { Protocol } from '../model/turn.ts'
-import { type ReadRequestOutcome, readRequest as readChatRequest } from '../wire/chat/read-request.ts'
+import { readRequest as readChatRequest } from '../wire/chat/read-request.ts'
+import type { ReadRequestOutcome } from '../wire/read-request-outcome.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
 
 /** What happens to a tool that only a provider could run: left out and named, or the request is refused. */

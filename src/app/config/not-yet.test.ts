@@ -87,7 +87,8 @@ hold: { uncapped_share_percent: 50, uncapped_tokens_min: 1 }
   expect(config.limits.key).toEqual({ requestsPerMinute: 1, tokensPerMinute: 2, concurrent: 3, burstMs: 10_000 })
 })
 
-test.each(['service_tier', 'max_tokens', 'Model', 'plugins'])('pass_fields cannot hand %s to a provider', (field) => {
+const DECIDED = ['service_tier', 'max_tokens', 'Model', 'plugins', 'max_output_tokens', 'Background', 'reasoning']
+test.each(DECIDED)('pass_fields cannot hand %s to a provider', (field) => {
   const yaml = model(`pass_fields: [top_k, ${field}]`)
   expect(problemsOf({ yaml }).map(({ path, message }) => `${path}: ${message}`)).toEqual([
     `models[0].pass_fields[1]: the field ${field} is Millrace’s own to decide on`,

@@ -2,18 +2,16 @@ import { isObject } from '../../lib/is-object.ts'
 import { type Effort, effortOf } from '../../model/effort.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { InputSize, TurnRequest } from '../../model/turn.ts'
+import { checkModel } from '../fields/check-model.ts'
 import { checkNames } from '../fields/check-names.ts'
-import { checkValue } from '../fields/check-value.ts'
 import { checkValues } from '../fields/check-values.ts'
+import { optionalNames } from '../fields/optional-names.ts'
 import { readNested } from '../fields/read-nested.ts'
 import type { ParsedBody } from '../parsed-body.ts'
+import { malformed, type ReadRequestOutcome } from '../read-request-outcome.ts'
 import { checkMessages } from './check-messages.ts'
 import { CHAT_FIELDS, CONTROL_FIELDS, NESTED_FIELDS } from './fields.ts'
 import { readTools } from './read-tools.ts'
-
-export type ReadRequestOutcome =
-  | { readonly kind: 'turn'; readonly turn: TurnRequest }
-  | { readonly kind: 'malformed'; readonly problem: Problem }
 
 /** Reads what admission decides on, and checks that much; everything else stays bytes for whoever reads it later. */
 export function readRequest(body: ParsedBody): ReadRequestOutcome {
@@ -43,23 +41,9 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
       otherInputs: others,
       ignoredTools: tools.ignored,
       rewritten: tools.rewritten,
-      optionalFields: [...optionalNames(body), ...nested.ignored],
+      optionalFields: [...optionalNames(body.members, CHAT_FIELDS), ...nested.ignored],
     },
   }
-}
-
-const malformed = (found: Problem): ReadRequestOutcome => ({ kind: 'malformed', problem: found })
-
-function checkModel(model: unknown): Problem | undefined {
-  if (typeof model === 'string' && model !== '') return undefined
-  if (model !== undefined && model !== null && model !== '') return checkValue('model', model, { kind: 'string' })
-  return problem(
-    'missing_required_parameter',
-    'The field `model` is missing. GET /v1/models lists the ids this key may use.',
-    {
-      param: 'model',
-    },
-  )
 }
 
 /** `max_completion_tokens` is the newer name and wins; each client sends the one it knows. */
@@ -87,16 +71,6 @@ function readEffort(
   }
   if (first === undefined && second !== undefined) return { effort: second, effortParam: 'reasoning.effort' }
   return { effort: first, effortParam: 'reasoning_effort' }
-}
-
-/** Neither ours to decide on nor known to go everywhere: whether the provider gets it is the lane's business. */
-const isOptional = (name: string): boolean =>
-  !Object.hasOwn(CHAT_FIELDS, name) || CHAT_FIELDS[name]?.policy === 'ignored'
-
-function optionalNames({ members }: ParsedBody): string[] {
-  const names: string[] = []
-  for (const { name } of members) if (isOptional(name)) names.push(name)
-  return names
 }
 
 const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format'])

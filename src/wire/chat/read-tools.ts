@@ -1,14 +1,10 @@
 import { isObject } from '../../lib/is-object.ts'
-import { type Problem, problem } from '../../model/problem.ts'
-import type { JsonMember } from '../../model/turn.ts'
+import type { Problem } from '../../model/problem.ts'
 import { wrongType } from '../fields/check-value.ts'
-import { arrayElements } from '../json/array-elements.ts'
+import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../hosted-tools.ts'
 import type { ParsedBody } from '../parsed-body.ts'
 
-/**
- * Tools are the client's own to run. One that only a provider could run is left out and named, because coding agents
- * declare some whether they use them or not; forcing it is refused.
- */
+/** Which tools go to the provider: `hosted-tools.ts` says why some do not. */
 export type ReadTools =
   | {
       readonly kind: 'tools'
@@ -33,7 +29,9 @@ export function readTools(body: ParsedBody): ReadTools {
     return refusedChoice(choice)
   if (!own.includes(false)) return NONE
   const ignored = tools.flatMap((tool, index) => (own[index] ? [] : [(tool as { type: string }).type]))
-  return { kind: 'tools', ignored, rewritten: withoutHosted(body, own) }
+  if (!own.includes(true)) return { kind: 'tools', ignored, rewritten: WITHOUT_TOOLS }
+  const fates = own.map((isOwn) => (isOwn ? 'kept' : 'left-out'))
+  return { kind: 'tools', ignored, rewritten: new Map([['tools', rewriteTools(body, fates)]]) }
 }
 
 function checkTool(param: string, tool: unknown): Problem | undefined {
@@ -52,25 +50,4 @@ function checkTool(param: string, tool: unknown): Problem | undefined {
 const forcesHosted = (choice: unknown): boolean =>
   isObject(choice) && typeof choice.type === 'string' && !OWN_TYPES.has(choice.type) && choice.type !== 'allowed_tools'
 
-function refusedChoice(choice: unknown): ReadTools {
-  const named = isObject(choice) ? String(choice.type).slice(0, 40) : String(choice)
-  const message = `\`tool_choice\` asks for ${JSON.stringify(named)}, and tools that a provider runs are not provided. Define a function and run it yourself, or leave tool_choice out.`
-  return { kind: 'refused', problem: problem('unsupported_tool', message, { param: 'tool_choice' }) }
-}
-
-/** The client's own tools as their own bytes; without any, the fields that only make sense beside tools go too. */
-function withoutHosted(
-  { bytes, members }: { readonly bytes: Buffer; readonly members: readonly JsonMember[] },
-  own: readonly boolean[],
-): Map<string, Buffer | null> {
-  if (!own.includes(true))
-    return new Map([
-      ['tools', null],
-      ['tool_choice', null],
-      ['parallel_tool_calls', null],
-    ])
-  const member = members.find(({ name }) => name === 'tools')
-  if (!member) throw new Error('A field that was parsed is not among the members')
-  const kept = arrayElements(bytes.subarray(member.valueStart, member.valueEnd)).filter((_, index) => own[index])
-  return new Map([['tools', Buffer.from(`[${kept.map((element) => element.toString('utf8')).join(',')}]`)]])
-}
+const refusedChoice = (choice: unknown): ReadTools => ({ kind: 'refused', problem: hostedChoice(choice) })

@@ -20,6 +20,10 @@ export function checkValue(param: string, value: unknown, check: ValueCheck): Pr
       return typeof value === 'string' || isObject(value) ? undefined : wrongType(param, value, 'a string or an object')
     case 'string-or-strings':
       return checkStrings(param, value, check.most)
+    case 'strings':
+      return isStrings(value) ? undefined : wrongType(param, value, 'an array of strings')
+    case 'one-of':
+      return checkWord(param, value, check.words)
     case 'text-only':
       return checkTextOnly(param, value)
   }
@@ -36,17 +40,32 @@ function checkNumber(
   }
   if (value >= check.min && value <= check.max) return undefined
   const range =
-    check.max === Number.MAX_SAFE_INTEGER ? `at least ${check.min}` : `between ${check.min} and ${check.max}`
+    check.max === Number.MAX_SAFE_INTEGER
+      ? `at least ${check.min}`
+      : check.max === check.min
+        ? check.min
+        : `between ${check.min} and ${check.max}`
   return problem('invalid_value', `\`${param}\` is ${value}; it must be ${range}.`, { param })
 }
 
 function checkStrings(param: string, value: unknown, most: number): Problem | undefined {
   if (typeof value === 'string') return undefined
-  if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string')) {
-    return wrongType(param, value, 'a string or an array of strings')
-  }
+  if (!isStrings(value)) return wrongType(param, value, 'a string or an array of strings')
   if (value.length <= most) return undefined
   return problem('invalid_value', `\`${param}\` has ${value.length} entries; at most ${most} are possible.`, { param })
+}
+
+const isStrings = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((entry) => typeof entry === 'string')
+
+/** What a client wrote goes into a message only so far. */
+const WORD_SHOWN_MAX = 40
+
+function checkWord(param: string, value: unknown, words: readonly string[]): Problem | undefined {
+  if (typeof value !== 'string') return wrongType(param, value, 'a string')
+  if (words.includes(value)) return undefined
+  const shown = JSON.stringify(value.slice(0, WORD_SHOWN_MAX))
+  return problem('invalid_value', `\`${param}\` is ${shown}; it must be one of ${words.join(', ')}.`, { param })
 }
 
 function checkTextOnly(param: string, value: unknown): Problem | undefined {

@@ -28,6 +28,8 @@ export type ValueCheck =
   | { readonly kind: 'array' }
   | { readonly kind: 'string-or-strings'; readonly most: number }
   | { readonly kind: 'string-or-object' }
+  | { readonly kind: 'strings' }
+  | { readonly kind: 'one-of'; readonly words: readonly string[] }
   | { readonly kind: 'text-only' }
 
 export const number = (min: number, max: number): ValueCheck => ({ kind: 'number', min, max })
@@ -40,12 +42,12 @@ export const controlFieldsOf = (table: FieldTable): ReadonlySet<string> =>
   new Set(Object.entries(table).flatMap(([name, rule]) => (rule.policy === 'control' ? [name] : [])))
 
 /**
- * Whether a field may go to a provider as the client wrote it, if the operator says so. What is decided on here may not, in
- * whatever letter case: some servers would read it.
+ * Whether a field may go to a provider as the client wrote it, if the operator says so. What a protocol decides on may not,
+ * in whatever letter case, because some servers would read it in a request of another protocol too; unless that one knows
+ * the field itself and lets it go.
  */
-export function mayBePassedOn(table: FieldTable, name: string): boolean {
+export function mayBePassedOn(tables: readonly FieldTable[], name: string): boolean {
   const lower = name.toLowerCase()
-  if (!Object.hasOwn(table, lower)) return true
-  const policy = table[lower]?.policy
-  return policy === 'passed' || policy === 'ignored'
+  const policies = tables.flatMap((table) => (Object.hasOwn(table, lower) ? [table[lower]?.policy] : []))
+  return policies.length === 0 || policies.some((policy) => policy === 'passed' || policy === 'ignored')
 }

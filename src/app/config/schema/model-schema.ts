@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { CHAT_FIELDS } from '../../../wire/chat/fields.ts'
 import { mayBePassedOn } from '../../../wire/fields/field-rule.ts'
+import { RESPONSES_FIELDS } from '../../../wire/responses/fields.ts'
 import { factor, price, usd } from '../money-scalars.ts'
 import { decimal, integer, maybeText, read, scalar, text, word, wrong } from '../scalars.ts'
 import { list, section } from './section.ts'
@@ -135,7 +136,7 @@ export const modelSchema = section('A model as clients see it.', {
     refuse(['max_output_tokens'], 'the longest output is longer than the context', 'Lower it, or raise context_tokens.')
   }
   for (const [at, field] of model.pass_fields.entries()) {
-    if (mayBePassedOn(CHAT_FIELDS, field)) continue
+    if (mayBePassedOn([CHAT_FIELDS, RESPONSES_FIELDS], field)) continue
     refuse(['pass_fields', at], `the field ${field} is Millrace’s own to decide on`, 'Leave it out of the list.')
   }
   for (const input of model.inputs) {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { CHAT_FIELDS } from '../../src/wire/chat/fields.ts'
+import { RESPONSES_FIELDS } from '../../src/wire/responses/fields.ts'
 import { textOf } from './source-files.ts'
 
 const ROW = /^\| `([a-z_]+)` \| ([a-z-]+) \|/
@@ -10,9 +11,12 @@ const documented = (page: string): string[] =>
     return field === undefined ? [] : [`${field} ${policy}`]
   })
 
-it('docs/protocols/chat-fields.md says of each field what wire/chat/fields.ts decides', () => {
-  const decided = Object.entries(CHAT_FIELDS).map(([field, { policy }]) => `${field} ${policy}`)
-  expect(documented(textOf('docs/protocols/chat-fields.md'))).toEqual(decided)
+it.each([
+  ['chat', CHAT_FIELDS],
+  ['responses', RESPONSES_FIELDS],
+])('docs/protocols/%s-fields.md says of each field what the fields.ts of that protocol decides', (protocol, table) => {
+  const decided = Object.entries(table).map(([field, { policy }]) => `${field} ${policy}`)
+  expect(documented(textOf(`docs/protocols/${protocol}-fields.md`))).toEqual(decided)
 })
 
 it('a row with another policy would be noticed', () => {

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest'
+import { conversationOf, problemOf, read, turnOf, withItems } from './read-request.fixture.ts'
+
+const call = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' }
+const output = { type: 'function_call_output', call_id: 'call_1', output: 'ok' }
+const user = { role: 'user', content: 'Hi' }
+const parts = (...content: readonly unknown[]) => ({ role: 'user', content })
+
+describe('the items of an input', () => {
+  it.each([
+    ['a message without type', { role: 'user', content: 'Hi' }],
+    ['a message with type null', { type: null, role: 'user', content: 'Hi' }],
+    ['a full message', { type: 'message', id: 'msg_1', status: 'completed', role: 'user', content: 'Hi' }],
+    ['a developer', { role: 'developer', content: 'Hi' }],
+    ['a system message as parts', { role: 'system', content: [{ type: 'input_text', text: 'Hi' }] }],
+    ['an assistant with input_text', { role: 'assistant', content: [{ type: 'input_text', text: 'Hi' }] }],
+    ['a user with output_text', parts({ type: 'output_text', text: 'Hi', annotations: [], logprobs: [] })],
+    ['a part of type text', parts({ type: 'text', text: 'Hi', prompt_cache_breakpoint: {} })],
+    [
+      'texts of a reasoning in a message',
+      parts({ type: 'summary_text', text: '' }, { type: 'reasoning_text', text: '' }),
+    ],
+    ['a refusal', { role: 'assistant', content: [{ type: 'refusal', refusal: 'No' }] }],
+    ['an assistant that said nothing', { role: 'assistant', content: null }],
+    ['a message without parts', parts()],
+    ['a phase', { role: 'assistant', content: 'Hm', phase: 'commentary' }],
+    ['a phase that nobody knows', { role: 'assistant', content: 'Hm', phase: 'later' }],
+    ['a call without output', call],
+    ['a call without arguments', { ...call, arguments: null }],
+    ['a call in a namespace', { ...call, namespace: 'ns', id: 'fc_1', status: 'completed', caller: {} }],
+    ['a custom call', { type: 'custom_tool_call', call_id: 'call_1', name: 'patch', input: 'x' }],
+    ['a reasoning of Codex', { type: 'reasoning', id: 'rs_1', summary: [], content: null, encrypted_content: 'x' }],
+    ['a reasoning without id', { type: 'reasoning', summary: [{ type: 'summary_text', text: 'x' }] }],
+    ['a reasoning in full', { type: 'reasoning', id: 'rs_1', content: [{ type: 'reasoning_text', text: 'x' }] }],
+    ['added tools', { type: 'additional_tools', role: 'developer', tools: [] }],
+  ])('%s is accepted', (_name, item) => {
+    expect(read(withItems(user, item))).toMatchObject({ kind: 'turn' })
+  })
+
+  const TOLERATED = [
+    ...['web_search_call', 'file_search_call', 'computer_call', 'computer_call_output', 'code_interpreter_call'],
+    ...['image_generation_call', 'mcp_list_tools', 'mcp_call', 'mcp_approval_request', 'mcp_approval_response'],
+    ...['program', 'program_output', 'configuration_update', 'agent_message', 'context_compaction'],
+    ...['tool_search_call', 'tool_search_output', 'local_shell_call', 'local_shell_call_output', 'shell_call'],
+    ...['shell_call_output', 'apply_patch_call', 'apply_patch_call_output', 'what_comes_next_year', '__proto__'],
+  ]
+  it.each(TOLERATED)('%s is let in and left out', (type) => {
+    const item = { type, id: 'x_1', call_id: 'call_9', output: [{ type: 'computer_screenshot' }], tools: 5 }
+    const asked = withItems(user, item)
+    expect(turnOf(asked).otherInputs).toEqual([])
+    expect(conversationOf(asked).items).toHaveLength(1)
+  })
+
+  it('the output of a call that is left out is left out with it', () => {
+    const shell = { type: 'local_shell_call', call_id: 'call_1', action: {} }
+    expect(conversationOf(withItems(user, shell, output)).items).toHaveLength(1)
+  })
+
+  it('an output may be text or parts, and stand apart from its call', () => {
+    const list = {
+      ...output,
+      output: [
+        { type: 'input_text', text: 'a' },
+        { type: 'output_text', text: 'b' },
+      ],
+    }
+    for (const each of [output, list, { ...output, output: '' }, { ...output, output: [] }]) {
+      expect(read(withItems(call, user, { ...each, id: 'fco_1', status: null })).kind).toBe('turn')
+    }
+  })
+
+  it('an output without its call is refused, whatever kind it is', () => {
+    for (const type of ['function_call_output', 'custom_tool_call_output']) {
+      expect(problemOf(withItems(user, { ...output, type }))).toMatchObject({
+        code: 'invalid_value',
+        param: 'input',
+        message: 'No tool call found for function call output with call_id call_1.',
+      })
+    }
+    const unrelated = { type: 'computer_call_output', call_id: 'call_1' }
+    expect(problemOf(withItems(unrelated, output)).param).toBe('input')
+    expect(problemOf(withItems({ ...user, call_id: 'call_1' }, output)).param).toBe('input')
+    expect(problemOf(withItems({ type: 'reasoning', call_id: 'call_1' }, output)).param).toBe('input')
+  })
+
+  it('parts that are not text are noted with their place, for the model to decide', () => {
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,AA', detail: 'auto' }
+    const file = { type: 'input_file', file_data: 'data:x', filename: 'a.pdf', file_id: null }
+    const audio = { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }
+    const asked = withItems(parts({ type: 'text', text: '' }, image, file, audio), call, { ...output, output: [image] })
+    expect(turnOf(asked).otherInputs).toEqual([
+      { kind: 'image', param: 'input[0].content[1]' },
+      { kind: 'file', param: 'input[0].content[2]' },
+      { kind: 'audio', param: 'input[0].content[3]' },
+      { kind: 'image', param: 'input[2].output[0]' },
+    ])
+  })
+
+  it.each([
+    ['a text among the items', 'Hi', 'invalid_type', 'input[1]'],
+    ['null among the items', null, 'invalid_type', 'input[1]'],
+    ['an item without type and role', { content: 'x' }, 'missing_required_parameter', 'input[1].type'],
+    ['a type that is a number', { type: 5 }, 'invalid_type', 'input[1].type'],
+    ['a message without role', { type: 'message', content: '' }, 'missing_required_parameter', 'input[1].role'],
+    ['an unknown role', { role: 'tool', content: '' }, 'invalid_value', 'input[1].role'],
+    ['a role that is an object', { role: {}, content: '' }, 'invalid_type', 'input[1].role'],
+    ['a user without content', { role: 'user' }, 'missing_required_parameter', 'input[1].content'],
+    ['a user whose content is null', { role: 'user', content: null }, 'missing_required_parameter', 'input[1].content'],
+    ['content as a number', { role: 'user', content: 5 }, 'invalid_type', 'input[1].content'],
+    ['a part that is text', parts('Hi'), 'invalid_type', 'input[1].content[0]'],
+    ['a part of no type', parts({ text: 'x' }), 'missing_required_parameter', 'input[1].content[0].type'],
+    ['a part without text', parts({ type: 'input_text' }), 'missing_required_parameter', 'input[1].content[0].text'],
+    ['a text that is a number', parts({ type: 'input_text', text: 1 }), 'invalid_type', 'input[1].content[0].text'],
+    ['a video', parts({ type: 'input_video', video_url: 'x' }), 'unsupported_content', 'input[1].content[0]'],
+    ['a part that nobody knows', parts({ type: 'hologram' }), 'unsupported_content', 'input[1].content[0]'],
+    ['a part of Chat', parts({ type: 'image_url', image_url: {} }), 'unsupported_content', 'input[1].content[0]'],
+    [
+      'an image that is a file',
+      parts({ type: 'input_image', file_id: 'file_1' }),
+      'unsupported_content',
+      'input[1].content[0].file_id',
+    ],
+    [
+      'an image of nothing',
+      parts({ type: 'input_image' }),
+      'missing_required_parameter',
+      'input[1].content[0].image_url',
+    ],
+    [
+      'a file of nothing',
+      parts({ type: 'input_file', filename: 'x' }),
+      'missing_required_parameter',
+      'input[1].content[0].file_data',
+    ],
+    ['a flat audio', parts({ type: 'input_audio', data: '' }), 'invalid_type', 'input[1].content[0].input_audio'],
+    ['a call without id', { ...call, call_id: null }, 'missing_required_parameter', 'input[1].call_id'],
+    ['a call with an empty id', { ...call, call_id: '' }, 'invalid_value', 'input[1].call_id'],
+    ['a call with a long id', { ...call, call_id: 'c'.repeat(65) }, 'invalid_value', 'input[1].call_id'],
+    ['a call with a number as id', { ...call, call_id: 7 }, 'invalid_type', 'input[1].call_id'],
+    ['a call without name', { ...call, name: undefined }, 'missing_required_parameter', 'input[1].name'],
+    ['arguments as an object', { ...call, arguments: {} }, 'invalid_type', 'input[1].arguments'],
+    ['a custom input as an object', { ...call, type: 'custom_tool_call', input: {} }, 'invalid_type', 'input[1].input'],
+    ['a namespace that is no word', { ...call, namespace: 5 }, 'invalid_type', 'input[1].namespace'],
+    ['an output of nothing', { ...output, output: null }, 'missing_required_parameter', 'input[1].output'],
+    ['an output that is an object', { ...output, output: { a: 1 } }, 'invalid_type', 'input[1].output'],
+    ['an output without id', { ...output, call_id: undefined }, 'missing_required_parameter', 'input[1].call_id'],
+    ['a summary as an object', { type: 'reasoning', summary: {} }, 'invalid_type', 'input[1].summary'],
+    [
+      'sealed content as an object',
+      { type: 'reasoning', encrypted_content: {} },
+      'invalid_type',
+      'input[1].encrypted_content',
+    ],
+    ['a reference', { type: 'item_reference', id: 'rs_1' }, 'item_not_found', 'input[1].id'],
+    ['a reference without type', { id: 'msg_1' }, 'item_not_found', 'input[1].id'],
+    ['a compaction', { type: 'compaction', encrypted_content: 'x' }, 'unsupported_parameter', 'input[1]'],
+    ['a trigger of a compaction', { type: 'compaction_trigger' }, 'unsupported_parameter', 'input[1]'],
+    ['added tools without tools', { type: 'additional_tools' }, 'missing_required_parameter', 'input[1].tools'],
+    ['a hosted item of a numeric type', { type: 1, call_id: 'x' }, 'invalid_type', 'input[1].type'],
+  ])('%s is refused', (_name, item, code, param) => {
+    expect(problemOf(withItems(user, item))).toMatchObject({ code, param })
+  })
+})

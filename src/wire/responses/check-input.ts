@@ -1,0 +1,124 @@
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import { type Problem, problem } from '../../model/problem.ts'
+import type { OtherInput } from '../../model/turn.ts'
+import { wrongType } from '../fields/check-value.ts'
+import { checkContent } from './check-content.ts'
+import { checkMaybeText, checkName, checkWord, isAbsent, missing } from './check-member.ts'
+import { isCallType, isCarriedType, isOutputType, typeOfItem } from './item-types.ts'
+
+/** The input as far as we must understand it: what each item says, and whether there is anything but text. */
+export function checkInput(input: unknown): Problem | OtherInput[] {
+  if (isAbsent(input) || input === '') {
+    const message = 'The field `input` is missing. Send a text or at least one item.'
+    return problem('missing_required_parameter', message, { param: 'input' })
+  }
+  if (typeof input === 'string') return []
+  if (!Array.isArray(input)) return wrongType('input', input, 'a string or an array of items')
+  if (input.length === 0) {
+    return problem('invalid_value', '`input` is empty. Send at least one item.', { param: 'input' })
+  }
+  const others: OtherInput[] = []
+  for (const [index, item] of input.entries()) {
+    const found = checkItem(`input[${index}]`, item, others)
+    if (found) return found
+  }
+  return checkOrphans(input) ?? others
+}
+
+type CheckItem = (param: string, item: Readonly<Fields>, others: OtherInput[]) => Problem | undefined
+
+/** Types that are not here come from hosted tools or from one client only: a conversation may have begun elsewhere. */
+const ITEMS: ReadonlyMap<unknown, CheckItem> = new Map<unknown, CheckItem>([
+  ['message', checkMessage],
+  ['reasoning', checkReasoning],
+  ['function_call', (param, item) => checkCall(param, item, 'arguments')],
+  ['custom_tool_call', (param, item) => checkCall(param, item, 'input')],
+  ['function_call_output', checkOutput],
+  ['custom_tool_call_output', checkOutput],
+  ['item_reference', referenceLeft],
+  ['compaction', notCompacted],
+  ['compaction_trigger', notCompacted],
+])
+
+function checkItem(param: string, item: unknown, others: OtherInput[]): Problem | undefined {
+  if (!isObject(item)) return wrongType(param, item, 'an object')
+  const type = typeOfItem(item)
+  if (type === undefined) return missing(`${param}.type`)
+  if (typeof type !== 'string') return wrongType(`${param}.type`, type, 'a string')
+  return ITEMS.get(type)?.(param, item, others)
+}
+
+const ROLES = new Set(['user', 'assistant', 'system', 'developer'])
+
+function checkMessage(param: string, item: Readonly<Fields>, others: OtherInput[]): Problem | undefined {
+  const found = checkWord(`${param}.role`, item.role, ROLES)
+  if (found) return found
+  // An assistant that only called tools has said nothing, and clients send that as null or not at all.
+  if (isAbsent(item.content)) return item.role === 'assistant' ? undefined : missing(`${param}.content`)
+  return checkContent(`${param}.content`, item.content, others)
+}
+
+function checkReasoning(param: string, item: Readonly<Fields>, others: OtherInput[]): Problem | undefined {
+  for (const name of ['summary', 'content']) {
+    const found = isAbsent(item[name]) ? undefined : checkContent(`${param}.${name}`, item[name], others)
+    if (found) return found
+  }
+  return checkMaybeText(`${param}.encrypted_content`, item.encrypted_content)
+}
+
+const CALL_ID_LENGTH_MAX = 64
+
+function checkCallId(param: string, id: unknown): Problem | undefined {
+  const found = checkName(param, id)
+  if (found || (id as string).length <= CALL_ID_LENGTH_MAX) return found
+  const message = `\`${param}\` has ${(id as string).length} characters; at most ${CALL_ID_LENGTH_MAX} are possible.`
+  return problem('invalid_value', message, { param })
+}
+
+/** A call without arguments may leave them out. */
+const checkCall = (param: string, item: Readonly<Fields>, text: string): Problem | undefined =>
+  checkCallId(`${param}.call_id`, item.call_id) ??
+  checkName(`${param}.name`, item.name) ??
+  checkMaybeText(`${param}.namespace`, item.namespace) ??
+  checkMaybeText(`${param}.${text}`, item[text])
+
+function checkOutput(param: string, item: Readonly<Fields>, others: OtherInput[]): Problem | undefined {
+  const found = checkCallId(`${param}.call_id`, item.call_id)
+  if (found) return found
+  if (isAbsent(item.output)) return missing(`${param}.output`)
+  return checkContent(`${param}.output`, item.output, others)
+}
+
+const REFERENCE_SHOWN_MAX = 80
+
+/** What is stored has been put in place of its reference by now. */
+function referenceLeft(param: string, { id }: Readonly<Fields>): Problem {
+  const named = typeof id === 'string' ? ` ${JSON.stringify(id.slice(0, REFERENCE_SHOWN_MAX))}` : ''
+  const message = `The item${named} is not stored here. Send the item itself; clients do so with \`store: false\`.`
+  return problem('item_not_found', message, { param: `${param}.id` })
+}
+
+function notCompacted(param: string, { type }: Readonly<Fields>): Problem {
+  const message = `\`${param}\` is of type ${JSON.stringify(type)}, and this version cannot compact conversations. Leave it out, and send the history itself.`
+  return problem('unsupported_parameter', message, { param })
+}
+
+/**
+ * An output answers a call: without it, no provider takes it. That may be a call that is left out, and then the output is
+ * too. A call without an output is a turn that was broken off.
+ */
+function checkOrphans(items: readonly Readonly<Fields>[]): Problem | undefined {
+  const called = new Set<unknown>()
+  for (const item of items) {
+    const type = typeOfItem(item)
+    if (isCallType(type) || !(isCarriedType(type) || isOutputType(type))) called.add(item.call_id)
+  }
+  for (const item of items) {
+    const type = typeOfItem(item)
+    if (type !== 'function_call_output' && type !== 'custom_tool_call_output') continue
+    if (called.has(item.call_id)) continue
+    const message = `No tool call found for function call output with call_id ${item.call_id}.`
+    return problem('invalid_value', message, { param: 'input' })
+  }
+  return undefined
+}

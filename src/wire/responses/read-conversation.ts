@@ -1,0 +1,80 @@
+import type { Fields } from '../../lib/is-object.ts'
+import type { AnswerFormat, Conversation, ConversationItem, Identity, Sampling } from '../../model/conversation.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
+import { carriedItems } from './carried-items.ts'
+import { type CarriedItemType, typeOfItem } from './item-types.ts'
+import { readItem } from './read-item.ts'
+import { readTools } from './read-tools.ts'
+
+/** Reads a request that has passed the door once more, for a lane that speaks otherwise. */
+export function readConversation(turn: ResponsesRequest): Conversation {
+  const value = JSON.parse(turn.body.bytes.toString('utf8')) as Readonly<Fields>
+  const tools = readTools(value)
+  if (tools.kind === 'refused') throw new Error(`Tools that passed the door are refused: ${tools.problem.message}`)
+  const text = maybe<Fields>(value.text)
+  const include = maybe<readonly string[]>(value.include) ?? []
+  return {
+    instructions: maybe<string>(value.instructions) || undefined,
+    items: itemsOf(value.input as string | readonly Fields[]),
+    tools: tools.definitions,
+    toolChoice: tools.choice,
+    parallelToolCalls: maybe(value.parallel_tool_calls),
+    format: formatOf(maybe(text?.format)),
+    verbosity: maybe(text?.verbosity),
+    reasoning: {
+      summary: summaryOf(maybe<Fields>(value.reasoning)),
+      sealed: include.includes('reasoning.encrypted_content'),
+    },
+    sampling: samplingOf(value, include),
+    identity: identityOf(value),
+  }
+}
+
+/** Of checked fields only null has to be told apart from a value. */
+const maybe = <Value>(value: unknown): Value | undefined => (value as Value | null | undefined) ?? undefined
+
+function itemsOf(input: string | readonly Fields[]): ConversationItem[] {
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : carriedItems(input)
+  return items.flatMap((item) => {
+    const type = typeOfItem(item) as CarriedItemType
+    return type === 'additional_tools' ? [] : [readItem(type, item)]
+  })
+}
+
+function formatOf(format: Readonly<Fields> | undefined): AnswerFormat | undefined {
+  if (format === undefined) return undefined
+  if (format.type !== 'json_schema') return { type: format.type as 'text' | 'json_object' }
+  return {
+    type: 'json_schema',
+    name: format.name as string,
+    description: maybe(format.description),
+    schema: maybe(format.schema),
+    strict: maybe(format.strict),
+  }
+}
+
+/** `generate_summary` is the older name. */
+const summaryOf = (reasoning: Readonly<Fields> | undefined): string | undefined =>
+  maybe(reasoning?.summary) ?? maybe(reasoning?.generate_summary)
+
+function samplingOf(value: Readonly<Fields>, include: readonly string[]): Sampling {
+  const top = maybe<number>(value.top_logprobs)
+  const wantsLogprobs = include.includes('message.output_text.logprobs') || (top !== undefined && top > 0)
+  return {
+    temperature: maybe(value.temperature),
+    topP: maybe(value.top_p),
+    presencePenalty: maybe(value.presence_penalty),
+    frequencyPenalty: maybe(value.frequency_penalty),
+    stop: [],
+    seed: undefined,
+    logitBias: undefined,
+    topLogprobs: wantsLogprobs ? (top ?? 0) : undefined,
+  }
+}
+
+/** Empty ones name nobody. */
+const identityOf = (value: Readonly<Fields>): Identity => ({
+  user: maybe<string>(value.user) || undefined,
+  safetyIdentifier: maybe<string>(value.safety_identifier) || undefined,
+  promptCacheKey: maybe<string>(value.prompt_cache_key) || undefined,
+})

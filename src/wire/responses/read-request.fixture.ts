@@ -1,0 +1,34 @@
+import type { Problem } from '../../model/problem.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
+import { scanJson } from '../json/scan-json.ts'
+import type { ReadRequestOutcome } from '../read-request-outcome.ts'
+import { readConversation } from './read-conversation.ts'
+import { readRequest } from './read-request.ts'
+
+const BOUNDS = { depthMax: 1000, valuesMax: 1_000_000 }
+
+/** A request as it comes through the door: text as it stands, or an object. */
+export function read(body: string | object): ReadRequestOutcome {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  const scanned = scanJson(bytes, BOUNDS)
+  if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
+  return readRequest({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })
+}
+
+export function turnOf(body: string | object): ResponsesRequest {
+  const outcome = read(body)
+  if (outcome.kind === 'malformed') throw new Error(outcome.problem.message)
+  if (outcome.turn.protocol !== 'responses') throw new Error(outcome.turn.protocol)
+  return outcome.turn
+}
+
+export function problemOf(body: string | object): Problem {
+  const outcome = read(body)
+  if (outcome.kind === 'turn') throw new Error('The request was accepted')
+  return outcome.problem
+}
+
+export const conversationOf = (body: string | object) => readConversation(turnOf(body))
+
+export const base = { model: 'demo', input: 'Hello' }
+export const withItems = (...input: readonly unknown[]) => ({ model: 'demo', input })

@@ -1,0 +1,90 @@
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import { effortOf } from '../../model/effort.ts'
+import type { Problem } from '../../model/problem.ts'
+import type { InputSize, OtherInput } from '../../model/turn.ts'
+import { checkModel } from '../fields/check-model.ts'
+import { checkNames } from '../fields/check-names.ts'
+import { checkValues } from '../fields/check-values.ts'
+import { optionalNames } from '../fields/optional-names.ts'
+import { type ReadNested, readNested } from '../fields/read-nested.ts'
+import type { ParsedBody } from '../parsed-body.ts'
+import { malformed, type ReadRequestOutcome } from '../read-request-outcome.ts'
+import { checkFormat } from './check-format.ts'
+import { checkInput } from './check-input.ts'
+import { checkMetadata } from './check-metadata.ts'
+import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'
+import { type ReadTools, readTools } from './read-tools.ts'
+import { rewrittenTools } from './rewritten-tools.ts'
+
+/**
+ * Reads what admission decides on, and checks all that a translation relies on. What the body refers to by id has been put
+ * into its input before.
+ */
+export function readRequest(body: ParsedBody): ReadRequestOutcome {
+  const { value } = body
+  const found = checkNames(body.members, CONTROL_FIELDS) ?? checkModel(value.model) ?? checkFields(value)
+  if (found) return malformed(found)
+  const nested = readNested(body, NESTED_FIELDS)
+  if (nested.kind === 'refused') return malformed(nested.problem)
+  const wrongFormat = checkFormat(value.text)
+  if (wrongFormat) return malformed(wrongFormat)
+  const others = checkInput(value.input)
+  if (!Array.isArray(others)) return malformed(others)
+  const tools = readTools(value)
+  if (tools.kind === 'refused') return malformed(tools.problem)
+  return turnOf(body, { nested, others, tools })
+}
+
+const checkFields = (value: ParsedBody['value']): Problem | undefined =>
+  checkValues(value, RESPONSES_FIELDS) ?? checkMetadata(value.metadata)
+
+interface Parts {
+  readonly nested: Extract<ReadNested, { kind: 'read' }>
+  readonly others: readonly OtherInput[]
+  readonly tools: Extract<ReadTools, { kind: 'tools' }>
+}
+
+function turnOf(body: ParsedBody, { nested, others, tools }: Parts): ReadRequestOutcome {
+  const { value } = body
+  const effort = isObject(value.reasoning) ? value.reasoning.effort : undefined
+  return {
+    kind: 'turn',
+    turn: {
+      protocol: 'responses',
+      body: { bytes: body.bytes, members: body.members },
+      model: value.model as string,
+      effort: typeof effort === 'string' ? effortOf(effort) : undefined,
+      effortParam: 'reasoning.effort',
+      delivery: value.stream === true ? 'stream' : 'json',
+      outputCap: (value.max_output_tokens as number | null | undefined) ?? undefined,
+      outputCapParam: 'max_output_tokens',
+      choices: 1,
+      inputSize: sizeOf(body, tools.count),
+      otherInputs: others,
+      ignoredTools: tools.ignored,
+      rewritten: rewrittenTools(body, (value.tools as Fields[] | null | undefined) ?? [], tools),
+      optionalFields: [...optionalNames(body.members, RESPONSES_FIELDS), ...nested.ignored.filter(goesNowhere)],
+      fields: askedFields(value, tools.changes),
+      store: value.store !== false,
+      previousResponseId: (value.previous_response_id as string | null | undefined) || undefined,
+    },
+  }
+}
+
+/** What is inside a field that goes to the provider as it came goes along. */
+const goesNowhere = (name: string): boolean => RESPONSES_FIELDS[name.split('.', 1)[0]!]?.policy === 'control'
+
+/** Without the tools that are left out: the client shall not believe that it has them. */
+function askedFields(value: ParsedBody['value'], changes: ReadonlyMap<string, unknown>): Fields {
+  const asked = Object.entries(value).map(([name, given]) => [name, changes.has(name) ? changes.get(name) : given])
+  return Object.fromEntries(asked.filter(([name, given]) => name !== 'input' && given !== null && given !== undefined))
+}
+
+const INPUT_FIELDS = new Set(['input', 'instructions', 'tools', 'text'])
+
+function sizeOf({ bytes, members, value }: ParsedBody, tools: number): InputSize {
+  let inputBytes = 0
+  for (const { name, valueStart, valueEnd } of members) if (INPUT_FIELDS.has(name)) inputBytes += valueEnd - valueStart
+  const messages = Array.isArray(value.input) ? value.input.length : 1
+  return { bodyBytes: bytes.length, inputBytes, messages, tools }
+}

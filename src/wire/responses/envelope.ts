@@ -1,0 +1,73 @@
+import type { Fields } from '../../lib/is-object.ts'
+import { createResponseObject, type ResponseOptions, type ResponseState } from './response-object.ts'
+
+/**
+ * What all frames of one answer share: the response that they tell of, and their numbers without a gap. One per turn; it
+ * outlives a lane that failed before any content. Frames come as text, so that several leave as one Buffer, and get
+ * their number when they are made: whatever is made has to be sent, in this order.
+ */
+export interface Envelope {
+  readonly responseId: string
+  /** The public model id that the client asked for. */
+  readonly model: string
+  /** True once `response.created` has been said. */
+  readonly isOpen: boolean
+  /** `response.created` and `response.in_progress`, unless they have been said; nothing then. Comes before any other frame. */
+  opening(): Buffer
+  openingText(): string
+  /** One frame. Its type comes first, then its number, whatever the fields say of these two. */
+  frame(type: string, fields: Readonly<Record<string, unknown>>): Buffer
+  frameText(type: string, fields: Readonly<Record<string, unknown>>): string
+  /** One frame whose head was made by `frameHead`, and whose other members are JSON already, each behind a comma. */
+  numbered(head: string, members: string): string
+  /** One frame with the whole response object. */
+  responseText(type: string, state: ResponseState): string
+  /** The whole response object in a state. */
+  response(state: ResponseState): Fields
+  responseJson(state: ResponseState): string
+  /** A way back to here: what is made from now on will not be sent. */
+  bookmark(): () => void
+}
+
+export const createEnvelope = (options: ResponseOptions): Envelope => {
+  const object = createResponseObject(options)
+  let nextNumber = 0
+  const envelope = {
+    responseId: options.responseId,
+    model: options.model,
+    isOpen: false,
+    opening: () => Buffer.from(envelope.openingText()),
+    openingText() {
+      if (envelope.isOpen) return ''
+      envelope.isOpen = true
+      const begun: ResponseState = { status: 'in_progress', output: [] }
+      return envelope.responseText('response.created', begun) + envelope.responseText('response.in_progress', begun)
+    },
+    frame: (type: string, fields: Fields) => Buffer.from(envelope.frameText(type, fields)),
+    frameText(type: string, fields: Fields) {
+      const { type: _type, sequence_number: _number, ...others } = fields
+      const members = JSON.stringify(others).slice(1, -1)
+      return envelope.numbered(frameHead(type), members === '' ? '' : `,${members}`)
+    },
+    numbered(head: string, members: string) {
+      const number = nextNumber
+      nextNumber += 1
+      return `${head}${number}${members}}\n\n`
+    },
+    responseText: (type: string, state: ResponseState) =>
+      envelope.numbered(frameHead(type), `,"response":${object.json(state)}`),
+    response: object.fields,
+    responseJson: object.json,
+    bookmark() {
+      const then = { nextNumber, isOpen: envelope.isOpen }
+      return () => {
+        nextNumber = then.nextNumber
+        envelope.isOpen = then.isOpen
+      }
+    },
+  }
+  return envelope
+}
+
+/** A frame up to its number. The event's name is its type once more: clients look at one or the other. */
+export const frameHead = (type: string): string => `event: ${type}\ndata: {"type":"${type}","sequence_number":`

@@ -1,0 +1,83 @@
+import type { Fields } from '../../lib/is-object.ts'
+import type { FinishReason } from '../../model/event.ts'
+import type { CarriedFrame, Carrier } from '../carrier.ts'
+import { type EventReader, type Heard, nothingHeard } from '../event-reader.ts'
+import type { MintIds } from '../mint-ids.ts'
+import { createItemCollector, type ItemCollector, type ReasoningWishes, wasCut } from './collect-items.ts'
+import type { Envelope } from './envelope.ts'
+import { type ItemStatus, isWorthShowing, itemFields } from './output-item.ts'
+import { createEventWriter } from './write-events.ts'
+
+/** Another protocol's answer on its way to a client. */
+export interface Translation extends Pick<Carrier, 'read' | 'heard'> {
+  /** What the answer has ended as. */
+  ending(): { readonly reason: FinishReason; readonly output: readonly Fields[] }
+  /** What of the items has not been handed out: something only where the answer has no content. */
+  rest(): string
+  /** The items that the client has been told of; one that is still open in this status. */
+  openItems(openAs: ItemStatus): readonly Fields[]
+  emptyDelta(): Buffer | undefined
+}
+
+export interface TranslationOptions {
+  readonly reader: EventReader
+  readonly mint: MintIds
+  readonly wishes: ReasoningWishes
+}
+
+const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }
+
+export function translateStream(options: TranslationOptions, envelope: Envelope): Translation {
+  const collector = createItemCollector(options)
+  const writer = createEventWriter(envelope, collector)
+  const heard = nothingHeard()
+  return {
+    heard,
+    read(frame) {
+      hear(options.reader, collector, heard, frame)
+      const { text, isContent } = writer.write()
+      heard.heldBytes = Math.min(heard.heldBytes + writer.heldBytes(), heard.outputBytes)
+      return text === '' ? NOTHING : { bytes: Buffer.from(text), isContent }
+    },
+    ending: () => ({ reason: reasonOf(collector), output: writer.openItems('incomplete') }),
+    rest: () => writer.writeRest().text,
+    openItems: writer.openItems,
+    emptyDelta: writer.emptyDelta,
+  }
+}
+
+/** A client that wants JSON is told nothing before the whole. */
+export function translateReply(options: TranslationOptions): Translation {
+  const collector = createItemCollector(options)
+  const heard = nothingHeard()
+  const openItems = (openAs: ItemStatus) => {
+    const shown = collector.items.filter(isWorthShowing)
+    return shown.map((item, at) => itemFields(item, at === shown.length - 1 ? openAs : 'completed'))
+  }
+  return {
+    heard,
+    read(frame) {
+      hear(options.reader, collector, heard, frame)
+      heard.heldBytes = heard.outputBytes
+      return NOTHING
+    },
+    ending() {
+      const reason = reasonOf(collector)
+      return { reason, output: openItems(wasCut(reason) ? 'incomplete' : 'completed') }
+    },
+    rest: () => '',
+    openItems,
+    emptyDelta: () => undefined,
+  }
+}
+
+/** The reader may hold something back too, so what it has heard is taken over, not shared. */
+function hear(reader: EventReader, collector: ItemCollector, heard: Heard, frame: Buffer): void {
+  for (const event of reader.read(frame)) collector.take(event)
+  Object.assign(heard, reader.heard)
+}
+
+function reasonOf({ reason }: ItemCollector): FinishReason {
+  if (reason === undefined) throw new Error('an answer cannot be closed before its reader has told its end')
+  return reason
+}

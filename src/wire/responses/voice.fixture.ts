@@ -1,0 +1,107 @@
+import type { Effort } from '../../model/effort.ts'
+import type { TurnEvent } from '../../model/event.ts'
+import { type NanoUsd, type PicoPerToken, parsePricePerMillion, parseUsd, ZERO } from '../../model/money.ts'
+import type { Price } from '../../model/price.ts'
+import type { SettledCharge } from '../../model/settled-charge.ts'
+import type { Delivery, ResponsesRequest } from '../../model/turn.ts'
+import { type EventReader, nothingHeard } from '../event-reader.ts'
+import type { MintIds } from '../mint-ids.ts'
+import { openResponsesVoice, type ResponsesVoice, type ResponsesVoiceOptions } from './voice.ts'
+
+/** A request as the door leaves it, asking for a stream that is not stored. */
+export const requestWith = (
+  fields: Record<string, unknown> = {},
+  others: Partial<ResponsesRequest> = {},
+): ResponsesRequest => ({
+  protocol: 'responses',
+  body: { bytes: Buffer.from('{}'), members: [] },
+  fields,
+  store: false,
+  previousResponseId: undefined,
+  model: 'mill-1',
+  effort: undefined,
+  effortParam: 'reasoning.effort',
+  delivery: 'stream',
+  outputCap: undefined,
+  outputCapParam: 'max_output_tokens',
+  choices: 1,
+  inputSize: { bodyBytes: 2, inputBytes: 2, messages: 1, tools: 0 },
+  otherInputs: [],
+  ignoredTools: [],
+  rewritten: new Map(),
+  optionalFields: [],
+  ...others,
+})
+
+/** Ids that can be told apart: `msg_1`, `rs_2`. */
+export function countedIds(): MintIds {
+  let minted = 0
+  const next = (prefix: string) => {
+    minted += 1
+    return `${prefix}_${minted}`
+  }
+  return { completionId: () => next('chatcmpl'), callId: () => next('call'), itemId: next }
+}
+
+export interface OpenedVoice {
+  readonly fields?: Record<string, unknown>
+  readonly delivery?: Delivery
+  readonly others?: Partial<ResponsesVoiceOptions>
+}
+
+export const openVoice = ({ fields = {}, delivery = 'stream', others = {} }: OpenedVoice = {}): ResponsesVoice =>
+  openResponsesVoice({
+    turn: requestWith(fields, { delivery }),
+    model: 'mill-1',
+    effort: 'high' as Effort,
+    responseId: 'resp_1',
+    createdAt: 1_800_000_000,
+    requestId: 'req_1',
+    mint: countedIds(),
+    now: () => 1_800_000_005_900,
+    mayOpen: () => true,
+    ...others,
+  })
+
+/** A lane whose frames are lists of events, as JSON. */
+export function eventReader(): EventReader {
+  const heard = nothingHeard()
+  return {
+    heard,
+    read(frame) {
+      const events = JSON.parse(frame.toString()) as TurnEvent[]
+      for (const event of events) {
+        if ('text' in event) heard.outputBytes += Buffer.byteLength(event.text)
+        if (event.type === 'turn-end') heard.finished = true
+      }
+      return events
+    },
+  }
+}
+
+export const frameOf = (...events: TurnEvent[]): Buffer => Buffer.from(JSON.stringify(events))
+
+const FREE = parsePricePerMillion('0') as PicoPerToken
+const PRICE: Price = {
+  version: 7,
+  input: FREE,
+  cachedInput: FREE,
+  cacheWrite: FREE,
+  output: FREE,
+  perRequest: ZERO,
+  tiers: [],
+}
+
+export const settledCharge = (): SettledCharge => ({
+  usage: { uncachedInput: 8, cachedInput: 2, cacheWrite: 1, output: 5, reasoning: 3, estimated: false },
+  charge: parseUsd('0.000123') as NanoUsd,
+  tier: 0,
+  price: PRICE,
+})
+
+/** Everything that a lane says, as the client gets it in one piece; one frame for each list. */
+export function tellAll(voice: ResponsesVoice, ...frames: readonly TurnEvent[][]): string {
+  const carrier = voice.translate(eventReader())
+  const said = frames.map((events) => carrier.read(frameOf(...events)).bytes?.toString() ?? '')
+  return said.join('') + carrier.close(settledCharge()).toString()
+}

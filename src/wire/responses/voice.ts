@@ -1,0 +1,157 @@
+import type { Fields } from '../../lib/is-object.ts'
+import { isObject } from '../../lib/is-object.ts'
+import type { FinishReason } from '../../model/event.ts'
+import type { Problem } from '../../model/problem.ts'
+import type { SettledCharge } from '../../model/settled-charge.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
+import type { Carrier } from '../carrier.ts'
+import type { EventReader } from '../event-reader.ts'
+import type { MintIds } from '../mint-ids.ts'
+import { DONE_FRAME } from '../sse/format-frame.ts'
+import type { Voice } from '../voice.ts'
+import { createEnvelope, type Envelope } from './envelope.ts'
+import type { ItemStatus } from './output-item.ts'
+import { errorFields } from './problem.ts'
+import type { ResponseOptions, ResponseState } from './response-object.ts'
+import { type Translation, translateReply, translateStream } from './translate.ts'
+import { writeUsage } from './write-usage.ts'
+
+export interface ResponsesVoice extends Voice {
+  /** The response as it stands, for whoever stores it: after `close()` or `fail()` the final one, before what there is so far. */
+  response(): Fields
+}
+
+export interface ResponsesVoiceOptions extends ResponseOptions {
+  readonly requestId: string
+  readonly mint: MintIds
+  /** In milliseconds. */
+  readonly now: () => number
+  /** False while an answer that is opened could not be asked for by its id. */
+  readonly mayOpen: () => boolean
+}
+
+interface Speaking {
+  readonly options: ResponsesVoiceOptions
+  readonly envelope: Envelope
+  /** The answer of the lane that is speaking. */
+  answer: AnswerSoFar | undefined
+  /** What it has come to in the end. */
+  final: ResponseState | undefined
+  /** Back to where the end begins. It may be said more than once, to be kept and to be sent, and only one of these leaves. */
+  beforeEnd: (() => void) | undefined
+}
+
+/** What a voice must know of an answer to speak in its pauses and when it fails. */
+interface AnswerSoFar {
+  /** The items that the client has been told of; one that is still open in this status. */
+  openItems(openAs: ItemStatus): readonly Fields[]
+  /** An empty piece of what is being said; undefined while nothing is. */
+  emptyDelta(): Buffer | undefined
+}
+
+const DONE = DONE_FRAME.toString()
+
+export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoice {
+  const envelope = createEnvelope(options)
+  const speaking: Speaking = { options, envelope, answer: undefined, final: undefined, beforeEnd: undefined }
+  return {
+    keepAlive: () => keepAlive(speaking),
+    translate: (reader) => translate(speaking, reader),
+    fail: (problem) => fail(speaking, problem),
+    response: () => envelope.response(speaking.final ?? stateSoFar(speaking)),
+  }
+}
+
+const stateSoFar = ({ answer }: Speaking): ResponseState => ({
+  status: 'in_progress',
+  output: answer?.openItems('in_progress') ?? [],
+})
+
+/** Comments do not reset the idle timer of every client, and events that are in no document break others. */
+function keepAlive(speaking: Speaking): Buffer | undefined {
+  const { options, envelope, answer, beforeEnd } = speaking
+  if (options.turn.delivery === 'json' || beforeEnd !== undefined) return undefined
+  if (!envelope.isOpen) return options.mayOpen() ? envelope.opening() : undefined
+  // With the items so far: some clients take this response for all that there is.
+  return answer?.emptyDelta() ?? Buffer.from(envelope.responseText('response.in_progress', stateSoFar(speaking)))
+}
+
+function translate(speaking: Speaking, reader: EventReader): Carrier {
+  const { options, envelope } = speaking
+  const translating = { reader, mint: options.mint, wishes: wishesOf(options.turn) }
+  const isStream = options.turn.delivery === 'stream'
+  const translation = isStream ? translateStream(translating, envelope) : translateReply(translating)
+  speaking.answer = translation
+  return {
+    heard: translation.heard,
+    read: translation.read,
+    readAlike: () => undefined,
+    close: isStream
+      ? createStreamEnd(speaking, translation)
+      : (settled) => Buffer.from(envelope.responseJson(finish(speaking, translation, settled))),
+  }
+}
+
+function wishesOf({ fields }: ResponsesRequest): { summary: boolean; sealed: boolean } {
+  const { summary, generate_summary } = isObject(fields.reasoning) ? fields.reasoning : {}
+  const { include } = fields
+  return {
+    summary: typeof (summary ?? generate_summary) === 'string',
+    sealed: Array.isArray(include) && include.includes('reasoning.encrypted_content'),
+  }
+}
+
+function createStreamEnd(speaking: Speaking, translation: Translation): Carrier['close'] {
+  const { envelope } = speaking
+  let rest: { readonly text: string; readonly goBehind: () => void } | undefined
+  return (settled) => {
+    if (rest === undefined) {
+      beginEnd(speaking)
+      rest = { text: translation.rest(), goBehind: envelope.bookmark() }
+    }
+    rest.goBehind()
+    const state = finish(speaking, translation, settled)
+    return Buffer.from(rest.text + envelope.responseText(`response.${state.status}`, state) + DONE)
+  }
+}
+
+function beginEnd(speaking: Speaking): void {
+  speaking.beforeEnd ??= speaking.envelope.bookmark()
+  speaking.beforeEnd()
+}
+
+function finish(speaking: Speaking, translation: Translation, settled: SettledCharge): ResponseState {
+  const { reason, output } = translation.ending()
+  const usage = writeUsage(settled)
+  speaking.final = { output, usage, ...statusOf(reason, speaking.options) }
+  return speaking.final
+}
+
+function statusOf(
+  reason: FinishReason,
+  { now, createdAt }: ResponsesVoiceOptions,
+): Pick<ResponseState, 'status' | 'incompleteReason' | 'completedAt'> {
+  switch (reason) {
+    case 'length':
+      return { status: 'incomplete', incompleteReason: 'max_output_tokens' }
+    case 'content-filter':
+      return { status: 'incomplete', incompleteReason: 'content_filter' }
+    default:
+      return { status: 'completed', completedAt: Math.max(createdAt, Math.floor(now() / 1000)) }
+  }
+}
+
+/** In two events, because clients differ in which of them they take for the failure. */
+function fail(speaking: Speaking, problem: Problem): Buffer {
+  const { envelope, answer, options } = speaking
+  beginEnd(speaking)
+  const { code, message } = problem
+  const output = answer?.openItems('incomplete') ?? []
+  speaking.final = { status: 'failed', output, error: { code, message } }
+  return Buffer.from(
+    envelope.openingText() +
+      envelope.frameText('error', errorFields(problem, options.requestId)) +
+      envelope.responseText('response.failed', speaking.final) +
+      DONE,
+  )
+}

@@ -1,0 +1,149 @@
+import type { Fields } from '../../lib/is-object.ts'
+import { type ItemCollector, wasCut } from './collect-items.ts'
+import type { Envelope } from './envelope.ts'
+import { type ItemStatus, isWorthShowing, itemFields, type OutputItem, type OutputPart } from './output-item.ts'
+import { type OpenPart, openPart, writeDelta, writeEmptyDelta, writePartAdded, writePartDone } from './write-part.ts'
+
+/** Writes the items of an answer as events, one item at a time, as far as they have grown. */
+export interface EventWriter {
+  /** What is new since the last time, as frames. Nothing before the first content: until then the lane may be another. */
+  write(): Written
+  /** The same at the end of the answer, which may have no content. */
+  writeRest(): Written
+  /** Bytes of words that wait until an earlier item is over. */
+  heldBytes(): number
+  /** The items that the client has been told of; one that is still open in this status. */
+  openItems(openAs: ItemStatus): readonly Fields[]
+  /** An empty piece of what is being said; undefined while nothing is. */
+  emptyDelta(): Buffer | undefined
+}
+
+export interface Written {
+  readonly text: string
+  /** There is a text, a reasoning, a refusal or a call in it. */
+  readonly isContent: boolean
+}
+
+interface Writing {
+  readonly envelope: Envelope
+  readonly collector: ItemCollector
+  /** Which of the collected items comes next, or is being written. */
+  turn: number
+  /** The finished ones, as the client has been told of them. */
+  readonly done: Fields[]
+  open: OpenItem | undefined
+  saidContent: boolean
+}
+
+interface OpenItem {
+  readonly item: OutputItem
+  /** Which of its parts comes next, or is being written. */
+  turn: number
+  /** How many of them have been shown to their end. */
+  partsDone: number
+  part: OpenPart | undefined
+}
+
+export function createEventWriter(envelope: Envelope, collector: ItemCollector): EventWriter {
+  const writing: Writing = { envelope, collector, turn: 0, done: [], open: undefined, saidContent: false }
+  const writeRest = (): Written => {
+    writing.saidContent = false
+    const text = envelope.openingText() + writeItems(writing)
+    return { text, isContent: writing.saidContent }
+  }
+  return {
+    write: () => (collector.hasContent ? writeRest() : NOTHING),
+    writeRest,
+    heldBytes: () => heldBytes(writing),
+    openItems(openAs) {
+      const { done, open } = writing
+      return open === undefined ? [...done] : [...done, itemFields(open.item, openAs)]
+    },
+    emptyDelta() {
+      const part = writing.open?.part
+      return part && Buffer.from(writeEmptyDelta(envelope, part))
+    },
+  }
+}
+
+const NOTHING: Written = { text: '', isContent: false }
+
+function heldBytes({ collector, turn }: Writing): number {
+  let held = 0
+  for (let at = turn; at < collector.items.length; at += 1) held += collector.items[at]?.unsaidBytes ?? 0
+  return held
+}
+
+/**
+ * An item that has come to its end stays open until another one follows or the answer ends: if the answer turns out to
+ * have been cut, the last item is the one that is incomplete.
+ */
+function writeItems(writing: Writing): string {
+  const { items, reason } = writing.collector
+  let said = ''
+  for (;;) {
+    const item = items[writing.turn]
+    if (item === undefined) return said
+    if (writing.open === undefined && isWorthShowing(item)) said += writeItemAdded(writing, item)
+    if (writing.open !== undefined) said += writeParts(writing, writing.open)
+    if (!item.ended) return said
+    const isLast = !followsAnother(items, writing.turn)
+    if (isLast && reason === undefined && writing.open !== undefined) return said
+    if (writing.open !== undefined) {
+      const isCut = isLast && reason !== undefined && wasCut(reason)
+      said += writeItemDone(writing, writing.open, isCut ? 'incomplete' : 'completed')
+    }
+    writing.turn += 1
+  }
+}
+
+function followsAnother(items: readonly OutputItem[], turn: number): boolean {
+  for (let at = turn + 1; at < items.length; at += 1) if (isWorthShowing(items[at]!)) return true
+  return false
+}
+
+function writeItemAdded(writing: Writing, item: OutputItem): string {
+  writing.open = { item, turn: 0, partsDone: 0, part: undefined }
+  writing.saidContent ||= item.about.kind === 'call'
+  const empty = itemFields({ ...item, parts: [] }, 'in_progress')
+  return writing.envelope.frameText('response.output_item.added', { output_index: writing.done.length, item: empty })
+}
+
+function writeItemDone(writing: Writing, { item, part }: OpenItem, status: ItemStatus): string {
+  const output_index = writing.done.length
+  const finished = itemFields(item, status)
+  const words = part === undefined ? '' : writePartDone(writing.envelope, part, item)
+  writing.done.push(finished)
+  writing.open = undefined
+  return words + writing.envelope.frameText('response.output_item.done', { output_index, item: finished })
+}
+
+function writeParts(writing: Writing, open: OpenItem): string {
+  const { envelope, done } = writing
+  const { item } = open
+  writing.saidContent ||= item.unsaidBytes > 0
+  let said = ''
+  for (;;) {
+    const part = item.parts[open.turn]
+    if (part === undefined) break
+    if (open.part === undefined && (part.text !== '' || item.about.kind === 'call')) {
+      open.part = openPart(part, { item, outputIndex: done.length, partIndex: open.partsDone })
+      said += writePartAdded(envelope, open.part)
+    }
+    if (open.part !== undefined) said += writeDelta(envelope, open.part)
+    if (!hasWordsBehind(item.parts, open.turn)) break
+    if (open.part !== undefined) {
+      said += writePartDone(envelope, open.part, item)
+      open.part = undefined
+      open.partsDone += 1
+    }
+    open.turn += 1
+  }
+  item.unsaidBytes = 0
+  return said
+}
+
+function hasWordsBehind(parts: readonly OutputPart[], turn: number): boolean {
+  for (let at = turn + 1; at < parts.length; at += 1) if (parts[at]?.text !== '') return true
+  return false
+}

@@ -55,7 +55,7 @@ const TOO_LONG =
 const THROTTLED = /rate.?limit|too many requests|slow.?down|throttl|resource.?exhausted/i
 const BILLING =
   /insufficient.?quota|billing|credit|payment|exceeded your current quota|api.?key.?invalid|invalid.?api.?key|authentication/i
-const FILTERED = /content.?filter|content_policy|moderation|responsibleai/i
+const FILTERED = /content.?filter|content_policy|moderation|responsibleai|invalid_prompt|(?:bio|cyber)_policy/i
 const OVERLOADED = /overload|unavailable|capacity|server.?error|internal|timeout/i
 
 export function classifyRefusal({ status, code = '', message }: ProviderError): RefusalClass {
@@ -75,6 +75,7 @@ export function classifyRefusal({ status, code = '', message }: ProviderError): 
 /** An error inside a stream has no status: its words are all there is. */
 function classifyWithoutStatus(code: string, said: string): RefusalClass {
   if (THROTTLED.test(said) || code === '429') return 'throttled'
+  if (FILTERED.test(code)) return 'filtered'
   if (BILLING.test(said) || code === '401' || code === '402' || code === '403') return 'credential'
   if (OVERLOADED.test(said) || /^5\d\d$/.test(code)) return 'failed'
   return /invalid_request|^400$|^422$/.test(code) ? 'rejected' : 'failed'
@@ -83,5 +84,9 @@ function classifyWithoutStatus(code: string, said: string): RefusalClass {
 const FIELD_NAMED =
   /(?:unsupported|unrecognized|unknown|unexpected|extra)[^'"`:]*(?:parameter|argument|field|input|value)?s?[^'"`]{0,30}['"`]([a-z_]+(?:\.[a-z_]+)?)['"`]/i
 
+/** A model that does not reason has nothing to seal, and its server says so without naming the field. */
+const SEAL_REFUSED = /encrypted content is not supported/i
+
 /** The field that a server's own words complain about, such as "Unsupported parameter: 'max_tokens'". */
-export const namedField = (message: string): string | undefined => FIELD_NAMED.exec(message)?.[1]
+export const namedField = (message: string): string | undefined =>
+  SEAL_REFUSED.test(message) ? 'include' : FIELD_NAMED.exec(message)?.[1]

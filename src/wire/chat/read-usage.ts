@@ -1,5 +1,6 @@
 import { isObject } from '../../lib/is-object.ts'
 import type { Usage } from '../../model/usage.ts'
+import { countOf, usageOfCounts } from '../usage-of-counts.ts'
 import type { ChatDialect } from './dialects.ts'
 
 /**
@@ -11,17 +12,14 @@ export function readUsage(usage: unknown, dialect: ChatDialect): Usage | undefin
   const prompt = countOf(usage.prompt_tokens)
   const completion = countOf(usage.completion_tokens)
   if (prompt === undefined || completion === undefined) return undefined
-  const reported = reasoningTokens(usage)
-  const output = dialect.reasoningBesideCompletion ? completion + reported : completion
-  const cachedInput = Math.min(cachedTokens(usage), prompt)
-  const cacheWrite = Math.min(cacheWriteTokens(usage), prompt - cachedInput)
-  return {
-    cachedInput,
-    cacheWrite,
-    uncachedInput: prompt - cachedInput - cacheWrite,
-    output,
-    reasoning: Math.min(reported, output),
-  }
+  const reasoning = reasoningTokens(usage)
+  return usageOfCounts({
+    input: prompt,
+    cached: cachedTokens(usage),
+    cacheWrite: cacheWriteTokens(usage),
+    output: dialect.reasoningBesideCompletion ? completion + reasoning : completion,
+    reasoning,
+  })
 }
 
 const detailsOf = (usage: Record<string, unknown>, name: string): Record<string, unknown> => {
@@ -43,6 +41,3 @@ const cacheWriteTokens = (usage: Record<string, unknown>): number =>
 
 const reasoningTokens = (usage: Record<string, unknown>): number =>
   countOf(detailsOf(usage, 'completion_tokens_details').reasoning_tokens) ?? 0
-
-const countOf = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.ceil(value) : undefined

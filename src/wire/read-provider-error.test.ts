@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { classifyRefusal, namedField, type ProviderError, readProviderError } from './read-provider-error.ts'
+
+const read = (status: number | undefined, body: unknown): ProviderError =>
+  readProviderError(status, Buffer.from(JSON.stringify(body)))
+const classOf = (status: number | undefined, error: object) => classifyRefusal(read(status, { error }))
+
+describe("a Responses server's refusal", () => {
+  it('is a bill that we have not paid, with a status and inside a stream', () => {
+    const error = {
+      message: 'You exceeded your current quota, please check your plan.',
+      type: 'insufficient_quota',
+      param: null,
+      code: 'insufficient_quota',
+    }
+    expect(classOf(429, error)).toBe('credential')
+    expect(classOf(undefined, error)).toBe('credential')
+  })
+
+  it('names the field that a reasoning model does not take, its code being null', () => {
+    const error = {
+      message: "Unsupported parameter: 'temperature' is not supported with this model.",
+      type: 'invalid_request_error',
+      param: 'temperature',
+      code: null,
+    }
+    expect(classOf(400, error)).toBe('unsupported-field')
+    expect(read(400, { error })).toMatchObject({ param: 'temperature', code: 'invalid_request_error' })
+    expect(namedField(error.message)).toBe('temperature')
+  })
+
+  it('of sealed reasoning is one of the field that asks for it', () => {
+    const message = 'Encrypted content is not supported with this model.'
+    expect(classOf(400, { message, type: 'invalid_request_error', param: null, code: null })).toBe('unsupported-field')
+    expect(namedField(message)).toBe('include')
+  })
+
+  it.each([
+    ['context_length_exceeded', 'Your input exceeds the context window of this model.', 'too-long'],
+    ['rate_limit_exceeded', 'Rate limit reached. Please try again in 2s.', 'throttled'],
+    ['slow_down', 'Too much.', 'throttled'],
+    ['server_is_overloaded', 'At capacity.', 'failed'],
+    ['server_error', 'An error occurred.', 'failed'],
+    ['invalid_prompt', 'It was flagged.', 'filtered'],
+    ['bio_policy', 'Not this.', 'filtered'],
+    [undefined, 'Something.', 'failed'],
+  ])('inside a stream, %s, has no status: %s', (code, message, expected) => {
+    expect(classifyRefusal({ status: undefined, message, code, param: undefined })).toBe(expected)
+  })
+})

@@ -1,0 +1,82 @@
+/**
+ * The oddities of servers that speak Responses, as data: an oddity is a column, a server is a row. Facts are from the
+ * vendors' references and from recorded answers; each row says what it rests on.
+ */
+export interface ResponsesDialect {
+  readonly name: string
+  /** Other names that the configuration accepts for it. */
+  readonly aliases: readonly string[]
+  /** Kinds of tools beyond functions that the server takes; for any other they are told as functions. */
+  readonly nativeTools: readonly NativeTool[]
+  /** Top-level fields beyond the standard ones that the server understands. */
+  readonly extraFields: readonly string[]
+  /** Standard fields that the server refuses or does not know: they are left out and named to the client. */
+  readonly withoutFields: readonly string[]
+  /** Reasoning is counted and at most a summary is sent: what is read of a stream tells little of what it has cost. */
+  readonly hidesReasoning: boolean
+  /** May be asked for its reasoning in a form that only it can read, and takes it back. */
+  readonly sealsReasoning: boolean
+  readonly source: string
+}
+
+export type NativeTool = 'custom' | 'namespace'
+
+const GENERIC: ResponsesDialect = {
+  name: 'generic',
+  aliases: [],
+  nativeTools: [],
+  extraFields: [],
+  withoutFields: [],
+  hidesReasoning: false,
+  sealsReasoning: false,
+  source: 'What nearly every compatible server accepts: functions and plain reasoning, without state.',
+}
+
+const row = (name: string, source: string, over: Partial<ResponsesDialect> = {}): ResponsesDialect => ({
+  ...GENERIC,
+  name,
+  source,
+  ...over,
+})
+
+const LOCAL_SAMPLING = ['top_k', 'min_p', 'repetition_penalty']
+const CACHE_OPTIONS = ['prompt_cache_retention', 'prompt_cache_options']
+
+export const RESPONSES_DIALECTS: readonly ResponsesDialect[] = [
+  GENERIC,
+  row('openai', 'API reference: custom tools and namespaces; reasoning is encrypted, only a summary is shown.', {
+    nativeTools: ['custom', 'namespace'],
+    extraFields: CACHE_OPTIONS,
+    hidesReasoning: true,
+    sealsReasoning: true,
+  }),
+  row('azure', 'As OpenAI, recorded: content_filters beside the output; the key goes in the api-key header.', {
+    nativeTools: ['custom', 'namespace'],
+    extraFields: CACHE_OPTIONS,
+    hidesReasoning: true,
+    sealsReasoning: true,
+  }),
+  row('deepseek', 'Recorded: raw reasoning as reasoning_text, ids without a prefix, a phase on messages.'),
+  row('xai', 'API docs: encrypted reasoning on request; what it thinks is sent as a summary.', {
+    sealsReasoning: true,
+  }),
+  row('groq', 'Console docs, Responses API: the named fields are not supported.', {
+    withoutFields: ['store', 'include', 'truncation', 'safety_identifier', 'prompt_cache_key'],
+  }),
+  row('vllm', 'Docs: extra sampling fields; encrypted reasoning is an error.', { extraFields: LOCAL_SAMPLING }),
+  row('ollama', 'Docs, OpenAI compatibility: without state; functions only.'),
+  row('llamacpp', 'Server README: tools that are no functions are skipped.', { extraFields: LOCAL_SAMPLING }),
+  row('lmstudio', 'Recorded: arguments come whole, with their end and without deltas; log probabilities unasked.', {
+    extraFields: ['top_k', 'repeat_penalty'],
+  }),
+  row('openrouter', 'API docs: Responses API, without state.', {
+    extraFields: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],
+  }),
+]
+
+const BY_NAME = new Map(
+  RESPONSES_DIALECTS.flatMap((dialect) => [dialect.name, ...dialect.aliases].map((name) => [name, dialect] as const)),
+)
+
+/** The row of a dialect; a name that no row has speaks plain Responses. */
+export const responsesDialect = (name: string): ResponsesDialect => BY_NAME.get(name) ?? GENERIC

@@ -1,0 +1,160 @@
+import type { Fields } from '../../lib/is-object.ts'
+import type { Heard } from '../event-reader.ts'
+import {
+  type ItemKind,
+  type ItemStep,
+  isCall,
+  nameOfCall,
+  type PartKind,
+  type SpokenItem,
+  type SpokenPart,
+} from './spoken-item.ts'
+
+/** An item while it is heard: where its steps wait until it is its turn. */
+export interface HeardItem {
+  readonly item: SpokenItem
+  readonly index: number
+  id: string | undefined
+  openPart: SpokenPart | undefined
+  /** The provider has said that it is over; what is held of it is still to be told. */
+  hasEnded: boolean
+  hasStarted: boolean
+  readonly held: ItemStep[]
+}
+
+/**
+ * Puts items one after the other. Providers may write several at once; the first is told as it comes, and what comes for
+ * the others meanwhile is held back. Nothing is lost: what is held is told when its turn comes.
+ */
+export interface ItemQueue {
+  add(options: { kind: ItemKind; fields: Fields; id: string | undefined; index: number }): HeardItem
+  /** Words for a part, which is opened, and whichever was open is closed. */
+  say(heard: HeardItem, part: SpokenPart, text: string, event: Fields | undefined): void
+  openPart(heard: HeardItem, kind: PartKind, key: number | undefined, fields: Fields): SpokenPart
+  closePart(heard: HeardItem): void
+  annotate(heard: HeardItem, part: SpokenPart, event: Fields): void
+  /** The item is over. */
+  end(heard: HeardItem, status: 'completed' | 'incomplete'): void
+  /** Everything that is still open is over. */
+  endAll(status: 'completed' | 'incomplete'): void
+  /** What has become tellable since the last time. */
+  take(): readonly ItemStep[]
+}
+
+const NO_STEPS: readonly ItemStep[] = []
+
+export function createItemQueue(counts: Heard): ItemQueue {
+  /** In the order of telling; those that have been told to their end are gone. */
+  const waiting: HeardItem[] = []
+  let steps: ItemStep[] = []
+
+  const tell = (heard: HeardItem, step: ItemStep): void => {
+    if (heard === waiting[0] && heard.hasStarted) {
+      steps.push(step)
+      return
+    }
+    heard.held.push(step)
+    if (step.type !== 'delta') return
+    counts.heldBytes += Buffer.byteLength(step.text)
+    passBy(heard)
+    advance()
+  }
+
+  /** Where words come for a later item and the one before has said all that it began, its end will not come. */
+  const passBy = (heard: HeardItem): void => {
+    for (let first = waiting[0]; first !== undefined && first !== heard && isIdle(first); first = waiting[0]) {
+      queue.end(first, 'completed')
+    }
+  }
+
+  const advance = (): void => {
+    for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
+      if (!first.hasStarted) {
+        // A call is told with its name, which may come late.
+        if (isCall(first.item.kind) && !first.hasEnded && nameOfCall(first.item) === '') return
+        first.hasStarted = true
+        counts.outputBytes += Buffer.byteLength(isCall(first.item.kind) ? nameOfCall(first.item) : '')
+        steps.push({ type: 'item-start', item: first.item })
+      }
+      for (const step of first.held) {
+        if (step.type === 'delta') counts.heldBytes -= Buffer.byteLength(step.text)
+        steps.push(step)
+      }
+      first.held.length = 0
+      if (!first.hasEnded) return
+      waiting.shift()
+    }
+  }
+
+  const queue: ItemQueue = {
+    add({ kind, fields, id, index }) {
+      const heard: HeardItem = {
+        item: { kind, fields, parts: [], status: undefined },
+        ...{ id, index, openPart: undefined, hasEnded: false, hasStarted: false, held: [] },
+      }
+      const later = waiting.findIndex((other) => !other.hasStarted && other.index > index)
+      waiting.splice(later === -1 ? waiting.length : later, 0, heard)
+      advance()
+      return heard
+    },
+    say(heard, part, text, event) {
+      part.text += text
+      counts.outputBytes += Buffer.byteLength(text)
+      tell(heard, { type: 'delta', item: heard.item, part, text, event })
+      // A name that came with the words.
+      if (!heard.hasStarted) advance()
+    },
+    openPart(heard, kind, key, fields) {
+      const { item, openPart } = heard
+      if (openPart?.kind === kind && (key === undefined || key === openPart.key)) return openPart
+      queue.closePart(heard)
+      const alike = item.parts.filter((part) => (part.kind === 'summary_text') === (kind === 'summary_text'))
+      const part: SpokenPart = {
+        ...{ kind, index: alike.length, key: key ?? alike.length, fields, ended: undefined, text: '', annotations: [] },
+      }
+      item.parts.push(part)
+      heard.openPart = part
+      tell(heard, { type: 'part-start', item, part })
+      return part
+    },
+    closePart(heard) {
+      if (heard.openPart === undefined) return
+      const part = heard.openPart
+      heard.openPart = undefined
+      part.ended ??= {}
+      tell(heard, { type: 'part-end', item: heard.item, part })
+    },
+    annotate(heard, part, event) {
+      const index = part.annotations.push(event.annotation) - 1
+      tell(heard, { type: 'annotation', item: heard.item, part, event, index })
+    },
+    end(heard, status) {
+      if (heard.hasEnded) return
+      // A call without arguments has them all the same: they are empty.
+      if (isCall(heard.item.kind) && heard.item.parts.length === 0) {
+        queue.openPart(heard, heard.item.kind === 'function_call' ? 'arguments' : 'input', undefined, {})
+      }
+      queue.closePart(heard)
+      heard.hasEnded = true
+      heard.item.status = status
+      tell(heard, { type: 'item-end', item: heard.item })
+      advance()
+    },
+    endAll(status) {
+      // The last of an answer that was cut is the one that is not whole.
+      const open = waiting.filter(({ hasEnded }) => !hasEnded)
+      for (const [at, heard] of open.entries()) queue.end(heard, at === open.length - 1 ? status : 'completed')
+    },
+    take() {
+      if (steps.length === 0) return NO_STEPS
+      const taken = steps
+      steps = []
+      return taken
+    },
+  }
+  return queue
+}
+
+/** All that it began is said: its parts have had their last words. */
+const isIdle = ({ item, hasEnded }: HeardItem): boolean =>
+  !hasEnded && item.parts.length > 0 && item.parts.every(({ ended }) => ended !== undefined)

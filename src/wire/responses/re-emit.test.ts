@@ -1,0 +1,385 @@
+import { describe, expect, it } from 'vitest'
+import type { Fields } from '../../lib/is-object.ts'
+import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import {
+  bytesOf,
+  eventsIn,
+  expectedOf,
+  FIXTURES,
+  framesIn,
+  mintInOrder,
+  plainEnvelope,
+  plainItems,
+  SETTLED,
+} from './answers.fixture.ts'
+import { responsesDialect } from './dialects.ts'
+import { expectGrammar } from './grammar.fixture.ts'
+import { createReEmitter, type ReEmitLane } from './re-emit.ts'
+import { reEmitReply } from './re-emit-reply.ts'
+
+const laneOf = (over: Partial<ReEmitLane> = {}): ReEmitLane => ({
+  dialect: responsesDialect('generic'),
+  mint: mintInOrder(),
+  sealed: 'shown',
+  nowSeconds: () => 1_800_000_009,
+  ...over,
+})
+
+function reEmit(frames: readonly Buffer[], over: Partial<ReEmitLane> = {}) {
+  const envelope = plainEnvelope()
+  const carrier = createReEmitter(envelope, laneOf(over))
+  const pieces: Buffer[] = []
+  let firstContent: number | undefined
+  for (const frame of frames) {
+    const { bytes, isContent } = carrier.read(frame)
+    if (bytes) pieces.push(bytes)
+    if (isContent) firstContent ??= pieces.length
+  }
+  const { finished } = carrier.heard
+  const bytes = Buffer.concat(finished ? [...pieces, carrier.close(SETTLED)] : pieces)
+  return { carrier, envelope, bytes, firstContent, whole: finished }
+}
+
+const lastResponse = (bytes: Buffer) => eventsIn(bytes).at(-1)!.response as Fields & { output: Fields[] }
+
+describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
+  const source = bytesOf(fixture)
+  const frames = framesIn([source])
+
+  it('says what the provider has said, in the order of the grammar', () => {
+    const { carrier, bytes, whole } = reEmit(frames)
+    const items = expectGrammar(bytes, { whole })
+    const { usage, outputBytes, heldBytes, finished, error, garbled } = carrier.heard
+    const ending = whole ? lastResponse(bytes) : undefined
+    expect({
+      items: plainItems(items),
+      ending: ending ? [ending.status, ending.incomplete_details] : null,
+      heard: { usage: usage ?? null, outputBytes, heldBytes, finished, error: error ?? null, garbled },
+    }).toEqual(expectedOf(fixture).answer)
+  })
+
+  it('shows none of the ids, names and numbers of the provider', () => {
+    const { bytes } = reEmit(frames)
+    expect(String(bytes)).not.toMatch(
+      /resp_theirs|lane-model|call_[a-z]\d?"|msg_[a-z]\d?"|rs_t|fc_[a-z]\d?"|ctc_t|obfuscation|web_search/,
+    )
+  })
+
+  it('is the same however the network cuts it, and with CRLF', () => {
+    const whole = String(reEmit(frames).bytes)
+    for (let cut = 1; cut < source.length; cut++) {
+      const pieces = framesIn([source.subarray(0, cut), source.subarray(cut)])
+      // Cutting changes no frame, and so nothing behind the splitter.
+      if (pieces.length !== frames.length || pieces.some((piece, at) => !piece.equals(frames[at]!))) {
+        expect.fail(`cut at ${cut} changes the frames`)
+      }
+    }
+    const crlf = Buffer.from(String(source).replaceAll('\n', '\r\n'))
+    expect(String(reEmit(framesIn([crlf])).bytes)).toBe(whole)
+  })
+
+  it('keeps the grammar as far as it came, when it breaks off behind any frame', () => {
+    for (let count = 0; count < frames.length; count++) {
+      const { bytes, whole, carrier } = reEmit(frames.slice(0, count))
+      const items = expectGrammar(bytes, { whole })
+      expect(carrier.openItems().slice(0, items.length)).toEqual(items)
+      expect(carrier.openItems().length - items.length).toBeLessThanOrEqual(1)
+      const silence = carrier.emptyDelta()
+      if (silence) expect(eventsIn(silence)[0]).toMatchObject({ delta: '' })
+    }
+  })
+})
+
+const event = (type: string, fields: object = {}) => Buffer.from(`data: ${JSON.stringify({ type, ...fields })}\n\n`)
+const delta = (text: string, over: object = {}) =>
+  event('response.output_text.delta', { item_id: 'm', output_index: 0, content_index: 0, delta: text, ...over })
+const added = (item: object, index = 0) => event('response.output_item.added', { output_index: index, item })
+const ended = (response: object = {}) => event('response.completed', { response: { status: 'completed', ...response } })
+
+describe('a re-emitted stream', () => {
+  it('says nothing before the first content, and then all of it at once, with a keep-alive in between', () => {
+    const envelope = plainEnvelope()
+    const carrier = createReEmitter(envelope, laneOf())
+    expect(carrier.read(event('response.created', { response: {} })).bytes).toBeUndefined()
+    expect(carrier.read(added({ id: 'm', type: 'message', role: 'assistant', content: [] })).bytes).toBeUndefined()
+    expect(carrier.openItems()).toEqual([])
+    expect(carrier.emptyDelta()).toBeUndefined()
+    const opening = envelope.opening()
+    const { bytes, isContent } = carrier.read(delta('x'))
+    expect(isContent).toBe(true)
+    expect(
+      eventsIn(Buffer.concat([opening, bytes!])).map(({ type, sequence_number }) => [sequence_number, type]),
+    ).toEqual([
+      [0, 'response.created'],
+      [1, 'response.in_progress'],
+      [2, 'response.output_item.added'],
+      [3, 'response.content_part.added'],
+      [4, 'response.output_text.delta'],
+    ])
+    expect(eventsIn(carrier.emptyDelta()!)).toEqual([
+      expect.objectContaining({
+        type: 'response.output_text.delta',
+        sequence_number: 5,
+        item_id: 'msg_ours1',
+        delta: '',
+      }),
+    ])
+    expect(carrier.openItems()).toEqual([expect.objectContaining({ id: 'msg_ours1', status: 'incomplete' })])
+  })
+
+  it('takes a call for content by its name, and a reasoning without a word for none', () => {
+    const carrier = createReEmitter(plainEnvelope(), laneOf())
+    const reasoning = { id: 'r', type: 'reasoning', summary: [] }
+    expect(carrier.read(added(reasoning))).toEqual({ bytes: undefined, isContent: false })
+    expect(carrier.read(event('response.output_item.done', { output_index: 0, item: reasoning })).isContent).toBe(false)
+    expect(carrier.read(added({ id: 'f', type: 'function_call', name: 'go', arguments: '' }, 1)).isContent).toBe(true)
+    expect(carrier.heard.outputBytes).toBe(2)
+  })
+
+  it('keeps fields that nobody knows, on events, items and parts', () => {
+    const { bytes } = reEmit([
+      added({ id: 'm', type: 'message', content: [], vendor: 1 }),
+      delta('x', { vendor: 2, obfuscation: 'pad' }),
+      event('response.content_part.done', {
+        item_id: 'm',
+        output_index: 0,
+        content_index: 0,
+        part: { type: 'output_text', text: 'x', vendor: 3 },
+      }),
+      ended(),
+    ])
+    const events = eventsIn(bytes)
+    const of = (type: string) => events.find((each) => each.type === type)
+    expect(of('response.output_text.delta')).toEqual({
+      type: 'response.output_text.delta',
+      sequence_number: 4,
+      item_id: 'msg_ours1',
+      output_index: 0,
+      content_index: 0,
+      delta: 'x',
+      logprobs: [],
+      vendor: 2,
+    })
+    expect(of('response.content_part.done')).toMatchObject({ part: { vendor: 3, annotations: [], logprobs: [] } })
+    expect(of('response.output_item.done')).toMatchObject({ item: { vendor: 1, status: 'completed' } })
+  })
+
+  it('shows sealed reasoning only to who has asked for it, and gives it whole to who stores it', () => {
+    const frames = framesIn([bytesOf('summary-and-text')])
+    const { bytes, carrier } = reEmit(frames, { sealed: 'hidden' })
+    expect(String(bytes)).not.toContain('sealed')
+    expect(carrier.storedItems()[0]).toMatchObject({ encrypted_content: 'sealed-by-the-provider' })
+    const shown = reEmit(frames)
+    expect(eventsIn(shown.bytes).find(({ type }) => type === 'response.output_item.added')).not.toHaveProperty(
+      'item.encrypted_content',
+    )
+    expect(lastResponse(shown.bytes).output[0]).toMatchObject({ encrypted_content: 'sealed-by-the-provider' })
+  })
+
+  it('ends with our usage, the charge beside it, the time of the end, and [DONE]', () => {
+    const { bytes } = reEmit([delta('x'), ended({ usage: { input_tokens: 900, output_tokens: 800 } })])
+    expect(lastResponse(bytes)).toMatchObject({
+      completed_at: 1_800_000_009,
+      usage: {
+        input_tokens: 6,
+        input_tokens_details: { cached_tokens: 2, cache_write_tokens: 1 },
+        output_tokens: 5,
+        output_tokens_details: { reasoning_tokens: 4 },
+        total_tokens: 11,
+        millrace: { charge: '0.0015', currency: 'USD', tier: 0, price_version: 7 },
+      },
+    })
+    expect(String(bytes).endsWith('data: [DONE]\n\n')).toBe(true)
+  })
+
+  it('holds back what belongs to a later item, counts it, and tells it when its turn comes', () => {
+    const carrier = createReEmitter(plainEnvelope(), laneOf())
+    const call = (id: string, name: string) => ({ id, type: 'function_call', name, call_id: id, arguments: '' })
+    const words = (id: string, index: number, text: string) =>
+      event('response.function_call_arguments.delta', { item_id: id, output_index: index, delta: text })
+    carrier.read(added(call('a', 'f'), 0))
+    carrier.read(added(call('b', 'g'), 1))
+    expect(carrier.read(words('b', 1, '{"b":1}')).bytes).toBeUndefined()
+    expect(carrier.heard).toMatchObject({ outputBytes: 1 + 7, heldBytes: 7 })
+    expect(eventsIn(carrier.read(words('a', 0, '{}')).bytes!)).toHaveLength(1)
+    const done = event('response.output_item.done', { output_index: 0, item: { ...call('a', 'f'), arguments: '{}' } })
+    expect(eventsIn(carrier.read(done).bytes!).map(({ type }) => type)).toEqual([
+      'response.function_call_arguments.done',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.function_call_arguments.delta',
+    ])
+    expect(carrier.heard).toMatchObject({ outputBytes: 1 + 2 + 1 + 7, heldBytes: 0 })
+  })
+
+  it('does not wait for an end that does not come: words for the next item are one', () => {
+    const carrier = createReEmitter(plainEnvelope(), laneOf())
+    carrier.read(
+      event('response.reasoning_text.delta', { item_id: 'r', output_index: 0, content_index: 0, delta: 'hm' }),
+    )
+    carrier.read(event('response.reasoning_text.done', { item_id: 'r', output_index: 0, content_index: 0, text: 'hm' }))
+    const { bytes } = carrier.read(delta('so', { item_id: 'm', output_index: 1 }))
+    expect(eventsIn(bytes!).at(-1)).toMatchObject({ type: 'response.output_text.delta', output_index: 1, delta: 'so' })
+    expect(carrier.heard.heldBytes).toBe(0)
+  })
+
+  it('tells the words that its deltas have left out, and none twice', () => {
+    const { bytes } = reEmit([
+      delta('Hel'),
+      event('response.output_text.done', { item_id: 'm', output_index: 0, content_index: 0, text: 'Hello' }),
+      ended({ output: [{ id: 'm', type: 'message', content: [{ type: 'output_text', text: 'Hello' }] }] }),
+    ])
+    const deltas = eventsIn(bytes).flatMap((each) => (each.type === 'response.output_text.delta' ? [each.delta] : []))
+    expect(deltas).toEqual(['Hel', 'lo'])
+    expect(plainItems(lastResponse(bytes).output)).toEqual([{ message: ['Hello'] }])
+  })
+
+  it('tells no item twice when the ids at the end are others', () => {
+    const message = (id: string) => ({ id, type: 'message', content: [{ type: 'output_text', text: 'x' }] })
+    const { bytes } = reEmit([
+      added({ id: 'a', type: 'message', content: [] }, 3),
+      delta('x', { item_id: 'a', output_index: 3 }),
+      event('response.output_item.done', { output_index: 3, item: message('a') }),
+      ended({ output: [message('z')] }),
+    ])
+    expect(plainItems(lastResponse(bytes).output)).toEqual([{ message: ['x'] }])
+  })
+
+  it('is garbled by what is no JSON object, and heeds nothing behind its end', () => {
+    for (const data of ['{"type":', '[1]', '"x"', 'null', '<html>']) {
+      expect(reEmit([Buffer.from(`data: ${data}\n\n`)]).carrier.heard.garbled).toBe(true)
+    }
+    const carrier = createReEmitter(plainEnvelope(), laneOf())
+    carrier.read(ended())
+    expect(carrier.read(delta('late')).bytes).toBeUndefined()
+    expect(carrier.heard).toMatchObject({ finished: true, done: true, outputBytes: 0 })
+  })
+
+  it('says a status that the last event belies: an incomplete answer is no complete one', () => {
+    const cut = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
+    const { bytes } = reEmit([delta('x'), event('response.completed', { response: cut })])
+    expect(eventsIn(bytes).at(-1)?.type).toBe('response.incomplete')
+    expect(lastResponse(bytes).output[0]).toMatchObject({ status: 'incomplete' })
+    expect(reEmit([event('response.completed', { response: { status: 'failed' } })]).carrier.heard).toMatchObject({
+      finished: false,
+      error: { message: expect.stringContaining('failed') },
+    })
+  })
+
+  it('bounds how many items there may be', () => {
+    const carrier = createReEmitter(plainEnvelope(), laneOf())
+    for (let at = 0; at < 5000; at++) carrier.read(added({ id: `m${at}`, type: 'message', content: [] }, at))
+    expect(carrier.heard.garbled).toBe(true)
+  })
+
+  it('never throws and keeps the grammar, whatever frames come', () => {
+    const seed = 20_261_120
+    const random = randomFrom(seed)
+    const pick = <Value>(values: readonly Value[]): Value => values[random(values.length)]!
+    const junk = (): unknown => pick([undefined, null, 0, 1, 2, -1, 1e9, '', 'm', 'r', 'f', '__proto__', [], {}, true])
+    const ids = ['m', 'r', 'f', 'g', 'ws']
+    const types = [
+      ...['output_text', 'refusal', 'reasoning_text', 'reasoning_summary_text', 'function_call_arguments'],
+      ...['custom_tool_call_input', 'output_item', 'content_part', 'reasoning_summary_part', 'reasoning', 'nobody'],
+    ]
+    const part = () => ({
+      type: pick(['output_text', 'refusal', 'reasoning_text', 'summary_text', 'text', 'image', junk()]),
+      text: pick(['a', 'ab', 'abc', '', junk()]),
+      refusal: pick(['no', junk()]),
+    })
+    const item = (): unknown =>
+      pick([
+        { id: 'm', type: 'message', content: pick([[part(), part()], [part()], 'plain', junk()]), status: junk() },
+        { id: 'r', type: 'reasoning', summary: pick([[part()], junk()]), content: [part()], encrypted_content: junk() },
+        { id: pick(ids), type: 'function_call', name: pick(['f', '', junk()]), arguments: pick(['{}', junk()]) },
+        { id: pick(ids), type: 'custom_tool_call', name: 'c', input: pick(['in', junk()]) },
+        { id: 'ws', type: 'web_search_call' },
+        { id: junk(), type: junk() },
+        junk(),
+      ])
+    const address = () => ({
+      item_id: pick([...ids, junk()]),
+      output_index: pick([0, 1, 2, junk()]),
+      content_index: pick([0, 1, junk()]),
+      summary_index: pick([0, 1, junk(), undefined]),
+    })
+    const words = () => ({ delta: pick(['a', 'b', 'ab', '', junk()]), text: pick(['ab', junk()]), arguments: 'ab' })
+    const end = () =>
+      event(pick(['response.completed', 'response.completed', 'response.incomplete', 'response.failed', 'error']), {
+        response: pick([{ output: [item(), item()] }, { output: junk(), usage: junk() }, {}, junk()]),
+        ...words(),
+      })
+    let frames = 0
+    let whole = 0
+    let contentful = 0
+    for (let stream = 0; stream < 3000; stream++) {
+      const stages = ['added', 'delta', 'delta', 'done']
+      const said = Array.from({ length: random(14) }, () => {
+        const type = random(20) === 0 ? pick([junk(), 'keepalive', 'response.in_progress']) : undefined
+        const named = type ?? `response.${pick(types)}.${pick(stages)}`
+        return event(String(named), { ...address(), ...words(), part: pick([part(), junk()]), item: item() })
+      })
+      const all = [...said, end()]
+      frames += all.length
+      try {
+        const result = reEmit(all)
+        const items = expectGrammar(result.bytes, { whole: result.whole })
+        expect(result.carrier.heard.heldBytes).toBeGreaterThanOrEqual(0)
+        if (result.whole) {
+          expect(result.carrier.heard.heldBytes).toBe(0)
+          whole++
+        }
+        if (items.length > 0) contentful++
+      } catch (error) {
+        throw new Error(`seed ${seed}, stream ${stream}: ${all.map(String).join('')}`, { cause: error })
+      }
+    }
+    console.log(`re-emit: seed ${seed}, ${JSON.stringify({ streams: 3000, frames, whole, contentful })}`)
+    expect(whole).toBeGreaterThan(1000)
+    expect(contentful).toBeGreaterThan(1000)
+  })
+})
+
+describe('a JSON answer, re-emitted', () => {
+  const replyOf = (value: unknown, over: Partial<ReEmitLane> = {}) => reEmitReply(plainEnvelope(), value, laneOf(over))
+
+  it.each(FIXTURES)('collects to the same as the stream: %s', (fixture) => {
+    const { bytes, carrier, whole } = reEmit(framesIn([bytesOf(fixture)]))
+    if (!whole) return
+    const streamed = lastResponse(bytes)
+    // The provider's own response at the end of its stream is what it would have answered as JSON.
+    const theirs = eventsIn(bytesOf(fixture)).findLast(({ response }) => response)!.response as Fields
+    const isComplete = Array.isArray(theirs.output) && theirs.output.length > 0
+    const reply = replyOf(isComplete ? theirs : { ...theirs, output: streamed.output })
+    if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
+    const answered = JSON.parse(String(reply.close(SETTLED)))
+    expect(plainItems(answered.output)).toEqual(plainItems(streamed.output))
+    expect({ ...answered, output: [] }).toEqual({ ...streamed, output: [] })
+    expect([reply.usage, reply.outputBytes]).toEqual([carrier.heard.usage, carrier.heard.outputBytes])
+  })
+
+  it('has ids of ours, and sealed reasoning only for who has asked for it', () => {
+    const output = [
+      { id: 'rs_t', type: 'reasoning', summary: [], encrypted_content: 'sealed' },
+      { id: 'ws_t', type: 'web_search_call' },
+      { id: 'fc_t', type: 'function_call', call_id: 'call_t', name: 'f', arguments: '{}', vendor: 1 },
+    ]
+    const reply = replyOf({ status: 'completed', output }, { sealed: 'hidden' })
+    if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
+    expect(JSON.parse(String(reply.close(SETTLED))).output).toEqual([
+      { id: 'rs_ours1', type: 'reasoning', summary: [] },
+      expect.objectContaining({ id: 'fc_ours2', call_id: 'call_ours3', vendor: 1, status: 'completed' }),
+    ])
+    expect(reply.storedItems()[0]).toMatchObject({ encrypted_content: 'sealed' })
+  })
+
+  it('is an error when it says so with status 200, and garbled when it is no response', () => {
+    const error = { code: 'server_error', message: 'No.' }
+    expect(replyOf({ error })).toEqual({ kind: 'error', said: error })
+    expect(replyOf({ error: 'No.' })).toMatchObject({ kind: 'error', said: { message: 'No.' } })
+    expect(replyOf({ status: 'failed', error: null, output: [] })).toMatchObject({ kind: 'error' })
+    for (const value of [undefined, null, [], 'x', {}, { output: 'x' }, { status: 'queued', output: [] }]) {
+      expect(replyOf(value).kind).toBe('garbled')
+    }
+  })
+})

@@ -1,0 +1,114 @@
+import type { Fields } from '../../lib/is-object.ts'
+import type { SettledCharge } from '../../model/settled-charge.ts'
+import type { CarriedFrame, Carrier } from '../carrier.ts'
+import type { MintIds } from '../mint-ids.ts'
+import { DONE_FRAME } from '../sse/format-frame.ts'
+import type { ResponsesDialect } from './dialects.ts'
+import type { Envelope, ResponseState } from './envelope.ts'
+import { createStepReader } from './read-steps.ts'
+import { type ItemStep, isCall, nameOfCall, type SpokenPart } from './spoken-item.ts'
+import { emptyDelta, framesOf, type UnsentEvent } from './step-frames.ts'
+import { itemAtEnd, type SaidItem, sayItem } from './write-item.ts'
+import { writeUsage } from './write-usage.ts'
+
+export interface ReEmitLane {
+  readonly dialect: ResponsesDialect
+  readonly mint: MintIds
+  /** Whether the client has asked for sealed reasoning: what it has not asked for is not sent to it. */
+  readonly sealed: 'shown' | 'hidden'
+  /** The time of the end, in seconds. */
+  readonly nowSeconds: () => number
+}
+
+/** A lane that speaks Responses, for a client that does too. */
+export interface ReEmitter extends Carrier {
+  /** The items that have been said so far, as the client knows them; one that is open is `incomplete`. */
+  openItems(): readonly Fields[]
+  /** The same with what is sealed in them, whoever has asked for it: for who stores the response. */
+  storedItems(): readonly Fields[]
+  /** Breaks a silence within a part; undefined where none is open. */
+  emptyDelta(): Buffer | undefined
+}
+
+const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }
+
+/**
+ * Every frame of the provider is read and written anew: ids, numbers and the response around the items are ours, fields
+ * that nobody knows stay. Nothing is said before the first content, and the last event is said by `close`.
+ */
+export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter {
+  const reader = createStepReader()
+  const said: SaidItem[] = []
+  /** What came before the first content. It has no numbers yet: something else may be said first. */
+  let unsent: UnsentEvent[] = []
+  let hasSpoken = false
+  let openPart: SpokenPart | undefined
+
+  const current = (step: ItemStep): SaidItem => {
+    const last = said[said.length - 1]
+    if (last?.item === step.item) return last
+    const next = sayItem(step.item, said.length, lane.mint)
+    said.push(next)
+    return next
+  }
+
+  const follow = (step: ItemStep): boolean => {
+    const item = current(step)
+    for (const event of framesOf(step, item, lane.sealed)) unsent.push(event)
+    if (step.type === 'delta' || step.type === 'part-start') openPart = step.part
+    if (step.type === 'part-end' || step.type === 'item-end') openPart = undefined
+    return (
+      step.type === 'delta' || (step.type === 'item-start' && isCall(step.item.kind) && nameOfCall(step.item) !== '')
+    )
+  }
+
+  const speak = (): Buffer[] => {
+    const frames = [envelope.opening(), ...unsent.map(([type, fields]) => envelope.frame(type, fields))]
+    unsent = []
+    hasSpoken = true
+    return frames
+  }
+
+  const itemsAs = (sealed: 'shown' | 'hidden'): readonly Fields[] =>
+    hasSpoken ? said.map((item) => itemAtEnd(item, { sealed })) : []
+
+  return {
+    heard: reader.heard,
+    readAlike: () => undefined,
+    read(frame) {
+      const steps = reader.read(frame)
+      let isContent = false
+      for (const step of steps) isContent = follow(step) || isContent
+      if (unsent.length === 0 || (!hasSpoken && !isContent)) return NOTHING
+      const frames = speak()
+      return { bytes: frames.length === 2 && frames[0]!.length === 0 ? frames[1] : Buffer.concat(frames), isContent }
+    },
+    close(settled) {
+      const frames = speak()
+      const [type, state] = closingOf(reader.ending(), itemsAs(lane.sealed), settled, lane.nowSeconds())
+      return Buffer.concat([...frames, envelope.frame(type, { response: envelope.response(state) }), DONE_FRAME])
+    },
+    openItems: () => itemsAs(lane.sealed),
+    storedItems: () => itemsAs('shown'),
+    emptyDelta() {
+      const last = said[said.length - 1]
+      if (!hasSpoken || last === undefined || openPart === undefined) return undefined
+      const [type, fields] = emptyDelta(last, openPart)
+      return envelope.frame(type, fields)
+    },
+  }
+}
+
+/** How a response ends for the client: the event, and the response in it. */
+export function closingOf(
+  ending: ReturnType<ReturnType<typeof createStepReader>['ending']>,
+  output: readonly Fields[],
+  settled: SettledCharge,
+  nowSeconds: number,
+): readonly [type: string, state: ResponseState] {
+  const usage = writeUsage(settled)
+  if (ending?.kind === 'incomplete') {
+    return ['response.incomplete', { status: 'incomplete', output, usage, incompleteReason: ending.reason }]
+  }
+  return ['response.completed', { status: 'completed', output, usage, completedAt: nowSeconds }]
+}

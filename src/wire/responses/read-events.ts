@@ -1,0 +1,127 @@
+import { assertNever } from '../../lib/assert-never.ts'
+import type { FinishReason, Phase, TurnEvent } from '../../model/event.ts'
+import type { EventReader } from '../event-reader.ts'
+import type { MintIds } from '../mint-ids.ts'
+import type { ResponsesDialect } from './dialects.ts'
+import type { Ending } from './read-ending.ts'
+import { readLogprobs } from './read-logprobs.ts'
+import { createStepReader, type StepReader } from './read-steps.ts'
+import { type ItemStep, isCall, nameOfCall, type SpokenItem, type SpokenPart } from './spoken-item.ts'
+
+export interface EventReaderOptions {
+  readonly dialect: ResponsesDialect
+  readonly mint: MintIds
+}
+
+/** A stream of a lane that speaks Responses, for a client that does not, or whose tools the lane does not know. */
+export function createEventReader({ mint }: EventReaderOptions): EventReader {
+  const steps = createStepReader()
+  const state: EventState = { mint, call: -1, begun: undefined, summary: undefined }
+  return {
+    heard: steps.heard,
+    read(frame) {
+      const wasOver = steps.heard.finished
+      const events = steps.read(frame).flatMap((step) => eventsOf(state, step))
+      return steps.heard.finished && !wasOver ? [...events, ...lastEvents(state, steps)] : events
+    },
+  }
+}
+
+interface EventState {
+  readonly mint: MintIds
+  /** The number of the call that is being told: calls are told one after the other. */
+  call: number
+  /** A message or a reasoning begins with its first words: an empty one is nothing. */
+  begun: SpokenItem | undefined
+  /** The part of a summary that is being told. */
+  summary: SpokenPart | undefined
+}
+
+const NO_EVENTS: readonly TurnEvent[] = []
+
+function eventsOf(state: EventState, step: ItemStep): readonly TurnEvent[] {
+  switch (step.type) {
+    case 'item-start':
+      return isCall(step.item.kind) ? [startOfCall(state, step.item)] : NO_EVENTS
+    case 'part-start':
+    case 'annotation':
+    case 'part-end':
+      return NO_EVENTS
+    case 'delta':
+      return wordsOf(state, step)
+    case 'item-end':
+      return isCall(step.item.kind) ? [{ type: 'tool-call-end', call: state.call }] : sealOf(state, step.item)
+    default:
+      return assertNever(step)
+  }
+}
+
+function startOfCall(state: EventState, item: SpokenItem): TurnEvent {
+  state.call++
+  const { namespace } = item.fields
+  return {
+    type: 'tool-call-start',
+    call: state.call,
+    callId: state.mint.callId(),
+    name: nameOfCall(item),
+    namespace: typeof namespace === 'string' && namespace !== '' ? namespace : undefined,
+    tool: item.kind === 'custom_tool_call' ? 'custom' : 'function',
+  }
+}
+
+function begin(state: EventState, item: SpokenItem): TurnEvent[] {
+  if (state.begun === item) return []
+  state.begun = item
+  if (item.kind === 'reasoning') return [{ type: 'reasoning-start' }]
+  return [{ type: 'message-start', phase: phaseOf(item.fields.phase) }]
+}
+
+const phaseOf = (phase: unknown): Phase | undefined =>
+  phase === 'commentary' || phase === 'final_answer' ? phase : undefined
+
+function wordsOf(
+  state: EventState,
+  { item, part, text, event }: Extract<ItemStep, { type: 'delta' }>,
+): readonly TurnEvent[] {
+  switch (part.kind) {
+    case 'arguments':
+    case 'input':
+      return [{ type: 'tool-call-delta', call: state.call, text }]
+    case 'output_text': {
+      const logprobs = readLogprobs(event?.logprobs)
+      return [...begin(state, item), logprobs ? { type: 'text-delta', text, logprobs } : { type: 'text-delta', text }]
+    }
+    case 'refusal':
+      return [...begin(state, item), { type: 'refusal-delta', text }]
+    case 'reasoning_text':
+      return [...begin(state, item), { type: 'reasoning-delta', text }]
+    case 'summary_text':
+      return [...begin(state, item), ...beginSummary(state, part), { type: 'summary-delta', text }]
+    default:
+      return assertNever(part.kind)
+  }
+}
+
+function beginSummary(state: EventState, part: SpokenPart): TurnEvent[] {
+  if (state.summary === part) return []
+  state.summary = part
+  return [{ type: 'summary-start' }]
+}
+
+/** Sealed reasoning is taken as it stands at the end of its item: what comes at its beginning is shorter. */
+function sealOf(state: EventState, item: SpokenItem): readonly TurnEvent[] {
+  const { encrypted_content: data } = item.fields
+  if (item.kind !== 'reasoning' || typeof data !== 'string' || data === '') return NO_EVENTS
+  return [...begin(state, item), { type: 'reasoning-seal', opaque: { wire: 'responses', data } }]
+}
+
+function lastEvents(state: EventState, steps: StepReader): readonly TurnEvent[] {
+  const { usage } = steps.heard
+  const end: TurnEvent = { type: 'turn-end', reason: reasonOf(steps.ending(), state.call >= 0) }
+  return usage ? [{ type: 'usage', usage }, end] : [end]
+}
+
+function reasonOf(ending: Ending | undefined, hasCalls: boolean): FinishReason {
+  if (ending?.kind === 'incomplete') return ending.reason === 'content_filter' ? 'content-filter' : 'length'
+  return hasCalls ? 'tool-calls' : 'stop'
+}

@@ -1,0 +1,65 @@
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import { arrayElements } from '../json/array-elements.ts'
+import { INNER_BOUNDS } from '../json/inner-bounds.ts'
+import { scanJson } from '../json/scan-json.ts'
+import { spliceMembers } from '../json/splice-members.ts'
+import { tryParse } from '../json/try-parse.ts'
+import type { ResponsesDialect } from './dialects.ts'
+
+/**
+ * The items of an input as a lane may get them; undefined where all of them may stay as they are. Ids are ours or the
+ * client's and mean nothing to the lane: one that keeps no state looks for them and finds nothing, and sealed reasoning is
+ * refused under any id but its first. Without an id every item is taken for what it says.
+ */
+export function retargetInput(input: Buffer, dialect: ResponsesDialect): Buffer | undefined {
+  if (input[0] !== OPENING_BRACKET || !MAY_CHANGE.some((name) => input.includes(name))) return undefined
+  const items = arrayElements(input).flatMap((item) => retargetItem(item, dialect) ?? [])
+  return Buffer.concat([Buffer.from('['), ...joined(items), Buffer.from(']')])
+}
+
+const OPENING_BRACKET = 0x5b
+const ID = Buffer.from('"id"')
+const REASONING = Buffer.from('"reasoning"')
+const MAY_CHANGE = [ID, REASONING]
+
+/** Undefined where nothing of the item would be of use. */
+function retargetItem(item: Buffer, dialect: ResponsesDialect): Buffer | undefined {
+  const mayReason = item.includes(REASONING)
+  if (!mayReason && !item.includes(ID)) return item
+  const scanned = scanJson(trimmed(item), INNER_BOUNDS)
+  if (scanned.kind !== 'scanned') return item
+  const value = mayReason ? tryParse(item.toString('utf8')) : undefined
+  const changes = isObject(value) && value.type === 'reasoning' ? changesOfReasoning(value, dialect) : WITHOUT_ID
+  return changes && spliceMembers({ bytes: trimmed(item), members: scanned.members }, changes)
+}
+
+const WITHOUT_ID: ReadonlyMap<string, string | null> = new Map([['id', null]])
+
+/**
+ * A server that seals takes back what it has sealed, wants a summary with it and refuses the words beside it; one that
+ * does not takes words and throws at a seal.
+ */
+function changesOfReasoning(
+  { encrypted_content: sealed, summary, content }: Fields,
+  { sealsReasoning }: ResponsesDialect,
+): ReadonlyMap<string, string | null> | undefined {
+  const changes = new Map<string, string | null>([['id', null]])
+  if (!sealsReasoning)
+    return isFilled(content) || isFilled(summary) ? changes.set('encrypted_content', null) : undefined
+  if (typeof sealed !== 'string' || sealed === '') return undefined
+  if (!Array.isArray(summary)) changes.set('summary', '[]')
+  return changes.set('status', null).set('content', null)
+}
+
+const isFilled = (parts: unknown): boolean => Array.isArray(parts) && parts.length > 0
+
+/** Elements of an array come with the space before them. */
+function trimmed(item: Buffer): Buffer {
+  let start = 0
+  while (SPACE.has(item[start]!)) start++
+  return item.subarray(start)
+}
+
+const SPACE = new Set(Buffer.from(' \t\n\r'))
+const COMMA = Buffer.from(',')
+const joined = (parts: readonly Buffer[]): Buffer[] => parts.flatMap((part, at) => (at === 0 ? [part] : [COMMA, part]))

@@ -1,0 +1,99 @@
+import { isObject } from '../../lib/is-object.ts'
+import type { Effort } from '../../model/effort.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
+import { spliceMembers } from '../json/splice-members.ts'
+import type { ResponsesDialect } from './dialects.ts'
+import { RESPONSES_FIELDS } from './fields.ts'
+import { retargetInput } from './retarget-input.ts'
+import { includeFor, LOGPROBS } from './sealed-include.ts'
+
+/** What the lane is told in place of what the client wrote. */
+export interface ResponsesTarget {
+  readonly model: string
+  readonly effort: Effort | undefined
+  /** The cap that the hold covers: never more than what admission granted. */
+  readonly outputCap: number
+  readonly dialect: ResponsesDialect
+  /** Fields of the client that this lane does not get. */
+  readonly leftOut: readonly string[]
+}
+
+/**
+ * The fields of this request that a lane does not get: optional ones that neither its dialect nor the operator passes on,
+ * and standard ones that the server refuses. What we decide on is not the client's to miss.
+ */
+export function fieldsLeftOut(
+  turn: ResponsesRequest,
+  dialect: ResponsesDialect,
+  passFields: readonly string[],
+): string[] {
+  const optional = turn.optionalFields.filter(
+    (field) => !passFields.includes(field) && !dialect.extraFields.includes(field),
+  )
+  if (dialect.withoutFields.length === 0) return optional
+  const refused = turn.body.members.flatMap(({ name }) =>
+    dialect.withoutFields.includes(name) && !WITHOUT_LOSS.has(name) && !optional.includes(name) ? [name] : [],
+  )
+  return [...optional, ...refused]
+}
+
+/** The response is stored here, and the lane keeps no state: whether it knows these fields makes no difference. */
+const WITHOUT_LOSS = new Set(['store', 'previous_response_id'])
+
+/**
+ * The client's own bytes with the control fields written anew: names it spelled are replaced or dropped, what it left
+ * out is added, everything else is copied untouched. No lane keeps state for us.
+ */
+export function retargetRequest(turn: ResponsesRequest, target: ResponsesTarget): Buffer {
+  const { dialect } = target
+  const isWithout = (name: string): boolean => dialect.withoutFields.includes(name) || target.leftOut.includes(name)
+  const changes = new Map<string, Buffer | string | null>(turn.rewritten)
+  for (const { name } of turn.body.members) {
+    const policy = RESPONSES_FIELDS[name]?.policy
+    const isOurs = policy === 'control' || policy === 'standard-only' || policy === 'refused'
+    if (isOurs && !CONTENT.has(name)) changes.set(name, null)
+  }
+  for (const name of target.leftOut) changes.set(name, null)
+  changes.set('previous_response_id', null)
+  changes.set('model', JSON.stringify(target.model))
+  changes.set('stream', turn.delivery === 'stream' ? 'true' : null)
+  changes.set('max_output_tokens', JSON.stringify(target.outputCap))
+  changes.set('store', isWithout('store') ? null : 'false')
+  changes.set('reasoning', isWithout('reasoning') ? null : reasoningFor(turn, target))
+  const include = includeFor(dialect, { logprobs: asksFor(turn, LOGPROBS) })
+  changes.set('include', include.length === 0 || isWithout('include') ? null : JSON.stringify(include))
+  const input = retargetedInput(turn, changes, dialect)
+  if (input !== undefined) changes.set('input', input)
+  return spliceMembers(turn.body, changes)
+}
+
+/** What a request says: it stays the client's, or what has been made of it, whatever the table calls it. */
+const CONTENT = new Set(['input', 'instructions', 'tools', 'tool_choice', 'text'])
+
+const asksFor = ({ fields }: ResponsesRequest, what: string): boolean =>
+  Array.isArray(fields.include) && fields.include.includes(what)
+
+/** How it wants to be told of the reasoning stays; what changes the price is not among it. */
+const REASONING_KEPT = ['summary', 'generate_summary', 'context']
+
+function reasoningFor({ fields }: ResponsesRequest, { effort, leftOut, dialect }: ResponsesTarget): string | null {
+  const asked = isObject(fields.reasoning) ? fields.reasoning : {}
+  const reasoning: Record<string, unknown> = effort === undefined ? {} : { effort }
+  for (const name of REASONING_KEPT) {
+    const path = `reasoning.${name}`
+    const isLeft = leftOut.includes(path) || dialect.withoutFields.includes(path)
+    if (asked[name] !== undefined && asked[name] !== null && !isLeft) reasoning[name] = asked[name]
+  }
+  return Object.keys(reasoning).length === 0 ? null : JSON.stringify(reasoning)
+}
+
+function retargetedInput(
+  { body }: ResponsesRequest,
+  changes: ReadonlyMap<string, Buffer | string | null>,
+  dialect: ResponsesDialect,
+): Buffer | undefined {
+  const changed = changes.get('input')
+  if (Buffer.isBuffer(changed)) return retargetInput(changed, dialect)
+  const member = body.members.find(({ name }) => name === 'input')
+  return member && retargetInput(body.bytes.subarray(member.valueStart, member.valueEnd), dialect)
+}

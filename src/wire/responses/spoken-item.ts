@@ -1,0 +1,61 @@
+import type { Fields } from '../../lib/is-object.ts'
+
+/**
+ * A provider's answer as items, in the order of the grammar whatever came: items and their parts do not interleave, and
+ * each start has its end. Every stream of a lane is read into these steps; what is made of them (events, or the frames of
+ * a re-emitted stream) is the business of others.
+ */
+export type ItemStep =
+  | { readonly type: 'item-start'; readonly item: SpokenItem }
+  | { readonly type: 'part-start'; readonly item: SpokenItem; readonly part: SpokenPart }
+  | {
+      readonly type: 'delta'
+      readonly item: SpokenItem
+      readonly part: SpokenPart
+      readonly text: string
+      /** The provider's own event, for what else it says; undefined where the words came with a later one. */
+      readonly event: Fields | undefined
+    }
+  | {
+      readonly type: 'annotation'
+      readonly item: SpokenItem
+      readonly part: SpokenPart
+      readonly event: Fields
+      readonly index: number
+    }
+  | { readonly type: 'part-end'; readonly item: SpokenItem; readonly part: SpokenPart }
+  | { readonly type: 'item-end'; readonly item: SpokenItem }
+
+export type ItemKind = 'message' | 'reasoning' | 'function_call' | 'custom_tool_call' | 'compaction'
+
+/** A message and a reasoning have parts; a call has exactly one, its arguments or input. */
+export type PartKind = 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text' | 'arguments' | 'input'
+
+export interface SpokenItem {
+  readonly kind: ItemKind
+  /** The provider's own fields, as they were heard last. */
+  fields: Fields
+  readonly parts: SpokenPart[]
+  /** Undefined until it has ended. */
+  status: 'completed' | 'incomplete' | undefined
+}
+
+export interface SpokenPart {
+  readonly kind: PartKind
+  /** Its place among the content, or among the summaries, of its item. */
+  readonly index: number
+  /** The provider's own index of it, which may have gaps. */
+  readonly key: number
+  /** The provider's own part, as it was heard last. */
+  fields: Fields
+  /** The provider's own event that ended its words, for what else it says. */
+  ended: Fields | undefined
+  text: string
+  readonly annotations: unknown[]
+}
+
+export const isCall = (kind: ItemKind): kind is 'function_call' | 'custom_tool_call' =>
+  kind === 'function_call' || kind === 'custom_tool_call'
+
+/** What an item says that is written down elsewhere than in parts. */
+export const nameOfCall = ({ fields }: SpokenItem): string => (typeof fields.name === 'string' ? fields.name : '')

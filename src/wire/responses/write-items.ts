@@ -1,0 +1,93 @@
+import { assertNever } from '../../lib/assert-never.ts'
+import type { Fields } from '../../lib/is-object.ts'
+import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
+import type { ResponsesDialect } from './dialects.ts'
+import type { ToolWriter } from './write-tools.ts'
+
+/** The items of a conversation as a lane's input. */
+export function writeItems(
+  items: readonly ConversationItem[],
+  dialect: ResponsesDialect,
+  tools: ToolWriter,
+): readonly Fields[] {
+  return items.flatMap((item) => writeItem(item, dialect, tools))
+}
+
+function writeItem(item: ConversationItem, dialect: ResponsesDialect, tools: ToolWriter): readonly Fields[] {
+  switch (item.type) {
+    case 'message':
+      return writeMessage(item)
+    case 'reasoning':
+      return writeReasoning(item, dialect)
+    case 'tool-call': {
+      const name = tools.nameOf(item)
+      if (item.tool === 'function') {
+        return [{ type: 'function_call', call_id: item.callId, ...name, arguments: item.text }]
+      }
+      return tools.isNative(item)
+        ? [{ type: 'custom_tool_call', call_id: item.callId, ...name, input: item.text }]
+        : [{ type: 'function_call', call_id: item.callId, ...name, arguments: JSON.stringify({ input: item.text }) }]
+    }
+    case 'tool-result': {
+      const isCustom = item.tool === 'custom' && dialect.nativeTools.includes('custom')
+      const type = isCustom ? 'custom_tool_call_output' : 'function_call_output'
+      return [{ type, call_id: item.callId, output: writeOutput(item.content) }]
+    }
+    default:
+      return assertNever(item)
+  }
+}
+
+/** A message that says nothing is refused; one that only went before calls has nothing to say. */
+function writeMessage({ role, content, phase }: Extract<ConversationItem, { type: 'message' }>): readonly Fields[] {
+  const parts = content.map((part) => writePart(part, role === 'assistant' ? 'output_text' : 'input_text'))
+  if (role !== 'assistant') return [{ type: 'message', role, content: parts }]
+  const said = parts.filter((part) => part.text !== '')
+  return said.length === 0 ? [] : [{ type: 'message', role, content: said, ...(phase === undefined ? {} : { phase }) }]
+}
+
+function writePart(part: ContentPart, text: 'input_text' | 'output_text'): Fields {
+  switch (part.type) {
+    case 'text':
+      return text === 'output_text' ? { type: text, text: part.text, annotations: [] } : { type: text, text: part.text }
+    case 'refusal':
+      return text === 'output_text' ? { type: 'refusal', refusal: part.text } : { type: text, text: part.text }
+    case 'image':
+      return { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' }
+    case 'file':
+      return {
+        type: 'input_file',
+        ...(part.data === undefined ? {} : { file_data: part.data }),
+        ...(part.url === undefined ? {} : { file_url: part.url }),
+        ...(part.id === undefined ? {} : { file_id: part.id }),
+        ...(part.name === undefined ? {} : { filename: part.name }),
+      }
+    case 'audio':
+      return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
+    default:
+      return assertNever(part)
+  }
+}
+
+/** Text is one string, which every server takes; only what is more than text comes in parts. */
+function writeOutput(content: readonly ContentPart[]): unknown {
+  if (content.every((part) => part.type === 'text' || part.type === 'refusal')) {
+    return content.map(({ text }) => text).join('')
+  }
+  return content.map((part) => writePart(part, 'input_text'))
+}
+
+/** Reasoning goes back sealed, to a server that seals and only with a seal of its own kind; never in words. */
+function writeReasoning(
+  { opaque, summary }: Extract<ConversationItem, { type: 'reasoning' }>,
+  { sealsReasoning }: ResponsesDialect,
+): readonly Fields[] {
+  if (!sealsReasoning || opaque?.wire !== 'responses') return []
+  return [
+    {
+      type: 'reasoning',
+      summary: summary.map((text) => ({ type: 'summary_text', text })),
+      encrypted_content: opaque.data,
+    },
+  ]
+}

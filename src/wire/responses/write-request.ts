@@ -1,0 +1,110 @@
+import type { Fields } from '../../lib/is-object.ts'
+import type { AnswerFormat, Conversation } from '../../model/conversation.ts'
+import type { Effort } from '../../model/effort.ts'
+import type { Delivery } from '../../model/turn.ts'
+import type { ResponsesDialect } from './dialects.ts'
+import { includeFor } from './sealed-include.ts'
+import { writeItems } from './write-items.ts'
+import { toolWriterFor, type UpstreamNames, writeToolChoice, writeTools } from './write-tools.ts'
+
+/** Whom a translated request is for. */
+export interface WriteTarget {
+  readonly model: string
+  readonly effort: Effort | undefined
+  /** The cap that the hold covers: it is neither raised nor left out. */
+  readonly outputCap: number
+  readonly dialect: ResponsesDialect
+  readonly delivery: Delivery
+}
+
+export interface WrittenBody {
+  readonly body: Buffer
+  /** What was asked for and has no place here, by the client's names. */
+  readonly leftOut: readonly string[]
+}
+
+/** A conversation as the request that a lane of this protocol gets. No lane keeps state for us. */
+export function writeRequest(conversation: Conversation, target: WriteTarget, names: UpstreamNames): WrittenBody {
+  const { dialect } = target
+  const tools = toolWriterFor(dialect, names)
+  const { sampling, identity, instructions } = conversation
+  const body: Fields = {
+    model: target.model,
+    ...(instructions === undefined ? {} : { instructions }),
+    input: writeItems(conversation.items, dialect, tools),
+    max_output_tokens: target.outputCap,
+    store: false,
+  }
+  if (target.delivery === 'stream') body.stream = true
+  if (conversation.tools.length > 0) {
+    body.tools = writeTools(conversation.tools, tools)
+    set(body, 'tool_choice', conversation.toolChoice && writeToolChoice(conversation.toolChoice, tools))
+    set(body, 'parallel_tool_calls', conversation.parallelToolCalls)
+  }
+  set(body, 'text', writeText(conversation))
+  set(body, 'reasoning', writeReasoning(conversation, target))
+  const include = includeFor(dialect, { logprobs: sampling.topLogprobs !== undefined })
+  if (include.length > 0) body.include = include
+  set(body, 'top_logprobs', sampling.topLogprobs)
+  set(body, 'temperature', sampling.temperature)
+  set(body, 'top_p', sampling.topP)
+  set(body, 'user', identity.user)
+  set(body, 'safety_identifier', identity.safetyIdentifier)
+  set(body, 'prompt_cache_key', identity.promptCacheKey)
+  const leftOut = [...withoutCounterpart(conversation), ...leaveOut(body, dialect)]
+  return { body: Buffer.from(JSON.stringify(body)), leftOut }
+}
+
+function set(body: Fields, name: string, value: unknown): void {
+  if (value !== undefined) body[name] = value
+}
+
+/** What the server refuses goes; `store` and `include` are ours, and nobody misses them. */
+function leaveOut(body: Fields, { withoutFields }: ResponsesDialect): readonly string[] {
+  const refused = withoutFields.filter((name) => name in body)
+  for (const name of refused) delete body[name]
+  return refused.filter((name) => name !== 'store' && name !== 'include').map((name) => CLIENT_NAMES.get(name) ?? name)
+}
+
+/** Fields that Chat, whose clients are the ones who are translated, calls otherwise. */
+const CLIENT_NAMES: ReadonlyMap<string, string> = new Map([['text', 'response_format']])
+
+function withoutCounterpart({ sampling }: Conversation): readonly string[] {
+  const { stop, seed, logitBias, presencePenalty, frequencyPenalty } = sampling
+  const asked: readonly [name: string, isAsked: boolean][] = [
+    ['stop', stop.length > 0],
+    ['seed', seed !== undefined],
+    ['logit_bias', logitBias !== undefined && Object.keys(logitBias).length > 0],
+    ['presence_penalty', presencePenalty !== undefined && presencePenalty !== 0],
+    ['frequency_penalty', frequencyPenalty !== undefined && frequencyPenalty !== 0],
+  ]
+  return asked.flatMap(([name, isAsked]) => (isAsked ? [name] : []))
+}
+
+function writeText({ format, verbosity }: Conversation): Fields | undefined {
+  const text: Fields = {}
+  if (format !== undefined) text.format = writeFormat(format)
+  if (verbosity !== undefined) text.verbosity = verbosity
+  return Object.keys(text).length === 0 ? undefined : text
+}
+
+function writeFormat(format: AnswerFormat): Fields {
+  if (format.type !== 'json_schema') return { type: format.type }
+  const { type, name, description, schema, strict } = format
+  return {
+    type,
+    name,
+    ...(description === undefined ? {} : { description }),
+    // Chat may leave it out, and this protocol may not.
+    schema: schema ?? {},
+    ...(strict === undefined ? {} : { strict }),
+  }
+}
+
+function writeReasoning({ reasoning }: Conversation, { effort }: WriteTarget): Fields | undefined {
+  if (effort === undefined && reasoning.summary === undefined) return undefined
+  return {
+    ...(effort === undefined ? {} : { effort }),
+    ...(reasoning.summary === undefined ? {} : { summary: reasoning.summary }),
+  }
+}

@@ -22,7 +22,7 @@ export function readNested(body: ParsedBody, table: NestedTable): ReadNested {
     if (inner === undefined || inner === null) continue
     const found = isObject(inner) ? checkInner(body, outer, inner, rules) : wrongType(outer, inner, 'an object')
     if (found) return { kind: 'refused', problem: found }
-    ignored.push(...Object.keys(inner).flatMap((name) => (Object.hasOwn(rules, name) ? [] : [`${outer}.${name}`])))
+    for (const name of Object.keys(inner)) if (!Object.hasOwn(rules, name)) ignored.push(`${outer}.${name}`)
   }
   return { kind: 'read', ignored }
 }
@@ -35,6 +35,9 @@ function checkInner(
 ): Problem | undefined {
   const member = members.find(({ name }) => name === outer)
   const scanned = member && scanJson(bytes.subarray(member.valueStart, member.valueEnd), INNER_BOUNDS)
+  if (scanned?.kind === 'too-many-values') {
+    return problem('invalid_value', `\`${outer}\` has more members than any request needs.`, { param: outer })
+  }
   if (scanned?.kind !== 'scanned') throw new Error(`${outer} was parsed and cannot be scanned`)
   const misnamed = checkNames(scanned.members, new Set(Object.keys(rules)))
   if (misnamed) return { ...misnamed, param: `${outer}.${misnamed.param}` }

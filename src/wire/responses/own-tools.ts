@@ -12,40 +12,31 @@ export interface OwnTools {
 }
 
 export function ownTools(tools: readonly Fields[]): OwnTools {
-  const own = { definitions: [] as ToolDefinition[], ignored: [] as string[], kept: [] as (Fields | undefined)[] }
+  const found: Found = { definitions: [], ignored: [] }
+  const kept: (Fields | undefined)[] = []
   let count = tools.length
   for (const tool of tools) {
-    if (tool.type !== 'namespace') {
-      const definition = definitionOf(tool, undefined)
-      if (definition) own.definitions.push(definition)
-      else own.ignored.push(tool.type as string)
-      own.kept.push(definition && tool)
-      continue
-    }
-    const inner = namespaceTools(tool)
-    count += inner.count
-    own.definitions.push(...inner.definitions)
-    own.ignored.push(...inner.ignored)
-    own.kept.push(inner.kept)
+    if (tool.type === 'namespace') {
+      const inner = tool.tools as Fields[]
+      count += inner.length
+      const own = inner.filter((each) => sort(each, tool.name as string, found))
+      kept.push(own.length === 0 ? undefined : own.length === inner.length ? tool : { ...tool, tools: own })
+    } else kept.push(sort(tool, undefined, found) ? tool : undefined)
   }
-  return { ...own, count }
+  return { ...found, kept, count }
 }
 
-function namespaceTools(namespace: Fields) {
-  const tools = namespace.tools as Fields[]
-  const kept: Fields[] = []
-  const definitions: ToolDefinition[] = []
-  const ignored: string[] = []
-  for (const tool of tools) {
-    const definition = definitionOf(tool, namespace.name as string)
-    if (!definition) ignored.push(tool.type as string)
-    else {
-      definitions.push(definition)
-      kept.push(tool)
-    }
-  }
-  const rest = kept.length === tools.length ? namespace : { ...namespace, tools: kept }
-  return { definitions, ignored, kept: kept.length === 0 ? undefined : rest, count: tools.length }
+interface Found {
+  readonly definitions: ToolDefinition[]
+  readonly ignored: string[]
+}
+
+/** Whether it is the client's own. */
+function sort(tool: Fields, namespace: string | undefined, found: Found): boolean {
+  const definition = definitionOf(tool, namespace)
+  if (definition) found.definitions.push(definition)
+  else found.ignored.push(tool.type as string)
+  return definition !== undefined
 }
 
 function definitionOf(tool: Fields, namespace: string | undefined): ToolDefinition | undefined {

@@ -1,9 +1,11 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
+import type { ToolKind } from '../../model/event.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import { wrongType } from '../fields/check-value.ts'
 import { hostedChoice } from '../hosted-tools.ts'
 import { checkMaybeText, checkName, checkText, checkWord, isAbsent, missing, shown } from './check-member.ts'
+import { indexTools, type ToolIndex } from './index-tools.ts'
 
 export type ReadToolChoice =
   | {
@@ -30,13 +32,13 @@ export function readToolChoice(value: unknown, declared: Declared): ReadToolChoi
   if (found) return refused(found)
   if (value.type === 'allowed_tools') return readAllowed(value, declared)
   if (!isOwn(value.type)) return refused(hostedChoice(value))
-  const tool = findTool('tool_choice', value, declared)
+  const tool = findTool('tool_choice', value, indexTools(declared.definitions))
   return 'code' in tool ? refused(tool) : { kind: 'choice', choice: { type: 'tool', ...tool }, value }
 }
 
 const refused = (found: Problem): ReadToolChoice => ({ kind: 'refused', problem: found })
 
-const isOwn = (type: unknown): type is 'function' | 'custom' => type === 'function' || type === 'custom'
+const isOwn = (type: unknown): type is ToolKind => type === 'function' || type === 'custom'
 
 function readWord(word: string, { definitions, ignored }: Declared): ReadToolChoice {
   const found = checkWord('tool_choice', word, WORDS)
@@ -49,21 +51,15 @@ function readWord(word: string, { definitions, ignored }: Declared): ReadToolCho
   return { kind: 'choice', choice: { type: word as 'auto' | 'none' | 'required' }, value: word }
 }
 
-/** By name, kind and namespace; a name without a namespace also finds the tool inside one, if it is the only one. */
-function findTool(param: string, wanted: Readonly<Fields>, { definitions }: Declared): ToolName | Problem {
+function findTool(param: string, wanted: Readonly<Fields>, tools: ToolIndex): ToolName | Problem {
   const { type, name, namespace } = wanted
   const wrong = checkName(`${param}.name`, name) ?? checkMaybeText(`${param}.namespace`, namespace)
   if (wrong) return wrong
-  const alike = definitions.filter((tool) => tool.type === type && tool.name === name)
-  const found =
-    alike.find((tool) => tool.namespace === (namespace ?? undefined)) ??
-    (isAbsent(namespace) && alike.length === 1 ? alike[0] : undefined)
-  if (found) return nameOf(found)
+  const found = tools.find(type as ToolKind, name as string, (namespace as string | null | undefined) ?? undefined)
+  if (found) return found
   const message = `\`${param}\` names the ${type} ${shown(name as string)}, which is not among the tools. Declare it, or choose another.`
   return problem('invalid_value', message, { param: 'tool_choice' })
 }
-
-const nameOf = ({ type, name, namespace }: ToolDefinition): ToolName => ({ name, namespace, tool: type })
 
 const MODES: ReadonlySet<string> = new Set(['auto', 'required'])
 
@@ -77,35 +73,34 @@ function readAllowed(value: Readonly<Fields>, declared: Declared): ReadToolChoic
     const message = '`tool_choice.tools` is empty. Name the tools that are allowed, or send "none".'
     return refused(problem('invalid_value', message, { param: 'tool_choice.tools' }))
   }
-  const allowed: ToolName[] = []
+  const index = indexTools(declared.definitions)
+  const allowed = new Set<ToolName>()
   const kept: unknown[] = []
-  for (const [index, wanted] of tools.entries()) {
-    const named = readAllowedTool(`tool_choice.tools[${index}]`, wanted, declared)
+  /** A namespace may be named as often as there are tools in it: it is gone through once. */
+  const gathered = new Set<readonly ToolName[]>()
+  for (const [at, wanted] of tools.entries()) {
+    const named = readAllowedTool(`tool_choice.tools[${at}]`, wanted, index)
     if ('code' in named) return refused(named)
-    allowed.push(...named)
     if (named.length > 0) kept.push(wanted)
+    if (!gathered.has(named)) for (const tool of named) allowed.add(tool)
+    gathered.add(named)
   }
   if (kept.length > 0) {
     const rest = kept.length === tools.length ? value : { ...value, tools: kept }
-    return {
-      kind: 'choice',
-      choice: { type: 'allowed', mode: mode as 'auto' | 'required', tools: allowed },
-      value: rest,
-    }
+    const choice: ToolChoice = { type: 'allowed', mode: mode as 'auto' | 'required', tools: [...allowed] }
+    return { kind: 'choice', choice, value: rest }
   }
   if (mode === 'required') return refused(hostedChoice(tools[0]))
   return { kind: 'choice', choice: { type: 'none' }, value: 'none' }
 }
 
 /** The tools that an entry stands for: all of a namespace, or none where it names what only a provider could run. */
-function readAllowedTool(param: string, wanted: unknown, declared: Declared): ToolName[] | Problem {
+function readAllowedTool(param: string, wanted: unknown, tools: ToolIndex): readonly ToolName[] | Problem {
   if (!isObject(wanted)) return wrongType(param, wanted, 'an object')
   const found = checkText(`${param}.type`, wanted.type)
   if (found) return found
-  if (wanted.type === 'namespace') {
-    return declared.definitions.filter(({ namespace }) => namespace === wanted.name).map(nameOf)
-  }
+  if (wanted.type === 'namespace') return tools.inside(wanted.name)
   if (!isOwn(wanted.type)) return []
-  const tool = findTool(param, wanted, declared)
+  const tool = findTool(param, wanted, tools)
   return 'code' in tool ? tool : [tool]
 }

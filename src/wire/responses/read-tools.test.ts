@@ -233,6 +233,18 @@ describe('tool_choice', () => {
     expect(conversationOf(only).toolChoice).toEqual({ type: 'none' })
   })
 
+  it('counts a tool once, however often it is allowed', () => {
+    const one = { type: 'namespace', name: 'n' }
+    const asked = choosing(allowed('auto', { type: 'function', name: 'd' }, one, one, { type: 'function', name: 'c' }))
+    expect(conversationOf(asked).toolChoice).toMatchObject({ tools: [{ name: 'd' }, { name: 'c' }] })
+  })
+
+  it('takes a name without a namespace for none of several namespaces', () => {
+    const two = { ...base, tools: [namespace('n', fn('a')), namespace('m', fn('a'))] }
+    expect(problemOf({ ...two, tool_choice: { type: 'function', name: 'a' } }).param).toBe('tool_choice')
+    expect(read({ ...two, tool_choice: { type: 'function', name: 'a', namespace: 'm' } }).kind).toBe('turn')
+  })
+
   it('may name a tool that an item adds', () => {
     const asked = {
       ...withItems(added(fn('x')), { role: 'user', content: 'x' }),

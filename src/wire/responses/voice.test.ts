@@ -390,6 +390,12 @@ describe('an end', () => {
     expect(finalOf(kept).output).toMatchObject([{ encrypted_content: 'gAAA' }])
   })
 
+  it('has nothing behind it but counts', () => {
+    const stream = tellAll(openVoice(), [text('Hi'), end('stop')], [text(' again'), callStart(0)])
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(finalOf(stream).output).toMatchObject([{ content: [{ text: 'Hi' }] }])
+  })
+
   it('is no end before the reader has told why', () => {
     const carrier = openVoice().translate(eventReader())
     carrier.read(frameOf(text('Hi')))

@@ -1,21 +1,24 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { CarriedReply } from '../carrier.ts'
 import { isError, readError } from '../provider-error.ts'
-import type { Envelope } from './envelope.ts'
-import { closingOf, type ReEmitLane } from './re-emit.ts'
+import { type ReEmitLane, stateAtEnd } from './re-emit.ts'
+import type { ResponseState } from './response-object.ts'
 import { createStepReader } from './read-steps.ts'
 import type { SpokenItem } from './spoken-item.ts'
 import { itemAtEnd, sayItem } from './write-item.ts'
 
 export type ReEmittedReply =
-  | (Extract<CarriedReply, { kind: 'reply' }> & {
+  | (Omit<Extract<CarriedReply, { kind: 'reply' }>, 'close'> & {
+      /** How the response stands at its end. */
+      end(settled: SettledCharge): ResponseState
       /** The items with what is sealed in them: for who stores the response. */
       storedItems(): readonly Fields[]
     })
   | Exclude<CarriedReply, { kind: 'reply' }>
 
 /** A JSON answer of a lane that speaks Responses, for a client that does too: read and written as a stream's end is. */
-export function reEmitReply(envelope: Envelope, value: unknown, lane: ReEmitLane): ReEmittedReply {
+export function reEmitReply(value: unknown, lane: ReEmitLane): ReEmittedReply {
   if (!isObject(value)) return { kind: 'garbled' }
   if (isError(value.error)) return { kind: 'error', said: readError(value.error) }
   if (!Array.isArray(value.output) && value.status === undefined) return { kind: 'garbled' }
@@ -34,9 +37,6 @@ export function reEmitReply(envelope: Envelope, value: unknown, lane: ReEmitLane
     usage: reader.heard.usage,
     outputBytes: reader.heard.outputBytes,
     storedItems: () => itemsAs('shown'),
-    close(settled) {
-      const [, state] = closingOf(ending, itemsAs(lane.sealed), settled, lane.nowSeconds())
-      return Buffer.from(JSON.stringify(envelope.response(state)))
-    },
+    end: (settled) => stateAtEnd(ending, itemsAs(lane.sealed), settled, lane.nowSeconds()),
   }
 }

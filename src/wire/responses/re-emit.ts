@@ -4,7 +4,9 @@ import type { CarriedFrame, Carrier } from '../carrier.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/format-frame.ts'
 import type { ResponsesDialect } from './dialects.ts'
-import type { Envelope, ResponseState } from './envelope.ts'
+import type { Envelope } from './envelope.ts'
+import type { ItemStatus } from './output-item.ts'
+import type { ResponseState } from './response-object.ts'
 import { createStepReader } from './read-steps.ts'
 import { type ItemStep, isCall, nameOfCall, type SpokenPart } from './spoken-item.ts'
 import { emptyDelta, framesOf, type UnsentEvent } from './step-frames.ts'
@@ -21,9 +23,11 @@ export interface ReEmitLane {
 }
 
 /** A lane that speaks Responses, for a client that does too. */
-export interface ReEmitter extends Carrier {
-  /** The items that have been said so far, as the client knows them; one that is open is `incomplete`. */
-  openItems(): readonly Fields[]
+export interface ReEmitter extends Omit<Carrier, 'close'> {
+  /** The last frames, and how the response stands with them. */
+  end(settled: SettledCharge): { readonly bytes: Buffer; readonly state: ResponseState }
+  /** The items that have been said so far, as the client knows them; one that is open has this status. */
+  openItems(openAs: ItemStatus): readonly Fields[]
   /** The same with what is sealed in them, whoever has asked for it: for who stores the response. */
   storedItems(): readonly Fields[]
   /** Breaks a silence within a part; undefined where none is open. */
@@ -69,8 +73,8 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
     return frames
   }
 
-  const itemsAs = (sealed: 'shown' | 'hidden'): readonly Fields[] =>
-    hasSpoken ? said.map((item) => itemAtEnd(item, { sealed })) : []
+  const itemsAs = (sealed: 'shown' | 'hidden', openAs: ItemStatus = 'incomplete'): readonly Fields[] =>
+    hasSpoken ? said.map((item) => itemAtEnd(item, { sealed, openAs })) : []
 
   return {
     heard: reader.heard,
@@ -83,12 +87,13 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
       const frames = speak()
       return { bytes: frames.length === 2 && frames[0]!.length === 0 ? frames[1] : Buffer.concat(frames), isContent }
     },
-    close(settled) {
+    end(settled) {
       const frames = speak()
-      const [type, state] = closingOf(reader.ending(), itemsAs(lane.sealed), settled, lane.nowSeconds())
-      return Buffer.concat([...frames, envelope.frame(type, { response: envelope.response(state) }), DONE_FRAME])
+      const state = stateAtEnd(reader.ending(), itemsAs(lane.sealed), settled, lane.nowSeconds())
+      const last = Buffer.from(envelope.responseText(`response.${state.status}`, state))
+      return { bytes: Buffer.concat([...frames, last, DONE_FRAME]), state }
     },
-    openItems: () => itemsAs(lane.sealed),
+    openItems: (openAs) => itemsAs(lane.sealed, openAs),
     storedItems: () => itemsAs('shown'),
     emptyDelta() {
       const last = said[said.length - 1]
@@ -99,16 +104,16 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
   }
 }
 
-/** How a response ends for the client: the event, and the response in it. */
-export function closingOf(
+/** How a response ends for the client. */
+export function stateAtEnd(
   ending: ReturnType<ReturnType<typeof createStepReader>['ending']>,
   output: readonly Fields[],
   settled: SettledCharge,
   nowSeconds: number,
-): readonly [type: string, state: ResponseState] {
+): ResponseState {
   const usage = writeUsage(settled)
   if (ending?.kind === 'incomplete') {
-    return ['response.incomplete', { status: 'incomplete', output, usage, incompleteReason: ending.reason }]
+    return { status: 'incomplete', output, usage, incompleteReason: ending.reason }
   }
-  return ['response.completed', { status: 'completed', output, usage, completedAt: nowSeconds }]
+  return { status: 'completed', output, usage, completedAt: nowSeconds }
 }

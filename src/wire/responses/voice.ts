@@ -4,21 +4,36 @@ import type { FinishReason } from '../../model/event.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import type { Carrier } from '../carrier.ts'
+import type { CarriedReply, Carrier } from '../carrier.ts'
 import type { EventReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/format-frame.ts'
 import type { Voice } from '../voice.ts'
+import type { ResponsesDialect } from './dialects.ts'
 import { createEnvelope, type Envelope } from './envelope.ts'
 import type { ItemStatus } from './output-item.ts'
 import { errorFields } from './problem.ts'
+import { createReEmitter, type ReEmitLane } from './re-emit.ts'
+import { reEmitReply } from './re-emit-reply.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
 import { type Translation, translateReply, translateStream } from './translate.ts'
 import { writeUsage } from './write-usage.ts'
 
+/** A lane that speaks Responses itself. */
+export interface ResponsesLane {
+  readonly dialect: ResponsesDialect
+}
+
 export interface ResponsesVoice extends Voice {
+  readonly protocol: 'responses'
+  /** Says what a lane says that speaks Responses itself, under ids and numbers that are ours. */
+  reEmit(lane: ResponsesLane): Carrier
+  /** The same of a JSON answer. */
+  reEmitReply(value: unknown, lane: ResponsesLane): CarriedReply
   /** The response as it stands, for whoever stores it: after `close()` or `fail()` the final one, before what there is so far. */
   response(): Fields
+  /** Its items with all that is sealed in them, whether the client has asked for that or not: for whoever stores them. */
+  storedItems(): readonly Fields[]
 }
 
 export interface ResponsesVoiceOptions extends ResponseOptions {
@@ -47,6 +62,8 @@ interface AnswerSoFar {
   openItems(openAs: ItemStatus): readonly Fields[]
   /** An empty piece of what is being said; undefined while nothing is. */
   emptyDelta(): Buffer | undefined
+  /** Where what is sealed is not shown to every client. */
+  storedItems?(): readonly Fields[]
 }
 
 const DONE = DONE_FRAME.toString()
@@ -56,11 +73,17 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
   const speaking: Speaking = { options, envelope, answer: undefined, final: undefined, beforeEnd: undefined }
   return {
     keepAlive: () => keepAlive(speaking),
+    protocol: 'responses',
     translate: (reader) => translate(speaking, reader),
+    reEmit: (lane) => reEmit(speaking, lane),
+    reEmitReply: (value, lane) => reEmitJson(speaking, value, lane),
     fail: (problem) => fail(speaking, problem),
     response: () => envelope.response(speaking.final ?? stateSoFar(speaking)),
+    storedItems: () => storedItems(speaking),
   }
 }
+
+const storedItems = ({ answer, final }: Speaking): readonly Fields[] => answer?.storedItems?.() ?? final?.output ?? []
 
 const stateSoFar = ({ answer }: Speaking): ResponseState => ({
   status: 'in_progress',
@@ -115,6 +138,40 @@ function createStreamEnd(speaking: Speaking, translation: Translation): Carrier[
   }
 }
 
+const laneOf = ({ options }: Speaking, { dialect }: ResponsesLane): ReEmitLane => ({
+  dialect,
+  mint: options.mint,
+  sealed: wishesOf(options.turn).sealed ? 'shown' : 'hidden',
+  nowSeconds: () => endOf(options),
+})
+
+function reEmit(speaking: Speaking, lane: ResponsesLane): Carrier {
+  const emitter = createReEmitter(speaking.envelope, laneOf(speaking, lane))
+  speaking.answer = emitter
+  return {
+    ...emitter,
+    close(settled) {
+      beginEnd(speaking)
+      const { bytes, state } = emitter.end(settled)
+      speaking.final = state
+      return bytes
+    },
+  }
+}
+
+function reEmitJson(speaking: Speaking, value: unknown, lane: ResponsesLane): CarriedReply {
+  const reply = reEmitReply(value, laneOf(speaking, lane))
+  if (reply.kind !== 'reply') return reply
+  speaking.answer = { openItems: () => [], emptyDelta: () => undefined, storedItems: reply.storedItems }
+  return {
+    ...reply,
+    close(settled) {
+      speaking.final = reply.end(settled)
+      return Buffer.from(speaking.envelope.responseJson(speaking.final))
+    },
+  }
+}
+
 function beginEnd(speaking: Speaking): void {
   speaking.beforeEnd ??= speaking.envelope.bookmark()
   speaking.beforeEnd()
@@ -129,7 +186,7 @@ function finish(speaking: Speaking, translation: Translation, settled: SettledCh
 
 function statusOf(
   reason: FinishReason,
-  { now, createdAt }: ResponsesVoiceOptions,
+  options: ResponsesVoiceOptions,
 ): Pick<ResponseState, 'status' | 'incompleteReason' | 'completedAt'> {
   switch (reason) {
     case 'length':
@@ -137,9 +194,12 @@ function statusOf(
     case 'content-filter':
       return { status: 'incomplete', incompleteReason: 'content_filter' }
     default:
-      return { status: 'completed', completedAt: Math.max(createdAt, Math.floor(now() / 1000)) }
+      return { status: 'completed', completedAt: endOf(options) }
   }
 }
+
+/** In seconds; a clock that was set back does not let an answer end before it began. */
+const endOf = ({ now, createdAt }: ResponsesVoiceOptions): number => Math.max(createdAt, Math.floor(now() / 1000))
 
 /** In two events, because clients differ in which of them they take for the failure. */
 function fail(speaking: Speaking, problem: Problem): Buffer {

@@ -1,6 +1,7 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { MintIds } from '../mint-ids.ts'
+import type { ItemStatus } from './output-item.ts'
 import { type ItemKind, isCall, nameOfCall, type SpokenItem, type SpokenPart } from './spoken-item.ts'
 
 /** An item as the client knows it: the provider's own fields, under ids that are ours. */
@@ -48,11 +49,17 @@ export function itemAtStart(said: SaidItem): Fields {
   }
 }
 
+export interface HowShown {
+  readonly sealed: 'shown' | 'hidden'
+  /** The status of one that has not ended; `incomplete` where nothing else is said. */
+  readonly openAs?: ItemStatus
+}
+
 /** The item as it stands: whole when it has ended, and else as far as it has been said. */
-export function itemAtEnd(said: SaidItem, options: { readonly sealed: 'shown' | 'hidden' }): Fields {
+export function itemAtEnd(said: SaidItem, options: HowShown): Fields {
   const { item } = said
   const { encrypted_content: sealed, ...fields } = headOf(said)
-  const status = { status: item.status ?? 'incomplete' }
+  const status = { status: item.status ?? options.openAs ?? 'incomplete' }
   const seal = options.sealed === 'shown' && typeof sealed === 'string' ? { encrypted_content: sealed } : {}
   switch (item.kind) {
     case 'message':

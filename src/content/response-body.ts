@@ -1,4 +1,5 @@
 import { INNER_BOUNDS } from '../wire/json/inner-bounds.ts'
+import { jsonArray } from '../wire/json/json-array.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
 import { spliceMembers } from '../wire/json/splice-members.ts'
 import type { ResponseStatus } from './response-rows.ts'
@@ -24,12 +25,3 @@ export function responseBody(object: Buffer, status: ResponseStatus, output: rea
   }
   return spliceMembers({ bytes: object, members: scanned.members }, changes)
 }
-
-const COMMA = Buffer.from(',')
-
-export const jsonArray = (items: readonly Buffer[]): Buffer =>
-  Buffer.concat([
-    Buffer.from('['),
-    ...items.flatMap((item, at) => (at === 0 ? [item] : [COMMA, item])),
-    Buffer.from(']'),
-  ])

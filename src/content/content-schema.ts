@@ -1,4 +1,5 @@
 import type { Schema } from '../sqlite/migrate.ts'
+import { responsesMigration } from './responses-migration.ts'
 
 /**
  * Answers that may be given again. The body is the last column, so that a row is judged without reading it; the index
@@ -24,6 +25,9 @@ const answersMigration: readonly string[] = [
 
 /** A static list: what ships is what runs, and no folder is searched at start. */
 export const contentSchema: Schema = {
-  migrations: [{ name: '0001-answers', statements: answersMigration }],
-  tables: ['answers'],
+  migrations: [{ name: '0001-answers', statements: answersMigration }, responsesMigration],
+  tables: [
+    ...['answers', 'account_keys', 'responses', 'response_objects', 'items', 'response_items', 'events'],
+    'state_size',
+  ],
 }

@@ -3,6 +3,7 @@ import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { createAnswerShelf, DELETED_AT_ONCE } from './answer-shelf.ts'
 import { findAnswerHead, findAnswerSize, findFacts, findSealedBody, listExpired, sumAnswerBytes } from './answers.ts'
+import { inTime } from './in-time.ts'
 import { packBody, unpackBody } from './pack-body.ts'
 import { openBody, type SealingKey, sealBody } from './seal-body.ts'
 
@@ -53,8 +54,6 @@ export interface KeptAnswersDeps {
 
 /** Opening and unpacking take other threads than the loop's, and their processors: the ledger's thread needs one too. */
 const READ_AT_ONCE = 1
-/** A disk that hangs must not hold the end of an answer for longer. */
-const KEEP_WAIT_MS = 10_000
 
 export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnswers> {
   const { file, keys } = deps
@@ -74,7 +73,7 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
     async keep(answer) {
       if (deps.bytesMax === 0) return false
       try {
-        return await inTime(store(answer))
+        return await inTime(store(answer), 'An answer')
       } catch (error) {
         deps.onFailure(error)
         return false
@@ -116,17 +115,3 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
 }
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-
-async function inTime(kept: Promise<boolean>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`An answer was not kept within ${KEEP_WAIT_MS} ms`)), KEEP_WAIT_MS)
-  })
-  try {
-    return await Promise.race([kept, late])
-  } finally {
-    clearTimeout(timer)
-    // One that fails after its time has nobody left to tell.
-    kept.catch(() => {})
-  }
-}

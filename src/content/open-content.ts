@@ -8,6 +8,8 @@ import { contentSchema } from './content-schema.ts'
 export async function openContent(options: { path: string; clock: Clock }): Promise<SqliteFile> {
   const file = await openSqlite({ path: options.path, synchronous: 'full' })
   try {
+    // What is deleted is overwritten where its page is written anyway: a key that was destroyed is not in the file any more.
+    await file.all('PRAGMA secure_delete = FAST', [])
     await migrate(file, contentSchema, options.clock)
   } catch (cause) {
     await file.close()

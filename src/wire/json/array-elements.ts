@@ -1,8 +1,10 @@
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COMMA = 0x2c
-const OPENING = new Set(Buffer.from('[{'))
-const CLOSING = new Set(Buffer.from(']}'))
+/** How a byte outside of strings changes the depth. */
+const steps = new Int8Array(256)
+for (const byte of Buffer.from('[{')) steps[byte] = 1
+for (const byte of Buffer.from(']}')) steps[byte] = -1
 
 /**
  * The bytes of each element of an array that JSON.parse has accepted, so that some can be left out without writing the
@@ -15,9 +17,8 @@ export function arrayElements(array: Buffer): Buffer[] {
   for (let at = start - 1; at < array.length; at++) {
     const byte = array[at]!
     if (byte === QUOTE) at = endOfString(array, at)
-    else if (OPENING.has(byte)) depth++
-    else if (CLOSING.has(byte)) depth--
-    if ((depth === 1 && byte === COMMA) || (depth === 0 && CLOSING.has(byte))) {
+    else depth += steps[byte]!
+    if ((depth === 1 && byte === COMMA) || depth === 0) {
       elements.push(array.subarray(start, at))
       start = at + 1
     }

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import { deriveKey } from '../lib/derive-key.ts'
+import { createLruMap } from '../lib/lru-map.ts'
+import type { AccountRow } from '../model/ids.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { SealingKey } from './seal-body.ts'
+import { openBytes, sealBytes } from './seal-bytes.ts'
+
+/** What everything of one account is sealed and digested with; all derived from its one random data key. */
+export interface AccountKey {
+  readonly account: AccountRow
+  /** Tells one data key of the account from a later one. */
+  readonly name: string
+  readonly sealing: Buffer
+  readonly itemDigests: Buffer
+  readonly idDigests: Buffer
+}
+
+export type FoundAccountKey =
+  | { readonly kind: 'found'; readonly key: AccountKey }
+  | { readonly kind: 'none' }
+  /** It was wrapped by a key that is not on the ring, or is damaged. */
+  | { readonly kind: 'unreadable' }
+
+export interface AccountKeys {
+  find(account: AccountRow): Promise<FoundAccountKey>
+  /** Made on first use. Undefined when the one that is there cannot be read: it is not replaced, it may be readable again. */
+  findOrMake(account: AccountRow): Promise<AccountKey | undefined>
+  /** What memory knows of it is read anew. */
+  drop(account: AccountRow): void
+}
+
+const DATA_KEY_BYTES = 32
+/** A few hundred bytes each. */
+const IN_MEMORY_MAX = 10_000
+
+const FIND = 'SELECT name, ring_key, wrapped FROM account_keys WHERE account = ?'
+const MAKE = 'INSERT INTO account_keys (account, name, ring_key, wrapped) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
+const REWRAP = 'UPDATE account_keys SET ring_key = ?, wrapped = ? WHERE account = ? AND name = ?'
+
+export function createAccountKeys(deps: {
+  readonly file: SqliteFile
+  readonly ring: readonly [SealingKey, ...SealingKey[]]
+}): AccountKeys {
+  const { file } = deps
+  const wrapping = new Map(deps.ring.map(({ id, secret }) => [id, deriveKey(secret, 'account-key')]))
+  const primary = deps.ring[0].id
+  const known = createLruMap<AccountRow, AccountKey>(IN_MEMORY_MAX)
+
+  const wrap = (account: AccountRow, name: string, dataKey: Uint8Array) =>
+    sealBytes(wrapping.get(primary)!, nameOf(account, name), dataKey)
+  const make = async (account: AccountRow): Promise<void> => {
+    const name = randomBytes(12).toString('base64url')
+    const wrapped = await wrap(account, name, randomBytes(DATA_KEY_BYTES))
+    await file.atomic([{ sql: MAKE, rows: [[account, name, primary, wrapped]] }])
+  }
+  const read = async (account: AccountRow): Promise<FoundAccountKey> => {
+    const [row] = await file.all(FIND, [account])
+    if (row === undefined) return { kind: 'none' }
+    const {
+      name,
+      ring_key: ringKey,
+      wrapped,
+    } = row as unknown as { name: string; ring_key: string; wrapped: Uint8Array }
+    const opener = wrapping.get(ringKey)
+    const dataKey = opener && (await openBytes(opener, nameOf(account, name), wrapped))
+    if (dataKey === undefined) return { kind: 'unreadable' }
+    if (ringKey !== primary) {
+      await file.atomic([{ sql: REWRAP, rows: [[primary, await wrap(account, name, dataKey), account, name]] }])
+    }
+    return { kind: 'found', key: keysOf(account, name, dataKey) }
+  }
+  const find = async (account: AccountRow): Promise<FoundAccountKey> => {
+    const key = known.get(account)
+    if (key !== undefined) return { kind: 'found', key }
+    const found = await read(account)
+    if (found.kind === 'found') known.set(account, found.key)
+    return found
+  }
+
+  return {
+    find,
+    async findOrMake(account) {
+      let found = await find(account)
+      if (found.kind === 'none') {
+        await make(account)
+        // Two may have made one at the same moment: the file says whose it is.
+        found = await find(account)
+      }
+      return found.kind === 'found' ? found.key : undefined
+    },
+    drop: (account) => known.delete(account),
+  }
+}
+
+const nameOf = (account: AccountRow, name: string): string => `account-key ${account} ${name}`
+
+const keysOf = (account: AccountRow, name: string, dataKey: Uint8Array): AccountKey => ({
+  account,
+  name,
+  sealing: deriveKey(dataKey, 'sealing'),
+  itemDigests: deriveKey(dataKey, 'item-digests'),
+  idDigests: deriveKey(dataKey, 'id-digests'),
+})

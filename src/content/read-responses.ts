@@ -1,0 +1,172 @@
+import type { AccountRow } from '../model/ids.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { AccountKey, AccountKeys } from './account-keys.ts'
+import { framesAfter } from './event-log.ts'
+import { digestId } from './keyed-digests.ts'
+import { inOrder, openItems } from './open-items.ts'
+import { responseBody } from './response-body.ts'
+import {
+  type ChainRow,
+  findLastSequence,
+  findObject,
+  findSegmentAfter,
+  findShown,
+  type LinkRow,
+  listChain,
+  listLinks,
+  listNamed,
+  listOutput,
+  type NamedItemRow,
+  type ResponseRow,
+} from './response-rows.ts'
+import { inSlices, objectName, openPart, segmentName } from './sealed-part.ts'
+import type { FoundContext, FoundEvents, FoundItems, FoundResponse } from './stored-responses.ts'
+
+/** No conversation has so many turns, or items; whoever makes one anyhow is told to send it whole. */
+const CHAIN_LENGTH_MAX = 10_000
+const CONTEXT_ITEMS_MAX = 100_000
+/** Links, or ids, in one question. */
+const ASKED_AT_ONCE = 2000
+
+export interface ReaderDeps {
+  readonly file: SqliteFile
+  readonly keys: AccountKeys
+  readonly now: () => number
+}
+
+interface Shown extends ResponseRow {
+  readonly key: AccountKey
+  /** The digest of its id. */
+  readonly name: string
+}
+
+async function find(deps: ReaderDeps, account: AccountRow, id: string): Promise<Shown | 'none' | 'unreadable'> {
+  const found = await deps.keys.find(account)
+  if (found.kind !== 'found') return found.kind
+  const name = digestId(found.key, 'response', id)
+  const row = await findShown(deps.file, { account, id: name, now: deps.now() })
+  return row === undefined ? 'none' : { ...row, key: found.key, name }
+}
+
+/** It was there a moment ago: has it gone meanwhile, or can it not be read? */
+async function isThere(deps: ReaderDeps, { key, name }: Shown): Promise<boolean> {
+  return (await findShown(deps.file, { account: key.account, id: name, now: deps.now() })) !== undefined
+}
+
+export async function readResponse(
+  deps: ReaderDeps,
+  account: AccountRow,
+  id: string,
+): Promise<FoundResponse | 'damaged' | undefined> {
+  const shown = await find(deps, account, id)
+  if (shown === 'none') return undefined
+  if (shown === 'unreadable') return 'damaged'
+  const { file } = deps
+  const sealed = await findObject(file, shown.response)
+  const object = sealed && (await inSlices([sealed], (part) => openPart(shown.key, objectName(shown.name), part)))[0]
+  const links = await listOutput(file, shown.response)
+  const output = inOrder(links, await openItems(file, shown.key, links))
+  const body = object && output && responseBody(object, shown.status, output)
+  if (body !== undefined) return { status: shown.status, body }
+  return (await isThere(deps, shown)) ? 'damaged' : undefined
+}
+
+/** Everything that a request which goes on from this response has before its own input. */
+export async function readContext(
+  deps: ReaderDeps,
+  account: AccountRow,
+  id: string,
+  bytesMax: number,
+): Promise<FoundContext> {
+  const shown = await find(deps, account, id)
+  if (shown === 'none') return { kind: 'not-found' }
+  if (shown === 'unreadable') return { kind: 'damaged' }
+  const { status } = shown
+  if (status !== 'completed' && status !== 'incomplete') return { kind: 'not-finished', status }
+  const chain = await listChain(deps.file, shown.response, CHAIN_LENGTH_MAX)
+  const bytes = sumOf(chain, ({ item_bytes: each }) => each)
+  const count = sumOf(chain, ({ items }) => items)
+  if (bytes > bytesMax || count > CONTEXT_ITEMS_MAX || chain.length > CHAIN_LENGTH_MAX) return { kind: 'too-large' }
+  const links = await linksOf(deps.file, chain)
+  const items = inOrder(links, await openItems(deps.file, shown.key, links))
+  if (items !== undefined && items.length === count) return { kind: 'found', items }
+  return { kind: (await isThere(deps, shown)) ? 'damaged' : 'not-found' }
+}
+
+const sumOf = (rows: readonly ChainRow[], of: (row: ChainRow) => number): number =>
+  rows.reduce((sum, row) => sum + of(row), 0)
+
+async function linksOf(file: SqliteFile, chain: readonly ChainRow[]): Promise<LinkRow[]> {
+  const links: LinkRow[] = []
+  let some: number[] = []
+  let count = 0
+  for (const [at, { response, items }] of chain.entries()) {
+    some.push(response)
+    count += items
+    if (count < ASKED_AT_ONCE && some.length < ASKED_AT_ONCE && at < chain.length - 1) continue
+    for (const link of await listLinks(file, some)) links.push(link)
+    some = []
+    count = 0
+  }
+  return links
+}
+
+/** Items by their ids, as long as a response that can be asked for has them. */
+export async function readItems(
+  deps: ReaderDeps,
+  account: AccountRow,
+  ids: readonly string[],
+  bytesMax: number,
+): Promise<FoundItems> {
+  const found = await deps.keys.find(account)
+  if (found.kind !== 'found') return { kind: 'found', items: new Map() }
+  const names = new Map([...new Set(ids)].map((id) => [digestId(found.key, 'item', id), id]))
+  const rows: NamedItemRow[] = []
+  const digests = [...names.keys()]
+  for (let at = 0; at < digests.length; at += ASKED_AT_ONCE) {
+    const some = { account, ids: digests.slice(at, at + ASKED_AT_ONCE), now: deps.now() }
+    for (const row of await listNamed(deps.file, some)) rows.push(row)
+  }
+  if (rows.reduce((sum, row) => sum + row.raw_bytes, 0) > bytesMax) return { kind: 'too-large' }
+  const opened = await openItems(deps.file, found.key, rows)
+  const items = new Map<string, Buffer>()
+  for (const { id, item } of rows) {
+    const bytes = opened.get(item)
+    if (bytes !== undefined) items.set(names.get(id)!, bytes)
+  }
+  return { kind: 'found', items }
+}
+
+export async function readEvents(
+  deps: ReaderDeps,
+  account: AccountRow,
+  id: string,
+  startingAfter: number,
+): Promise<FoundEvents> {
+  const shown = await find(deps, account, id)
+  if (typeof shown === 'string') return { kind: 'not-found' }
+  const { status, log, response } = shown
+  if (status === 'in_progress') return { kind: 'not-finished' }
+  const last = log === 'kept' ? await findLastSequence(deps.file, response) : undefined
+  if (last === undefined) return { kind: 'no-log', reason: log === 'too-large' ? 'too-large' : 'not-kept' }
+  return { kind: 'found', frames: framesFrom(deps.file, shown, { startingAfter, last }) }
+}
+
+/** A segment at a time, as fast as they are taken. Throws where one is damaged, or has gone before the last one. */
+async function* framesFrom(
+  file: SqliteFile,
+  { key, name, response }: Shown,
+  { startingAfter, last }: { readonly startingAfter: number; readonly last: number },
+): AsyncGenerator<Buffer> {
+  for (let after = startingAfter; after < last; ) {
+    const row = await findSegmentAfter(file, response, after)
+    if (row === undefined || row.from_sequence > after + 1) {
+      throw new Error('events of a response went while they were read')
+    }
+    const { from_sequence: from, to_sequence: to } = row
+    const [bytes] = await inSlices([row], (part) => openPart(key, segmentName(name, from, to), part))
+    if (bytes === undefined) throw new Error('the events of a response cannot be read')
+    yield from > after ? bytes : framesAfter(bytes, after)
+    after = to
+  }
+}

@@ -1,0 +1,110 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import { openContent } from './open-content.ts'
+import type { SealingKey } from './seal-body.ts'
+import { createStoredResponses, type EndedResponse, type StoredResponses } from './stored-responses.ts'
+
+export const ACCOUNT = 7 as AccountRow
+export const STRANGER = 8 as AccountRow
+export const RING_KEY: SealingKey = { id: 'k1', secret: Buffer.alloc(32, 1) }
+export const OTHER_RING_KEY: SealingKey = { id: 'k2', secret: Buffer.alloc(32, 2) }
+export type Ring = readonly [SealingKey, ...SealingKey[]]
+export const EVER = 1_000_000
+
+/** A store on a real file, at a time that a test decides. */
+export interface StoreBench {
+  readonly folder: string
+  time: number
+  file: SqliteFile
+  responses: StoredResponses
+  readonly failures: unknown[]
+  /** Every statement that was sent, with the values of the first time. */
+  readonly sent: Map<string, readonly SqlValue[]>
+  /** Another store on the same file, as after a restart with this ring or room. */
+  reopen(options?: { ring?: Ring; bytesMax?: number }): Promise<void>
+  count(table: string): Promise<number>
+  sizeOfState(): Promise<number>
+  /** All bytes of all files of the store. */
+  rawBytes(): Buffer
+  close(): Promise<void>
+}
+
+export async function openStoreBench(): Promise<StoreBench> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-responses-'))
+  const sent = new Map<string, readonly SqlValue[]>()
+  const failures: unknown[] = []
+  const clock = { now: () => bench.time, ticks: () => 0 }
+  const open = async (ring: Ring, bytesMax: number) => {
+    bench.file = await openContent({ path: join(folder, 'content.db'), clock })
+    const file = watched(bench.file, sent)
+    const onFailure = (error: unknown) => failures.push(error)
+    bench.responses = createStoredResponses({ file, ring, now: clock.now, bytesMax, onFailure })
+  }
+  const bench = {
+    ...{ folder, failures, sent, time: 1000 },
+    async reopen({ ring = [RING_KEY], bytesMax = 100_000_000 }: { ring?: Ring; bytesMax?: number } = {}) {
+      await bench.file.close()
+      await open(ring, bytesMax)
+    },
+    async count(table: string) {
+      const [row] = await bench.file.all(`SELECT COUNT(*) AS count FROM ${table}`, [])
+      return row?.count as number
+    },
+    async sizeOfState() {
+      const [row] = await bench.file.all('SELECT bytes FROM state_size', [])
+      return row?.bytes as number
+    },
+    rawBytes: () => Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name)))),
+    async close() {
+      await bench.file.close()
+      rmSync(folder, { recursive: true })
+    },
+  } as StoreBench
+  await open([RING_KEY], 100_000_000)
+  return bench
+}
+
+function watched(file: SqliteFile, sent: Map<string, readonly SqlValue[]>): SqliteFile {
+  const remember = (sql: string, parameters: readonly SqlValue[]) => sent.has(sql) || sent.set(sql, parameters)
+  return {
+    driver: file.driver,
+    close: () => file.close(),
+    all(sql, parameters) {
+      remember(sql, parameters)
+      return file.all(sql, parameters)
+    },
+    atomic(statements) {
+      for (const { sql, rows } of statements) remember(sql, rows[0] ?? [])
+      return file.atomic(statements)
+    },
+  }
+}
+
+export const said = (text: string): Buffer => json({ type: 'message', role: 'user', content: text })
+
+export const answered = (id: string, text: string): Buffer =>
+  json({ id, type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] })
+
+export const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
+
+/** A response that has ended well, named by a word. */
+export const ended = (name: string, over: Partial<EndedResponse> = {}): EndedResponse => ({
+  ...{ id: `resp_${name}`, account: ACCOUNT, requestId: `req_${name}` as RequestId, createdAt: 1000, expiresAt: EVER },
+  ...{ parent: undefined, status: 'completed', facts: `facts of ${name}` },
+  object: json({ id: `resp_${name}`, object: 'response', status: 'completed', output: [], model: 'm' }),
+  input: [said(`question ${name}`)],
+  output: [answered(`msg_${name}`, `answer ${name}`)],
+  ...over,
+})
+
+/** The same while it runs. */
+export function started(name: string, over: Partial<EndedResponse> = {}) {
+  const { id, account, requestId, createdAt, expiresAt, parent } = ended(name, over)
+  const object = json({ id, object: 'response', status: 'in_progress', output: [], model: 'm' })
+  return { id, account, requestId, createdAt, expiresAt, parent, object }
+}
+
+export const textsOf = (items: readonly Buffer[]): string[] => items.map(String)

@@ -1,0 +1,187 @@
+import type { StoredResponses } from '../content/stored-responses.ts'
+import { createTurnstile } from '../lib/take-turns.ts'
+import type { AccountRow } from '../model/ids.ts'
+import { type Problem, problem } from '../model/problem.ts'
+import { checkNames } from '../wire/fields/check-names.ts'
+import { wrongType } from '../wire/fields/check-value.ts'
+import { arrayElements } from '../wire/json/array-elements.ts'
+import { jsonArray } from '../wire/json/json-array.ts'
+import { advanceScan, beginScan, type JsonBounds, type JsonScan } from '../wire/json/scan-json.ts'
+import { spliceMembers } from '../wire/json/splice-members.ts'
+import type { ParsedBody } from '../wire/parsed-body.ts'
+import {
+  expandedTooLarge,
+  type InputReference,
+  itemNotFound,
+  type Keeping,
+  previousDamaged,
+  previousNotFinished,
+  previousNotFound,
+  readReferences,
+} from './input-references.ts'
+
+export interface ExpandDeps {
+  readonly responses: Pick<StoredResponses, 'context' | 'items' | 'keeps'>
+  readonly keptMs: number
+  /** Of the expanded body, as of one that came whole. */
+  readonly bounds: JsonBounds & { readonly bytesMax: number }
+}
+
+export type ExpandedInput =
+  | {
+      readonly kind: 'expanded'
+      /** The one that was handed in, where nothing had to be put in its place. */
+      readonly body: ParsedBody
+      /** The items of this request alone, references resolved, each as JSON: for whoever stores it, and only then. */
+      readonly ownInput: () => readonly Buffer[]
+      /** The response that it goes on from. */
+      readonly previous: string | undefined
+    }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+
+/** Cut, scanned or parsed without a pause: some ten milliseconds of the slowest text. */
+const PAUSE_BYTES = 1024 * 1024
+const EXPANDED_NAMES = new Set(['previous_response_id', 'input'])
+
+const passTurnstile = createTurnstile()
+
+/** Puts in place what a request refers to by id, so that whoever reads it then sees one whole input. */
+export async function expandInput(deps: ExpandDeps, account: AccountRow, body: ParsedBody): Promise<ExpandedInput> {
+  const { input, previous_response_id: given } = body.value
+  const previous = given ?? undefined
+  if (previous !== undefined && typeof previous !== 'string') {
+    return refused(wrongType('previous_response_id', previous, 'a string'))
+  }
+  const read = readReferences(Array.isArray(input) ? input : [])
+  if (read.kind === 'refused') return read
+  const { references } = read
+  if (previous === undefined && references.length === 0) {
+    return { kind: 'expanded', body, ownInput: () => elementsOf(body), previous }
+  }
+  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input)
+  if (found) return refused(found)
+  const context = previous === undefined ? [] : await contextOf(deps, account, previous)
+  if (!Array.isArray(context)) return refused(context)
+  const own = await resolve(deps, account, body, references)
+  if (!Array.isArray(own)) return refused(own)
+  const expanded = await withInput(deps.bounds, body, [...context, ...own])
+  if ('code' in expanded) return refused(expanded)
+  return { kind: 'expanded', body: expanded, ownInput: () => own, previous }
+}
+
+const refused = (found: Problem): ExpandedInput => ({ kind: 'refused', problem: found })
+
+function checkInput(input: unknown): Problem | undefined {
+  if (typeof input === 'string' || Array.isArray(input)) return undefined
+  if (input !== undefined && input !== null) return wrongType('input', input, 'a string or an array')
+  const message = 'The field `input` is missing: a response that goes on needs something to go on with.'
+  return problem('missing_required_parameter', message, { param: 'input' })
+}
+
+/** The items of the request as they were sent; a plain text is one message of its user. */
+function elementsOf({ bytes, members, value }: ParsedBody): Buffer[] {
+  const member = members.findLast(({ name }) => name === 'input')
+  if (member === undefined) return []
+  const written = bytes.subarray(member.valueStart, member.valueEnd)
+  if (typeof value.input === 'string') return [userMessage(written)]
+  return Array.isArray(value.input) ? arrayElements(written).map(trim) : []
+}
+
+const userMessage = (text: Buffer): Buffer =>
+  Buffer.concat([Buffer.from('{"type":"message","role":"user","content":'), text, Buffer.from('}')])
+
+const SPACE = 0x20
+
+/** Without the space around it, so that the same item has the same bytes wherever it stands. */
+function trim(element: Buffer): Buffer {
+  let start = 0
+  let end = element.length
+  while (start < end && element[start]! <= SPACE) start++
+  while (end > start && element[end - 1]! <= SPACE) end--
+  return element.subarray(start, end)
+}
+
+async function contextOf({ responses, keptMs, bounds }: ExpandDeps, account: AccountRow, id: string) {
+  const context = await responses.context(account, id, bounds.bytesMax)
+  switch (context.kind) {
+    case 'found':
+      return [...context.items]
+    case 'not-found':
+      return previousNotFound({ keeps: responses.keeps, keptMs }, id)
+    case 'not-finished':
+      return previousNotFinished(id, context.status)
+    case 'damaged':
+      return previousDamaged(id)
+    case 'too-large':
+      return expandedTooLarge(bounds.bytesMax)
+  }
+}
+
+async function resolve(
+  { responses, keptMs, bounds }: ExpandDeps,
+  account: AccountRow,
+  body: ParsedBody,
+  references: readonly InputReference[],
+): Promise<Buffer[] | Problem> {
+  const elements = elementsOf(body)
+  if (references.length === 0) return elements
+  const found = await responses.items(
+    account,
+    references.map(({ id }) => id),
+    bounds.bytesMax,
+  )
+  if (found.kind === 'too-large') return expandedTooLarge(bounds.bytesMax)
+  const keeping: Keeping = { keeps: responses.keeps, keptMs }
+  for (const reference of references) {
+    const item = found.items.get(reference.id)
+    if (item === undefined) return itemNotFound(keeping, reference)
+    elements[reference.index] = item
+  }
+  return elements
+}
+
+/** The same request with this input in it, understood anew. */
+async function withInput(
+  bounds: ExpandDeps['bounds'],
+  body: ParsedBody,
+  items: readonly Buffer[],
+): Promise<ParsedBody | Problem> {
+  // A short reference may stand for something long, and may come often: what it would become is added up before it does.
+  if (items.reduce((sum, { length }) => sum + length, 0) > bounds.bytesMax) return expandedTooLarge(bounds.bytesMax)
+  const changes = new Map([
+    ['previous_response_id', null],
+    ['input', jsonArray(items)],
+  ])
+  const bytes = spliceMembers(body, changes)
+  if (bytes.length > bounds.bytesMax) return expandedTooLarge(bounds.bytesMax)
+  const scan = await scanInPieces(bytes, bounds)
+  if (scan.kind !== 'scanned') return expandedTooMuch(scan, bounds)
+  if (bytes.length > PAUSE_BYTES) await passTurnstile()
+  const value = JSON.parse(bytes.toString('utf8')) as ParsedBody['value']
+  return { bytes, members: scan.members, value }
+}
+
+function expandedTooMuch(scan: Exclude<JsonScan, { kind: 'scanned' }>, bounds: JsonBounds): Problem {
+  const all = 'With everything that it refers to, the request'
+  switch (scan.kind) {
+    case 'too-deep':
+      return problem('request_too_large', `${all} is nested deeper than ${bounds.depthMax} levels.`)
+    case 'too-many-values':
+      return problem(
+        'request_too_large',
+        `${all} holds too many JSON values or fields; ${bounds.valuesMax} values are allowed.`,
+      )
+    case 'not-an-object':
+    case 'broken':
+      throw new Error('a request that was read is none any more with its references resolved')
+  }
+}
+
+async function scanInPieces(bytes: Buffer, bounds: JsonBounds): Promise<JsonScan> {
+  const state = beginScan(bytes)
+  for (let pauseAt = PAUSE_BYTES; ; pauseAt += PAUSE_BYTES) {
+    const scan = advanceScan(bytes, bounds, state, pauseAt)
+    if (scan !== undefined) return scan
+    await passTurnstile()
+  }
+}

@@ -4,7 +4,7 @@ import type { RequestBody } from '../model/turn.ts'
 import type { TurnCall } from './turn-call.ts'
 
 /** What comes before the messages in the prompt that a provider makes of a request. */
-const PREAMBLE_FIELDS = ['tools', 'functions', 'response_format']
+const PREAMBLE_FIELDS = ['instructions', 'tools', 'functions', 'response_format', 'text']
 const NOTHING = Buffer.alloc(0)
 
 /** The bytes by which a conversation is known again when its next turn comes. */
@@ -14,7 +14,7 @@ export function conversationOf({ caller, turn }: Pick<TurnCall, 'caller' | 'turn
   return {
     owner: `${caller.key} ${model.id}`,
     preamble: preamble.length === 0 ? NOTHING : Buffer.concat(preamble),
-    messages: withoutEnd(valueBytes(body, 'messages')),
+    messages: withoutEnd(valueBytes(body, turn.protocol === 'chat' ? 'messages' : 'input')),
   }
 }
 

@@ -7,11 +7,12 @@ import type { Price } from '../model/price.ts'
 import { conversationOf } from './conversation.ts'
 import { deliverEnd } from './deliver-end.ts'
 import { type Resolution, resolveEnding } from './ending.ts'
-import { keepAnswer } from './keep-answer.ts'
 import { createLastWords, type LastWords } from './last-words.ts'
 import type { AdmissionPlan } from './plan-admission.ts'
 import type { Run } from './run.ts'
 import { msBetween } from './run-lanes.ts'
+import type { Sink } from './sink.ts'
+import type { StoredTurn } from './stored-turn.ts'
 import type { TurnCall } from './turn-call.ts'
 import { recordOf, type TurnRecord } from './turn-record.ts'
 import type { TurnVoice } from './turn-voice.ts'
@@ -23,6 +24,9 @@ export interface EndDeps {
 
 export interface TurnAtItsEnd {
   readonly voice: TurnVoice
+  readonly sink: Sink
+  /** Where its account may ask for the answer later. */
+  readonly stored: StoredTurn | undefined
   readonly model: Model
   readonly price: Price
   readonly plan: AdmissionPlan
@@ -32,8 +36,7 @@ export interface TurnAtItsEnd {
 
 /** What comes of a turn when its providers are done: what it means for the money, what is kept, the settle, the last words. */
 export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd): Promise<TurnRecord> {
-  const { model, price, hold, run, voice } = end
-  const { sink } = call
+  const { model, price, hold, run, voice, sink, stored } = end
   const resolution = resolveEnding(run, boundsOf(call, end))
   // Whatever was charged for was read by a provider, and is in its cache for a while.
   if (resolution.kind === 'charge' && price.cachedInput < price.input) deps.seen.remember(conversationOf(call, model))
@@ -42,11 +45,12 @@ export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd):
   const settled = await settle(hold, ending, resolution, price)
   const said = deliverEnd({ sink, voice }, run.fate, { lastWords, resolution, settled, price })
   // Whoever was told by its status that nothing came of it must not be charged for it by recovery.
-  if (call.once && said?.code === 'ledger_unavailable') await call.once.forget()
+  if (said?.code === 'ledger_unavailable') await Promise.all([call.once?.forget(), stored?.forget()])
+  void stored?.end(resolution.outcome === 'client_gone' ? 'cancelled' : 'failed')
   return recordOf(model, ending, resolution, settled, said)
 }
 
-const boundsOf = ({ turn, sink }: TurnCall, { model, plan, hold }: TurnAtItsEnd) => ({
+const boundsOf = ({ turn }: TurnCall, { model, plan, hold, sink }: TurnAtItsEnd) => ({
   model,
   inputSize: turn.inputSize,
   inputBound: plan.inputBound,
@@ -66,15 +70,19 @@ const endingOf = (deps: EndDeps, { startedAt }: TurnCall, run: Run, { outcome }:
 /** The answer first, then its charge: what is kept already tells the charge that it will have. */
 async function keep(
   { once }: TurnCall,
-  { hold, price, run: { fate } }: TurnAtItsEnd,
+  { hold, price, stored, run: { fate } }: TurnAtItsEnd,
   { resolution, lastWords, ending }: { resolution: Resolution; lastWords: LastWords; ending: Ending },
 ): Promise<Ending> {
-  if (!once || resolution.kind === 'free') return ending
+  const isWhole = fate.kind === 'finished' || fate.kind === 'broken-off'
+  if ((!once && !stored) || resolution.kind === 'free' || !isWhole) return ending
   const { usage, told } = resolution
   const priced = priceUsage(price, usage)
   const { charge } = chargeWithin(hold.hold, priced)
   const settled = { usage: told, charge, tier: priced.tier, price }
-  return keepAnswer(once, { fate, lastWords, settled, usage, ending })
+  const last = fate.kind === 'finished' ? lastWords.ofWhole(settled) : lastWords.ofBroken()
+  const facts = { ...ending, usage }
+  const [kept] = await Promise.all([once?.keep(last, facts), stored?.keep(last, facts)])
+  return kept === undefined ? ending : { ...ending, kept }
 }
 
 /** The one place where a turn's money is resolved, whatever its ending was. */

@@ -1,6 +1,7 @@
 import type { AdmittedTurn } from '../ledger/ledger.ts'
-import type { Problem } from '../model/problem.ts'
+import { type Problem, problem } from '../model/problem.ts'
 import { ledgerUnavailable } from './refusals.ts'
+import type { StoredTurn } from './stored-turn.ts'
 
 /** What has to be durable before the first word leaves. */
 export interface FirstWord {
@@ -10,10 +11,11 @@ export interface FirstWord {
   readonly isClear: boolean
 }
 
-/** R1: no content before its hold. */
-export function awaitFirstWord(hold: Pick<AdmittedTurn, 'durable'>): FirstWord {
+/** R1: no content before its hold, and nothing of a response that could not be asked for. */
+export function awaitFirstWord(hold: Pick<AdmittedTurn, 'durable'>, stored?: Pick<StoredTurn, 'begun'>): FirstWord {
   const clearance = async () => {
     if ((await hold.durable) === 'lost') return ledgerUnavailable()
+    if (stored && !(await stored.begun)) return notStored()
     word.isClear = true
     return undefined
   }
@@ -21,3 +23,10 @@ export function awaitFirstWord(hold: Pick<AdmittedTurn, 'durable'>): FirstWord {
   word.cleared = clearance()
   return word
 }
+
+const notStored = (): Problem =>
+  problem(
+    'server_is_overloaded',
+    'The response cannot be stored at the moment. Nothing was charged; send it with "store": false, or try again in 2s.',
+    { retryAfterSeconds: 2 },
+  )

@@ -87,7 +87,7 @@ function first(deps: OnceDeps, call: KeyedCall, claim: ClaimRequest, leaveClaim:
   return {
     kind: 'first',
     record: (sink) => ({
-      sink: createRecordingSink(sink, recording),
+      sink: createRecordingSink(sink, recording, 'is deaf'),
       once: createOnceTurn(deps.answers, call, { claim, recording, delivery: sink.delivery }),
     }),
     leave() {

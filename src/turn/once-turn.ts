@@ -9,8 +9,8 @@ import type { TurnCall } from './turn-call.ts'
 export interface OnceTurn {
   readonly claim: ClaimRequest
   readonly recording: Recording
-  /** The recorded answer, with what a charge for it has to know. False when it could not be kept. Never rejects. */
-  keep(facts: KeptFacts): Promise<boolean>
+  /** The recorded answer with its last bytes, and what a charge for it has to know. False when it could not be kept. Never rejects. */
+  keep(last: Buffer, facts: KeptFacts): Promise<boolean>
   /** The answer was not given, and must not be charged for either. */
   forget(): Promise<void>
 }
@@ -26,7 +26,8 @@ export function createOnceTurn(
   return {
     claim,
     recording,
-    async keep(facts) {
+    async keep(last, facts) {
+      recording.close(last)
       const body = recording.whole()
       if (body === undefined) return false
       const head = { requestId, account: caller.account, status: 200, contentType: CONTENT_TYPES[delivery] }

@@ -1,16 +1,21 @@
 import type { ResolvedModel } from '../catalog/resolve-model.ts'
 import { openChatVoice } from '../wire/chat/voice.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
+import { openResponsesVoice } from '../wire/responses/voice.ts'
 import type { TurnCall } from './turn-call.ts'
 import type { TurnVoice } from './turn-voice.ts'
 
-/** The voice in which the client of this turn is spoken to. */
+/** The voice in which the client of this turn is spoken to. `mayOpen`: the response may be told of by its id. */
 export function openVoice(
-  deps: { readonly mint: MintIds },
+  { mint, now }: { readonly mint: MintIds; readonly now: () => number },
   { turn, requestId }: Pick<TurnCall, 'turn' | 'requestId'>,
-  { entry }: Pick<ResolvedModel, 'entry'>,
+  { entry, effort }: Pick<ResolvedModel, 'entry' | 'effort'>,
+  mayOpen: () => boolean,
 ): TurnVoice {
-  const { mint } = deps
-  if (turn.protocol !== 'chat') throw new Error('Responses has no voice yet')
-  return openChatVoice({ turn, model: entry.id, requestId, mint })
+  if (turn.protocol === 'chat') return openChatVoice({ turn, model: entry.id, requestId, mint, now })
+  return openResponsesVoice({
+    ...{ turn, model: entry.id, effort, requestId, mint, now, mayOpen },
+    responseId: mint.responseId(),
+    createdAt: Math.floor(now() / 1000),
+  })
 }

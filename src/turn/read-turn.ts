@@ -2,8 +2,8 @@ import type { Caller } from '../model/caller.ts'
 import { problem } from '../model/problem.ts'
 import type { Protocol } from '../model/turn.ts'
 import { readRequest as readChatRequest } from '../wire/chat/read-request.ts'
-import type { ReadRequestOutcome } from '../wire/read-request-outcome.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
+import type { ReadRequestOutcome } from '../wire/read-request-outcome.ts'
 
 /** What happens to a tool that only a provider could run: left out and named, or the request is refused. */
 export type HostedTools = 'ignore' | 'reject'

@@ -45,7 +45,7 @@ class ClosedSink implements Sink {
 function openSinks() {
   const sink = new ClosedSink()
   const recording = createRecording({ answerBytesMax: 1000, budget: createByteBudget(1_000_000) })
-  return { sink, recording, recorded: createRecordingSink(sink, recording) }
+  return { sink, recording, recorded: createRecordingSink(sink, recording, 'is deaf') }
 }
 
 test('everything that is said through a recording reaches the sink behind it', () => {

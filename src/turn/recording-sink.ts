@@ -1,11 +1,14 @@
 import type { Recording } from './recording.ts'
 import type { Sink, SinkPhase } from './sink.ts'
 
+/** Whether a turn hears that its client goes. */
+export type Hearing = 'hears' | 'is deaf'
+
 /**
- * A sink beside which the answer is recorded. Nobody hears of the client's going: the answer is finished for whoever asks
- * again, and it takes the course that it would have taken with the client there.
+ * A sink beside which the answer is recorded. A turn that is deaf goes on without its client: the answer is finished for
+ * whoever asks again, and it takes the course that it would have taken with the client there.
  */
-export function createRecordingSink(sink: Sink, recording: Recording): Sink {
+export function createRecordingSink(sink: Sink, recording: Recording, turn: Hearing): Sink {
   let phase: SinkPhase = 'quiet'
   return {
     delivery: sink.delivery,
@@ -41,6 +44,6 @@ export function createRecordingSink(sink: Sink, recording: Recording): Sink {
       phase = 'ended'
       sink.cut()
     },
-    onGone: () => () => {},
+    onGone: turn === 'hears' ? (listener) => sink.onGone(listener) : () => () => {},
   }
 }

@@ -13,18 +13,19 @@ import { ignoredToolsHeader } from './announced-names.ts'
 import { checkInputs } from './check-inputs.ts'
 import { sayInternalError } from './deliver-end.ts'
 import { endTurn } from './end-turn.ts'
-import { awaitFirstWord } from './first-word.ts'
+import { awaitFirstWord, type FirstWord } from './first-word.ts'
 import { openVoice } from './open-voice.ts'
 import { type AdmissionPlan, planAdmission } from './plan-admission.ts'
+import { createRecordingSink } from './recording-sink.ts'
 import { refusalProblem } from './refusals.ts'
 import { msBetween, runLanes } from './run-lanes.ts'
+import { type StoreDeps, storeTurn } from './stored-turn.ts'
 import type { LaneDeps } from './try-lane.ts'
 import { type AbortDeps, createTurnAbort } from './turn-abort.ts'
 import type { TurnCall } from './turn-call.ts'
 import { recordOfRefused, type TurnRecord } from './turn-record.ts'
-import type { TurnVoice } from './turn-voice.ts'
 
-export interface TurnDeps extends LaneDeps, AbortDeps {
+export interface TurnDeps extends LaneDeps, AbortDeps, StoreDeps {
   readonly catalog: Catalog
   readonly ledger: Ledger
   readonly limits: ConfiguredLimits
@@ -48,20 +49,12 @@ export async function serveTurn(deps: TurnDeps, call: TurnCall): Promise<TurnRec
   const lanes = ableLanes(model, turn)
   if ('code' in lanes) return refuse(deps, call, model, lanes)
 
-  const voice = openVoice(deps, call, resolved)
-  sink.onSilence(() => voice.keepAlive())
   const plan = planAdmission(deps, call, model, resolved.price)
   const admission = await deps.ledger.admit(plan.request)
-  if (admission.kind === 'refused') {
-    sink.announce(limitHeaders(admission.standings))
-    return refuse(deps, call, model, refusalProblem(admission.refusal, turn))
-  }
+  sink.announce(limitHeaders(admission.standings))
+  if (admission.kind === 'refused') return refuse(deps, call, model, refusalProblem(admission.refusal, turn))
   try {
-    sink.announce(limitHeaders(admission.standings))
-    return await runAdmitted(deps, { call, voice, resolved, lanes, plan, hold: admission })
-  } catch (error) {
-    sayInternalError({ sink, voice }, call.requestId)
-    throw error
+    return await runAdmitted(deps, { call, resolved, lanes, plan, hold: admission })
   } finally {
     admission.leave()
   }
@@ -69,33 +62,41 @@ export async function serveTurn(deps: TurnDeps, call: TurnCall): Promise<TurnRec
 
 interface AdmittedCall {
   readonly call: TurnCall
-  readonly voice: TurnVoice
   readonly resolved: ResolvedModel
   readonly lanes: readonly Lane[]
   readonly plan: AdmissionPlan
   readonly hold: AdmittedTurn
 }
 
-async function runAdmitted(deps: TurnDeps, admitted: AdmittedCall): Promise<TurnRecord> {
-  const { call, voice, resolved, plan, hold } = admitted
-  const { turn, sink } = call
+async function runAdmitted(deps: TurnDeps, { call, resolved, lanes, plan, hold }: AdmittedCall): Promise<TurnRecord> {
+  const { turn } = call
   const { entry, effort, price } = resolved
-  // Near any edge the provider is not asked before the hold is durable; far from it, only the first content waits (R1).
-  const firstWord = awaitFirstWord(hold)
-  const withheld = hold.overlap ? undefined : await firstWord.cleared
-  if (withheld) return refuse(deps, call, entry.model, withheld)
-
-  sink.announce(turnHeaders(turn, hold))
-  const abort = createTurnAbort(sink, deps)
+  let firstWord: FirstWord | undefined
+  const voice = openVoice(deps, call, resolved, () => firstWord?.isClear === true)
+  const stored = storeTurn(deps, call, voice)
+  const sink = stored?.recording && !call.once ? createRecordingSink(call.sink, stored.recording, 'hears') : call.sink
+  sink.onSilence(() => voice.keepAlive())
+  firstWord = awaitFirstWord(hold, stored)
   try {
-    const run = await runLanes(
-      deps,
-      { turn, voice, entry, effort, hold, firstWord, inputEstimate: plan.request.inputEstimate, sink, abort },
-      planLanes(admitted.lanes, deps.random),
-    )
-    return await endTurn(deps, call, { voice, model: entry.model, price, plan, hold, run })
+    // Near any edge the provider is not asked before the hold is durable; far from it, only the first content waits (R1).
+    const withheld = hold.overlap ? undefined : await firstWord.cleared
+    if (withheld) return refuse(deps, call, entry.model, withheld)
+
+    sink.announce(turnHeaders(turn, hold))
+    const abort = createTurnAbort(sink, deps)
+    try {
+      const { inputEstimate } = plan.request
+      const work = { turn, voice, entry, effort, hold, firstWord, inputEstimate, sink, abort }
+      const run = await runLanes(deps, work, planLanes(lanes, deps.random))
+      return await endTurn(deps, call, { voice, sink, stored, model: entry.model, price, plan, hold, run })
+    } finally {
+      abort.release()
+    }
+  } catch (error) {
+    sayInternalError({ sink, voice }, call.requestId)
+    throw error
   } finally {
-    abort.release()
+    stored?.leave()
   }
 }
 

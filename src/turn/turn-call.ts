@@ -10,6 +10,8 @@ export interface TurnCall {
   readonly caller: Caller
   readonly turn: TurnRequest
   readonly sink: Sink
+  /** The items of this request alone, each as JSON: of a response, for whoever stores it. */
+  readonly ownInput?: (() => readonly Buffer[]) | undefined
   /** Monotonic microseconds at which the request arrived. */
   readonly startedAt: number
   /** Only where it came with an idempotency key: its answer is kept, and nobody's going stops it. */

@@ -26,6 +26,7 @@ export interface ResponsesLane {
 
 export interface ResponsesVoice extends Voice {
   readonly protocol: 'responses'
+  readonly responseId: string
   /** Says what a lane says that speaks Responses itself, under ids and numbers that are ours. */
   reEmit(lane: ResponsesLane): Carrier
   /** The same of a JSON answer. */

@@ -1,0 +1,86 @@
+import type { StoredResponses } from '../content/stored-responses.ts'
+import { type KeptFacts, writeKeptFacts } from '../ledger/kept-facts.ts'
+import type { ResponsesRequest } from '../model/turn.ts'
+import type { ResponsesVoice } from '../wire/responses/voice.ts'
+import { createRecording, type Recording, type RecordingBounds } from './recording.ts'
+import type { TurnCall } from './turn-call.ts'
+import type { TurnVoice } from './turn-voice.ts'
+
+/** A response that its account may ask for by its id, while it runs and afterwards. */
+export interface StoredTurn {
+  /** Whether the row of a stream is there: before it is, nothing may be told of the response. */
+  readonly begun: Promise<boolean>
+  /** What is sent of a stream, for whoever takes it up again later. */
+  readonly recording: Recording | undefined
+  /** Its answer as it stands, which ends with these bytes, before it is charged for. Never rejects. */
+  keep(last: Buffer, facts: KeptFacts): Promise<void>
+  /** It has ended without an answer. Does nothing where there is one. Never rejects. */
+  end(status: 'failed' | 'cancelled'): Promise<void>
+  /** Its answer was not given, and must not be charged for. */
+  forget(): Promise<void>
+  /** The turn is over, whatever came of it. */
+  leave(): void
+}
+
+export interface StoreDeps extends RecordingBounds {
+  readonly responses: StoredResponses
+  readonly keptMs: number
+  readonly now: () => number
+}
+
+/** Of a request that wants to be stored, where anything is. */
+export function storeTurn(deps: StoreDeps, call: TurnCall, voice: TurnVoice): StoredTurn | undefined {
+  const { turn } = call
+  const isStorable = turn.protocol === 'responses' && voice.protocol === 'responses'
+  return isStorable && turn.store && deps.responses.keeps ? createStoredTurn(deps, { call, turn, voice }) : undefined
+}
+
+interface StorableTurn {
+  readonly call: TurnCall
+  readonly turn: ResponsesRequest
+  readonly voice: ResponsesVoice
+}
+
+/** A stream is stored from its beginning, so that whoever loses it can see what became of it; JSON when it is there. */
+function createStoredTurn(deps: StoreDeps, { call, turn, voice }: StorableTurn): StoredTurn {
+  const { responses, keptMs, now } = deps
+  const { requestId, caller, ownInput } = call
+  const createdAt = now()
+  const isStream = turn.delivery === 'stream'
+  // With an idempotency key the stream is recorded already.
+  const ownsRecording = call.once === undefined
+  const recording = !isStream ? undefined : (call.once?.recording ?? createRecording(deps))
+  let isKept = false
+  const head = () => ({
+    ...{ id: voice.responseId, account: caller.account, requestId },
+    ...{ createdAt, expiresAt: createdAt + keptMs, parent: turn.previousResponseId },
+    object: Buffer.from(JSON.stringify(voice.response())),
+  })
+  return {
+    begun: isStream ? responses.begin(head()) : Promise.resolve(true),
+    recording,
+    async keep(last, facts) {
+      if (ownsRecording) recording?.close(last)
+      const output = voice.storedItems().map((item) => Buffer.from(JSON.stringify(item)))
+      const events = recording?.whole()
+      const answer = { ...head(), input: ownInput?.() ?? [], output, facts: writeKeptFacts(facts) }
+      const status = statusOf(voice)
+      isKept = await responses.finish({ ...answer, status, ...(events === undefined ? {} : { events }) })
+    },
+    async end(status) {
+      if (isKept || !isStream) return
+      const { id, account, object } = head()
+      await responses.end(id, account, status, object)
+    },
+    async forget() {
+      isKept = false
+      await responses.forget(voice.responseId, caller.account)
+    },
+    leave() {
+      if (ownsRecording) recording?.drop()
+    },
+  }
+}
+
+const statusOf = (voice: ResponsesVoice): 'completed' | 'incomplete' | 'failed' =>
+  voice.response().status as 'completed' | 'incomplete' | 'failed'

@@ -5,9 +5,8 @@ import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Problem } from '../model/problem.ts'
 import type { KeyedCall, LookedUpAnswer } from '../turn/look-up-answer.ts'
-import type { AskedTurn } from '../turn/read-turn.ts'
+import type { AskedTurn, ReadTurn } from '../turn/read-turn.ts'
 import type { TurnCall } from '../turn/turn-call.ts'
-import type { ReadRequestOutcome } from '../wire/read-request-outcome.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import type { Heartbeat } from './heartbeat.ts'
 
@@ -37,7 +36,7 @@ export interface EdgeDeps {
   /** What an idempotency key says of a request whose body has been read. */
   lookUpAnswer(call: KeyedCall): Promise<LookedUpAnswer>
   /** The request that a body is, with all that it refers to. */
-  readTurn(asked: AskedTurn): MaybePromise<ReadRequestOutcome>
+  readTurn(asked: AskedTurn): MaybePromise<ReadTurn>
   /** Answers through the sink, whatever happens; what it resolves to joins the log line. */
   serveTurn(call: TurnCall): Promise<object>
   /** The entries of `GET /models` for this caller. */

@@ -48,8 +48,8 @@ async function serve(exchange: Exchange, { protocol, caller, bytes }: Asked, rec
   const asked = await edge.readTurn({ protocol, caller, body: read.body })
   if (asked.kind === 'malformed') return sendProblem(exchange, asked.problem)
 
-  const { turn } = asked
+  const { turn, ownInput } = asked
   const sink = turn.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)
   const way = record ? record(sink) : { sink }
-  Object.assign(log, await edge.serveTurn({ requestId, caller, turn, startedAt, ...way }))
+  Object.assign(log, await edge.serveTurn({ requestId, caller, turn, ownInput, startedAt, ...way }))
 }

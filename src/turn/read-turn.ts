@@ -1,9 +1,12 @@
 import type { Caller } from '../model/caller.ts'
 import { problem } from '../model/problem.ts'
-import type { Protocol } from '../model/turn.ts'
+import type { Protocol, TurnRequest } from '../model/turn.ts'
 import { readRequest as readChatRequest } from '../wire/chat/read-request.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
-import type { ReadRequestOutcome } from '../wire/read-request-outcome.ts'
+import { malformed, type ReadRequestOutcome } from '../wire/read-request-outcome.ts'
+import { readRequest as readResponsesRequest } from '../wire/responses/read-request.ts'
+import { type ExpandDeps, expandInput } from './expand-input.ts'
+import type { TurnCall } from './turn-call.ts'
 
 /** What happens to a tool that only a provider could run: left out and named, or the request is refused. */
 export type HostedTools = 'ignore' | 'reject'
@@ -15,18 +18,33 @@ export interface AskedTurn {
   readonly body: ParsedBody
 }
 
+export interface ReadDeps extends ExpandDeps {
+  readonly hostedTools: HostedTools
+}
+
 /** The request that a body is. */
-export function readTurn(deps: { readonly hostedTools: HostedTools }, asked: AskedTurn): ReadRequestOutcome {
-  const read = readRequest(asked)
+export type ReadTurn =
+  | ({ readonly kind: 'turn'; readonly turn: TurnRequest } & Pick<TurnCall, 'ownInput'>)
+  | Extract<ReadRequestOutcome, { kind: 'malformed' }>
+
+/** Reads the request, with all that it refers to by id in its place. */
+export async function readTurn(deps: ReadDeps, asked: AskedTurn): Promise<ReadTurn> {
+  const read = asked.protocol === 'chat' ? readChatRequest(asked.body) : await readWithReferences(deps, asked)
   const hosted = read.kind === 'turn' ? read.turn.ignoredTools[0] : undefined
   if (hosted === undefined || deps.hostedTools === 'ignore') return read
   const message = `A tool of type ${JSON.stringify(hosted.slice(0, SHOWN_MAX))} is declared, and this gateway does not accept tools that a provider runs. Leave it out.`
-  return { kind: 'malformed', problem: problem('unsupported_tool', message, { param: 'tools' }) }
+  return malformed(problem('unsupported_tool', message, { param: 'tools' }))
 }
 
 const SHOWN_MAX = 40
 
-function readRequest({ protocol, body }: AskedTurn): ReadRequestOutcome {
-  if (protocol !== 'chat') throw new Error('Responses cannot be read yet')
-  return readChatRequest(body)
+async function readWithReferences(deps: ReadDeps, { caller, body }: AskedTurn): Promise<ReadTurn> {
+  const expanded = await expandInput(deps, caller.account, body)
+  if (expanded.kind === 'refused') return malformed(expanded.problem)
+  const read = readResponsesRequest(expanded.body)
+  if (read.kind !== 'turn' || read.turn.protocol !== 'responses') return read
+  // Where nothing is stored, a response says so.
+  const store = read.turn.store && deps.responses.keeps
+  const turn = { ...read.turn, store, previousResponseId: expanded.previous }
+  return { kind: 'turn', turn, ownInput: expanded.ownInput }
 }

@@ -1,16 +1,19 @@
 import type { CatalogEntry, Lane } from '../catalog/catalog.ts'
-import { assertNever } from '../lib/assert-never.ts'
 import type { Effort } from '../model/effort.ts'
-import type { Delivery, RequestBody, TurnRequest } from '../model/turn.ts'
+import type { ChatRequest, Delivery, RequestBody, ResponsesRequest, TurnRequest } from '../model/turn.ts'
 import type { CarriedReply, Carrier } from '../wire/carrier.ts'
-import { type ChatDialect, chatDialect } from '../wire/chat/dialects.ts'
-import { fieldsLeftOut, retargetRequest } from '../wire/chat/retarget-request.ts'
+import type { ChatDialect } from '../wire/chat/dialects.ts'
+import * as chat from '../wire/chat/retarget-request.ts'
+import type { ChatVoice } from '../wire/chat/voice.ts'
+import { codecs, type LaneDialect } from '../wire/codecs.ts'
+import type { MintIds } from '../wire/mint-ids.ts'
+import type { ResponsesDialect } from '../wire/responses/dialects.ts'
+import { takesToolsOf } from '../wire/responses/native-tools.ts'
+import * as responses from '../wire/responses/retarget-request.ts'
+import type { ResponsesVoice } from '../wire/responses/voice.ts'
+import { restoreTools } from '../wire/restore-tools.ts'
+import type { ToolNames } from '../wire/tool-names.ts'
 import type { TurnVoice } from './turn-voice.ts'
-
-/** A lane's language, with its oddities. */
-export type LaneDialect = ChatDialect
-
-export const laneDialect = ({ upstream }: Lane): LaneDialect => chatDialect(upstream.dialect)
 
 /**
  * How one request goes to one lane, and how its answer comes back: relayed where client and lane speak the same language,
@@ -19,6 +22,7 @@ export const laneDialect = ({ upstream }: Lane): LaneDialect => chatDialect(upst
 export interface Road {
   /** What the provider is asked for: an answer in another language is read as a stream, whatever the client wants. */
   readonly delivery: Delivery
+  /** The request in the lane's words. Comes first. */
   write(target: RoadTarget): { readonly body: Buffer; readonly leftOut: readonly string[] }
   /** For an answer that streams. */
   carrier(): Carrier
@@ -33,21 +37,67 @@ export interface RoadTarget {
   readonly outputCap: number
 }
 
-export function roadTo(lane: Lane, dialect: LaneDialect, turn: TurnRequest, voice: TurnVoice): Road {
-  switch (voice.protocol) {
-    case 'chat': {
-      const target = { model: lane.model, dialect }
-      return {
-        delivery: turn.delivery,
-        write({ entry, effort, outputCap }) {
-          const leftOut = fieldsLeftOut(turn, dialect, entry.model.passFields)
-          return { body: retargetRequest(turn, { model: lane.model, effort, outputCap, dialect, leftOut }), leftOut }
-        },
-        carrier: () => voice.relay(target),
-        carryReply: (body, value) => voice.relayReply(body, value, target),
-      }
-    }
-    default:
-      return assertNever(voice.protocol)
+interface Journey {
+  readonly turn: TurnRequest
+  readonly voice: TurnVoice
+  readonly mint: MintIds
+}
+
+export const laneDialect = ({ upstream }: Lane): LaneDialect => codecs.dialect(upstream.wire, upstream.dialect)
+
+export function roadTo(lane: Lane, dialect: LaneDialect, journey: Journey): Road {
+  const { turn, voice } = journey
+  if (turn.protocol === 'chat' && voice.protocol === 'chat' && dialect.wire === 'chat') {
+    return relay(lane, dialect, turn, voice)
+  }
+  const speaksResponses = turn.protocol === 'responses' && voice.protocol === 'responses'
+  if (speaksResponses && dialect.wire === 'responses' && takesToolsOf(dialect, turn)) {
+    return reEmission(lane, dialect, turn, voice)
+  }
+  return translation(lane, dialect, journey)
+}
+
+function relay({ model }: Lane, dialect: ChatDialect, turn: ChatRequest, voice: ChatVoice): Road {
+  const lane = { model, dialect }
+  return {
+    delivery: turn.delivery,
+    write({ entry, ...target }) {
+      const leftOut = chat.fieldsLeftOut(turn, dialect, entry.model.passFields)
+      return { body: chat.retargetRequest(turn, { ...target, ...lane, leftOut }), leftOut }
+    },
+    carrier: () => voice.relay(lane),
+    carryReply: (body, value) => voice.relayReply(body, value, lane),
+  }
+}
+
+function reEmission({ model }: Lane, dialect: ResponsesDialect, turn: ResponsesRequest, voice: ResponsesVoice): Road {
+  return {
+    delivery: turn.delivery,
+    write({ entry, ...target }) {
+      const leftOut = responses.fieldsLeftOut(turn, dialect, entry.model.passFields)
+      return { body: responses.retargetRequest(turn, { ...target, model, dialect, leftOut }), leftOut }
+    },
+    carrier: () => voice.reEmit({ dialect }),
+    carryReply: (_body, value) => voice.reEmitReply(value, { dialect }),
+  }
+}
+
+function translation({ model }: Lane, dialect: LaneDialect, { turn, voice, mint }: Journey): Road {
+  let tools: ToolNames | undefined
+  return {
+    delivery: 'stream',
+    write({ effort, outputCap }) {
+      const target = { model, dialect, effort, outputCap, delivery: 'stream' } as const
+      const written = codecs.writeRequest(codecs.readConversation(turn), target)
+      tools = written.tools
+      return { body: written.body, leftOut: [...new Set([...turn.optionalFields, ...written.leftOut])] }
+    },
+    carrier() {
+      const reader = codecs.createEventReader(dialect, mint)
+      return voice.translate(tools === undefined ? reader : restoreTools(reader, tools))
+    },
+    carryReply() {
+      throw new Error('An answer that is translated comes as a stream')
+    },
   }
 }

@@ -101,7 +101,7 @@ async function run(delivery: Delivery, plays: readonly Play[]) {
   const hold = { cap: 10, durable: Promise.resolve('durable'), mark() {} } as Partial<AdmittedTurn> as AdmittedTurn
   const work: RunnableTurn = {
     turn,
-    voice: openVoice(deps, { turn, requestId: 'req_1' as RequestId }, { entry }),
+    voice: openVoice(deps, { turn, requestId: 'req_1' as RequestId }, { entry, effort: undefined }, () => true),
     entry,
     effort: undefined,
     hold,

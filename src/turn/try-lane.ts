@@ -71,7 +71,7 @@ export async function tryLane(
     // Who has gone before anybody was asked has cost nothing.
     if (work.abort.reason) return stopped(work.abort, undefined)
     const dialect = deps.lessons.dialectOf(lane.id, laneDialect(lane))
-    const road = roadTo(lane, dialect, work.turn, work.voice)
+    const road = roadTo(lane, dialect, { turn: work.turn, voice: work.voice, mint: deps.mint })
     const then = whenClientGoes(lane, dialect, { model: work.entry.model, effort: work.effort })
     // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
     work.abort.whenClientGoes(work.turn.delivery === 'json' ? then : 'cut')

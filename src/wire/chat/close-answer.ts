@@ -1,51 +1,57 @@
 import { formatUsd } from '../../model/money.ts'
 import type { SettledCharge } from '../../model/settled-charge.ts'
-import type { ChatRequest, RequestBody } from '../../model/turn.ts'
+import type { RequestBody } from '../../model/turn.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import { DONE_FRAME, dataFrame } from '../sse/format-frame.ts'
 import { writeUsage } from './write-usage.ts'
 
-/** What the usage chunk repeats of the stream before it. */
+/** What every chunk of a stream says of it. */
 export interface StreamHead {
   readonly id: unknown
   readonly created: unknown
   readonly systemFingerprint: unknown
 }
 
-/** The last bytes of a stream: the usage chunk, if the client asked for it, and `[DONE]`. */
-export function closingOfStream(turn: ChatRequest, head: StreamHead | undefined, settled: SettledCharge): Buffer {
+/** What the end has to know of the request. */
+export interface ClosingTurn {
+  readonly model: string
+  readonly wantsUsage: boolean
+}
+
+/** The end of a stream: the usage chunk for whoever asked for it, and `[DONE]`. */
+export function closingOfStream(turn: ClosingTurn, head: StreamHead | undefined, settled: SettledCharge): Buffer {
   if (!turn.wantsUsage) return DONE_FRAME
-  return Buffer.concat([dataFrame(usageChunk(turn, head, usageOf(settled))), DONE_FRAME])
-}
-
-/** The JSON body: the provider's own bytes, with the members that are ours. */
-export function closingOfReply(
-  body: RequestBody,
-  rewritten: ReadonlyMap<string, Buffer>,
-  turn: ChatRequest,
-  settled: SettledCharge,
-): Buffer {
-  return spliceMembers(
-    body,
-    new Map([
-      ...rewritten,
-      ['model', Buffer.from(JSON.stringify(turn.model))],
-      ['usage', Buffer.from(JSON.stringify(usageOf(settled)))],
-    ]),
-  )
-}
-
-export const usageOf = ({ usage, charge, tier, price }: SettledCharge): Record<string, unknown> =>
-  writeUsage(usage, { charge: formatUsd(charge), currency: 'USD', tier, price_version: price.version })
-
-function usageChunk(turn: ChatRequest, head: StreamHead | undefined, usage: unknown) {
-  return {
+  const chunk = {
     id: head?.id,
     object: 'chat.completion.chunk',
     created: head?.created,
     model: turn.model,
     ...(head?.systemFingerprint === undefined ? {} : { system_fingerprint: head.systemFingerprint }),
     choices: [],
-    usage,
+    usage: usageOf(settled),
   }
+  return Buffer.concat([dataFrame(chunk), DONE_FRAME])
 }
+
+/** A provider's JSON answer with the client's name for the model, and what it cost; the rest is its own bytes. */
+export function closingOfReply(
+  body: RequestBody,
+  rewritten: ReadonlyMap<string, Buffer>,
+  turn: Pick<ClosingTurn, 'model'>,
+  settled: SettledCharge,
+): Buffer {
+  const changes = new Map([
+    ...rewritten,
+    ['model', Buffer.from(JSON.stringify(turn.model))],
+    ['usage', Buffer.from(JSON.stringify(usageOf(settled)))],
+  ])
+  return spliceMembers(body, changes)
+}
+
+export const usageOf = (settled: SettledCharge): Record<string, unknown> =>
+  writeUsage(settled.usage, {
+    charge: formatUsd(settled.charge),
+    currency: 'USD',
+    tier: settled.tier,
+    price_version: settled.price.version,
+  })

@@ -25,6 +25,18 @@ export interface ChatDialect {
   readonly reasoningBesideCompletion: boolean
   /** Reasoning is counted and not sent: what is read of a stream tells nothing of what it has cost. */
   readonly hidesReasoning: boolean
+  /** The server wants its reasoning back with the messages that it led to, and refuses a tool loop without it. */
+  readonly reasoningBack: boolean
+  /** Tools that take free text; elsewhere they go as functions of one string. */
+  readonly customTools: boolean
+  /** `tool_choice` may be a list of the tools that are allowed; elsewhere only those are declared. */
+  readonly allowedTools: boolean
+  /** Assistant messages may have a `refusal`; elsewhere its words are content. */
+  readonly refusals: boolean
+  /** Messages may tell the name of who speaks. */
+  readonly messageNames: boolean
+  /** How the ids of tool calls may look. */
+  readonly callIds: 'any' | 'nine-letters'
   readonly source: string
 }
 
@@ -41,6 +53,12 @@ const GENERIC: ChatDialect = {
   renamedFields: {},
   reasoningBesideCompletion: false,
   hidesReasoning: false,
+  reasoningBack: false,
+  customTools: false,
+  allowedTools: false,
+  refusals: false,
+  messageNames: true,
+  callIds: 'any',
   source: 'What nearly every compatible server accepts: the older cap name and no developer role.',
 }
 
@@ -51,6 +69,8 @@ const row = (name: string, source: string, over: Partial<ChatDialect> = {}): Cha
   ...over,
 })
 
+/** What only OpenAI's own models were made for. */
+const OPENAI_ONLY = { customTools: true, allowedTools: true, refusals: true } as const
 const LOCAL_SAMPLING = ['top_k', 'min_p', 'repetition_penalty']
 
 export const CHAT_DIALECTS: readonly ChatDialect[] = [
@@ -62,21 +82,36 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
   row('openai', 'API reference: max_tokens is refused by reasoning models; reasoning is only a number in usage.', {
     capField: 'max_completion_tokens',
     developerRole: true,
+    ...OPENAI_ONLY,
     hidesReasoning: true,
     extraFields: ['prompt_cache_retention', 'prompt_cache_options', 'prediction'],
   }),
   row('azure', 'As OpenAI; the key goes in the api-key header; the first chunk may have no choices.', {
     capField: 'max_completion_tokens',
     developerRole: true,
+    ...OPENAI_ONLY,
     hidesReasoning: true,
   }),
-  row('deepseek', 'API docs: prompt_cache_hit_tokens in usage; thinking switch.', { extraFields: ['thinking'] }),
-  row('groq', 'Console docs: usage in x_groq of the last chunk; logprobs, logit_bias and n other than 1 are refused.', {
-    capField: 'max_completion_tokens',
-    extraFields: ['reasoning_format', 'include_reasoning'],
-    withoutFields: ['logprobs', 'top_logprobs', 'logit_bias'],
-  }),
+  row(
+    'deepseek',
+    'API docs: prompt_cache_hit_tokens in usage; thinking switch; in tool loops reasoning_content goes back.',
+    {
+      extraFields: ['thinking'],
+      reasoningBack: true,
+    },
+  ),
+  row(
+    'groq',
+    'Console docs: usage in x_groq of the last chunk; logprobs, logit_bias, n over 1 and names are refused.',
+    {
+      messageNames: false,
+      capField: 'max_completion_tokens',
+      extraFields: ['reasoning_format', 'include_reasoning'],
+      withoutFields: ['logprobs', 'top_logprobs', 'logit_bias'],
+    },
+  ),
   row('mistral', 'API reference: random_seed; unknown fields are 422; content may be a list with thinking parts.', {
+    callIds: 'nine-letters',
     extraFields: ['safe_prompt', 'prompt_mode'],
     withoutFields: [
       'logprobs',
@@ -93,7 +128,10 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
     capField: 'max_completion_tokens',
     reasoningBesideCompletion: true,
   }),
-  row('moonshot', 'Recorded: cached_tokens at the top level of usage.', { aliases: ['moonshotai'] }),
+  row('moonshot', 'Recorded: cached_tokens at the top level of usage. Docs: reasoning_content is kept in tool loops.', {
+    aliases: ['moonshotai'],
+    reasoningBack: true,
+  }),
   row('alibaba', 'Recorded: id "" on later tool-call fragments.', {
     aliases: ['qwen'],
     extraFields: ['enable_thinking', 'thinking_budget', 'top_k'],

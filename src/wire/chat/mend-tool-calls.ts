@@ -8,6 +8,8 @@ export interface ToolCallMender {
   /** The fragments of one delta; undefined when they can stay as they came. */
   mend(fragments: readonly unknown[]): Fields[] | undefined
   count(): number
+  /** Bytes of arguments that wait for the name of their call. */
+  waitingBytes(): number
 }
 
 interface OpenCall {
@@ -16,6 +18,7 @@ interface OpenCall {
   name: string
   /** Arguments that came before the name, which the first fragment must carry. */
   early: string
+  earlyBytes: number
 }
 
 export function createToolCallMender(mintCallId: () => string): ToolCallMender {
@@ -24,7 +27,13 @@ export function createToolCallMender(mintCallId: () => string): ToolCallMender {
 
   const open = (fragment: Fields): OpenCall => {
     const id = textOf(fragment.id)
-    const call: OpenCall = { index: calls.length, id: id === '' ? mintCallId() : id, name: '', early: '' }
+    const call: OpenCall = {
+      index: calls.length,
+      id: id === '' ? mintCallId() : id,
+      name: '',
+      early: '',
+      earlyBytes: 0,
+    }
     calls.push(call)
     if (typeof fragment.index === 'number') byUpstreamIndex.set(fragment.index, call)
     return call
@@ -43,6 +52,7 @@ export function createToolCallMender(mintCallId: () => string): ToolCallMender {
 
   return {
     count: () => calls.length,
+    waitingBytes: () => calls.reduce((sum, { earlyBytes }) => sum + earlyBytes, 0),
     mend(fragments) {
       const mended = fragments.filter(isObject).flatMap((fragment) => {
         const { call } = callOf(fragment)
@@ -56,22 +66,27 @@ export function createToolCallMender(mintCallId: () => string): ToolCallMender {
 }
 
 function mendFragment(call: OpenCall, fragment: Fields): Fields[] {
+  // Free text comes from the few servers that know custom tools, and they send it as it should be.
+  if (isCustom(fragment)) return [fragment.index === call.index ? fragment : { ...fragment, index: call.index }]
   const name = nameOf(fragment)
   const written = argumentsOf(fragment)
   if (call.name === '') {
     // Nobody can show a call without a name: what comes before it waits.
-    if (name === '' && fragment.type !== 'custom') {
+    if (name === '') {
       call.early += written
+      call.earlyBytes += Buffer.byteLength(written)
       return []
     }
     call.name = name
-    return [firstFragment(call, fragment, name, call.early + written)]
+    const first = firstFragment(call, fragment, name, call.early + written)
+    call.early = ''
+    call.earlyBytes = 0
+    return [first]
   }
   return [laterFragment(call, fragment, written)]
 }
 
 function firstFragment(call: OpenCall, fragment: Fields, name: string, written: string): Fields {
-  if (fragment.type === 'custom') return fragment
   const fine =
     fragment.index === call.index &&
     fragment.id === call.id &&
@@ -100,7 +115,13 @@ function laterFragment(call: OpenCall, fragment: Fields, written: string): Field
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-const nameOf = (fragment: Fields): string => (isObject(fragment.function) ? textOf(fragment.function.name) : '')
+const isCustom = (fragment: Fields): boolean => fragment.type === 'custom' || isObject(fragment.custom)
+
+function nameOf({ function: called, custom }: Fields): string {
+  const named = isObject(called) ? called : custom
+  return isObject(named) ? textOf(named.name) : ''
+}
+
 const rawArguments = (fragment: Fields): unknown =>
   isObject(fragment.function) ? fragment.function.arguments : undefined
 

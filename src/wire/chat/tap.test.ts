@@ -49,6 +49,23 @@ describe('the chat tap', () => {
     expect(tap.heard.outputBytes).toBe(3)
   })
 
+  it('passes the calls of custom tools, whose later fragments name no type', () => {
+    const tap = tapOf('lane')
+    const fragments = [
+      { index: 0, id: 'a', type: 'custom', custom: { name: 'patch', input: '' } },
+      { index: 0, custom: { input: '***' } },
+    ]
+    for (const fragment of fragments) {
+      const bytes = frame(chunk({ role: 'assistant', tool_calls: [fragment] }))
+      expect(String(tap.read(bytes).bytes)).toBe(String(bytes))
+    }
+    expect(tap.heard.outputBytes).toBe(8)
+    const other = frame(
+      chunk({ tool_calls: [{ index: 7, id: 'b', type: 'custom', custom: { name: 'p', input: '' } }] }),
+    )
+    expect(JSON.parse(String(tap.read(other).bytes).slice(6)).choices[0].delta.tool_calls[0].index).toBe(1)
+  })
+
   it('keeps the usage chunk and [DONE] back', () => {
     const tap = tapOf()
     const usage = {

@@ -2,18 +2,15 @@ import { isUtf8 } from 'node:buffer'
 import { isObject } from '../../lib/is-object.ts'
 import type { CarriedFrame } from '../carrier.ts'
 import { type Heard, nothingHeard } from '../event-reader.ts'
-import { tryParse } from '../json/try-parse.ts'
 import type { MintIds } from '../mint-ids.ts'
-import { isError, readError } from '../provider-error.ts'
 import { dataFrame } from '../sse/format-frame.ts'
-import { readData } from '../sse/read-data.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
 import { type AlikeFrames, createAlikeFrames } from './alike-frames.ts'
 import type { StreamHead } from './close-answer.ts'
 import { bytesOfWords } from './count-words.ts'
 import type { ChatDialect } from './dialects.ts'
+import { failureInFinish, hearChunk, reportedUsage } from './hear-chunk.ts'
 import { type ChunkMender, createChunkMender } from './mend-chunk.ts'
-import { saysFailure } from './mend-content.ts'
 import { readUsage } from './read-usage.ts'
 import { createModelRenamer, type ModelRenamer } from './rename-model.ts'
 
@@ -80,30 +77,13 @@ interface Listening {
 }
 
 function readFrame(listening: Listening, frame: Buffer): CarriedFrame {
-  const { heard } = listening
-  const data = readData(frame)
-  // Comments are the provider's keep-alives; the client gets ours.
-  if (data === undefined || data.length === 0) return NOTHING
-  if (isDone(data)) {
-    heard.done = true
-    return NOTHING
-  }
-  const chunk = tryParse(data.toString('utf8'))
-  if (!isObject(chunk)) {
-    heard.garbled = true
-    return NOTHING
-  }
-  const failed = chunk.error ?? (isObject(chunk.x_groq) ? chunk.x_groq.error : undefined)
-  if (isError(failed)) {
-    heard.error = readError(failed)
-    return NOTHING
-  }
-  return readChunk(listening, frame, chunk)
+  const chunk = hearChunk(listening.heard, frame)
+  return chunk === undefined ? NOTHING : readChunk(listening, frame, chunk)
 }
 
 function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, unknown>): CarriedFrame {
   const { heard, rename, mender, options } = listening
-  const reported = chunk.usage ?? (isObject(chunk.x_groq) ? chunk.x_groq.usage : undefined)
+  const reported = reportedUsage(chunk)
   heard.usage = readUsage(reported, options.dialect) ?? heard.usage
   const choices = Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []
   // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
@@ -130,14 +110,10 @@ function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, un
 }
 
 function readChoice({ heard, options, finishedChoices }: Listening, choice: Record<string, unknown>): void {
-  if (saysFailure(choice.finish_reason))
-    heard.error = { message: `it ended with "${choice.finish_reason}"`, code: undefined }
+  heard.error = failureInFinish(choice) ?? heard.error
   if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') {
     finishedChoices.add(choice.index)
     heard.finished = finishedChoices.size >= options.choices
   }
   if (isObject(choice.delta)) heard.outputBytes += bytesOfWords(choice.delta)
 }
-
-const DONE = Buffer.from('[DONE]')
-const isDone = (data: Buffer) => data.length < 12 && data.indexOf(DONE) !== -1

@@ -6,6 +6,8 @@ import { carryReply } from './carry-reply.ts'
 import { carryStream } from './carry-stream.ts'
 import type { ChatDialect } from './dialects.ts'
 import { failureFrame } from './problem.ts'
+import { translateReply, translateStream } from './translate.ts'
+import type { ChunkStamp } from './write-events.ts'
 
 /** A lane that speaks Chat itself. */
 export interface ChatLane {
@@ -14,7 +16,7 @@ export interface ChatLane {
   readonly dialect: ChatDialect
 }
 
-export interface ChatVoice extends Pick<Voice, 'keepAlive' | 'fail'> {
+export interface ChatVoice extends Voice {
   readonly protocol: 'chat'
   /** The bytes of a lane that speaks Chat, mended where clients need it. */
   relay(lane: ChatLane): Carrier
@@ -27,11 +29,16 @@ export interface ChatVoiceOptions {
   readonly model: string
   readonly requestId: string
   readonly mint: MintIds
+  /** Wall time in milliseconds. */
+  readonly now: () => number
 }
 
-export function openChatVoice({ turn, model, requestId, mint }: ChatVoiceOptions): ChatVoice {
+/** One answer in Chat's words, whatever its lane speaks. */
+export function openChatVoice({ turn, model, requestId, mint, now }: ChatVoiceOptions): ChatVoice {
+  let stamp: ChunkStamp | undefined
   return {
     protocol: 'chat',
+    // A comment does, and whoever writes to the socket knows how to make one.
     keepAlive: () => undefined,
     fail: (problem) => failureFrame(problem, requestId),
     relay: (lane) =>
@@ -43,5 +50,9 @@ export function openChatVoice({ turn, model, requestId, mint }: ChatVoiceOptions
         choices: turn.choices,
       }),
     relayReply: (body, value, { dialect }) => carryReply(turn, body, value, { dialect, mint }),
+    translate(reader) {
+      stamp ??= { id: mint.completionId(), created: Math.floor(now() / 1000), model }
+      return turn.delivery === 'json' ? translateReply(reader, stamp) : translateStream(reader, stamp, turn.wantsUsage)
+    },
   }
 }

@@ -3,6 +3,7 @@
  * vendors' references and from recorded answers; each row says what it rests on.
  */
 export interface ResponsesDialect {
+  readonly wire: 'responses'
   readonly name: string
   /** Other names that the configuration accepts for it. */
   readonly aliases: readonly string[]
@@ -22,6 +23,7 @@ export interface ResponsesDialect {
 export type NativeTool = 'custom' | 'namespace'
 
 const GENERIC: ResponsesDialect = {
+  wire: 'responses',
   name: 'generic',
   aliases: [],
   nativeTools: [],

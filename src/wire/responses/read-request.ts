@@ -9,6 +9,7 @@ import { optionalNames } from '../fields/optional-names.ts'
 import { type ReadNested, readNested } from '../fields/read-nested.ts'
 import type { ParsedBody } from '../parsed-body.ts'
 import { malformed, type ReadRequestOutcome } from '../read-request-outcome.ts'
+import { carriedItems } from './carried-items.ts'
 import { checkFormat } from './check-format.ts'
 import { checkInput } from './check-input.ts'
 import { checkMetadata } from './check-metadata.ts'
@@ -62,13 +63,22 @@ function turnOf(body: ParsedBody, { nested, others, tools }: Parts): ReadRequest
       inputSize: sizeOf(body, tools.count),
       otherInputs: others,
       ignoredTools: tools.ignored,
-      rewritten: rewrittenTools(body, (value.tools as Fields[] | null | undefined) ?? [], tools),
+      rewritten: rewrittenMembers(body, tools),
       optionalFields: [...optionalNames(body.members, RESPONSES_FIELDS), ...nested.ignored.filter(goesNowhere)],
       fields: askedFields(value, tools.changes),
       store: value.store !== false,
       previousResponseId: (value.previous_response_id as string | null | undefined) || undefined,
     },
   }
+}
+
+function rewrittenMembers(body: ParsedBody, tools: Parts['tools']): Map<string, Buffer | null> {
+  const { tools: declared, input } = body.value
+  const rewritten = rewrittenTools(body, (declared as Fields[] | null | undefined) ?? [], tools)
+  if (!Array.isArray(input)) return rewritten
+  const carried = carriedItems(input)
+  const isWhole = carried.length === input.length && carried.every((item, at) => item === input[at])
+  return isWhole ? rewritten : rewritten.set('input', Buffer.from(JSON.stringify(carried)))
 }
 
 /** What is inside a field that goes to the provider as it came goes along. */

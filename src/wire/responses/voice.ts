@@ -75,6 +75,7 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
   return {
     keepAlive: () => keepAlive(speaking),
     protocol: 'responses',
+    responseId: options.responseId,
     translate: (reader) => translate(speaking, reader),
     reEmit: (lane) => reEmit(speaking, lane),
     reEmitReply: (value, lane) => reEmitJson(speaking, value, lane),

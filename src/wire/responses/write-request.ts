@@ -1,31 +1,19 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { AnswerFormat, Conversation } from '../../model/conversation.ts'
-import type { Effort } from '../../model/effort.ts'
-import type { Delivery } from '../../model/turn.ts'
+import type { LaneTarget, WrittenRequest } from '../lane-target.ts'
+import { createToolNames } from '../tool-names.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import { includeFor } from './sealed-include.ts'
 import { writeItems } from './write-items.ts'
-import { toolWriterFor, type UpstreamNames, writeToolChoice, writeTools } from './write-tools.ts'
-
-/** Whom a translated request is for. */
-export interface WriteTarget {
-  readonly model: string
-  readonly effort: Effort | undefined
-  /** The cap that the hold covers: it is neither raised nor left out. */
-  readonly outputCap: number
-  readonly dialect: ResponsesDialect
-  readonly delivery: Delivery
-}
-
-export interface WrittenBody {
-  readonly body: Buffer
-  /** What was asked for and has no place here, by the client's names. */
-  readonly leftOut: readonly string[]
-}
+import { toolWriterFor, writeToolChoice, writeTools } from './write-tools.ts'
 
 /** A conversation as the request that a lane of this protocol gets. No lane keeps state for us. */
-export function writeRequest(conversation: Conversation, target: WriteTarget, names: UpstreamNames): WrittenBody {
+export function writeRequest(conversation: Conversation, target: LaneTarget<ResponsesDialect>): WrittenRequest {
   const { dialect } = target
+  const names = createToolNames(conversation.tools, {
+    custom: dialect.nativeTools.includes('custom') ? 'native' : 'as-function',
+    namespace: dialect.nativeTools.includes('namespace') ? 'native' : 'flat',
+  })
   const tools = toolWriterFor(dialect, names)
   const { sampling, identity, instructions } = conversation
   const body: Fields = {
@@ -52,7 +40,7 @@ export function writeRequest(conversation: Conversation, target: WriteTarget, na
   set(body, 'safety_identifier', identity.safetyIdentifier)
   set(body, 'prompt_cache_key', identity.promptCacheKey)
   const leftOut = [...withoutCounterpart(conversation), ...leaveOut(body, dialect)]
-  return { body: Buffer.from(JSON.stringify(body)), leftOut }
+  return { body: Buffer.from(JSON.stringify(body)), leftOut, tools: names }
 }
 
 function set(body: Fields, name: string, value: unknown): void {
@@ -101,7 +89,7 @@ function writeFormat(format: AnswerFormat): Fields {
   }
 }
 
-function writeReasoning({ reasoning }: Conversation, { effort }: WriteTarget): Fields | undefined {
+function writeReasoning({ reasoning }: Conversation, { effort }: LaneTarget<ResponsesDialect>): Fields | undefined {
   if (effort === undefined && reasoning.summary === undefined) return undefined
   return {
     ...(effort === undefined ? {} : { effort }),

@@ -1,0 +1,69 @@
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import type { AnswerFormat, Conversation, Sampling } from '../../model/conversation.ts'
+import type { ChatRequest } from '../../model/turn.ts'
+import { stringOf } from './read-content.ts'
+import { readMessages } from './read-messages.ts'
+import { readToolChoice, readToolDefinitions } from './read-tool-definitions.ts'
+
+/**
+ * What a chat request says to its model, for a lane of another protocol. The door has checked types and ranges; what it
+ * leaves to providers to understand counts as absent here where it is odd.
+ */
+export function readConversation(turn: ChatRequest): Conversation {
+  const body = bodyOf(turn)
+  return {
+    instructions: undefined,
+    items: Array.isArray(body.messages) ? readMessages(body.messages) : [],
+    tools: readToolDefinitions(body),
+    toolChoice: readToolChoice(body),
+    parallelToolCalls: typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : undefined,
+    format: readFormat(body.response_format),
+    verbosity: stringOf(body.verbosity),
+    // Chat has no words to ask for a summary, and no place for sealed reasoning.
+    reasoning: { summary: undefined, sealed: false },
+    sampling: readSampling(body),
+    identity: {
+      user: stringOf(body.user),
+      safetyIdentifier: stringOf(body.safety_identifier),
+      promptCacheKey: stringOf(body.prompt_cache_key),
+    },
+  }
+}
+
+/** The body as the door has left it: some members are written anew, or dropped. */
+function bodyOf({ body, rewritten }: ChatRequest): Fields {
+  const value: unknown = JSON.parse(body.bytes.toString('utf8'))
+  const fields: Fields = isObject(value) ? value : {}
+  for (const [name, bytes] of rewritten) fields[name] = bytes === null ? undefined : JSON.parse(bytes.toString('utf8'))
+  return fields
+}
+
+function readFormat(format: unknown): AnswerFormat | undefined {
+  if (!isObject(format)) return undefined
+  if (format.type === 'text' || format.type === 'json_object') return { type: format.type }
+  if (format.type !== 'json_schema' || !isObject(format.json_schema)) return undefined
+  const { name, description, schema, strict } = format.json_schema
+  return {
+    type: 'json_schema',
+    name: stringOf(name) ?? 'answer',
+    description: stringOf(description),
+    schema: isObject(schema) ? schema : undefined,
+    strict: typeof strict === 'boolean' ? strict : undefined,
+  }
+}
+
+function readSampling(body: Fields): Sampling {
+  const { stop } = body
+  return {
+    temperature: numberOf(body.temperature),
+    topP: numberOf(body.top_p),
+    presencePenalty: numberOf(body.presence_penalty),
+    frequencyPenalty: numberOf(body.frequency_penalty),
+    stop: (Array.isArray(stop) ? stop : [stop]).filter((word): word is string => typeof word === 'string'),
+    seed: numberOf(body.seed),
+    logitBias: isObject(body.logit_bias) ? body.logit_bias : undefined,
+    topLogprobs: body.logprobs === true ? (numberOf(body.top_logprobs) ?? 0) : undefined,
+  }
+}
+
+const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)

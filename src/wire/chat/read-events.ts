@@ -1,0 +1,156 @@
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
+import { type EventReader, nothingHeard } from '../event-reader.ts'
+import type { MintIds } from '../mint-ids.ts'
+import { bytesOfWords } from './count-words.ts'
+import type { ChatDialect } from './dialects.ts'
+import { failureInFinish, hearChunk, reportedUsage } from './hear-chunk.ts'
+import { readLogprobs } from './logprobs.ts'
+import { finishWord, plainContent } from './mend-content.ts'
+import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
+import { readUsage } from './read-usage.ts'
+import { reasoningTextOf } from './reasoning-text.ts'
+
+export interface ChatReaderOptions {
+  readonly dialect: ChatDialect
+  readonly mint: Pick<MintIds, 'callId'>
+}
+
+/** Reads the stream of a chat lane, with all the oddities of the servers that speak it, as events. Only its first choice counts. */
+export function createEventReader(options: ChatReaderOptions): EventReader {
+  const heard = nothingHeard()
+  const reading: Reading = {
+    options,
+    // Only tells calls apart: what the client sees is minted when a call begins.
+    mender: createToolCallMender(() => ''),
+    begun: new Map(),
+    wordsHandedOn: 0,
+    logprobs: [],
+    thought: '',
+  }
+  return {
+    heard,
+    read(frame) {
+      if (heard.done || heard.garbled || heard.error) return []
+      const chunk = hearChunk(heard, frame)
+      if (chunk === undefined) return []
+      heard.usage = readUsage(reportedUsage(chunk), options.dialect) ?? heard.usage
+      const choice = firstChoice(chunk)
+      // What comes behind the end belongs to no answer.
+      if (choice === undefined || heard.finished) return []
+      heard.error = failureInFinish(choice)
+      if (heard.error) return []
+      const events: TurnEvent[] = []
+      if (isObject(choice.delta)) readDelta(reading, choice.delta, choice.logprobs, events)
+      heard.heldBytes = reading.mender.waitingBytes()
+      heard.outputBytes = reading.wordsHandedOn + heard.heldBytes
+      heard.finished = readFinish(reading, choice.finish_reason, events)
+      return events
+    },
+  }
+}
+
+interface Reading {
+  readonly options: ChatReaderOptions
+  readonly mender: ToolCallMender
+  /** The calls that have begun, in that order, by the mender's number. */
+  readonly begun: Map<number, number>
+  wordsHandedOn: number
+  /** Of tokens that have brought no text yet, as those that are a part of a character. */
+  logprobs: TokenLogprob[]
+  /** The reasoning since the last other words, where the server wants it back. */
+  thought: string
+}
+
+function firstChoice({ choices }: Fields): Fields | undefined {
+  if (!Array.isArray(choices)) return undefined
+  return choices
+    .filter(isObject)
+    .find((choice, at) => (typeof choice.index === 'number' ? choice.index === 0 : at === 0))
+}
+
+function readDelta(reading: Reading, raw: Fields, logprobs: unknown, events: TurnEvent[]): void {
+  const delta = inPlainWords(reading, raw)
+  reading.wordsHandedOn += bytesOfWords(delta)
+  const reasoning = reasoningTextOf(delta)
+  if (reasoning !== '') think(reading, reasoning, events)
+  reading.logprobs.push(...readLogprobs(logprobs))
+  if (isWords(delta.content)) {
+    sealThought(reading, events)
+    events.push({ type: 'text-delta', text: delta.content, ...takeLogprobs(reading) })
+  }
+  if (isWords(delta.refusal)) {
+    sealThought(reading, events)
+    events.push({ type: 'refusal-delta', text: delta.refusal })
+  }
+  for (const fragment of delta.tool_calls as Fields[]) readFragment(reading, fragment, events)
+}
+
+function think(reading: Reading, text: string, events: TurnEvent[]): void {
+  if (reading.options.dialect.reasoningBack) reading.thought += text
+  events.push({ type: 'reasoning-delta', text })
+}
+
+/** A client that keeps nothing but what is sealed must be able to give a server back what it wants to see again. */
+function sealThought(reading: Reading, events: TurnEvent[]): void {
+  if (reading.thought === '') return
+  events.push({ type: 'reasoning-seal', opaque: { wire: 'chat', data: reading.thought } })
+  reading.thought = ''
+}
+
+/** The delta with strings for lists of parts, and every call in the fragments that clients know. */
+function inPlainWords({ mender }: Reading, raw: Fields): Fields {
+  const { function_call: legacy, ...delta } = raw
+  if (Array.isArray(raw.content)) {
+    const { content, reasoning } = plainContent(raw.content)
+    delta.content = content
+    if (reasoning !== '') delta.reasoning_content = reasoning
+  }
+  const calls = Array.isArray(raw.tool_calls) ? raw.tool_calls : []
+  // The older form knows one call, and begins to say its name with it.
+  const fragments = calls.length === 0 && isObject(legacy) ? [{ index: 0, function: legacy }] : calls
+  delta.tool_calls = mender.mend(fragments) ?? fragments.filter(isObject)
+  return delta
+}
+
+function takeLogprobs(reading: Reading): { logprobs?: readonly TokenLogprob[] } {
+  const { logprobs } = reading
+  if (logprobs.length === 0) return {}
+  reading.logprobs = []
+  return { logprobs }
+}
+
+function readFragment(reading: Reading, fragment: Fields, events: TurnEvent[]): void {
+  const custom = isObject(fragment.custom) ? fragment.custom : undefined
+  const said = custom ?? (isObject(fragment.function) ? fragment.function : {})
+  const call = reading.begun.get(fragment.index as number) ?? reading.begun.size
+  if (call === reading.begun.size) {
+    if (!isWords(said.name)) return
+    sealThought(reading, events)
+    reading.begun.set(fragment.index as number, call)
+    const callId = reading.options.mint.callId()
+    const tool = custom ? 'custom' : 'function'
+    events.push({ type: 'tool-call-start', call, callId, name: said.name, namespace: undefined, tool })
+  }
+  const text = custom ? said.input : said.arguments
+  if (isWords(text)) events.push({ type: 'tool-call-delta', call, text })
+}
+
+function readFinish(reading: Reading, reason: unknown, events: TurnEvent[]): boolean {
+  const calls = reading.begun.size
+  const word = finishWord(reason, calls > 0)
+  if (word === null) return false
+  sealThought(reading, events)
+  for (let call = 0; call < calls; call++) events.push({ type: 'tool-call-end', call })
+  events.push({ type: 'turn-end', reason: reasonOf(word, calls > 0) })
+  return true
+}
+
+function reasonOf(word: string, hasCalls: boolean): FinishReason {
+  if (word === 'length') return 'length'
+  if (word === 'content_filter') return 'content-filter'
+  // Calls are what makes clients go on: without any, the word would make them wait for nothing.
+  return hasCalls ? 'tool-calls' : 'stop'
+}
+
+const isWords = (value: unknown): value is string => typeof value === 'string' && value !== ''

@@ -1,0 +1,143 @@
+import { assertNever } from '../../lib/assert-never.ts'
+import type { Fields } from '../../lib/is-object.ts'
+import type { TokenLogprob, TurnEvent } from '../../model/event.ts'
+import { FINISH_REASONS } from './finish-reason.ts'
+import { writeLogprobs } from './logprobs.ts'
+
+/** Writes an answer as the chunks of a chat stream. */
+export interface ChatEventWriter {
+  /** What these events give the client, as whole frames; undefined for nothing. */
+  write(events: readonly TurnEvent[]): Buffer | undefined
+}
+
+/** What is the same in every chunk of one answer. */
+export interface ChunkStamp {
+  readonly id: string
+  readonly created: number
+  readonly model: string
+}
+
+/** Chat has one message where others have several: what was apart stays apart by an empty line. */
+const BREAK = '\n\n'
+
+export function createEventWriter(stamp: ChunkStamp): ChatEventWriter {
+  const writing: Writing = {
+    head: { id: stamp.id, object: 'chat.completion.chunk', created: stamp.created, model: stamp.model },
+    frames: '',
+    begun: false,
+    open: undefined,
+    item: 0,
+    saidIn: new Map(),
+    calls: new Map(),
+  }
+  return {
+    write(events) {
+      for (const event of events) writeEvent(writing, event)
+      if (writing.frames === '') return undefined
+      const bytes = Buffer.from(writing.frames)
+      writing.frames = ''
+      return bytes
+    },
+  }
+}
+
+/** What is being said: words of another kind, or of another item of the same, begin anew. */
+type Open = 'message' | 'reasoning' | 'summary' | undefined
+type Slot = 'content' | 'refusal' | 'reasoning_content'
+
+interface Writing {
+  readonly head: Fields
+  frames: string
+  begun: boolean
+  open: Open
+  /** Counts what chat puts into one: messages, reasonings, parts of a summary. */
+  item: number
+  /** Where the last words in a slot came from: those of another item are kept apart from them. */
+  readonly saidIn: Map<Slot, number>
+  /** The index of each call among calls, and how its text is called. */
+  readonly calls: Map<number, { readonly index: number; readonly custom: boolean }>
+}
+
+function writeEvent(writing: Writing, event: TurnEvent): void {
+  switch (event.type) {
+    case 'message-start':
+    case 'reasoning-start':
+    case 'summary-start':
+      writing.open = undefined
+      return
+    case 'text-delta':
+      say(writing, { open: 'message', slot: 'content', text: event.text, logprobs: event.logprobs })
+      return
+    case 'refusal-delta':
+      say(writing, { open: 'message', slot: 'refusal', text: event.text })
+      return
+    case 'reasoning-delta':
+      say(writing, { open: 'reasoning', slot: 'reasoning_content', text: event.text })
+      return
+    case 'summary-delta':
+      say(writing, { open: 'summary', slot: 'reasoning_content', text: event.text })
+      return
+    case 'tool-call-start':
+      beginCall(writing, event)
+      return
+    case 'tool-call-delta':
+      goOnWithCall(writing, event.call, event.text)
+      return
+    case 'turn-end':
+      begin(writing, '')
+      put(writing, {}, null, FINISH_REASONS[event.reason])
+      return
+    case 'reasoning-seal':
+    case 'tool-call-end':
+    case 'usage':
+      return
+    default:
+      assertNever(event)
+  }
+}
+
+interface Words {
+  readonly open: Exclude<Open, undefined>
+  readonly slot: Slot
+  readonly text: string
+  readonly logprobs?: readonly TokenLogprob[] | undefined
+}
+
+function say(writing: Writing, { open, slot, text, logprobs = [] }: Words): void {
+  if (text === '' && logprobs.length === 0) return
+  begin(writing, '')
+  if (writing.open !== open) writing.item++
+  writing.open = open
+  const isApart = (writing.saidIn.get(slot) ?? writing.item) !== writing.item
+  writing.saidIn.set(slot, writing.item)
+  put(writing, { [slot]: isApart ? BREAK + text : text }, writeLogprobs(logprobs))
+}
+
+function beginCall(writing: Writing, event: Extract<TurnEvent, { type: 'tool-call-start' }>): void {
+  begin(writing, null)
+  writing.open = undefined
+  const index = writing.calls.size
+  const custom = event.tool === 'custom'
+  writing.calls.set(event.call, { index, custom })
+  const said = custom ? { name: event.name, input: '' } : { name: event.name, arguments: '' }
+  put(writing, { tool_calls: [{ index, id: event.callId, type: event.tool, [event.tool]: said }] })
+}
+
+function goOnWithCall(writing: Writing, number: number, text: string): void {
+  const call = writing.calls.get(number)
+  if (!call || text === '') return
+  const said = call.custom ? { custom: { input: text } } : { function: { arguments: text } }
+  put(writing, { tool_calls: [{ index: call.index, ...said }] })
+}
+
+/** The role is said once, before anything else; what there will be of content shows in what stands for it here. */
+function begin(writing: Writing, content: '' | null): void {
+  if (writing.begun) return
+  writing.begun = true
+  put(writing, { role: 'assistant', content, refusal: null })
+}
+
+function put(writing: Writing, delta: Fields, logprobs: Fields | null = null, finish: string | null = null): void {
+  const choice = { index: 0, delta, logprobs, finish_reason: finish }
+  writing.frames += `data: ${JSON.stringify({ ...writing.head, choices: [choice], usage: null })}\n\n`
+}

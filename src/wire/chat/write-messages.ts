@@ -1,0 +1,198 @@
+import { assertNever } from '../../lib/assert-never.ts'
+import type { Fields } from '../../lib/is-object.ts'
+import type { ContentPart, Conversation, ConversationItem } from '../../model/conversation.ts'
+import type { ToolNames } from '../tool-names.ts'
+import type { ChatDialect } from './dialects.ts'
+import { mapCallId } from './map-call-id.ts'
+import { type CallItem, type PairedResults, pairResults } from './pair-results.ts'
+import { isText, textOfParts, writeContent, writePart } from './write-content.ts'
+
+/** What the tool message says of a call whose turn was given up before there was a result. */
+const ABORTED = 'aborted'
+/** Between messages, reasonings and results that become one. */
+const BREAK = '\n\n'
+const RESULT_ELSEWHERE = 'The result is in the next message.'
+
+export interface WrittenMessages {
+  readonly messages: readonly Fields[]
+  readonly leftOut: readonly string[]
+}
+
+/**
+ * The conversation as chat messages. Chat has one message for what an assistant said and called, and wants the results of
+ * its calls right behind it, in their order, one for each: what stands between them moves behind, what is missing is made up.
+ */
+export function writeMessages(conversation: Conversation, names: ToolNames, dialect: ChatDialect): WrittenMessages {
+  const results = pairResults(conversation.items)
+  const writing: Writing = {
+    messages: [],
+    leftOut: new Set(),
+    names,
+    dialect,
+    results,
+    thoughts: [],
+    assistant: undefined,
+  }
+  const { instructions } = conversation
+  if (instructions !== undefined && instructions !== '') {
+    writing.messages.push({ role: dialect.developerRole ? 'developer' : 'system', content: instructions })
+  }
+  for (const item of conversation.items) writeItem(writing, item)
+  endAssistant(writing)
+  if (results.orphans) writing.leftOut.add('function_call_output')
+  return { messages: writing.messages, leftOut: [...writing.leftOut] }
+}
+
+interface Writing {
+  readonly messages: Fields[]
+  readonly leftOut: Set<string>
+  readonly names: ToolNames
+  readonly dialect: ChatDialect
+  readonly results: PairedResults
+  /** Reasoning that waits for what it has led to. */
+  thoughts: string[]
+  /** What an assistant says and calls until somebody else has the word. */
+  assistant: AssistantTurn | undefined
+}
+
+interface AssistantTurn {
+  readonly texts: string[]
+  readonly refusals: string[]
+  readonly reasoning: string[]
+  /** A call that was sent twice is one. */
+  readonly calls: Map<string, CallItem>
+  name: string | undefined
+}
+
+type MessageItem = Extract<ConversationItem, { type: 'message' }>
+
+function writeItem(writing: Writing, item: ConversationItem): void {
+  switch (item.type) {
+    case 'message':
+      if (item.role === 'assistant') addWords(writing, item)
+      else writeMessage(writing, item)
+      return
+    case 'reasoning':
+      if (writing.dialect.reasoningBack) writing.thoughts.push(reasoningText(item))
+      return
+    case 'tool-call':
+      assistantOf(writing).calls.set(item.callId, item)
+      return
+    case 'tool-result':
+      // Its message is written with its call's; here it only says that the assistant has finished.
+      if (writing.assistant && writing.assistant.calls.size > 0) endAssistant(writing)
+      return
+    default:
+      assertNever(item)
+  }
+}
+
+function assistantOf(writing: Writing): AssistantTurn {
+  writing.assistant ??= { texts: [], refusals: [], reasoning: [], calls: new Map(), name: undefined }
+  writing.assistant.reasoning.push(...writing.thoughts)
+  writing.thoughts = []
+  return writing.assistant
+}
+
+function addWords(writing: Writing, { content, name }: MessageItem): void {
+  const assistant = assistantOf(writing)
+  const textual = writing.dialect.refusals ? content.filter(({ type }) => type === 'text') : content
+  assistant.texts.push(textOfParts(textual, ''))
+  if (writing.dialect.refusals) {
+    const refused = textOfParts(
+      content.filter(({ type }) => type === 'refusal'),
+      '',
+    )
+    if (refused !== '') assistant.refusals.push(refused)
+  }
+  assistant.name ??= name
+  noteOtherParts(writing, content)
+}
+
+/** Nobody but a user may send what is not text. */
+function noteOtherParts(writing: Writing, content: readonly ContentPart[]): void {
+  for (const part of content) if (!isText(part)) writing.leftOut.add(`input_${part.type}`)
+}
+
+/** What came from a chat lane under seal is the reasoning as it was; else what its client was told of it. */
+function reasoningText({ text, summary, opaque }: Extract<ConversationItem, { type: 'reasoning' }>): string {
+  if (opaque?.wire === 'chat') return opaque.data
+  return text === '' ? summary.join(BREAK) : text
+}
+
+function writeMessage(writing: Writing, { role, content, name }: MessageItem): void {
+  endAssistant(writing)
+  writing.thoughts = []
+  const { dialect, messages } = writing
+  const named = nameIfTaken(writing, name)
+  if (role === 'user') {
+    noteLost(writing, content)
+    messages.push({ role, content: writeContent(content), ...named })
+    return
+  }
+  noteOtherParts(writing, content)
+  const known = role === 'developer' && !dialect.developerRole ? 'system' : role
+  messages.push({ role: known, content: textOfParts(content, '\n'), ...named })
+}
+
+function nameIfTaken(writing: Writing, name: string | undefined): Fields {
+  if (name === undefined) return {}
+  if (writing.dialect.messageNames) return { name }
+  writing.leftOut.add('input.name')
+  return {}
+}
+
+function noteLost(writing: Writing, content: readonly ContentPart[]): void {
+  if (content.some((part) => writePart(part).length === 0)) writing.leftOut.add('input_file.file_url')
+}
+
+/** Writes what the assistant has said and called, and behind it the results of its calls. */
+function endAssistant(writing: Writing): void {
+  const { assistant, messages, names, dialect, results } = writing
+  writing.assistant = undefined
+  if (!assistant) return
+  const { calls, texts, refusals, name } = assistant
+  const text = texts.filter((each) => each !== '').join(BREAK)
+  const reasoning = assistant.reasoning.filter((each) => each !== '').join(BREAK)
+  const saysNothing = text === '' && (calls.size > 0 || refusals.length > 0)
+  messages.push({
+    role: 'assistant',
+    content: saysNothing ? null : text,
+    ...(refusals.length > 0 ? { refusal: refusals.join(BREAK) } : {}),
+    ...nameIfTaken(writing, name),
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.size === 0 ? {} : { tool_calls: [...calls.values()].map((call) => writeCall(call, names, dialect)) }),
+  })
+  const others: Fields[] = []
+  for (const call of calls.values()) writeResult(writing, call, results.byCall.get(call)?.content, others)
+  if (others.length > 0) messages.push({ role: 'user', content: others })
+}
+
+function writeCall(call: CallItem, names: ToolNames, dialect: ChatDialect): Fields {
+  const { tool, text } = call
+  const name = names.upstreamName(call)
+  const id = mapCallId(call.callId, dialect)
+  if (tool === 'function') return { id, type: 'function', function: { name, arguments: text } }
+  if (dialect.customTools) return { id, type: 'custom', custom: { name, input: text } }
+  return { id, type: 'function', function: { name, arguments: JSON.stringify({ input: text }) } }
+}
+
+/** A tool message is text; what else a result has is shown in a user's message behind all of them. */
+function writeResult(
+  writing: Writing,
+  call: CallItem,
+  content: readonly ContentPart[] | undefined,
+  others: Fields[],
+): void {
+  const shown = (content ?? []).filter((part) => !isText(part)).flatMap(writePart)
+  if (content) noteLost(writing, content)
+  const text = content === undefined ? ABORTED : textOfParts(content, '\n')
+  writing.messages.push({
+    role: 'tool',
+    tool_call_id: mapCallId(call.callId, writing.dialect),
+    content: text === '' && shown.length > 0 ? RESULT_ELSEWHERE : text,
+  })
+  if (shown.length === 0) return
+  const whose = `From the result of the tool ${writing.names.upstreamName(call)}:`
+  others.push({ type: 'text', text: whose }, ...shown)
+}

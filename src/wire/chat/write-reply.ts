@@ -1,0 +1,54 @@
+import type { Fields } from '../../lib/is-object.ts'
+import type { TokenLogprob } from '../../model/event.ts'
+import type { Reply, ReplyItem } from '../../model/reply.ts'
+import type { SettledCharge } from '../../model/settled-charge.ts'
+import { usageOf } from './close-answer.ts'
+import { FINISH_REASONS } from './finish-reason.ts'
+import { writeLogprobs } from './logprobs.ts'
+import type { ChunkStamp } from './write-events.ts'
+
+const BREAK = '\n\n'
+
+/** A whole answer as the JSON that chat knows: the same words as in a stream, in one message. */
+export function writeReply(reply: Reply, stamp: ChunkStamp, settled: SettledCharge): Buffer {
+  const choice = {
+    index: 0,
+    message: writeMessage(reply.items),
+    logprobs: writeLogprobs(reply.items.flatMap(logprobsOf)),
+    finish_reason: FINISH_REASONS[reply.finish ?? 'stop'],
+  }
+  const { id, created, model } = stamp
+  const body = { id, object: 'chat.completion', created, model, choices: [choice], usage: usageOf(settled) }
+  return Buffer.from(JSON.stringify(body))
+}
+
+type Message = Extract<ReplyItem, { type: 'message' }>
+
+/** Calls and reasoning are there only if there are any: several clients take an empty list for calls to come. */
+function writeMessage(items: readonly ReplyItem[]): Fields {
+  const messages = items.filter((item) => item.type === 'message')
+  const calls = items.flatMap((item) => (item.type === 'tool-call' ? [writeCall(item)] : []))
+  const content = joined(messages.map((message) => wordsIn(message, 'text')))
+  const reasoning = joined(items.flatMap((item) => (item.type === 'reasoning' ? [item.text, ...item.summary] : [])))
+  const refusal = joined(messages.map((message) => wordsIn(message, 'refusal')))
+  return {
+    role: 'assistant',
+    content: content === '' && (calls.length > 0 || refusal !== '') ? null : content,
+    refusal: refusal === '' ? null : refusal,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  }
+}
+
+const joined = (texts: readonly string[]): string => texts.filter((text) => text !== '').join(BREAK)
+
+const wordsIn = ({ content }: Message, type: 'text' | 'refusal'): string =>
+  content.flatMap((part) => (part.type === type ? [part.text] : [])).join('')
+
+function writeCall({ tool, callId, name, text }: Extract<ReplyItem, { type: 'tool-call' }>): Fields {
+  const said = tool === 'custom' ? { name, input: text } : { name, arguments: text }
+  return { id: callId, type: tool, [tool]: said }
+}
+
+const logprobsOf = (item: ReplyItem): readonly TokenLogprob[] =>
+  item.type === 'message' ? item.content.flatMap((part) => (part.type === 'text' ? part.logprobs : [])) : []

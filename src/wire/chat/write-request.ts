@@ -1,0 +1,87 @@
+import type { Fields } from '../../lib/is-object.ts'
+import type { AnswerFormat, Conversation } from '../../model/conversation.ts'
+import type { LaneTarget, WrittenRequest } from '../lane-target.ts'
+import { createToolNames } from '../tool-names.ts'
+import type { ChatDialect } from './dialects.ts'
+import { writeMessages } from './write-messages.ts'
+import { writeTools } from './write-tools.ts'
+
+/** A conversation as the request that a chat lane takes, in its dialect. What it does not get is named as Responses names it. */
+export function writeRequest(conversation: Conversation, target: LaneTarget<ChatDialect>): WrittenRequest {
+  const { dialect } = target
+  const names = createToolNames(conversation.tools, {
+    custom: dialect.customTools ? 'native' : 'as-function',
+    namespace: 'flat',
+  })
+  const tools = writeTools(conversation, names, dialect)
+  const { messages, leftOut } = writeMessages(conversation, names, dialect)
+  const given: Fields = { ...tools, ...writeSettings(conversation), ...writeEffort(target) }
+  const { fields, refused } = inDialect(given, dialect)
+  const body = {
+    model: target.model,
+    messages,
+    ...fields,
+    [dialect.capField]: target.outputCap,
+    ...writeDelivery(target),
+  }
+  return { body: Buffer.from(JSON.stringify(body)), leftOut: [...leftOut, ...refused], tools: names }
+}
+
+/** Fields without a value are not in the JSON. */
+function writeSettings({ sampling, identity, format, verbosity }: Conversation): Fields {
+  const { stop, topLogprobs } = sampling
+  return {
+    response_format: format && writeFormat(format),
+    verbosity,
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    presence_penalty: sampling.presencePenalty,
+    frequency_penalty: sampling.frequencyPenalty,
+    stop: stop.length === 0 ? undefined : stop,
+    seed: sampling.seed,
+    logit_bias: sampling.logitBias,
+    logprobs: topLogprobs === undefined ? undefined : true,
+    top_logprobs: topLogprobs,
+    user: identity.user,
+    safety_identifier: identity.safetyIdentifier,
+    prompt_cache_key: identity.promptCacheKey,
+  }
+}
+
+/** Plain text is what a server answers in unasked. */
+function writeFormat(format: AnswerFormat): unknown {
+  if (format.type === 'text') return undefined
+  if (format.type === 'json_object') return { type: 'json_object' }
+  const { type, ...schema } = format
+  return { type, json_schema: schema }
+}
+
+function writeEffort({ effort, dialect }: LaneTarget<ChatDialect>): Fields {
+  if (effort === undefined) return {}
+  return { [dialect.effort]: dialect.effort === 'reasoning' ? { effort } : effort }
+}
+
+function writeDelivery({ delivery, dialect }: LaneTarget<ChatDialect>): Fields {
+  if (delivery === 'json') return {}
+  return { stream: true, ...(dialect.usageOption ? { stream_options: { include_usage: true } } : {}) }
+}
+
+/** Where a Responses client has written what chat calls otherwise. */
+const CLIENT_NAMES: Readonly<Record<string, string>> = {
+  verbosity: 'text.verbosity',
+  response_format: 'text.format',
+  logprobs: 'include',
+  reasoning_effort: 'reasoning.effort',
+  reasoning: 'reasoning.effort',
+}
+
+function inDialect(given: Fields, dialect: ChatDialect): { fields: Fields; refused: string[] } {
+  const fields: Fields = {}
+  const refused: string[] = []
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue
+    if (dialect.withoutFields.includes(name)) refused.push(CLIENT_NAMES[name] ?? name)
+    else fields[dialect.renamedFields[name] ?? name] = value
+  }
+  return { fields, refused }
+}

@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest'
+import type { TurnEvent } from '../model/event.ts'
+import { collectReply, createReplyCollector } from './collect-reply.ts'
+
+const start = (call: number, over: object = {}): TurnEvent => ({
+  type: 'tool-call-start',
+  call,
+  callId: `call_${call}`,
+  name: 'look',
+  namespace: undefined,
+  tool: 'function',
+  ...over,
+})
+const text = (said: string): TurnEvent => ({ type: 'text-delta', text: said })
+
+it('puts the items of an answer together in the order of their beginnings', () => {
+  const opaque = { wire: 'responses', data: 'sealed' } as const
+  const logprob = { token: 'b', logprob: -1, bytes: undefined, top: [] }
+  const reply = collectReply([
+    { type: 'summary-start' },
+    { type: 'summary-delta', text: 'Pl' },
+    { type: 'summary-delta', text: 'an' },
+    { type: 'summary-start' },
+    { type: 'summary-delta', text: 'Do' },
+    { type: 'reasoning-seal', opaque },
+    { type: 'message-start', phase: 'commentary' },
+    text('a'),
+    { type: 'text-delta', text: 'b', logprobs: [logprob] },
+    { type: 'refusal-delta', text: 'no' },
+    start(0, { namespace: 'agents' }),
+    start(1, { tool: 'custom' }),
+    { type: 'tool-call-delta', call: 1, text: 'x' },
+    { type: 'tool-call-delta', call: 0, text: '{' },
+    { type: 'tool-call-delta', call: 0, text: '}' },
+    { type: 'tool-call-end', call: 0 },
+    { type: 'tool-call-end', call: 1 },
+    { type: 'turn-end', reason: 'tool-calls' },
+  ])
+  expect(reply).toEqual({
+    finish: 'tool-calls',
+    items: [
+      { type: 'reasoning', summary: ['Plan', 'Do'], text: '', opaque },
+      {
+        type: 'message',
+        phase: 'commentary',
+        content: [
+          { type: 'text', text: 'ab', logprobs: [logprob] },
+          { type: 'refusal', text: 'no' },
+        ],
+      },
+      { type: 'tool-call', tool: 'function', callId: 'call_0', name: 'look', namespace: 'agents', text: '{}' },
+      { type: 'tool-call', tool: 'custom', callId: 'call_1', name: 'look', namespace: undefined, text: 'x' },
+    ],
+  })
+})
+
+it('text after a call, a reasoning or a new beginning is a new message', () => {
+  const reply = collectReply([
+    text('a'),
+    { type: 'reasoning-delta', text: 'hm' },
+    text('b'),
+    start(0),
+    text('c'),
+    { type: 'message-start', phase: undefined },
+    text('d'),
+  ])
+  expect(reply.items.map((item) => item.type)).toEqual([
+    ...['message', 'reasoning', 'message', 'tool-call', 'message', 'message'],
+  ])
+})
+
+it('an answer that broke off has what there was, and no reason', () => {
+  const collector = createReplyCollector()
+  collector.add({ type: 'reasoning-delta', text: 'hm' })
+  expect(collector.reply()).toEqual({
+    finish: undefined,
+    items: [{ type: 'reasoning', summary: [], text: 'hm', opaque: undefined }],
+  })
+})

@@ -1,0 +1,133 @@
+import { assertNever } from '../lib/assert-never.ts'
+import type { FinishReason, Opaque, Phase, TokenLogprob, TurnEvent } from '../model/event.ts'
+import type { Reply, ReplyItem, ReplyPart } from '../model/reply.ts'
+
+/** Puts the pieces of an answer together again. */
+export interface ReplyCollector {
+  add(event: TurnEvent): void
+  reply(): Reply
+}
+
+export function createReplyCollector(): ReplyCollector {
+  const state: Collected = { items: [], calls: new Map(), open: undefined, finish: undefined }
+  return {
+    add: (event) => collect(state, event),
+    reply: () => ({ items: state.items, finish: state.finish }),
+  }
+}
+
+/** The same for events that are all there. */
+export function collectReply(events: Iterable<TurnEvent>): Reply {
+  const collector = createReplyCollector()
+  for (const event of events) collector.add(event)
+  return collector.reply()
+}
+
+interface Message {
+  readonly type: 'message'
+  readonly phase: Phase | undefined
+  readonly content: (
+    | { readonly type: 'text'; text: string; readonly logprobs: TokenLogprob[] }
+    | { readonly type: 'refusal'; text: string }
+  )[]
+}
+interface Reasoning {
+  readonly type: 'reasoning'
+  readonly summary: string[]
+  text: string
+  opaque: Opaque | undefined
+}
+type Call = Extract<ReplyItem, { type: 'tool-call' }> & { text: string }
+
+interface Collected {
+  readonly items: (Message | Reasoning | Call)[]
+  readonly calls: Map<number, { text: string }>
+  /** What further pieces of text or reasoning belong to. */
+  open: Message | Reasoning | undefined
+  finish: FinishReason | undefined
+}
+
+function collect(state: Collected, event: TurnEvent): void {
+  switch (event.type) {
+    case 'message-start':
+      beginMessage(state, event.phase)
+      return
+    case 'text-delta': {
+      const part = partOf(state, 'text')
+      part.text += event.text
+      if (event.logprobs && part.type === 'text') part.logprobs.push(...event.logprobs)
+      return
+    }
+    case 'refusal-delta':
+      partOf(state, 'refusal').text += event.text
+      return
+    case 'reasoning-start':
+      beginReasoning(state)
+      return
+    case 'reasoning-delta':
+      reasoningOf(state).text += event.text
+      return
+    case 'summary-start':
+      reasoningOf(state).summary.push('')
+      return
+    case 'summary-delta': {
+      const { summary } = reasoningOf(state)
+      summary.push((summary.pop() ?? '') + event.text)
+      return
+    }
+    case 'reasoning-seal':
+      reasoningOf(state).opaque = event.opaque
+      return
+    case 'tool-call-start':
+      beginCall(state, event)
+      return
+    case 'tool-call-delta': {
+      const call = state.calls.get(event.call)
+      if (call) call.text += event.text
+      return
+    }
+    case 'turn-end':
+      state.finish = event.reason
+      return
+    case 'tool-call-end':
+    case 'usage':
+      return
+    default:
+      assertNever(event)
+  }
+}
+
+function beginMessage(state: Collected, phase: Phase | undefined): Message {
+  const message: Message = { type: 'message', phase, content: [] }
+  state.items.push(message)
+  state.open = message
+  return message
+}
+
+function beginReasoning(state: Collected): Reasoning {
+  const reasoning: Reasoning = { type: 'reasoning', summary: [], text: '', opaque: undefined }
+  state.items.push(reasoning)
+  state.open = reasoning
+  return reasoning
+}
+
+const reasoningOf = (state: Collected): Reasoning =>
+  state.open?.type === 'reasoning' ? state.open : beginReasoning(state)
+
+function partOf(state: Collected, type: ReplyPart['type']): Message['content'][number] {
+  const { content } = state.open?.type === 'message' ? state.open : beginMessage(state, undefined)
+  const last = content.at(-1)
+  if (last?.type === type) return last
+  const part: Message['content'][number] =
+    type === 'text' ? { type, text: '', logprobs: [] } : { type: 'refusal', text: '' }
+  content.push(part)
+  return part
+}
+
+function beginCall(state: Collected, event: Extract<TurnEvent, { type: 'tool-call-start' }>): void {
+  const { tool, callId, name, namespace } = event
+  const call: Call = { type: 'tool-call', tool, callId, name, namespace, text: '' }
+  state.items.push(call)
+  state.calls.set(event.call, call)
+  state.open = undefined
+}

@@ -9,9 +9,9 @@ export const textOfParts = (parts: readonly ContentPart[], separator: string): s
 /** A user's content: many servers only take a string, and get one wherever nothing is lost by it. */
 export function writeContent(parts: readonly ContentPart[]): string | Fields[] {
   const [first] = parts
-  if (first === undefined) return ''
-  if (parts.length === 1 && first.type === 'text') return first.text
-  return parts.flatMap(writePart)
+  if (parts.length === 1 && first?.type === 'text') return first.text
+  const written = parts.flatMap(writePart)
+  return written.length === 0 ? '' : written
 }
 
 /** What chat has no shape for gives nothing: a file that is only an address. */

@@ -46,6 +46,7 @@ describe('who speaks', () => {
       { type: 'input_audio', input_audio: { data: 'AA', format: 'mp3' } },
     ])
     expect(leftOut).toEqual(['input_file.file_url'])
+    expect(messagesOf([message('user', parts.slice(2))])[0]!.content).toBe('')
   })
 
   it('an image that an assistant or the system is said to have sent is named and left out', () => {

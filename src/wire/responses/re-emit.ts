@@ -63,10 +63,15 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
   }
 
   const speak = (): Buffer[] => {
-    const frames = [envelope.opening(), ...unsent.map(([type, fields]) => envelope.frame(type, fields))]
+    const frames = unsent.map(([type, fields]) => envelope.frame(type, fields))
     unsent = []
-    hasSpoken = true
     return frames
+  }
+
+  /** The frames that open the response come first, and take the first numbers. */
+  const open = (): Buffer[] => {
+    hasSpoken = true
+    return envelope.isOpen ? [] : [envelope.opening()]
   }
 
   const itemsAs = (sealed: 'shown' | 'hidden'): readonly Fields[] =>
@@ -80,11 +85,11 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
       let isContent = false
       for (const step of steps) isContent = follow(step) || isContent
       if (unsent.length === 0 || (!hasSpoken && !isContent)) return NOTHING
-      const frames = speak()
-      return { bytes: frames.length === 2 && frames[0]!.length === 0 ? frames[1] : Buffer.concat(frames), isContent }
+      const frames = [...open(), ...speak()]
+      return { bytes: frames.length === 1 ? frames[0] : Buffer.concat(frames), isContent }
     },
     close(settled) {
-      const frames = speak()
+      const frames = [...open(), ...speak()]
       const [type, state] = closingOf(reader.ending(), itemsAs(lane.sealed), settled, lane.nowSeconds())
       return Buffer.concat([...frames, envelope.frame(type, { response: envelope.response(state) }), DONE_FRAME])
     },

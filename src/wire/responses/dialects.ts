@@ -63,7 +63,7 @@ export const RESPONSES_DIALECTS: readonly ResponsesDialect[] = [
     sealsReasoning: true,
   }),
   row('groq', 'Console docs, Responses API: the named fields are not supported.', {
-    withoutFields: ['store', 'include', 'truncation', 'safety_identifier', 'prompt_cache_key'],
+    withoutFields: ['store', 'include', 'top_logprobs', 'truncation', 'safety_identifier', 'prompt_cache_key'],
   }),
   row('vllm', 'Docs: extra sampling fields; encrypted reasoning is an error.', { extraFields: LOCAL_SAMPLING }),
   row('ollama', 'Docs, OpenAI compatibility: without state; functions only.'),

@@ -14,6 +14,7 @@ import {
 } from './answers.fixture.ts'
 import { responsesDialect } from './dialects.ts'
 import { expectGrammar } from './grammar.fixture.ts'
+import { randomStream } from './random-stream.fixture.ts'
 import { createReEmitter, type ReEmitLane } from './re-emit.ts'
 import { reEmitReply } from './re-emit-reply.ts'
 
@@ -275,51 +276,11 @@ describe('a re-emitted stream', () => {
   it('never throws and keeps the grammar, whatever frames come', () => {
     const seed = 20_261_120
     const random = randomFrom(seed)
-    const pick = <Value>(values: readonly Value[]): Value => values[random(values.length)]!
-    const junk = (): unknown => pick([undefined, null, 0, 1, 2, -1, 1e9, '', 'm', 'r', 'f', '__proto__', [], {}, true])
-    const ids = ['m', 'r', 'f', 'g', 'ws']
-    const types = [
-      ...['output_text', 'refusal', 'reasoning_text', 'reasoning_summary_text', 'function_call_arguments'],
-      ...['custom_tool_call_input', 'output_item', 'content_part', 'reasoning_summary_part', 'reasoning', 'nobody'],
-    ]
-    const part = () => ({
-      type: pick(['output_text', 'refusal', 'reasoning_text', 'summary_text', 'text', 'image', junk()]),
-      text: pick(['a', 'ab', 'abc', '', junk()]),
-      refusal: pick(['no', junk()]),
-    })
-    const item = (): unknown =>
-      pick([
-        { id: 'm', type: 'message', content: pick([[part(), part()], [part()], 'plain', junk()]), status: junk() },
-        { id: 'r', type: 'reasoning', summary: pick([[part()], junk()]), content: [part()], encrypted_content: junk() },
-        { id: pick(ids), type: 'function_call', name: pick(['f', '', junk()]), arguments: pick(['{}', junk()]) },
-        { id: pick(ids), type: 'custom_tool_call', name: 'c', input: pick(['in', junk()]) },
-        { id: 'ws', type: 'web_search_call' },
-        { id: junk(), type: junk() },
-        junk(),
-      ])
-    const address = () => ({
-      item_id: pick([...ids, junk()]),
-      output_index: pick([0, 1, 2, junk()]),
-      content_index: pick([0, 1, junk()]),
-      summary_index: pick([0, 1, junk(), undefined]),
-    })
-    const words = () => ({ delta: pick(['a', 'b', 'ab', '', junk()]), text: pick(['ab', junk()]), arguments: 'ab' })
-    const end = () =>
-      event(pick(['response.completed', 'response.completed', 'response.incomplete', 'response.failed', 'error']), {
-        response: pick([{ output: [item(), item()] }, { output: junk(), usage: junk() }, {}, junk()]),
-        ...words(),
-      })
     let frames = 0
     let whole = 0
     let contentful = 0
     for (let stream = 0; stream < 3000; stream++) {
-      const stages = ['added', 'delta', 'delta', 'done']
-      const said = Array.from({ length: random(14) }, () => {
-        const type = random(20) === 0 ? pick([junk(), 'keepalive', 'response.in_progress']) : undefined
-        const named = type ?? `response.${pick(types)}.${pick(stages)}`
-        return event(String(named), { ...address(), ...words(), part: pick([part(), junk()]), item: item() })
-      })
-      const all = [...said, end()]
+      const all = randomStream(random)
       frames += all.length
       try {
         const result = reEmit(all)

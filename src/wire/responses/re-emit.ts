@@ -67,10 +67,15 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
   }
 
   const speak = (): Buffer[] => {
-    const frames = [envelope.opening(), ...unsent.map(([type, fields]) => envelope.frame(type, fields))]
+    const frames = unsent.map(([type, fields]) => envelope.frame(type, fields))
     unsent = []
-    hasSpoken = true
     return frames
+  }
+
+  /** The frames that open the response come first, and take the first numbers. */
+  const open = (): Buffer[] => {
+    hasSpoken = true
+    return envelope.isOpen ? [] : [envelope.opening()]
   }
 
   const itemsAs = (sealed: 'shown' | 'hidden', openAs: ItemStatus = 'incomplete'): readonly Fields[] =>
@@ -84,11 +89,11 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
       let isContent = false
       for (const step of steps) isContent = follow(step) || isContent
       if (unsent.length === 0 || (!hasSpoken && !isContent)) return NOTHING
-      const frames = speak()
-      return { bytes: frames.length === 2 && frames[0]!.length === 0 ? frames[1] : Buffer.concat(frames), isContent }
+      const frames = [...open(), ...speak()]
+      return { bytes: frames.length === 1 ? frames[0] : Buffer.concat(frames), isContent }
     },
     end(settled) {
-      const frames = speak()
+      const frames = [...open(), ...speak()]
       const state = stateAtEnd(reader.ending(), itemsAs(lane.sealed), settled, lane.nowSeconds())
       const last = Buffer.from(envelope.responseText(`response.${state.status}`, state))
       return { bytes: Buffer.concat([...frames, last, DONE_FRAME]), state }

@@ -49,13 +49,13 @@ function set(body: Fields, name: string, value: unknown): void {
 
 /** What the server refuses goes; `store` and `include` are ours, and nobody misses them. */
 function leaveOut(body: Fields, { withoutFields }: ResponsesDialect): readonly string[] {
-  const refused = withoutFields.filter((name) => name in body)
+  const refused = withoutFields.filter((name) => name in body && !NEVER_LEFT_OUT.has(name))
   for (const name of refused) delete body[name]
-  return refused.filter((name) => name !== 'store' && name !== 'include').map((name) => CLIENT_NAMES.get(name) ?? name)
+  return refused.filter((name) => name !== 'store' && name !== 'include')
 }
 
-/** Fields that Chat, whose clients are the ones who are translated, calls otherwise. */
-const CLIENT_NAMES: ReadonlyMap<string, string> = new Map([['text', 'response_format']])
+/** Without these it is no request, or one that the hold does not cover. */
+const NEVER_LEFT_OUT = new Set(['model', 'input', 'stream', 'max_output_tokens'])
 
 function withoutCounterpart({ sampling }: Conversation): readonly string[] {
   const { stop, seed, logitBias, presencePenalty, frequencyPenalty } = sampling

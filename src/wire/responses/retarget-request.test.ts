@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest'
+import { effortOf } from '../../model/effort.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
+import { scanJson } from '../json/scan-json.ts'
+import { responsesDialect } from './dialects.ts'
+import { fieldsLeftOut, type ResponsesTarget, retargetRequest } from './retarget-request.ts'
+
+function turnOf(text: string, over: Partial<ResponsesRequest> = {}): ResponsesRequest {
+  const bytes = Buffer.from(text)
+  const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 10_000 })
+  if (scanned.kind !== 'scanned') throw new Error('the test body cannot be scanned')
+  const { input: _input, ...fields } = JSON.parse(text)
+  return {
+    protocol: 'responses',
+    body: { bytes, members: scanned.members },
+    model: 'public',
+    effort: undefined,
+    effortParam: 'reasoning.effort',
+    delivery: 'stream',
+    outputCap: undefined,
+    outputCapParam: 'max_output_tokens',
+    choices: 1,
+    inputSize: { bodyBytes: bytes.length, inputBytes: bytes.length, messages: 1, tools: 0 },
+    otherInputs: [],
+    ignoredTools: [],
+    rewritten: new Map(),
+    optionalFields: [],
+    fields,
+    store: true,
+    previousResponseId: undefined,
+    ...over,
+  }
+}
+
+const retarget = (turn: ResponsesRequest, over: Partial<ResponsesTarget> = {}, dialect = 'generic') =>
+  String(
+    retargetRequest(turn, {
+      model: 'lane',
+      effort: undefined,
+      outputCap: 100,
+      dialect: responsesDialect(dialect),
+      leftOut: [],
+      ...over,
+    }),
+  )
+const retargeted = (...args: Parameters<typeof retarget>) => JSON.parse(retarget(...args))
+const inputOf = (input: string, dialect = 'generic') =>
+  retarget(turnOf(`{"input":${input}}`), {}, dialect).replace(/^\{"input":(.*),"model":.*$/s, '$1')
+
+describe('a Responses request for a lane of its own protocol', () => {
+  it('is the client’s own bytes but for what we decide on', () => {
+    const turn = turnOf(
+      '{ "model":"public", "stream":false,"input" : "caf\\u00e9 \\/ 1.0","temperature":1.50,"max_output_tokens":9,"store":true,"previous_response_id":"resp_x","vendor":1e2}',
+    )
+    expect(retarget(turn)).toBe(
+      '{ "model":"lane", "stream":true,"input" : "caf\\u00e9 \\/ 1.0","temperature":1.50,"max_output_tokens":100,"store":false,"vendor":1e2}',
+    )
+  })
+
+  it('asks for a stream only when the client did', () => {
+    expect(retargeted(turnOf('{"input":"x","stream":true}', { delivery: 'json' }))).not.toHaveProperty('stream')
+  })
+
+  it('writes the effort anew and keeps how the client wants to be told, but nothing that changes the price', () => {
+    const asked = '{"input":"x","reasoning":{"effort":"low","summary":"auto","context":"all_turns","mode":"pro","x":1}}'
+    expect(retargeted(turnOf(asked), { effort: effortOf('high') }).reasoning).toEqual({
+      effort: 'high',
+      summary: 'auto',
+      context: 'all_turns',
+    })
+    expect(retargeted(turnOf('{"input":"x","reasoning":{"summary":null}}'))).not.toHaveProperty('reasoning')
+    expect(retargeted(turnOf('{"input":"x"}'), { effort: effortOf('low') }).reasoning).toEqual({ effort: 'low' })
+    const lesson = { ...responsesDialect('openai'), withoutFields: ['reasoning'] }
+    expect(retargeted(turnOf(asked), { effort: effortOf('low'), dialect: lesson })).not.toHaveProperty('reasoning')
+  })
+
+  it('asks those that seal for sealed reasoning, and nobody for what hosted tools include', () => {
+    const turn = turnOf('{"input":"x","include":["file_search_call.results","message.output_text.logprobs"]}')
+    expect(retargeted(turn, {}, 'openai').include).toEqual([
+      'reasoning.encrypted_content',
+      'message.output_text.logprobs',
+    ])
+    expect(retargeted(turn).include).toEqual(['message.output_text.logprobs'])
+    expect(retargeted(turnOf('{"input":"x","include":["reasoning.encrypted_content"]}'))).not.toHaveProperty('include')
+    const lesson = { ...responsesDialect('openai'), withoutFields: ['include'] }
+    expect(retargeted(turn, { dialect: lesson })).not.toHaveProperty('include')
+  })
+
+  it('leaves out and names what the server does not take, and what nobody passes on', () => {
+    const turn = turnOf('{"input":"x","safety_identifier":"u","top_k":3,"odd":1,"store":true}', {
+      optionalFields: ['top_k', 'odd'],
+    })
+    const groq = responsesDialect('groq')
+    expect(fieldsLeftOut(turn, groq, ['odd'])).toEqual(['top_k', 'safety_identifier'])
+    expect(fieldsLeftOut(turn, responsesDialect('vllm'), [])).toEqual(['odd'])
+    const leftOut = fieldsLeftOut(turn, groq, [])
+    expect(retargeted(turn, { dialect: groq, leftOut })).toEqual({
+      input: 'x',
+      model: 'lane',
+      stream: true,
+      max_output_tokens: 100,
+    })
+  })
+
+  it('takes tools as they were rewritten at the door', () => {
+    const turn = turnOf('{"input":"x","tools":[{"type":"web_search"}],"tool_choice":"auto"}', {
+      rewritten: new Map([
+        ['tools', Buffer.from('[]')],
+        ['tool_choice', null],
+      ]),
+    })
+    const { tools, tool_choice } = retargeted(turn)
+    expect([tools, tool_choice]).toEqual([[], undefined])
+  })
+
+  it('strips the ids of items and touches nothing else of them', () => {
+    expect(
+      inputOf(
+        '[ {"role":"user","content":"\\u0041 \\"id\\""},\n{"type":"message", "id":"msg_1","role":"user","content":[{"id":7}]} ,{"id":"fc_1"}]',
+      ),
+    ).toBe('[ {"role":"user","content":"\\u0041 \\"id\\""},{"type":"message","role":"user","content":[{"id":7}]} ,{}]')
+    const untouched = '[ {"role":"user","content":"x"} ]'
+    expect(inputOf(untouched)).toBe(untouched)
+    expect(inputOf('"{\\"id\\":1}"')).toBe('"{\\"id\\":1}"')
+    expect(inputOf('[["id",{"id":1}],null,"id"]')).toBe('[["id",{"id":1}],null,"id"]')
+  })
+
+  it('takes the input as it was expanded', () => {
+    const turn = turnOf('{"input":"x"}', { rewritten: new Map([['input', Buffer.from('[{"id":"a","role":"user"}]')]]) })
+    expect(retargeted(turn).input).toEqual([{ role: 'user' }])
+  })
+
+  it('gives sealed reasoning back to those that seal, without the id that is ours and without words', () => {
+    const sealed =
+      '{"type":"reasoning","id":"rs_ours","status":"completed","content":[{"type":"reasoning_text","text":"a"}],"encrypted_content":"E"}'
+    expect(JSON.parse(inputOf(`[${sealed}]`, 'openai'))).toEqual([
+      { type: 'reasoning', encrypted_content: 'E', summary: [] },
+    ])
+    expect(inputOf('[{"type":"reasoning","id":"rs_1","summary":[]},{"role":"user"}]', 'openai')).toBe(
+      '[{"role":"user"}]',
+    )
+    expect(JSON.parse(inputOf(`[${sealed},{"type":"reasoning","encrypted_content":"E","summary":[]}]`))).toEqual([
+      { type: 'reasoning', status: 'completed', content: [{ type: 'reasoning_text', text: 'a' }] },
+    ])
+  })
+})

@@ -1,0 +1,271 @@
+import { describe, expect, it } from 'vitest'
+import type { ContentPart, Conversation, ConversationItem, ToolName } from '../../model/conversation.ts'
+import { effortOf } from '../../model/effort.ts'
+import { responsesDialect } from './dialects.ts'
+import { type WriteTarget, writeRequest } from './write-request.ts'
+
+const names = { upstreamName: ({ name, namespace }: ToolName) => (namespace ? `${namespace}__${name}` : name) }
+
+const conversationOf = (over: Partial<Conversation> = {}): Conversation => ({
+  instructions: undefined,
+  items: [],
+  tools: [],
+  toolChoice: undefined,
+  parallelToolCalls: undefined,
+  format: undefined,
+  verbosity: undefined,
+  reasoning: { summary: undefined, sealed: false },
+  sampling: {
+    temperature: undefined,
+    topP: undefined,
+    presencePenalty: undefined,
+    frequencyPenalty: undefined,
+    stop: [],
+    seed: undefined,
+    logitBias: undefined,
+    topLogprobs: undefined,
+  },
+  identity: { user: undefined, safetyIdentifier: undefined, promptCacheKey: undefined },
+  ...over,
+})
+
+function write(over: Partial<Conversation>, dialect = 'generic', target: Partial<WriteTarget> = {}) {
+  const { body, leftOut } = writeRequest(
+    conversationOf(over),
+    {
+      ...{ model: 'lane', effort: undefined, outputCap: 50, delivery: 'stream' },
+      dialect: responsesDialect(dialect),
+      ...target,
+    },
+    names,
+  )
+  return { body: JSON.parse(String(body)), leftOut }
+}
+
+const call = (over: Partial<ToolName> & { text?: string }) => ({
+  ...({ type: 'tool-call', tool: 'function', callId: 'call_1', name: 'f', namespace: undefined, text: '{}' } as const),
+  ...over,
+})
+const tool = { name: 'f', namespace: undefined, description: undefined }
+const text = (words: string) => ({ type: 'text', text: words }) as const
+const message = (role: Speaker['role'], content: readonly ContentPart[], phase?: Speaker['phase']): Speaker => ({
+  ...{ type: 'message', role, content, phase, name: undefined },
+})
+type Speaker = Extract<ConversationItem, { type: 'message' }>
+
+describe('a conversation, written for a lane of Responses', () => {
+  it('is a request without state, with the cap as it was granted', () => {
+    expect(write({ items: [message('user', [text('Hi')])] }, 'openai', { outputCap: 7 }).body).toEqual({
+      model: 'lane',
+      input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }],
+      max_output_tokens: 7,
+      store: false,
+      stream: true,
+      include: ['reasoning.encrypted_content'],
+    })
+    expect(write({}, 'generic', { delivery: 'json' }).body).toEqual({
+      model: 'lane',
+      input: [],
+      max_output_tokens: 50,
+      store: false,
+    })
+  })
+
+  it('tells who speaks by the kind of the parts, and says nothing for who has said nothing', () => {
+    const parts: readonly ContentPart[] = [
+      text('a'),
+      { type: 'refusal', text: 'no' },
+      { type: 'image', url: 'data:x', detail: undefined },
+      { type: 'file', data: 'd', url: undefined, id: undefined, name: 'n' },
+    ]
+    const { input, instructions } = write({
+      instructions: 'Be brief.',
+      items: [
+        message('developer', [text('d')]),
+        message('user', parts),
+        message('assistant', parts.slice(0, 2), 'commentary'),
+        message('assistant', [text('')]),
+      ],
+    }).body
+    expect(instructions).toBe('Be brief.')
+    expect(input).toEqual([
+      { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'd' }] },
+      {
+        type: 'message',
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'a' },
+          { type: 'input_text', text: 'no' },
+          { type: 'input_image', image_url: 'data:x', detail: 'auto' },
+          { type: 'input_file', file_data: 'd', filename: 'n' },
+        ],
+      },
+      {
+        type: 'message',
+        role: 'assistant',
+        content: [
+          { type: 'output_text', text: 'a', annotations: [] },
+          { type: 'refusal', refusal: 'no' },
+        ],
+        phase: 'commentary',
+      },
+    ])
+  })
+
+  it('gives reasoning back sealed, to those that seal, and never in words', () => {
+    const reasoning = (wire: 'responses' | 'anthropic') =>
+      ({ type: 'reasoning', summary: ['s'], text: 'raw', opaque: { wire, data: 'E' } }) as const
+    expect(write({ items: [reasoning('responses'), reasoning('anthropic')] }, 'openai').body.input).toEqual([
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 's' }], encrypted_content: 'E' },
+    ])
+    expect(write({ items: [reasoning('responses')] }, 'vllm').body.input).toEqual([])
+  })
+
+  it('tells tools natively where the server knows them', () => {
+    const { body } = write(
+      {
+        tools: [
+          { ...tool, type: 'function', parameters: { type: 'object' }, strict: undefined },
+          { ...tool, type: 'function', name: 'a', namespace: 'n', parameters: undefined, strict: true },
+          { ...tool, type: 'custom', name: 'p', grammar: { syntax: 'lark', definition: 'start: "x"' } },
+          { ...tool, type: 'function', name: 'b', namespace: 'n', parameters: undefined, strict: undefined },
+        ],
+        toolChoice: { type: 'tool', tool: 'custom', name: 'p', namespace: undefined },
+        parallelToolCalls: false,
+        items: [
+          call({ name: 'a', namespace: 'n' }),
+          call({ tool: 'custom', name: 'p', text: 'in' }),
+          { type: 'tool-result', tool: 'custom', callId: 'call_1', content: [text('out'), text('put')] },
+        ],
+      },
+      'openai',
+    )
+    const empty = { type: 'object', properties: {} }
+    expect(body).toMatchObject({
+      tools: [
+        { type: 'function', name: 'f', parameters: { type: 'object' }, strict: false },
+        {
+          ...{ type: 'namespace', name: 'n' },
+          tools: [
+            { type: 'function', name: 'a', parameters: empty, strict: true },
+            { type: 'function', name: 'b', parameters: empty, strict: false },
+          ],
+        },
+        { type: 'custom', name: 'p', format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' } },
+      ],
+      tool_choice: { type: 'custom', name: 'p' },
+      parallel_tool_calls: false,
+      input: [
+        { type: 'function_call', call_id: 'call_1', name: 'a', namespace: 'n', arguments: '{}' },
+        { type: 'custom_tool_call', call_id: 'call_1', name: 'p', input: 'in' },
+        { type: 'custom_tool_call_output', call_id: 'call_1', output: 'output' },
+      ],
+    })
+  })
+
+  it('tells them as functions elsewhere, in definition, choice and history', () => {
+    const custom = { tool: 'custom', name: 'p', namespace: undefined } as const
+    const { body } = write({
+      tools: [
+        { ...tool, type: 'function', name: 'a', namespace: 'n', parameters: undefined, strict: undefined },
+        {
+          ...tool,
+          type: 'custom',
+          name: 'p',
+          description: 'Patch.',
+          grammar: { syntax: 'lark', definition: 'start: "x"' },
+        },
+      ],
+      toolChoice: {
+        type: 'allowed',
+        mode: 'required',
+        tools: [custom, { ...custom, tool: 'function', name: 'a', namespace: 'n' }],
+      },
+      items: [
+        call({ name: 'a', namespace: 'n' }),
+        call({ tool: 'custom', name: 'p', text: 'a "b"' }),
+        {
+          type: 'tool-result',
+          tool: 'custom',
+          callId: 'call_1',
+          content: [{ type: 'image', url: 'u', detail: 'low' }],
+        },
+      ],
+    })
+    expect(body.tools).toMatchObject([
+      { type: 'function', name: 'n__a' },
+      { type: 'function', name: 'p', parameters: { required: ['input'] }, strict: false },
+    ])
+    expect(body.tools[1].description).toMatch(/^Patch\.[\s\S]*lark grammar:\nstart: "x"$/)
+    expect(body.tool_choice).toEqual({
+      type: 'allowed_tools',
+      mode: 'required',
+      tools: [
+        { type: 'function', name: 'p' },
+        { type: 'function', name: 'n__a' },
+      ],
+    })
+    expect(body.input).toEqual([
+      { type: 'function_call', call_id: 'call_1', name: 'n__a', arguments: '{}' },
+      { type: 'function_call', call_id: 'call_1', name: 'p', arguments: '{"input":"a \\"b\\""}' },
+      {
+        type: 'function_call_output',
+        call_id: 'call_1',
+        output: [{ type: 'input_image', image_url: 'u', detail: 'low' }],
+      },
+    ])
+  })
+
+  it('speaks of tools only when there are any', () => {
+    const { body } = write({ toolChoice: { type: 'auto' }, parallelToolCalls: true })
+    expect(Object.keys(body)).not.toEqual(expect.arrayContaining(['tool_choice']))
+    expect(body).not.toHaveProperty('parallel_tool_calls')
+  })
+
+  it('un-nests formats, and puts verbosity, effort and summary where they belong', () => {
+    const format = {
+      type: 'json_schema',
+      name: 'n',
+      description: undefined,
+      schema: undefined,
+      strict: undefined,
+    } as const
+    const { body } = write({ format, verbosity: 'low', reasoning: { summary: 'auto', sealed: false } }, 'generic', {
+      effort: effortOf('high'),
+    })
+    expect([body.text, body.reasoning]).toEqual([
+      { format: { type: 'json_schema', name: 'n', schema: {} }, verbosity: 'low' },
+      { effort: 'high', summary: 'auto' },
+    ])
+  })
+
+  it('names what has no counterpart, and what the server does not take', () => {
+    const sampling = {
+      ...{ temperature: 0, topP: 1, presencePenalty: 0, frequencyPenalty: 0.5, stop: ['x'], seed: 0 },
+      ...{ logitBias: { 1: 2 }, topLogprobs: 3 },
+    }
+    const identity = { user: 'u', safetyIdentifier: 's', promptCacheKey: 'p' }
+    const { body, leftOut } = write({ sampling, identity }, 'groq')
+    expect(leftOut).toEqual([
+      'stop',
+      'seed',
+      'logit_bias',
+      'frequency_penalty',
+      'top_logprobs',
+      'safety_identifier',
+      'prompt_cache_key',
+    ])
+    expect(body).toEqual({
+      model: 'lane',
+      input: [],
+      max_output_tokens: 50,
+      stream: true,
+      temperature: 0,
+      top_p: 1,
+      user: 'u',
+    })
+    const lesson = { ...responsesDialect('generic'), withoutFields: ['max_output_tokens'] }
+    expect(write({}, 'generic', { dialect: lesson })).toMatchObject({ leftOut: [], body: { max_output_tokens: 50 } })
+    expect(write({ sampling }).body.include).toEqual(['message.output_text.logprobs'])
+  })
+})

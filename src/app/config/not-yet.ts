@@ -42,7 +42,6 @@ export const NOT_YET: readonly NotYet[] = [
   { path: 'limits.account_model', says: 'limits keys and accounts only', cure: 'Use limits.key or limits.account.' },
   { path: 'hosted_tools', says: 'leaves hosted tools out, always', cure: 'Write ignore, or leave it out.' },
   { path: 'storage.database', says: 'keeps its books in SQLite only', cure: 'Write sqlite, or leave it out.' },
-  { path: 'retention.state', says: 'stores no responses', cure: LEAVE_OUT },
 ]
 
 /** Everything that is asked for and cannot be had yet. Keys at their default are always fine. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { createKeptAnswers, type KeptAnswers } from '../content/kept-answers.ts'
 import { openContent } from '../content/open-content.ts'
+import { createStoredResponses, type StoredResponses } from '../content/stored-responses.ts'
 import { createCallerFinder } from '../keys/find-caller.ts'
 import { mintKey } from '../keys/mint-key.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
@@ -53,7 +54,7 @@ async function furnish(
   const { settings, clock, random } = ground
   const { db, file, journal } = database
   const metrics = createMetrics()
-  const answers = await openAnswers(ground, ring, log, closing)
+  const { answers, responses } = await openContents(ground, ring, log, closing)
   const ledger = await openLedger({
     db,
     file,
@@ -91,7 +92,8 @@ async function furnish(
     settings.config,
   )
   const finder = createCallerFinder({ db, pepper: ring.pepper, clock })
-  const parts = { config: settings.config, clock, random, db, ledger, answers, ring, rules, finder, log, metrics }
+  const kept = { answers, responses }
+  const parts = { config: settings.config, clock, random, db, ledger, ...kept, ring, rules, finder, log, metrics }
   return {
     operations: {
       db,
@@ -113,23 +115,33 @@ async function furnish(
   }
 }
 
+interface Contents {
+  readonly answers: KeptAnswers
+  readonly responses: StoredResponses
+}
+
 /** Before the books, because their recovery asks which answers were kept; closed after them. */
-async function openAnswers(
+async function openContents(
   { settings, clock }: HouseGround,
   { keys }: KeyRing,
   log: Log,
   closing: Closing,
-): Promise<KeptAnswers> {
+): Promise<Contents> {
   const { storage, retention } = settings.config
-  const content = await openContent({ path: join(storage.data, 'content.db'), clock })
-  closing.add(() => content.close())
-  return createKeptAnswers({
-    file: content,
-    keys,
-    now: () => clock.now(),
-    bytesMax: retention.idempotencyBytesMax,
+  const file = await openContent({ path: join(storage.data, 'content.db'), clock })
+  closing.add(() => file.close())
+  const now = () => clock.now()
+  const answers = await createKeptAnswers({
+    ...{ file, keys, now, bytesMax: retention.idempotencyBytesMax },
     onFailure: (error) => log.error({ error }, 'an answer could not be kept; it is charged, and cannot be given again'),
   })
+  const responses = createStoredResponses({
+    ...{ file, ring: keys, now, bytesMax: retention.stateBytesMax },
+    onFailure: (error) => log.error({ error }, 'a stored response could not be written or read'),
+  })
+  const failed = await responses.recover()
+  if (failed > 0) log.warn({ responses: failed }, 'responses that were running when the server stopped have failed')
+  return { answers, responses }
 }
 
 function logOptions({ settings, purpose }: HouseGround): LogOptions {

@@ -20,7 +20,7 @@ import { turnLogFields } from './turn-log-fields.ts'
 
 /** What the edge needs of the house behind it, as plain functions. */
 export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): EdgeDeps {
-  const { clock, random, rules, ledger, finder, db, log, metrics, config } = parts
+  const { clock, random, rules, ledger, responses, finder, db, log, metrics, config } = parts
   const turnDeps = turnDepsOf(parts, turns, send)
   const onceDeps = onceDepsOf(parts)
   return {
@@ -56,6 +56,9 @@ export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send):
     describeKey: (caller) =>
       describeKey({ ledger, catalog: () => rules.current.catalog, limits: () => rules.current.limits }, caller),
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
+    findResponse: ({ account }, id) => responses.find(account, id),
+    readResponseEvents: ({ account }, id, startingAfter) => responses.events(account, id, startingAfter),
+    removeResponse: ({ account }, id) => responses.remove(account, id),
     unreadyReasons: () => (ledger.available ? [] : ['ledger unavailable']),
   }
 }

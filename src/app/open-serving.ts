@@ -28,9 +28,10 @@ export async function openServing(parts: ServingParts, closing: Closing): Promis
   closing.add(() => http.cut())
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
-  const { ledger, answers, log } = parts
+  const { ledger, answers, responses, log } = parts
   closing.add(startSweeper({ sweep: () => ledger.sweep(), what: 'the books', log }, SWEEP_INTERVAL_MS))
   closing.add(startSweeper({ sweep: () => answers.sweep(), what: 'the kept answers', log }, SWEEP_INTERVAL_MS))
+  closing.add(startSweeper({ sweep: () => responses.sweep(), what: 'the stored responses', log }, SWEEP_INTERVAL_MS))
   closing.add(ledger.onOutage(() => turns.cut('ledger-gone')))
   closing.add(startAuditor(parts, AUDIT_INTERVAL_MS))
   return {

@@ -1,4 +1,5 @@
 import type { KeptAnswers } from '../content/kept-answers.ts'
+import type { StoredResponses } from '../content/stored-responses.ts'
 import type { CallerFinder } from '../keys/find-caller.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -18,6 +19,7 @@ export interface ServingParts {
   readonly db: LedgerDb
   readonly ledger: Ledger
   readonly answers: KeptAnswers
+  readonly responses: StoredResponses
   readonly ring: KeyRing
   readonly rules: RuleBook
   readonly finder: CallerFinder

@@ -32,6 +32,8 @@ export interface ReaderDeps {
   readonly file: SqliteFile
   readonly keys: AccountKeys
   readonly now: () => number
+  /** Where nothing is stored nothing is shown either: what is left of another time is on its way out. */
+  readonly keeps: boolean
 }
 
 interface Shown extends ResponseRow {
@@ -41,6 +43,7 @@ interface Shown extends ResponseRow {
 }
 
 async function find(deps: ReaderDeps, account: AccountRow, id: string): Promise<Shown | 'none' | 'unreadable'> {
+  if (!deps.keeps) return 'none'
   const found = await deps.keys.find(account)
   if (found.kind !== 'found') return found.kind
   const name = digestId(found.key, 'response', id)
@@ -119,7 +122,7 @@ export async function readItems(
   bytesMax: number,
 ): Promise<FoundItems> {
   const found = await deps.keys.find(account)
-  if (found.kind !== 'found') return { kind: 'found', items: new Map() }
+  if (found.kind !== 'found' || !deps.keeps) return { kind: 'found', items: new Map() }
   const names = new Map([...new Set(ids)].map((id) => [digestId(found.key, 'item', id), id]))
   const rows: NamedItemRow[] = []
   const digests = [...names.keys()]

@@ -113,7 +113,8 @@ export function createStoredResponses(deps: StoredResponsesDeps): StoredResponse
   const closed = new Set<AccountRow>()
   const waiting = createByteBudget(WAITING_BYTES_MAX)
   const shelf = createResponseShelf({ file, bytesMax, isClosed: (account) => closed.has(account) })
-  const reader = { file, keys, now }
+  const keeps = bytesMax > 0
+  const reader = { file, keys, now, keeps }
 
   const write = async (account: AccountRow, prepare: (key: AccountKey) => Promise<ResponseWrite>): Promise<boolean> => {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
@@ -127,7 +128,7 @@ export function createStoredResponses(deps: StoredResponsesDeps): StoredResponse
     throw new Error('What a response refers to went each time that it was to be written')
   }
   const keep = async (bytes: number, work: () => Promise<boolean>): Promise<boolean> => {
-    if (bytesMax === 0) return false
+    if (!keeps) return false
     try {
       if (!waiting.take(bytes)) throw new Error('Too many responses wait to be written')
       const done = work().finally(() => waiting.give(bytes))
@@ -140,7 +141,7 @@ export function createStoredResponses(deps: StoredResponsesDeps): StoredResponse
   const hideOne = (account: AccountRow, id: string): Promise<boolean> =>
     shelf.inTurn(async () => {
       const found = await keys.find(account)
-      if (found.kind !== 'found') return false
+      if (found.kind !== 'found' || !keeps) return false
       return hide(file, { account, id: digestId(found.key, 'response', id), now: now() })
     })
   const sweep = async (): Promise<number> => {
@@ -153,7 +154,7 @@ export function createStoredResponses(deps: StoredResponsesDeps): StoredResponse
   }
 
   return {
-    keeps: bytesMax > 0,
+    keeps,
     begin: (response) =>
       keep(response.object.length, () => write(response.account, (key) => prepareBegin(key, response))),
     async finish(response) {

@@ -1,3 +1,4 @@
+import type { FoundEvents, FoundResponse } from '../content/stored-responses.ts'
 import type { CallerOutcome } from '../keys/find-caller.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
@@ -45,6 +46,12 @@ export interface EdgeDeps {
   describeKey(caller: Caller): Promise<object>
   /** What a request of this account cost and why; undefined for other people's requests too. */
   findReceipt(caller: Caller, requestId: RequestId): Promise<object | undefined>
+  /** A stored response of this account; undefined for other people's, expired and deleted ones too. */
+  findResponse(caller: Caller, id: string): Promise<FoundResponse | undefined>
+  /** The events of one that was streamed, behind a sequence number. */
+  readResponseEvents(caller: Caller, id: string, startingAfter: number): Promise<FoundEvents>
+  /** False when there was none to be seen. */
+  removeResponse(caller: Caller, id: string): Promise<boolean>
   /** Why this node should get no traffic; empty when it should. */
   unreadyReasons(): MaybePromise<readonly string[]>
 }

@@ -88,6 +88,9 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     limitHeaders: () => ({}),
     describeKey: async () => ({ object: 'key', name: 'test' }),
     findReceipt: async (_caller, id) => (id.endsWith('0') ? { object: 'request', id } : undefined),
+    findResponse: async () => undefined,
+    readResponseEvents: async () => ({ kind: 'not-found' }),
+    removeResponse: async () => false,
     unreadyReasons: () => [],
     ...overrides,
   })

@@ -78,8 +78,12 @@ describe('what is not', () => {
     ['POST', '/v1/messages', /Anthropic/],
     ['POST', '/v1beta/models/gemini:generateContent', /Gemini/],
     ['POST', '/v1/responses', /Responses API yet/],
-    ['GET', '/v1/responses/resp_1', /Responses API yet/],
     ['POST', '/v1/responses/compact', /compaction yet/],
+    ['POST', '/v1/responses/resp_1/cancel', /nothing to cancel/],
+    ['GET', '/v1/responses/resp_1/input_items', /not listed/],
+    ['POST', '/v1/responses/input_tokens', /not counted in advance/],
+    ['GET', '/v1/responses/resp_1/input_tokens', /not counted in advance/],
+    ['GET', '/v1/responses/resp_1/other', /Responses API yet/],
     ['POST', '/v1/v1/chat/completions', /twice/],
     ['POST', '/chat/completions', /lacks \/v1/],
     ['GET', `/${'x'.repeat(5000)}`, /…/],
@@ -96,7 +100,8 @@ describe('what is not', () => {
     ['POST', '/v1/models', 'GET, HEAD'],
     ['DELETE', '/v1/models/demo', 'GET, HEAD'],
     ['OPTIONS', '/v1/chat/completions', 'POST'],
-    ['OPTIONS', '*', 'GET, HEAD, POST'],
+    ['OPTIONS', '*', 'GET, HEAD, POST, DELETE'],
+    ['POST', '/v1/responses/resp_1', 'GET, HEAD, DELETE'],
     ['PROPFIND', '/v1/key', 'GET, HEAD'],
   ])('%s %s is 405 and says what is allowed', async (method, target, allow) => {
     const { port } = await openTestEdge()

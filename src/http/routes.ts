@@ -1,13 +1,15 @@
 import { type Problem, problem } from '../model/problem.ts'
+import { deleteResponse } from './delete-response.ts'
 import { describeApi } from './describe-api.ts'
 import { describeKey } from './describe-key.ts'
 import type { Exchange } from './exchange.ts'
 import { getModel } from './get-model.ts'
 import { getRequest } from './get-request.ts'
+import { getResponse } from './get-response.ts'
 import { liveness, readiness } from './health.ts'
 import { listModels } from './list-models.ts'
 import { postTurn } from './post-turn.ts'
-import { refuseUnknownPath } from './unknown-path.ts'
+import { isNotBehind, refuseUnknownPath } from './unknown-path.ts'
 
 /** `argument` is what followed the path of a route that ends in a slash, decoded; else empty. */
 export type Endpoint = (exchange: Exchange, argument: string) => Promise<void> | void
@@ -18,6 +20,8 @@ type Methods = Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', Endpoint>>>
 const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1', { GET: (exchange) => describeApi(exchange, OFFERED) }],
   ['/v1/chat/completions', { POST: (exchange) => postTurn(exchange, 'chat') }],
+  ['/v1/responses', { POST: (exchange) => postTurn(exchange, 'responses') }],
+  ['/v1/responses/', { GET: getResponse, DELETE: deleteResponse }],
   ['/v1/models', { GET: listModels }],
   ['/v1/models/', { GET: getModel }],
   ['/v1/key', { GET: describeKey }],
@@ -43,7 +47,7 @@ export type RouteOutcome =
 export function findRoute(method: string, path: string): RouteOutcome {
   // `OPTIONS *` asks about the server as a whole, which has no methods beyond those of its paths.
   if (path === '*') return refuseMethod(method, Object.assign({}, ...ROUTES.values()) as Methods)
-  const prefix = PREFIXES.find((candidate) => path.startsWith(candidate))
+  const prefix = isNotBehind(path) ? undefined : PREFIXES.find((candidate) => path.startsWith(candidate))
   const route = ROUTES.has(path) ? path : (prefix ?? '')
   const methods = ROUTES.get(route)
   if (!methods) return { kind: 'refused', problem: refuseUnknownPath(method, path, OFFERED) }

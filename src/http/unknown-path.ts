@@ -2,9 +2,26 @@ import { type Problem, problem } from '../model/problem.ts'
 
 const CHAT_INSTEAD = 'Use POST /v1/chat/completions.'
 
+/** What looks like an id behind a path that takes one, and is none. */
+const NOT_IDS = /^\/v1\/responses\/(compact|input_tokens|[^/]+\/.*)$/
+
+export const isNotBehind = (path: string): boolean => NOT_IDS.test(path)
+
 /** What clients try although it is not here: each gets a sentence that says what to do. */
 const FAMILIES: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/responses\/compact$/, `This version does not serve compaction yet. ${CHAT_INSTEAD}`],
+  [
+    /^\/v1\/responses\/[^/]+\/cancel$/,
+    'Responses do not run in the background here, so there is nothing to cancel: close the connection of a running one.',
+  ],
+  [
+    /^\/v1\/responses\/[^/]+\/input_items$/,
+    'The input of a stored response is not listed. GET /v1/responses/{id} gives the response.',
+  ],
+  [
+    /^\/v1\/responses\/([^/]+\/)?input_tokens$/,
+    'Tokens are not counted in advance. The usage of an answer tells how many there were.',
+  ],
   [/^\/v1\/(responses|conversations)\b/, `This version does not serve the Responses API yet. ${CHAT_INSTEAD}`],
   [/^\/v1\/embeddings\b/, 'Embeddings are not provided: this gateway serves text generation only.'],
   [/^\/v1\/(completions|fim|engines)\b/, `Legacy and fill-in-the-middle completions are not provided. ${CHAT_INSTEAD}`],

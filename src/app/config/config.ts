@@ -22,7 +22,7 @@ export interface Config {
   readonly streams: { readonly keepAliveMs: number; readonly silenceBeforeHeadMs: number }
   readonly hold: ChosenCapTerms
   readonly ledger: { readonly markIntervalMs: number }
-  readonly retention: { readonly stateMs: number; readonly idempotencyMs: number; readonly idempotencyBytesMax: number }
+  readonly retention: RetentionConfig
   readonly telemetry: ParsedConfig['telemetry']
 }
 
@@ -35,6 +35,13 @@ export interface ServerConfig {
   readonly trustProxy: readonly string[]
   readonly workers: number
   readonly allowedOrigins: readonly string[]
+}
+
+export interface RetentionConfig {
+  readonly stateMs: number
+  readonly stateBytesMax: number
+  readonly idempotencyMs: number
+  readonly idempotencyBytesMax: number
 }
 
 export interface BoundsConfig {

@@ -354,7 +354,7 @@ describe('a good configuration', () => {
     })
     expect(config.drain).toEqual({ timeoutMs: 30_000, lingerMs: 0 })
     expect(config.ledger.markIntervalMs).toBe(100)
-    expect(config.retention.stateMs).toBe(72 * 3_600_000)
+    expect(config.retention).toMatchObject({ stateMs: 72 * 3_600_000, stateBytesMax: 1024 ** 3 })
     expect(config.limits.key).toEqual({ burstMs: 60_000 })
     expect(
       config.models.map(({ id, price }) => [id, price?.input, price?.cachedInput, price?.cacheWrite, price?.output]),

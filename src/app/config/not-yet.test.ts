@@ -23,7 +23,6 @@ describe('what this version cannot do is refused by name', () => {
     'limits.model': ['limits: { model: { concurrent: 3 } }', '1:18 limits.model'],
     'limits.account_model': ['limits: { account_model: { concurrent: 3 } }', '1:26 limits.account_model'],
     'storage.database': ['storage: { database: "postgres://u@h/d" }', '1:22 storage.database'],
-    'retention.state': ['retention: { state: 1h }', '1:21 retention.state'],
   }
 
   test.each(NOT_YET.map((row) => row.path))('%s', (path) => {
@@ -68,6 +67,7 @@ limits: { key: { requests_per_minute: 1, tokens_per_minute: 2, concurrent: 3, bu
 streams: { keep_alive: 1s, silence_before_head: 1s }
 hosted_tools: reject
 ledger: { mark_interval: 50ms }
+retention: { state: 1h, state_bytes: 0 }
 telemetry: { metrics: false, log: { level: warn, format: json } }
 upstreams: [{ id: vllm, wire: chat, base_url: "http://10.0.0.7:8000/v1", api_key: k, dialect: vllm, allow_private: true, timeouts: { connect: 1s, first_byte: 10m, idle: 2s, no_progress: 3s, total: 1h }, headers: { X-Team: seven }, on_client_gone: drain }, { id: codex, wire: responses, dialect: openai, base_url: "https://a.b/v1" }]
 models: [{ id: m, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: vllm, model: x }], pass_fields: [mirostat, store] }]
@@ -75,6 +75,7 @@ hold: { uncapped_share_percent: 50, uncapped_tokens_min: 1 }
 `
   const { config } = loaded({ yaml })
   expect(config.server.publicUrl).toBe('https://a.b/x')
+  expect(config.retention).toMatchObject({ stateMs: 3_600_000, stateBytesMax: 0 })
   expect(config.hold).toEqual({ sharePercent: 50, tokensMin: 1 })
   expect(config.models[0]?.passFields).toEqual(['mirostat', 'store'])
   expect(config.upstreams[0]).toMatchObject({

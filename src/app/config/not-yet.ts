@@ -41,7 +41,6 @@ export const NOT_YET: readonly NotYet[] = [
   { path: 'limits.model', says: 'limits keys and accounts only', cure: 'Use limits.key or limits.account.' },
   { path: 'limits.account_model', says: 'limits keys and accounts only', cure: 'Use limits.key or limits.account.' },
   { path: 'storage.database', says: 'keeps its books in SQLite only', cure: 'Write sqlite, or leave it out.' },
-  { path: 'retention.state', says: 'stores no responses', cure: LEAVE_OUT },
 ]
 
 /** Everything that is asked for and cannot be had yet. Keys at their default are always fine. */

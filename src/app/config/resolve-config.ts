@@ -26,6 +26,7 @@ export function resolveConfig(parsed: ParsedConfig, data: string): Config {
     ledger: { markIntervalMs: parsed.ledger.mark_interval },
     retention: {
       stateMs: parsed.retention.state,
+      stateBytesMax: parsed.retention.state_bytes,
       idempotencyMs: parsed.retention.idempotency,
       idempotencyBytesMax: parsed.retention.idempotency_bytes,
     },

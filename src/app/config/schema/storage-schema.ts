@@ -39,6 +39,10 @@ export const keyRingSchema = section(
 
 export const retentionSchema = section('How long things are kept.', {
   state: duration('Stored responses and the items that they refer to.', { min: '1m', max: '3650d' }).prefault('72h'),
+  state_bytes: size(
+    'Disk space of all stored responses, compressed: those that expire first make room. 0: none is stored.',
+    { min: '0B', max: '1024GiB' },
+  ).prefault('1GiB'),
   idempotency: duration('Answers kept for a repeated Idempotency-Key.', { min: '1m', max: '30d' }).prefault('24h'),
   idempotency_bytes: size(
     'Disk space of all answers that are kept for that, compressed: those that expire first make room. 0: none is kept.',

@@ -11,6 +11,7 @@ import { type Database, openDatabase } from '../store/open-database.ts'
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { checkRing } from './check-ring.ts'
+import { findKeptFacts } from './find-kept-facts.ts'
 import type { House, HouseGround, HouseOutcome } from './house.ts'
 import { type KeyRing, loadKeyRing } from './key-ring.ts'
 import { openServing } from './open-serving.ts'
@@ -60,7 +61,7 @@ async function furnish(
     file,
     journal,
     clock,
-    findKeptFacts: (requests) => answers.factsOf(requests),
+    findKeptFacts: findKeptFacts(answers, responses),
     markIntervalMs: settings.config.ledger.markIntervalMs,
     observer: {
       batchRecorded: (batch) => metrics.batchCommitted(batch),

@@ -15,14 +15,16 @@ import type { Send } from '../upstream/send.ts'
 import type { Config } from './config/config.ts'
 import type { ServingParts } from './serving-parts.ts'
 import type { TurnCounter } from './turn-counter.ts'
-import { onceDepsOf, turnDepsOf } from './turn-deps-of.ts'
+import { createRecordingBounds, onceDepsOf, readDepsOf, turnDepsOf } from './turn-deps-of.ts'
 import { turnLogFields } from './turn-log-fields.ts'
 
 /** What the edge needs of the house behind it, as plain functions. */
 export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): EdgeDeps {
   const { clock, random, rules, ledger, responses, finder, db, log, metrics, config } = parts
-  const turnDeps = turnDepsOf(parts, turns, send)
-  const onceDeps = onceDepsOf(parts)
+  const recording = createRecordingBounds()
+  const turnDeps = turnDepsOf(parts, { turns, send, recording })
+  const onceDeps = onceDepsOf(parts, recording)
+  const reading = readDepsOf(parts)
   return {
     clock,
     random,
@@ -37,7 +39,7 @@ export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send):
     limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsForTurn(rules.current.limits, caller, 0))),
     refuseEarly: (caller) => earlyRefusal({ ledger, catalog: rules.current.catalog }, caller),
     lookUpAnswer: (call) => lookUpAnswer(onceDeps, call),
-    readTurn: (asked) => readTurn({ hostedTools: rules.current.hostedTools }, asked),
+    readTurn: (asked) => readTurn(reading, asked),
     async serveTurn(call) {
       const leave = turns.enter()
       try {

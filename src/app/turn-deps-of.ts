@@ -4,6 +4,8 @@ import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
 import { createDrains } from '../turn/drains.ts'
 import type { OnceDeps } from '../turn/look-up-answer.ts'
+import type { ReadDeps } from '../turn/read-turn.ts'
+import type { RecordingBounds } from '../turn/recording.ts'
 import type { TurnDeps } from '../turn/serve-turn.ts'
 import type { Send } from '../upstream/send.ts'
 import { mintIdsOf } from './mint-ids-of.ts'
@@ -16,9 +18,21 @@ const KEPT_ANSWER_BYTES_MAX = 32 * MiB
 /** Answers of turns that run with an idempotency key, and kept ones on their way out again, all together. */
 const KEPT_MEMORY_BYTES = 256 * MiB
 
+/** How much of an answer is recorded while it runs, and of all of them together. */
+export const createRecordingBounds = (): RecordingBounds => ({
+  answerBytesMax: KEPT_ANSWER_BYTES_MAX,
+  budget: createByteBudget(KEPT_MEMORY_BYTES),
+})
+
+interface TurnMeans {
+  readonly turns: TurnCounter
+  readonly send: Send
+  readonly recording: RecordingBounds
+}
+
 /** What turns need of the house: the rules of the moment, the books, and the way to the providers. */
-export function turnDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): TurnDeps {
-  const { clock, random, rules, ledger, config } = parts
+export function turnDepsOf(parts: ServingParts, { turns, send, recording }: TurnMeans): TurnDeps {
+  const { clock, random, rules, ledger, responses, config } = parts
   const { bounds } = config
   return {
     get catalog() {
@@ -31,6 +45,9 @@ export function turnDepsOf(parts: ServingParts, turns: TurnCounter, send: Send):
       return rules.current.chosenCap
     },
     ledger,
+    responses,
+    keptMs: config.retention.stateMs,
+    ...recording,
     onCut: turns.onCut,
     drains: createDrains({ ticks: () => clock.ticks() }),
     seen: createSeenPrefixes({ ticks: () => clock.ticks() }),
@@ -50,7 +67,10 @@ export function turnDepsOf(parts: ServingParts, turns: TurnCounter, send: Send):
 }
 
 /** What it takes to know a request again, and to give its answer again. */
-export function onceDepsOf({ rules, ledger, answers, ring, config }: ServingParts): OnceDeps {
+export function onceDepsOf(
+  { rules, ledger, answers, ring, config }: ServingParts,
+  recording: RecordingBounds,
+): OnceDeps {
   return {
     ledger,
     answers,
@@ -59,7 +79,19 @@ export function onceDepsOf({ rules, ledger, answers, ring, config }: ServingPart
       return rules.current.limits
     },
     keptMs: config.retention.idempotencyMs,
-    answerBytesMax: KEPT_ANSWER_BYTES_MAX,
-    budget: createByteBudget(KEPT_MEMORY_BYTES),
+    ...recording,
+  }
+}
+
+/** What it takes to read a request with all that it refers to. */
+export function readDepsOf({ rules, responses, config }: ServingParts): ReadDeps {
+  const { bodyBytesMax, jsonDepthMax, jsonValuesMax } = config.bounds
+  return {
+    responses,
+    keptMs: config.retention.stateMs,
+    bounds: { bytesMax: bodyBytesMax, depthMax: jsonDepthMax, valuesMax: jsonValuesMax },
+    get hostedTools() {
+      return rules.current.hostedTools
+    },
   }
 }

@@ -106,7 +106,10 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
       journal: database.journal,
       clock,
       markIntervalMs: options.markIntervalMs,
-      findKeptFacts: async (requests) => new Map([...keptFacts].filter(([requestId]) => requests.includes(requestId))),
+      async findKeptFacts(requests) {
+        const found = [...keptFacts].filter(([requestId]) => requests.includes(requestId))
+        return new Map(found.map(([requestId, facts]) => [requestId, { facts, givenAgain: true }]))
+      },
       observer: {
         batchRecorded() {},
         batchFailed: (error) => void failures.push(error),

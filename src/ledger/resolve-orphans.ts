@@ -3,13 +3,13 @@ import { priceUsage } from '../metering/price-usage.ts'
 import type { Price } from '../model/price.ts'
 import { chargeForDelivered } from './charge-for-delivered.ts'
 import type { LedgerCore } from './core.ts'
-import { type KeptFacts, readKeptFacts } from './kept-facts.ts'
+import { type FoundFacts, readKeptFacts } from './kept-facts.ts'
 import { type RecordedEnd, recordEnd, type TurnEnd } from './record-end.ts'
 import { loadPrice } from './record-prices.ts'
 
 /**
  * Ends every hold that nobody attends: after a crash all of them, while running those whose turn was lost by a fault of
- * our own. An answer that was already kept for repetition is charged as it would have been. Of any other, what was marked
+ * our own. An answer that was already kept is charged as it would have been. Of any other, what was marked
  * as delivered is charged with its input, and what was not is given back. Returns how many are durably resolved; what was
  * lost is found again by the next sweep.
  */
@@ -17,7 +17,7 @@ export async function resolveOrphans(core: LedgerCore): Promise<number> {
   const found = orphansOf(core)
   const asked = new Set(found.map(({ requestId }) => requestId))
   const prices = await loadPrices(core, found)
-  const kept = await core.findKeptFacts(found.flatMap(({ claim, requestId }) => (claim === undefined ? [] : requestId)))
+  const kept = await core.findKeptFacts(found.map(({ requestId }) => requestId))
   // Nothing waits from here to the last enqueue. What the books lost or gained while others were asked is seen here: a
   // hold that nobody asked about waits for the next sweep.
   if (!core.gate.open) return 0
@@ -34,22 +34,21 @@ const orphansOf = (core: LedgerCore): OpenTurn[] =>
     ({ requestId }) => !core.attended.has(requestId) && !core.journaled.has(requestId),
   )
 
-function resolve(core: LedgerCore, turn: OpenTurn, price: Price, facts: string | undefined): Promise<RecordedEnd> {
+function resolve(core: LedgerCore, turn: OpenTurn, price: Price, kept: FoundFacts | undefined): Promise<RecordedEnd> {
   const { requestId } = turn
   const delivered = core.marks.get(turn.receipt)
-  const end = facts === undefined ? endForDelivered(delivered, turn, price) : endOfKept(readKeptFacts(facts), price)
+  const end = kept === undefined ? endForDelivered(delivered, turn, price) : endOfKept(kept, price)
   return recordEnd(core, { requestId, ...end })
 }
 
 type End = Omit<TurnEnd, 'requestId'>
 
-/** The answer is whole, and whoever asks again gets it: only its charge was missing. */
-const endOfKept = ({ usage, attempts, ...ending }: KeptFacts, price: Price): End => ({
-  ...ending,
-  charge: { usage, ...priceUsage(price, usage) },
-  attempts: JSON.stringify(attempts),
-  kept: true,
-})
+/** The answer is whole, and can still be had: only its charge was missing. */
+function endOfKept({ facts, givenAgain }: FoundFacts, price: Price): End {
+  const { usage, attempts, ...ending } = readKeptFacts(facts)
+  const charge = { usage, ...priceUsage(price, usage) }
+  return { ...ending, charge, attempts: JSON.stringify(attempts), kept: givenAgain }
+}
 
 /** Nothing was marked where nothing was delivered, and that is given back whole. */
 const endForDelivered = (delivered: number | undefined, turn: OpenTurn, price: Price): End => ({

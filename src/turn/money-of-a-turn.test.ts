@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
+import type { StoredResponses } from '../content/stored-responses.ts'
 import type { Admission, Ledger, Settlement } from '../ledger/ledger.ts'
+import { createByteBudget } from '../lib/byte-budget.ts'
 import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow, RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
@@ -69,6 +71,10 @@ async function moneyOf(...providers: ((call: UpstreamCall) => UpstreamOutcome)[]
     },
     lessons: createLaneLessons(),
     mint: countedIds(),
+    responses: { keeps: false } as StoredResponses,
+    keptMs: 0,
+    answerBytesMax: 0,
+    budget: createByteBudget(0),
     ticks: () => 0,
     now: () => 1,
     bounds: { frameBytesMax: 1e6, bodyBytesMax: 1e6, depthMax: 64, valuesMax: 1e6 },

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
+import { countedIds } from '../mint-ids.fixture.ts'
 import { readerOf, requestOf, SETTLED } from './translate.fixture.ts'
 import { openChatVoice } from './voice.ts'
 
@@ -40,8 +41,7 @@ const USAGE = {
 }
 
 function voiceFor(body: object) {
-  let minted = 0
-  const mint = { completionId: () => `chatcmpl-${minted++}` }
+  const mint = countedIds()
   const turn = requestOf({ messages: MESSAGES, ...body })
   return openChatVoice({ turn, model: 'public', requestId: 'req_1', mint, now: () => 7999 })
 }

@@ -6,7 +6,8 @@ import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { readData } from '../sse/read-data.ts'
 import { createFrameSplitter } from '../sse/split-frames.ts'
-import type { Envelope } from './envelope.ts'
+import { createEnvelope, type Envelope } from './envelope.ts'
+import { requestWith } from './voice.fixture.ts'
 
 const FOLDER = new URL('./fixtures/', import.meta.url)
 
@@ -38,42 +39,23 @@ export function framesIn(pieces: readonly Buffer[]): Buffer[] {
 export function mintInOrder(): MintIds {
   let minted = 0
   const next = (prefix: string) => `${prefix}_ours${++minted}`
-  return { completionId: () => next('chatcmpl'), callId: () => next('call'), itemId: (prefix) => next(prefix) }
-}
-
-/** As small as an envelope can be: numbers, and a response with the keys that tests look at. */
-export function plainEnvelope(): Envelope {
-  let sequence = 0
-  let isOpen = false
-  const frame = (type: string, fields: Fields): Buffer =>
-    Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence++, ...fields })}\n\n`)
-  const response: Envelope['response'] = (state) => ({
-    id: 'resp_ours',
-    object: 'response',
-    created_at: 1_800_000_000,
-    completed_at: state.completedAt ?? null,
-    status: state.status,
-    model: 'public',
-    output: state.output,
-    usage: state.usage ?? null,
-    incomplete_details: state.incompleteReason ? { reason: state.incompleteReason } : null,
-  })
   return {
-    responseId: 'resp_ours',
-    model: 'public',
-    frame,
-    response,
-    get isOpen() {
-      return isOpen
-    },
-    opening() {
-      if (isOpen) return Buffer.alloc(0)
-      isOpen = true
-      const begun = { response: response({ status: 'in_progress', output: [] }) }
-      return Buffer.concat([frame('response.created', begun), frame('response.in_progress', begun)])
-    },
+    completionId: () => next('chatcmpl'),
+    responseId: () => next('resp'),
+    callId: () => next('call'),
+    itemId: (prefix) => next(prefix),
   }
 }
+
+/** Of a request that asks for nothing special. */
+export const plainEnvelope = (): Envelope =>
+  createEnvelope({
+    turn: requestWith({}),
+    model: 'public',
+    effort: undefined,
+    responseId: 'resp_ours',
+    createdAt: 1_800_000_000,
+  })
 
 export const SETTLED: SettledCharge = {
   usage: { uncachedInput: 3, cachedInput: 2, cacheWrite: 1, output: 5, reasoning: 4, estimated: false },

@@ -37,7 +37,7 @@ function reEmit(frames: readonly Buffer[], over: Partial<ReEmitLane> = {}) {
     if (isContent) firstContent ??= pieces.length
   }
   const { finished } = carrier.heard
-  const bytes = Buffer.concat(finished ? [...pieces, carrier.close(SETTLED)] : pieces)
+  const bytes = Buffer.concat(finished ? [...pieces, carrier.end(SETTLED).bytes] : pieces)
   return { carrier, envelope, bytes, firstContent, whole: finished }
 }
 
@@ -83,8 +83,8 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
     for (let count = 0; count < frames.length; count++) {
       const { bytes, whole, carrier } = reEmit(frames.slice(0, count))
       const items = expectGrammar(bytes, { whole })
-      expect(carrier.openItems().slice(0, items.length)).toEqual(items)
-      expect(carrier.openItems().length - items.length).toBeLessThanOrEqual(1)
+      expect(carrier.openItems('incomplete').slice(0, items.length)).toEqual(items)
+      expect(carrier.openItems('incomplete').length - items.length).toBeLessThanOrEqual(1)
       const silence = carrier.emptyDelta()
       if (silence) expect(eventsIn(silence)[0]).toMatchObject({ delta: '' })
     }
@@ -103,7 +103,7 @@ describe('a re-emitted stream', () => {
     const carrier = createReEmitter(envelope, laneOf())
     expect(carrier.read(event('response.created', { response: {} })).bytes).toBeUndefined()
     expect(carrier.read(added({ id: 'm', type: 'message', role: 'assistant', content: [] })).bytes).toBeUndefined()
-    expect(carrier.openItems()).toEqual([])
+    expect(carrier.openItems('incomplete')).toEqual([])
     expect(carrier.emptyDelta()).toBeUndefined()
     const opening = envelope.opening()
     const { bytes, isContent } = carrier.read(delta('x'))
@@ -125,7 +125,9 @@ describe('a re-emitted stream', () => {
         delta: '',
       }),
     ])
-    expect(carrier.openItems()).toEqual([expect.objectContaining({ id: 'msg_ours1', status: 'incomplete' })])
+    expect(carrier.openItems('incomplete')).toEqual([
+      expect.objectContaining({ id: 'msg_ours1', status: 'incomplete' }),
+    ])
   })
 
   it('takes a call for content by its name, and a reasoning without a word for none', () => {
@@ -302,7 +304,7 @@ describe('a re-emitted stream', () => {
 })
 
 describe('a JSON answer, re-emitted', () => {
-  const replyOf = (value: unknown, over: Partial<ReEmitLane> = {}) => reEmitReply(plainEnvelope(), value, laneOf(over))
+  const replyOf = (value: unknown, over: Partial<ReEmitLane> = {}) => reEmitReply(value, laneOf(over))
 
   it.each(FIXTURES)('collects to the same as the stream: %s', (fixture) => {
     const { bytes, carrier, whole } = reEmit(framesIn([bytesOf(fixture)]))
@@ -313,7 +315,7 @@ describe('a JSON answer, re-emitted', () => {
     const isComplete = Array.isArray(theirs.output) && theirs.output.length > 0
     const reply = replyOf(isComplete ? theirs : { ...theirs, output: streamed.output })
     if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
-    const answered = JSON.parse(String(reply.close(SETTLED)))
+    const answered = plainEnvelope().response(reply.end(SETTLED)) as Fields & { output: Fields[] }
     expect(plainItems(answered.output)).toEqual(plainItems(streamed.output))
     expect({ ...answered, output: [] }).toEqual({ ...streamed, output: [] })
     expect([reply.usage, reply.outputBytes]).toEqual([carrier.heard.usage, carrier.heard.outputBytes])
@@ -327,7 +329,7 @@ describe('a JSON answer, re-emitted', () => {
     ]
     const reply = replyOf({ status: 'completed', output }, { sealed: 'hidden' })
     if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
-    expect(JSON.parse(String(reply.close(SETTLED))).output).toEqual([
+    expect(plainEnvelope().response(reply.end(SETTLED)).output).toEqual([
       { id: 'rs_ours1', type: 'reasoning', summary: [] },
       expect.objectContaining({ id: 'fc_ours2', call_id: 'call_ours3', vendor: 1, status: 'completed' }),
     ])

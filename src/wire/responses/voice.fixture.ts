@@ -40,7 +40,12 @@ export function countedIds(): MintIds {
     minted += 1
     return `${prefix}_${minted}`
   }
-  return { completionId: () => next('chatcmpl'), callId: () => next('call'), itemId: next }
+  return {
+    completionId: () => next('chatcmpl'),
+    responseId: () => next('resp'),
+    callId: () => next('call'),
+    itemId: next,
+  }
 }
 
 export interface OpenedVoice {

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { ContentPart, Conversation, ConversationItem, ToolName } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
-import { responsesDialect } from './dialects.ts'
-import { type WriteTarget, writeRequest } from './write-request.ts'
-
-const names = { upstreamName: ({ name, namespace }: ToolName) => (namespace ? `${namespace}__${name}` : name) }
+import type { LaneTarget } from '../lane-target.ts'
+import { type ResponsesDialect, responsesDialect } from './dialects.ts'
+import { writeRequest } from './write-request.ts'
 
 const conversationOf = (over: Partial<Conversation> = {}): Conversation => ({
   instructions: undefined,
@@ -29,16 +28,12 @@ const conversationOf = (over: Partial<Conversation> = {}): Conversation => ({
   ...over,
 })
 
-function write(over: Partial<Conversation>, dialect = 'generic', target: Partial<WriteTarget> = {}) {
-  const { body, leftOut } = writeRequest(
-    conversationOf(over),
-    {
-      ...{ model: 'lane', effort: undefined, outputCap: 50, delivery: 'stream' },
-      dialect: responsesDialect(dialect),
-      ...target,
-    },
-    names,
-  )
+function write(over: Partial<Conversation>, dialect = 'generic', target: Partial<LaneTarget<ResponsesDialect>> = {}) {
+  const { body, leftOut } = writeRequest(conversationOf(over), {
+    ...{ model: 'lane', effort: undefined, outputCap: 50, delivery: 'stream' },
+    dialect: responsesDialect(dialect),
+    ...target,
+  })
   return { body: JSON.parse(String(body)), leftOut }
 }
 

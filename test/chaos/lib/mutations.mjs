@@ -149,7 +149,7 @@ const MUTANTS = [
     control: [slowSettles],
     replacements: [
       slowSettles,
-      { file: 'ledger/resolve-orphans.js', find: 'const end = facts === undefined ?', put: 'const end = true ?' },
+      { file: 'ledger/resolve-orphans.js', find: 'const end = kept === undefined ?', put: 'const end = true ?' },
     ],
   },
 ]

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { openResponses } from '../../../test/support/open-responses.ts'
 import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
 import type { FinishReason, Phase, ToolKind, TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
@@ -9,6 +10,10 @@ import type { ResponsesVoice } from './voice.ts'
 
 const SEED = 20_261
 const RUNS = 10_000
+/** Slower than all else here. */
+const DOCUMENT_CHECKS_EVERY = 50
+
+const document = openResponses()
 
 type Step =
   | { readonly do: 'say'; readonly as: 'text' | 'refusal' | 'reasoning' | 'summary'; readonly words: string }
@@ -118,17 +123,19 @@ class Play {
   readonly openCalls = new Set<number>()
   readonly counts: Record<string, number>
   private frame: TurnEvent[] = []
+  private frames: Buffer[] = []
   private seals = 0
 
   readonly wishes: Wishes
+  private readonly fields: Record<string, unknown>
 
   constructor(wishes: Wishes, counts: Record<string, number>) {
     this.wishes = wishes
-    const fields = {
+    this.fields = {
       ...(wishes.summary ? { reasoning: { summary: 'auto' } } : {}),
       ...(wishes.sealed ? { include: ['reasoning.encrypted_content'] } : {}),
     }
-    this.voice = openVoice({ fields })
+    this.voice = openVoice({ fields: this.fields })
     this.carrier = this.voice.translate(eventReader())
     this.counts = counts
   }
@@ -143,7 +150,9 @@ class Play {
   }
 
   deliver(): void {
-    const { bytes, isContent } = this.carrier.read(frameOf(...this.frame))
+    const frame = frameOf(...this.frame)
+    this.frames.push(frame)
+    const { bytes, isContent } = this.carrier.read(frame)
     this.stream += bytes ?? ''
     if (isContent) this.count('reads with content')
     if (this.carrier.heard.heldBytes > 0) this.count('reads that hold something')
@@ -174,6 +183,7 @@ class Play {
     if (this.hasContent) return
     this.count('lanes that failed before content')
     this.frame = []
+    this.frames = []
     this.said = nothingSaid()
     this.carrier = this.voice.translate(eventReader())
   }
@@ -228,6 +238,13 @@ class Play {
     this.stream += this.carrier.close(settledCharge())
   }
 
+  /** The same frames for a client that wants JSON. */
+  asReply(): { output: ToldItem[]; status: string } {
+    const carrier = openVoice({ fields: this.fields, delivery: 'json' }).translate(eventReader())
+    for (const frame of this.frames) carrier.read(frame)
+    return JSON.parse(String(carrier.close(settledCharge())))
+  }
+
   fail(): void {
     this.deliver()
     this.stream += this.voice.fail(problem('upstream_error', 'It broke.'))
@@ -267,6 +284,9 @@ function toldBy(output: readonly ToldItem[]): Said {
   return told
 }
 
+/** Ids go on counting where a lane before has used some. */
+const withoutId = (item: ToldItem): unknown => ({ ...item, id: undefined })
+
 /** The words of all deltas, whatever they are part of. */
 const wordsIn = (stream: string): string =>
   eventsOf(stream)
@@ -293,7 +313,15 @@ it('any answer is told by its grammar, and all of it', { timeout: 60_000 }, () =
       play.counts.events = (play.counts.events ?? 0) + events.length
       expect(wordsIn(play.stream)).toHaveLength(lengthOf(told))
       if (end === 'failure') expectBeginning(told, play)
-      else expect(told).toEqual(play.said)
+      else {
+        expect(told).toEqual(play.said)
+        const reply = play.asReply()
+        expect([reply.status, reply.output.map(withoutId)]).toEqual([status, output.map(withoutId)])
+      }
+      if (counts[status]! % DOCUMENT_CHECKS_EVERY === 0) {
+        const findings = events.flatMap((event) => document?.checkEvent(event) ?? [])
+        expect(findings.filter(({ difference }) => difference === undefined)).toEqual([])
+      }
       const { outputBytes, heldBytes } = play.carrier.heard
       // Halves of a character weigh more apart than together.
       if (!steps.some((each) => 'words' in each && isHalf(each.words)))

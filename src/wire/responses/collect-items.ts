@@ -1,8 +1,8 @@
 import { assertNever } from '../../lib/assert-never.ts'
-import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
+import type { FinishReason, TurnEvent } from '../../model/event.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { encryptedContentOf } from './encrypted-content.ts'
-import type { OutputItem, PartKind } from './output-item.ts'
+import { isWorthShowing, type OutputItem, type OutputPart, type PartKind } from './output-item.ts'
 
 /** What the client wants to be told of the reasoning. */
 export interface ReasoningWishes {
@@ -13,7 +13,10 @@ export interface ReasoningWishes {
 
 /** The events of an answer, gathered into its items in the order in which these begin. */
 export interface ItemCollector {
+  /** Only the last of them may not be worth showing yet. */
   readonly items: readonly OutputItem[]
+  /** Bytes of words in all of them that the client has not been sent; whoever sends some takes them off. */
+  unsaidBytes: number
   /** There has been a text, a reasoning, a refusal or a call. */
   readonly hasContent: boolean
   /** Known once the answer is whole. */
@@ -31,6 +34,7 @@ interface Collecting {
   /** The next words are a part of their own. */
   breaksPart: boolean
   lastDelta: TurnEvent['type'] | undefined
+  unsaidBytes: number
   hasContent: boolean
   reason: FinishReason | undefined
 }
@@ -43,6 +47,7 @@ export function createItemCollector(options: { mint: MintIds; wishes: ReasoningW
     current: undefined,
     breaksPart: false,
     lastDelta: undefined,
+    unsaidBytes: 0,
     hasContent: false,
     reason: undefined,
     take(event) {
@@ -64,14 +69,14 @@ function takeEvent(collecting: Collecting, event: TurnEvent): void {
   else if (type === 'reasoning-seal') addSeal(collecting, event)
   else if (type === 'tool-call-start') beginCall(collecting, event)
   else if (type === 'tool-call-delta') addToCall(collecting, event)
-  else if (type === 'tool-call-end') endItem(collecting.calls.get(event.call))
+  else if (type === 'tool-call-end') endCall(collecting, event.call)
   else if (type === 'turn-end') end(collecting, event.reason)
   // What was counted is in what the reader has heard.
   else if (type !== 'usage') assertNever(event)
 }
 
 function begin(collecting: Collecting, prefix: 'msg' | 'rs' | 'fc' | 'ctc', about: OutputItem['about']): OutputItem {
-  endItem(collecting.current)
+  endCurrent(collecting)
   const item: OutputItem = {
     id: collecting.mint.itemId(prefix),
     about,
@@ -86,7 +91,17 @@ function begin(collecting: Collecting, prefix: 'msg' | 'rs' | 'fc' | 'ctc', abou
   return item
 }
 
-function endItem(item: OutputItem | undefined): void {
+/** It is the last of the items, because whatever begins ends it. If it has said nothing it has never been there. */
+function endCurrent(collecting: Collecting): void {
+  const { current, items } = collecting
+  if (current === undefined) return
+  current.ended = true
+  if (!isWorthShowing(current)) items.pop()
+  collecting.current = undefined
+}
+
+function endCall({ calls }: Collecting, call: number): void {
+  const item = calls.get(call)
   if (item !== undefined) item.ended = true
 }
 
@@ -99,10 +114,11 @@ function addToMessage(collecting: Collecting, kind: PartKind, delta: Delta): voi
   const message =
     current?.about.kind === 'message' ? current : begin(collecting, 'msg', { kind: 'message', phase: undefined })
   addWords(collecting, message, kind, delta)
-  if (logprobs.length === 0) return
   const part = message.parts.at(-1)
-  part?.logprobs.push(...logprobs)
-  part?.unsaidLogprobs.push(...logprobs)
+  for (const logprob of logprobs) {
+    part?.logprobs.push(logprob)
+    part?.unsaidLogprobs.push(logprob)
+  }
 }
 
 /** A reasoning has summaries or a text, never both: where a lane tells both, they are two. */
@@ -129,7 +145,7 @@ function addSeal(collecting: Collecting, { opaque }: Extract<TurnEvent, { type: 
 
 function beginCall(collecting: Collecting, event: Extract<TurnEvent, { type: 'tool-call-start' }>): void {
   const { call, callId, name, namespace, tool } = event
-  endItem(collecting.calls.get(call))
+  endCall(collecting, call)
   const isCustom = tool === 'custom'
   const item = begin(collecting, isCustom ? 'ctc' : 'fc', { kind: 'call', tool, callId, name, namespace })
   item.parts.push(emptyPart(isCustom ? 'input' : 'arguments'))
@@ -137,11 +153,11 @@ function beginCall(collecting: Collecting, event: Extract<TurnEvent, { type: 'to
   collecting.hasContent = true
 }
 
-function addToCall({ calls }: Collecting, { call, text }: Extract<TurnEvent, { type: 'tool-call-delta' }>): void {
-  const item = calls.get(call)
+function addToCall(collecting: Collecting, { call, text }: Extract<TurnEvent, { type: 'tool-call-delta' }>): void {
+  const item = collecting.calls.get(call)
   const part = item?.parts[0]
   if (item === undefined || part === undefined || item.ended) return
-  appendWords(item, part, text)
+  appendWords(collecting, item, part, text)
 }
 
 function addWords(collecting: Collecting, item: OutputItem, kind: PartKind, { type, text }: Delta): void {
@@ -153,26 +169,28 @@ function addWords(collecting: Collecting, item: OutputItem, kind: PartKind, { ty
   collecting.breaksPart = false
   collecting.lastDelta = type
   collecting.hasContent ||= text !== ''
-  appendWords(item, part, text)
+  appendWords(collecting, item, part, text)
 }
 
-function appendWords(item: OutputItem, part: OutputItem['parts'][number], text: string): void {
+function appendWords(collecting: Collecting, item: OutputItem, part: OutputPart, text: string): void {
+  const bytes = Buffer.byteLength(text)
   part.text += text
   part.unsaid += text
-  item.unsaidBytes += Buffer.byteLength(text)
+  item.unsaidBytes += bytes
+  collecting.unsaidBytes += bytes
 }
 
-const emptyPart = (kind: PartKind) => ({
+const emptyPart = (kind: PartKind): OutputPart => ({
   kind,
   text: '',
-  logprobs: [] as TokenLogprob[],
+  logprobs: [],
   unsaid: '',
-  unsaidLogprobs: [] as TokenLogprob[],
+  unsaidLogprobs: [],
 })
 
 function end(collecting: Collecting, reason: FinishReason): void {
+  endCurrent(collecting)
   for (const item of collecting.items) item.ended = true
-  collecting.current = undefined
   collecting.reason = reason
 }
 

@@ -1,6 +1,8 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { createResponseObject, type ResponseOptions, type ResponseState } from './response-object.ts'
 
+export type { ResponseState } from './response-object.ts'
+
 /**
  * What all frames of one answer share: the response that they tell of, and their numbers without a gap. One per turn; it
  * outlives a lane that failed before any content. Frames come as text, so that several leave as one Buffer, and get

@@ -36,7 +36,7 @@ export function translateStream(options: TranslationOptions, envelope: Envelope)
     read(frame) {
       hear(options.reader, collector, heard, frame)
       const { text, isContent } = writer.write()
-      heard.heldBytes = Math.min(heard.heldBytes + writer.heldBytes(), heard.outputBytes)
+      heard.heldBytes = Math.min(heard.heldBytes + collector.unsaidBytes, heard.outputBytes)
       return text === '' ? NOTHING : { bytes: Buffer.from(text), isContent }
     },
     ending: () => ({ reason: reasonOf(collector), output: writer.openItems('incomplete') }),

@@ -113,6 +113,20 @@ describe('a translated stream', () => {
     ])
   })
 
+  it('takes a call for content before it has any arguments', () => {
+    const told = openVoice()
+      .translate(eventReader())
+      .read(frameOf(callStart(0)))
+    expect([told.isContent, shortly(String(told.bytes)).at(-1)]).toEqual([true, 'output_item.added fc_1'])
+  })
+
+  it('adds nothing to a call that is over, or that nobody has begun', () => {
+    const late = [callDelta(0, ' late'), callDelta(7, 'never'), callEnd(7), end('tool-calls')]
+    const stream = tellAll(openVoice(), [callStart(0), callDelta(0, '{}'), callEnd(0)], late)
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(finalOf(stream).output).toMatchObject([{ arguments: '{}' }])
+  })
+
   it('keeps a text that comes inside a call for afterwards', () => {
     const stream = tellAll(
       openVoice(),

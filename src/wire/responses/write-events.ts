@@ -10,8 +10,6 @@ export interface EventWriter {
   write(): Written
   /** The same at the end of the answer, which may have no content. */
   writeRest(): Written
-  /** Bytes of words that wait until an earlier item is over. */
-  heldBytes(): number
   /** The items that the client has been told of; one that is still open in this status. */
   openItems(openAs: ItemStatus): readonly Fields[]
   /** An empty piece of what is being said; undefined while nothing is. */
@@ -27,10 +25,9 @@ export interface Written {
 interface Writing {
   readonly envelope: Envelope
   readonly collector: ItemCollector
-  /** Which of the collected items comes next, or is being written. */
-  turn: number
-  /** The finished ones, as the client has been told of them. */
+  /** The finished items, as the client has been told of them. */
   readonly done: Fields[]
+  /** The one after these, once the client has been told of it. */
   open: OpenItem | undefined
   saidContent: boolean
 }
@@ -45,7 +42,7 @@ interface OpenItem {
 }
 
 export function createEventWriter(envelope: Envelope, collector: ItemCollector): EventWriter {
-  const writing: Writing = { envelope, collector, turn: 0, done: [], open: undefined, saidContent: false }
+  const writing: Writing = { envelope, collector, done: [], open: undefined, saidContent: false }
   const writeRest = (): Written => {
     writing.saidContent = false
     const text = envelope.openingText() + writeItems(writing)
@@ -54,7 +51,6 @@ export function createEventWriter(envelope: Envelope, collector: ItemCollector):
   return {
     write: () => (collector.hasContent ? writeRest() : NOTHING),
     writeRest,
-    heldBytes: () => heldBytes(writing),
     openItems(openAs) {
       const { done, open } = writing
       return open === undefined ? [...done] : [...done, itemFields(open.item, openAs)]
@@ -68,12 +64,6 @@ export function createEventWriter(envelope: Envelope, collector: ItemCollector):
 
 const NOTHING: Written = { text: '', isContent: false }
 
-function heldBytes({ collector, turn }: Writing): number {
-  let held = 0
-  for (let at = turn; at < collector.items.length; at += 1) held += collector.items[at]?.unsaidBytes ?? 0
-  return held
-}
-
 /**
  * An item that has come to its end stays open until another one follows or the answer ends: if the answer turns out to
  * have been cut, the last item is the one that is incomplete.
@@ -82,24 +72,16 @@ function writeItems(writing: Writing): string {
   const { items, reason } = writing.collector
   let said = ''
   for (;;) {
-    const item = items[writing.turn]
-    if (item === undefined) return said
-    if (writing.open === undefined && isWorthShowing(item)) said += writeItemAdded(writing, item)
-    if (writing.open !== undefined) said += writeParts(writing, writing.open)
-    if (!item.ended) return said
-    const isLast = !followsAnother(items, writing.turn)
-    if (isLast && reason === undefined && writing.open !== undefined) return said
-    if (writing.open !== undefined) {
-      const isCut = isLast && reason !== undefined && wasCut(reason)
-      said += writeItemDone(writing, writing.open, isCut ? 'incomplete' : 'completed')
-    }
-    writing.turn += 1
+    const item = items[writing.done.length]
+    if (item === undefined || !isWorthShowing(item)) return said
+    if (writing.open === undefined) said += writeItemAdded(writing, item)
+    said += writeParts(writing, item)
+    const next = items[writing.done.length + 1]
+    const isLast = next === undefined || !isWorthShowing(next)
+    if (!item.ended || (isLast && reason === undefined)) return said
+    const isCut = isLast && reason !== undefined && wasCut(reason)
+    said += writeItemDone(writing, item, isCut ? 'incomplete' : 'completed')
   }
-}
-
-function followsAnother(items: readonly OutputItem[], turn: number): boolean {
-  for (let at = turn + 1; at < items.length; at += 1) if (isWorthShowing(items[at]!)) return true
-  return false
 }
 
 function writeItemAdded(writing: Writing, item: OutputItem): string {
@@ -109,29 +91,32 @@ function writeItemAdded(writing: Writing, item: OutputItem): string {
   return writing.envelope.frameText('response.output_item.added', { output_index: writing.done.length, item: empty })
 }
 
-function writeItemDone(writing: Writing, { item, part }: OpenItem, status: ItemStatus): string {
+function writeItemDone(writing: Writing, item: OutputItem, status: ItemStatus): string {
   const output_index = writing.done.length
   const finished = itemFields(item, status)
+  const part = writing.open?.part
   const words = part === undefined ? '' : writePartDone(writing.envelope, part, item)
   writing.done.push(finished)
   writing.open = undefined
   return words + writing.envelope.frameText('response.output_item.done', { output_index, item: finished })
 }
 
-function writeParts(writing: Writing, open: OpenItem): string {
-  const { envelope, done } = writing
-  const { item } = open
+function writeParts(writing: Writing, item: OutputItem): string {
+  const { envelope, collector, done, open } = writing
+  if (open === undefined) return ''
   writing.saidContent ||= item.unsaidBytes > 0
+  collector.unsaidBytes -= item.unsaidBytes
+  item.unsaidBytes = 0
   let said = ''
   for (;;) {
     const part = item.parts[open.turn]
-    if (part === undefined) break
+    if (part === undefined) return said
     if (open.part === undefined && (part.text !== '' || item.about.kind === 'call')) {
       open.part = openPart(part, { item, outputIndex: done.length, partIndex: open.partsDone })
       said += writePartAdded(envelope, open.part)
     }
     if (open.part !== undefined) said += writeDelta(envelope, open.part)
-    if (!hasWordsBehind(item.parts, open.turn)) break
+    if (!hasWordsBehind(item.parts, open.turn)) return said
     if (open.part !== undefined) {
       said += writePartDone(envelope, open.part, item)
       open.part = undefined
@@ -139,8 +124,6 @@ function writeParts(writing: Writing, open: OpenItem): string {
     }
     open.turn += 1
   }
-  item.unsaidBytes = 0
-  return said
 }
 
 function hasWordsBehind(parts: readonly OutputPart[], turn: number): boolean {

@@ -118,6 +118,25 @@ describe('the steps of a stream', () => {
     ])
   })
 
+  it('keep two items apart that share a place', () => {
+    const both = [added(message('a'), 0), added(message('b'), 0), text('a', 0, 'x'), text('b', 0, 'y')]
+    expect(told([...both, end()])).toEqual([
+      ['message', 'x', 'completed'],
+      ['message', 'y', 'completed'],
+    ])
+    const over = [added(message('a'), 0), done(message('a', 'x'), 0), added(message('b'), 0), text('b', 0, 'y')]
+    expect(told([...over, text('a', 0, 'late'), end()])).toEqual([
+      ['message', 'x', 'completed'],
+      ['message', 'y', 'completed'],
+      ['message', 'late', 'completed'],
+    ])
+  })
+
+  it('end a call that never got arguments as one that has none', () => {
+    const steps = stepsOf([added({ id: 'f', type: 'function_call', name: 'go', arguments: '' }, 0), end()])
+    expect(typesOf(steps)).toEqual(['item-start', 'part-start', 'part-end', 'item-end'])
+  })
+
   it('begin a new item for words that come after its end, so that none is lost', () => {
     expect(told([text('a', 0, 'x'), done(message('a', 'x'), 0), text('a', 0, 'late'), end()])).toEqual([
       ['message', 'x', 'completed'],

@@ -42,6 +42,7 @@ const row = (name: string, source: string, over: Partial<ResponsesDialect> = {})
 })
 
 const LOCAL_SAMPLING = ['top_k', 'min_p', 'repetition_penalty']
+const PENALTIES = ['presence_penalty', 'frequency_penalty']
 const CACHE_OPTIONS = ['prompt_cache_retention', 'prompt_cache_options']
 
 export const RESPONSES_DIALECTS: readonly ResponsesDialect[] = [
@@ -49,12 +50,14 @@ export const RESPONSES_DIALECTS: readonly ResponsesDialect[] = [
   row('openai', 'API reference: custom tools and namespaces; reasoning is encrypted, only a summary is shown.', {
     nativeTools: ['custom', 'namespace'],
     extraFields: CACHE_OPTIONS,
+    withoutFields: PENALTIES,
     hidesReasoning: true,
     sealsReasoning: true,
   }),
   row('azure', 'As OpenAI, recorded: content_filters beside the output; the key goes in the api-key header.', {
     nativeTools: ['custom', 'namespace'],
     extraFields: CACHE_OPTIONS,
+    withoutFields: PENALTIES,
     hidesReasoning: true,
     sealsReasoning: true,
   }),

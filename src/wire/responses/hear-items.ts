@@ -78,7 +78,7 @@ function hearWhole(hearing: Hearing, { kind, wholeField }: WordsEvent, event: Fi
   const key = indexOfPart(event, kind)
   const told = partAt(heard, kind, key)
   if (told !== undefined && told !== heard.openPart) return
-  if (isCall(heard.item.kind) && typeof event.name === 'string') learn(heard, { name: event.name })
+  if (isCall(heard.item.kind) && typeof event.name === 'string') hearing.queue.learn(heard, { name: event.name })
   const part = hearing.queue.openPart(heard, kind, key, {})
   complete(hearing, heard, part, event[wholeField])
   part.ended = event
@@ -165,7 +165,7 @@ function itemOf(hearing: Hearing, item: Fields, index: number | undefined, isNew
   const isSame = found !== undefined && !(isNew && id !== undefined && found.id !== undefined && found.id !== id)
   if (!isSame) return begin(hearing, item, index ?? hearing.items.nextIndex())
   found.id ??= id
-  if (!found.hasEnded) learn(found, item)
+  if (!found.hasEnded) hearing.queue.learn(found, item)
   return found
 }
 
@@ -177,13 +177,9 @@ function begin(hearing: Hearing, item: Fields, index: number): HeardItem | undef
   return heard
 }
 
-const learn = (heard: HeardItem, fields: Fields): void => {
-  heard.item.fields = { ...heard.item.fields, ...fields }
-}
-
 /** The item as a whole: what of it has not been told is told now. */
 function finishItem(hearing: Hearing, heard: HeardItem, item: Fields, status: 'completed' | 'incomplete'): void {
-  learn(heard, item)
+  hearing.queue.learn(heard, item)
   if (heard.item.kind === 'function_call') finishCall(hearing, heard, 'arguments', item.arguments)
   else if (heard.item.kind === 'custom_tool_call') finishCall(hearing, heard, 'input', item.input)
   else {

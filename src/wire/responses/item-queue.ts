@@ -28,6 +28,8 @@ export interface HeardItem {
  */
 export interface ItemQueue {
   add(options: { kind: ItemKind; fields: Fields; id: string | undefined; index: number }): HeardItem
+  /** What is heard of an item later, such as the name without which a call is not told. */
+  learn(heard: HeardItem, fields: Fields): void
   /** Words for a part, which is opened, and whichever was open is closed. */
   say(heard: HeardItem, part: SpokenPart, text: string, event: Fields | undefined): void
   openPart(heard: HeardItem, kind: PartKind, key: number | undefined, fields: Fields): SpokenPart
@@ -97,12 +99,14 @@ export function createItemQueue(counts: Heard): ItemQueue {
       advance()
       return heard
     },
+    learn(heard, fields) {
+      heard.item.fields = { ...heard.item.fields, ...fields }
+      if (!heard.hasStarted) advance()
+    },
     say(heard, part, text, event) {
       part.text += text
       counts.outputBytes += Buffer.byteLength(text)
       tell(heard, { type: 'delta', item: heard.item, part, text, event })
-      // A name that came with the words.
-      if (!heard.hasStarted) advance()
     },
     openPart(heard, kind, key, fields) {
       const { item, openPart } = heard

@@ -50,8 +50,7 @@ export function retargetRequest(turn: ResponsesRequest, target: ResponsesTarget)
   const changes = new Map<string, Buffer | string | null>(turn.rewritten)
   for (const { name } of turn.body.members) {
     const policy = RESPONSES_FIELDS[name]?.policy
-    const isOurs = policy === 'control' || policy === 'standard-only' || policy === 'refused'
-    if (isOurs && !CONTENT.has(name)) changes.set(name, null)
+    if (policy === 'control' || policy === 'standard-only' || policy === 'refused') changes.set(name, null)
   }
   for (const name of target.leftOut) changes.set(name, null)
   changes.set('previous_response_id', null)
@@ -66,9 +65,6 @@ export function retargetRequest(turn: ResponsesRequest, target: ResponsesTarget)
   if (input !== undefined) changes.set('input', input)
   return spliceMembers(turn.body, changes)
 }
-
-/** What a request says: it stays the client's, or what has been made of it, whatever the table calls it. */
-const CONTENT = new Set(['input', 'instructions', 'tools', 'tool_choice', 'text'])
 
 const asksFor = ({ fields }: ResponsesRequest, what: string): boolean =>
   Array.isArray(fields.include) && fields.include.includes(what)

@@ -22,7 +22,11 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
     /^\/v1\/responses\/([^/]+\/)?input_tokens$/,
     'Tokens are not counted in advance. The usage of an answer tells how many there were.',
   ],
-  [/^\/v1\/(responses|conversations)\b/, `This version does not serve the Responses API yet. ${CHAT_INSTEAD}`],
+  [/^\/v1\/responses\b/, 'There is nothing behind the id of a response.'],
+  [
+    /^\/v1\/conversations\b/,
+    'Conversations are not provided: send the whole input, or go on from a response with previous_response_id.',
+  ],
   [/^\/v1\/embeddings\b/, 'Embeddings are not provided: this gateway serves text generation only.'],
   [/^\/v1\/(completions|fim|engines)\b/, `Legacy and fill-in-the-middle completions are not provided. ${CHAT_INSTEAD}`],
   [/^\/v1\/(images|videos?)\b/, 'Images and video are not provided: this gateway serves text generation only.'],

@@ -112,7 +112,7 @@ describe('recovery finds a kept answer', () => {
     await bench.expectCleanBooks()
   })
 
-  it('in the sweep too, when its turn has left; one whose answer was not kept is resolved as ever', async () => {
+  it('in the sweep too, when its turn has left; one that came without a key is charged for what is stored', async () => {
     const turn = await claimed()
     bench.keptFacts.set(turn.requestId, writeKeptFacts(facts))
     const other = await bench.admit()
@@ -123,7 +123,7 @@ describe('recovery finds a kept answer', () => {
     turn.looked.leave()
     expect(await bench.ledger.sweep()).toBe(2)
     expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ state: 'settled' })
-    expect(await findReceipt(bench.database.db, other.requestId)).toMatchObject({ state: 'released' })
+    expect(await findReceipt(bench.database.db, other.requestId)).toMatchObject({ state: 'settled' })
     expect(await stateOf()).toBe('kept durable')
   })
 

@@ -66,7 +66,7 @@ it('a stream says what is content, and closes with the usage for whoever asked f
   expect(closing.endsWith('data: [DONE]\n\n')).toBe(true)
   expect(chunksIn(closing)).toEqual([
     {
-      ...{ id: 'chatcmpl-0', object: 'chat.completion.chunk', created: 7, model: 'public' },
+      ...{ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 7, model: 'public' },
       choices: [],
       usage: USAGE,
     },
@@ -85,7 +85,7 @@ it('a JSON answer is handed out whole, when its charge is known', () => {
   const { carried, closing } = carry({})
   expect(carried).toEqual(EVENTS.map(() => ({ bytes: undefined, isContent: false })))
   expect(JSON.parse(closing)).toEqual({
-    ...{ id: 'chatcmpl-0', object: 'chat.completion', created: 7, model: 'public' },
+    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 7, model: 'public' },
     choices: [
       {
         index: 0,
@@ -136,7 +136,7 @@ it('an answer keeps its id and time when its lane fails and another one speaks',
   expect(first.read(FRAME).bytes).toBeUndefined()
   const second = voice.translate(readerOf([[{ type: 'text-delta', text: 'a' }]]))
   const [role, words] = chunksIn(String(second.read(FRAME).bytes))
-  expect([role.id, words.id, role.choices[0].delta.role]).toEqual(['chatcmpl-0', 'chatcmpl-0', 'assistant'])
+  expect([role.id, words.id, role.choices[0].delta.role]).toEqual(['chatcmpl-1', 'chatcmpl-1', 'assistant'])
 })
 
 it('a comment breaks its silence, and a failure is said in an error frame without an end', () => {

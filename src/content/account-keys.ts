@@ -66,7 +66,9 @@ export function createAccountKeys(deps: {
     const dataKey = opener && (await openBytes(opener, nameOf(account, name), wrapped))
     if (dataKey === undefined) return { kind: 'unreadable' }
     if (ringKey !== primary) {
-      await file.atomic([{ sql: REWRAP, rows: [[primary, await wrap(account, name, dataKey), account, name]] }])
+      const row = [primary, await wrap(account, name, dataKey), account, name]
+      // It has been read, whatever the disk says to this: whoever meets it next tries again.
+      await file.atomic([{ sql: REWRAP, rows: [row] }]).catch(() => {})
     }
     return { kind: 'found', key: keysOf(account, name, dataKey) }
   }

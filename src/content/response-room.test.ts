@@ -16,6 +16,8 @@ const random = randomFrom(7)
 const noise = (size: number) => said(Array.from({ length: size }, () => String.fromCharCode(33 + random(90))).join(''))
 const large = (name: string, expiresAt: number, parent?: string) =>
   bench.responses.finish(ended(name, { input: [noise(4000)], output: [], expiresAt, parent }))
+const twice = (name: string) =>
+  bench.responses.finish(ended(name, { input: [noise(8000)], output: [], expiresAt: 9000 }))
 const isThere = async (name: string) => (await bench.responses.find(ACCOUNT, `resp_${name}`)) !== undefined
 const there = async (...names: string[]) => {
   const found = await Promise.all(names.map(isThere))
@@ -57,6 +59,16 @@ describe('the room for responses', () => {
     expect(await there('old1', 'new1', 'new2', 'x', 'y')).toEqual(['new1', 'new2', 'x', 'y'])
     const chain = await bench.responses.context(ACCOUNT, 'resp_new2', 1_000_000)
     expect(chain.kind === 'found' && chain.items.length).toBe(2)
+  })
+
+  it('is made by the beginning of what goes before it is made by what expires later', async () => {
+    await bench.reopen({ bytesMax: 18_000 })
+    await large('old1', 2000)
+    await large('old2', 2100, 'resp_old1')
+    await large('new1', 2050)
+    await large('new2', 8000, 'resp_new1')
+    expect(await twice('y')).toBe(true)
+    expect(await there('old1', 'old2', 'new1', 'new2', 'y')).toEqual(['new1', 'new2', 'y'])
   })
 
   it('is not taken from what is running', async () => {

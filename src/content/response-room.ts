@@ -75,6 +75,15 @@ export async function hide(
   return changed > 0
 }
 
+/** Ended, whatever it was doing: one that runs would be kept for its end. */
+const ENDED_STATUS = "status = CASE status WHEN 'in_progress' THEN 'failed' ELSE status END"
+
+/** Not shown, and no reason to charge for anything. */
+export async function disown(file: SqliteFile, { account, id }: { account: AccountRow; id: string }): Promise<void> {
+  const sql = `${NOT_SHOWN}, ${ENDED_STATUS}, facts = NULL WHERE account = ? AND id = ?`
+  await file.atomic([{ sql, rows: [[account, id]] }])
+}
+
 const HIDDEN_AT_ONCE = 500
 
 /** All of an account, a slice at a time; none of them is running any more, whatever it was. */
@@ -85,8 +94,7 @@ export async function hideAll(file: SqliteFile, account: AccountRow): Promise<vo
       HIDDEN_AT_ONCE,
     ])
     if (rows.length === 0) return
-    const status = "CASE status WHEN 'in_progress' THEN 'failed' ELSE status END"
-    const sql = `${NOT_SHOWN}, status = ${status} WHERE response = ?`
+    const sql = `${NOT_SHOWN}, ${ENDED_STATUS} WHERE response = ?`
     await file.atomic([{ sql, rows: rows.map(({ response }) => [response as number]) }])
     after = rows.at(-1)?.id as string
   }

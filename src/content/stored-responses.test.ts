@@ -74,6 +74,7 @@ describe('a stored response', () => {
     expect(await bench.count('items')).toBe(0)
     await bench.responses.end('resp_never', ACCOUNT, 'failed', json({ status: 'failed' }))
     expect(await bench.count('responses')).toBe(1)
+    expect(bench.failures).toEqual([])
   })
 
   it('has its output item by item by their ids, and what was only sent has no id to be asked by', async () => {
@@ -110,6 +111,20 @@ describe('a stored response', () => {
     expect(await bench.responses.factsOf(asked)).toEqual(new Map([['req_b', 'facts of b']]))
   })
 
+  it('that was forgotten is shown to nobody, goes, and is no reason to charge; one that was deleted is', async () => {
+    await keep('a')
+    await keep('b')
+    await bench.responses.begin(started('c'))
+    for (const name of ['a', 'c', 'none']) await bench.responses.forget(`resp_${name}`, ACCOUNT)
+    await bench.responses.remove(ACCOUNT, 'resp_b')
+    const asked = ['req_a', 'req_b'] as RequestId[]
+    expect(await bench.responses.factsOf(asked)).toEqual(new Map([['req_b', 'facts of b']]))
+    expect(await bench.responses.find(ACCOUNT, 'resp_c')).toBe(undefined)
+    expect(await bench.responses.finish(ended('c'))).toBe(false)
+    expect(await bench.responses.sweep()).toBe(3)
+    expect(bench.failures).toEqual([])
+  })
+
   it('is of any size, and comes back byte for byte', async () => {
     const random = randomFrom(1)
     const items = Array.from({ length: 60 }, (_, at) => said(String.fromCharCode(65 + at).repeat(random(40_000))))
@@ -117,7 +132,7 @@ describe('a stored response', () => {
     await keep('a', { input: [...items, large], output: [] })
     expect((await found('a')).join() === textsOf([...items, large]).join()).toBe(true)
     expect(await bench.responses.context(ACCOUNT, 'resp_a', MiB)).toEqual({ kind: 'too-large' })
-    expect(await bench.responses.finish(ended('many', { input: Array(10_001).fill(said('x')) }))).toBe(false)
+    expect(await bench.responses.finish(ended('many', { input: Array(5001).fill(said('x')) }))).toBe(false)
   })
 })
 
@@ -273,6 +288,29 @@ describe('what cannot be read', () => {
   })
 })
 
+it('what was there when it was looked for, and goes before the write, is stored anew', async () => {
+  const keys = new Set<unknown>()
+  for (let round = 0; round < 25; round++) {
+    await keep(`first${round}`, { input: [said('shared')], output: [], expiresAt: bench.time + 10 })
+    const [row] = await bench.file.all('SELECT name FROM account_keys', [])
+    keys.add(row?.name)
+    bench.time += 100
+    // The last response of the account goes, and the shared item and the key of the account with it.
+    const next = ended(`next${round}`, { input: [said('shared'), said(`${round}`)], expiresAt: bench.time + 50 })
+    const beginning = bench.responses.begin(started(`more${round}`, { expiresAt: bench.time + 50 }))
+    const [kept] = await Promise.all([bench.responses.finish(next), bench.responses.sweep(), beginning])
+    expect(kept).toBe(true)
+    await bench.reopen()
+    expect(await found(`next${round}`)).toHaveLength(3)
+    expect(await bench.responses.recover()).toBe(1)
+    bench.time += 100
+    await bench.responses.sweep()
+    expect(await bench.count('items')).toBe(0)
+  }
+  expect(keys.size).toBe(25)
+  expect(bench.failures).toEqual([])
+})
+
 it('a ring that was rotated opens what the older key wrapped, and wraps it anew', async () => {
   await keep('a')
   await bench.reopen({ ring: [OTHER_RING_KEY, RING_KEY] })
@@ -309,8 +347,10 @@ it('an account that was closed has no key, nothing that is shown, and nothing th
   expect(await bench.responses.find(ACCOUNT, 'resp_a3')).toBe(undefined)
   await late
   expect(await bench.responses.finish(ended('running'))).toBe(false)
+  const newcomer = bench.responses.finish(ended('new', { account: 12 as AccountRow }))
+  await bench.responses.forgetAccount(12 as AccountRow)
+  expect(await newcomer).toBe(false)
   await bench.responses.sweep()
   expect(await bench.count('responses')).toBe(1)
-  expect(await bench.count('account_keys')).toBe(1)
   expect((await bench.responses.find(STRANGER, 'resp_theirs'))?.status).toBe('completed')
 })

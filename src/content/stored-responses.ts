@@ -6,7 +6,7 @@ import { inTime } from './in-time.ts'
 import { digestId } from './keyed-digests.ts'
 import { prepareBegin, prepareEnd, prepareFinish } from './prepare-write.ts'
 import { readContext, readEvents, readItems, readResponse } from './read-responses.ts'
-import { endExpired, hide, hideAll, makeRoom } from './response-room.ts'
+import { disown, endExpired, hide, hideAll, makeRoom } from './response-room.ts'
 import { findFacts, type ResponseStatus } from './response-rows.ts'
 import { createResponseShelf } from './response-shelf.ts'
 import type { ResponseWrite } from './response-write.ts'
@@ -101,7 +101,7 @@ export interface StoredResponsesDeps {
 }
 
 /** A response of more items is not stored: looking for them all would hold the others up. */
-const RESPONSE_ITEMS_MAX = 10_000
+const RESPONSE_ITEMS_MAX = 5000
 /** Of responses that wait to be written, all together: beyond, a disk that is too slow would fill the memory. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024
 /** What it counted on may go between the look and the write; twice in a row it does not. */
@@ -138,12 +138,11 @@ export function createStoredResponses(deps: StoredResponsesDeps): StoredResponse
       return false
     }
   }
-  const hideOne = (account: AccountRow, id: string): Promise<boolean> =>
-    shelf.inTurn(async () => {
-      const found = await keys.find(account)
-      if (found.kind !== 'found' || !keeps) return false
-      return hide(file, { account, id: digestId(found.key, 'response', id), now: now() })
-    })
+  /** The digest that it is known by; undefined where nothing of the account can be known. */
+  const nameOf = async (account: AccountRow, id: string): Promise<string | undefined> => {
+    const found = await keys.find(account)
+    return found.kind === 'found' ? digestId(found.key, 'response', id) : undefined
+  }
   const sweep = async (): Promise<number> => {
     await shelf.inTurn(() => makeRoom(file, 0, bytesMax))
     for (let ended = 0; ; ) {
@@ -165,7 +164,11 @@ export function createStoredResponses(deps: StoredResponsesDeps): StoredResponse
       await keep(object.length, () => write(account, (key) => prepareEnd(key, { id, status, object })))
     },
     async forget(id, account) {
-      await hideOne(account, id).catch(onFailure)
+      const work = async () => {
+        const name = await nameOf(account, id)
+        if (name !== undefined) await disown(file, { account, id: name })
+      }
+      await shelf.inTurn(work).catch(onFailure)
     },
     async find(account, id) {
       const found = await readResponse(reader, account, id)
@@ -180,7 +183,11 @@ export function createStoredResponses(deps: StoredResponsesDeps): StoredResponse
     },
     items: (account, ids, itemBytesMax) => readItems(reader, account, ids, itemBytesMax),
     events: (account, id, startingAfter) => readEvents(reader, account, id, startingAfter),
-    remove: hideOne,
+    remove: (account, id) =>
+      shelf.inTurn(async () => {
+        const name = keeps ? await nameOf(account, id) : undefined
+        return name !== undefined && hide(file, { account, id: name, now: now() })
+      }),
     recover: () =>
       shelf.inTurn(async () => {
         const sql = "UPDATE responses SET status = 'failed' WHERE status = 'in_progress'"

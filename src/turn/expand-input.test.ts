@@ -13,6 +13,7 @@ const stored = new Map([
   ['rs_1', '{"type":"reasoning","id":"rs_1","summary":[]}'],
   ['msg_1', '{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"output_text","text":"ü"}]}'],
   ['long', JSON.stringify({ id: 'long', text: 'x'.repeat(30_000) })],
+  ['longer', JSON.stringify({ id: 'longer', text: 'x'.repeat(60_000) })],
 ])
 const contexts: Readonly<Record<string, FoundContext>> = {
   resp_1: {
@@ -32,14 +33,14 @@ const responses = {
     return (account === ACCOUNT && Object.hasOwn(contexts, id) && contexts[id]) || { kind: 'not-found' }
   },
   async items(account: AccountRow, ids: readonly string[]): Promise<FoundItems> {
-    const mine = ids.filter((id) => account === ACCOUNT && stored.has(id))
+    const mine = [...new Set(ids)].filter((id) => account === ACCOUNT && stored.has(id))
     return { kind: 'found', items: new Map(mine.map((id) => [id, Buffer.from(stored.get(id)!)])) }
   },
 }
 
 function parsed(text: string): ParsedBody {
   const bytes = Buffer.from(text)
-  const scan = scanJson(bytes, BOUNDS)
+  const scan = scanJson(bytes, { depthMax: 64, valuesMax: 1_000_000 })
   if (scan.kind !== 'scanned') throw new Error(scan.kind)
   return { bytes, members: scan.members, value: JSON.parse(text) }
 }
@@ -181,6 +182,8 @@ describe('what cannot be put in place', () => {
   it('is more than a request may be, however short its references are', async () => {
     const many = { input: Array.from({ length: 5 }, () => ({ id: 'long' })) }
     expect(await problemOf(many)).toMatchObject({ code: 'request_too_large' })
+    const beyondAnyMemory = { input: Array.from({ length: 90_000 }, () => ({ id: 'longer' })) }
+    expect(await problemOf(beyondAnyMemory)).toMatchObject({ code: 'request_too_large' })
     expect(await problemOf({ input: [{ id: 'long' }] }, { bytesMax: 30_020 })).toMatchObject({
       code: 'request_too_large',
     })

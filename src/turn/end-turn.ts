@@ -37,7 +37,8 @@ export interface TurnAtItsEnd {
 /** What comes of a turn when its providers are done: what it means for the money, what is kept, the settle, the last words. */
 export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd): Promise<TurnRecord> {
   const { model, price, hold, run, voice, sink, stored } = end
-  const resolution = resolveEnding(run, boundsOf(call, end))
+  const headGone = sink.phase !== 'quiet'
+  const resolution = resolveEnding(run, { ...boundsOf(call, end), headGone })
   // Whatever was charged for was read by a provider, and is in its cache for a while.
   if (resolution.kind === 'charge' && price.cachedInput < price.input) deps.seen.remember(conversationOf(call, model))
   const lastWords = createLastWords(voice, run.fate)
@@ -45,18 +46,18 @@ export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd):
   const settled = await settle(hold, ending, resolution, price)
   const said = deliverEnd({ sink, voice }, run.fate, { lastWords, resolution, settled, price })
   // Whoever was told by its status that nothing came of it must not be charged for it by recovery.
-  if (said?.code === 'ledger_unavailable') await Promise.all([call.once?.forget(), stored?.forget()])
-  void stored?.end(resolution.outcome === 'client_gone' ? 'cancelled' : 'failed')
+  if (call.once && said?.code === 'ledger_unavailable') await call.once.forget()
+  if (said && !headGone) await stored?.forget()
+  else await stored?.end(resolution.outcome === 'client_gone' ? 'cancelled' : 'failed')
   return recordOf(model, ending, resolution, settled, said)
 }
 
-const boundsOf = ({ turn }: TurnCall, { model, plan, hold, sink }: TurnAtItsEnd) => ({
+const boundsOf = ({ turn }: TurnCall, { model, plan, hold }: TurnAtItsEnd) => ({
   model,
   inputSize: turn.inputSize,
   inputBound: plan.inputBound,
   cachedEstimate: plan.request.cachedEstimate,
   outputBound: hold.cap * turn.choices,
-  headGone: sink.phase !== 'quiet',
 })
 
 const endingOf = (deps: EndDeps, { startedAt }: TurnCall, run: Run, { outcome }: Resolution): Ending => ({

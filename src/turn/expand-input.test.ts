@@ -137,7 +137,6 @@ describe('what cannot be put in place', () => {
     [{ previous_response_id: 7, input: 'x' }, 'invalid_type', 'previous_response_id'],
     [{ previous_response_id: { id: 'resp_1' }, input: 'x' }, 'invalid_type', 'previous_response_id'],
     [{ previous_response_id: 'resp_none', input: 'x' }, 'previous_response_not_found', 'previous_response_id'],
-    [{ previous_response_id: '', input: 'x' }, 'previous_response_not_found', 'previous_response_id'],
     [{ previous_response_id: '__proto__', input: 'x' }, 'previous_response_not_found', 'previous_response_id'],
     [{ previous_response_id: 'resp_running', input: 'x' }, 'previous_response_not_found', 'previous_response_id'],
     [{ previous_response_id: 'resp_failed', input: 'x' }, 'previous_response_not_found', 'previous_response_id'],

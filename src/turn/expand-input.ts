@@ -48,7 +48,7 @@ const passTurnstile = createTurnstile()
 /** Puts in place what a request refers to by id, so that whoever reads it then sees one whole input. */
 export async function expandInput(deps: ExpandDeps, account: AccountRow, body: ParsedBody): Promise<ExpandedInput> {
   const { input, previous_response_id: given } = body.value
-  const previous = given ?? undefined
+  const previous = given === '' ? undefined : (given ?? undefined)
   if (previous !== undefined && typeof previous !== 'string') {
     return refused(wrongType('previous_response_id', previous, 'a string'))
   }

@@ -80,7 +80,10 @@ async function runAdmitted(deps: TurnDeps, { call, resolved, lanes, plan, hold }
   try {
     // Near any edge the provider is not asked before the hold is durable; far from it, only the first content waits (R1).
     const withheld = hold.overlap ? undefined : await firstWord.cleared
-    if (withheld) return refuse(deps, call, entry.model, withheld)
+    if (withheld) {
+      await stored?.forget()
+      return refuse(deps, call, entry.model, withheld)
+    }
 
     sink.announce(turnHeaders(turn, hold))
     const abort = createTurnAbort(sink, deps)
@@ -94,6 +97,7 @@ async function runAdmitted(deps: TurnDeps, { call, resolved, lanes, plan, hold }
     }
   } catch (error) {
     sayInternalError({ sink, voice }, call.requestId)
+    await stored?.end('failed')
     throw error
   } finally {
     stored?.leave()

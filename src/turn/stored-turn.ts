@@ -1,3 +1,4 @@
+import type { ResponseStatus } from '../content/response-rows.ts'
 import type { StoredResponses } from '../content/stored-responses.ts'
 import { type KeptFacts, writeKeptFacts } from '../ledger/kept-facts.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
@@ -54,23 +55,29 @@ function createStoredTurn(deps: StoreDeps, { call, turn, voice }: StorableTurn):
   const head = () => ({
     ...{ id: voice.responseId, account: caller.account, requestId },
     ...{ createdAt, expiresAt: createdAt + keptMs, parent: turn.previousResponseId },
-    object: Buffer.from(JSON.stringify(voice.response())),
   })
+  /** Its items are put in their place when it is asked for. */
+  const object = (status: ResponseStatus) => Buffer.from(JSON.stringify({ ...voice.response(), status, output: [] }))
+  // A JSON answer that goes on from another one keeps that one alive from here.
+  const isBegun = isStream || turn.previousResponseId !== undefined
+  const begun = isBegun ? responses.begin({ ...head(), object: object('in_progress') }) : Promise.resolve(true)
   return {
-    begun: isStream ? responses.begin(head()) : Promise.resolve(true),
+    begun,
     recording,
     async keep(last, facts) {
       if (ownsRecording) recording?.close(last)
       const output = voice.storedItems().map((item) => Buffer.from(JSON.stringify(item)))
       const events = recording?.whole()
-      const answer = { ...head(), input: ownInput?.() ?? [], output, facts: writeKeptFacts(facts) }
       const status = statusOf(voice)
-      isKept = await responses.finish({ ...answer, status, ...(events === undefined ? {} : { events }) })
+      isKept = await responses.finish({
+        ...head(),
+        ...{ status, object: object(status), input: ownInput?.() ?? [], output, facts: writeKeptFacts(facts) },
+        ...(events === undefined ? {} : { events }),
+      })
     },
     async end(status) {
-      if (isKept || !isStream) return
-      const { id, account, object } = head()
-      await responses.end(id, account, status, object)
+      if (isKept || !isBegun) return
+      await responses.end(voice.responseId, caller.account, status, object(status))
     },
     async forget() {
       isKept = false

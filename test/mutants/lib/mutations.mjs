@@ -61,11 +61,10 @@ export const MUTANTS = [
     replacements: [
       {
         file: 'src/turn/serve-turn.ts',
-        find: '    sayInternalError({ sink, voice }, call.requestId)\n    throw error\n',
+        find: '    sayInternalError({ sink, voice }, call.requestId)\n',
         put: `    sayInternalError({ sink, voice }, call.requestId)
     const ending = { outcome: 'internal_error', lane: undefined, firstByteMs: undefined, totalMs: 0, attempts: [] }
-    await admission.release(ending)
-    throw error
+    await hold.release(ending)
 `,
       },
     ],

@@ -27,7 +27,7 @@ const FIELDS_MAX = 32
 const NEVER_LEFT_OUT = new Set([
   ...['model', 'messages', 'input', 'stream', 'tools', 'tool_choice', 'response_format', 'text', 'n'],
   // A provider that may not store what it is sent, or not produce more than is held, has to understand that it may not.
-  ...['store', 'max_output_tokens'],
+  ...['store', 'max_output_tokens', 'previous_response_id'],
 ])
 
 type CapField = 'max_tokens' | 'max_completion_tokens'

@@ -37,6 +37,6 @@ export const saysFailure = (reason: unknown): boolean => typeof reason === 'stri
 /** A finish reason in the words that clients know; an answer with tool calls that stopped has stopped to call them. */
 export function finishWord(reason: unknown, hasToolCalls: boolean): string | null {
   if (typeof reason !== 'string' || reason === '') return null
-  const word = FINISH_WORDS[reason] ?? reason
+  const word = (Object.hasOwn(FINISH_WORDS, reason) ? FINISH_WORDS[reason] : undefined) ?? reason
   return word === 'stop' && hasToolCalls ? 'tool_calls' : word
 }

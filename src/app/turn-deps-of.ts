@@ -46,7 +46,7 @@ export function turnDepsOf(parts: ServingParts, { turns, send, recording }: Turn
     },
     ledger,
     responses,
-    keptMs: config.retention.stateMs,
+    stateMs: config.retention.stateMs,
     ...recording,
     onCut: turns.onCut,
     drains: createDrains({ ticks: () => clock.ticks() }),
@@ -88,7 +88,7 @@ export function readDepsOf({ rules, responses, config }: ServingParts): ReadDeps
   const { bodyBytesMax, jsonDepthMax, jsonValuesMax } = config.bounds
   return {
     responses,
-    keptMs: config.retention.stateMs,
+    stateMs: config.retention.stateMs,
     bounds: { bytesMax: bodyBytesMax, depthMax: jsonDepthMax, valuesMax: jsonValuesMax },
     get hostedTools() {
       return rules.current.hostedTools

@@ -61,7 +61,19 @@ export async function prepareFinish(
   const object = await sealPart(key, objectName(id), response.object)
   const itemBytes = [...response.input, ...response.output].reduce((sum, { length }) => sum + length, 0)
   const log = await prepareLog(key, id, response.events)
-  return { key, id, fresh: freshOf(key, response), status, object, facts, input, output, itemBytes, items, ...log }
+  return {
+    key,
+    id,
+    fresh: freshOf(key, response),
+    status,
+    object,
+    facts: facts ?? null,
+    input,
+    output,
+    itemBytes,
+    items,
+    ...log,
+  }
 }
 
 async function prepareOutput(key: AccountKey, items: readonly Buffer[]) {

@@ -31,8 +31,8 @@ export interface EndedResponse extends StartedResponse {
   readonly output: readonly Buffer[]
   /** What was sent of a streamed one. */
   readonly events?: Buffer
-  /** What recovery has to know to charge for it, in the words of whoever charges. */
-  readonly facts: string
+  /** What recovery has to know to charge for it, in the words of whoever charges; nothing where it shall not. */
+  readonly facts: string | undefined
 }
 
 export interface FoundResponse {

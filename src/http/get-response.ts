@@ -57,7 +57,7 @@ function noEvents(found: Exclude<FoundEvents, { kind: 'found' }>): Problem {
       return notStreamable(
         found.reason === 'too-large'
           ? `The events of this response are too many and were not kept. ${WITHOUT_STREAM}`
-          : `No events of this response are kept: it was not streamed, or ended without an answer. ${WITHOUT_STREAM}`,
+          : `No events of this response are kept: it was not streamed, ended without an answer, or there was no room for them. ${WITHOUT_STREAM}`,
       )
     default:
       return assertNever(found)

@@ -7,6 +7,7 @@ import type { Price } from '../model/price.ts'
 import { conversationOf } from './conversation.ts'
 import { deliverEnd } from './deliver-end.ts'
 import { type Resolution, resolveEnding } from './ending.ts'
+import { keepAnswer } from './keep-answer.ts'
 import { createLastWords, type LastWords } from './last-words.ts'
 import type { AdmissionPlan } from './plan-admission.ts'
 import type { Run } from './run.ts'
@@ -42,14 +43,17 @@ export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd):
   // Whatever was charged for was read by a provider, and is in its cache for a while.
   if (resolution.kind === 'charge' && price.cachedInput < price.input) deps.seen.remember(conversationOf(call, model))
   const lastWords = createLastWords(voice, run.fate)
-  const ending = await keep(call, end, { resolution, lastWords, ending: endingOf(deps, call, run, resolution) })
-  const settled = await settle(hold, ending, resolution, price)
+  const kept = await keep(call, end, { resolution, lastWords, ending: endingOf(deps, call, run, resolution) })
+  const settled = await settle(hold, kept.ending, resolution, price)
   const said = deliverEnd({ sink, voice }, run.fate, { lastWords, resolution, settled, price })
-  // Whoever was told by its status that nothing came of it must not be charged for it by recovery.
-  if (call.once && said?.code === 'ledger_unavailable') await call.once.forget()
-  if (said && !headGone) await stored?.forget()
-  else await stored?.end(resolution.outcome === 'client_gone' ? 'cancelled' : 'failed')
-  return recordOf(model, ending, resolution, settled, said)
+  if (said && !headGone) await forgetAnswer(call, stored)
+  else if (!kept.isStored) await stored?.end(resolution.outcome === 'client_gone' ? 'cancelled' : 'failed')
+  return recordOf(model, kept.ending, resolution, settled, said)
+}
+
+/** Whoever was told by its status that nothing came of it shall find nothing, and not be charged for it by recovery. */
+export async function forgetAnswer({ once }: TurnCall, stored: StoredTurn | undefined): Promise<void> {
+  await Promise.all([once?.forget(), stored?.forget()])
 }
 
 const boundsOf = ({ turn }: TurnCall, { model, plan, hold }: TurnAtItsEnd) => ({
@@ -68,22 +72,30 @@ const endingOf = (deps: EndDeps, { startedAt }: TurnCall, run: Run, { outcome }:
   attempts: run.attempts,
 })
 
+interface Kept {
+  readonly ending: Ending
+  /** The answer may be asked for by its id. */
+  readonly isStored: boolean
+}
+
 /** The answer first, then its charge: what is kept already tells the charge that it will have. */
 async function keep(
-  { once }: TurnCall,
-  { hold, price, stored, run: { fate } }: TurnAtItsEnd,
+  { once, turn }: TurnCall,
+  { hold, price, voice, stored, run: { fate } }: TurnAtItsEnd,
   { resolution, lastWords, ending }: { resolution: Resolution; lastWords: LastWords; ending: Ending },
-): Promise<Ending> {
+): Promise<Kept> {
   const isWhole = fate.kind === 'finished' || fate.kind === 'broken-off'
-  if ((!once && !stored) || resolution.kind === 'free' || !isWhole) return ending
+  if ((!once && !stored) || resolution.kind === 'free' || !isWhole) return { ending, isStored: false }
   const { usage, told } = resolution
   const priced = priceUsage(price, usage)
   const { charge } = chargeWithin(hold.hold, priced)
   const settled = { usage: told, charge, tier: priced.tier, price }
-  const last = fate.kind === 'finished' ? lastWords.ofWhole(settled) : lastWords.ofBroken()
-  const facts = { ...ending, usage }
-  const [kept] = await Promise.all([once?.keep(last, facts), stored?.keep(last, facts)])
-  return kept === undefined ? ending : { ...ending, kept }
+  const last = () => (fate.kind === 'finished' ? lastWords.ofWhole(settled) : lastWords.ofBroken())
+  const kept = await keepAnswer(
+    { once, stored, voice, delivery: turn.delivery },
+    { last, forgetLast: lastWords.forget, facts: { ...ending, usage } },
+  )
+  return { ending: once ? { ...ending, kept: kept.isKept } : ending, isStored: kept.isStored }
 }
 
 /** The one place where a turn's money is resolved, whatever its ending was. */

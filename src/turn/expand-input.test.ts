@@ -47,7 +47,7 @@ function parsed(text: string): ParsedBody {
 
 const expand = (body: unknown, over: Partial<typeof BOUNDS> = {}, account = ACCOUNT): Promise<ExpandedInput> =>
   expandInput(
-    { responses, keptMs: 72 * 3_600_000, bounds: { ...BOUNDS, ...over } },
+    { responses, stateMs: 72 * 3_600_000, bounds: { ...BOUNDS, ...over } },
     account,
     parsed(typeof body === 'string' ? body : JSON.stringify(body)),
   )
@@ -84,7 +84,7 @@ describe('an input', () => {
     ['nothing', '[ ]', []],
   ])('of %s that refers to nothing comes back as it is', async (_which, input, own) => {
     const body = parsed(`{"model":"m","input":${input},"previous_response_id":null}`)
-    const outcome = await expandInput({ responses, keptMs: 1, bounds: BOUNDS }, ACCOUNT, body)
+    const outcome = await expandInput({ responses, stateMs: 1, bounds: BOUNDS }, ACCOUNT, body)
     if (outcome.kind !== 'expanded') throw new Error(outcome.problem.message)
     expect(outcome.body).toBe(body)
     expect(outcome.previous).toBe(undefined)
@@ -167,7 +167,7 @@ describe('what cannot be put in place', () => {
     expect(none.message.length).toBeLessThan(400)
     expect((await problemOf({ input: [{ id: 'msg_none' }] })).message).toMatch(/'msg_none'.*72 hours.*item itself/)
     expect((await problemOf({ previous_response_id: 'resp_running', input: 'x' })).message).toMatch(/has not finished/)
-    const off = { responses: { ...responses, keeps: false }, keptMs: 1, bounds: BOUNDS }
+    const off = { responses: { ...responses, keeps: false }, stateMs: 1, bounds: BOUNDS }
     const outcome = await expandInput(off, ACCOUNT, parsed('{"previous_response_id":"resp_x","input":"x"}'))
     expect(outcome.kind === 'refused' && outcome.problem.message).toMatch(/stores no responses/)
   })

@@ -22,7 +22,7 @@ import {
 
 export interface ExpandDeps {
   readonly responses: Pick<StoredResponses, 'context' | 'items' | 'keeps'>
-  readonly keptMs: number
+  readonly stateMs: number
   /** Of the expanded body, as of one that came whole. */
   readonly bounds: JsonBounds & { readonly bytesMax: number }
 }
@@ -101,13 +101,13 @@ function trim(element: Buffer): Buffer {
   return element.subarray(start, end)
 }
 
-async function contextOf({ responses, keptMs, bounds }: ExpandDeps, account: AccountRow, id: string) {
+async function contextOf({ responses, stateMs, bounds }: ExpandDeps, account: AccountRow, id: string) {
   const context = await responses.context(account, id, bounds.bytesMax)
   switch (context.kind) {
     case 'found':
       return [...context.items]
     case 'not-found':
-      return previousNotFound({ keeps: responses.keeps, keptMs }, id)
+      return previousNotFound({ keeps: responses.keeps, stateMs }, id)
     case 'not-finished':
       return previousNotFinished(id, context.status)
     case 'damaged':
@@ -118,7 +118,7 @@ async function contextOf({ responses, keptMs, bounds }: ExpandDeps, account: Acc
 }
 
 async function resolve(
-  { responses, keptMs, bounds }: ExpandDeps,
+  { responses, stateMs, bounds }: ExpandDeps,
   account: AccountRow,
   body: ParsedBody,
   references: readonly InputReference[],
@@ -131,7 +131,7 @@ async function resolve(
     bounds.bytesMax,
   )
   if (found.kind === 'too-large') return expandedTooLarge(bounds.bytesMax)
-  const keeping: Keeping = { keeps: responses.keeps, keptMs }
+  const keeping: Keeping = { keeps: responses.keeps, stateMs }
   for (const reference of references) {
     const item = found.items.get(reference.id)
     if (item === undefined) return itemNotFound(keeping, reference)

@@ -5,23 +5,38 @@ import type { StoredTurn } from './stored-turn.ts'
 
 /** What has to be durable before the first word leaves. */
 export interface FirstWord {
-  /** Undefined when it may; else why it may not. Never rejects. */
-  readonly cleared: Promise<Problem | undefined>
   /** It may leave now. */
   readonly isClear: boolean
+  /** Resolves when it may, or to why it may not. Never rejects. */
+  cleared(): Promise<Problem | undefined>
+  /** R1: no content before its hold, and nothing of a response that could not be asked for. */
+  waitFor(hold: Pick<AdmittedTurn, 'durable'>, stored: Pick<StoredTurn, 'begun'> | undefined): void
 }
 
-/** R1: no content before its hold, and nothing of a response that could not be asked for. */
-export function awaitFirstWord(hold: Pick<AdmittedTurn, 'durable'>, stored?: Pick<StoredTurn, 'begun'>): FirstWord {
-  const clearance = async () => {
-    if ((await hold.durable) === 'lost') return ledgerUnavailable()
-    if (stored && !(await stored.begun)) return notStored()
-    word.isClear = true
-    return undefined
+export function createFirstWord(): FirstWord {
+  let clearance: Promise<Problem | undefined> | undefined
+  const word = {
+    isClear: false,
+    cleared() {
+      if (clearance === undefined) throw new Error('It is not known yet what the first word waits for')
+      return clearance
+    },
+    waitFor(hold: Pick<AdmittedTurn, 'durable'>, stored: Pick<StoredTurn, 'begun'> | undefined) {
+      clearance = clear(hold, stored).then((found) => {
+        word.isClear = found === undefined
+        return found
+      })
+    },
   }
-  const word = { cleared: Promise.resolve<Problem | undefined>(undefined), isClear: false }
-  word.cleared = clearance()
   return word
+}
+
+async function clear(
+  hold: Pick<AdmittedTurn, 'durable'>,
+  stored: Pick<StoredTurn, 'begun'> | undefined,
+): Promise<Problem | undefined> {
+  if ((await hold.durable) === 'lost') return ledgerUnavailable()
+  return stored === undefined || (await stored.begun) ? undefined : notStored()
 }
 
 const notStored = (): Problem =>

@@ -40,14 +40,14 @@ const shown = (id: string): string => (id.length > ID_SHOWN_MAX ? `${id.slice(0,
 export interface Keeping {
   /** False where the operator lets nothing be stored. */
   readonly keeps: boolean
-  readonly keptMs: number
+  readonly stateMs: number
 }
 
 const HOUR_MS = 3_600_000
 
-function keptFor({ keeps, keptMs }: Keeping): string {
+function keptFor({ keeps, stateMs }: Keeping): string {
   if (!keeps) return 'This server stores no responses.'
-  const time = keptMs >= HOUR_MS ? `${Math.floor(keptMs / HOUR_MS)} hours` : `${Math.floor(keptMs / 60_000)} minutes`
+  const time = stateMs >= HOUR_MS ? `${Math.floor(stateMs / HOUR_MS)} hours` : `${Math.floor(stateMs / 60_000)} minutes`
   return `Responses are kept for ${time} at most, less when room is short; those with store: false never are.`
 }
 

@@ -11,6 +11,8 @@ export interface LastWords {
   ofWhole(settled: SettledCharge): Buffer
   /** Of one that broke off: they tell no charge. */
   ofBroken(): Buffer
+  /** What they tell has changed before anybody heard them. */
+  forget(): void
 }
 
 export function createLastWords(voice: TurnVoice, fate: RunFate): LastWords {
@@ -29,6 +31,9 @@ export function createLastWords(voice: TurnVoice, fate: RunFate): LastWords {
       if (fate.kind !== 'broken-off') throw new Error(`An answer that is ${fate.kind} has not broken off`)
       said ??= voice.fail(fate.problem)
       return said
+    },
+    forget() {
+      said = undefined
     },
   }
 }

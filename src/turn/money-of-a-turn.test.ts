@@ -6,12 +6,14 @@ import { createByteBudget } from '../lib/byte-budget.ts'
 import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow, RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
+import type { TurnRequest } from '../model/turn.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
 import type { UpstreamCall } from '../upstream/send.ts'
 import type { UpstreamOutcome } from '../upstream/upstream-answer.ts'
 import { readRequest } from '../wire/chat/read-request.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
 import { countedIds } from '../wire/mint-ids.fixture.ts'
+import { requestWith } from '../wire/responses/voice.fixture.ts'
 import { createDrains } from './drains.ts'
 import { serveTurn, type TurnDeps } from './serve-turn.ts'
 import type { Sink } from './sink.ts'
@@ -31,7 +33,20 @@ const CALLER = {
 } as const
 
 /** Runs one turn over providers that answer as they are told, and notes what is done to its hold. */
-async function moneyOf(...providers: ((call: UpstreamCall) => UpstreamOutcome)[]) {
+const moneyOf = (...providers: Provider[]) =>
+  moneyOfTurn(
+    { turn: turnOf({ model: 'small', max_tokens: 90, messages: [{ role: 'user', content: 'Hello' }] }) },
+    providers,
+  )
+
+type Provider = (call: UpstreamCall) => UpstreamOutcome
+
+interface Asked {
+  readonly turn: TurnRequest
+  readonly responses?: Partial<StoredResponses>
+}
+
+async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, providers: readonly Provider[]) {
   const done: string[] = []
   const settlements: Settlement[] = []
   const asked: Record<string, unknown>[] = []
@@ -71,8 +86,8 @@ async function moneyOf(...providers: ((call: UpstreamCall) => UpstreamOutcome)[]
     },
     lessons: createLaneLessons(),
     mint: countedIds(),
-    responses: { keeps: false } as StoredResponses,
-    keptMs: 0,
+    responses: responses as StoredResponses,
+    stateMs: 0,
     answerBytesMax: 0,
     budget: createByteBudget(0),
     ticks: () => 0,
@@ -82,7 +97,7 @@ async function moneyOf(...providers: ((call: UpstreamCall) => UpstreamOutcome)[]
   const call = {
     requestId: 'req_1' as RequestId,
     caller: CALLER,
-    turn: turnOf({ model: 'small', max_tokens: 90, messages: [{ role: 'user', content: 'Hello' }] }),
+    turn,
     sink: quietSink(),
     startedAt: 0,
   }
@@ -135,6 +150,13 @@ const replyWith = (prompt: number, completion: number) =>
 const overloadedAfterWork = answerWith(503, {
   error: { message: 'Overloaded' },
   usage: { prompt_tokens: 40, completion_tokens: 30, total_tokens: 70 },
+})
+
+it('a hold that stands is given back when the response cannot be stored, and nobody is asked', async () => {
+  const turn = requestWith({}, { model: 'small', store: true })
+  const responses = { begin: async () => false, forget: async () => {} }
+  const { done, asked } = await moneyOfTurn({ turn, responses }, [replyWith(5, 2)])
+  expect([done, asked]).toEqual([['release', 'leave'], []])
 })
 
 it('a throw of our own leaves the hold to recovery: releasing it would give the answer away', async () => {

@@ -1,18 +1,15 @@
 import type { ClaimRequest } from '../books/claims.ts'
 import type { KeptAnswers } from '../content/kept-answers.ts'
-import { type KeptFacts, writeKeptFacts } from '../ledger/kept-facts.ts'
+import { writeKeptFacts } from '../ledger/kept-facts.ts'
 import type { Delivery } from '../model/turn.ts'
+import type { Keeper } from './keeper.ts'
 import type { Recording } from './recording.ts'
 import type { TurnCall } from './turn-call.ts'
 
 /** What makes a turn one that runs once, however often it is asked for: its claim on the key, and its answer to be kept. */
-export interface OnceTurn {
+export interface OnceTurn extends Keeper {
   readonly claim: ClaimRequest
   readonly recording: Recording
-  /** The recorded answer with its last bytes, and what a charge for it has to know. False when it could not be kept. Never rejects. */
-  keep(last: Buffer, facts: KeptFacts): Promise<boolean>
-  /** The answer was not given, and must not be charged for either. */
-  forget(): Promise<void>
 }
 
 const CONTENT_TYPES = { json: 'application/json', stream: 'text/event-stream; charset=utf-8' } as const
@@ -26,8 +23,7 @@ export function createOnceTurn(
   return {
     claim,
     recording,
-    async keep(last, facts) {
-      recording.close(last)
+    async keep(facts) {
       const body = recording.whole()
       if (body === undefined) return false
       const head = { requestId, account: caller.account, status: 200, contentType: CONTENT_TYPES[delivery] }

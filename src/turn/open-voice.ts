@@ -2,19 +2,20 @@ import type { ResolvedModel } from '../catalog/resolve-model.ts'
 import { openChatVoice } from '../wire/chat/voice.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
 import { openResponsesVoice } from '../wire/responses/voice.ts'
+import type { FirstWord } from './first-word.ts'
 import type { TurnCall } from './turn-call.ts'
 import type { TurnVoice } from './turn-voice.ts'
 
-/** The voice in which the client of this turn is spoken to. `mayOpen`: the response may be told of by its id. */
+/** The voice in which the client of this turn is spoken to. */
 export function openVoice(
   { mint, now }: { readonly mint: MintIds; readonly now: () => number },
   { turn, requestId }: Pick<TurnCall, 'turn' | 'requestId'>,
   { entry, effort }: Pick<ResolvedModel, 'entry' | 'effort'>,
-  mayOpen: () => boolean,
+  firstWord: Pick<FirstWord, 'isClear'>,
 ): TurnVoice {
   if (turn.protocol === 'chat') return openChatVoice({ turn, model: entry.id, requestId, mint, now })
   return openResponsesVoice({
-    ...{ turn, model: entry.id, effort, requestId, mint, now, mayOpen },
+    ...{ turn, model: entry.id, effort, requestId, mint, now, mayOpen: () => firstWord.isClear },
     responseId: mint.responseId(),
     createdAt: Math.floor(now() / 1000),
   })

@@ -56,7 +56,7 @@ async function relayFrames(relay: StreamRelay, usage: UsageWait): Promise<RunFat
     const heard = hear(relay, splitter, read)
     ready.push(...heard.pieces)
     if (heard.content && !started) {
-      const problem = await relay.firstWord.cleared
+      const problem = await relay.firstWord.cleared()
       if (problem) return stopReading(relay, { kind: 'withheld', problem })
       started = true
       relay.onFirstContent()

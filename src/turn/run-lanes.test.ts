@@ -9,7 +9,7 @@ import { UpstreamBrokenOff, UpstreamTimedOut } from '../upstream/upstream-answer
 import { readRequest } from '../wire/chat/read-request.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
 import { countedIds } from '../wire/mint-ids.fixture.ts'
-import { awaitFirstWord } from './first-word.ts'
+import { createFirstWord } from './first-word.ts'
 import { openVoice } from './open-voice.ts'
 import { runLanes } from './run-lanes.ts'
 import type { Sink } from './sink.ts'
@@ -99,13 +99,15 @@ async function run(delivery: Delivery, plays: readonly Play[]) {
   }
   const turn = turnOf(delivery)
   const hold = { cap: 10, durable: Promise.resolve('durable'), mark() {} } as Partial<AdmittedTurn> as AdmittedTurn
+  const firstWord = createFirstWord()
+  firstWord.waitFor(hold, undefined)
   const work: RunnableTurn = {
     turn,
-    voice: openVoice(deps, { turn, requestId: 'req_1' as RequestId }, { entry, effort: undefined }, () => true),
+    voice: openVoice(deps, { turn, requestId: 'req_1' as RequestId }, { entry, effort: undefined }, firstWord),
     entry,
     effort: undefined,
     hold,
-    firstWord: awaitFirstWord(hold),
+    firstWord,
     inputEstimate: 1,
     sink: { announce() {}, write: () => undefined } as Partial<Sink> as Sink,
     abort: createTurnAbort({ onGone: () => () => {} }, { onCut: () => () => {}, drains: { begin: () => undefined } }),

@@ -12,12 +12,13 @@ import { ableLanes } from './able-lanes.ts'
 import { ignoredToolsHeader } from './announced-names.ts'
 import { checkInputs } from './check-inputs.ts'
 import { sayInternalError } from './deliver-end.ts'
-import { endTurn } from './end-turn.ts'
-import { awaitFirstWord, type FirstWord } from './first-word.ts'
+import { endTurn, forgetAnswer } from './end-turn.ts'
+import { createFirstWord } from './first-word.ts'
 import { openVoice } from './open-voice.ts'
 import { type AdmissionPlan, planAdmission } from './plan-admission.ts'
 import { createRecordingSink } from './recording-sink.ts'
 import { refusalProblem } from './refusals.ts'
+import type { Run } from './run.ts'
 import { msBetween, runLanes } from './run-lanes.ts'
 import { type StoreDeps, storeTurn } from './stored-turn.ts'
 import type { LaneDeps } from './try-lane.ts'
@@ -35,9 +36,9 @@ export interface TurnDeps extends LaneDeps, AbortDeps, StoreDeps {
 }
 
 /**
- * The story of a turn: find the model, admit (limits and hold in one step), run it on a lane, settle, and only then say
- * that the answer is complete. The rules R1 to R3 are written in docs/architecture.md. A throw in here is our own fault: the hold stays, and recovery resolves it; releasing it
- * would give the answer away.
+ * The story of a turn: find the model, admit (limits and hold in one step), run it on a lane, and end it, which settles
+ * before anything says that the answer is complete. The rules R1 to R3 are written in docs/architecture.md. A throw in here
+ * is our own fault: the hold stays, and recovery resolves it; releasing it would give the answer away.
  */
 export async function serveTurn(deps: TurnDeps, call: TurnCall): Promise<TurnRecord> {
   const { turn, caller, sink } = call
@@ -71,38 +72,38 @@ interface AdmittedCall {
 async function runAdmitted(deps: TurnDeps, { call, resolved, lanes, plan, hold }: AdmittedCall): Promise<TurnRecord> {
   const { turn } = call
   const { entry, effort, price } = resolved
-  let firstWord: FirstWord | undefined
-  const voice = openVoice(deps, call, resolved, () => firstWord?.isClear === true)
+  const firstWord = createFirstWord()
+  const voice = openVoice(deps, call, resolved, firstWord)
   const stored = storeTurn(deps, call, voice)
+  firstWord.waitFor(hold, stored)
   const sink = stored?.recording && !call.once ? createRecordingSink(call.sink, stored.recording, 'hears') : call.sink
   sink.onSilence(() => voice.keepAlive())
-  firstWord = awaitFirstWord(hold, stored)
+  sink.announce(turnHeaders(turn, hold))
+  const abort = createTurnAbort(sink, deps)
   try {
     // Near any edge the provider is not asked before the hold is durable; far from it, only the first content waits (R1).
-    const withheld = hold.overlap ? undefined : await firstWord.cleared
-    if (withheld) {
-      await stored?.forget()
-      return refuse(deps, call, entry.model, withheld)
-    }
-
-    sink.announce(turnHeaders(turn, hold))
-    const abort = createTurnAbort(sink, deps)
-    try {
-      const { inputEstimate } = plan.request
-      const work = { turn, voice, entry, effort, hold, firstWord, inputEstimate, sink, abort }
-      const run = await runLanes(deps, work, planLanes(lanes, deps.random))
-      return await endTurn(deps, call, { voice, sink, stored, model: entry.model, price, plan, hold, run })
-    } finally {
-      abort.release()
-    }
+    const withheld = hold.overlap ? undefined : await firstWord.cleared()
+    const { inputEstimate } = plan.request
+    const work = { turn, voice, entry, effort, hold, firstWord, inputEstimate, sink, abort }
+    const run = withheld ? notAsked(withheld) : await runLanes(deps, work, planLanes(lanes, deps.random))
+    return await endTurn(deps, call, { voice, sink, stored, model: entry.model, price, plan, hold, run })
   } catch (error) {
+    if (sink.phase === 'quiet') await forgetAnswer(call, stored)
+    else await stored?.end('failed')
     sayInternalError({ sink, voice }, call.requestId)
-    await stored?.end('failed')
     throw error
   } finally {
+    abort.release()
     stored?.leave()
   }
 }
+
+const notAsked = (problem: Problem): Run => ({
+  fate: { kind: 'withheld', problem },
+  lane: undefined,
+  attempts: [],
+  firstContentAt: undefined,
+})
 
 function turnHeaders(turn: TurnRequest, hold: AdmittedTurn): Record<string, string> {
   return {

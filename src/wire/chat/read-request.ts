@@ -5,6 +5,7 @@ import type { InputSize, TurnRequest } from '../../model/turn.ts'
 import { checkModel } from '../fields/check-model.ts'
 import { checkNames } from '../fields/check-names.ts'
 import { checkValues } from '../fields/check-values.ts'
+import { inputBytes } from '../fields/input-bytes.ts'
 import { optionalNames } from '../fields/optional-names.ts'
 import { readNested } from '../fields/read-nested.ts'
 import type { ParsedBody } from '../parsed-body.ts'
@@ -37,7 +38,7 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
       wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
       ...readOutputCap(value),
       choices: (value.n as number | null | undefined) ?? 1,
-      inputSize: sizeOf(body),
+      inputSize: sizeOf(body, tools.rewritten),
       otherInputs: others,
       ignoredTools: tools.ignored,
       rewritten: tools.rewritten,
@@ -75,15 +76,12 @@ function readEffort(
 
 const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format'])
 
-function sizeOf(body: ParsedBody): InputSize {
+function sizeOf(body: ParsedBody, rewritten: TurnRequest['rewritten']): InputSize {
   const { messages, tools, functions } = body.value
-  let inputBytes = 0
-  for (const member of body.members)
-    if (INPUT_FIELDS.has(member.name)) inputBytes += member.valueEnd - member.valueStart
   const count = (field: unknown) => (Array.isArray(field) ? field.length : 0)
   return {
     bodyBytes: body.bytes.length,
-    inputBytes,
+    inputBytes: inputBytes(body, INPUT_FIELDS, rewritten),
     messages: count(messages),
     tools: count(tools) + count(functions),
   }

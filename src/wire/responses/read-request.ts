@@ -1,10 +1,11 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { effortOf } from '../../model/effort.ts'
 import type { Problem } from '../../model/problem.ts'
-import type { InputSize, OtherInput } from '../../model/turn.ts'
+import type { InputSize, OtherInput, TurnRequest } from '../../model/turn.ts'
 import { checkModel } from '../fields/check-model.ts'
 import { checkNames } from '../fields/check-names.ts'
 import { checkValues } from '../fields/check-values.ts'
+import { inputBytes } from '../fields/input-bytes.ts'
 import { optionalNames } from '../fields/optional-names.ts'
 import { type ReadNested, readNested } from '../fields/read-nested.ts'
 import type { ParsedBody } from '../parsed-body.ts'
@@ -47,6 +48,7 @@ interface Parts {
 
 function turnOf(body: ParsedBody, { nested, others, tools }: Parts): ReadRequestOutcome {
   const { value } = body
+  const rewritten = rewrittenMembers(body, tools)
   const effort = isObject(value.reasoning) ? value.reasoning.effort : undefined
   return {
     kind: 'turn',
@@ -60,10 +62,10 @@ function turnOf(body: ParsedBody, { nested, others, tools }: Parts): ReadRequest
       outputCap: (value.max_output_tokens as number | null | undefined) ?? undefined,
       outputCapParam: 'max_output_tokens',
       choices: 1,
-      inputSize: sizeOf(body, tools.count),
+      inputSize: sizeOf(body, tools.count, rewritten),
       otherInputs: others,
       ignoredTools: tools.ignored,
-      rewritten: rewrittenMembers(body, tools),
+      rewritten,
       optionalFields: [...optionalNames(body.members, RESPONSES_FIELDS), ...nested.ignored.filter(goesNowhere)],
       fields: askedFields(value, tools.changes),
       store: value.store !== false,
@@ -92,9 +94,8 @@ function askedFields(value: ParsedBody['value'], changes: ReadonlyMap<string, un
 
 const INPUT_FIELDS = new Set(['input', 'instructions', 'tools', 'text'])
 
-function sizeOf({ bytes, members, value }: ParsedBody, tools: number): InputSize {
-  let inputBytes = 0
-  for (const { name, valueStart, valueEnd } of members) if (INPUT_FIELDS.has(name)) inputBytes += valueEnd - valueStart
+function sizeOf(body: ParsedBody, tools: number, rewritten: TurnRequest['rewritten']): InputSize {
+  const { bytes, value } = body
   const messages = Array.isArray(value.input) ? value.input.length : 1
-  return { bodyBytes: bytes.length, inputBytes, messages, tools }
+  return { bodyBytes: bytes.length, inputBytes: inputBytes(body, INPUT_FIELDS, rewritten), messages, tools }
 }

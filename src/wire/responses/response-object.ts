@@ -9,6 +9,8 @@ export interface ResponseState {
   readonly usage?: Fields
   readonly error?: { readonly code: string; readonly message: string }
   readonly incompleteReason?: 'max_output_tokens' | 'content_filter'
+  /** It could not be stored, whatever was asked for. */
+  readonly unstored?: true
   /** In seconds, for a response that is complete. */
   readonly completedAt?: number
 }
@@ -39,10 +41,10 @@ export function createResponseObject(options: ResponseOptions): ResponseObject {
   const echo = echoOf(options)
   let echoJson: string | undefined
   return {
-    fields: (state) => ({ ...headOf(options, state), ...echo, ...tailOf(state) }),
+    fields: (state) => ({ ...headOf(options, state), ...echo, ...tailOf(options.turn, state) }),
     json(state) {
       echoJson ??= innerJson(echo)
-      return `{${innerJson(headOf(options, state))},${echoJson},${innerJson(tailOf(state))}}`
+      return `{${innerJson(headOf(options, state))},${echoJson},${innerJson(tailOf(options.turn, state))}}`
     },
   }
 }
@@ -61,7 +63,11 @@ const headOf = ({ responseId, createdAt, model }: ResponseOptions, state: Respon
   model,
 })
 
-const tailOf = ({ output, usage }: ResponseState): Fields => ({ output, usage: usage ?? null })
+const tailOf = ({ store }: ResponsesRequest, { output, usage, unstored }: ResponseState): Fields => ({
+  store: store && unstored === undefined,
+  output,
+  usage: usage ?? null,
+})
 
 /** Where the client has said nothing, what a provider would do by itself: some clients take no null for a number. */
 function echoOf({ turn, effort }: ResponseOptions): Fields {
@@ -83,7 +89,6 @@ function echoOf({ turn, effort }: ResponseOptions): Fields {
     frequency_penalty: numberOr(fields.frequency_penalty, 0),
     top_logprobs: numberOr(fields.top_logprobs, 0),
     truncation: textOr(fields.truncation, 'disabled'),
-    store: turn.store,
     background: false,
     service_tier: 'default',
     metadata: isObject(fields.metadata) ? fields.metadata : {},

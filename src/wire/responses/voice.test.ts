@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
-import { eventReader, frameOf, openVoice, settledCharge, tellAll } from './voice.fixture.ts'
+import { eventReader, frameOf, openVoice, requestWith, settledCharge, tellAll } from './voice.fixture.ts'
 
 const text = (words: string): TurnEvent => ({ type: 'text-delta', text: words })
 const end = (reason: Extract<TurnEvent, { type: 'turn-end' }>['reason']): TurnEvent => ({ type: 'turn-end', reason })
@@ -339,12 +339,44 @@ describe('a silence', () => {
     expect(shortly(String(voice.keepAlive()))).toEqual(['created', 'in_progress'])
   })
 
+  it('is not broken over the head of a first word that is made and still waits', () => {
+    let stored = false
+    const voice = openVoice({ others: { mayOpen: () => stored } })
+    const carrier = voice.translate(eventReader())
+    const waiting = carrier.read(frameOf(text('x'))).bytes
+    expect(voice.keepAlive()).toBeUndefined()
+    stored = true
+    const bytes = Buffer.concat([waiting!, voice.keepAlive()!])
+    expect(eventsOf(String(bytes)).map(({ sequence_number }) => sequence_number)).toEqual([0, 1, 2, 3, 4, 5])
+  })
+
   it('is not broken for a client that wants JSON', () => {
     expect(openVoice({ delivery: 'json' }).keepAlive()).toBeUndefined()
   })
 })
 
+describe('a response that could not be stored', () => {
+  it('says so where it is told at once, and only there', () => {
+    const turn = requestWith({}, { delivery: 'json', store: true })
+    const voice = openVoice({ others: { turn } })
+    const carrier = voice.translate(eventReader())
+    carrier.read(frameOf(text('x'), end('stop')))
+    expect(JSON.parse(String(carrier.close(settledCharge())))).toMatchObject({ store: true, status: 'completed' })
+    voice.tellUnstored()
+    expect(JSON.parse(String(carrier.close(settledCharge())))).toMatchObject({ store: false, status: 'completed' })
+  })
+})
+
 describe('a failure', () => {
+  it('of which nothing could be told yet begins at the beginning, without what was made meanwhile', () => {
+    const voice = openVoice({ others: { mayOpen: () => false } })
+    const carrier = voice.translate(eventReader())
+    carrier.read(frameOf(text('x')))
+    const bytes = voice.fail(problem('server_is_overloaded', 'No room.'))
+    expect(checkResponsesStream(String(bytes))).toEqual([])
+    expect(voice.response()).toMatchObject({ status: 'failed', output: [] })
+  })
+
   const broke = problem('upstream_error', 'It broke.', { source: 'upstream' })
 
   it('is told twice, with the items so far, and nothing follows', () => {

@@ -33,6 +33,8 @@ export interface ResponsesVoice extends Voice {
   reEmitReply(value: unknown, lane: ResponsesLane): CarriedReply
   /** The response as it stands, for whoever stores it: after `close()` or `fail()` the final one, before what there is so far. */
   response(): Fields
+  /** From here on the response says that it is not stored. */
+  tellUnstored(): void
   /** Its items with all that is sealed in them, whether the client has asked for that or not: for whoever stores them. */
   storedItems(): readonly Fields[]
 }
@@ -53,6 +55,10 @@ interface Speaking {
   answer: AnswerSoFar | undefined
   /** What it has come to in the end. */
   final: ResponseState | undefined
+  /** It could not be stored: a JSON answer says so. */
+  isUnstored: boolean
+  /** Back to where nothing has been said. */
+  readonly fromTheStart: () => void
   /** Back to where the end begins. It may be said more than once, to be kept and to be sent, and only one of these leaves. */
   beforeEnd: (() => void) | undefined
 }
@@ -71,7 +77,15 @@ const DONE = DONE_FRAME.toString()
 
 export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoice {
   const envelope = createEnvelope(options)
-  const speaking: Speaking = { options, envelope, answer: undefined, final: undefined, beforeEnd: undefined }
+  const speaking: Speaking = {
+    options,
+    envelope,
+    answer: undefined,
+    final: undefined,
+    isUnstored: false,
+    fromTheStart: envelope.bookmark(),
+    beforeEnd: undefined,
+  }
   return {
     keepAlive: () => keepAlive(speaking),
     protocol: 'responses',
@@ -81,6 +95,9 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     reEmitReply: (value, lane) => reEmitJson(speaking, value, lane),
     fail: (problem) => fail(speaking, problem),
     response: () => envelope.response(speaking.final ?? stateSoFar(speaking)),
+    tellUnstored() {
+      speaking.isUnstored = true
+    },
     storedItems: () => storedItems(speaking),
   }
 }
@@ -96,7 +113,9 @@ const stateSoFar = ({ answer }: Speaking): ResponseState => ({
 function keepAlive(speaking: Speaking): Buffer | undefined {
   const { options, envelope, answer, beforeEnd } = speaking
   if (options.turn.delivery === 'json' || beforeEnd !== undefined) return undefined
-  if (!envelope.isOpen) return options.mayOpen() ? envelope.opening() : undefined
+  // What was made of a first word that still waits comes before anything else.
+  if (!options.mayOpen()) return undefined
+  if (!envelope.isOpen) return envelope.opening()
   // With the items so far: some clients take this response for all that there is.
   return answer?.emptyDelta() ?? Buffer.from(envelope.responseText('response.in_progress', stateSoFar(speaking)))
 }
@@ -168,11 +187,13 @@ function reEmitJson(speaking: Speaking, value: unknown, lane: ResponsesLane): Ca
   return {
     ...reply,
     close(settled) {
-      speaking.final = reply.end(settled)
+      speaking.final = { ...reply.end(settled), ...unstoredIn(speaking) }
       return Buffer.from(speaking.envelope.responseJson(speaking.final))
     },
   }
 }
+
+const unstoredIn = ({ isUnstored }: Speaking): Pick<ResponseState, 'unstored'> => (isUnstored ? { unstored: true } : {})
 
 function beginEnd(speaking: Speaking): void {
   speaking.beforeEnd ??= speaking.envelope.bookmark()
@@ -182,7 +203,7 @@ function beginEnd(speaking: Speaking): void {
 function finish(speaking: Speaking, translation: Translation, settled: SettledCharge): ResponseState {
   const { reason, output } = translation.ending()
   const usage = writeUsage(settled)
-  speaking.final = { output, usage, ...statusOf(reason, speaking.options) }
+  speaking.final = { output, usage, ...statusOf(reason, speaking.options), ...unstoredIn(speaking) }
   return speaking.final
 }
 
@@ -206,9 +227,12 @@ const endOf = ({ now, createdAt }: ResponsesVoiceOptions): number => Math.max(cr
 /** In two events, because clients differ in which of them they take for the failure. */
 function fail(speaking: Speaking, problem: Problem): Buffer {
   const { envelope, answer, options } = speaking
-  beginEnd(speaking)
+  // What was made and might not leave has taken numbers that nobody has seen.
+  const isUnheard = !options.mayOpen()
+  if (isUnheard) speaking.fromTheStart()
+  else beginEnd(speaking)
   const { code, message } = problem
-  const output = answer?.openItems('incomplete') ?? []
+  const output = isUnheard ? [] : (answer?.openItems('incomplete') ?? [])
   speaking.final = { status: 'failed', output, error: { code, message } }
   return Buffer.from(
     envelope.openingText() +

@@ -62,7 +62,7 @@ const MUTANTS = [
     control: [slowCommits],
     replacements: [
       slowCommits,
-      { file: 'turn/relay-stream.js', find: 'await relay.firstWord.cleared', put: 'undefined' },
+      { file: 'turn/relay-stream.js', find: 'await relay.firstWord.cleared()', put: 'undefined' },
     ],
   },
   {

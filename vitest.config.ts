@@ -14,7 +14,7 @@ export default defineConfig({
           name: 'walks',
           include: ['test/walks/**/*.test.ts'],
           testTimeout: 20_000,
-          setupFiles: ['test/support/explain-every-statement.ts'],
+          setupFiles: ['test/support/explain-every-statement.ts', 'test/support/check-every-response.ts'],
         },
       },
       {
@@ -25,7 +25,14 @@ export default defineConfig({
           testTimeout: 30_000,
         },
       },
-      { test: { name: 'sdks', include: ['test/sdks/**/*.test.ts'], testTimeout: 20_000 } },
+      {
+        test: {
+          name: 'sdks',
+          include: ['test/sdks/**/*.test.ts'],
+          setupFiles: ['test/support/check-every-response.ts'],
+          testTimeout: 20_000,
+        },
+      },
     ],
   },
 })

@@ -3,13 +3,14 @@ import type { Script } from './fault-upstream.ts'
 import { answerBody, answerEvents, type SaidAnswer, type SaidItem, sayEvents } from './responses-words.ts'
 import type { Talk } from './talk.ts'
 
-/** Whoever is asked in a wire answers in it, and as a stream or not. */
+/** Whoever is asked in a wire answers in it, as a stream or not, and calls tools as they were declared. */
 export const saysAnswer =
   (answer: SaidAnswer): Script =>
   async (talk) => {
     await talk.head()
-    if ('input' in talk.asked) await sayInResponses(talk, answer)
-    else await sayInChat(talk, answer)
+    const called = { ...answer, items: answer.items.map((item) => asDeclared(item, talk.asked.tools)) }
+    if ('input' in talk.asked) await sayInResponses(talk, called)
+    else await sayInChat(talk, called)
     await talk.end()
   }
 
@@ -18,6 +19,22 @@ async function sayInResponses(talk: Talk, answer: SaidAnswer): Promise<void> {
   await sayEvents(talk, answerEvents(talk.model, answer))
   await talk.frames('[DONE]')
 }
+
+/** Where namespaces and custom tools are not known, they were declared as functions with longer names. */
+function asDeclared(item: SaidItem, tools: unknown): SaidItem {
+  if (!isCall(item)) return item
+  const { name, namespace, kind, words } = item
+  const flat = namespace === undefined ? name : `${namespace}__${name}`
+  const declared = Array.isArray(tools) ? tools.map((tool) => ({ type: tool.type, name: nameIn(tool) })) : []
+  if (!declared.some((tool) => tool.type === 'function' && tool.name === flat)) return item
+  const pieces = kind === 'custom' ? inPieces(JSON.stringify({ input: words.join('') })) : words
+  return { kind: 'function', name: flat, words: pieces }
+}
+
+const nameIn = (tool: { readonly name?: unknown; readonly function?: { readonly name?: unknown } }): unknown =>
+  tool.function?.name ?? tool.name
+
+const inPieces = (text: string): readonly string[] => text.match(/[\s\S]{1,5}/g) ?? []
 
 const CHAT_USAGE = { ...USAGE, completion_tokens_details: { reasoning_tokens: 2 } }
 
@@ -37,13 +54,6 @@ async function sayInChat(talk: Talk, answer: SaidAnswer): Promise<void> {
 type CallItem = Extract<SaidItem, { name: string }>
 const isCall = (item: SaidItem): item is CallItem => 'name' in item
 
-/** Chat has no namespaces: a call names its tool as the request did. */
-const nameOf = ({ name, namespace }: CallItem): string => (namespace === undefined ? name : `${namespace}__${name}`)
-
-/** A custom tool went as a function of one string, so that is how it is called. */
-const piecesOf = ({ kind, words }: CallItem): readonly string[] =>
-  kind === 'custom' ? [JSON.stringify({ input: words.join('') })] : words
-
 function deltasOf({ items, isInterleaved }: SaidAnswer): object[] {
   const calls = items.filter(isCall)
   const words = items.flatMap((item): object[] => {
@@ -53,12 +63,12 @@ function deltasOf({ items, isInterleaved }: SaidAnswer): object[] {
   const starts = calls.map((call, index) => [
     {
       tool_calls: [
-        { index, id: `call_theirs_${index}`, type: 'function', function: { name: nameOf(call), arguments: '' } },
+        { index, id: `call_theirs_${index}`, type: 'function', function: { name: call.name, arguments: '' } },
       ],
     },
   ])
   const pieces = calls.map((call, index) =>
-    piecesOf(call).map((text) => ({ tool_calls: [{ index, function: { arguments: text } }] })),
+    call.words.map((text) => ({ tool_calls: [{ index, function: { arguments: text } }] })),
   )
   if (!isInterleaved) return [...words, ...calls.flatMap((_, at) => [...starts[at]!, ...pieces[at]!])]
   const rounds = Array.from({ length: Math.max(0, ...pieces.map(({ length }) => length)) }, (_, round) =>
@@ -72,7 +82,7 @@ function messageOf(items: readonly SaidItem[]): object {
   const reasoning = items.flatMap((item) => (item.kind === 'reasoning' ? item.summary : [])).join('')
   const calls = items.filter(isCall).map((call, index) => ({
     ...{ id: `call_theirs_${index}`, type: 'function' },
-    function: { name: nameOf(call), arguments: piecesOf(call).join('') },
+    function: { name: call.name, arguments: call.words.join('') },
   }))
   return {
     content: text === '' ? null : text,

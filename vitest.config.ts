@@ -15,7 +15,7 @@ export default defineConfig({
           name: 'walks',
           include: ['test/walks/**/*.test.ts'],
           testTimeout: 60_000,
-          setupFiles: ['test/support/explain-every-statement.ts'],
+          setupFiles: ['test/support/explain-every-statement.ts', 'test/support/check-every-response.ts'],
         },
       },
       {
@@ -26,7 +26,14 @@ export default defineConfig({
           testTimeout: 60_000,
         },
       },
-      { test: { name: 'sdks', include: ['test/sdks/**/*.test.ts'], testTimeout: 60_000 } },
+      {
+        test: {
+          name: 'sdks',
+          include: ['test/sdks/**/*.test.ts'],
+          setupFiles: ['test/support/check-every-response.ts'],
+          testTimeout: 60_000,
+        },
+      },
     ],
   },
 })

@@ -1,5 +1,9 @@
+import type { JsonMember, RequestBody } from '../model/turn.ts'
+
 const NAMED_MAX = 32
 const NAME_LENGTH_MAX = 64
+const NULL = 'null'
+const NONE: ReadonlySet<string> = new Set()
 
 /** Names that the client chose: in a header only plain ones may stand. */
 const plainNames = (names: readonly string[]): string =>
@@ -8,9 +12,18 @@ const plainNames = (names: readonly string[]): string =>
     .map((name) => name.replace(/[^\w.-]/g, '?').slice(0, NAME_LENGTH_MAX))
     .join(', ')
 
-/** Nothing is dropped in silence: what a lane does not get is named. */
-export const ignoredFieldsHeader = (fields: readonly string[]): Record<string, string> =>
-  fields.length === 0 ? {} : { 'x-millrace-ignored-fields': plainNames(fields) }
+/** Nothing is dropped in silence: what a lane does not get is named. Null is absent, and nobody misses it. */
+export function ignoredFieldsHeader(fields: readonly string[], body: RequestBody): Record<string, string> {
+  const nulls = fields.length === 0 ? NONE : nullsOf(body)
+  const missed = fields.filter((name) => !nulls.has(name))
+  return missed.length === 0 ? {} : { 'x-millrace-ignored-fields': plainNames(missed) }
+}
+
+function nullsOf({ bytes, members }: RequestBody): ReadonlySet<string> {
+  const isNull = ({ valueStart, valueEnd }: JsonMember) =>
+    valueEnd - valueStart === NULL.length && bytes.toString('latin1', valueStart, valueEnd) === NULL
+  return new Set(members.filter(isNull).map(({ name }) => name))
+}
 
 export const ignoredToolsHeader = (tools: readonly string[]): Record<string, string> =>
   tools.length === 0 ? {} : { 'x-millrace-ignored-tools': plainNames(tools) }

@@ -7,6 +7,7 @@ import * as chat from '../wire/chat/retarget-request.ts'
 import type { ChatVoice } from '../wire/chat/voice.ts'
 import { codecs, type LaneDialect } from '../wire/codecs.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
+import { beyondConversation } from '../wire/responses/beyond-conversation.ts'
 import type { ResponsesDialect } from '../wire/responses/dialects.ts'
 import { takesToolsOf } from '../wire/responses/native-tools.ts'
 import * as responses from '../wire/responses/retarget-request.ts'
@@ -90,7 +91,8 @@ function translation({ model }: Lane, dialect: LaneDialect, { turn, voice, mint 
       const target = { model, dialect, effort, outputCap, delivery: 'stream' } as const
       const written = codecs.writeRequest(codecs.readConversation(turn), target)
       tools = written.tools
-      return { body: written.body, leftOut: [...new Set([...turn.optionalFields, ...written.leftOut])] }
+      const beyond = turn.protocol === 'responses' ? beyondConversation(turn) : []
+      return { body: written.body, leftOut: [...new Set([...turn.optionalFields, ...beyond, ...written.leftOut])] }
     },
     carrier() {
       const reader = codecs.createEventReader(dialect, mint)

@@ -100,7 +100,7 @@ function ask(deps: LaneDeps, work: RunnableTurn, lane: Lane, road: Road) {
   const { entry, effort, hold, abort, sink } = work
   const outputCap = Math.min(hold.cap, Math.max(1, entry.model.contextTokens - work.inputEstimate))
   const { body, leftOut } = road.write({ entry, effort, outputCap })
-  sink.announce(ignoredFieldsHeader(leftOut))
+  sink.announce(ignoredFieldsHeader(leftOut, work.turn.body))
   return deps.send({ upstream: lane.upstream, body, delivery: road.delivery, signal: abort.signal })
 }
 

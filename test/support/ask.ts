@@ -23,11 +23,13 @@ export async function get(server: Address, who: Who, path: string): Promise<Answ
 export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
+  /** Of the endpoint, behind the base URL; Chat Completions unless there is one. */
+  readonly path?: string
 }
 
 /** The answer as it comes, for those who read it as it comes. */
 export const send = (server: Address, who: Who, body: object | string | Buffer, options: SendOptions = {}) =>
-  fetch(`${server.baseUrl}/chat/completions`, {
+  fetch(`${server.baseUrl}${options.path ?? '/chat/completions'}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${who.key}`, 'content-type': 'application/json', ...options.headers },
     body: typeof body === 'string' ? body : body instanceof Buffer ? new Uint8Array(body) : JSON.stringify(body),

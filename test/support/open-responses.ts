@@ -65,10 +65,11 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
 ]
 
 /** Undefined where the document is not there: it is not ours to ship, so it lies beside the checkout on some machines. */
-export function openResponses(): OpenResponses | undefined {
+export function openResponses({ quietly = false } = {}): OpenResponses | undefined {
   const path = process.env.MILLRACE_OPEN_RESPONSES ?? BESIDE_THE_CHECKOUT
   if (!existsSync(path)) {
-    console.info(`Not checked: there is no ${path} (MILLRACE_OPEN_RESPONSES names another copy of the document).`)
+    if (!quietly)
+      console.info(`Not checked: there is no ${path} (MILLRACE_OPEN_RESPONSES names another copy of the document).`)
     return undefined
   }
   return readOpenResponses(JSON.parse(readFileSync(path, 'utf8')))

@@ -7,17 +7,32 @@ type Item = Readonly<Fields>
 /**
  * The items of a checked input that go to a model, whatever its lane: those of hosted tools and of one client only are left
  * out, and so are hosted tools that an item adds. The output of a call that is left out goes with it: `local_shell_call`,
- * for one, is answered by a `function_call_output`.
+ * for one, is answered by a `function_call_output`. A call that was given up before it had an output gets one that says so,
+ * because providers refuse a call that nobody has answered.
  */
 export function carriedItems(items: readonly Item[]): Item[] {
   const called = new Set<unknown>()
-  for (const item of items) if (isCallType(typeOfItem(item))) called.add(item.call_id)
-  return items.flatMap((item) => {
+  const answered = new Set<unknown>()
+  for (const item of items) {
     const type = typeOfItem(item)
-    if (!isCarriedType(type) || (isOutputType(type) && !called.has(item.call_id))) return []
-    return type === 'additional_tools' ? withOwnTools(item) : [item]
-  })
+    if (isCallType(type)) called.add(item.call_id)
+    else if (isOutputType(type)) answered.add(item.call_id)
+  }
+  const carried: Item[] = []
+  const givenUp: Item[] = []
+  for (const item of items) {
+    const type = typeOfItem(item)
+    if (!isCarriedType(type) || (isOutputType(type) && !called.has(item.call_id))) continue
+    if (!isCallType(type)) carried.push(...givenUp.splice(0))
+    carried.push(...(type === 'additional_tools' ? withOwnTools(item) : [item]))
+    if (isCallType(type) && !answered.has(item.call_id)) givenUp.push(outputOfGivenUp(item))
+  }
+  carried.push(...givenUp)
+  return carried
 }
+
+/** Behind all calls that were made at once. */
+const outputOfGivenUp = ({ type, call_id }: Item): Item => ({ type: `${type}_output`, call_id, output: 'aborted' })
 
 function withOwnTools(item: Item): Item[] {
   const tools = item.tools as Fields[]

@@ -145,6 +145,17 @@ describe('readConversation', () => {
     expect(conversationOf(withItems({ role: 'assistant', content: null }, call)).items).toMatchObject([
       { type: 'message', content: [] },
       { type: 'tool-call', text: '' },
+      { type: 'tool-result', callId: 'call_1', content: [{ type: 'text', text: 'aborted' }] },
+    ])
+  })
+
+  it('gives calls that were given up a result that says so, behind all that were made at once', () => {
+    const call = (call_id: string) => ({ type: 'custom_tool_call', call_id, name: 'f', input: '' })
+    const output = { type: 'custom_tool_call_output', call_id: 'b', output: 'done' }
+    const items = conversationOf(withItems(call('a'), call('b'), output, { role: 'user', content: 'Go on' })).items
+    expect(items.map((item) => [item.type, 'callId' in item ? item.callId : item.type])).toEqual([
+      ...[['tool-call', 'a'] as const, ['tool-call', 'b'] as const],
+      ...[['tool-result', 'a'] as const, ['tool-result', 'b'] as const, ['message', 'message'] as const],
     ])
   })
 

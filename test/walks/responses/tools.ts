@@ -1,0 +1,79 @@
+import type { SaidItem } from '../../fakes/responses-words.ts'
+import type { FarModel } from './responses-house.ts'
+
+const parameters = { type: 'object', properties: { q: { type: 'string' } } }
+
+/** Every kind of tool that is a client's own. */
+export const LOOK_UP = { type: 'function', name: 'look_up', description: 'Looks up', parameters, strict: true }
+export const PING = { type: 'function', name: 'ping' }
+export const PATCH = {
+  type: 'custom',
+  name: 'patch',
+  description: 'Patches',
+  format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' },
+}
+export const AGENTS = {
+  type: 'namespace',
+  name: 'agents',
+  description: 'Agents',
+  tools: [
+    { type: 'function', name: 'wait', description: 'Waits', parameters, strict: false },
+    { type: 'custom', name: 'note', description: 'Notes' },
+  ],
+}
+export const TOOLS = [LOOK_UP, PING, PATCH, AGENTS]
+
+/** One call of each, by their own names. */
+export const CALLS = {
+  look_up: { kind: 'function', name: 'look_up', words: ['{"q":', '"Grüße 🙂"}'] },
+  ping: { kind: 'function', name: 'ping', words: [] },
+  broken: { kind: 'function', name: 'look_up', words: ['{"q": "no', ' end'] },
+  patch: { kind: 'custom', name: 'patch', words: ['*** Begin\n', '+a "quoted" \\ line\t🙂\n'] },
+  'agents.wait': { kind: 'function', name: 'wait', namespace: 'agents', words: ['{"q":"', 'a"}'] },
+  'agents.note': { kind: 'custom', name: 'note', namespace: 'agents', words: ['free', ' text'] },
+} as const satisfies Record<string, SaidItem>
+
+/** What the client has to be told of a call. */
+export function itemOfCall({ kind, name, words, ...rest }: Extract<SaidItem, { name: string }>): object {
+  const text = words.join('')
+  const said =
+    kind === 'custom' ? { type: 'custom_tool_call', input: text } : { type: 'function_call', arguments: text }
+  return { ...said, name, ...rest, status: 'completed' }
+}
+
+const textInput = (description: object) => ({
+  type: 'object',
+  properties: { input: { type: 'string', ...description } },
+  required: ['input'],
+  additionalProperties: false,
+})
+
+const ON_PLAIN = textInput({})
+const IN_CHAT = textInput({ description: 'The whole input of the tool, as plain text.' })
+
+/** How each lane is told of TOOLS: one that knows nothing but functions gets functions. */
+export const DECLARED: Readonly<Record<FarModel, readonly object[]>> = {
+  'over-plain': [
+    LOOK_UP,
+    { ...PING, parameters: { type: 'object', properties: {} }, strict: false },
+    functionOf('patch', 'Patches\n\nThe string `input` follows this lark grammar:\nstart: "x"', ON_PLAIN),
+    functionOf('agents__wait', 'Waits', parameters),
+    functionOf('agents__note', 'Notes', ON_PLAIN),
+  ],
+  'over-chat': [
+    { name: 'look_up', description: 'Looks up', parameters, strict: true },
+    { name: 'ping' },
+    {
+      name: 'patch',
+      description: 'Patches\n\nThe input must match this lark grammar:\nstart: "x"',
+      parameters: IN_CHAT,
+    },
+    { name: 'agents__wait', description: 'Waits', parameters, strict: false },
+    { name: 'agents__note', description: 'Notes', parameters: IN_CHAT },
+  ].map((tool) => ({ type: 'function', function: tool })),
+  'over-native': TOOLS,
+}
+
+function functionOf(name: string, description: string, schema: object): object {
+  return { type: 'function', name, description, parameters: schema, strict: false }
+}

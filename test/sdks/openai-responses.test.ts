@@ -163,3 +163,28 @@ describe.each(LANES)('the openai package over $lane', ({ model, callsAgain, reas
     await expect(client.responses.retrieve(id)).rejects.toMatchObject({ status: 404, code: 'response_not_found' })
   })
 })
+
+describe.each(['json', 'stream'])('reasoning goes back with what it led to, out of what was stored: %s', (delivery) => {
+  it.each([
+    [
+      'sealed, to a lane that seals',
+      'thinker',
+      [{ type: 'reasoning', encrypted_content: expect.stringMatching('sealed') }],
+    ],
+    ['in its words, to one that does not', 'simple', [{ type: 'reasoning', content: [{ text: 'Let me think.' }] }]],
+    ['not at all, to a chat lane that does not want it', 'talker', []],
+  ])('%s', async (_how, model, reasoning) => {
+    const asked = { model, tools: [weather], reasoning: { effort: 'low' as const } }
+    const question = { ...asked, input: 'Use get_weather now.' }
+    const first =
+      delivery === 'json'
+        ? await client.responses.create(question)
+        : await client.responses.stream(question).finalResponse()
+    const told = { previous_response_id: first.id, input: resultsOf(first.output, 'snow') }
+    expect((await client.responses.create({ ...asked, ...told })).output_text).toContain('"snow"')
+    const { input = [], messages } = house().asked(model).at(-1) ?? {}
+    const items = input as { type?: string }[]
+    expect(items.filter(({ type }) => type === 'reasoning')).toMatchObject(reasoning)
+    expect(JSON.stringify(messages ?? '')).not.toContain('think')
+  })
+})

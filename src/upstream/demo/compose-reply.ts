@@ -1,5 +1,5 @@
 import type { DemoHeard, DemoRequest, DemoTool } from './demo-request.ts'
-import { exampleArguments } from './example-arguments.ts'
+import { exampleJson } from './example-json.ts'
 
 /** What the demo says, in the pieces it says it in: each piece counts as one token. Every choice says the same. */
 export interface DemoReply {
@@ -60,7 +60,7 @@ function saidIn(request: DemoRequest, room: number): Said {
 }
 
 function callOf(tool: DemoTool, room: number): Said {
-  const written = exampleArguments(tool.parameters)
+  const written = exampleJson(tool.parameters)
   const tokens = Math.ceil(written.length / CHARACTERS_PER_TOKEN) + 1
   if (tokens <= room) {
     return { words: NO_WORDS, call: { name: tool.name, arguments: written }, finish: 'tool_calls', tokens }
@@ -69,8 +69,8 @@ function callOf(tool: DemoTool, room: number): Said {
   return { words: NO_WORDS, call: { name: tool.name, arguments: cut }, finish: 'length', tokens: room }
 }
 
-function wordsOf({ heard, stop }: DemoRequest, room: number): Said {
-  const answer = answerTo(heard)
+function wordsOf({ heard, stop, schema }: DemoRequest, room: number): Said {
+  const answer = schema ? wordsIn(exampleJson(schema)) : answerTo(heard)
   const end = stop.length === 0 ? undefined : placeOfStop(answer, stop)
   const words = () => firstOf(answer(), room, end)
   // One word more than there is room for shows that the answer is cut.

@@ -11,6 +11,8 @@ export interface DemoRequest {
   readonly choices: number
   readonly stop: readonly string[]
   readonly tool: DemoTool | undefined
+  /** Where the answer has to be JSON, what it has to be like; any object will do where nothing is said of it. */
+  readonly schema: Record<string, unknown> | undefined
 }
 
 /** What the demo answers to: the last thing that the user or a tool said, as far as the demo listens. */
@@ -55,7 +57,13 @@ export function readDemoRequest(body: Buffer): DemoRequest {
     choices: typeof fields.n === 'number' ? fields.n : 1,
     stop: [fields.stop].flat().filter((word): word is string => typeof word === 'string' && word !== ''),
     tool: toolToCall(fields, messages.at(-1), heard),
+    schema: schemaOf(fields.response_format),
   }
+}
+
+function schemaOf(format: unknown): Fields | undefined {
+  if (!isObject(format) || (format.type !== 'json_schema' && format.type !== 'json_object')) return undefined
+  return isObject(format.json_schema) && isObject(format.json_schema.schema) ? format.json_schema.schema : {}
 }
 
 function textOf(content: unknown): string {

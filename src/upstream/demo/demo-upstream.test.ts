@@ -100,6 +100,17 @@ describe('the demo', () => {
     ).toBe('stop')
   })
 
+  it('answers in JSON where it has to, by the schema that it is given', async () => {
+    const city = { type: 'object', properties: { city: { type: 'string' }, degrees: { type: 'integer' } } }
+    const response_format = { type: 'json_schema', json_schema: { name: 'forecast', schema: city } }
+    expect((await streamOf({ response_format })).text).toBe('{"city":"demo","degrees":1}')
+    expect((await jsonOf({ response_format: { type: 'json_object' } })).choices[0].message.content).toBe('{}')
+    const plain = await streamOf({ response_format: { type: 'text' } })
+    expect(plain.text).toContain('Hello')
+    const cut = await streamOf({ response_format, max_completion_tokens: 1, reasoning_effort: 'low' })
+    expect(cut).toMatchObject({ text: '', finish: 'length' })
+  })
+
   it('stays within its output cap before a stop word too', async () => {
     const capped = await streamOf({
       max_completion_tokens: 4,

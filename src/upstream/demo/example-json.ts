@@ -2,8 +2,8 @@ import { isObject } from '../../lib/is-object.ts'
 
 const DEPTH_MAX = 4
 
-/** Arguments that fit the tool's schema, as far as a schema says it plainly. */
-export const exampleArguments = (schema: Record<string, unknown>): string => JSON.stringify(exampleOf(schema, 0))
+/** What fits a schema, of a tool or of an answer, as far as a schema says it plainly. */
+export const exampleJson = (schema: Record<string, unknown>): string => JSON.stringify(exampleOf(schema, 0))
 
 function exampleOf(schema: Record<string, unknown>, depth: number): unknown {
   const options = schema.enum

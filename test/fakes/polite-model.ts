@@ -1,0 +1,101 @@
+import { type Fields, isObject } from '../../src/lib/is-object.ts'
+
+/** A conversation as a model understands it, whichever protocol it came in. */
+export interface Hearing {
+  readonly steps: readonly Step[]
+  readonly tools: readonly HeardTool[]
+  readonly choice: 'auto' | 'none' | 'required' | { readonly name: string }
+  readonly effort: string | undefined
+  /** What the answer has to be like, where it has to be JSON. */
+  readonly schema: Fields | undefined
+}
+
+export interface Step {
+  readonly from: 'user' | 'assistant' | 'call' | 'result'
+  readonly text: string
+  /** Of the tool that is called. */
+  readonly name?: string
+}
+
+export interface HeardTool {
+  readonly kind: 'function' | 'custom'
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly parameters: Fields
+}
+
+export interface Saying {
+  readonly thoughts: readonly string[]
+  readonly words: readonly string[]
+  readonly calls: readonly SaidCall[]
+}
+
+export interface SaidCall extends Omit<HeardTool, 'parameters'> {
+  /** Arguments of a function, or the input of a custom tool. */
+  readonly text: string
+}
+
+/**
+ * What a model says that does as it is told: it counts, calls the tools whose names it hears (all at once, or after one
+ * another where it hears "then"), repeats what they gave, and writes JSON by its schema. The demo says much the same.
+ */
+export function sayingOf(hearing: Hearing): Saying {
+  const thoughts = hearing.effort === undefined || hearing.effort === 'none' ? [] : ['Let me', ' think.']
+  const calls = callsOf(hearing)
+  if (calls.length > 0) return { thoughts, words: [], calls }
+  return { thoughts, words: answerOf(hearing).match(/\s*\S+/g) ?? [], calls: [] }
+}
+
+/** The name of a tool as it is said in words. */
+export const spokenName = ({ name, namespace }: Omit<HeardTool, 'kind' | 'parameters'>): string =>
+  namespace === undefined ? name : `${namespace}__${name}`
+
+function callsOf(hearing: Hearing): SaidCall[] {
+  const { steps, tools, choice } = hearing
+  const asked = steps.findLastIndex(({ from }) => from === 'user')
+  const since = steps.slice(asked + 1)
+  if (choice === 'none') return []
+  if (choice === 'required') return since.length === 0 ? tools.slice(0, 1).map(callOf) : []
+  if (typeof choice === 'object') return tools.filter((tool) => spokenName(tool) === choice.name).map(callOf)
+  const question = steps[asked]?.text ?? ''
+  const called = new Set(since.map(({ name }) => name))
+  const named = new Set(question.match(/[\w-]+/g))
+  const wanted = tools.filter((tool) => named.has(spokenName(tool)) && !called.has(spokenName(tool)))
+  return wanted.slice(0, named.has('then') ? 1 : undefined).map(callOf)
+}
+
+const callOf = ({ parameters, ...tool }: HeardTool): SaidCall => ({
+  ...tool,
+  text: tool.kind === 'custom' ? 'demo' : JSON.stringify(exampleOf(parameters)),
+})
+
+function answerOf({ steps, schema }: Hearing): string {
+  if (schema) return JSON.stringify(exampleOf(schema))
+  const asked = steps.findLastIndex(({ from }) => from === 'user')
+  const results = steps.slice(asked + 1).filter(({ from }) => from === 'result')
+  if (results.length > 0) return `The tool said: ${results.map(({ text }) => `"${text}"`).join(' and ')}.`
+  const question = steps[asked]?.text ?? ''
+  const count = /\bcount to (\d+)\b/.exec(question)?.[1]
+  if (count) return Array.from({ length: Number(count) }, (_, index) => index + 1).join(' ')
+  return `You said: "${question}".`
+}
+
+/** A value that fits a schema, as far as the tests have schemas. */
+function exampleOf(schema: Fields): unknown {
+  if (Array.isArray(schema.enum)) return schema.enum[0]
+  switch (schema.type) {
+    case 'string':
+      return 'demo'
+    case 'number':
+    case 'integer':
+      return 1
+    case 'boolean':
+      return true
+    case 'array':
+      return []
+    default: {
+      const properties = Object.entries(isObject(schema.properties) ? schema.properties : {})
+      return Object.fromEntries(properties.map(([name, inner]) => [name, exampleOf(isObject(inner) ? inner : {})]))
+    }
+  }
+}

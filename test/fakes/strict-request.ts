@@ -1,0 +1,64 @@
+import { type Fields, isObject } from '../../src/lib/is-object.ts'
+import type { Script } from './fault-upstream.ts'
+import type { Talk } from './talk.ts'
+
+/** A request that a strict provider does not take. */
+class BadRequest extends Error {
+  readonly param: string
+
+  constructor(message: string, param: string) {
+    super(message)
+    this.param = param
+  }
+}
+
+/** Refuses the request unless it is as it has to be. */
+export function demand(holds: boolean, message: string, param: string): asserts holds {
+  if (!holds) throw new BadRequest(message, param)
+}
+
+export const demandKnown = (fields: Fields, known: ReadonlySet<string>, where = ''): void => {
+  for (const name of Object.keys(fields)) demand(known.has(name), `Unknown parameter: '${where}${name}'.`, name)
+}
+
+export function demandList(value: unknown, param: string): readonly Fields[] {
+  demand(
+    Array.isArray(value) && value.every(isObject),
+    `Invalid type for '${param}': expected a list of objects.`,
+    param,
+  )
+  return value
+}
+
+export function demandText(value: unknown, param: string): string {
+  demand(typeof value === 'string', `Invalid type for '${param}': expected a string.`, param)
+  return value
+}
+
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/
+export function demandToolName(value: unknown, param: string): string {
+  const name = demandText(value, param)
+  demand(TOOL_NAME.test(name), `Invalid '${param}': string does not match pattern.`, param)
+  return name
+}
+
+/** Answers what it takes, and tells of anything else that it is a bad request, as providers do. */
+export const strictly =
+  (answer: (talk: Talk) => Promise<void>): Script =>
+  async (talk) => {
+    try {
+      await answer(talk)
+    } catch (error) {
+      if (!(error instanceof BadRequest)) throw error
+      const { message, param } = error
+      await talk.head(400)
+      await talk.bytes(JSON.stringify({ error: { message, type: 'invalid_request_error', param, code: null } }))
+      await talk.end()
+    }
+  }
+
+/** What the model of a lane does after its first two words; any other says everything. */
+export type Manner = 'whole' | 'sleeps' | 'breaks' | 'resets'
+
+export const mannerOf = ({ model }: Talk): Manner =>
+  model === 'sleeps' || model === 'breaks' || model === 'resets' ? model : 'whole'

@@ -1,6 +1,6 @@
 // Plays recorded provider answers to the real server and compares what a client gets. See ../acceptance/README.md.
 //
-//   node test/recordings/run.mjs [--id REGEX] [--chop 0] [--dist FOLDER]
+//   node test/recordings/run.mjs [--id REGEX] [--chop 0] [--reasoning require] [--strict yes] [--dist FOLDER]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyAcceptance } from '../acceptance/acceptance-folder.mjs'
@@ -11,11 +11,12 @@ import { readOptions } from '../chaos/lib/options.mjs'
 import { createTally } from '../chaos/lib/tally.mjs'
 
 /** What Millrace speaks to providers, and what to clients: the columns and rows of the comparison. */
-const WIRES = ['openai-chat']
-const LANES = ['chat-stream', 'chat-json']
-const PROTOCOLS = ['chat']
+const WIRES = ['openai-chat', 'openai-responses']
+const LANES = ['chat-stream', 'chat-json', 'responses-stream', 'responses-json']
+const PROTOCOLS = ['chat', 'responses']
 
-const options = readOptions({ id: '', chop: '1' })
+const options = readOptions({ id: '', chop: '1', reasoning: 'optional', strict: 'no' })
+const strict = options.strict === 'no' ? [] : ['--strict']
 const tally = createTally()
 const copy = copyAcceptance('recordings')
 const node = copy && (await findNewerNode())
@@ -48,7 +49,8 @@ async function compare({ cwd, wires, replayUrl, gateway }) {
   const out = join(cwd, 'results.json')
   writeFileSync(out, '[]')
   const which = options.id === '' ? [] : ['--id', options.id]
-  const args = ['compare.mjs', ...wires, '--lanes', LANES.join(','), '--out', out, ...which]
+  const judged = ['--lanes', LANES.join(','), '--reasoning', options.reasoning, ...strict]
+  const args = ['compare.mjs', ...wires, ...judged, '--out', out, ...which]
   const env = { BASE_URL: gateway.baseUrl, API_KEY: gateway.key, REPLAY_URL: replayUrl }
   const compared = await runToEnd(node, args, { cwd, env, withinMs: 240_000, shown: true })
   const results = JSON.parse(readFileSync(out, 'utf8'))
@@ -62,7 +64,7 @@ async function compare({ cwd, wires, replayUrl, gateway }) {
 async function handBackToolResults({ cwd, wires, replayUrl, gateway }) {
   const which = options.id === '' ? [] : ['--id', options.id]
   const env = { BASE_URL: gateway.baseUrl, API_KEY: gateway.key, REPLAY_URL: replayUrl }
-  const args = ['turn2.mjs', ...wires, '--lanes', PROTOCOLS.join(','), ...which]
+  const args = ['turn2.mjs', ...wires, '--lanes', PROTOCOLS.join(','), ...strict, ...which]
   const { code, stdout } = await runToEnd(node, args, { cwd, env, withinMs: 120_000 })
   const lines = stdout.split('\n').filter((line) => /^(PASS|FAIL) /.test(line))
   for (const line of lines)

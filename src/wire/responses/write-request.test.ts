@@ -241,15 +241,7 @@ describe('a conversation, written for a lane of Responses', () => {
     }
     const identity = { user: 'u', safetyIdentifier: 's', promptCacheKey: 'p' }
     const { body, leftOut } = write({ sampling, identity }, 'groq')
-    expect(leftOut).toEqual([
-      'stop',
-      'seed',
-      'logit_bias',
-      'frequency_penalty',
-      'top_logprobs',
-      'safety_identifier',
-      'prompt_cache_key',
-    ])
+    expect(leftOut).toEqual(['stop', 'seed', 'logit_bias', 'top_logprobs', 'safety_identifier', 'prompt_cache_key'])
     expect(body).toEqual({
       model: 'lane',
       input: [],
@@ -257,10 +249,25 @@ describe('a conversation, written for a lane of Responses', () => {
       stream: true,
       temperature: 0,
       top_p: 1,
+      frequency_penalty: 0.5,
       user: 'u',
     })
     const lesson = { ...responsesDialect('generic'), withoutFields: ['max_output_tokens'] }
     expect(write({}, 'generic', { dialect: lesson })).toMatchObject({ leftOut: [], body: { max_output_tokens: 50 } })
     expect(write({ sampling }).body.include).toEqual(['message.output_text.logprobs'])
+  })
+
+  it('sends penalties to whoever takes them, and names them elsewhere unless they are none', () => {
+    const sampling = { ...conversationOf().sampling, presencePenalty: -1, frequencyPenalty: 0 }
+    expect(write({ sampling }, 'vllm')).toMatchObject({ leftOut: [], body: { presence_penalty: -1 } })
+    const { body, leftOut } = write({ sampling }, 'openai')
+    expect(leftOut).toEqual(['presence_penalty'])
+    expect(Object.keys(body).filter((name) => name.endsWith('_penalty'))).toEqual([])
+  })
+
+  it('names the names of speakers, which this protocol does not have', () => {
+    const ann = { type: 'message', role: 'user', content: [], phase: undefined, name: 'ann' } as const
+    expect(write({ items: [ann] }).leftOut).toEqual(['messages.name'])
+    expect(write({ items: [{ ...ann, name: undefined }] }).leftOut).toEqual([])
   })
 })

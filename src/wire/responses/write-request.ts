@@ -36,6 +36,8 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Resp
   set(body, 'top_logprobs', sampling.topLogprobs)
   set(body, 'temperature', sampling.temperature)
   set(body, 'top_p', sampling.topP)
+  set(body, 'presence_penalty', unlessZero(sampling.presencePenalty))
+  set(body, 'frequency_penalty', unlessZero(sampling.frequencyPenalty))
   set(body, 'user', identity.user)
   set(body, 'safety_identifier', identity.safetyIdentifier)
   set(body, 'prompt_cache_key', identity.promptCacheKey)
@@ -47,6 +49,9 @@ function set(body: Fields, name: string, value: unknown): void {
   if (value !== undefined) body[name] = value
 }
 
+/** Zero is no penalty: a server that knows none shall not seem to have lost one. */
+const unlessZero = (penalty: number | undefined): number | undefined => (penalty === 0 ? undefined : penalty)
+
 /** What the server refuses goes; `store` and `include` are ours, and nobody misses them. */
 function leaveOut(body: Fields, { withoutFields }: ResponsesDialect): readonly string[] {
   const refused = withoutFields.filter((name) => name in body && !NEVER_LEFT_OUT.has(name))
@@ -57,14 +62,13 @@ function leaveOut(body: Fields, { withoutFields }: ResponsesDialect): readonly s
 /** Without these it is no request, or one that the hold does not cover. */
 const NEVER_LEFT_OUT = new Set(['model', 'input', 'stream', 'max_output_tokens'])
 
-function withoutCounterpart({ sampling }: Conversation): readonly string[] {
-  const { stop, seed, logitBias, presencePenalty, frequencyPenalty } = sampling
+function withoutCounterpart({ sampling, items }: Conversation): readonly string[] {
+  const { stop, seed, logitBias } = sampling
   const asked: readonly [name: string, isAsked: boolean][] = [
     ['stop', stop.length > 0],
     ['seed', seed !== undefined],
     ['logit_bias', logitBias !== undefined && Object.keys(logitBias).length > 0],
-    ['presence_penalty', presencePenalty !== undefined && presencePenalty !== 0],
-    ['frequency_penalty', frequencyPenalty !== undefined && frequencyPenalty !== 0],
+    ['messages.name', items.some((item) => item.type === 'message' && item.name !== undefined)],
   ]
   return asked.flatMap(([name, isAsked]) => (isAsked ? [name] : []))
 }

@@ -5,13 +5,13 @@
 //
 //   npm run bench -- http [--rounds 3] [--scale 1]
 import { fork } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { load } from './lib/load.mjs'
-import { describeMachine, median } from './lib/measure.mjs'
+import { cpuMicros, describeMachine, median } from './lib/measure.mjs'
 import { startMillrace } from './lib/start-millrace.mjs'
 
 const { values: options } = parseArgs({
@@ -97,12 +97,6 @@ async function run(target, { body, concurrent, chunks }, requests) {
   const before = cpuMicros(target.pid)
   const result = await load({ port: target.port, headers: target.headers, body, concurrent, requests: count })
   return { ...result, cpu: (cpuMicros(target.pid) - before) / (count * chunks) }
-}
-
-/** User and system time of a process, all its threads included, in ticks of a hundredth of a second. */
-function cpuMicros(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * 10_000
 }
 
 function lib(name) {

@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:http'
 
 /** Runs `requests` of one body, `concurrent` at a time. */
-export async function load({ port, headers, body, concurrent, requests }) {
+export async function load({ port, path = '/v1/chat/completions', headers, body, concurrent, requests }) {
   const agent = new Agent({ keepAlive: true, maxSockets: concurrent })
   const waits = []
   let failures = 0
@@ -10,7 +10,7 @@ export async function load({ port, headers, body, concurrent, requests }) {
   const client = async () => {
     while (left-- > 0) {
       const started = performance.now()
-      const answer = await ask({ agent, port, headers, body })
+      const answer = await ask({ agent, port, path, headers, body })
       if (answer.status !== 200 || !answer.whole) failures++
       waits.push(answer.firstByteAt - started)
     }
@@ -27,13 +27,13 @@ export async function load({ port, headers, body, concurrent, requests }) {
   }
 }
 
-function ask({ agent, port, headers, body }) {
+function ask({ agent, port, path, headers, body }) {
   return new Promise((resolve, reject) => {
     const sent = request({
       agent,
       host: '127.0.0.1',
       port,
-      path: '/v1/chat/completions',
+      path,
       method: 'POST',
       headers: { 'content-type': 'application/json', 'content-length': body.length, ...headers },
     })

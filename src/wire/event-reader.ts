@@ -1,11 +1,18 @@
 import type { TurnEvent } from '../model/event.ts'
 import type { Usage } from '../model/usage.ts'
+import type { WordsRun } from './alike-words.ts'
 import type { UpstreamSaid } from './provider-error.ts'
+import type { FrameSplitter } from './sse/split-frames.ts'
 
 /** A lane's language, read: the frames of one streamed answer become events. */
 export interface EventReader {
   /** One whole frame. What is no event (comments, pings, what nobody knows) gives none. */
   read(frame: Buffer): readonly TurnEvent[]
+  /**
+   * The frames that come next, each of which gives the one event that the last one gave, with other words; undefined for
+   * none. What is not read here is read one by one, and means the same.
+   */
+  readAlike(frames: FrameSplitter): WordsRun | undefined
   readonly heard: Heard
 }
 

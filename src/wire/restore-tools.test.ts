@@ -33,6 +33,7 @@ function readerOf(frames: readonly (readonly TurnEvent[])[]): EventReader {
       heard.finished = at + 1 === frames.length
       return frames[at++] ?? []
     },
+    readAlike: () => undefined,
   }
 }
 

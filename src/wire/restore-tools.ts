@@ -20,6 +20,12 @@ export function restoreTools(reader: EventReader, names: ToolNames): EventReader
       takeOver()
       return events
     },
+    readAlike(frames) {
+      // What is decoded is other words than what comes.
+      const run = decoders.size === 0 ? reader.readAlike(frames) : undefined
+      if (run !== undefined) takeOver()
+      return run
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
+import { createAlikeWords } from '../alike-words.ts'
 import { type EventReader, nothingHeard } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { bytesOfWords } from './count-words.ts'
@@ -10,6 +11,7 @@ import { finishWord, plainContent } from './mend-content.ts'
 import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
 import { readUsage } from './read-usage.ts'
 import { reasoningTextOf } from './reasoning-text.ts'
+import { WORDS_PLACE } from './words-place.ts'
 
 export interface ChatReaderOptions {
   readonly dialect: ChatDialect
@@ -28,9 +30,14 @@ export function createEventReader(options: ChatReaderOptions): EventReader {
     logprobs: [],
     thought: '',
   }
+  const alike = createAlikeWords(WORDS_PLACE)
+  /** The last frame was nothing but words. */
+  let canGoOn = false
   return {
     heard,
     read(frame) {
+      canGoOn = false
+      alike.forget()
       if (heard.done || heard.garbled || heard.error) return []
       const chunk = hearChunk(heard, frame)
       if (chunk === undefined) return []
@@ -45,7 +52,17 @@ export function createEventReader(options: ChatReaderOptions): EventReader {
       heard.heldBytes = reading.mender.waitingBytes()
       heard.outputBytes = reading.wordsHandedOn + heard.heldBytes
       heard.finished = readFinish(reading, choice.finish_reason, events)
+      const words = WORDS_PLACE.wordsOf(chunk)
+      canGoOn = words !== undefined && isOnlyWords(reading, events, words)
+      if (canGoOn && words !== undefined) alike.learn(frame, words)
       return events
+    },
+    readAlike(frames) {
+      const run = canGoOn ? alike.take(frames) : undefined
+      if (run === undefined) return undefined
+      reading.wordsHandedOn += run.textBytes
+      heard.outputBytes += run.textBytes
+      return run
     },
   }
 }
@@ -151,6 +168,14 @@ function reasonOf(word: string, hasCalls: boolean): FinishReason {
   if (word === 'content_filter') return 'content-filter'
   // Calls are what makes clients go on: without any, the word would make them wait for nothing.
   return hasCalls ? 'tool-calls' : 'stop'
+}
+
+/** The chunk was this one event, and nothing of it is remembered for later. */
+function isOnlyWords({ options, thought, logprobs }: Reading, events: readonly TurnEvent[], words: string): boolean {
+  const [event] = events
+  if (events.length !== 1 || event === undefined || !('text' in event) || event.text !== words) return false
+  if (event.type === 'text-delta' && event.logprobs !== undefined) return false
+  return thought === '' && logprobs.length === 0 && !(event.type === 'reasoning-delta' && options.dialect.reasoningBack)
 }
 
 const isWords = (value: unknown): value is string => typeof value === 'string' && value !== ''

@@ -120,7 +120,7 @@ export const chunk = (delta: object, finish: string | null = null, over: object 
 /** A lane of which each frame gives what is listed for it. */
 export function readerOf(events: readonly (readonly TurnEvent[])[]): EventReader {
   let at = 0
-  return { heard: nothingHeard(), read: () => events[at++] ?? [] }
+  return { heard: nothingHeard(), read: () => events[at++] ?? [], readAlike: () => undefined }
 }
 
 export const SETTLED: SettledCharge = {

@@ -18,7 +18,10 @@ export function translateStream(reader: EventReader, stamp: ChunkStamp, wantsUsa
       const events = reader.read(frame)
       return { bytes: writer.write(events), isContent: events.some(isContent) }
     },
-    readAlike: () => undefined,
+    readAlike(frames) {
+      const run = writer.canGoOn ? reader.readAlike(frames) : undefined
+      return run && { bytes: writer.goOn(run), isContent: true }
+    },
     close: (settled) => closingOfStream({ model: stamp.model, wantsUsage }, head, settled),
   }
 }

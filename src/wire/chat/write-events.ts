@@ -1,6 +1,8 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { TokenLogprob, TurnEvent } from '../../model/event.ts'
+import type { WordsRun } from '../alike-words.ts'
+import { latin1OfText } from '../json/rewrite-string.ts'
 import { FINISH_REASONS } from './finish-reason.ts'
 import { writeLogprobs } from './logprobs.ts'
 
@@ -8,6 +10,9 @@ import { writeLogprobs } from './logprobs.ts'
 export interface ChatEventWriter {
   /** What these events give the client, as whole frames; undefined for nothing. */
   write(events: readonly TurnEvent[]): Buffer | undefined
+  /** The last events were one piece of words, which became one frame: more of the same can follow. */
+  readonly canGoOn: boolean
+  goOn(run: WordsRun): Buffer
 }
 
 /** What is the same in every chunk of one answer. */
@@ -29,16 +34,28 @@ export function createEventWriter(stamp: ChunkStamp): ChatEventWriter {
     item: 0,
     saidIn: new Map(),
     calls: new Map(),
+    lastWords: undefined,
   }
-  return {
-    write(events) {
+  const writer = {
+    canGoOn: false,
+    write(events: readonly TurnEvent[]) {
+      around = undefined
+      writing.lastWords = undefined
       for (const event of events) writeEvent(writing, event)
+      writer.canGoOn = events.length === 1 && writing.lastWords !== undefined
       if (writing.frames === '') return undefined
       const bytes = Buffer.from(writing.frames)
       writing.frames = ''
       return bytes
     },
+    goOn({ pieces }: WordsRun) {
+      around ??= aroundWords(writing)
+      const { before, behind } = around
+      return Buffer.from(before + pieces.join(behind + before) + behind, 'latin1')
+    },
   }
+  let around: AroundWords | undefined
+  return writer
 }
 
 /** What is being said: words of another kind, or of another item of the same, begin anew. */
@@ -56,6 +73,8 @@ interface Writing {
   readonly saidIn: Map<Slot, number>
   /** The index of each call among calls, and how its text is called. */
   readonly calls: Map<number, { readonly index: number; readonly custom: boolean }>
+  /** The last frame's delta without its words, where these stand as they came and nothing is beside them. */
+  lastWords: Fields | undefined
 }
 
 function writeEvent(writing: Writing, event: TurnEvent): void {
@@ -111,6 +130,7 @@ function say(writing: Writing, { open, slot, text, logprobs = [] }: Words): void
   const isApart = (writing.saidIn.get(slot) ?? writing.item) !== writing.item
   writing.saidIn.set(slot, writing.item)
   put(writing, { [slot]: isApart ? BREAK + text : text }, writeLogprobs(logprobs))
+  if (logprobs.length === 0) writing.lastWords = { [slot]: '' }
 }
 
 function beginCall(writing: Writing, event: Extract<TurnEvent, { type: 'tool-call-start' }>): void {
@@ -126,8 +146,13 @@ function beginCall(writing: Writing, event: Extract<TurnEvent, { type: 'tool-cal
 function goOnWithCall(writing: Writing, number: number, text: string): void {
   const call = writing.calls.get(number)
   if (!call || text === '') return
-  const said = call.custom ? { custom: { input: text } } : { function: { arguments: text } }
-  put(writing, { tool_calls: [{ index: call.index, ...said }] })
+  put(writing, moreOfCall(call, text))
+  writing.lastWords = moreOfCall(call, '')
+}
+
+function moreOfCall({ index, custom }: { readonly index: number; readonly custom: boolean }, text: string): Fields {
+  const said = custom ? { custom: { input: text } } : { function: { arguments: text } }
+  return { tool_calls: [{ index, ...said }] }
 }
 
 /** The role is said once, before anything else; what there will be of content shows in what stands for it here. */
@@ -138,6 +163,23 @@ function begin(writing: Writing, content: '' | null): void {
 }
 
 function put(writing: Writing, delta: Fields, logprobs: Fields | null = null, finish: string | null = null): void {
+  writing.frames += frameOf(writing, delta, logprobs, finish)
+}
+
+function frameOf({ head }: Writing, delta: Fields, logprobs: Fields | null, finish: string | null): string {
   const choice = { index: 0, delta, logprobs, finish_reason: finish }
-  writing.frames += `data: ${JSON.stringify({ ...writing.head, choices: [choice], usage: null })}\n\n`
+  return `data: ${JSON.stringify({ ...head, choices: [choice], usage: null })}\n\n`
+}
+
+/** The bytes of a frame around its words, as a character for each. */
+interface AroundWords {
+  readonly before: string
+  readonly behind: string
+}
+
+function aroundWords(writing: Writing): AroundWords {
+  const frame = latin1OfText(frameOf(writing, writing.lastWords ?? {}, null, null))
+  // Nothing behind the words is an empty string.
+  const at = frame.lastIndexOf('""') + 1
+  return { before: frame.slice(0, at), behind: frame.slice(at) }
 }

@@ -22,6 +22,12 @@ export interface Envelope {
   frameText(type: string, fields: Readonly<Record<string, unknown>>): string
   /** One frame whose head was made by `frameHead`, and whose other members are JSON already, each behind a comma. */
   numbered(head: string, members: string): string
+  /** Frames that differ in their words, which stand as a JSON string inside their members; all as a character for each byte. */
+  numberedRun(
+    head: string,
+    around: { readonly before: string; readonly behind: string },
+    pieces: readonly string[],
+  ): Buffer
   /** One frame with the whole response object. */
   responseText(type: string, state: ResponseState): string
   /** The whole response object in a state. */
@@ -55,6 +61,11 @@ export const createEnvelope = (options: ResponseOptions): Envelope => {
       const number = nextNumber
       nextNumber += 1
       return `${head}${number}${members}}\n\n`
+    },
+    numberedRun(head: string, { before, behind }: { before: string; behind: string }, pieces: readonly string[]) {
+      let frames = ''
+      for (const piece of pieces) frames += envelope.numbered(head, before + piece + behind)
+      return Buffer.from(frames, 'latin1')
     },
     responseText: (type: string, state: ResponseState) =>
       envelope.numbered(frameHead(type), `,"response":${object.json(state)}`),

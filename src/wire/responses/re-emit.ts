@@ -9,7 +9,7 @@ import type { ItemStatus } from './output-item.ts'
 import { createStepReader } from './read-steps.ts'
 import type { ResponseState } from './response-object.ts'
 import { type ItemStep, isCall, nameOfCall, type SpokenPart } from './spoken-item.ts'
-import { emptyDelta, framesOf, type UnsentEvent } from './step-frames.ts'
+import { type AroundWords, aroundWords, emptyDelta, framesOf, type UnsentEvent } from './step-frames.ts'
 import { itemAtEnd, type SaidItem, sayItem } from './write-item.ts'
 import { writeUsage } from './write-usage.ts'
 
@@ -47,6 +47,9 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
   let unsent: UnsentEvent[] = []
   let hasSpoken = false
   let openPart: SpokenPart | undefined
+  /** All that the last frame said, and what is around its words when it is said again. */
+  let lastDelta: Extract<ItemStep, { type: 'delta' }> | undefined
+  let around: AroundWords | undefined
 
   const current = (step: ItemStep): SaidItem => {
     const last = said[said.length - 1]
@@ -83,13 +86,22 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
 
   return {
     heard: reader.heard,
-    readAlike: () => undefined,
+    readAlike(frames) {
+      const run = lastDelta && reader.readAlike(frames)
+      if (run === undefined || lastDelta === undefined) return undefined
+      around ??= aroundWords(lastDelta, current(lastDelta))
+      return { bytes: envelope.numberedRun(around.head, around, run.pieces), isContent: true }
+    },
     read(frame) {
       const steps = reader.read(frame)
+      const [first] = steps
+      around = undefined
+      lastDelta = undefined
       let isContent = false
       for (const step of steps) isContent = follow(step) || isContent
       if (unsent.length === 0 || (!hasSpoken && !isContent)) return NOTHING
       const frames = [...open(), ...speak()]
+      lastDelta = steps.length === 1 && first?.type === 'delta' ? first : undefined
       return { bytes: frames.length === 1 ? frames[0] : Buffer.concat(frames), isContent }
     },
     end(settled) {

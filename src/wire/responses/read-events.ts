@@ -17,13 +17,16 @@ export interface EventReaderOptions {
 export function createEventReader({ mint }: EventReaderOptions): EventReader {
   const steps = createStepReader()
   const state: EventState = { mint, call: -1, begun: undefined, summary: undefined }
+  let isOneEvent = false
   return {
     heard: steps.heard,
     read(frame) {
       const wasOver = steps.heard.finished
       const events = steps.read(frame).flatMap((step) => eventsOf(state, step))
+      isOneEvent = events.length === 1 && !hasLogprobs(events[0]!)
       return steps.heard.finished && !wasOver ? [...events, ...lastEvents(state, steps)] : events
     },
+    readAlike: (frames) => (isOneEvent ? steps.readAlike(frames) : undefined),
   }
 }
 
@@ -38,6 +41,8 @@ interface EventState {
 }
 
 const NO_EVENTS: readonly TurnEvent[] = []
+
+const hasLogprobs = (event: TurnEvent): boolean => event.type === 'text-delta' && event.logprobs !== undefined
 
 function eventsOf(state: EventState, step: ItemStep): readonly TurnEvent[] {
   switch (step.type) {

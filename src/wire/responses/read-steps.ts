@@ -1,14 +1,19 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import { createAlikeWords, type WordsRun } from '../alike-words.ts'
 import { type Heard, nothingHeard } from '../event-reader.ts'
+import type { FrameSplitter } from '../sse/split-frames.ts'
 import { createItemHearer } from './hear-items.ts'
 import { type Ending, isEnding, readEnding, readErrorEvent } from './read-ending.ts'
 import { readFrame } from './read-frame.ts'
 import { readUsage } from './read-usage.ts'
 import type { ItemStep } from './spoken-item.ts'
+import { WORDS_PLACE } from './words-place.ts'
 
 /** A lane's answer, read: frames, or a whole response, become steps. */
 export interface StepReader {
   read(frame: Buffer): readonly ItemStep[]
+  /** The frames that come next, each of which is the one step that the last one was, with other words; undefined for none. */
+  readAlike(frames: FrameSplitter): WordsRun | undefined
   /** A whole response, as a JSON answer is one. */
   readResponse(response: Fields): readonly ItemStep[]
   readonly heard: Heard
@@ -21,7 +26,10 @@ const NO_STEPS: readonly ItemStep[] = []
 export function createStepReader(): StepReader {
   const heard = nothingHeard()
   const hearer = createItemHearer(heard)
+  const alike = createAlikeWords(WORDS_PLACE)
   let ending: Exclude<Ending, { kind: 'failed' }> | undefined
+  /** What the last frame was, where it was nothing but words of what is being told. */
+  let delta: Delta | undefined
 
   const end = (response: Fields, event: string | undefined): readonly ItemStep[] => {
     const found = readEnding(response, event)
@@ -44,6 +52,8 @@ export function createStepReader(): StepReader {
     ending: () => ending,
     readResponse: (response) => end(response, undefined),
     read(frame) {
+      delta = undefined
+      alike.forget()
       const read = readFrame(frame)
       if (read.kind === 'done') heard.done = true
       if (read.kind === 'garbled') heard.garbled = true
@@ -57,7 +67,25 @@ export function createStepReader(): StepReader {
       if (isEnding(type)) return end(isObject(event.response) ? event.response : {}, type)
       hearer.hear(type, event)
       if (hearer.tooMany()) heard.garbled = true
-      return hearer.take()
+      const steps = hearer.take()
+      delta = onlyDelta(steps)
+      if (delta !== undefined) alike.learn(frame, delta.text)
+      return steps
+    },
+    readAlike(frames) {
+      const run = delta && alike.take(frames)
+      if (run === undefined || delta === undefined) return undefined
+      delta.part.text += run.text
+      heard.outputBytes += run.textBytes
+      return run
     },
   }
+}
+
+type Delta = Extract<ItemStep, { readonly type: 'delta' }>
+
+/** Nothing was begun or ended by it, and nothing had waited for it. */
+function onlyDelta(steps: readonly ItemStep[]): Delta | undefined {
+  const [step] = steps
+  return steps.length === 1 && step?.type === 'delta' && step.event?.delta === step.text ? step : undefined
 }

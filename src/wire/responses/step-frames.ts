@@ -1,5 +1,7 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
+import { latin1OfText } from '../json/rewrite-string.ts'
+import { frameHead } from './envelope.ts'
 import type { ItemStep, PartKind, SpokenPart } from './spoken-item.ts'
 import { itemAtEnd, itemAtStart, logprobsOf, partAtEnd, partAtStart, type SaidItem } from './write-item.ts'
 
@@ -43,6 +45,20 @@ export const emptyDelta = (said: SaidItem, part: SpokenPart): UnsentEvent => [
   `${NAMES[part.kind]}.delta`,
   deltaFields(said, part, '', undefined),
 ]
+
+/** What is around the words of a delta behind its number, as a character for each byte. */
+export function aroundWords({ part, event }: Extract<ItemStep, { type: 'delta' }>, said: SaidItem): AroundWords {
+  const members = latin1OfText(`,${JSON.stringify(deltaFields(said, part, '', event)).slice(1, -1)}`)
+  // Before them stand only ids and places.
+  const at = members.indexOf('"delta":""') + '"delta":"'.length
+  return { head: frameHead(`${NAMES[part.kind]}.delta`), before: members.slice(0, at), behind: members.slice(at) }
+}
+
+export interface AroundWords {
+  readonly head: string
+  readonly before: string
+  readonly behind: string
+}
 
 function startOfPart(part: SpokenPart, said: SaidItem): readonly UnsentEvent[] {
   if (part.kind === 'arguments' || part.kind === 'input') return []

@@ -1,5 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
-import type { FinishReason } from '../../model/event.ts'
+import type { FinishReason, TurnEvent } from '../../model/event.ts'
 import type { CarriedFrame, Carrier } from '../carrier.ts'
 import { type EventReader, type Heard, nothingHeard } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
@@ -9,7 +9,7 @@ import { type ItemStatus, isWorthShowing, itemFields } from './output-item.ts'
 import { createEventWriter } from './write-events.ts'
 
 /** Another protocol's answer on its way to a client. */
-export interface Translation extends Pick<Carrier, 'read' | 'heard'> {
+export interface Translation extends Pick<Carrier, 'read' | 'readAlike' | 'heard'> {
   /** What the answer has ended as. */
   ending(): { readonly reason: FinishReason; readonly output: readonly Fields[] }
   /** What of the items has not been handed out: something only where the answer has no content. */
@@ -31,13 +31,21 @@ export function translateStream(options: TranslationOptions, envelope: Envelope)
   const collector = createItemCollector(options)
   const writer = createEventWriter(envelope, collector)
   const heard = nothingHeard()
+  let canGoOn = false
   return {
     heard,
     read(frame) {
-      hear(options.reader, collector, heard, frame)
+      const events = hear(options.reader, collector, heard, frame)
       const { text, isContent } = writer.write()
+      canGoOn = events.length === 1 && 'text' in events[0]! && writer.canGoOn
       heard.heldBytes = Math.min(heard.heldBytes + collector.unsaidBytes, heard.outputBytes)
       return text === '' ? NOTHING : { bytes: Buffer.from(text), isContent }
+    },
+    readAlike(frames) {
+      const run = canGoOn ? options.reader.readAlike(frames) : undefined
+      if (run === undefined) return undefined
+      heard.outputBytes = options.reader.heard.outputBytes
+      return { bytes: writer.goOn(run), isContent: true }
     },
     ending: () => ({ reason: reasonOf(collector), output: writer.openItems('incomplete') }),
     rest: () => writer.writeRest().text,
@@ -61,6 +69,7 @@ export function translateReply(options: TranslationOptions): Translation {
       heard.heldBytes = heard.outputBytes
       return NOTHING
     },
+    readAlike: () => undefined,
     ending() {
       const reason = reasonOf(collector)
       return { reason, output: openItems(wasCut(reason) ? 'incomplete' : 'completed') }
@@ -72,9 +81,11 @@ export function translateReply(options: TranslationOptions): Translation {
 }
 
 /** The reader may hold something back too, so what it has heard is taken over, not shared. */
-function hear(reader: EventReader, collector: ItemCollector, heard: Heard, frame: Buffer): void {
-  for (const event of reader.read(frame)) collector.take(event)
+function hear(reader: EventReader, collector: ItemCollector, heard: Heard, frame: Buffer): readonly TurnEvent[] {
+  const events = reader.read(frame)
+  for (const event of events) collector.take(event)
   Object.assign(heard, reader.heard)
+  return events
 }
 
 function reasonOf({ reason }: ItemCollector): FinishReason {

@@ -81,6 +81,7 @@ export function eventReader(): EventReader {
       }
       return events
     },
+    readAlike: () => undefined,
   }
 }
 

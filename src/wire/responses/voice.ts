@@ -129,7 +129,7 @@ function translate(speaking: Speaking, reader: EventReader): Carrier {
   return {
     heard: translation.heard,
     read: translation.read,
-    readAlike: () => undefined,
+    readAlike: translation.readAlike,
     close: isStream
       ? createStreamEnd(speaking, translation)
       : (settled) => Buffer.from(envelope.responseJson(finish(speaking, translation, settled))),

@@ -1,13 +1,25 @@
 import type { Fields } from '../../lib/is-object.ts'
+import type { WordsRun } from '../alike-words.ts'
 import { type ItemCollector, wasCut } from './collect-items.ts'
 import type { Envelope } from './envelope.ts'
 import { type ItemStatus, isWorthShowing, itemFields, type OutputItem, type OutputPart } from './output-item.ts'
-import { type OpenPart, openPart, writeDelta, writeEmptyDelta, writePartAdded, writePartDone } from './write-part.ts'
+import {
+  type OpenPart,
+  openPart,
+  writeDelta,
+  writeDeltas,
+  writeEmptyDelta,
+  writePartAdded,
+  writePartDone,
+} from './write-part.ts'
 
 /** Writes the items of an answer as events, one item at a time, as far as they have grown. */
 export interface EventWriter {
   /** What is new since the last time, as frames. Nothing before the first content: until then the lane may be another. */
   write(): Written
+  /** The last that was written was one delta of a part that had been begun before: more words of it can follow. */
+  readonly canGoOn: boolean
+  goOn(run: WordsRun): Buffer
   /** The same at the end of the answer, which may have no content. */
   writeRest(): Written
   /** The items that the client has been told of; one that is still open in this status. */
@@ -48,10 +60,21 @@ export function createEventWriter(envelope: Envelope, collector: ItemCollector):
     const text = envelope.openingText() + writeItems(writing)
     return { text, isContent: writing.saidContent }
   }
-  return {
-    write: () => (collector.hasContent ? writeRest() : NOTHING),
+  const writer = {
+    canGoOn: false,
+    write() {
+      const part = writing.open?.part
+      const written = collector.hasContent ? writeRest() : NOTHING
+      // Whatever else is written ends a part or begins one.
+      writer.canGoOn = part !== undefined && writing.open?.part === part && written.text !== ''
+      return written
+    },
+    goOn(run: WordsRun) {
+      if (writing.open?.part === undefined) throw new Error('words go on in a part that is not open')
+      return writeDeltas(envelope, writing.open.part, run)
+    },
     writeRest,
-    openItems(openAs) {
+    openItems(openAs: ItemStatus) {
       const { done, open } = writing
       return open === undefined ? [...done] : [...done, itemFields(open.item, openAs)]
     },
@@ -60,6 +83,7 @@ export function createEventWriter(envelope: Envelope, collector: ItemCollector):
       return part && Buffer.from(writeEmptyDelta(envelope, part))
     },
   }
+  return writer
 }
 
 const NOTHING: Written = { text: '', isContent: false }

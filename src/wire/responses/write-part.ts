@@ -1,4 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
+import type { WordsRun } from '../alike-words.ts'
 import { type Envelope, frameHead } from './envelope.ts'
 import { logprobFields, type OutputItem, type OutputPart, partFields } from './output-item.ts'
 import { PART_EVENTS } from './part-events.ts'
@@ -48,6 +49,14 @@ export function writeDelta(envelope: Envelope, open: OpenPart): string {
   const logprobs = JSON.stringify(part.unsaidLogprobs.map(logprobFields))
   part.unsaidLogprobs = []
   return writeWords(envelope, open, words, `,"logprobs":${logprobs}`)
+}
+
+/** The same of words that have been sent one by one: they are the part's, and none of them is left to be sent. */
+export function writeDeltas(envelope: Envelope, open: OpenPart, { pieces, text }: WordsRun): Buffer {
+  const { part, deltaHead, beforeWords } = open
+  part.text += text
+  const behind = part.kind === 'output_text' ? `"${NO_LOGPROBS}` : '"'
+  return envelope.numberedRun(deltaHead, { before: `${beforeWords}"`, behind }, pieces)
 }
 
 /** Breaks a silence: every client takes it for a sign of life, and none sees anything new. */

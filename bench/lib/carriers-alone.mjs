@@ -1,0 +1,100 @@
+import { openChatVoice } from '../../dist/wire/chat/voice.js'
+import { codecs } from '../../dist/wire/codecs.js'
+import { openResponsesVoice } from '../../dist/wire/responses/voice.js'
+import { createFrameSplitter } from '../../dist/wire/sse/split-frames.js'
+import { median } from './measure.mjs'
+import { FRAMES } from './mock-frames.mjs'
+
+const FRAMES_A_STREAM = 200
+const STREAMS = 400
+const ROUNDS = 7
+
+let minted = 0
+const mint = {
+  completionId: () => `chatcmpl-${++minted}`,
+  responseId: () => `resp_${++minted}`,
+  callId: () => `call_${++minted}`,
+  itemId: (prefix) => `${prefix}_${String(++minted).padStart(30, '0')}`,
+}
+const now = () => 1_760_000_000_000
+const turn = (protocol) => ({
+  ...{ protocol, model: 'public', delivery: 'stream', wantsUsage: false, choices: 1, fields: {}, store: false },
+  ...{ rewritten: new Map(), previousResponseId: undefined, effort: undefined },
+})
+const chatVoice = () => openChatVoice({ turn: turn('chat'), model: 'public', requestId: 'req_1', mint, now })
+const responsesVoice = () =>
+  openResponsesVoice({
+    ...{ turn: turn('responses'), model: 'public', effort: undefined, requestId: 'req_1', mint, now },
+    ...{ mayOpen: () => true, responseId: mint.responseId(), createdAt: 1_760_000_000 },
+  })
+const dialect = (wire) => codecs.dialect(wire, 'openai')
+const reader = (wire) => codecs.createEventReader(dialect(wire), mint)
+
+const ROADS = [
+  { name: 'Chat, relayed', lane: 'chat', open: () => chatVoice().relay({ model: 'c', dialect: dialect('chat') }) },
+  {
+    name: 'Responses, re-emitted',
+    lane: 'responses',
+    open: () => responsesVoice().reEmit({ dialect: dialect('responses') }),
+  },
+  { name: 'Chat lane, Responses client', lane: 'chat', open: () => responsesVoice().translate(reader('chat')) },
+  { name: 'Responses lane, Chat client', lane: 'responses', open: () => chatVoice().translate(reader('responses')) },
+]
+
+/** What frames take from a read of the provider to the bytes for the client. */
+export function carriersAlone() {
+  console.log(
+    `carriers alone: ${FRAMES_A_STREAM} frames a stream, ${STREAMS} streams a round, ${ROUNDS} rounds in rotation, median; us a frame\n`,
+  )
+  console.log(`| reads | ${ROADS.map(({ name }) => name).join(' | ')} |`)
+  console.log(`|---|${ROADS.map(() => '---|').join('')}`)
+  for (const style of ['plain', 'padded']) {
+    for (const cut of ['bulk', 'alone']) console.log(row(`${cut}, ${style}`, style, cut))
+  }
+  console.log('')
+}
+
+function row(title, style, cut) {
+  const results = new Map(ROADS.map((road) => [road, []]))
+  const reads = new Map(ROADS.map((road) => [road, readsOf(FRAMES[road.lane]('c', FRAMES_A_STREAM, style), cut)]))
+  for (let round = -2; round < ROUNDS; round++) {
+    for (const road of ROADS) {
+      const micros = time(road, reads.get(road))
+      if (round >= 0) results.get(road).push(micros)
+    }
+  }
+  const figures = ROADS.map((road) => median(results.get(road)))
+  return `| ${title} | ${figures.map((micros) => `${micros.toFixed(2)} (${(micros / figures[0]).toFixed(2)})`).join(' | ')} |`
+}
+
+const readsOf = ({ opening, words, ending }, cut) =>
+  cut === 'bulk'
+    ? [Buffer.from(opening + words.join('') + ending)]
+    : [opening, ...words, ending].map((text) => Buffer.from(text))
+
+function time({ open }, reads) {
+  const before = performance.now()
+  for (let stream = 0; stream < STREAMS; stream++) {
+    const carrier = open()
+    const splitter = createFrameSplitter({ frameBytesMax: 1024 * 1024 })
+    for (const read of reads) hear(carrier, splitter, read)
+  }
+  return ((performance.now() - before) * 1000) / (STREAMS * FRAMES_A_STREAM)
+}
+
+/** As a turn does with a read; what it hands on is one piece. */
+function hear(carrier, splitter, read) {
+  const pieces = []
+  splitter.push(read)
+  while (!carrier.heard.done) {
+    const carried = carrier.readAlike(splitter) ?? next(carrier, splitter)
+    if (carried === undefined) break
+    if (carried.bytes) pieces.push(carried.bytes)
+  }
+  return pieces.length > 1 ? Buffer.concat(pieces) : pieces[0]
+}
+
+function next(carrier, splitter) {
+  const frame = splitter.next()
+  return frame && carrier.read(frame)
+}

@@ -50,6 +50,7 @@ const FROM_CHAT: Kinds = {
   'text-delta': [
     chat('delta.content', [chunk({ content: ' you' })]),
     chat('logprobs', [chunk({ content: 'a' }, { logprobs })]),
+    chat('logprobs, of a token that never becomes text', [chunk({ content: '' }, { logprobs })]),
     chatFrom(
       'text behind a tool call',
       [HELLO, begun(0, 'look')],

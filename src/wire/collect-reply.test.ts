@@ -69,6 +69,26 @@ it('text after a call, a reasoning or a new beginning is a new message', () => {
   ])
 })
 
+it('a piece without words begins nothing and parts nothing', () => {
+  const empty = (['text', 'refusal', 'reasoning', 'summary'] as const).map(
+    (of) => ({ type: `${of}-delta`, text: '' }) as const,
+  )
+  expect(collectReply(empty).items).toEqual([])
+  const { items } = collectReply([text('a'), ...empty, text('b')])
+  expect(items).toEqual([{ type: 'message', phase: undefined, content: [{ type: 'text', text: 'ab', logprobs: [] }] }])
+  const token = { token: '', logprob: -1, bytes: undefined, top: [] }
+  expect(collectReply([{ type: 'text-delta', text: '', logprobs: [token] }]).items).toHaveLength(1)
+})
+
+it('of two seals each has a reasoning of its own', () => {
+  const seal = (data: string) => ({ type: 'reasoning-seal', opaque: { wire: 'responses', data } }) as const
+  const { items } = collectReply([{ type: 'reasoning-delta', text: 'hm' }, seal('a'), seal('b')])
+  expect(items.map((item) => item.type === 'reasoning' && [item.text, item.opaque?.data])).toEqual([
+    ['hm', 'a'],
+    ['', 'b'],
+  ])
+})
+
 it('an answer that broke off has what there was, and no reason', () => {
   const collector = createReplyCollector()
   collector.add({ type: 'reasoning-delta', text: 'hm' })

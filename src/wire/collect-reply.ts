@@ -48,6 +48,7 @@ interface Collected {
 }
 
 function collect(state: Collected, event: TurnEvent): void {
+  if (saysNothing(event)) return
   switch (event.type) {
     case 'message-start':
       beginMessage(state, event.phase)
@@ -76,7 +77,7 @@ function collect(state: Collected, event: TurnEvent): void {
       return
     }
     case 'reasoning-seal':
-      reasoningOf(state).opaque = event.opaque
+      unsealedOf(state).opaque = event.opaque
       return
     case 'tool-call-start':
       beginCall(state, event)
@@ -97,6 +98,10 @@ function collect(state: Collected, event: TurnEvent): void {
   }
 }
 
+/** A piece without words begins nothing and parts nothing, as in a stream. */
+const saysNothing = (event: TurnEvent): boolean =>
+  'text' in event && event.text === '' && (event.type !== 'text-delta' || (event.logprobs ?? []).length === 0)
+
 function beginMessage(state: Collected, phase: Phase | undefined): Message {
   const message: Message = { type: 'message', phase, content: [] }
   state.items.push(message)
@@ -113,6 +118,12 @@ function beginReasoning(state: Collected): Reasoning {
 
 const reasoningOf = (state: Collected): Reasoning =>
   state.open?.type === 'reasoning' ? state.open : beginReasoning(state)
+
+/** Of two seals each has a reasoning of its own. */
+const unsealedOf = (state: Collected): Reasoning => {
+  const open = reasoningOf(state)
+  return open.opaque === undefined ? open : beginReasoning(state)
+}
 
 function partOf(state: Collected, type: ReplyPart['type']): Message['content'][number] {
   const { content } = state.open?.type === 'message' ? state.open : beginMessage(state, undefined)

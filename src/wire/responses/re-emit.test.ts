@@ -275,7 +275,7 @@ describe('a re-emitted stream', () => {
     expect(carrier.heard.garbled).toBe(true)
   })
 
-  it('never throws and keeps the grammar, whatever frames come', () => {
+  it('never throws and keeps the grammar, whatever frames come', { timeout: 30_000 }, () => {
     const seed = 20_261_120
     const random = randomFrom(seed)
     let frames = 0

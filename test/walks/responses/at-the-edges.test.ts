@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { saysFirstWords, saysInTwo } from '../../fakes/say-items.ts'
 import { answerOf, get } from '../../support/ask.ts'
 import { beginReading, respond, sendResponse, streamResponse } from '../../support/ask-responses.ts'
@@ -120,6 +120,8 @@ describe.each(FAR_MODELS)('a provider of %s that is silent for long', (model) =>
   const config = 'streams: { silence_before_head: 10ms, keep_alive: 10ms }'
   const house = useResponsesHouse({ config })
   const pause = createPause()
+  // A test that fails must not leave its provider waiting.
+  afterEach(pause.goOn)
   const count = (text: string, of: string) => text.split(of).length - 1
 
   it('before its first word: the response is opened, and told to be in progress', async () => {

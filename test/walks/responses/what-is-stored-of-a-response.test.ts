@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { openContent } from '../../../src/content/open-content.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { delivered } from '../../fakes/delivered.ts'
@@ -22,6 +22,8 @@ const TABLES = ['responses', 'response_objects', 'items', 'response_items', 'eve
 describe.each(FAR_MODELS)('what is stored of a response over %s', (model) => {
   const house = useResponsesHouse()
   const pause = createPause()
+  // A test that fails must not leave its provider waiting.
+  afterEach(pause.goOn)
   const stream = { model, stream: true }
 
   it('is there, running, as soon as its id is read', async () => {

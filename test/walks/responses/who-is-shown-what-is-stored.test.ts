@@ -147,8 +147,8 @@ describe('what is stored', () => {
 
     const guesses: Stored[] = [
       { response: `resp_${'0'.repeat(26)}`, item: `msg_${'0'.repeat(26)}`, request: `req_${'0'.repeat(26)}` },
-      { response: 'resp_', item: '', request: '..' },
-      { response: '%00', item: '\u0000', request: '%2e%2e' },
+      { response: 'resp_', item: '', request: 'req_' },
+      { response: '%00', item: '\u0000', request: 'req_%00' },
       {
         response: `${stored.get('no key')!.response}x`,
         item: stored.get('no key')!.response,

@@ -75,9 +75,19 @@ export function answerBody(
   })
 }
 
+/** An event of a stream; those of Chat have no types. */
+export interface SaidEvent {
+  readonly type?: string
+  readonly [name: string]: unknown
+}
+
 /** Events with their names, as these servers write them. */
-export const sayEvents = (talk: Talk, events: readonly Event[]): Promise<void> =>
-  talk.bytes(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
+export const sayEvents = (talk: Talk, events: readonly SaidEvent[]): Promise<void> =>
+  talk.bytes(
+    events
+      .map((event) => `${event.type === undefined ? '' : `event: ${event.type}\n`}data: ${JSON.stringify(event)}\n\n`)
+      .join(''),
+  )
 
 function interleave(told: readonly ToldItem[]): Event[] {
   const longest = Math.max(0, ...told.map(({ words }) => words.length))

@@ -1,6 +1,13 @@
 import { chunk, reply, USAGE, usageChunk } from './chat-words.ts'
 import type { Script } from './fault-upstream.ts'
-import { answerBody, answerEvents, type SaidAnswer, type SaidItem, sayEvents } from './responses-words.ts'
+import {
+  answerBody,
+  answerEvents,
+  type SaidAnswer,
+  type SaidEvent,
+  type SaidItem,
+  sayEvents,
+} from './responses-words.ts'
 import type { Talk } from './talk.ts'
 
 /** Whoever is asked in a wire answers in it, as a stream or not, and calls tools as they were declared. */
@@ -13,6 +20,31 @@ export const saysAnswer =
     else await sayInChat(talk, called)
     await talk.end()
   }
+
+/** Its first words, and then what else. Only for streams. */
+export const saysFirstWords =
+  (answer: SaidAnswer, then: Script): Script =>
+  async (talk) => {
+    await talk.head()
+    await sayEvents(talk, halvesOf(talk, answer)[0])
+    await then(talk)
+  }
+
+/** Its first words, and the rest after a while. */
+export const saysInTwo = (answer: SaidAnswer, between: Script): Script =>
+  saysFirstWords(answer, async (talk) => {
+    await between(talk)
+    await sayEvents(talk, halvesOf(talk, answer)[1])
+    await talk.frames('[DONE]')
+    await talk.end()
+  })
+
+function halvesOf(talk: Talk, answer: SaidAnswer): [SaidEvent[], SaidEvent[]] {
+  const isResponses = 'input' in talk.asked
+  const events = isResponses ? answerEvents(talk.model, answer) : answerChunks(talk.model, answer)
+  const end = isResponses ? 1 + events.findIndex(({ type }) => type?.endsWith('.delta')) : 2
+  return [events.slice(0, end), events.slice(end)]
+}
 
 async function sayInResponses(talk: Talk, answer: SaidAnswer): Promise<void> {
   if (talk.delivery === 'json') return talk.bytes(JSON.stringify(answerBody(talk.model, answer)))
@@ -40,15 +72,24 @@ const CHAT_USAGE = { ...USAGE, completion_tokens_details: { reasoning_tokens: 2 
 
 async function sayInChat(talk: Talk, answer: SaidAnswer): Promise<void> {
   const { items, usage = CHAT_USAGE } = answer
-  const hasCall = items.some(({ kind }) => kind === 'function' || kind === 'custom')
-  const finish = answer.status === 'incomplete' ? 'length' : hasCall ? 'tool_calls' : 'stop'
   if (talk.delivery === 'json') {
+    const finish = finishOf(answer)
     return talk.bytes(JSON.stringify(reply(talk.model, { message: messageOf(items), finish, more: { usage } })))
   }
-  const deltas = deltasOf(answer)
-  await talk.frames(chunk(talk.model, { delta: { role: 'assistant', content: '' } }))
-  for (const delta of deltas) await talk.frames(chunk(talk.model, { delta }))
-  await talk.frames(chunk(talk.model, { finish }), usageChunk(talk.model, usage), '[DONE]')
+  await sayEvents(talk, answerChunks(talk.model, answer))
+  await talk.frames('[DONE]')
+}
+
+const answerChunks = (model: string, answer: SaidAnswer): SaidEvent[] => [
+  chunk(model, { delta: { role: 'assistant', content: '' } }),
+  ...deltasOf(answer).map((delta) => chunk(model, { delta })),
+  chunk(model, { finish: finishOf(answer) }),
+  usageChunk(model, answer.usage ?? CHAT_USAGE),
+]
+
+function finishOf({ items, status }: SaidAnswer): string {
+  if (status === 'incomplete') return 'length'
+  return items.some(isCall) ? 'tool_calls' : 'stop'
 }
 
 type CallItem = Extract<SaidItem, { name: string }>

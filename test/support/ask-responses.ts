@@ -53,17 +53,45 @@ export async function readResponseStream(answer: Response): Promise<StreamedResp
   }
 }
 
-/** Gives up after the first events, as many as `enough` wants. */
-export async function readSome(answer: Response, enough: (events: readonly StreamedEvent[]) => boolean) {
+/** A stream that is read in steps. */
+export interface ResponseReading {
+  /** Everything so far. */
+  readonly text: string
+  /** Reads until there is as much as `enough` wants. */
+  until(enough: (events: readonly StreamedEvent[]) => boolean): Promise<readonly StreamedEvent[]>
+  /** The rest; what it all came to. */
+  rest(): Promise<readonly StreamedEvent[]>
+  hangUp(): Promise<void>
+}
+
+export function beginReading(answer: Response): ResponseReading {
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
-  let text = ''
-  for (;;) {
-    const whole = eventsOf(text.slice(0, text.lastIndexOf('\n\n') + 2))
-    if (enough(whole)) return { events: whole, reader, text }
-    const read = await reader.read()
-    if (read.done) throw new Error(`the stream ended before there was enough of it: ${text}`)
-    text += read.value
+  const reading = {
+    text: '',
+    async until(enough: (events: readonly StreamedEvent[]) => boolean) {
+      for (;;) {
+        const events = wholeEvents(reading.text)
+        if (enough(events)) return events
+        if (!(await readOn())) throw new Error(`the stream ended before there was enough of it: ${reading.text}`)
+      }
+    },
+    async rest() {
+      while (await readOn());
+      return wholeEvents(reading.text)
+    },
+    hangUp: () => reader.cancel(),
   }
+  const readOn = async (): Promise<boolean> => {
+    const { done, value } = await reader.read()
+    reading.text += value ?? ''
+    return !done
+  }
+  return reading
+}
+
+const wholeEvents = (text: string): StreamedEvent[] => {
+  const end = text.lastIndexOf('\n\n')
+  return end === -1 ? [] : eventsOf(text.slice(0, end + 2))
 }
 
 export async function deleteResponse(server: Address, who: Who, id: string): Promise<Answer> {

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import type { SaidAnswer } from '../../fakes/responses-words.ts'
 import { saysAnswer } from '../../fakes/say-items.ts'
+import type { Talk } from '../../fakes/talk.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
 
@@ -46,6 +47,18 @@ interface HouseOptions {
   readonly config?: string
   /** More of every model's entry, ending in a comma. */
   readonly more?: string
+}
+
+/** A provider that waits in the middle of its answer until it is told to go on, or is cut. */
+export function createPause() {
+  const waiting = new Set<() => void>()
+  return {
+    wait: (talk: Talk) => Promise.race([talk.closed, new Promise<void>((resolve) => void waiting.add(resolve))]),
+    goOn() {
+      for (const resume of waiting) resume()
+      waiting.clear()
+    },
+  }
 }
 
 export function useResponsesHouse(options: HouseOptions = {}): () => ResponsesHouse {

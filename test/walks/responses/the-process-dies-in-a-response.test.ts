@@ -1,0 +1,77 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { get } from '../../support/ask.ts'
+import { beginReading, respond, sendResponse } from '../../support/ask-responses.ts'
+import { type Replacement, type SpawnedServer, spawnServer } from '../../support/spawned-server.ts'
+import { TEST_CONFIG } from '../../support/test-config.ts'
+
+const KILL = "process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});"
+const SETTLE = 'const settled = await settle(hold, ending, resolution, price);'
+
+/** The process ends itself with the one signal that nobody can catch, at exactly this place. */
+const DEATHS = {
+  'in the middle of a stream': {
+    file: 'turn/relay-stream.js',
+    find: 'if (heard.failure)',
+    put: `if (started && carrier.heard.outputBytes > 100) { ${KILL} } if (heard.failure)`,
+  },
+  'between the stored answer and its charge': {
+    file: 'turn/end-turn.js',
+    find: SETTLE,
+    put: `if (stored && resolution.kind === 'charge') { ${KILL} } ${SETTLE}`,
+  },
+  'when it is charged and nothing of the end has gone out': {
+    file: 'turn/end-turn.js',
+    find: SETTLE,
+    put: `${SETTLE} if (stored && resolution.kind === 'charge') { ${KILL} }`,
+  },
+} as const satisfies Record<string, Replacement>
+
+let server: SpawnedServer | undefined
+afterEach(() => server?.close())
+
+/** Several processes are started one after another. */
+const TIMEOUT_MS = 90_000
+
+async function dieIn(where: keyof typeof DEATHS, model: string) {
+  server = await spawnServer(TEST_CONFIG, DEATHS[where])
+  const reading = beginReading(await sendResponse(server, server, { model, stream: true, input: 'count to 400' }))
+  const [created] = await reading.until(({ length }) => length > 0)
+  const { id } = created!.response as { id: string }
+  await expect(reading.rest()).rejects.toThrow()
+  expect(reading.text).not.toContain('response.completed')
+  expect(await server.ended).toBe('SIGKILL')
+  await server.restart()
+  const { json } = await get(server, server, `/responses/${id}`)
+  const again = await fetch(`${server.baseUrl}/responses/${id}?stream=true`, {
+    headers: { authorization: `Bearer ${server.key}` },
+  })
+  const events = { status: again.status, text: await again.text() }
+  const wallet = server.operate('wallet', 'show', 'person@example.com')
+  expect(server.operate('db', 'verify')).toMatchObject({ ok: true })
+  return { id, json, events, charged: 10 - Number(wallet.balance), server }
+}
+
+describe('kill -9', { timeout: TIMEOUT_MS }, () => {
+  it('in the middle of a stream: its response has failed, and nothing can go on from it', async () => {
+    const { id, json, events, charged, server: after } = await dieIn('in the middle of a stream', 'calm')
+    expect(json).toMatchObject({ id, status: 'failed', error: { code: 'server_error' }, output: [], usage: null })
+    expect(events.status).toBe(400)
+    const next = await respond(after, after, { previous_response_id: id })
+    expect(next.json.error).toMatchObject({ code: 'previous_response_not_found' })
+    expect(charged).toBeLessThan(0.001)
+  })
+
+  it.each([
+    'between the stored answer and its charge',
+    'when it is charged and nothing of the end has gone out',
+  ] as const)('%s: its response is there whole, and charged once', async (where) => {
+    const { id, json, events, charged, server: after } = await dieIn(where, 'swift')
+    expect(json).toMatchObject({ id, status: 'completed' })
+    expect(json.output[0].content[0].text).toMatch(/ 400$/)
+    expect(charged).toBeCloseTo(Number(json.usage.millrace.charge), 9)
+    expect(charged).toBeGreaterThan(0)
+    expect(events.text).toMatch(/event: response\.completed\ndata: .*\n\ndata: \[DONE\]\n\n$/)
+    const next = await respond(after, after, { previous_response_id: id, input: 'count to 3' })
+    expect(next.json).toMatchObject({ status: 'completed', previous_response_id: id })
+  })
+})

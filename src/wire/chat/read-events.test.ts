@@ -218,6 +218,8 @@ describe('the end', () => {
     expect(reader.heard.usage).toMatchObject({ uncachedInput: 3, output: 2 })
     reader.read(frame({ x_groq: { usage: { prompt_tokens: 4, completion_tokens: 2 } } }))
     expect(reader.heard.usage).toMatchObject({ uncachedInput: 4 })
+    reader.read(frame({ choices: [{ index: 0, delta: {}, usage: { prompt_tokens: 5, completion_tokens: 2 } }] }))
+    expect(reader.heard.usage).toMatchObject({ uncachedInput: 5 })
     reader.read(Buffer.from('data: [DONE]\n\n'))
     expect(reader.heard).toMatchObject({ done: true, error: undefined, garbled: false, outputBytes: 1 })
   })

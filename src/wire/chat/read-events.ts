@@ -34,7 +34,7 @@ export function createEventReader(options: ChatReaderOptions): EventReader {
       if (heard.done || heard.garbled || heard.error) return []
       const chunk = hearChunk(heard, frame)
       if (chunk === undefined) return []
-      heard.usage = readUsage(reportedUsage(chunk), options.dialect) ?? heard.usage
+      heard.usage = readUsage(reportedUsage(chunk, 1), options.dialect) ?? heard.usage
       const choice = firstChoice(chunk)
       // What comes behind the end belongs to no answer.
       if (choice === undefined || heard.finished) return []

@@ -100,7 +100,10 @@ describe('the chat tap', () => {
   })
 
   it.each([
-    [{ error: { message: 'boom', type: 'server_error', code: 500 } }, { message: 'boom', code: '500' }],
+    [
+      { error: { message: 'boom', type: 'server_error', code: 500 } },
+      { message: 'boom', code: '500', type: 'server_error' },
+    ],
     [{ error: 'boom' }, { message: 'boom', code: undefined }],
     [
       { error: {}, choices: [] },
@@ -227,6 +230,20 @@ describe('the chat tap', () => {
     tap.read(frame({ ...chunk({}), choices: [], usage }))
     if (expected) expect(tap.heard.usage).toMatchObject(expected)
     else expect(tap.heard.usage).toBeUndefined()
+  })
+
+  it('hears usage in the choice that ends, and keeps it from the client until it is charged', () => {
+    const ending = { index: 0, delta: {}, finish_reason: 'stop' }
+    const usage = { prompt_tokens: 2, completion_tokens: 3, cached_tokens: 1 }
+    const tap = tapOf('public', 'moonshot')
+    const [last] = whole(tap, [{ ...chunk({}), choices: [{ ...ending, delta: { role: 'assistant' }, usage }] }])
+    expect(tap.heard.usage).toMatchObject({ uncachedInput: 1, cachedInput: 1, output: 3 })
+    expect(last).toMatchObject({ choices: [{ index: 0, finish_reason: 'stop' }], usage: null })
+    expect(JSON.stringify(last)).not.toContain('prompt_tokens')
+    // Of two choices each knows its own, and neither is the bill.
+    const two = tapOf('public', 'moonshot', 2)
+    two.read(frame({ ...chunk({}), choices: [{ ...ending, usage }] }))
+    expect(two.heard.usage).toBeUndefined()
   })
 
   it('hears usage and errors in x_groq, and a finish that is a failure', () => {

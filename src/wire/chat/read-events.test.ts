@@ -224,6 +224,13 @@ describe('the end', () => {
     expect(reader.heard).toMatchObject({ done: true, error: undefined, garbled: false, outputBytes: 1 })
   })
 
+  it('a message that stands where a delta should is what was said, and beside one it is not', () => {
+    const said = { role: 'assistant', content: 'Hi' }
+    const choice = (over: object) => ({ choices: [{ index: 0, finish_reason: null, ...over }] })
+    expect(read(choice({ message: said }))).toEqual([text('Hi')])
+    expect(read(choice({ delta: { content: 'i' }, message: said }))).toEqual([text('i')])
+  })
+
   it('an error ends everything, wherever a server puts it', () => {
     const errors = [{ error: { message: 'broke' } }, { x_groq: { error: { message: 'broke' } } }]
     for (const each of [...errors, { error: 'broke', choices: [{ delta: { content: 'x' } }] }]) {

@@ -6,7 +6,7 @@ import { bytesOfWords } from './count-words.ts'
 import type { ChatDialect } from './dialects.ts'
 import { failureInFinish, hearChunk, reportedUsage } from './hear-chunk.ts'
 import { readLogprobs } from './logprobs.ts'
-import { finishWord, plainContent } from './mend-content.ts'
+import { finishWord, plainContent, saidBy } from './mend-content.ts'
 import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
 import { readUsage } from './read-usage.ts'
 import { reasoningTextOf } from './reasoning-text.ts'
@@ -41,7 +41,7 @@ export function createEventReader(options: ChatReaderOptions): EventReader {
       heard.error = failureInFinish(choice)
       if (heard.error) return []
       const events: TurnEvent[] = []
-      if (isObject(choice.delta)) readDelta(reading, choice.delta, choice.logprobs, events)
+      readDelta(reading, saidBy(choice), choice.logprobs, events)
       heard.heldBytes = reading.mender.waitingBytes()
       heard.outputBytes = reading.wordsHandedOn + heard.heldBytes
       heard.finished = readFinish(reading, choice.finish_reason, events)

@@ -208,6 +208,34 @@ describe('the chat tap', () => {
     ).toEqual([0, 1])
   })
 
+  it('gives calls that share an id one each, and keeps to it', () => {
+    const call = (index: number, name: string, written: string) =>
+      chunk({ tool_calls: [{ index, id: 'same', type: 'function', function: { name, arguments: written } }] })
+    const seen = whole(tapOf(), [call(0, 'f', '{}'), call(1, 'g', ''), call(1, '', '{}')])
+    expect(deltas(seen).map((delta) => (delta as { tool_calls: object[] }).tool_calls[0])).toEqual([
+      { index: 0, id: 'same', type: 'function', function: { name: 'f', arguments: '{}' } },
+      { index: 1, id: 'call_minted', type: 'function', function: { name: 'g', arguments: '' } },
+      { index: 1, function: { arguments: '{}' } },
+    ])
+  })
+
+  it('drops the answer so far that stands beside a delta, and takes a message that stands for one', () => {
+    const choice = (over: object) => ({ ...chunk({}), choices: [{ index: 0, finish_reason: null, ...over }] })
+    const message = { role: 'assistant', content: 'Hi' }
+    const beside = tapOf()
+    const seen = whole(beside, [
+      choice({ delta: { role: 'assistant', content: 'H' }, message: { role: 'assistant', content: 'H' } }),
+      choice({ delta: { content: 'i' }, message }),
+    ])
+    expect(seen.flatMap(({ choices }) => choices)).toEqual([
+      { index: 0, finish_reason: null, delta: { role: 'assistant', content: 'H' } },
+      { index: 0, finish_reason: null, delta: { content: 'i' } },
+    ])
+    const instead = tapOf()
+    expect(deltas(whole(instead, [choice({ message })]))).toEqual([message])
+    expect([beside.heard.outputBytes, instead.heard.outputBytes]).toEqual([2, 2])
+  })
+
   it('turns parts into words: thinking apart from text', () => {
     const seen = whole(tapOf(), [
       chunk({ role: 'assistant', content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }] }),

@@ -37,8 +37,8 @@ export function refused(error: ProviderError, retryAfterMs?: number): FailedLane
 }
 
 /** An error inside an answer has no status: its words are all there is. */
-export const refusedInside = ({ message, code }: UpstreamSaid): FailedLane =>
-  refused({ status: undefined, message, code, param: undefined })
+export const refusedInside = (said: UpstreamSaid): FailedLane =>
+  refused({ ...said, status: undefined, param: undefined })
 
 /** A field's name and nothing else: what a provider writes there goes to the client as it is. */
 const fieldOf = ({ param }: ProviderError): string | null =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { readError } from './provider-error.ts'
 import { classifyRefusal, namedField, type ProviderError, readProviderError } from './read-provider-error.ts'
 
 const read = (status: number | undefined, body: unknown): ProviderError =>
@@ -15,6 +16,20 @@ describe("a Responses server's refusal", () => {
     }
     expect(classOf(429, error)).toBe('credential')
     expect(classOf(undefined, error)).toBe('credential')
+  })
+
+  it('is a failure where the server is overloaded, whether it says 503 or 529', () => {
+    const error = { message: 'Overloaded', type: 'overloaded_error' }
+    for (const status of [503, 529]) expect(classOf(status, error)).toBe('failed')
+  })
+
+  it('inside a stream is told by its type where the code is a word of its own', () => {
+    const error = { message: 'Failed to call a function.', type: 'invalid_request_error', code: 'tool_use_failed' }
+    const classInside = (said: object) => classifyRefusal({ ...readError(said), status: undefined, param: undefined })
+    expect(classInside(error)).toBe('rejected')
+    expect(classInside({ ...error, type: 'server_error' })).toBe('failed')
+    expect(classInside({ ...error, code: 'rate_limit_exceeded' })).toBe('throttled')
+    expect(classInside({ ...error, type: 7 })).toBe('failed')
   })
 
   it('names the field that a reasoning model does not take, its code being null', () => {

@@ -7,6 +7,8 @@ export interface ProviderError {
   readonly status: number | undefined
   readonly message: string
   readonly code: string | undefined
+  /** The family of the code, as far as it is needed: where there is no status. */
+  readonly type?: string
   readonly param: string | undefined
 }
 
@@ -58,10 +60,10 @@ const BILLING =
 const FILTERED = /content.?filter|content_policy|moderation|responsibleai|invalid_prompt|(?:bio|cyber)_policy/i
 const OVERLOADED = /overload|unavailable|capacity|server.?error|internal|timeout/i
 
-export function classifyRefusal({ status, code = '', message }: ProviderError): RefusalClass {
+export function classifyRefusal({ status, code = '', type = '', message }: ProviderError): RefusalClass {
   const said = `${code} ${message}`
   if (status === 401 || status === 402 || status === 403) return FILTERED.test(said) ? 'filtered' : 'credential'
-  if (status === 429 || status === 529) return BILLING.test(code) ? 'credential' : 'throttled'
+  if (status === 429) return BILLING.test(code) ? 'credential' : 'throttled'
   if (status !== undefined && (status >= 500 || status === 408)) return 'failed'
   if (TOO_LONG.test(said)) return 'too-long'
   if (status === 404) return 'not-found'
@@ -69,16 +71,16 @@ export function classifyRefusal({ status, code = '', message }: ProviderError): 
     return 'unsupported-field'
   if (FILTERED.test(said)) return 'filtered'
   if (status !== undefined) return BILLING.test(code) ? 'credential' : 'rejected'
-  return classifyWithoutStatus(code, said)
+  return classifyWithoutStatus({ code, type }, said)
 }
 
 /** An error inside a stream has no status: its words are all there is. */
-function classifyWithoutStatus(code: string, said: string): RefusalClass {
+function classifyWithoutStatus({ code, type }: { code: string; type: string }, said: string): RefusalClass {
   if (THROTTLED.test(said) || code === '429') return 'throttled'
   if (FILTERED.test(code)) return 'filtered'
   if (BILLING.test(said) || code === '401' || code === '402' || code === '403') return 'credential'
   if (OVERLOADED.test(said) || /^5\d\d$/.test(code)) return 'failed'
-  return /invalid_request|^400$|^422$/.test(code) ? 'rejected' : 'failed'
+  return /invalid_request|^400$|^422$/.test(code) || /invalid_request/.test(type) ? 'rejected' : 'failed'
 }
 
 const FIELD_NAMED =

@@ -56,7 +56,9 @@ async function driveAll(folder) {
   await startUntil(/mock on/, node, [join(folder, 'mock', 'mock.mjs')], { cwd: folder, env })
   const mockUrl = `http://127.0.0.1:${mockPort}`
   const gateway = await serveGateway({ dist: options.dist, config: configFor(mockUrl) })
-  console.log(`gateway ${process.version}, clients on ${node}, wires ${wires.join(' and ')}, dialect ${options.dialect}`)
+  console.log(
+    `gateway ${process.version}, clients on ${node}, wires ${wires.join(' and ')}, dialect ${options.dialect}`,
+  )
   for (const name of clients) {
     const began = Date.now()
     // What a client does is mostly waiting, so both wires are asked at once.

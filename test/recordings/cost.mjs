@@ -9,13 +9,14 @@ import { serveGateway } from '../acceptance/serve-gateway.mjs'
 import { readOptions } from '../chaos/lib/options.mjs'
 import { readBooks } from '../chaos/lib/read-books.mjs'
 import { createTally } from '../chaos/lib/tally.mjs'
-import { askAndHangUp, askWhole } from './lib/ask-recorded.mjs'
+import { askAndHangUp, askWhole, PROTOCOLS } from './lib/ask-recorded.mjs'
 import { checkCut, checkWhole } from './lib/check-costs.mjs'
 import { checkEstimates } from './lib/estimate-errors.mjs'
 import { loadExchanges } from './lib/recorded-exchanges.mjs'
 import { startRecordedProvider } from './lib/recorded-provider.mjs'
 import { visibleBytes } from './lib/visible.mjs'
 
+const WIRES = ['openai-chat', 'openai-responses']
 const AT_ONCE = 8
 /** More bytes than any recorded prompt had tokens: nobody is charged for more tokens than were sent bytes. */
 const LONG_PROMPT = 'as long as the prompt that was recorded, or longer '.repeat(20)
@@ -31,10 +32,10 @@ if (copy) await priceAll(copy)
 tally.close()
 
 async function priceAll(copy) {
-  const recorded = await loadExchanges(copy)
+  const recorded = await loadExchanges(copy, WIRES)
   const exchanges = recorded.filter(({ id }) => new RegExp(options.id).test(id))
   const provider = await startRecordedProvider(exchanges)
-  const args = ['gen-config.mjs', '--replay', provider.url, '--wire', 'openai-chat']
+  const args = ['gen-config.mjs', '--replay', provider.url, '--wire', WIRES.join(',')]
   const printed = await runToEnd(process.execPath, args, { cwd: join(copy, 'harness'), withinMs: 20_000 })
   const config = JSON.parse(printed.stdout)
   const gateway = await serveGateway({ dist: options.dist, config })
@@ -42,7 +43,9 @@ async function priceAll(copy) {
   const scene = { provider, gateway, prompts }
   const whole = []
   for (const exchange of exchanges) {
-    for (const stream of [true, false]) whole.push(await askForWhole(scene, exchange, stream))
+    for (const protocol of PROTOCOLS) {
+      for (const stream of [true, false]) whole.push(await askForWhole(scene, { exchange, protocol, stream }))
+    }
   }
   const cut = await hangUpOnAll(scene, exchanges)
   await gateway.stop(tally)
@@ -57,27 +60,33 @@ async function priceAll(copy) {
   checkEstimates(tally, known)
 }
 
-async function askForWhole({ gateway }, exchange, stream) {
+async function askForWhole({ gateway }, { exchange, protocol, stream }) {
   const content = `${++numbers}: ${LONG_PROMPT}`
-  const body = { model: exchange.id, messages: [{ role: 'user', content }], stream }
-  return { exchange, stream, ...(await askWhole(gateway, body)) }
+  const asked = await askWhole(gateway, { protocol, model: exchange.id, content, stream })
+  return { exchange, protocol, stream, ...asked }
 }
 
 /** The words of a recorded answer are the prompt: its provider has counted their tokens. */
 async function hangUpOnAll({ provider, gateway, prompts }, exchanges) {
   const jobs = exchanges.flatMap((exchange, index) =>
-    exchange.chunks.map((_, after) => ({ exchange, after: after + 1, prompt: promptFor(prompts, exchange, index) })),
+    exchange.chunks.map((_, after) => ({
+      exchange,
+      // By turns, so that every recording is hung up on by clients of both.
+      protocol: PROTOCOLS[after % PROTOCOLS.length],
+      after: after + 1,
+      prompt: promptFor(prompts, exchange, index),
+    })),
   )
   const cut = []
   const worker = async () => {
     for (let job = jobs.shift(); job; job = jobs.shift()) {
-      const { exchange, after, prompt } = job
+      const { exchange, protocol, after, prompt } = job
       const number = ++numbers
-      const bytes = bytesIn(exchange.chunks.slice(0, after))
+      const bytes = visibleBytes(exchange.chunks.slice(0, after))
       const silence = provider.fallSilent(number, after)
       const content = `${number}: ${prompt.words}`
-      const body = { model: exchange.id, messages: [{ role: 'user', content }], stream: true }
-      cut.push({ ...job, bytes, ...(await askAndHangUp(gateway, body, { silent: silence.sent, bytes })) })
+      const asked = { protocol, model: exchange.id, content }
+      cut.push({ ...job, bytes, ...(await askAndHangUp(gateway, asked, { silent: silence.sent, bytes })) })
       silence.goOn()
     }
   }
@@ -87,9 +96,4 @@ async function hangUpOnAll({ provider, gateway, prompts }, exchanges) {
 
 function promptFor(prompts, exchange, index) {
   return prompts.includes(exchange) ? exchange : prompts[index % prompts.length]
-}
-
-function bytesIn(chunks) {
-  const deltas = chunks.flatMap(({ choices }) => choices ?? []).map(({ delta }) => delta ?? {})
-  return deltas.reduce((sum, delta) => sum + visibleBytes(delta), 0)
 }

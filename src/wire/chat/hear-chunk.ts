@@ -25,9 +25,17 @@ export function hearChunk(heard: Pick<Heard, 'done' | 'garbled' | 'error'>, fram
   return undefined
 }
 
-/** Wherever a server puts it. */
-export const reportedUsage = (chunk: Fields): unknown =>
-  chunk.usage ?? (isObject(chunk.x_groq) ? chunk.x_groq.usage : undefined)
+/**
+ * Wherever a server puts it: in the chunk, in an extension, or, where one choice was asked for, in that choice (Moonshot's
+ * docs, where it comes beside the finish reason). Of several choices none knows what the others have cost.
+ */
+export const reportedUsage = (chunk: Fields, choicesAsked: number): unknown =>
+  chunk.usage ?? (isObject(chunk.x_groq) ? chunk.x_groq.usage : undefined) ?? usageInChoice(chunk, choicesAsked)
+
+const usageInChoice = ({ choices }: Fields, choicesAsked: number): unknown => {
+  const [choice] = choicesAsked === 1 && Array.isArray(choices) ? choices : []
+  return isObject(choice) ? choice.usage : undefined
+}
 
 /** Some servers say in a finish reason that they have failed. */
 export const failureInFinish = ({ finish_reason }: Fields): UpstreamSaid | undefined =>

@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { MintIds } from '../mint-ids.ts'
-import { finishWord, plainContent } from './mend-content.ts'
+import { finishWord, plainContent, saidBy } from './mend-content.ts'
 import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
 
 /**
@@ -47,7 +47,9 @@ export function createChunkMender(mint: Pick<MintIds, 'completionId' | 'callId'>
 }
 
 function mendChoice(state: ChoiceState, choice: Fields): boolean {
-  let changed = isObject(choice.delta) ? false : set(choice, 'delta', {})
+  let changed = isObject(choice.delta) ? false : set(choice, 'delta', saidBy(choice))
+  // Beside a delta it is the answer so far, again and again; the SDK's helper would add each to what it has.
+  changed = remove(choice, 'message') || changed
   const delta = choice.delta as Fields
   changed = mendDelta(state, delta) || changed
   const finish = finishWord(choice.finish_reason, state.calls.count() > 0)

@@ -1,4 +1,10 @@
-import { isObject } from '../../lib/is-object.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
+
+/** What a choice of a stream says: its delta, or the message of a server that sends its whole answer in one chunk. */
+export function saidBy({ delta, message }: Fields): Fields {
+  if (isObject(delta)) return delta
+  return isObject(message) ? message : {}
+}
 
 /** Words that a server sends as a list of parts (Mistral's thinking and text), as the two strings that clients read. */
 export interface PlainContent {

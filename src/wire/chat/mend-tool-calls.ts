@@ -15,6 +15,8 @@ export interface ToolCallMender {
 interface OpenCall {
   readonly index: number
   readonly id: string
+  /** The server's own, or ''. */
+  readonly upstreamId: string
   name: string
   /** Arguments that came before the name, which the first fragment must carry. */
   early: string
@@ -26,10 +28,13 @@ export function createToolCallMender(mintCallId: () => string): ToolCallMender {
   const byUpstreamIndex = new Map<number, OpenCall>()
 
   const open = (fragment: Fields): OpenCall => {
-    const id = textOf(fragment.id)
+    const upstreamId = textOf(fragment.id)
+    // Results are paired by id, so two calls may not share one.
+    const isTaken = calls.some(({ id }) => id === upstreamId)
     const call: OpenCall = {
       index: calls.length,
-      id: id === '' ? mintCallId() : id,
+      id: upstreamId === '' || isTaken ? mintCallId() : upstreamId,
+      upstreamId,
       name: '',
       early: '',
       earlyBytes: 0,
@@ -45,8 +50,9 @@ export function createToolCallMender(mintCallId: () => string): ToolCallMender {
     const known =
       typeof fragment.index === 'number'
         ? byUpstreamIndex.get(fragment.index)
-        : (calls.find((call) => id !== '' && call.id === id) ?? (nameOf(fragment) === '' ? calls.at(-1) : undefined))
-    const startsAnother = known !== undefined && id !== '' && id !== known.id && nameOf(fragment) !== ''
+        : (calls.find((call) => id !== '' && call.upstreamId === id) ??
+          (nameOf(fragment) === '' ? calls.at(-1) : undefined))
+    const startsAnother = known !== undefined && id !== '' && id !== known.upstreamId && nameOf(fragment) !== ''
     return known && !startsAnother ? { call: known, isNew: false } : { call: open(fragment), isNew: true }
   }
 
@@ -107,7 +113,7 @@ function laterFragment(call: OpenCall, fragment: Fields, written: string): Field
   const raw = rawArguments(fragment)
   const fine =
     fragment.index === call.index &&
-    fragment.id !== '' &&
+    (fragment.id === undefined || fragment.id === null || fragment.id === call.id) &&
     (raw === written || raw === undefined) &&
     nameOf(fragment) === ''
   if (fine) return fragment

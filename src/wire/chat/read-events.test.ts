@@ -218,8 +218,17 @@ describe('the end', () => {
     expect(reader.heard.usage).toMatchObject({ uncachedInput: 3, output: 2 })
     reader.read(frame({ x_groq: { usage: { prompt_tokens: 4, completion_tokens: 2 } } }))
     expect(reader.heard.usage).toMatchObject({ uncachedInput: 4 })
+    reader.read(frame({ choices: [{ index: 0, delta: {}, usage: { prompt_tokens: 5, completion_tokens: 2 } }] }))
+    expect(reader.heard.usage).toMatchObject({ uncachedInput: 5 })
     reader.read(Buffer.from('data: [DONE]\n\n'))
     expect(reader.heard).toMatchObject({ done: true, error: undefined, garbled: false, outputBytes: 1 })
+  })
+
+  it('a message that stands where a delta should is what was said, and beside one it is not', () => {
+    const said = { role: 'assistant', content: 'Hi' }
+    const choice = (over: object) => ({ choices: [{ index: 0, finish_reason: null, ...over }] })
+    expect(read(choice({ message: said }))).toEqual([text('Hi')])
+    expect(read(choice({ delta: { content: 'i' }, message: said }))).toEqual([text('i')])
   })
 
   it('an error ends everything, wherever a server puts it', () => {

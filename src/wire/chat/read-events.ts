@@ -7,7 +7,7 @@ import { bytesOfWords } from './count-words.ts'
 import type { ChatDialect } from './dialects.ts'
 import { failureInFinish, hearChunk, reportedUsage } from './hear-chunk.ts'
 import { readLogprobs } from './logprobs.ts'
-import { finishWord, plainContent } from './mend-content.ts'
+import { finishWord, plainContent, saidBy } from './mend-content.ts'
 import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
 import { readUsage } from './read-usage.ts'
 import { reasoningTextOf } from './reasoning-text.ts'
@@ -41,14 +41,14 @@ export function createEventReader(options: ChatReaderOptions): EventReader {
       if (heard.done || heard.garbled || heard.error) return []
       const chunk = hearChunk(heard, frame)
       if (chunk === undefined) return []
-      heard.usage = readUsage(reportedUsage(chunk), options.dialect) ?? heard.usage
+      heard.usage = readUsage(reportedUsage(chunk, 1), options.dialect) ?? heard.usage
       const choice = firstChoice(chunk)
       // What comes behind the end belongs to no answer.
       if (choice === undefined || heard.finished) return []
       heard.error = failureInFinish(choice)
       if (heard.error) return []
       const events: TurnEvent[] = []
-      if (isObject(choice.delta)) readDelta(reading, choice.delta, choice.logprobs, events)
+      readDelta(reading, saidBy(choice), choice.logprobs, events)
       heard.heldBytes = reading.mender.waitingBytes()
       heard.outputBytes = reading.wordsHandedOn + heard.heldBytes
       heard.finished = readFinish(reading, choice.finish_reason, events)

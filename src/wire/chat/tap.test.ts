@@ -100,7 +100,10 @@ describe('the chat tap', () => {
   })
 
   it.each([
-    [{ error: { message: 'boom', type: 'server_error', code: 500 } }, { message: 'boom', code: '500' }],
+    [
+      { error: { message: 'boom', type: 'server_error', code: 500 } },
+      { message: 'boom', code: '500', type: 'server_error' },
+    ],
     [{ error: 'boom' }, { message: 'boom', code: undefined }],
     [
       { error: {}, choices: [] },
@@ -205,6 +208,34 @@ describe('the chat tap', () => {
     ).toEqual([0, 1])
   })
 
+  it('gives calls that share an id one each, and keeps to it', () => {
+    const call = (index: number, name: string, written: string) =>
+      chunk({ tool_calls: [{ index, id: 'same', type: 'function', function: { name, arguments: written } }] })
+    const seen = whole(tapOf(), [call(0, 'f', '{}'), call(1, 'g', ''), call(1, '', '{}')])
+    expect(deltas(seen).map((delta) => (delta as { tool_calls: object[] }).tool_calls[0])).toEqual([
+      { index: 0, id: 'same', type: 'function', function: { name: 'f', arguments: '{}' } },
+      { index: 1, id: 'call_minted', type: 'function', function: { name: 'g', arguments: '' } },
+      { index: 1, function: { arguments: '{}' } },
+    ])
+  })
+
+  it('drops the answer so far that stands beside a delta, and takes a message that stands for one', () => {
+    const choice = (over: object) => ({ ...chunk({}), choices: [{ index: 0, finish_reason: null, ...over }] })
+    const message = { role: 'assistant', content: 'Hi' }
+    const beside = tapOf()
+    const seen = whole(beside, [
+      choice({ delta: { role: 'assistant', content: 'H' }, message: { role: 'assistant', content: 'H' } }),
+      choice({ delta: { content: 'i' }, message }),
+    ])
+    expect(seen.flatMap(({ choices }) => choices)).toEqual([
+      { index: 0, finish_reason: null, delta: { role: 'assistant', content: 'H' } },
+      { index: 0, finish_reason: null, delta: { content: 'i' } },
+    ])
+    const instead = tapOf()
+    expect(deltas(whole(instead, [choice({ message })]))).toEqual([message])
+    expect([beside.heard.outputBytes, instead.heard.outputBytes]).toEqual([2, 2])
+  })
+
   it('turns parts into words: thinking apart from text', () => {
     const seen = whole(tapOf(), [
       chunk({ role: 'assistant', content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }] }),
@@ -227,6 +258,20 @@ describe('the chat tap', () => {
     tap.read(frame({ ...chunk({}), choices: [], usage }))
     if (expected) expect(tap.heard.usage).toMatchObject(expected)
     else expect(tap.heard.usage).toBeUndefined()
+  })
+
+  it('hears usage in the choice that ends, and keeps it from the client until it is charged', () => {
+    const ending = { index: 0, delta: {}, finish_reason: 'stop' }
+    const usage = { prompt_tokens: 2, completion_tokens: 3, cached_tokens: 1 }
+    const tap = tapOf('public', 'moonshot')
+    const [last] = whole(tap, [{ ...chunk({}), choices: [{ ...ending, delta: { role: 'assistant' }, usage }] }])
+    expect(tap.heard.usage).toMatchObject({ uncachedInput: 1, cachedInput: 1, output: 3 })
+    expect(last).toMatchObject({ choices: [{ index: 0, finish_reason: 'stop' }], usage: null })
+    expect(JSON.stringify(last)).not.toContain('prompt_tokens')
+    // Of two choices each knows its own, and neither is the bill.
+    const two = tapOf('public', 'moonshot', 2)
+    two.read(frame({ ...chunk({}), choices: [{ ...ending, usage }] }))
+    expect(two.heard.usage).toBeUndefined()
   })
 
   it('hears usage and errors in x_groq, and a finish that is a failure', () => {

@@ -83,7 +83,7 @@ function readFrame(listening: Listening, frame: Buffer): CarriedFrame {
 
 function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, unknown>): CarriedFrame {
   const { heard, rename, mender, options } = listening
-  const reported = reportedUsage(chunk)
+  const reported = reportedUsage(chunk, options.choices)
   heard.usage = readUsage(reported, options.dialect) ?? heard.usage
   const choices = Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []
   // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
@@ -100,7 +100,8 @@ function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, un
   const isContent = heard.outputBytes > bytesBefore
   if (isObject(reported)) {
     const { x_groq: _withUsage, ...rest } = chunk
-    return { bytes: dataFrame({ ...rest, model: rename.to, usage: null }), isContent }
+    const withoutUsage = choices.map(({ usage: _reported, ...choice }) => choice)
+    return { bytes: dataFrame({ ...rest, choices: withoutUsage, model: rename.to, usage: null }), isContent }
   }
   // Clients that decode strictly throw at bytes that are not UTF-8: written anew they are what lenient ones would read.
   const way = mended || !isUtf8(frame) ? 'anew' : rename.wayFor(frame, chunk)

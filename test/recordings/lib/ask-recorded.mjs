@@ -7,18 +7,26 @@ const UNSEEN_MS = 40
 /** A chunk that ends the answer is kept until the charge is durable; who waits for its words waits for ever. */
 const WITHHELD_MS = 1000
 
+/** What a client asks in either protocol. */
+const PATHS = { chat: '/chat/completions', responses: '/responses' }
+const BODIES = {
+  chat: (content) => ({ messages: [{ role: 'user', content }] }),
+  responses: (content) => ({ input: content }),
+}
+export const PROTOCOLS = Object.keys(PATHS)
+
 /** One request to its end. */
-export async function askWhole(gateway, body) {
-  const { response } = await send(gateway, body)
+export async function askWhole(gateway, asked) {
+  const { response } = await send(gateway, asked)
   const text = Buffer.concat(await response.toArray()).toString()
   return { id: response.headers['x-request-id'], status: response.statusCode, text }
 }
 
 /** A streamed request that is hung up on as soon as the provider is silent and so many bytes of its words have come. */
-export async function askAndHangUp(gateway, body, { silent, bytes }) {
+export async function askAndHangUp(gateway, request, { silent, bytes }) {
   const controller = new AbortController()
   const asked = { id: undefined, seen: 0 }
-  const closed = send(gateway, body, controller.signal)
+  const closed = send(gateway, { ...request, stream: true }, controller.signal)
     .then(({ response }) => {
       asked.id = response.headers['x-request-id']
       return readWords(response, asked)
@@ -32,22 +40,25 @@ export async function askAndHangUp(gateway, body, { silent, bytes }) {
   return asked
 }
 
-function send({ baseUrl, key }, body, signal) {
+function send({ baseUrl, key }, { protocol, model, content, stream }, signal) {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   return new Promise((resolve, reject) => {
-    const outgoing = request(`${baseUrl}/chat/completions`, { method: 'POST', headers, agent: false, signal })
+    const outgoing = request(`${baseUrl}${PATHS[protocol]}`, { method: 'POST', headers, agent: false, signal })
     outgoing.on('response', (response) => resolve({ response })).on('error', reject)
-    outgoing.end(JSON.stringify(body))
+    outgoing.end(JSON.stringify({ model, stream, ...BODIES[protocol](content) }))
   })
 }
 
 async function readWords(response, asked) {
+  const pieces = []
   let rest = ''
   for await (const text of response.setEncoding('utf8')) {
     const frames = (rest + text).split('\n\n')
     rest = frames.pop()
-    for (const frame of frames.filter((one) => one.startsWith('data: {'))) {
-      for (const { delta } of JSON.parse(frame.slice('data: '.length)).choices ?? []) asked.seen += visibleBytes(delta)
+    for (const frame of frames) {
+      const [, json] = /^data: (\{.*)/m.exec(frame) ?? []
+      if (json) pieces.push(JSON.parse(json))
     }
+    asked.seen = visibleBytes(pieces)
   }
 }

@@ -1,13 +1,16 @@
-/** Streamed, not streamed, and as the recorded usage times the price. */
+import { PROTOCOLS } from './ask-recorded.mjs'
+
+/** In either protocol: streamed, not streamed, and as the recorded usage times the price. */
 export function checkWhole(tally, { exchanges, whole, receiptOf, prices }) {
-  for (const exchange of exchanges) {
-    const asked = whole.filter((one) => one.exchange === exchange)
+  const pairs = exchanges.flatMap((exchange) => PROTOCOLS.map((protocol) => ({ exchange, protocol })))
+  for (const { exchange, protocol } of pairs) {
+    const asked = whole.filter((one) => one.exchange === exchange && one.protocol === protocol)
     const charges = asked.map(({ id }) => receiptOf.get(id)?.charge_nano)
     const owed = costOf(prices.get(exchange.id), exchange.usage)
     const right = charges.every((charge) => charge === owed) && asked.every(({ status }) => status === 200)
     tally.check(
       right,
-      `${exchange.id}: streamed ${charges[0]}, not streamed ${charges[1]}, by the recording ${owed} nano`,
+      `${exchange.id} as ${protocol}: streamed ${charges[0]}, not streamed ${charges[1]}, by the recording ${owed} nano`,
     )
   }
 }

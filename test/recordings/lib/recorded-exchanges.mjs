@@ -1,26 +1,24 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { visibleBytes, visibleWords } from './visible.mjs'
-
-const WIRE = 'openai-chat'
+import { wordsOfItem, wordsOfMessage } from './visible.mjs'
 
 /**
- * Every recording of the chat wire that has a usage, in both forms: the one that was recorded, and the other as the
+ * Every recording of these wires that has a usage, in both forms: the one that was recorded, and the other as the
  * harness derives it. `usage` is what the oracle says of it: input with what was cached, output with its reasoning.
  */
-export async function loadExchanges(copy) {
+export async function loadExchanges(copy, wires) {
   const load = (file) => import(pathToFileURL(join(copy, 'harness', file)).href)
   const [{ loadSet }, { toJson, toLines }] = await Promise.all([load('lib.mjs'), load('convert.mjs')])
   const expected = JSON.parse(readFileSync(join(copy, 'visible', 'expected.json'), 'utf8')).fixtures
   return loadSet('visible')
-    .filter(({ wire, kind }) => wire === WIRE && kind !== 'error')
+    .filter(({ wire, kind }) => wires.includes(wire) && kind !== 'error')
     .map((fixture) => {
-      const { id, provider, nature } = fixture
-      const chunks = fixture.lines?.map((line) => JSON.parse(line)) ?? toLines(WIRE, fixture.body, provider)
-      const body = fixture.body ?? toJson(WIRE, fixture.lines)
+      const { id, wire, provider, nature } = fixture
+      const chunks = fixture.lines?.map((line) => JSON.parse(line)) ?? toLines(wire, fixture.body, provider)
+      const body = fixture.body ?? toJson(wire, fixture.lines)
       const { usage } = expected.find((one) => one.id === id)
-      return { id, edited: nature === 'edited', chunks, body, usage: usageOf(usage), ...seenIn(body) }
+      return { id, wire, edited: nature === 'edited', chunks, body, usage: usageOf(usage), ...seenIn(body) }
     })
 }
 
@@ -32,6 +30,8 @@ const usageOf = ({ input, cached, cacheWrite, output }) => ({
 })
 
 /** A tool call is more tokens than its words: only an answer in plain words tells how long these are. */
-function seenIn({ choices: [{ message }] }) {
-  return { bytes: visibleBytes(message), words: visibleWords(message), plain: !message.tool_calls?.length }
+function seenIn({ choices, output }) {
+  const words = choices ? wordsOfMessage(choices[0].message) : output.map(wordsOfItem).join('')
+  const plain = choices ? !choices[0].message.tool_calls?.length : output.every(({ call_id }) => !call_id)
+  return { bytes: Buffer.byteLength(words), words, plain }
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 
 /**
- * A provider on the chat wire that answers with recordings. A request's first message begins with its number and a colon;
+ * A provider on both wires that answers with recordings. A request's first message begins with its number and a colon;
  * by that number a test has said beforehand after how many chunks the provider falls silent. One that has told why it
  * finished goes on when it may: there is nothing left to break off.
  */
@@ -9,22 +9,23 @@ export async function startRecordedProvider(exchanges) {
   const known = new Map(exchanges.map((exchange) => [exchange.id, exchange]))
   const silences = new Map()
   const server = createServer(async (request, response) => {
-    const body = JSON.parse(Buffer.concat(await request.toArray()).toString())
+    const text = Buffer.concat(await request.toArray()).toString()
+    const body = JSON.parse(text)
     const exchange = known.get(body.model)
     if (body.stream !== true) {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(exchange.body))
       return
     }
-    const silence = silences.get(Number.parseInt(body.messages[0].content, 10))
+    const silence = silences.get(Number(NUMBER.exec(text)?.[1]))
     const chunks = exchange.chunks.slice(0, silence?.after)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    const send = (chunk) => response.write(`data: ${JSON.stringify(chunk)}\n\n`)
+    const send = (chunk) => response.write(frameOf(chunk))
     chunks.forEach(send)
     silence?.sent()
     if (silence && !chunks.some(isLast)) return
     await silence?.over
     exchange.chunks.slice(chunks.length).forEach(send)
-    response.end('data: [DONE]\n\n')
+    response.end(exchange.wire === 'openai-chat' ? 'data: [DONE]\n\n' : '')
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -44,4 +45,8 @@ export async function startRecordedProvider(exchanges) {
   }
 }
 
-const isLast = ({ choices }) => (choices ?? []).some((choice) => choice.finish_reason)
+const NUMBER = /"(\d+): /
+const frameOf = (chunk) => `${chunk.type ? `event: ${chunk.type}\n` : ''}data: ${JSON.stringify(chunk)}\n\n`
+
+const isLast = ({ type, choices }) =>
+  /^response\.(completed|incomplete)$/.test(type) || (choices ?? []).some((choice) => choice.finish_reason)

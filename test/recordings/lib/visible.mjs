@@ -1,15 +1,41 @@
-/** What a client gets to see of a delta or a message, whatever the provider calls it. */
-export function visibleWords({ content, reasoning_content, reasoning, tool_calls }) {
+/** The words of a message of Chat Completions, or of one of its deltas, that a client gets to see, under whatever name. */
+export function wordsOfMessage({ content, reasoning_content, reasoning, tool_calls }) {
   const calls = (tool_calls ?? []).flatMap((call) => [call.function?.name, call.function?.arguments])
   return [reasoning_content ?? reasoning, ...wordsIn(content), ...calls].map(textOf).join('')
 }
-
-export const visibleBytes = (piece) => Buffer.byteLength(visibleWords(piece))
 
 /** Some providers send a list of parts, and thoughts as a list in a part. */
 function wordsIn(content) {
   if (!Array.isArray(content)) return [content]
   return content.flatMap((part) => (Array.isArray(part.thinking) ? wordsIn(part.thinking) : [part.text]))
+}
+
+/** The same of an output item of Responses. */
+export function wordsOfItem({ name, arguments: written, input, summary, content }) {
+  const parts = [...(summary ?? []), ...(content ?? [])].flatMap(({ text, refusal }) => [text, refusal])
+  return [...parts, name, written ?? input].map(textOf).join('')
+}
+
+/** How many bytes of words a piece of a stream has brought: chunks of Chat Completions, or events of Responses. */
+export function visibleBytes(pieces) {
+  const said = new Map()
+  let bytes = 0
+  for (const piece of pieces) {
+    if (piece.type === undefined) bytes += bytesOfChunk(piece)
+    else hearEvent(said, piece)
+  }
+  return [...said.values()].reduce((sum, words) => sum + Buffer.byteLength(words), bytes)
+}
+
+const bytesOfChunk = ({ choices }) =>
+  (choices ?? []).reduce((sum, { delta }) => sum + Buffer.byteLength(wordsOfMessage(delta ?? {})), 0)
+
+/** Some servers send the words of a call only with its end, so whatever says more of one place counts. */
+function hearEvent(said, { type, output_index, content_index, summary_index, delta, item, arguments: written }) {
+  const place = `${output_index} ${content_index} ${summary_index}`
+  if (typeof delta === 'string') said.set(place, (said.get(place) ?? '') + delta)
+  if (type === 'response.output_item.added' && item.name) said.set(`${output_index} name`, item.name)
+  if (typeof written === 'string' && written.length > (said.get(place)?.length ?? 0)) said.set(place, written)
 }
 
 const textOf = (value) => (typeof value === 'string' ? value : '')

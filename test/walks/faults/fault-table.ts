@@ -145,5 +145,5 @@ export const FAULT_TABLE: readonly FaultRow[] = [
   { says: '500 that breaks off', fault: 'refused-500-broken', ...atOnce(OVERLOADED) },
   { says: '502', fault: 'refused-502', ...atOnce(OVERLOADED) },
   { says: '503', fault: 'refused-503', ...atOnce(OVERLOADED) },
-  { says: '529', fault: 'refused-529', ...atOnce(refused('upstream_busy')) },
+  { says: '529', fault: 'refused-529', ...atOnce(OVERLOADED) },
 ]

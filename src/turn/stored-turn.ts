@@ -57,7 +57,7 @@ function createStoredTurn(deps: StoreDeps, { call, turn, voice }: StorableTurn):
     ...{ createdAt, expiresAt: createdAt + keptMs, parent: turn.previousResponseId },
   })
   /** Its items are put in their place when it is asked for. */
-  const object = (status: ResponseStatus) => Buffer.from(JSON.stringify({ ...voice.response(), status, output: [] }))
+  const object = (status: ResponseStatus) => Buffer.from(voice.withoutItems(status))
   // A JSON answer that goes on from another one keeps that one alive from here.
   const isBegun = isStream || turn.previousResponseId !== undefined
   const begun = isBegun ? responses.begin({ ...head(), object: object('in_progress') }) : Promise.resolve(true)
@@ -90,4 +90,4 @@ function createStoredTurn(deps: StoreDeps, { call, turn, voice }: StorableTurn):
 }
 
 const statusOf = (voice: ResponsesVoice): 'completed' | 'incomplete' | 'failed' =>
-  voice.response().status as 'completed' | 'incomplete' | 'failed'
+  voice.status() as 'completed' | 'incomplete' | 'failed'

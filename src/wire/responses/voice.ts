@@ -33,6 +33,9 @@ export interface ResponsesVoice extends Voice {
   reEmitReply(value: unknown, lane: ResponsesLane): CarriedReply
   /** The response as it stands, for whoever stores it: after `close()` or `fail()` the final one, before what there is so far. */
   response(): Fields
+  status(): ResponseState['status']
+  /** The response without its items, in this status, as JSON: for whoever stores them apart. */
+  withoutItems(status: ResponseState['status']): string
   /** Its items with all that is sealed in them, whether the client has asked for that or not: for whoever stores them. */
   storedItems(): readonly Fields[]
 }
@@ -81,6 +84,8 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     reEmitReply: (value, lane) => reEmitJson(speaking, value, lane),
     fail: (problem) => fail(speaking, problem),
     response: () => envelope.response(speaking.final ?? stateSoFar(speaking)),
+    status: () => speaking.final?.status ?? 'in_progress',
+    withoutItems: (status) => envelope.responseJson({ ...speaking.final, status, output: [] }),
     storedItems: () => storedItems(speaking),
   }
 }

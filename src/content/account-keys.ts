@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { deriveKey } from '../lib/derive-key.ts'
 import { createLruMap } from '../lib/lru-map.ts'
 import type { AccountRow } from '../model/ids.ts'
@@ -11,9 +11,9 @@ export interface AccountKey {
   readonly account: AccountRow
   /** Tells one data key of the account from a later one. */
   readonly name: string
-  readonly sealing: Buffer
-  readonly itemDigests: Buffer
-  readonly idDigests: Buffer
+  readonly sealing: KeyObject
+  readonly itemDigests: KeyObject
+  readonly idDigests: KeyObject
 }
 
 export type FoundAccountKey =
@@ -100,7 +100,7 @@ const nameOf = (account: AccountRow, name: string): string => `account-key ${acc
 const keysOf = (account: AccountRow, name: string, dataKey: Uint8Array): AccountKey => ({
   account,
   name,
-  sealing: deriveKey(dataKey, 'sealing'),
-  itemDigests: deriveKey(dataKey, 'item-digests'),
-  idDigests: deriveKey(dataKey, 'id-digests'),
+  sealing: createSecretKey(deriveKey(dataKey, 'sealing')),
+  itemDigests: createSecretKey(deriveKey(dataKey, 'item-digests')),
+  idDigests: createSecretKey(deriveKey(dataKey, 'id-digests')),
 })

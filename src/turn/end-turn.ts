@@ -45,15 +45,23 @@ export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd):
   const lastWords = createLastWords(voice, run.fate)
   const kept = await keep(call, end, { resolution, lastWords, ending: endingOf(deps, call, run, resolution) })
   const settled = await settle(hold, kept.ending, resolution, price)
+  // A keep-alive may have opened the answer meanwhile.
+  const wasQuiet = sink.phase === 'quiet'
   const said = deliverEnd({ sink, voice }, run.fate, { lastWords, resolution, settled, price })
-  if (said && !headGone) await forgetAnswer(call, stored)
-  else if (!kept.isStored) await stored?.end(resolution.outcome === 'client_gone' ? 'cancelled' : 'failed')
+  if (said && wasQuiet) await forgetAnswer(call, stored)
+  else if (!kept.isStored) await endStored(stored, run, resolution)
   return recordOf(model, kept.ending, resolution, settled, said)
 }
 
 /** Whoever was told by its status that nothing came of it shall find nothing, and not be charged for it by recovery. */
 export async function forgetAnswer({ once }: TurnCall, stored: StoredTurn | undefined): Promise<void> {
   await Promise.all([once?.forget(), stored?.forget()])
+}
+
+/** What was told as whole and could not be stored is as one that had to make room: it is not there. */
+async function endStored(stored: StoredTurn | undefined, { fate }: Run, { outcome }: Resolution): Promise<void> {
+  if (fate.kind === 'finished' && !fate.unheard) await stored?.forget()
+  else await stored?.end(outcome === 'client_gone' ? 'cancelled' : 'failed')
 }
 
 const boundsOf = ({ turn }: TurnCall, { model, plan, hold }: TurnAtItsEnd) => ({

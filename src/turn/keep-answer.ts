@@ -30,8 +30,9 @@ export async function keepAnswer(
   const recording = once?.recording ?? stored?.recording
   if (delivery === 'stream') {
     recording?.close(last())
-    const [isKept = false, isStored = false] = await Promise.all([once?.keep(facts), stored?.keep(facts)])
-    return { isKept, isStored }
+    // In this order: whoever repeats the request gets the id, and what it stands for has to be there.
+    const isStored = (await stored?.keep(facts)) ?? false
+    return { isStored, isKept: (await once?.keep(facts)) ?? false }
   }
   // A JSON answer that could not be stored still has the chance to say so.
   last()

@@ -88,9 +88,10 @@ async function runAdmitted(deps: TurnDeps, { call, resolved, lanes, plan, hold }
     const run = withheld ? notAsked(withheld) : await runLanes(deps, work, planLanes(lanes, deps.random))
     return await endTurn(deps, call, { voice, sink, stored, model: entry.model, price, plan, hold, run })
   } catch (error) {
-    if (sink.phase === 'quiet') await forgetAnswer(call, stored)
-    else await stored?.end('failed')
+    const wasQuiet = sink.phase === 'quiet'
     sayInternalError({ sink, voice }, call.requestId)
+    if (wasQuiet) await forgetAnswer(call, stored)
+    else await stored?.end('failed')
     throw error
   } finally {
     abort.release()

@@ -52,18 +52,19 @@ function createStoredTurn(deps: StoreDeps, { call, turn, voice }: StorableTurn):
     ...{ id: voice.responseId, account: caller.account, requestId },
     ...{ createdAt, expiresAt: createdAt + stateMs, parent: turn.previousResponseId },
   }
-  const stand = (status: ResponseStatus) => Buffer.from(JSON.stringify(objectOf(voice, status)))
+  /** Its items are put in their place when it is asked for. */
+  const object = (status: ResponseStatus) => Buffer.from(voice.withoutItems(status))
   // A JSON answer that goes on from another one keeps that one alive from here.
   const isBegun = isStream || turn.previousResponseId !== undefined
   return {
-    begun: isBegun ? responses.begin({ ...head, object: stand('in_progress') }) : Promise.resolve(true),
+    begun: isBegun ? responses.begin({ ...head, object: object('in_progress') }) : Promise.resolve(true),
     recording,
     async keep(facts) {
-      const { status } = voice.response() as { readonly status: 'completed' | 'incomplete' | 'failed' }
+      const status = voice.status() as 'completed' | 'incomplete' | 'failed'
       const events = recording?.whole()
       return responses.finish({
         ...head,
-        ...{ status, object: stand(status), input: ownInput?.() ?? [] },
+        ...{ status, object: object(status), input: ownInput?.() ?? [] },
         output: voice.storedItems().map((item) => Buffer.from(JSON.stringify(item))),
         // Of a JSON answer nobody knows the id before the answer is there: without it there is nothing to pay for.
         facts: isStream ? writeKeptFacts(facts) : undefined,
@@ -71,21 +72,11 @@ function createStoredTurn(deps: StoreDeps, { call, turn, voice }: StorableTurn):
       })
     },
     async end(status) {
-      if (isBegun) await responses.end(voice.responseId, caller.account, status, stand(status))
+      if (isBegun) await responses.end(voice.responseId, caller.account, status, object(status))
     },
     forget: () => responses.forget(voice.responseId, caller.account),
     leave() {
       if (ownsRecording) recording?.drop()
     },
   }
-}
-
-/** Its items are put in their place when it is asked for. */
-function objectOf(voice: ResponsesVoice, status: ResponseStatus): object {
-  const told = voice.response()
-  const response = { ...told, output: [] }
-  if (told.status === status) return response
-  // It was told as whole, or not at all, and is neither.
-  const error = status === 'failed' ? { code: 'server_error', message: 'The answer could not be stored.' } : null
-  return { ...response, status, error, completed_at: null, incomplete_details: null, usage: null }
 }

@@ -89,7 +89,7 @@ export function alikeStreams(random: Random): Streams {
         ])
         const kind = { m: 'message', r: 'reasoning', f: 'function_call', g: 'custom_tool_call' }[item ?? 'm']
         const place = { item_id: item, output_index: index, content_index: pick([0, 0, undefined]) }
-        const announced = { id: item, type: kind, name: pick(['call', 'call', '']) }
+        const announced = { id: item, type: kind, name: pick(['call', 'f', '']) }
         const type = `response.${name}.delta`
         const logprobs = how.shape === 'logprobs' ? [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }] : []
         const delta = () =>

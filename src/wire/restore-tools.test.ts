@@ -3,6 +3,7 @@ import type { ToolDefinition } from '../model/conversation.ts'
 import type { TurnEvent } from '../model/event.ts'
 import { type EventReader, nothingHeard } from './event-reader.ts'
 import { restoreTools } from './restore-tools.ts'
+import { createFrameSplitter } from './sse/split-frames.ts'
 import { createToolNames } from './tool-names.ts'
 
 const TOOLS = [
@@ -107,4 +108,17 @@ it('a call that the lane itself gives as custom stays as it is', () => {
   expect(restoreTools(readerOf([[unasked]]), NAMES).read(FRAME)).toEqual([
     { ...unasked, name: 'wait', namespace: 'agents' },
   ])
+})
+
+it('words that are not parsed go through, but for those that have to be decoded', () => {
+  const run = { pieces: ['b'], text: 'b', textBytes: 1 }
+  const inner = readerOf([[start(0, 'agents__wait'), delta(0, 'a')], [start(1, 'patch')], [end(1)]])
+  const reader = restoreTools({ ...inner, readAlike: () => run }, NAMES)
+  const frames = createFrameSplitter({ frameBytesMax: 1 })
+  reader.read(FRAME)
+  expect(reader.readAlike(frames)).toBe(run)
+  reader.read(FRAME)
+  expect(reader.readAlike(frames)).toBeUndefined()
+  reader.read(FRAME)
+  expect(reader.readAlike(frames)).toBe(run)
 })

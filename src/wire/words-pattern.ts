@@ -6,8 +6,8 @@ import { readData } from './sse/read-data.ts'
 
 /** Where the frames of a protocol have their words, and what else differs in them that means nothing. */
 export interface WordsPlace {
-  /** Names of members whose strings are words. */
-  readonly names: readonly string[]
+  /** Finds them, made by `findGaps`. */
+  readonly gaps: RegExp
   /** The words of a frame that has one string of them, and means nothing else that its reader would remember. */
   wordsOf(frame: Fields): string | undefined
 }
@@ -100,16 +100,16 @@ function endOfNumber(bytes: Buffer, from: number): number {
   return at === from || (bytes[from] === ZERO && at > from + 1) ? -1 : at
 }
 
-/** `"` is escaped inside strings, so a member's name can only be found where it is one. */
-const gapsFor = (names: readonly string[]): RegExp =>
+/** For members of these names whose strings are words. `"` is escaped inside strings, so a member's name can only be found where it is one. */
+export const findGaps = (names: readonly string[]): RegExp =>
   new RegExp(`"(${names.join('|')}|obfuscation)" ?: ?"|"sequence_number" ?: ?(?=\\d)`, 'g')
 
-function cutFrame({ names }: WordsPlace, frame: Buffer, words: string): CutFrame | undefined {
+function cutFrame({ gaps: places }: WordsPlace, frame: Buffer, words: string): CutFrame | undefined {
   const text = frame.toString('latin1')
   const literals: Buffer[] = []
   const gaps: GapKind[] = []
   let start = 0
-  for (const found of text.matchAll(gapsFor(names))) {
+  for (const found of text.matchAll(places)) {
     const from = found.index + found[0].length
     const kind = found[1] === undefined ? 'number' : found[1] === 'obfuscation' ? 'padding' : 'words'
     const end = kind === 'number' ? endOfNumber(frame, from) : endOfString(frame, from)

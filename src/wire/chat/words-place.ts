@@ -1,9 +1,9 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import type { WordsPlace } from '../words-pattern.ts'
+import { findGaps, type WordsPlace } from '../words-pattern.ts'
 
 /** A chunk with one kind of words in its one choice, and with no calls, of which more has to be known than their words. */
 export const WORDS_PLACE: WordsPlace = {
-  names: ['content', 'refusal', 'reasoning_content', 'reasoning'],
+  gaps: findGaps(['content', 'refusal', 'reasoning_content', 'reasoning']),
   wordsOf({ choices }) {
     const [choice, ...others] = Array.isArray(choices) ? choices : []
     if (others.length > 0 || !isObject(choice) || !isObject(choice.delta)) return undefined

@@ -33,6 +33,9 @@ export interface ResponsesVoice extends Voice {
   reEmitReply(value: unknown, lane: ResponsesLane): CarriedReply
   /** The response as it stands, for whoever stores it: after `close()` or `fail()` the final one, before what there is so far. */
   response(): Fields
+  status(): ResponseState['status']
+  /** The response without its items, in this status, as JSON: for whoever stores them apart. */
+  withoutItems(status: ResponseState['status']): string
   /** From here on the response says that it is not stored. */
   tellUnstored(): void
   /** Its items with all that is sealed in them, whether the client has asked for that or not: for whoever stores them. */
@@ -95,6 +98,8 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     reEmitReply: (value, lane) => reEmitJson(speaking, value, lane),
     fail: (problem) => fail(speaking, problem),
     response: () => envelope.response(speaking.final ?? stateSoFar(speaking)),
+    status: () => speaking.final?.status ?? 'in_progress',
+    withoutItems: (status) => envelope.responseJson({ ...stateIn(speaking, status), output: [] }),
     tellUnstored() {
       speaking.isUnstored = true
     },
@@ -103,6 +108,10 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
 }
 
 const storedItems = ({ answer, final }: Speaking): readonly Fields[] => answer?.storedItems?.() ?? final?.output ?? []
+
+/** As it has ended, if that is what is asked for. */
+const stateIn = ({ final }: Speaking, status: ResponseState['status']): ResponseState =>
+  final?.status === status ? final : { status, output: [] }
 
 const stateSoFar = ({ answer }: Speaking): ResponseState => ({
   status: 'in_progress',

@@ -1,7 +1,7 @@
-import type { WordsPlace } from '../words-pattern.ts'
+import { findGaps, type WordsPlace } from '../words-pattern.ts'
 
 /** All that a delta says beyond its words stands the same in the next one: its item, its part, fields that nobody knows. */
 export const WORDS_PLACE: WordsPlace = {
-  names: ['delta'],
+  gaps: findGaps(['delta']),
   wordsOf: ({ delta }) => (typeof delta === 'string' ? delta : undefined),
 }

@@ -90,6 +90,9 @@ export function readDepsOf({ rules, responses, config }: ServingParts): ReadDeps
     responses,
     stateMs: config.retention.stateMs,
     bounds: { bytesMax: bodyBytesMax, depthMax: jsonDepthMax, valuesMax: jsonValuesMax },
+    get catalog() {
+      return rules.current.catalog
+    },
     get hostedTools() {
       return rules.current.hostedTools
     },

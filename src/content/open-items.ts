@@ -1,7 +1,7 @@
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { AccountKey } from './account-keys.ts'
 import { type LinkRow, listItems } from './response-rows.ts'
-import { inSlices, itemName, openPart } from './sealed-part.ts'
+import { itemName, openInSlices, openPart } from './sealed-part.ts'
 
 /** Fetched in one question: a few milliseconds of the file's thread. */
 const FETCHED_BYTES = 1024 * 1024
@@ -16,7 +16,7 @@ export async function openItems(
   const opened = new Map<number, Buffer>()
   for (const slice of slicesOf(links)) {
     const rows = await listItems(file, slice)
-    await inSlices(rows, async (row) => {
+    await openInSlices(rows, async (row) => {
       const bytes = await openPart(key, itemName(row.digest), row)
       if (bytes !== undefined) opened.set(row.item, bytes)
     })

@@ -5,7 +5,7 @@ import type { AccountKey } from './account-keys.ts'
 import { EVENT_LOG_BYTES_MAX, segmentsOf } from './event-log.ts'
 import { digestId, digestItems } from './keyed-digests.ts'
 import type { ResponseWrite, SealedItem, SealedSegment } from './response-write.ts'
-import { inSlices, itemName, objectName, sealPart, segmentName } from './sealed-part.ts'
+import { itemName, objectName, sealInSlices, sealPart, segmentName } from './sealed-part.ts'
 import type { EndedResponse, StartedResponse } from './stored-responses.ts'
 
 /** Looked for in one question. */
@@ -55,7 +55,7 @@ export async function prepareFinish(
   })
   const known = await findKnown(file, key, [...byDigest.keys()])
   const fresh = [...byDigest].filter(([digest]) => !known.has(digest))
-  const items = await inSlices(fresh, async ([digest, item]): Promise<SealedItem> => {
+  const items = await sealInSlices(fresh, async ([digest, item]): Promise<SealedItem> => {
     return { ...(await sealPart(key, itemName(digest), item.bytes)), digest, id: item.id }
   })
   const object = await sealPart(key, objectName(id), response.object)
@@ -78,7 +78,7 @@ export async function prepareFinish(
 
 async function prepareOutput(key: AccountKey, items: readonly Buffer[]) {
   const digests = await digestItems(key, items)
-  return inSlices(
+  return sealInSlices(
     digests.map((digest, at) => ({ digest, bytes: items[at]! })),
     async ({ digest, bytes }) => {
       const item = tryParse(bytes.toString('utf8'))
@@ -107,7 +107,7 @@ async function prepareLog(
   const segments = await segmentsOf(events)
   // A log without its beginning would be told as if it were whole.
   if (segments?.[0]?.from !== 0) return { log: 'none', segments: [] }
-  const sealed = await inSlices(segments, async ({ from, to, bytes }): Promise<SealedSegment> => {
+  const sealed = await sealInSlices(segments, async ({ from, to, bytes }): Promise<SealedSegment> => {
     return { ...(await sealPart(key, segmentName(id, from, to), bytes)), from, to }
   })
   return { log: 'kept', segments: sealed }

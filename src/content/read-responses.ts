@@ -19,7 +19,7 @@ import {
   type NamedItemRow,
   type ResponseRow,
 } from './response-rows.ts'
-import { inSlices, objectName, openPart, segmentName } from './sealed-part.ts'
+import { objectName, openInSlices, openPart, segmentName } from './sealed-part.ts'
 import type { FoundContext, FoundEvents, FoundItems, FoundResponse } from './stored-responses.ts'
 
 /** No conversation has so many turns, or items; whoever makes one anyhow is told to send it whole. */
@@ -66,7 +66,8 @@ export async function readResponse(
   if (shown === 'unreadable') return 'damaged'
   const { file } = deps
   const sealed = await findObject(file, shown.response)
-  const object = sealed && (await inSlices([sealed], (part) => openPart(shown.key, objectName(shown.name), part)))[0]
+  const object =
+    sealed && (await openInSlices([sealed], (part) => openPart(shown.key, objectName(shown.name), part)))[0]
   const links = await listOutput(file, shown.response)
   const output = inOrder(links, await openItems(file, shown.key, links))
   const body = object && output && responseBody(object, shown.status, output)
@@ -167,7 +168,7 @@ async function* framesFrom(
       throw new Error('events of a response went while they were read')
     }
     const { from_sequence: from, to_sequence: to } = row
-    const [bytes] = await inSlices([row], (part) => openPart(key, segmentName(name, from, to), part))
+    const [bytes] = await openInSlices([row], (part) => openPart(key, segmentName(name, from, to), part))
     if (bytes === undefined) throw new Error('the events of a response cannot be read')
     yield from > after ? bytes : framesAfter(bytes, after)
     after = to

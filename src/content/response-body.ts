@@ -1,8 +1,13 @@
+import { isObject } from '../lib/is-object.ts'
 import { INNER_BOUNDS } from '../wire/json/inner-bounds.ts'
 import { jsonArray } from '../wire/json/json-array.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
 import { spliceMembers } from '../wire/json/splice-members.ts'
+import { tryParse } from '../wire/json/try-parse.ts'
 import type { ResponseStatus } from './response-rows.ts'
+
+/** In the object of a response whose client has asked for sealed reasoning: its items are shown with it, others are not. */
+export const SHOWS_SEALS = 'shows_seals'
 
 const INTERRUPTED = {
   code: 'server_error',
@@ -16,7 +21,11 @@ const INTERRUPTED = {
 export function responseBody(object: Buffer, status: ResponseStatus, output: readonly Buffer[]): Buffer | undefined {
   const scanned = scanJson(object, INNER_BOUNDS)
   if (scanned.kind !== 'scanned') return undefined
-  const changes = new Map<string, Buffer | string>([['output', jsonArray(output)]])
+  const shows = scanned.members.some(({ name }) => name === SHOWS_SEALS)
+  const changes = new Map<string, Buffer | string | null>([
+    ['output', jsonArray(shows ? output : output.map(withoutSeal))],
+    [SHOWS_SEALS, null],
+  ])
   const said = scanned.members.find(({ name }) => name === 'status')
   const saysStatus = said === undefined ? '' : object.toString('utf8', said.valueStart, said.valueEnd)
   if (saysStatus !== JSON.stringify(status)) {
@@ -24,4 +33,20 @@ export function responseBody(object: Buffer, status: ResponseStatus, output: rea
     if (status === 'failed') changes.set('error', JSON.stringify(INTERRUPTED))
   }
   return spliceMembers({ bytes: object, members: scanned.members }, changes)
+}
+
+const SEAL = Buffer.from('"encrypted_content"')
+
+function withoutSeal(item: Buffer): Buffer {
+  if (!item.includes(SEAL)) return item
+  const scanned = scanJson(item, INNER_BOUNDS)
+  const isReasoning = scanned.kind === 'scanned' && typeOf(item) === 'reasoning'
+  return isReasoning
+    ? spliceMembers({ bytes: item, members: scanned.members }, new Map([['encrypted_content', null]]))
+    : item
+}
+
+function typeOf(item: Buffer): unknown {
+  const value = tryParse(item.toString('utf8'))
+  return isObject(value) ? value.type : undefined
 }

@@ -12,11 +12,14 @@ export interface SealedPart {
 
 /** What is done on the loop's thread is done so many times without a pause: about a millisecond. */
 const PARTS_IN_A_ROW = 64
-/** Unpacking takes other threads than the loop's, and their processors: the ledger's thread needs one too. */
-const AT_ONCE = 2
+/** Packing takes other threads than the loop's, and their processors: the ledger's thread needs one too. */
+const SEALED_AT_ONCE = 2
+/** Whoever asks for what is stored pays nothing for it: what is being stored must not wait behind it. */
+const OPENED_AT_ONCE = 1
 
 const passTurnstile = createTurnstile()
-const fewAtOnce = createQueue(AT_ONCE)
+const sealing = createQueue(SEALED_AT_ONCE)
+const opening = createQueue(OPENED_AT_ONCE)
 
 export async function sealPart(key: AccountKey, name: string, bytes: Buffer): Promise<SealedPart> {
   const packed = await packBody(bytes)
@@ -37,19 +40,23 @@ export async function openPart(key: AccountKey, name: string, part: SealedPart):
   }
 }
 
-/** One after the other, with room for others between them. */
-export function inSlices<Part, Result>(
-  parts: readonly Part[],
-  work: (part: Part) => Promise<Result>,
-): Promise<Result[]> {
-  return fewAtOnce(async () => {
-    const results: Result[] = []
-    for (const part of parts) {
-      if (results.length % PARTS_IN_A_ROW === PARTS_IN_A_ROW - 1) await passTurnstile()
-      results.push(await work(part))
-    }
-    return results
-  })
+type Work<Part, Result> = (part: Part) => Promise<Result>
+
+/** Seals one after the other, with room for others between them. */
+export const sealInSlices = <Part, Result>(parts: readonly Part[], work: Work<Part, Result>): Promise<Result[]> =>
+  sealing(() => inSlices(parts, work))
+
+/** The same for what is opened. */
+export const openInSlices = <Part, Result>(parts: readonly Part[], work: Work<Part, Result>): Promise<Result[]> =>
+  opening(() => inSlices(parts, work))
+
+async function inSlices<Part, Result>(parts: readonly Part[], work: Work<Part, Result>): Promise<Result[]> {
+  const results: Result[] = []
+  for (const part of parts) {
+    if (results.length % PARTS_IN_A_ROW === PARTS_IN_A_ROW - 1) await passTurnstile()
+    results.push(await work(part))
+  }
+  return results
 }
 
 const fullName = (key: AccountKey, name: string): string => `${key.account} ${name}`

@@ -101,7 +101,7 @@ export interface StoredResponsesDeps {
 }
 
 /** A response of more items is not stored: looking for them all would hold the others up. */
-const RESPONSE_ITEMS_MAX = 5000
+export const RESPONSE_ITEMS_MAX = 5000
 /** Of responses that wait to be written, all together: beyond, a disk that is too slow would fill the memory. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024
 /** What it counted on may go between the look and the write; twice in a row it does not. */

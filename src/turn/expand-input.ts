@@ -23,6 +23,8 @@ import {
 export interface ExpandDeps {
   readonly responses: Pick<StoredResponses, 'context' | 'items' | 'keeps'>
   readonly stateMs: number
+  /** Why nothing has to be fetched, as for a model that is not there. */
+  readonly unavailable?: Problem | undefined
   /** Of the expanded body, as of one that came whole. */
   readonly bounds: JsonBounds & { readonly bytesMax: number }
 }
@@ -58,8 +60,22 @@ export async function expandInput(deps: ExpandDeps, account: AccountRow, body: P
   if (previous === undefined && references.length === 0) {
     return { kind: 'expanded', body, ownInput: () => elementsOf(body), previous }
   }
-  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input)
+  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input) ?? deps.unavailable
   if (found) return refused(found)
+  return oneAtATime(account, () => expand(deps, account, body, { previous, references }))
+}
+
+interface Referred {
+  readonly previous: string | undefined
+  readonly references: readonly InputReference[]
+}
+
+async function expand(
+  deps: ExpandDeps,
+  account: AccountRow,
+  body: ParsedBody,
+  { previous, references }: Referred,
+): Promise<ExpandedInput> {
   const context = previous === undefined ? [] : await contextOf(deps, account, previous)
   if (!Array.isArray(context)) return refused(context)
   const own = await resolve(deps, account, body, references)
@@ -67,6 +83,20 @@ export async function expandInput(deps: ExpandDeps, account: AccountRow, body: P
   const expanded = await withInput(deps.bounds, body, [...context, ...own])
   if ('code' in expanded) return refused(expanded)
   return { kind: 'expanded', body: expanded, ownInput: () => own, previous }
+}
+
+const expanding = new Map<AccountRow, Promise<unknown>>()
+
+/** A hundred bytes may stand for megabytes, and no limit has been asked yet: nobody gets more than one of these at a time. */
+async function oneAtATime<Result>(account: AccountRow, work: () => Promise<Result>): Promise<Result> {
+  const before = expanding.get(account) ?? Promise.resolve()
+  const done = before.then(work, work)
+  expanding.set(account, done)
+  try {
+    return await done
+  } finally {
+    if (expanding.get(account) === done) expanding.delete(account)
+  }
 }
 
 const refused = (found: Problem): ExpandedInput => ({ kind: 'refused', problem: found })

@@ -1,3 +1,6 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import { findModel } from '../catalog/resolve-model.ts'
+import { RESPONSE_ITEMS_MAX } from '../content/stored-responses.ts'
 import type { Caller } from '../model/caller.ts'
 import { problem } from '../model/problem.ts'
 import type { Protocol, TurnRequest } from '../model/turn.ts'
@@ -19,6 +22,7 @@ export interface AskedTurn {
 }
 
 export interface ReadDeps extends ExpandDeps {
+  readonly catalog: Catalog
   readonly hostedTools: HostedTools
 }
 
@@ -39,12 +43,16 @@ export async function readTurn(deps: ReadDeps, asked: AskedTurn): Promise<ReadTu
 const SHOWN_MAX = 40
 
 async function readWithReferences(deps: ReadDeps, { caller, body }: AskedTurn): Promise<ReadTurn> {
-  const expanded = await expandInput(deps, caller.account, body)
+  const { model } = body.value
+  const named = typeof model === 'string' ? findModel(deps.catalog, caller, model) : undefined
+  const unavailable = named?.kind === 'refused' ? named.problem : undefined
+  const expanded = await expandInput({ ...deps, unavailable }, caller.account, body)
   if (expanded.kind === 'refused') return malformed(expanded.problem)
   const read = readResponsesRequest(expanded.body)
   if (read.kind !== 'turn' || read.turn.protocol !== 'responses') return read
-  // Where nothing is stored, a response says so.
-  const store = read.turn.store && deps.responses.keeps
+  // What will not be stored says so from its beginning.
+  const isFew = read.turn.inputSize.messages < RESPONSE_ITEMS_MAX || expanded.ownInput().length < RESPONSE_ITEMS_MAX
+  const store = read.turn.store && deps.responses.keeps && isFew
   const turn = { ...read.turn, store, previousResponseId: expanded.previous }
   return { kind: 'turn', turn, ownInput: expanded.ownInput }
 }

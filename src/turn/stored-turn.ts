@@ -1,7 +1,9 @@
+import { SHOWS_SEALS } from '../content/response-body.ts'
 import type { ResponseStatus } from '../content/response-rows.ts'
 import type { StoredResponses } from '../content/stored-responses.ts'
 import { writeKeptFacts } from '../ledger/kept-facts.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
+import { SEALED_REASONING } from '../wire/responses/sealed-include.ts'
 import type { ResponsesVoice } from '../wire/responses/voice.ts'
 import type { Keeper } from './keeper.ts'
 import { createRecording, type Recording, type RecordingBounds } from './recording.ts'
@@ -39,6 +41,9 @@ interface StorableTurn {
   readonly voice: ResponsesVoice
 }
 
+const asksForSeals = ({ fields: { include } }: ResponsesRequest): boolean =>
+  Array.isArray(include) && include.includes(SEALED_REASONING)
+
 /** A stream is stored from its beginning, so that whoever loses it can see what became of it; JSON when it is there. */
 function createStoredTurn(deps: StoreDeps, { call, turn, voice }: StorableTurn): StoredTurn {
   const { responses, stateMs, now } = deps
@@ -52,8 +57,9 @@ function createStoredTurn(deps: StoreDeps, { call, turn, voice }: StorableTurn):
     ...{ id: voice.responseId, account: caller.account, requestId },
     ...{ createdAt, expiresAt: createdAt + stateMs, parent: turn.previousResponseId },
   }
+  const shows = asksForSeals(turn) ? `"${SHOWS_SEALS}":true,` : ''
   /** Its items are put in their place when it is asked for. */
-  const object = (status: ResponseStatus) => Buffer.from(voice.withoutItems(status))
+  const object = (status: ResponseStatus) => Buffer.from(`{${shows}${voice.withoutItems(status).slice(1)}`)
   // A JSON answer that goes on from another one keeps that one alive from here.
   const isBegun = isStream || turn.previousResponseId !== undefined
   return {

@@ -21,12 +21,16 @@ export interface StepReader {
   ending(): Exclude<Ending, { kind: 'failed' }> | undefined
 }
 
+/** Of frames without words: what ends items says their whole text again, three times at most. */
+const BESIDE_WORDS_BYTES_MAX = 32 * 1024 * 1024
+
 const NO_STEPS: readonly ItemStep[] = []
 
 export function createStepReader(): StepReader {
   const heard = nothingHeard()
   const hearer = createItemHearer(heard)
   const alike = createAlikeWords(WORDS_PLACE)
+  let besideWords = 0
   let ending: Exclude<Ending, { kind: 'failed' }> | undefined
   /** What the last frame was, where it was nothing but words of what is being told. */
   let delta: Delta | undefined
@@ -65,8 +69,11 @@ export function createStepReader(): StepReader {
         return NO_STEPS
       }
       if (isEnding(type)) return end(isObject(event.response) ? event.response : {}, type)
+      const wordsBefore = heard.outputBytes
       hearer.hear(type, event)
-      if (hearer.tooMany()) heard.garbled = true
+      // Annotations and what nobody knows count for no tokens, and are kept all the same.
+      if (heard.outputBytes === wordsBefore) besideWords += frame.length
+      if (hearer.tooMany() || besideWords > BESIDE_WORDS_BYTES_MAX) heard.garbled = true
       const steps = hearer.take()
       delta = onlyDelta(steps)
       if (delta !== undefined) alike.learn(frame, delta.text)

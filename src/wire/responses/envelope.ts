@@ -48,8 +48,10 @@ export const createEnvelope = (options: ResponseOptions): Envelope => {
     openingText() {
       if (envelope.isOpen) return ''
       envelope.isOpen = true
-      const begun: ResponseState = { status: 'in_progress', output: [] }
-      return envelope.responseText('response.created', begun) + envelope.responseText('response.in_progress', begun)
+      const begun = `,"response":${object.json({ status: 'in_progress', output: [] })}`
+      return ['response.created', 'response.in_progress']
+        .map((type) => envelope.numbered(frameHead(type), begun))
+        .join('')
     },
     frame: (type: string, fields: Fields) => Buffer.from(envelope.frameText(type, fields)),
     frameText(type: string, fields: Fields) {

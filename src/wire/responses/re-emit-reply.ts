@@ -5,8 +5,7 @@ import { isError, readError } from '../provider-error.ts'
 import { type ReEmitLane, stateAtEnd } from './re-emit.ts'
 import { createStepReader } from './read-steps.ts'
 import type { ResponseState } from './response-object.ts'
-import type { SpokenItem } from './spoken-item.ts'
-import { itemAtEnd, sayItem } from './write-item.ts'
+import { createSaidItems } from './said-items.ts'
 
 export type ReEmittedReply =
   | (Omit<Extract<CarriedReply, { kind: 'reply' }>, 'close'> & {
@@ -23,20 +22,18 @@ export function reEmitReply(value: unknown, lane: ReEmitLane): ReEmittedReply {
   if (isError(value.error)) return { kind: 'error', said: readError(value.error) }
   if (!Array.isArray(value.output) && value.status === undefined) return { kind: 'garbled' }
   const reader = createStepReader()
-  const items: SpokenItem[] = []
+  const said = createSaidItems(lane)
   // A server that does not say how it ended has ended: a JSON answer is whole.
   const whole = typeof value.status === 'string' ? value : { ...value, status: 'completed' }
-  for (const step of reader.readResponse(whole)) if (step.type === 'item-start') items.push(step.item)
+  for (const step of reader.readResponse(whole)) said.follow(step)
   if (reader.heard.error) return { kind: 'error', said: reader.heard.error }
   const ending = reader.ending()
   if (ending === undefined) return { kind: 'garbled' }
-  const said = items.map((item, index) => sayItem(item, index, lane.mint))
-  const itemsAs = (sealed: 'shown' | 'hidden') => said.map((item) => itemAtEnd(item, { sealed }))
   return {
     kind: 'reply',
     usage: reader.heard.usage,
     outputBytes: reader.heard.outputBytes,
-    storedItems: () => itemsAs('shown'),
-    end: (settled) => stateAtEnd(ending, itemsAs(lane.sealed), settled, lane.nowSeconds()),
+    storedItems: said.storedItems,
+    end: (settled) => stateAtEnd(ending, said.items(), settled, lane.nowSeconds()),
   }
 }

@@ -1,23 +1,19 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { CarriedFrame, Carrier } from '../carrier.ts'
-import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/format-frame.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import type { Envelope } from './envelope.ts'
 import type { ItemStatus } from './output-item.ts'
 import { createStepReader } from './read-steps.ts'
 import type { ResponseState } from './response-object.ts'
-import { type ItemStep, isCall, nameOfCall, type SpokenPart } from './spoken-item.ts'
-import { type AroundWords, aroundWords, emptyDelta, framesOf, type UnsentEvent } from './step-frames.ts'
-import { itemAtEnd, type SaidItem, sayItem } from './write-item.ts'
+import { createSaidItems, type HowSaid } from './said-items.ts'
+import { type ItemStep, isCall, nameOfCall } from './spoken-item.ts'
+import { type AroundWords, aroundWords, type DeltaStep, emptyDelta, type UnsentEvent } from './step-frames.ts'
 import { writeUsage } from './write-usage.ts'
 
-export interface ReEmitLane {
+export interface ReEmitLane extends HowSaid {
   readonly dialect: ResponsesDialect
-  readonly mint: MintIds
-  /** Whether the client has asked for sealed reasoning: what it has not asked for is not sent to it. */
-  readonly sealed: 'shown' | 'hidden'
   /** The time of the end, in seconds. */
   readonly nowSeconds: () => number
 }
@@ -42,31 +38,19 @@ const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }
  */
 export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter {
   const reader = createStepReader()
-  const said: SaidItem[] = []
+  const said = createSaidItems(lane)
   /** What came before the first content. It has no numbers yet: something else may be said first. */
   let unsent: UnsentEvent[] = []
   let hasSpoken = false
-  let openPart: SpokenPart | undefined
   /** All that the last frame said, and what is around its words when it is said again. */
-  let lastDelta: Extract<ItemStep, { type: 'delta' }> | undefined
+  let lastDelta: DeltaStep | undefined
   let around: AroundWords | undefined
 
-  const current = (step: ItemStep): SaidItem => {
-    const last = said[said.length - 1]
-    if (last?.item === step.item) return last
-    const next = sayItem(step.item, said.length, lane.mint)
-    said.push(next)
-    return next
-  }
-
   const follow = (step: ItemStep): boolean => {
-    const item = current(step)
-    for (const event of framesOf(step, item, lane.sealed)) unsent.push(event)
-    if (step.type === 'delta' || step.type === 'part-start') openPart = step.part
-    if (step.type === 'part-end' || step.type === 'item-end') openPart = undefined
-    return (
-      step.type === 'delta' || (step.type === 'item-start' && isCall(step.item.kind) && nameOfCall(step.item) !== '')
-    )
+    const events = said.follow(step)
+    for (const event of events) unsent.push(event)
+    if (step.type === 'delta') return events.length > 0
+    return step.type === 'item-start' && isCall(step.item.kind) && nameOfCall(step.item) !== ''
   }
 
   const speak = (): Buffer[] => {
@@ -81,15 +65,13 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
     return envelope.isOpen ? [] : [envelope.opening()]
   }
 
-  const itemsAs = (sealed: 'shown' | 'hidden', openAs: ItemStatus = 'incomplete'): readonly Fields[] =>
-    hasSpoken ? said.map((item) => itemAtEnd(item, { sealed, openAs })) : []
-
   return {
     heard: reader.heard,
     readAlike(frames) {
       const run = lastDelta && reader.readAlike(frames)
-      if (run === undefined || lastDelta === undefined) return undefined
-      around ??= aroundWords(lastDelta, current(lastDelta))
+      const place = said.place()
+      if (run === undefined || lastDelta === undefined || place === undefined) return undefined
+      around ??= aroundWords(lastDelta, place.said, place.part)
       return { bytes: envelope.numberedRun(around.head, around, run.pieces), isContent: true }
     },
     read(frame) {
@@ -106,16 +88,16 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
     },
     end(settled) {
       const frames = [...open(), ...speak()]
-      const state = stateAtEnd(reader.ending(), itemsAs(lane.sealed), settled, lane.nowSeconds())
+      const state = stateAtEnd(reader.ending(), said.items(), settled, lane.nowSeconds())
       const last = Buffer.from(envelope.responseText(`response.${state.status}`, state))
       return { bytes: Buffer.concat([...frames, last, DONE_FRAME]), state }
     },
-    openItems: (openAs) => itemsAs(lane.sealed, openAs),
-    storedItems: () => itemsAs('shown'),
+    openItems: (openAs) => (hasSpoken ? said.items(openAs) : []),
+    storedItems: () => (hasSpoken ? said.storedItems() : []),
     emptyDelta() {
-      const last = said[said.length - 1]
-      if (!hasSpoken || last === undefined || openPart === undefined) return undefined
-      const [type, fields] = emptyDelta(last, openPart)
+      const place = said.place()
+      if (!hasSpoken || place === undefined) return undefined
+      const [type, fields] = emptyDelta(place.said, place.part)
       return envelope.frame(type, fields)
     },
   }

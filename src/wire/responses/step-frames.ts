@@ -1,35 +1,43 @@
-import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import { latin1OfText } from '../json/rewrite-string.ts'
 import { frameHead } from './envelope.ts'
-import type { ItemStep, PartKind, SpokenPart } from './spoken-item.ts'
-import { itemAtEnd, itemAtStart, logprobsOf, partAtEnd, partAtStart, type SaidItem } from './write-item.ts'
+import { type ItemStep, nameOfCall, type PartKind } from './spoken-item.ts'
+import {
+  itemAtEnd,
+  itemAtStart,
+  logprobsOf,
+  partAtEnd,
+  partAtStart,
+  type SaidItem,
+  type SaidPart,
+} from './write-item.ts'
 
 /** An event of the client's stream, before it has a number. */
 export type UnsentEvent = readonly [type: string, fields: Fields]
 
-/** The frames that a step becomes; `sealed` tells whether the client has asked for what only the provider can read. */
-export function framesOf(step: ItemStep, said: SaidItem, sealed: 'shown' | 'hidden'): readonly UnsentEvent[] {
-  switch (step.type) {
-    case 'item-start':
-      return [['response.output_item.added', { output_index: said.outputIndex, item: itemAtStart(said) }]]
-    case 'part-start':
-      return startOfPart(step.part, said)
-    case 'delta':
-      return [[`${NAMES[step.part.kind]}.delta`, deltaFields(said, step.part, step.text, step.event)]]
-    case 'annotation': {
-      const { annotation } = step.event
-      const at = { ...addressOf(said, step.part), annotation_index: step.index, annotation }
-      return [['response.output_text.annotation.added', withOwn(at, step.event)]]
-    }
-    case 'part-end':
-      return endOfPart(step.part, said)
-    case 'item-end':
-      return [['response.output_item.done', { output_index: said.outputIndex, item: itemAtEnd(said, { sealed }) }]]
-    default:
-      return assertNever(step)
-  }
+export const startOfItem = (said: SaidItem): UnsentEvent => [
+  'response.output_item.added',
+  { output_index: said.outputIndex, item: itemAtStart(said) },
+]
+
+/** `sealed` tells whether the client has asked for what only the provider can read. */
+export const endOfItem = (said: SaidItem, sealed: 'shown' | 'hidden'): UnsentEvent => [
+  'response.output_item.done',
+  { output_index: said.outputIndex, item: itemAtEnd(said, { sealed }) },
+]
+
+export const deltaOf = (step: DeltaStep, said: SaidItem, part: SaidPart): UnsentEvent => [
+  `${NAMES[part.kind]}.delta`,
+  deltaFields(said, part, step.text, step.event),
+]
+
+export function annotationOf({ event, index }: AnnotationStep, said: SaidItem, part: SaidPart): UnsentEvent {
+  const at = { ...addressOf(said, part), annotation_index: index, annotation: event.annotation }
+  return ['response.output_text.annotation.added', withOwn(at, event)]
 }
+
+export type DeltaStep = Extract<ItemStep, { readonly type: 'delta' }>
+export type AnnotationStep = Extract<ItemStep, { readonly type: 'annotation' }>
 
 const NAMES: Readonly<Record<PartKind, string>> = {
   output_text: 'response.output_text',
@@ -41,13 +49,13 @@ const NAMES: Readonly<Record<PartKind, string>> = {
 }
 
 /** An empty delta breaks a silence: every client takes it, and nothing is said by it. */
-export const emptyDelta = (said: SaidItem, part: SpokenPart): UnsentEvent => [
+export const emptyDelta = (said: SaidItem, part: SaidPart): UnsentEvent => [
   `${NAMES[part.kind]}.delta`,
   deltaFields(said, part, '', undefined),
 ]
 
 /** What is around the words of a delta behind its number, as a character for each byte. */
-export function aroundWords({ part, event }: Extract<ItemStep, { type: 'delta' }>, said: SaidItem): AroundWords {
+export function aroundWords({ event }: DeltaStep, said: SaidItem, part: SaidPart): AroundWords {
   const members = latin1OfText(`,${JSON.stringify(deltaFields(said, part, '', event)).slice(1, -1)}`)
   // Before them stand only ids and places.
   const at = members.indexOf('"delta":""') + '"delta":"'.length
@@ -60,7 +68,7 @@ export interface AroundWords {
   readonly behind: string
 }
 
-function startOfPart(part: SpokenPart, said: SaidItem): readonly UnsentEvent[] {
+export function startOfPart(said: SaidItem, part: SaidPart): readonly UnsentEvent[] {
   if (part.kind === 'arguments' || part.kind === 'input') return []
   const fields = { ...addressOf(said, part), part: partAtStart(part) }
   return [
@@ -68,13 +76,14 @@ function startOfPart(part: SpokenPart, said: SaidItem): readonly UnsentEvent[] {
   ]
 }
 
-function endOfPart(part: SpokenPart, said: SaidItem): readonly UnsentEvent[] {
-  const { kind, text } = part
+export function endOfPart(said: SaidItem, shown: SaidPart): readonly UnsentEvent[] {
+  const { kind, part } = shown
+  const { text } = part
   const done = `${NAMES[kind]}.done`
-  const at = addressOf(said, part)
+  const at = addressOf(said, shown)
   if (kind === 'arguments') {
-    const { name } = said.item.fields
-    return [[done, withOwn({ ...at, name, arguments: text }, part.ended)]]
+    // A name that is none is empty in the item too.
+    return [[done, withOwn({ ...at, name: nameOfCall(said.item), arguments: text }, part.ended)]]
   }
   if (kind === 'input') return [[done, withOwn({ ...at, input: text }, part.ended)]]
   const words =
@@ -82,11 +91,11 @@ function endOfPart(part: SpokenPart, said: SaidItem): readonly UnsentEvent[] {
   const ended = kind === 'summary_text' ? 'response.reasoning_summary_part.done' : 'response.content_part.done'
   return [
     [done, withOwn({ ...at, ...words }, part.ended)],
-    [ended, { ...at, part: partAtEnd(part) }],
+    [ended, { ...at, part: partAtEnd(shown) }],
   ]
 }
 
-function addressOf({ id, outputIndex }: SaidItem, { kind, index }: SpokenPart): Fields {
+function addressOf({ id, outputIndex }: SaidItem, { kind, index }: SaidPart): Fields {
   switch (kind) {
     case 'arguments':
     case 'input':
@@ -98,7 +107,7 @@ function addressOf({ id, outputIndex }: SaidItem, { kind, index }: SpokenPart): 
   }
 }
 
-function deltaFields(said: SaidItem, part: SpokenPart, delta: string, event: Fields | undefined): Fields {
+function deltaFields(said: SaidItem, part: SaidPart, delta: string, event: Fields | undefined): Fields {
   const fields = addressOf(said, part)
   fields.delta = delta
   if (part.kind === 'output_text') fields.logprobs = Array.isArray(event?.logprobs) ? event.logprobs : []

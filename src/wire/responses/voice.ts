@@ -168,12 +168,16 @@ function createStreamEnd(speaking: Speaking, translation: Translation): Carrier[
   }
 }
 
-const laneOf = ({ options }: Speaking, { dialect }: ResponsesLane): ReEmitLane => ({
-  dialect,
-  mint: options.mint,
-  sealed: wishesOf(options.turn).sealed ? 'shown' : 'hidden',
-  nowSeconds: () => endOf(options),
-})
+function laneOf({ options }: Speaking, { dialect }: ResponsesLane): ReEmitLane {
+  const { sealed, summary } = wishesOf(options.turn)
+  return {
+    dialect,
+    mint: options.mint,
+    sealed: sealed ? 'shown' : 'hidden',
+    rawReasoning: summary ? 'as-summary' : 'as-it-comes',
+    nowSeconds: () => endOf(options),
+  }
+}
 
 function reEmit(speaking: Speaking, lane: ResponsesLane): Carrier {
   const emitter = createReEmitter(speaking.envelope, laneOf(speaking, lane))

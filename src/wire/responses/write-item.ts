@@ -2,14 +2,24 @@ import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { MintIds } from '../mint-ids.ts'
 import type { ItemStatus } from './output-item.ts'
-import { type ItemKind, isCall, nameOfCall, type SpokenItem, type SpokenPart } from './spoken-item.ts'
+import { type ItemKind, isCall, nameOfCall, type PartKind, type SpokenItem, type SpokenPart } from './spoken-item.ts'
 
 /** An item as the client knows it: the provider's own fields, under ids that are ours. */
 export interface SaidItem {
   readonly item: SpokenItem
   readonly id: string
   readonly callId: string | undefined
-  readonly outputIndex: number
+  /** Its place among the items that the client is told of; undefined until it is one of them. */
+  outputIndex: number | undefined
+  /** What the client is told of what it says. */
+  readonly parts: SaidPart[]
+}
+
+/** A part as the client knows it: raw reasoning may be a summary there, and parts without words have no place. */
+export interface SaidPart {
+  readonly part: SpokenPart
+  readonly kind: PartKind
+  readonly index: number
 }
 
 const PREFIX = {
@@ -20,16 +30,17 @@ const PREFIX = {
   compaction: 'cmp',
 } as const satisfies Record<ItemKind, Parameters<MintIds['itemId']>[0]>
 
-export const sayItem = (item: SpokenItem, outputIndex: number, mint: MintIds): SaidItem => ({
+export const sayItem = (item: SpokenItem, mint: MintIds): SaidItem => ({
   item,
   id: mint.itemId(PREFIX[item.kind]),
   callId: isCall(item.kind) ? mint.callId() : undefined,
-  outputIndex,
+  outputIndex: undefined,
+  parts: [],
 })
 
 /** The item as it begins: everything that it will say is still empty. */
 export function itemAtStart(said: SaidItem): Fields {
-  const { item } = said
+  const { item, parts } = said
   // What is sealed is shorter at the beginning than at the end, and only the end counts.
   const { encrypted_content: _sealed, ...fields } = headOf(said)
   const inProgress = item.kind === 'reasoning' && fields.status === undefined ? {} : { status: 'in_progress' }
@@ -37,7 +48,7 @@ export function itemAtStart(said: SaidItem): Fields {
     case 'message':
       return { ...fields, ...inProgress, content: [] }
     case 'reasoning':
-      return { ...fields, ...inProgress, summary: [], ...(Array.isArray(fields.content) ? { content: [] } : {}) }
+      return { ...fields, ...inProgress, ...reasoningOf([]), ...(isRaw(parts) ? { content: [] } : {}) }
     case 'function_call':
       return { ...fields, ...inProgress, arguments: '' }
     case 'custom_tool_call':
@@ -57,19 +68,19 @@ export interface HowShown {
 
 /** The item as it stands: whole when it has ended, and else as far as it has been said. */
 export function itemAtEnd(said: SaidItem, options: HowShown): Fields {
-  const { item } = said
+  const { item, parts } = said
   const { encrypted_content: sealed, ...fields } = headOf(said)
-  const status = { status: item.status ?? options.openAs ?? 'incomplete' }
+  const status = { status: statusOf(said, options.openAs) }
   const seal = options.sealed === 'shown' && typeof sealed === 'string' ? { encrypted_content: sealed } : {}
   switch (item.kind) {
     case 'message':
-      return { ...fields, ...status, content: item.parts.map(partAtEnd) }
+      return { ...fields, ...status, content: parts.map(partAtEnd) }
     case 'reasoning':
-      return { ...fields, ...(fields.status === undefined ? {} : status), ...reasoningOf(item), ...seal }
+      return { ...fields, ...(fields.status === undefined ? {} : status), ...reasoningOf(parts), ...seal }
     case 'function_call':
-      return { ...fields, ...status, arguments: item.parts[0]?.text ?? '' }
+      return { ...fields, ...status, arguments: parts[0]?.part.text ?? '' }
     case 'custom_tool_call':
-      return { ...fields, ...status, input: item.parts[0]?.text ?? '' }
+      return { ...fields, ...status, input: parts[0]?.part.text ?? '' }
     case 'compaction':
       return { ...fields, ...(typeof sealed === 'string' ? { encrypted_content: sealed } : {}) }
     default:
@@ -81,6 +92,11 @@ function headOf({ item, id, callId }: SaidItem): Fields {
   const { id: _theirs, type: _type, call_id: _call, ...fields } = item.fields
   const head: Fields = { id, type: item.kind, ...fields }
   if (item.kind === 'message') head.role = 'assistant'
+  // What the provider has of these is told in parts, and not all of it.
+  if (item.kind === 'reasoning') {
+    delete head.summary
+    delete head.content
+  }
   if (callId !== undefined) {
     head.call_id = callId
     head.name = nameOfCall(item)
@@ -88,21 +104,23 @@ function headOf({ item, id, callId }: SaidItem): Fields {
   return head
 }
 
-function reasoningOf({ parts, fields }: SpokenItem): Fields {
-  const content = parts.filter(({ kind }) => kind === 'reasoning_text').map(partAtEnd)
-  const summary = parts.filter(({ kind }) => kind === 'summary_text').map(partAtEnd)
-  return content.length > 0 || Array.isArray(fields.content) ? { summary, content } : { summary }
-}
+const statusOf = ({ item }: SaidItem, openAs: ItemStatus = 'incomplete'): ItemStatus => item.status ?? openAs
+
+const isRaw = (parts: readonly SaidPart[]): boolean => parts[0]?.kind === 'reasoning_text'
+
+/** Summaries or a text, never both. */
+const reasoningOf = (parts: readonly SaidPart[]): Fields =>
+  isRaw(parts) ? { summary: [], content: parts.map(partAtEnd) } : { summary: parts.map(partAtEnd) }
 
 /** A part with nothing in it yet. */
-export function partAtStart({ kind, fields }: SpokenPart): Fields {
+export function partAtStart({ kind, part: { fields } }: SaidPart): Fields {
   if (kind === 'refusal') return { ...fields, type: kind, refusal: '' }
   if (kind === 'output_text') return { ...fields, type: kind, text: '', annotations: [], logprobs: [] }
   return { ...fields, type: kind, text: '' }
 }
 
-export function partAtEnd(part: SpokenPart): Fields {
-  const { kind, fields, text } = part
+export function partAtEnd({ kind, part }: SaidPart): Fields {
+  const { fields, text } = part
   if (kind === 'refusal') return { ...fields, type: kind, refusal: text }
   if (kind !== 'output_text') return { ...fields, type: kind, text }
   const annotations =

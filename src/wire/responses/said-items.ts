@@ -1,0 +1,167 @@
+import { assertNever } from '../../lib/assert-never.ts'
+import type { Fields } from '../../lib/is-object.ts'
+import type { MintIds } from '../mint-ids.ts'
+import type { ItemStatus } from './output-item.ts'
+import { type ItemStep, isCall, type PartKind, type SpokenPart } from './spoken-item.ts'
+import {
+  type AnnotationStep,
+  annotationOf,
+  type DeltaStep,
+  deltaOf,
+  endOfItem,
+  endOfPart,
+  startOfItem,
+  startOfPart,
+  type UnsentEvent,
+} from './step-frames.ts'
+import { itemAtEnd, type SaidItem, type SaidPart, sayItem } from './write-item.ts'
+
+export interface HowSaid {
+  readonly mint: MintIds
+  /** Whether the client has asked for sealed reasoning: what it has not asked for is not sent to it. */
+  readonly sealed: 'shown' | 'hidden'
+  /** A client that has asked for summaries gets raw reasoning as one. */
+  readonly rawReasoning: 'as-summary' | 'as-it-comes'
+}
+
+/** What the client is told of a provider's items: those that say something, in their order, without a gap between them. */
+export interface SaidItems {
+  /** What the client is told of a step. */
+  follow(step: ItemStep): readonly UnsentEvent[]
+  /** Where words are being told; undefined where no part is open. */
+  place(): Place | undefined
+  /** The items as the client knows them; one that is open has this status. */
+  items(openAs?: ItemStatus): readonly Fields[]
+  /** The same with what is sealed, and with reasoning that is nothing else: providers want it back. */
+  storedItems(): readonly Fields[]
+}
+
+interface Place {
+  readonly said: SaidItem
+  readonly part: SaidPart
+}
+
+interface Saying {
+  readonly how: HowSaid
+  /** All that were begun, whether there is anything to be told of them or not. */
+  readonly all: SaidItem[]
+  toldCount: number
+  open: Place | undefined
+  /** Annotations of a part that has no words yet. */
+  early: AnnotationStep[]
+}
+
+export function createSaidItems(how: HowSaid): SaidItems {
+  const saying: Saying = { how, all: [], toldCount: 0, open: undefined, early: [] }
+  const { all } = saying
+  return {
+    follow: (step) => follow(saying, saidOf(saying, step), step),
+    place: () => saying.open,
+    items: (openAs = 'incomplete') => all.filter(isTold).map((said) => itemAtEnd(said, { sealed: how.sealed, openAs })),
+    storedItems: () =>
+      all.filter((said) => isTold(said) || isSealed(said)).map((said) => itemAtEnd(said, { sealed: 'shown' })),
+  }
+}
+
+const isTold = ({ outputIndex }: SaidItem): boolean => outputIndex !== undefined
+
+const isSealed = ({ item: { kind, fields } }: SaidItem): boolean =>
+  kind === 'reasoning' && typeof fields.encrypted_content === 'string' && fields.encrypted_content !== ''
+
+/** Items come one after the other: a step belongs to the last one, or begins the next. */
+function saidOf(saying: Saying, { item }: ItemStep): SaidItem {
+  const last = saying.all[saying.all.length - 1]
+  if (last?.item === item) return last
+  const said = sayItem(item, saying.how.mint)
+  saying.all.push(said)
+  saying.early = []
+  return said
+}
+
+const NOTHING: readonly UnsentEvent[] = []
+
+function follow(saying: Saying, said: SaidItem, step: ItemStep): readonly UnsentEvent[] {
+  switch (step.type) {
+    case 'item-start':
+      // A call says something by its name; a message or a reasoning is told of with its first words.
+      return isCall(step.item.kind) || step.item.kind === 'compaction' ? tell(saying, said) : NOTHING
+    case 'part-start':
+      return isCall(step.item.kind) ? begin(saying, said, addPart(said, step.part, step.part.kind)) : NOTHING
+    case 'delta':
+      return sayWords(saying, said, step)
+    case 'annotation':
+      return annotate(saying, said, step)
+    case 'part-end':
+      return endPart(saying, said, step.part)
+    case 'item-end':
+      return endItem(saying, said)
+    default:
+      return assertNever(step)
+  }
+}
+
+function tell(saying: Saying, said: SaidItem): readonly UnsentEvent[] {
+  if (isTold(said)) return NOTHING
+  said.outputIndex = saying.toldCount
+  saying.toldCount += 1
+  return [startOfItem(said)]
+}
+
+function addPart(said: SaidItem, part: SpokenPart, kind: PartKind): SaidPart {
+  const added = { part, kind, index: said.parts.length }
+  said.parts.push(added)
+  return added
+}
+
+/** A part is told of with its first words, and with it an item that has not been told of yet. */
+function begin(saying: Saying, said: SaidItem, part: SaidPart): readonly UnsentEvent[] {
+  const annotations = saying.early.filter((step) => step.part === part.part)
+  saying.early = []
+  saying.open = { said, part }
+  const started = [...tell(saying, said), ...startOfPart(said, part)]
+  return [...started, ...annotations.map((step) => annotationOf(step, said, part))]
+}
+
+const partOf = ({ open }: Saying, { parts }: SaidItem, spoken: SpokenPart): SaidPart | undefined =>
+  open?.part.part === spoken ? open.part : parts.find(({ part }) => part === spoken)
+
+function sayWords(saying: Saying, said: SaidItem, step: DeltaStep): readonly UnsentEvent[] {
+  const known = partOf(saying, said, step.part)
+  if (known !== undefined) return [deltaOf(step, said, known)]
+  const kind = kindToTell(said, step.part.kind, saying.how.rawReasoning)
+  if (kind === undefined) return NOTHING
+  const part = addPart(said, step.part, kind)
+  return [...begin(saying, said, part), deltaOf(step, said, part)]
+}
+
+/**
+ * As what words are told; undefined for those that are not. A reasoning has summaries or a text, never both: its own
+ * summary goes before its text, and what has been told cannot be taken back.
+ */
+function kindToTell({ parts }: SaidItem, kind: PartKind, raw: HowSaid['rawReasoning']): PartKind | undefined {
+  if (kind === 'reasoning_text') {
+    if (parts.some(({ part }) => part.kind === 'summary_text')) return undefined
+    return raw === 'as-summary' ? 'summary_text' : kind
+  }
+  if (kind === 'summary_text' && parts.some((part) => part.kind === 'reasoning_text')) return undefined
+  return kind
+}
+
+function annotate(saying: Saying, said: SaidItem, step: AnnotationStep): readonly UnsentEvent[] {
+  const part = partOf(saying, said, step.part)
+  if (part !== undefined) return [annotationOf(step, said, part)]
+  saying.early.push(step)
+  return NOTHING
+}
+
+function endPart(saying: Saying, said: SaidItem, spoken: SpokenPart): readonly UnsentEvent[] {
+  const part = partOf(saying, said, spoken)
+  saying.open = undefined
+  return part === undefined ? NOTHING : endOfPart(said, part)
+}
+
+function endItem(saying: Saying, said: SaidItem): readonly UnsentEvent[] {
+  const { sealed } = saying.how
+  const begun = sealed === 'shown' && isSealed(said) ? tell(saying, said) : NOTHING
+  return isTold(said) ? [...begun, endOfItem(said, sealed)] : NOTHING
+}

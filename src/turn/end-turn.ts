@@ -76,6 +76,8 @@ async function keep(
 ): Promise<Ending> {
   const isWhole = fate.kind === 'finished' || fate.kind === 'broken-off'
   if ((!once && !stored) || resolution.kind === 'free' || !isWhole) return ending
+  // R1: an answer that can be had by its id was given, and what has no hold cannot be charged after a crash.
+  if ((await hold.durable) === 'lost') return ending
   const { usage, told } = resolution
   const priced = priceUsage(price, usage)
   const { charge } = chargeWithin(hold.hold, priced)

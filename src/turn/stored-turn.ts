@@ -64,7 +64,9 @@ function createStoredTurn(deps: StoreDeps, { call, turn, voice }: StorableTurn):
   return {
     begun,
     recording,
+    // What is written last is what stays: nothing may overtake the row of the beginning.
     async keep(last, facts) {
+      await begun
       if (ownsRecording) recording?.close(last)
       const output = voice.storedItems().map((item) => Buffer.from(JSON.stringify(item)))
       const events = recording?.whole()
@@ -77,10 +79,12 @@ function createStoredTurn(deps: StoreDeps, { call, turn, voice }: StorableTurn):
     },
     async end(status) {
       if (isKept || !isBegun) return
+      await begun
       await responses.end(voice.responseId, caller.account, status, object(status))
     },
     async forget() {
       isKept = false
+      await begun
       await responses.forget(voice.responseId, caller.account)
     },
     leave() {

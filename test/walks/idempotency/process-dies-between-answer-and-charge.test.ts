@@ -19,9 +19,9 @@ const DEATHS = {
     put: `${SETTLE} if (ending.kept) { ${KILL} }`,
   },
   'when the answer is there and is not kept yet': {
-    file: 'turn/keep-answer.js',
-    find: 'once.recording.close(',
-    put: `${KILL} once.recording.close(`,
+    file: 'turn/once-turn.js',
+    find: 'recording.close(last);',
+    put: `${KILL} recording.close(last);`,
   },
 } as const
 

@@ -94,6 +94,8 @@ async function keep(
 ): Promise<Kept> {
   const isWhole = fate.kind === 'finished' || fate.kind === 'broken-off'
   if ((!once && !stored) || resolution.kind === 'free' || !isWhole) return { ending, isStored: false }
+  // R1: an answer that can be had by its id was given, and what has no hold cannot be charged after a crash.
+  if ((await hold.durable) === 'lost') return { ending, isStored: false }
   const { usage, told } = resolution
   const priced = priceUsage(price, usage)
   const { charge } = chargeWithin(hold.hold, priced)

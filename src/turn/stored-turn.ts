@@ -62,10 +62,13 @@ function createStoredTurn(deps: StoreDeps, { call, turn, voice }: StorableTurn):
   const object = (status: ResponseStatus) => Buffer.from(`{${shows}${voice.withoutItems(status).slice(1)}`)
   // A JSON answer that goes on from another one keeps that one alive from here.
   const isBegun = isStream || turn.previousResponseId !== undefined
+  const begun = isBegun ? responses.begin({ ...head, object: object('in_progress') }) : Promise.resolve(true)
   return {
-    begun: isBegun ? responses.begin({ ...head, object: object('in_progress') }) : Promise.resolve(true),
+    begun,
     recording,
+    // What is written last is what stays: nothing may overtake the row of the beginning.
     async keep(facts) {
+      await begun
       const status = voice.status() as 'completed' | 'incomplete' | 'failed'
       const events = recording?.whole()
       return responses.finish({
@@ -78,9 +81,14 @@ function createStoredTurn(deps: StoreDeps, { call, turn, voice }: StorableTurn):
       })
     },
     async end(status) {
-      if (isBegun) await responses.end(voice.responseId, caller.account, status, object(status))
+      if (!isBegun) return
+      await begun
+      await responses.end(voice.responseId, caller.account, status, object(status))
     },
-    forget: () => responses.forget(voice.responseId, caller.account),
+    async forget() {
+      await begun
+      await responses.forget(voice.responseId, caller.account)
+    },
     leave() {
       if (ownsRecording) recording?.drop()
     },

@@ -17,6 +17,16 @@ const gone = (row: string, course: Pick<Course, 'provider' | 'until' | 'words'>)
   withKey: { row: ROWS.goneWithKey, asIf: ROWS.complete, claim: 'kept' },
 })
 
+/** Of a JSON answer that is made of a stream so much has been read. */
+const collected = (words: number): Course =>
+  gone(ROWS.goneLater, { provider: [[...first(words), 'pause', ...rest(words)]], words })
+const atEnd = (...steps: Step[]): Course =>
+  gone(ROWS.goneAtEnd, { provider: [[...first(4), 'stop', 'pause', ...steps]], words: 4 })
+const uncounted: Course = {
+  ...atEnd('reset'),
+  row: ROWS.countsMissing,
+  withKey: { row: ROWS.goneWithKey, asIf: ROWS.countsMissing, claim: 'kept' },
+}
 const streamed = (words: number, text: string): Course =>
   gone(ROWS.goneLater, { provider: [[...first(words), 'pause', ...rest(words)]], until: { text }, words })
 
@@ -32,6 +42,7 @@ export const CLIENT_ENDINGS: readonly Ending[] = [
     name: 'client gone after the provider’s head, before content',
     act: 'the client goes',
     json: gone(ROWS.goneLater, { provider: [['head', 'half', 'pause', 'rest']] }),
+    collected: collected(0),
     stream: gone(ROWS.goneLater, { provider: [[...first(0), 'pause', ...rest(0)]] }),
   },
   {
@@ -46,30 +57,35 @@ export const CLIENT_ENDINGS: readonly Ending[] = [
     hasty: true,
     stream: gone(ROWS.goneLater, { provider: [[...HEAD, 'role', 'pause', ...rest(0)]], until: 'head' }),
   },
-  { name: 'client gone at the first content', act: 'the client goes', stream: streamed(1, 'Good ') },
-  { name: 'client gone in the middle', act: 'the client goes', stream: streamed(3, ' to') },
+  {
+    name: 'client gone at the first content',
+    act: 'the client goes',
+    stream: streamed(1, 'Good '),
+    collected: collected(1),
+  },
+  { name: 'client gone in the middle', act: 'the client goes', stream: streamed(3, ' to'), collected: collected(3) },
+  {
+    name: 'client gone after the last word, before the finish reason',
+    act: 'the client goes',
+    stream: {
+      ...gone(ROWS.goneLater, { provider: [[...first(4), 'item-end', 'pause', ...rest(4)]], words: 4 }),
+      until: { text: ' you' },
+    },
+    collected: gone(ROWS.goneLater, { provider: [[...first(4), 'item-end', 'pause', ...rest(4)]], words: 4 }),
+  },
   {
     name: 'client gone after the finish reason, before the usage',
     act: 'the client goes at the end',
-    stream: {
-      ...gone(ROWS.goneAtEnd, {
-        provider: [[...first(4), 'stop', 'pause', 'usage', 'done']],
-        until: { text: '"stop"' },
-        words: 4,
-      }),
-    },
+    countsApart: true,
+    stream: { ...atEnd('usage', 'done'), until: 'last of content' },
+    collected: atEnd('usage', 'done'),
   },
   {
     name: 'client gone after the finish reason, and the provider too',
     act: 'the client goes at the end',
-    stream: {
-      ...gone(ROWS.countsMissing, {
-        provider: [[...first(4), 'stop', 'pause', 'reset']],
-        until: { text: '"stop"' },
-        words: 4,
-      }),
-      withKey: { row: ROWS.goneWithKey, asIf: ROWS.countsMissing, claim: 'kept' },
-    },
+    countsApart: true,
+    stream: { ...uncounted, until: 'last of content' },
+    collected: uncounted,
   },
   {
     name: 'client gone, and the provider breaks off',
@@ -77,6 +93,10 @@ export const CLIENT_ENDINGS: readonly Ending[] = [
     stream: {
       ...gone(ROWS.goneLater, { provider: [[...first(2), 'pause', 'reset']], until: { text: 'morning' }, words: 2 }),
       withKey: { row: ROWS.goneWithKey, asIf: ROWS.brokeOff, claim: 'kept' },
+    },
+    collected: {
+      ...gone(ROWS.goneLater, { provider: [[...first(2), 'pause', 'reset']], words: 2 }),
+      withKey: { row: ROWS.goneWithKey, asIf: ROWS.failed, claim: 'free' },
     },
   },
 ]

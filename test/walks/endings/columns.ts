@@ -1,6 +1,9 @@
 import { parseUsd } from '../../../src/model/money.ts'
+import type { ProblemCode } from '../../../src/model/problem.ts'
 import type { Delivery } from '../../../src/model/turn.ts'
+import { checkResponsesStream, eventsOf } from '../../support/responses-grammar.ts'
 import type { Seen } from './ending.ts'
+import type { Wire } from './provider-words.ts'
 
 /** All that has come of an answer. */
 export interface Received {
@@ -10,68 +13,138 @@ export interface Received {
   readonly ended: boolean
 }
 
-/** An endpoint in one kind of delivery: every ending is played in each of them. */
+/**
+ * How an answer comes about: the provider gives it in one piece, or it streams all the way, or the provider streams it and
+ * the client gets it in one piece, because the lane speaks another language.
+ */
+export type Way = Delivery | 'collected'
+
+/** An endpoint in one kind of delivery, over a lane of one wire: every ending is played in each of them. */
 export interface Column {
   readonly name: string
   readonly delivery: Delivery
+  readonly wire: Wire
+  readonly way: Way
   readonly path: string
+  /** Whether its account may ask for the answer later. */
+  readonly stores: boolean
   bodyOf(model: string, words: string): object
   /** What of the body is input of the model, in bytes. */
   inputBytes(words: string): number
   /** Messages of the body, for the bound on its input. */
   readonly messages: number
+  /** What a stream says when its provider has said why it ends, and before its charge is known. */
+  readonly lastOfContent: string
   /** What a client makes of it, and which charge it was told. */
-  understand(received: Received): {
-    readonly seen: Seen
-    readonly charge?: bigint | undefined
-  }
+  understand(received: Received): Understood
 }
+
+export interface Understood {
+  readonly seen: Seen
+  readonly charge?: bigint | undefined
+}
+
+type Endpoint = Pick<Column, 'path' | 'stores' | 'messages' | 'inputBytes' | 'lastOfContent'>
+type Client = Omit<Column, 'name' | 'wire' | 'way'>
 
 const messagesOf = (content: string) => [{ role: 'user', content }]
 
-const CHAT = {
+const CHAT: Endpoint = {
   path: '/chat/completions',
+  stores: false,
   messages: 1,
-  inputBytes: (words: string) => Buffer.byteLength(JSON.stringify(messagesOf(words))),
+  inputBytes: (words) => Buffer.byteLength(JSON.stringify(messagesOf(words))),
+  lastOfContent: '"stop"',
 }
 
-const COLUMN_CHAT_JSON: Column = {
+const RESPONSES: Endpoint = {
+  path: '/responses',
+  stores: true,
+  messages: 1,
+  inputBytes: (words) => Buffer.byteLength(JSON.stringify(words)),
+  lastOfContent: 'response.output_item.done',
+}
+
+const cutOff = (text: string): Understood => ({ seen: { kind: text === '' ? 'nothing' : 'cut' } })
+const refusedWith = (text: string): Understood => ({ seen: { kind: 'refused', code: JSON.parse(text).error.code } })
+const wholeFor = (usage: { millrace: { charge: string } }): Understood => ({
+  seen: { kind: 'whole' },
+  charge: parseUsd(usage.millrace.charge),
+})
+
+/** Both endpoints tell usage and charge of a JSON answer in the same place. */
+function understandJson({ status, text, ended }: Received): Understood {
+  if (!ended) return cutOff(text)
+  return status === 200 ? wholeFor(JSON.parse(text).usage) : refusedWith(text)
+}
+
+function understandChat({ status, text, ended }: Received): Understood {
+  if (!ended && text === '') return { seen: { kind: 'nothing' } }
+  if (status !== 200) return refusedWith(text)
+  const data = text.split('\n\n').flatMap((frame) => (frame.startsWith('data: ') ? [frame.slice('data: '.length)] : []))
+  const last = data.at(-1) ?? '{}'
+  if (last === '[DONE]') return wholeFor(JSON.parse(data.at(-2) ?? '{}').usage)
+  const { error } = JSON.parse(last)
+  return { seen: error && ended ? { kind: 'broken', code: error.code } : { kind: 'cut' } }
+}
+
+interface LastEvent {
+  readonly type: string
+  readonly response: { readonly usage: { readonly millrace: { readonly charge: string } } }
+  readonly error: { readonly code: ProblemCode }
+}
+
+/** A stream of Responses always says how it ended, and keeps to its grammar when it does. */
+function understandResponses({ status, text, ended }: Received): Understood {
+  if (!ended && text === '') return { seen: { kind: 'nothing' } }
+  if (status !== 200) return refusedWith(text)
+  if (!ended || !text.endsWith('data: [DONE]\n\n')) return { seen: { kind: 'cut' } }
+  const violations = checkResponsesStream(text)
+  if (violations.length > 0) throw new Error(violations.join('\n'))
+  const [before, last] = eventsOf(text).slice(-2) as unknown as [LastEvent, LastEvent]
+  if (last.type === 'response.failed') return { seen: { kind: 'broken', code: before.error.code } }
+  return wholeFor(last.response.usage)
+}
+
+const CHAT_JSON: Client = {
   ...CHAT,
-  name: 'chat JSON',
   delivery: 'json',
   bodyOf: (model, words) => ({ model, messages: messagesOf(words) }),
-  understand({ status, text, ended }) {
-    if (!ended) return { seen: { kind: text === '' ? 'nothing' : 'cut' } }
-    const said = JSON.parse(text)
-    if (status !== 200) return { seen: { kind: 'refused', code: said.error.code } }
-    return { seen: { kind: 'whole' }, charge: parseUsd(said.usage.millrace.charge) }
-  },
+  understand: understandJson,
 }
-
-const COLUMN_CHAT_STREAM: Column = {
+const CHAT_STREAM: Client = {
   ...CHAT,
-  name: 'chat stream',
   delivery: 'stream',
   bodyOf: (model, words) => ({
     ...{ model, messages: messagesOf(words) },
     ...{ stream: true, stream_options: { include_usage: true } },
   }),
-  understand({ status, text, ended }) {
-    if (!ended && text === '') return { seen: { kind: 'nothing' } }
-    if (status !== 200) return { seen: { kind: 'refused', code: JSON.parse(text).error.code } }
-    const data = text
-      .split('\n\n')
-      .flatMap((frame) => (frame.startsWith('data: ') ? [frame.slice('data: '.length)] : []))
-    const last = data.at(-1) ?? '{}'
-    if (last === '[DONE]')
-      return { seen: { kind: 'whole' }, charge: parseUsd(JSON.parse(data.at(-2) ?? '{}').usage.millrace.charge) }
-    const { error } = JSON.parse(last)
-    return { seen: error && ended ? { kind: 'broken', code: error.code } : { kind: 'cut' } }
-  },
+  understand: understandChat,
+}
+const RESPONSES_JSON: Client = {
+  ...RESPONSES,
+  delivery: 'json',
+  bodyOf: (model, words) => ({ model, input: words }),
+  understand: understandJson,
+}
+const RESPONSES_STREAM: Client = {
+  ...RESPONSES,
+  delivery: 'stream',
+  bodyOf: (model, words) => ({ model, input: words, stream: true }),
+  understand: understandResponses,
 }
 
-/** A new endpoint adds its columns here. */
-export const COLUMNS: readonly Column[] = [COLUMN_CHAT_JSON, COLUMN_CHAT_STREAM]
+/** A new endpoint adds its columns here, and a file for each of them. */
+export const COLUMNS: readonly Column[] = [
+  { ...CHAT_JSON, name: 'chat JSON', wire: 'chat', way: 'json' },
+  { ...CHAT_STREAM, name: 'chat stream', wire: 'chat', way: 'stream' },
+  { ...CHAT_JSON, name: 'chat JSON over a responses lane', wire: 'responses', way: 'collected' },
+  { ...CHAT_STREAM, name: 'chat stream over a responses lane', wire: 'responses', way: 'stream' },
+  { ...RESPONSES_JSON, name: 'responses JSON', wire: 'responses', way: 'json' },
+  { ...RESPONSES_STREAM, name: 'responses stream', wire: 'responses', way: 'stream' },
+  { ...RESPONSES_JSON, name: 'responses JSON over a chat lane', wire: 'chat', way: 'collected' },
+  { ...RESPONSES_STREAM, name: 'responses stream over a chat lane', wire: 'chat', way: 'stream' },
+]
 
 export function columnNamed(name: string): Column {
   const column = COLUMNS.find((each) => each.name === name)

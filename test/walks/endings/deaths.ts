@@ -1,4 +1,4 @@
-import type { Delivery } from '../../../src/model/turn.ts'
+import type { Way } from './columns.ts'
 import type { Course, Ending, Expected } from './ending.ts'
 import { broken, refused } from './provider-endings.ts'
 import { type Step, WHOLE } from './provider-steps.ts'
@@ -18,7 +18,7 @@ export type Moment =
   | 'every charge is recorded'
 
 /** An ending by the end of the process. */
-export interface Death extends Omit<Ending, Delivery> {
+export interface Death extends Omit<Ending, Way> {
   readonly json: Course
   readonly stream: Course
   readonly moment: Moment
@@ -35,12 +35,13 @@ const recovered = (words: number): Expected => ({
   ...{ row: ROWS.diedInside, ...cut, marked: words },
   withKey: { claim: 'not-kept' },
 })
+const storedAnswer = { row: ROWS.diedKept, asIf: ROWS.complete } as const
 const keptAnswer = { row: ROWS.diedKept, asIf: ROWS.complete, claim: 'kept' } as const
 
 const BEFORE_CONTENT = {
   json: ['head', 'half', 'pause', 'rest'],
   stream: ['head', 'role', 'pause', 'word', 'word', 'word', 'word', 'stop', 'usage', 'done'],
-} as const satisfies Record<Delivery, readonly Step[]>
+} as const satisfies Record<string, readonly Step[]>
 const MIDDLE: readonly Step[] = ['head', 'role', 'word', 'word', 'pause', 'word', 'word', 'stop', 'usage', 'done']
 const ALL_SAID = { text: ' you' }
 
@@ -78,8 +79,14 @@ export const DEATHS: readonly Death[] = [
     name: 'killed when the answer is whole and its charge is not recorded',
     moment: 'no charge is recorded',
     signal: 'SIGKILL',
-    json: { row: ROWS.diedInside, ...nothing, provider: [WHOLE.json], withKey: keptAnswer },
-    stream: { ...recovered(4), provider: [WHOLE.stream], until: ALL_SAID, withKey: keptAnswer },
+    json: {
+      ...{ row: ROWS.diedInside, ...nothing, provider: [WHOLE.json] },
+      ...{ withKey: keptAnswer, whenStored: storedAnswer },
+    },
+    stream: {
+      ...{ ...recovered(4), provider: [WHOLE.stream], until: ALL_SAID },
+      ...{ withKey: keptAnswer, whenStored: storedAnswer },
+    },
   },
   {
     name: 'killed after the charge, before the end',

@@ -39,18 +39,27 @@ export interface Expected {
   readonly zero?: boolean
   /** Where another lane than the first has answered. */
   readonly lane?: 'second'
+  /** As what its account finds the response afterwards, where that does not follow from the rest. */
+  readonly stored?: StoredAs
+  /** What is different where the answer can be asked for later. */
+  readonly whenStored?: Difference
   /** What is different for a request with an idempotency key. */
-  readonly withKey?: Partial<Omit<Expected, 'withKey' | 'asBuilder'>>
+  readonly withKey?: Difference
   /** What is different for a builder key. */
-  readonly asBuilder?: Partial<Omit<Expected, 'withKey' | 'asBuilder'>>
+  readonly asBuilder?: Difference
 }
+
+type Difference = Partial<Omit<Expected, 'withKey' | 'asBuilder' | 'whenStored'>>
+
+/** What `GET /v1/responses/{id}` says of it; `absent`: that there is none. */
+export type StoredAs = 'completed' | 'incomplete' | 'failed' | 'cancelled' | 'absent'
 
 /** What happens to a request in one kind of delivery, and what has to come of it. */
 export interface Course extends Expected {
   /** What the provider does, one list for each lane. */
   readonly provider: readonly (readonly Step[])[]
-  /** What the client has got when the act begins: the head of its answer, or some text in it. */
-  readonly until?: 'head' | { readonly text: string }
+  /** What the client has got when the act begins: the head of its answer, some text in it, or all of its content. */
+  readonly until?: 'head' | 'last of content' | { readonly text: string }
 }
 
 export type UpstreamName = 'patient' | 'deaf' | 'brief-first-byte' | 'brief-idle' | 'brief-no-progress' | 'brief-total'
@@ -60,6 +69,10 @@ export interface Ending {
   readonly name: string
   readonly json?: Course
   readonly stream?: Course
+  /** Of a JSON answer that is made of a stream; as `json`, with the provider's steps as a stream's, where it is left out. */
+  readonly collected?: Course
+  /** It needs a provider that says why its answer ends before it says its counts: in Responses one event says both. */
+  readonly countsApart?: true
   /** Whose patience and address: `patient` where nothing is written. */
   readonly upstream?: UpstreamName
   /** What is done beforehand. */

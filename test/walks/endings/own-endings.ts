@@ -69,7 +69,9 @@ export const CUT_ENDINGS: readonly Ending[] = [
   {
     name: 'cut by the stop after the finish reason, before the usage',
     act: 'the server cuts',
-    stream: { ...cut(ROWS.drainedLater, 'server_draining', 4), provider: [AT_END], until: { text: '"stop"' } },
+    countsApart: true,
+    stream: { ...cut(ROWS.drainedLater, 'server_draining', 4), provider: [AT_END], until: 'last of content' },
+    collected: { row: ROWS.drainedEarly, ...refused('server_draining'), provider: [AT_END] },
   },
   {
     name: 'every lane fails after its own head',
@@ -142,7 +144,8 @@ export const REFUSED_ENDINGS: readonly Ending[] = [
     name: 'given again',
     before: 'the same request has ended',
     keyedOnly: true,
-    ...everywhere({ row: ROWS.givenAgain, ...whole }),
+    // What is stored is the first one's.
+    ...everywhere({ row: ROWS.givenAgain, ...whole, stored: 'absent' }),
   },
 ]
 

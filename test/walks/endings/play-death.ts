@@ -13,6 +13,7 @@ import { type Asking, ask, bodyOf, callersOf, openParticipant } from './particip
 import { askAgain, closedReceipts, hasCome } from './play-ending.ts'
 import type { Ground } from './preparations.ts'
 import { configOf, type Played, type Provider, playedIn, startProvider } from './stage.ts'
+import { countResponses, responsesOf } from './stored-responses.ts'
 import { expectedOf, foundOf, type Judged } from './verdict.ts'
 
 /** One column of a death: who has asked in it, and what has come of their answers. */
@@ -46,7 +47,7 @@ export async function playDeath(program: DyingProgram, death: Death): Promise<Ma
     await current.server.close()
     const running = await program.start(folder, death.unmarked ? 'no-marks' : PLACES[death.moment])
     const asking = seats.map((ground) => ({ ground, askings: askAll(running, ground) }))
-    await untilMoment(death, { running, provider, seats: asking })
+    await untilMoment(death, { running, provider, folder, seats: asking })
     await running.end(death.signal)
     await Promise.all(asking.flatMap(({ askings }) => askings.map(({ over }) => over)))
     current.server = await startServer({ folder, config })
@@ -80,11 +81,12 @@ const askAll = (server: Pick<TestServer, 'baseUrl'>, { column, played, participa
 
 interface Scene {
   readonly running: RunningProgram
+  readonly folder: string
   readonly provider: Provider
   readonly seats: readonly Seat[]
 }
 
-async function untilMoment({ moment }: Death, { running, provider, seats }: Scene): Promise<void> {
+async function untilMoment({ moment }: Death, { running, provider, seats, folder }: Scene): Promise<void> {
   const all = seats.flatMap(({ ground }) => ground.participants)
   const bare = all.filter(({ idempotencyKey }) => idempotencyKey === undefined)
   const streams = seats.filter(({ ground }) => ground.column.delivery === 'stream')
@@ -92,11 +94,14 @@ async function untilMoment({ moment }: Death, { running, provider, seats }: Scen
   const recorded = () => running.notes().reduce((sum, { opened = 0 }) => sum + opened, 0)
   const allMarked = (words: number) => () => streamsMarked(running, words) === streams.length * 4
   const allHeard = () =>
-    until(() => seats.every(({ ground, askings }) => askings.every((asking) => hasCome(asking, ground.played.course))))
+    until(() => seats.every(({ ground, askings }) => askings.every((asking) => hasCome(asking, ground))))
   switch (moment) {
-    case 'no hold is recorded':
+    case 'no hold is recorded': {
       await until(() => countNotes('hold') > 0 && provider.far.talks.length >= bare.length)
+      // The other file waits for nobody.
+      await until(() => countResponses(folder) === streams.filter(({ ground }) => ground.column.stores).length * 4)
       return
+    }
     case 'every provider waits':
     case 'every provider waits, marked':
       await until(() => provider.waiting === all.length && recorded() === all.length)
@@ -126,7 +131,8 @@ async function judge({ ground, askings }: Seat): Promise<Judged> {
   for (const [at, who] of ground.participants.entries()) {
     judged.expected[who.label] = expectedOf(ground, who)
     const receipts = await closedReceipts(who)
-    judged.found[who.label] = await foundOf(ground, who, { receipts, asking: askings[at]! })
+    const responses = await responsesOf(ground, who.account.id)
+    judged.found[who.label] = await foundOf(ground, who, { receipts, responses, asking: askings[at]! })
   }
   await askAgain(ground, askings, judged)
   return judged

@@ -1,12 +1,13 @@
 import type { ReceiptsTable } from '../../../src/store/tables.ts'
+import { delivered } from '../../fakes/delivered.ts'
 import { until } from '../../support/until.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
 import { perform } from './acts.ts'
 import type { Column } from './columns.ts'
-import type { Course } from './ending.ts'
 import { type Asking, ask, bodyOf, callersOf, openParticipant, type Participant } from './participants.ts'
 import { type Ground, preparationOf, type Undo } from './preparations.ts'
 import type { Played, Stage } from './stage.ts'
+import { responsesOf } from './stored-responses.ts'
 import { expectedOf, foundOf, type Judged } from './verdict.ts'
 
 /** Plays one ending in one column for all callers at once: a wallet and a builder key, with and without an Idempotency-Key. */
@@ -22,12 +23,15 @@ export async function playEnding(stage: Stage, column: Column, played: Played): 
   const ground: Ground = { server, column, played, participants }
   const unprepare = await prepare(ground, stage)
   const before = await Promise.all(participants.map(({ account }) => account.receipts()))
+  const storedBefore = await Promise.all(participants.map(({ account }) => responsesOf(ground, account.id)))
 
   const askings = participants.map((who) => askAs(ground, who))
   let undo: Undo | undefined
   if (course.provider.some((steps) => steps.includes('pause'))) {
     await until(() => provider.waiting === participants.length)
-    await until(() => askings.every((asking) => hasCome(asking, course)))
+    await until(() => askings.every((asking) => hasCome(asking, ground)))
+    // What is collected shows nothing of how far it has come.
+    await delivered()
     undo = await perform(ending.act, { ...ground, provider, askings })
     provider.goOn()
   }
@@ -41,7 +45,8 @@ export async function playEnding(stage: Stage, column: Column, played: Played): 
   for (const [at, who] of participants.entries()) {
     const receipts = (after[at] ?? []).slice(before[at]?.length)
     expected[who.label] = expectedOf(ground, who)
-    found[who.label] = await foundOf(ground, who, { receipts, asking: askings[at]! })
+    const responses = (await responsesOf(ground, who.account.id)).slice(storedBefore[at]?.length)
+    found[who.label] = await foundOf(ground, who, { receipts, responses, asking: askings[at]! })
   }
   provider.heal()
   await askAgain(ground, askings, { expected, found })
@@ -60,9 +65,11 @@ const prepare = async (ground: Ground, { provider }: Stage) => {
 export const askAs = ({ server, column, played }: Ground, who: Participant): Asking =>
   ask({ server, column, who, body: bodyOf(column, played, who.words), idempotencyKey: who.idempotencyKey })
 
-export function hasCome({ received }: Asking, { until: awaited }: Course): boolean {
+export function hasCome({ received }: Asking, { column, played }: Pick<Ground, 'column' | 'played'>): boolean {
+  const { until: awaited } = played.course
   if (awaited === undefined) return true
-  return awaited === 'head' ? received.status !== 0 : received.text.includes(awaited.text)
+  if (awaited === 'head') return received.status !== 0
+  return received.text.includes(awaited === 'last of content' ? column.lastOfContent : awaited.text)
 }
 
 export const closedReceipts = ({ account }: Participant): Promise<ReceiptsTable[]> =>
@@ -89,7 +96,7 @@ export async function askAgain(ground: Ground, askings: readonly Asking[], { exp
     wanted.again = AGAIN[wanted.claim]
     const first = askings[at]!
     if (replayed && first.received.ended && !sameAnswer(first, again)) of.again = 'given otherwise'
-    const left = await foundOf(ground, who, { receipts: [], asking: first })
+    const left = await foundOf(ground, who, { receipts: [], responses: [], asking: first })
     of.faults.push(...left.faults)
   }
 }

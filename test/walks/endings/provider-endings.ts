@@ -47,7 +47,23 @@ const failover = (...steps: Step[]): Pick<Ending, 'json' | 'stream'> => ({
 })
 
 const failed = (code: Parameters<typeof refused>[0]) => ({ row: ROWS.failed, ...refused(code) })
+/** Nothing of a JSON answer has gone out when its provider breaks off, whatever has been read of it. */
+const brokenUnsaid = (code: 'server_is_overloaded' | 'upstream_timeout', ...steps: Step[]): Course => ({
+  ...failed(code),
+  provider: twice(...STARTED, ...steps),
+})
+const uncountedEnd = (...steps: Step[]): Course => ({
+  row: ROWS.countsMissing,
+  provider: [[...FINISHED, ...steps]],
+  ...whole,
+})
 const DEAR = { prompt_tokens: 40, completion_tokens: 1500, total_tokens: 1540 }
+const countedInVain: Course = {
+  row: ROWS.failover,
+  provider: [['head', 'role', { usage: DEAR }, 'reset'], WHOLE.stream],
+  lane: 'second',
+  ...whole,
+}
 
 /** What the provider does, for good and ill. */
 export const PROVIDER_ENDINGS: readonly Ending[] = [
@@ -58,11 +74,15 @@ export const PROVIDER_ENDINGS: readonly Ending[] = [
   },
   {
     name: 'completed, cut at the length',
-    json: { row: ROWS.complete, provider: [['head', { finish: 'length' }, 'half', 'rest']], ...whole },
+    json: {
+      ...{ row: ROWS.complete, provider: [['head', { finish: 'length' }, 'half', 'rest']], ...whole },
+      stored: 'incomplete',
+    },
     stream: {
       row: ROWS.complete,
       provider: [['head', 'role', 'word', 'word', 'word', 'word', 'length', 'usage', 'done']],
       ...whole,
+      stored: 'incomplete',
     },
   },
   { name: 'usage absent', ...told(ROWS.uncounted, null) },
@@ -71,12 +91,21 @@ export const PROVIDER_ENDINGS: readonly Ending[] = [
   { name: 'usage huge', ...told(ROWS.tooMuch, { prompt_tokens: 9e15, completion_tokens: 1e300 }) },
   {
     name: 'broken after the finish reason, before the usage',
-    stream: { row: ROWS.countsMissing, provider: [[...FINISHED, 'reset']], ...whole },
+    countsApart: true,
+    stream: uncountedEnd('reset'),
+    collected: uncountedEnd('reset'),
   },
   {
     name: 'silent after the finish reason',
+    countsApart: true,
     upstream: 'brief-idle',
-    stream: { row: ROWS.countsMissing, provider: [[...FINISHED, 'silence']], ...whole },
+    stream: uncountedEnd('silence'),
+    collected: uncountedEnd('silence'),
+  },
+  {
+    name: 'broken after the last word, before the finish reason',
+    stream: { ...brokeOff('upstream_error', 'word', 'word', 'item-end', 'reset'), words: 4 },
+    collected: brokenUnsaid('server_is_overloaded', 'word', 'word', 'item-end', 'reset'),
   },
   {
     name: 'provider says 400',
@@ -94,6 +123,7 @@ export const PROVIDER_ENDINGS: readonly Ending[] = [
     name: 'no first byte in time',
     upstream: 'brief-first-byte',
     stream: { ...failed('upstream_timeout'), provider: twice('silence') },
+    collected: { ...failed('upstream_timeout'), provider: twice('silence') },
   },
   {
     name: 'no answer within the whole time',
@@ -105,7 +135,11 @@ export const PROVIDER_ENDINGS: readonly Ending[] = [
     json: { ...failed('server_is_overloaded'), provider: twice('head', 'half', 'reset') },
     stream: brokeOff('upstream_error', 'reset'),
   },
-  { name: 'an error after content', stream: brokeOff('upstream_error', 'error') },
+  {
+    name: 'an error after content',
+    stream: brokeOff('upstream_error', 'error'),
+    collected: brokenUnsaid('server_is_overloaded', 'error'),
+  },
   {
     name: 'silent in the middle',
     upstream: 'brief-idle',
@@ -116,6 +150,7 @@ export const PROVIDER_ENDINGS: readonly Ending[] = [
     name: 'signs of life only, in the middle',
     upstream: 'brief-no-progress',
     stream: brokeOff('upstream_timeout', 'pings'),
+    collected: brokenUnsaid('upstream_timeout', 'pings'),
   },
   {
     name: 'the whole time over in the middle',
@@ -126,12 +161,12 @@ export const PROVIDER_ENDINGS: readonly Ending[] = [
   { name: 'the second lane after a 503', ...failover({ status: 503 }) },
   { name: 'the second lane after a broken connection', ...failover('reset') },
   {
+    name: 'the second lane after one that broke off in an answer of which nothing had gone out',
+    json: { row: ROWS.failover, provider: [['head', 'half', 'reset'], WHOLE.json], lane: 'second', ...whole },
+  },
+  {
     name: 'the second lane after one that has counted much and said nothing',
-    stream: {
-      row: ROWS.failover,
-      provider: [['head', 'role', { usage: DEAR }, 'reset'], WHOLE.stream],
-      lane: 'second',
-      ...whole,
-    },
+    stream: countedInVain,
+    collected: countedInVain,
   },
 ]

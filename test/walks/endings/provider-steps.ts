@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { chunk, errorBody, reply, USAGE, usageChunk, WORDS } from '../../fakes/chat-words.ts'
+import { errorBody, USAGE } from '../../fakes/chat-words.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Talk } from '../../fakes/talk.ts'
+import { type Finish, type Wire, wordsOf } from './provider-words.ts'
 
 /** What a provider may do next. A JSON answer has a `half` and a `rest`, a stream has its frames. */
 export type Step =
@@ -10,6 +11,8 @@ export type Step =
   | 'rest'
   | 'role'
   | 'word'
+  /** Nothing more will be said, and why it ends has not been. */
+  | 'item-end'
   | 'stop'
   | 'length'
   | 'usage'
@@ -24,18 +27,27 @@ export type Step =
   | { readonly status: number }
   /** The usage that is told, in a frame or in the rest of a JSON answer. */
   | { readonly usage: unknown }
-  | { readonly finish: 'length' }
+  | { readonly finish: Finish }
 
 const DRIP_MS = 40
 const HALF_CHARACTERS = 120
 
-/** Plays the steps; `wait` is asked at each pause. */
-export async function playSteps(talk: Talk, steps: readonly Step[], wait: () => Promise<void>): Promise<void> {
-  const { model } = talk
-  let said = 0
-  let more: object = {}
-  let finish = 'stop'
-  const whole = () => JSON.stringify(reply(model, { finish, more }))
+export interface Playing {
+  readonly wire: Wire
+  readonly steps: readonly Step[]
+  /** Asked at each pause. */
+  wait(): Promise<void>
+}
+
+export async function playSteps(talk: Talk, { wire, steps, wait }: Playing): Promise<void> {
+  const words = wordsOf(wire, talk.model)
+  let usage: unknown = USAGE
+  let finish: Finish = 'stop'
+  // A chunk of nothing would be the end of the body.
+  const say = async (frames: readonly (object | string)[]) => {
+    if (frames.length > 0) await talk.frames(...frames)
+  }
+  const whole = () => JSON.stringify(words.whole(finish, usage))
   const plays: Record<Extract<Step, string>, () => Promise<void> | void> = {
     head: () => talk.head(),
     half: () => talk.bytes(whole().slice(0, HALF_CHARACTERS)),
@@ -43,16 +55,17 @@ export async function playSteps(talk: Talk, steps: readonly Step[], wait: () => 
       await talk.bytes(whole().slice(HALF_CHARACTERS))
       await talk.end()
     },
-    role: () => talk.frames(chunk(model, { delta: { role: 'assistant', content: '' } })),
-    word: () => talk.frames(chunk(model, { delta: { content: WORDS[said++] } })),
-    stop: () => talk.frames(chunk(model, { finish: 'stop' })),
-    length: () => talk.frames(chunk(model, { finish: 'length' })),
-    usage: () => talk.frames(usageChunk(model, USAGE)),
+    role: () => say(words.begin()),
+    word: () => say(words.word()),
+    'item-end': () => say(words.itemEnd()),
+    stop: () => say(words.finish('stop')),
+    length: () => say(words.finish('length')),
+    usage: () => say(words.usage(USAGE)),
     async done() {
-      await talk.frames('[DONE]')
+      await say(words.done())
       await talk.end()
     },
-    error: () => talk.frames(errorBody('Broken.')),
+    error: () => say(words.error()),
     pings: () => repeat(talk, () => talk.bytes(talk.delivery === 'stream' ? ': ping\n\n' : ' ')),
     async reset() {
       await delivered()
@@ -65,8 +78,8 @@ export async function playSteps(talk: Talk, steps: readonly Step[], wait: () => 
     if (typeof step === 'string') await plays[step]()
     else if ('status' in step) await refuse(talk, step.status)
     else if ('finish' in step) finish = step.finish
-    else if (talk.delivery === 'json') more = step
-    else await talk.frames(usageChunk(model, step.usage))
+    else if (talk.delivery === 'json') usage = step.usage
+    else await say(words.usage(step.usage))
   }
 }
 
@@ -87,3 +100,17 @@ export const WHOLE = {
   json: ['head', 'half', 'rest'],
   stream: ['head', 'role', 'word', 'word', 'word', 'word', 'stop', 'usage', 'done'],
 } as const satisfies Record<string, readonly Step[]>
+
+/** The steps of a JSON answer as a provider takes them that was asked for a stream: its half is two of the words. */
+export function asStream(steps: readonly Step[]): readonly Step[] {
+  let usage: Step = 'usage'
+  let finish: Finish = 'stop'
+  return steps.flatMap((step): readonly Step[] => {
+    if (step === 'half') return ['role', 'word', 'word']
+    if (step === 'rest') return ['word', 'word', finish, usage, 'done']
+    if (typeof step === 'string' || 'status' in step) return [step]
+    if ('finish' in step) finish = step.finish
+    else usage = step
+    return []
+  })
+}

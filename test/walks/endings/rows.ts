@@ -13,14 +13,14 @@ export const ROWS = {
   givenAgain: 'An answer was given again for an `Idempotency-Key`',
   goneEarly: 'The client hung up before the provider accepted the request',
   goneLater: 'The client hung up later',
-  goneAtEnd: 'The client hung up after it had been told why the answer ended',
+  goneAtEnd: 'The client hung up after the provider had said why the answer ended',
   drainedEarly:
     'The time to drain ran out before the head of the answer had gone (the client gets 503), or before the provider accepted the request',
   drainedLater: 'The time to drain ran out later',
   outageEarly:
     'The books could not be written for 30 s, before the head of the answer had gone or before the provider accepted the request',
   outageLater: 'The books could not be written for 30 s later: the stream is ended with `ledger_unavailable`',
-  diedKept: 'The process died when the answer to an `Idempotency-Key` was whole and kept',
+  diedKept: 'The process died when the whole answer was kept, for an `Idempotency-Key` or as a stored response',
   diedCharged: 'The process died when the charge was recorded and the end had not gone out',
   diedInside: 'The process died in mid-answer',
   refused: 'Refused before it began (any 4xx of this server’s own, or 503)',

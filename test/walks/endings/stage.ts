@@ -5,7 +5,8 @@ import { startServer, type TestServer } from '../../support/start-server.ts'
 import { MODEL_CAP, PRICE_YAML } from './charges-page.ts'
 import type { Column } from './columns.ts'
 import type { Course, Ending, UpstreamName } from './ending.ts'
-import { playSteps, WHOLE } from './provider-steps.ts'
+import { asStream, playSteps, WHOLE } from './provider-steps.ts'
+import type { Wire } from './provider-words.ts'
 
 /** A provider of many faces, whose talks wait where their steps say so, until the test lets them go on. */
 export interface Provider {
@@ -24,19 +25,30 @@ export interface Played {
   readonly ending: Ending
   readonly course: Course
   readonly model: string
+  /** What its lanes speak. */
+  readonly wire: Wire
 }
 
 export const playedIn = (column: Column, endings: readonly Ending[]): readonly Played[] =>
   endings.flatMap((ending, at) => {
-    const course = ending[column.delivery]
-    return course ? [{ ending, course, model: `e${at}` }] : []
+    const course = courseIn(column, ending)
+    return course ? [{ ending, course, model: `e${at}`, wire: column.wire }] : []
   })
+
+function courseIn({ way, wire }: Column, ending: Ending): Course | undefined {
+  if (ending.countsApart && wire === 'responses') return undefined
+  const { json } = ending
+  if (way !== 'collected' || ending.collected) return ending[way]
+  return json && { ...json, provider: json.provider.map(asStream) }
+}
 
 const laneModel = (model: string, lane: number): string => `${model}.${lane}`
 
 export async function startProvider(played: readonly Played[]): Promise<Provider> {
-  const steps = new Map(
-    played.flatMap(({ model, course }) => course.provider.map((lane, at) => [laneModel(model, at), lane] as const)),
+  const lanes = new Map(
+    played.flatMap(({ model, wire, course }) =>
+      course.provider.map((steps, at) => [laneModel(model, at), { wire, steps }] as const),
+    ),
   )
   const state = { waiting: 0, healed: false }
   let release = () => {}
@@ -55,7 +67,8 @@ export async function startProvider(played: readonly Played[]): Promise<Provider
     return released
   }
   const scriptOf = (model: string): Script => {
-    return (talk) => playSteps(talk, (state.healed ? undefined : steps.get(model)) ?? WHOLE[talk.delivery], wait)
+    const { wire = 'chat', steps } = lanes.get(model) ?? {}
+    return (talk) => playSteps(talk, { wire, steps: (state.healed ? undefined : steps) ?? WHOLE[talk.delivery], wait })
   }
   const far = await startFaultUpstream(scriptOf)
   reset()
@@ -90,17 +103,20 @@ const TIMEOUTS: Readonly<Record<UpstreamName, string>> = {
   'brief-total': 'total: 500ms',
 }
 
+const WIRES: readonly Wire[] = ['chat', 'responses']
+
 /** A window that is short enough to end while an answer waits, and no deadline notices. */
 export const WINDOW_MS = 60_000
 
 export async function configOf(played: readonly Played[], provider: Provider, more = ''): Promise<string> {
   const deaf = await deafPort()
-  const upstreams = Object.entries(TIMEOUTS).map(([id, timeouts]) => {
+  const each = WIRES.flatMap((wire) => Object.entries(TIMEOUTS).map(([id, timeouts]) => ({ wire, id, timeouts })))
+  const upstreams = each.map(({ wire, id, timeouts }) => {
     const port = id === 'deaf' ? deaf : provider.far.port
-    return `  - { id: ${id}, wire: chat, base_url: "http://127.0.0.1:${port}/v1", allow_private: true, timeouts: { ${timeouts} } }`
+    return `  - { id: ${wire}-${id}, wire: ${wire}, dialect: generic, base_url: "http://127.0.0.1:${port}/v1", allow_private: true, timeouts: { ${timeouts} } }`
   })
-  const models = played.map(({ model, ending, course }) => {
-    const upstream = ending.upstream ?? 'patient'
+  const models = played.map(({ model, wire, ending, course }) => {
+    const upstream = `${wire}-${ending.upstream ?? 'patient'}`
     const lanes = course.provider.map(
       (_, at) => `{ upstream: ${upstream}, model: ${laneModel(model, at)}, priority: ${at} }`,
     )

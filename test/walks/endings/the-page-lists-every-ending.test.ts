@@ -5,9 +5,11 @@ import type { Course } from './ending.ts'
 import { ENDINGS } from './endings.ts'
 import { ROWS } from './rows.ts'
 
-const courses = [...ENDINGS, ...DEATHS].flatMap(({ json, stream }) => [json, stream].flatMap((each) => each ?? []))
-const rowsOf = ({ row, withKey, asBuilder }: Course): string[] =>
-  [row, withKey?.row, asBuilder?.row].flatMap((each) => each ?? [])
+const courses = [...ENDINGS, ...DEATHS].flatMap((ending) =>
+  [ending.json, ending.stream, 'collected' in ending ? ending.collected : undefined].flatMap((each) => each ?? []),
+)
+const rowsOf = ({ row, withKey, asBuilder, whenStored }: Course): string[] =>
+  [row, withKey?.row, asBuilder?.row, whenStored?.row].flatMap((each) => each ?? [])
 
 describe('docs/operate/charges.md', () => {
   it('lists exactly the endings that are played', () => {

@@ -1,9 +1,10 @@
 import type { ReceiptsTable } from '../../../src/store/tables.ts'
 import { claimOf, faultsInBooks } from './books-of.ts'
 import { publishedCharge } from './charges-page.ts'
-import type { ClaimAfter, Expected, Seen } from './ending.ts'
+import type { ClaimAfter, Expected, Seen, StoredAs } from './ending.ts'
 import { type Asking, bodyOf, type Participant } from './participants.ts'
 import type { Ground } from './preparations.ts'
+import { faultsOfStored, type StoredRow, storedAfter } from './stored-responses.ts'
 
 /** What came of one cell, or has to. */
 export interface Verdict {
@@ -17,6 +18,8 @@ export interface Verdict {
   /** The charge that a whole answer has told, if it was another one than the receipt's. */
   readonly toldOtherwise: boolean
   readonly claim: ClaimAfter
+  /** What became of the response that its account may ask for. */
+  readonly stored: readonly string[]
   readonly faults: string[]
   again: string
 }
@@ -26,10 +29,11 @@ export interface Judged {
   readonly found: Record<string, Verdict>
 }
 
-export function courseOf({ played: { course } }: Ground, who: Participant): Expected {
+export function courseOf({ column, played: { course } }: Ground, who: Participant): Expected {
   return {
     ...course,
     ...(who.kind === 'builder' ? course.asBuilder : {}),
+    ...(column.stores ? course.whenStored : {}),
     ...(who.idempotencyKey === undefined ? {} : course.withKey),
   }
 }
@@ -56,17 +60,26 @@ export function expectedOf(ground: Ground, who: Participant): Verdict {
     seen: course.seen,
     toldOtherwise: false,
     claim: who.idempotencyKey === undefined ? 'free' : course.claim,
+    stored: statesOf(storedAfter(column, course)),
     faults: [],
     again: '',
   }
 }
 
+const statesOf = (stored: StoredAs): string[] => (stored === 'absent' ? [] : [stored])
+
 interface Outcome {
   readonly receipts: readonly ReceiptsTable[]
+  /** Those that this request has left. */
+  readonly responses: readonly StoredRow[]
   readonly asking: Asking
 }
 
-export async function foundOf(ground: Ground, who: Participant, { receipts, asking }: Outcome): Promise<Verdict> {
+export async function foundOf(
+  ground: Ground,
+  who: Participant,
+  { receipts, responses, asking }: Outcome,
+): Promise<Verdict> {
   const { db } = ground.server.house.operations
   const told = asking.gone ? undefined : ground.column.understand(asking.received)
   const [receipt] = receipts
@@ -78,7 +91,8 @@ export async function foundOf(ground: Ground, who: Participant, { receipts, aski
     seen: told ? told.seen : { kind: 'gone' },
     toldOtherwise: receipt !== undefined && told?.charge !== undefined && told.charge !== receipt.charge_nano,
     claim: claimWord(await claimOf(db, who.account.id), ground),
-    faults: await faultsInBooks(db, who),
+    stored: responses.map(({ status }) => status),
+    faults: [...(await faultsInBooks(db, who)), ...(await faultsOfStored(ground, who, asking))],
     again: '',
   }
 }

@@ -20,8 +20,8 @@ const DEATHS = {
   },
   'when the answer is there and is not kept yet': {
     file: 'turn/once-turn.js',
-    find: 'recording.close(last)',
-    put: `${KILL} recording.close(last)`,
+    find: 'const body = recording.whole();',
+    put: `${KILL} const body = recording.whole();`,
   },
 } as const
 

@@ -181,6 +181,7 @@ describe('who refused, and why', () => {
   /** One request for every endpoint that can cost something; a new endpoint has to be added to pass. */
   const PAID: Readonly<Record<string, object>> = {
     'POST /v1/chat/completions': { model: 'paid', max_tokens: 10, messages: hello('count to 5000') },
+    'POST /v1/responses': { model: 'paid', max_output_tokens: 10, input: 'count to 5000' },
   }
 
   it('A18: every endpoint that answers from a model is paid, capped, limited and recorded alike', async () => {

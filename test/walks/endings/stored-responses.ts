@@ -1,0 +1,93 @@
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from '../../../src/sqlite/native-connection.ts'
+import type { Column } from './columns.ts'
+import type { Expected, StoredAs } from './ending.ts'
+import type { Asking, Participant } from './participants.ts'
+import type { Ground } from './preparations.ts'
+import { ROWS } from './rows.ts'
+
+export interface StoredRow {
+  readonly status: string
+}
+
+/** What lies in the second database of an account, oldest first: an answer that its client never heard of lies there too. */
+export async function responsesOf(
+  { server, column }: Pick<Ground, 'server' | 'column'>,
+  account: string,
+): Promise<readonly StoredRow[]> {
+  if (!column.stores) return []
+  const { row } = await server.house.operations.db
+    .selectFrom('accounts')
+    .select('row')
+    .where('id', '=', account)
+    .executeTakeFirstOrThrow()
+  return readResponses(server.folder, 'WHERE account = ? AND expires_at > 0 ORDER BY response', row)
+}
+
+export const countResponses = (folder: string): number => readResponses(folder, '').length
+
+/** In a copy: the server lets nobody else into its files. */
+function readResponses(folder: string, which: string, ...parameters: number[]): readonly StoredRow[] {
+  const copy = mkdtempSync(join(tmpdir(), 'millrace-content-'))
+  try {
+    for (const name of readdirSync(folder))
+      if (/^content\.db(-wal)?$/.test(name)) copyFileSync(join(folder, name), join(copy, name))
+    const file = connect(join(copy, 'content.db'))
+    const rows = file.prepare(`SELECT status FROM responses ${which}`).all(parameters) as unknown as StoredRow[]
+    file.close()
+    return rows
+  } finally {
+    rmSync(copy, { recursive: true })
+  }
+}
+
+/**
+ * What an ending leaves behind. A stream is stored from its beginning, so that who lost it can see what became of it; a
+ * JSON answer when it is there.
+ */
+export function storedAfter({ stores, delivery }: Column, course: Expected): StoredAs {
+  if (!stores) return 'absent'
+  if (course.stored) return course.stored
+  const unfinished = (state: StoredAs): StoredAs => (delivery === 'stream' ? state : 'absent')
+  switch (course.seen.kind) {
+    case 'whole':
+      return 'completed'
+    case 'refused':
+      return 'absent'
+    case 'broken':
+      return 'failed'
+    case 'gone':
+      return STORED_AFTER[course.asIf ?? course.row] ?? unfinished('cancelled')
+    case 'nothing':
+    case 'cut':
+      return STORED_AFTER[course.asIf ?? course.row] ?? unfinished('failed')
+  }
+}
+
+/** Where the client did not hear the end, it is the row that says whether there was one. */
+const STORED_AFTER: Readonly<Record<string, StoredAs>> = {
+  [ROWS.complete]: 'completed',
+  [ROWS.goneAtEnd]: 'completed',
+  [ROWS.countsMissing]: 'completed',
+  [ROWS.diedCharged]: 'completed',
+  [ROWS.brokeOff]: 'failed',
+  [ROWS.failed]: 'absent',
+}
+
+/** Whoever has heard of a response may ask for it, and is told what lies there. */
+export async function faultsOfStored(
+  { server, column }: Pick<Ground, 'server' | 'column'>,
+  { account, key }: Participant,
+  { received }: Asking,
+): Promise<string[]> {
+  const [, id] = /"id":"(resp_[^"]+)"/.exec(received.text) ?? []
+  if (!column.stores || id === undefined) return []
+  const response = await fetch(`${server.baseUrl}/responses/${id}`, { headers: { authorization: `Bearer ${key.key}` } })
+  const said = response.status === 404 ? 'absent' : ((await response.json()) as { status: string }).status
+  const rows = await responsesOf({ server, column }, account.id)
+  const faults = rows.length === 0 && said !== 'absent' ? [`a response is ${said} that there is not`] : []
+  if (rows.length > 0 && !rows.some(({ status }) => status === said)) faults.push(`a stored response is ${said}`)
+  return faults
+}

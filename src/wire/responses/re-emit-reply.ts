@@ -29,6 +29,7 @@ export function reEmitReply(value: unknown, lane: ReEmitLane): ReEmittedReply {
   if (reader.heard.error) return { kind: 'error', said: reader.heard.error }
   const ending = reader.ending()
   if (ending === undefined) return { kind: 'garbled' }
+  said.end(ending.kind)
   return {
     kind: 'reply',
     usage: reader.heard.usage,

@@ -433,6 +433,60 @@ describe('what a re-emitted stream shows', () => {
   })
 })
 
+const CUT = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
+
+describe('what is not whole in a re-emitted stream', () => {
+  it('is the last item of an incomplete response, although its provider has ended it as completed', () => {
+    const call = { id: 'f', type: 'function_call', name: 'go', arguments: '{}', status: 'completed' }
+    const message = { id: 'm', type: 'message', content: [{ type: 'output_text', text: 'x' }], status: 'completed' }
+    const output = [message, call, { id: 'e', type: 'message', content: [] }]
+    const frames = output.map((item, index) => event('response.output_item.done', { output_index: index, item }))
+    const { bytes, carrier } = reEmit([...frames, event('response.incomplete', { response: { ...CUT, output } })])
+    expect(expectGrammar(bytes, { whole: true })).toMatchObject([{ status: 'completed' }, { status: 'incomplete' }])
+    expect(carrier.storedItems()).toEqual(lastResponse(bytes).output)
+    const reply = reEmitReply({ ...CUT, output }, laneOf())
+    expect(reply.kind === 'reply' && reply.end(SETTLED).output).toMatchObject([
+      { status: 'completed' },
+      { type: 'function_call', status: 'incomplete' },
+    ])
+  })
+
+  it('is a reasoning that is open when the answer breaks off, or that is the last of a response that was cut', () => {
+    const broken = reEmit([rawDelta('hm')]).carrier
+    expect(broken.openItems('incomplete')).toMatchObject([{ type: 'reasoning', status: 'incomplete' }])
+    expect(broken.storedItems()).toEqual(broken.openItems('incomplete'))
+    expect(broken.openItems('in_progress')[0]).not.toHaveProperty('status')
+    const item = { summary: [], content: [rawText('hm')] }
+    for (const frames of [[rawDelta('hm')], [rawDelta('hm'), reasoningEnds({ ...item, status: 'completed' })]]) {
+      const { bytes } = reEmit([...frames, event('response.incomplete', { response: CUT })])
+      expect(expectGrammar(bytes, { whole: true })).toMatchObject([{ type: 'reasoning', status: 'incomplete' }])
+    }
+  })
+
+  it('is in progress as long as the answer may turn out to be cut, and whole when it only breaks off', () => {
+    const frames = [
+      delta('x'),
+      event('response.output_item.done', { output_index: 0, item: { id: 'm', type: 'message' } }),
+    ]
+    const { bytes, carrier } = reEmit(frames)
+    expect(typesIn(bytes)).not.toContain('output_item.done')
+    expect(carrier.openItems('in_progress')).toMatchObject([{ status: 'in_progress' }])
+    expect(carrier.openItems('incomplete')).toMatchObject([{ status: 'completed' }])
+  })
+
+  it('ends the same when its end is said twice, though it has nothing but a seal', () => {
+    const envelope = plainEnvelope()
+    const carrier = createReEmitter(envelope, laneOf())
+    const goBack = envelope.bookmark()
+    carrier.read(reasoningEnds({ summary: [], encrypted_content: 'sealed' }))
+    carrier.read(ended())
+    const first = carrier.end(SETTLED).bytes
+    goBack()
+    expect(String(carrier.end(SETTLED).bytes)).toBe(String(first))
+    expect(expectGrammar(first, { whole: true })).toHaveLength(1)
+  })
+})
+
 describe('a JSON answer, re-emitted', () => {
   const replyOf = (value: unknown, over: Partial<ReEmitLane> = {}) => reEmitReply(value, laneOf(over))
 

@@ -53,11 +53,14 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
     return step.type === 'item-start' && isCall(step.item.kind) && nameOfCall(step.item) !== ''
   }
 
-  const speak = (): Buffer[] => {
-    const frames = unsent.map(([type, fields]) => envelope.frame(type, fields))
-    unsent = []
-    return frames
+  /** What is over is told to be so once, when it is known how. */
+  const tellEnd = (): void => {
+    const ending = reader.ending()
+    if (ending === undefined) return
+    for (const event of said.end(ending.kind)) unsent.push(event)
   }
+
+  const speak = (): Buffer[] => unsent.map(([type, fields]) => envelope.frame(type, fields))
 
   /** The frames that open the response come first, and take the first numbers. */
   const open = (): Buffer[] => {
@@ -81,12 +84,15 @@ export function createReEmitter(envelope: Envelope, lane: ReEmitLane): ReEmitter
       lastDelta = undefined
       let isContent = false
       for (const step of steps) isContent = follow(step) || isContent
+      tellEnd()
       if (unsent.length === 0 || (!hasSpoken && !isContent)) return NOTHING
       const frames = [...open(), ...speak()]
+      unsent = []
       lastDelta = steps.length === 1 && first?.type === 'delta' ? first : undefined
       return { bytes: frames.length === 1 ? frames[0] : Buffer.concat(frames), isContent }
     },
     end(settled) {
+      // It may be said more than once, so what is left for it stays.
       const frames = [...open(), ...speak()]
       const state = stateAtEnd(reader.ending(), said.items(), settled, lane.nowSeconds())
       const last = Buffer.from(envelope.responseText(`response.${state.status}`, state))

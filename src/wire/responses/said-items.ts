@@ -28,6 +28,8 @@ export interface HowSaid {
 export interface SaidItems {
   /** What the client is told of a step. */
   follow(step: ItemStep): readonly UnsentEvent[]
+  /** The answer is over, in this way: what the client is told of that. */
+  end(status: 'completed' | 'incomplete'): readonly UnsentEvent[]
   /** Where words are being told; undefined where no part is open. */
   place(): Place | undefined
   /** The items as the client knows them; one that is open has this status. */
@@ -46,16 +48,25 @@ interface Saying {
   /** All that were begun, whether there is anything to be told of them or not. */
   readonly all: SaidItem[]
   toldCount: number
+  /**
+   * An item that has come to its end stays open until another one follows or the answer ends: if the answer turns out to
+   * have been cut, the last item that the client knows is the one that is incomplete.
+   */
+  last: SaidItem | undefined
   open: Place | undefined
   /** Annotations of a part that has no words yet. */
   early: AnnotationStep[]
 }
 
 export function createSaidItems(how: HowSaid): SaidItems {
-  const saying: Saying = { how, all: [], toldCount: 0, open: undefined, early: [] }
+  const saying: Saying = { how, all: [], toldCount: 0, last: undefined, open: undefined, early: [] }
   const { all } = saying
   return {
     follow: (step) => follow(saying, saidOf(saying, step), step),
+    end(status) {
+      if (status === 'incomplete' && saying.last !== undefined) saying.last.item.status = status
+      return endLast(saying)
+    },
     place: () => saying.open,
     items: (openAs = 'incomplete') => all.filter(isTold).map((said) => itemAtEnd(said, { sealed: how.sealed, openAs })),
     storedItems: () =>
@@ -94,7 +105,8 @@ function follow(saying: Saying, said: SaidItem, step: ItemStep): readonly Unsent
     case 'part-end':
       return endPart(saying, said, step.part)
     case 'item-end':
-      return endItem(saying, said)
+      // It is told when the next item is, or with the end of the answer.
+      return saying.how.sealed === 'shown' && isSealed(said) ? tell(saying, said) : NOTHING
     default:
       return assertNever(step)
   }
@@ -102,9 +114,17 @@ function follow(saying: Saying, said: SaidItem, step: ItemStep): readonly Unsent
 
 function tell(saying: Saying, said: SaidItem): readonly UnsentEvent[] {
   if (isTold(said)) return NOTHING
+  const before = endLast(saying)
   said.outputIndex = saying.toldCount
   saying.toldCount += 1
-  return [startOfItem(said)]
+  saying.last = said
+  return [...before, startOfItem(said)]
+}
+
+function endLast({ last, how }: Saying): readonly UnsentEvent[] {
+  if (last === undefined || last.item.status === undefined || last.isOver) return NOTHING
+  last.isOver = true
+  return [endOfItem(last, how.sealed)]
 }
 
 function addPart(said: SaidItem, part: SpokenPart, kind: PartKind): SaidPart {
@@ -158,10 +178,4 @@ function endPart(saying: Saying, said: SaidItem, spoken: SpokenPart): readonly U
   const part = partOf(saying, said, spoken)
   saying.open = undefined
   return part === undefined ? NOTHING : endOfPart(said, part)
-}
-
-function endItem(saying: Saying, said: SaidItem): readonly UnsentEvent[] {
-  const { sealed } = saying.how
-  const begun = sealed === 'shown' && isSealed(said) ? tell(saying, said) : NOTHING
-  return isTold(said) ? [...begun, endOfItem(said, sealed)] : NOTHING
 }

@@ -13,6 +13,8 @@ export interface SaidItem {
   outputIndex: number | undefined
   /** What the client is told of what it says. */
   readonly parts: SaidPart[]
+  /** The client has been told that it is over. */
+  isOver: boolean
 }
 
 /** A part as the client knows it: raw reasoning may be a summary there, and parts without words have no place. */
@@ -36,6 +38,7 @@ export const sayItem = (item: SpokenItem, mint: MintIds): SaidItem => ({
   callId: isCall(item.kind) ? mint.callId() : undefined,
   outputIndex: undefined,
   parts: [],
+  isOver: false,
 })
 
 /** The item as it begins: everything that it will say is still empty. */
@@ -76,7 +79,7 @@ export function itemAtEnd(said: SaidItem, options: HowShown): Fields {
     case 'message':
       return { ...fields, ...status, content: parts.map(partAtEnd) }
     case 'reasoning':
-      return { ...fields, ...(fields.status === undefined ? {} : status), ...reasoningOf(parts), ...seal }
+      return { ...fields, ...reasoningStatus(fields, status), ...reasoningOf(parts), ...seal }
     case 'function_call':
       return { ...fields, ...status, arguments: parts[0]?.part.text ?? '' }
     case 'custom_tool_call':
@@ -104,7 +107,13 @@ function headOf({ item, id, callId }: SaidItem): Fields {
   return head
 }
 
-const statusOf = ({ item }: SaidItem, openAs: ItemStatus = 'incomplete'): ItemStatus => item.status ?? openAs
+/** One of which the client does not know that it is over goes on for it, as long as the answer does. */
+const statusOf = ({ item, isOver }: SaidItem, openAs: ItemStatus = 'incomplete'): ItemStatus =>
+  openAs === 'in_progress' && !isOver ? openAs : (item.status ?? openAs)
+
+/** Only what was cut needs one; where the provider has given one it stays. */
+const reasoningStatus = (fields: Fields, status: { readonly status: ItemStatus }): Fields =>
+  fields.status === undefined && status.status !== 'incomplete' ? {} : status
 
 const isRaw = (parts: readonly SaidPart[]): boolean => parts[0]?.kind === 'reasoning_text'
 

@@ -253,8 +253,11 @@ describe('a re-emitted stream', () => {
       const all = randomStream(random)
       frames += all.length
       try {
-        const result = reEmit(all)
+        const rawReasoning = stream % 2 === 0 ? 'as-it-comes' : 'as-summary'
+        const result = reEmit(all, { rawReasoning, sealed: stream % 3 === 0 ? 'shown' : 'hidden' })
         const items = expectGrammar(result.bytes, { whole: result.whole })
+        for (const item of items) expectWorthShowing(item)
+        if (rawReasoning === 'as-summary') expect(String(result.bytes)).not.toContain('event: response.reasoning_text')
         expect(result.carrier.heard.heldBytes).toBeGreaterThanOrEqual(0)
         if (result.whole) {
           expect(result.carrier.heard.heldBytes).toBe(0)
@@ -270,6 +273,19 @@ describe('a re-emitted stream', () => {
     expect(contentful).toBeGreaterThan(1000)
   })
 })
+
+/** It has words, a name or a seal, no part without any, and of a reasoning either summaries or a text. */
+function expectWorthShowing(item: Fields): void {
+  if (item.type !== 'message' && item.type !== 'reasoning') return
+  const content = (item.content ?? []) as Fields[]
+  const summary = item.type === 'reasoning' ? (item.summary as Fields[]) : []
+  for (const { text, refusal, type } of [...content, ...summary])
+    expect(type === 'refusal' ? refusal : text).not.toBe('')
+  expect(content.length === 0 || summary.length === 0).toBe(true)
+  expect(content.length + summary.length > 0 || (item.type === 'reasoning' && Boolean(item.encrypted_content))).toBe(
+    true,
+  )
+}
 
 describe('a JSON answer, re-emitted', () => {
   const replyOf = (value: unknown, over: Partial<ReEmitLane> = {}) => reEmitReply(value, laneOf(over))

@@ -164,7 +164,7 @@ describe('what is not whole in a re-emitted stream', () => {
     }
   })
 
-  it('is in progress as long as the answer may turn out to be cut, and whole when it only breaks off', () => {
+  it('is the last item as long as the answer may turn out to be cut, and when it breaks off', () => {
     const frames = [
       delta('x'),
       event('response.output_item.done', { output_index: 0, item: { id: 'm', type: 'message' } }),
@@ -172,7 +172,16 @@ describe('what is not whole in a re-emitted stream', () => {
     const { bytes, carrier } = reEmit(frames)
     expect(typesIn(bytes)).not.toContain('output_item.done')
     expect(carrier.openItems('in_progress')).toMatchObject([{ status: 'in_progress' }])
-    expect(carrier.openItems('incomplete')).toMatchObject([{ status: 'completed' }])
+    expect(carrier.openItems('incomplete')).toMatchObject([{ status: 'incomplete' }])
+  })
+
+  it('is no item that another one follows, nor the last of a whole answer, whatever its provider says of it', () => {
+    const item = (id: string) => ({ id, type: 'function_call', name: 'go', arguments: '{}', status: 'incomplete' })
+    const frames = ['a', 'b'].map((id, index) =>
+      event('response.output_item.done', { output_index: index, item: item(id) }),
+    )
+    const { bytes } = reEmit([...frames, ended()])
+    expect(expectGrammar(bytes, { whole: true }).map(({ status }) => status)).toEqual(['completed', 'completed'])
   })
 
   it('ends the same when its end is said twice, though it has nothing but a seal', () => {

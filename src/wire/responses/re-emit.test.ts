@@ -7,42 +7,15 @@ import {
   expectedOf,
   FIXTURES,
   framesIn,
-  mintInOrder,
   plainEnvelope,
   plainItems,
   SETTLED,
 } from './answers.fixture.ts'
-import { responsesDialect } from './dialects.ts'
 import { expectGrammar } from './grammar.fixture.ts'
 import { randomStream } from './random-stream.fixture.ts'
+import { added, delta, ended, event, laneOf, lastResponse, reEmit } from './re-emit.fixture.ts'
 import { createReEmitter, type ReEmitLane } from './re-emit.ts'
 import { reEmitReply } from './re-emit-reply.ts'
-
-const laneOf = (over: Partial<ReEmitLane> = {}): ReEmitLane => ({
-  dialect: responsesDialect('generic'),
-  mint: mintInOrder(),
-  sealed: 'shown',
-  rawReasoning: 'as-it-comes',
-  nowSeconds: () => 1_800_000_009,
-  ...over,
-})
-
-function reEmit(frames: readonly Buffer[], over: Partial<ReEmitLane> = {}) {
-  const envelope = plainEnvelope()
-  const carrier = createReEmitter(envelope, laneOf(over))
-  const pieces: Buffer[] = []
-  let firstContent: number | undefined
-  for (const frame of frames) {
-    const { bytes, isContent } = carrier.read(frame)
-    if (bytes) pieces.push(bytes)
-    if (isContent) firstContent ??= pieces.length
-  }
-  const { finished } = carrier.heard
-  const bytes = Buffer.concat(finished ? [...pieces, carrier.end(SETTLED).bytes] : pieces)
-  return { carrier, envelope, bytes, firstContent, whole: finished }
-}
-
-const lastResponse = (bytes: Buffer) => eventsIn(bytes).at(-1)!.response as Fields & { output: Fields[] }
 
 describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
   const source = bytesOf(fixture)
@@ -91,12 +64,6 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
     }
   })
 })
-
-const event = (type: string, fields: object = {}) => Buffer.from(`data: ${JSON.stringify({ type, ...fields })}\n\n`)
-const delta = (text: string, over: object = {}) =>
-  event('response.output_text.delta', { item_id: 'm', output_index: 0, content_index: 0, delta: text, ...over })
-const added = (item: object, index = 0) => event('response.output_item.added', { output_index: index, item })
-const ended = (response: object = {}) => event('response.completed', { response: { status: 'completed', ...response } })
 
 describe('a re-emitted stream', () => {
   it('says nothing before the first content, and then all of it at once, with a keep-alive in between', () => {
@@ -286,8 +253,11 @@ describe('a re-emitted stream', () => {
       const all = randomStream(random)
       frames += all.length
       try {
-        const result = reEmit(all)
+        const rawReasoning = stream % 2 === 0 ? 'as-it-comes' : 'as-summary'
+        const result = reEmit(all, { rawReasoning, sealed: stream % 3 === 0 ? 'shown' : 'hidden' })
         const items = expectGrammar(result.bytes, { whole: result.whole })
+        for (const item of items) expectWorthShowing(item)
+        if (rawReasoning === 'as-summary') expect(String(result.bytes)).not.toContain('event: response.reasoning_text')
         expect(result.carrier.heard.heldBytes).toBeGreaterThanOrEqual(0)
         if (result.whole) {
           expect(result.carrier.heard.heldBytes).toBe(0)
@@ -304,188 +274,18 @@ describe('a re-emitted stream', () => {
   })
 })
 
-const rawDelta = (text: string) =>
-  event('response.reasoning_text.delta', { item_id: 'r', output_index: 0, content_index: 0, delta: text })
-const summaryDelta = (text: string) =>
-  event('response.reasoning_summary_text.delta', { item_id: 'r', output_index: 0, summary_index: 0, delta: text })
-const reasoningEnds = (item: object) =>
-  event('response.output_item.done', { output_index: 0, item: { id: 'r', type: 'reasoning', ...item } })
-const rawText = (text: string) => ({ type: 'reasoning_text', text })
-const summaryText = (text: string) => ({ type: 'summary_text', text })
-const typesIn = (bytes: Buffer) => eventsIn(bytes).map(({ type }) => String(type).replace('response.', ''))
-
-describe('what a re-emitted stream shows', () => {
-  it('raw reasoning is a summary for who has asked for one, in the events, the item and what is stored', () => {
-    const frames = [rawDelta('h'), rawDelta('m'), reasoningEnds({ summary: [], content: [rawText('hm')] }), ended()]
-    const { bytes, carrier } = reEmit(frames, { rawReasoning: 'as-summary' })
-    expect(expectGrammar(bytes, { whole: true })).toEqual([
-      { id: 'rs_ours1', type: 'reasoning', summary: [summaryText('hm')] },
-    ])
-    expect(carrier.storedItems()).toEqual(lastResponse(bytes).output)
-    expect(typesIn(bytes).slice(2, -1)).toEqual([
-      'output_item.added',
-      'reasoning_summary_part.added',
-      'reasoning_summary_text.delta',
-      'reasoning_summary_text.delta',
-      'reasoning_summary_text.done',
-      'reasoning_summary_part.done',
-      'output_item.done',
-    ])
-    expect(String(bytes)).not.toMatch(/reasoning_text|content_index/)
-    const asItComes = reEmit(frames)
-    expect(lastResponse(asItComes.bytes).output).toEqual([
-      { id: 'rs_ours1', type: 'reasoning', summary: [], content: [rawText('hm')] },
-    ])
-    expect(typesIn(asItComes.bytes)).toContain('reasoning_text.delta')
-  })
-
-  it('a silence within raw reasoning that is told as a summary is broken by a piece of summary', () => {
-    const carrier = createReEmitter(plainEnvelope(), laneOf({ rawReasoning: 'as-summary' }))
-    carrier.read(rawDelta('h'))
-    expect(eventsIn(carrier.emptyDelta()!)[0]).toMatchObject({
-      type: 'response.reasoning_summary_text.delta',
-      summary_index: 0,
-      delta: '',
-    })
-  })
-
-  it.each(['as-summary', 'as-it-comes'] as const)('a summary of its own goes before raw text, %s', (rawReasoning) => {
-    const item = { summary: [summaryText('short')], content: [rawText('long')] }
-    const whole = reEmit([reasoningEnds(item), ended()], { rawReasoning })
-    const inDeltas = reEmit([summaryDelta('short'), rawDelta('lo'), reasoningEnds(item), ended()], { rawReasoning })
-    for (const { bytes, carrier } of [whole, inDeltas]) {
-      expect(expectGrammar(bytes, { whole: true })).toEqual([
-        { id: 'rs_ours1', type: 'reasoning', summary: [summaryText('short')] },
-      ])
-      expect(carrier.storedItems()).toEqual(lastResponse(bytes).output)
-      expect(String(bytes)).not.toMatch(/reasoning_text|"lo/)
-    }
-  })
-
-  it('what was told as raw text stays, though a summary follows; as a summary both are told', () => {
-    const frames = [rawDelta('long'), summaryDelta('short'), ended()]
-    expect(lastResponse(reEmit(frames).bytes).output).toEqual([
-      { id: 'rs_ours1', type: 'reasoning', summary: [], content: [rawText('long')] },
-    ])
-    const { bytes } = reEmit(frames, { rawReasoning: 'as-summary' })
-    expectGrammar(bytes, { whole: true })
-    expect(lastResponse(bytes).output[0]).toMatchObject({ summary: [summaryText('long'), summaryText('short')] })
-  })
-
-  it('no reasoning without words or a seal that is shown, no empty message, no empty part, and no gap for them', () => {
-    const message = (id: string, texts: readonly string[]) => ({
-      ...{ id, type: 'message', content: texts.map((text) => ({ type: 'output_text', text })) },
-    })
-    const output = [
-      { id: 'r', type: 'reasoning', summary: [summaryText('')], content: [] },
-      { id: 's', type: 'reasoning', summary: [], encrypted_content: 'sealed' },
-      message('a', ['']),
-      message('b', ['', 'x', '']),
-      { id: 'f', type: 'function_call', name: 'go', arguments: '' },
-      message('c', []),
-    ]
-    const frames = output.flatMap((item, index) => [
-      added(item.type === 'message' ? message(item.id, []) : { ...item, summary: [] }, index),
-      ...(item.type === 'message'
-        ? [event('response.content_part.added', { item_id: item.id, output_index: index, part: { type: 'text' } })]
-        : []),
-      event('response.output_item.done', { output_index: index, item }),
-    ])
-    const { bytes, carrier } = reEmit([...frames, ended({ output })], { sealed: 'hidden' })
-    const said = expectGrammar(bytes, { whole: true })
-    expect(said).toMatchObject([{ content: [{ text: 'x' }] }, { type: 'function_call', name: 'go' }])
-    expect(said).toHaveLength(2)
-    expect(said[0]!.content).toHaveLength(1)
-    expect(eventsIn(bytes).flatMap(({ content_index }) => content_index ?? [])).toEqual([0, 0, 0, 0])
-    // What is sealed goes back to the provider, though the client has not asked to see it.
-    expect(carrier.storedItems()).toMatchObject([{ encrypted_content: 'sealed' }, ...said])
-    expect(lastResponse(reEmit([...frames, ended({ output })]).bytes).output).toMatchObject([
-      { type: 'reasoning', summary: [], encrypted_content: 'sealed' },
-      ...[{ type: 'message' }, { type: 'function_call' }],
-    ])
-    const reply = reEmitReply({ status: 'completed', output }, laneOf({ sealed: 'hidden' }))
-    expect(reply.kind === 'reply' && reply.end(SETTLED).output).toMatchObject([
-      { content: [{ text: 'x' }] },
-      { type: 'function_call' },
-    ])
-  })
-
-  it('annotations that come before the words of their part, with them', () => {
-    const { bytes } = reEmit([
-      added({ id: 'm', type: 'message', content: [] }),
-      event('response.content_part.added', { item_id: 'm', output_index: 0, part: { type: 'output_text', text: '' } }),
-      event('response.output_text.annotation.added', { item_id: 'm', output_index: 0, annotation: { url: 'u' } }),
-      delta('x'),
-      ended(),
-    ])
-    expectGrammar(bytes, { whole: true })
-    expect(typesIn(bytes).slice(3, 6)).toEqual([
-      ...['content_part.added', 'output_text.annotation.added', 'output_text.delta'],
-    ])
-  })
-
-  it.each([undefined, null, 7, { a: 1 }])('the name of a call that is %j is told as an empty one', (name) => {
-    const item = { id: 'f', type: 'function_call', name, arguments: '{}' }
-    const { bytes } = reEmit([event('response.output_item.done', { output_index: 0, item }), ended()])
-    const done = eventsIn(bytes).find(({ type }) => type === 'response.function_call_arguments.done')
-    expect(done).toMatchObject({ name: '', arguments: '{}' })
-    expect(lastResponse(bytes).output[0]).toMatchObject({ name: '' })
-  })
-})
-
-const CUT = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
-
-describe('what is not whole in a re-emitted stream', () => {
-  it('is the last item of an incomplete response, although its provider has ended it as completed', () => {
-    const call = { id: 'f', type: 'function_call', name: 'go', arguments: '{}', status: 'completed' }
-    const message = { id: 'm', type: 'message', content: [{ type: 'output_text', text: 'x' }], status: 'completed' }
-    const output = [message, call, { id: 'e', type: 'message', content: [] }]
-    const frames = output.map((item, index) => event('response.output_item.done', { output_index: index, item }))
-    const { bytes, carrier } = reEmit([...frames, event('response.incomplete', { response: { ...CUT, output } })])
-    expect(expectGrammar(bytes, { whole: true })).toMatchObject([{ status: 'completed' }, { status: 'incomplete' }])
-    expect(carrier.storedItems()).toEqual(lastResponse(bytes).output)
-    const reply = reEmitReply({ ...CUT, output }, laneOf())
-    expect(reply.kind === 'reply' && reply.end(SETTLED).output).toMatchObject([
-      { status: 'completed' },
-      { type: 'function_call', status: 'incomplete' },
-    ])
-  })
-
-  it('is a reasoning that is open when the answer breaks off, or that is the last of a response that was cut', () => {
-    const broken = reEmit([rawDelta('hm')]).carrier
-    expect(broken.openItems('incomplete')).toMatchObject([{ type: 'reasoning', status: 'incomplete' }])
-    expect(broken.storedItems()).toEqual(broken.openItems('incomplete'))
-    expect(broken.openItems('in_progress')[0]).not.toHaveProperty('status')
-    const item = { summary: [], content: [rawText('hm')] }
-    for (const frames of [[rawDelta('hm')], [rawDelta('hm'), reasoningEnds({ ...item, status: 'completed' })]]) {
-      const { bytes } = reEmit([...frames, event('response.incomplete', { response: CUT })])
-      expect(expectGrammar(bytes, { whole: true })).toMatchObject([{ type: 'reasoning', status: 'incomplete' }])
-    }
-  })
-
-  it('is in progress as long as the answer may turn out to be cut, and whole when it only breaks off', () => {
-    const frames = [
-      delta('x'),
-      event('response.output_item.done', { output_index: 0, item: { id: 'm', type: 'message' } }),
-    ]
-    const { bytes, carrier } = reEmit(frames)
-    expect(typesIn(bytes)).not.toContain('output_item.done')
-    expect(carrier.openItems('in_progress')).toMatchObject([{ status: 'in_progress' }])
-    expect(carrier.openItems('incomplete')).toMatchObject([{ status: 'completed' }])
-  })
-
-  it('ends the same when its end is said twice, though it has nothing but a seal', () => {
-    const envelope = plainEnvelope()
-    const carrier = createReEmitter(envelope, laneOf())
-    const goBack = envelope.bookmark()
-    carrier.read(reasoningEnds({ summary: [], encrypted_content: 'sealed' }))
-    carrier.read(ended())
-    const first = carrier.end(SETTLED).bytes
-    goBack()
-    expect(String(carrier.end(SETTLED).bytes)).toBe(String(first))
-    expect(expectGrammar(first, { whole: true })).toHaveLength(1)
-  })
-})
+/** It has words, a name or a seal, no part without any, and of a reasoning either summaries or a text. */
+function expectWorthShowing(item: Fields): void {
+  if (item.type !== 'message' && item.type !== 'reasoning') return
+  const content = (item.content ?? []) as Fields[]
+  const summary = item.type === 'reasoning' ? (item.summary as Fields[]) : []
+  for (const { text, refusal, type } of [...content, ...summary])
+    expect(type === 'refusal' ? refusal : text).not.toBe('')
+  expect(content.length === 0 || summary.length === 0).toBe(true)
+  expect(content.length + summary.length > 0 || (item.type === 'reasoning' && Boolean(item.encrypted_content))).toBe(
+    true,
+  )
+}
 
 describe('a JSON answer, re-emitted', () => {
   const replyOf = (value: unknown, over: Partial<ReEmitLane> = {}) => reEmitReply(value, laneOf(over))

@@ -63,14 +63,13 @@ export function createSaidItems(how: HowSaid): SaidItems {
   const { all } = saying
   return {
     follow: (step) => follow(saying, saidOf(saying, step), step),
-    end(status) {
-      if (status === 'incomplete' && saying.last !== undefined) saying.last.item.status = status
-      return endLast(saying)
-    },
+    end: (status) => endLast(saying, status),
     place: () => saying.open,
     items: (openAs = 'incomplete') => all.filter(isTold).map((said) => itemAtEnd(said, { sealed: how.sealed, openAs })),
     storedItems: () =>
-      all.filter((said) => isTold(said) || isSealed(said)).map((said) => itemAtEnd(said, { sealed: 'shown' })),
+      all
+        .filter((said) => isTold(said) || isSealed(said))
+        .map((said) => itemAtEnd(said, { sealed: 'shown', openAs: isTold(said) ? 'incomplete' : 'completed' })),
   }
 }
 
@@ -114,16 +113,17 @@ function follow(saying: Saying, said: SaidItem, step: ItemStep): readonly Unsent
 
 function tell(saying: Saying, said: SaidItem): readonly UnsentEvent[] {
   if (isTold(said)) return NOTHING
-  const before = endLast(saying)
+  const before = endLast(saying, 'completed')
   said.outputIndex = saying.toldCount
   saying.toldCount += 1
   saying.last = said
   return [...before, startOfItem(said)]
 }
 
-function endLast({ last, how }: Saying): readonly UnsentEvent[] {
-  if (last === undefined || last.item.status === undefined || last.isOver) return NOTHING
-  last.isOver = true
+/** What a provider says of the item alone does not count: only the last of an answer that was cut is incomplete. */
+function endLast({ last, how }: Saying, status: 'completed' | 'incomplete'): readonly UnsentEvent[] {
+  if (last === undefined || last.status !== undefined) return NOTHING
+  last.status = status
   return [endOfItem(last, how.sealed)]
 }
 

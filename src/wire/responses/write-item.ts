@@ -13,8 +13,8 @@ export interface SaidItem {
   outputIndex: number | undefined
   /** What the client is told of what it says. */
   readonly parts: SaidPart[]
-  /** The client has been told that it is over. */
-  isOver: boolean
+  /** How the client has been told that it is over; undefined while for the client it goes on. */
+  status: 'completed' | 'incomplete' | undefined
 }
 
 /** A part as the client knows it: raw reasoning may be a summary there, and parts without words have no place. */
@@ -38,7 +38,7 @@ export const sayItem = (item: SpokenItem, mint: MintIds): SaidItem => ({
   callId: isCall(item.kind) ? mint.callId() : undefined,
   outputIndex: undefined,
   parts: [],
-  isOver: false,
+  status: undefined,
 })
 
 /** The item as it begins: everything that it will say is still empty. */
@@ -73,8 +73,9 @@ export interface HowShown {
 export function itemAtEnd(said: SaidItem, options: HowShown): Fields {
   const { item, parts } = said
   const { encrypted_content: sealed, ...fields } = headOf(said)
-  const status = { status: statusOf(said, options.openAs) }
-  const seal = options.sealed === 'shown' && typeof sealed === 'string' ? { encrypted_content: sealed } : {}
+  const status = { status: said.status ?? options.openAs ?? 'incomplete' }
+  const isShown = options.sealed === 'shown' && status.status !== 'in_progress'
+  const seal = isShown && typeof sealed === 'string' ? { encrypted_content: sealed } : {}
   switch (item.kind) {
     case 'message':
       return { ...fields, ...status, content: parts.map(partAtEnd) }
@@ -106,10 +107,6 @@ function headOf({ item, id, callId }: SaidItem): Fields {
   }
   return head
 }
-
-/** One of which the client does not know that it is over goes on for it, as long as the answer does. */
-const statusOf = ({ item, isOver }: SaidItem, openAs: ItemStatus = 'incomplete'): ItemStatus =>
-  openAs === 'in_progress' && !isOver ? openAs : (item.status ?? openAs)
 
 /** Only what was cut needs one; where the provider has given one it stays. */
 const reasoningStatus = (fields: Fields, status: { readonly status: ItemStatus }): Fields =>

@@ -23,7 +23,7 @@ export function responseBody(object: Buffer, status: ResponseStatus, output: rea
   if (scanned.kind !== 'scanned') return undefined
   const shows = scanned.members.some(({ name }) => name === SHOWS_SEALS)
   const changes = new Map<string, Buffer | string | null>([
-    ['output', jsonArray(shows ? output : output.map(withoutSeal))],
+    ['output', jsonArray(shows ? output : withoutSeals(output))],
     [SHOWS_SEALS, null],
   ])
   const said = scanned.members.find(({ name }) => name === 'status')
@@ -37,16 +37,15 @@ export function responseBody(object: Buffer, status: ResponseStatus, output: rea
 
 const SEAL = Buffer.from('"encrypted_content"')
 
-function withoutSeal(item: Buffer): Buffer {
-  if (!item.includes(SEAL)) return item
-  const scanned = scanJson(item, INNER_BOUNDS)
-  const isReasoning = scanned.kind === 'scanned' && typeOf(item) === 'reasoning'
-  return isReasoning
-    ? spliceMembers({ bytes: item, members: scanned.members }, new Map([['encrypted_content', null]]))
-    : item
+/** Reasoning of which nothing else was told was not told at all. */
+function withoutSeals(output: readonly Buffer[]): readonly Buffer[] {
+  if (!output.some((item) => item.includes(SEAL))) return output
+  return output.flatMap((item) => {
+    const value = item.includes(SEAL) ? tryParse(item.toString('utf8')) : undefined
+    if (!isObject(value) || value.type !== 'reasoning') return [item]
+    const { encrypted_content: _sealed, ...told } = value
+    return isFilled(told.summary) || isFilled(told.content) ? [Buffer.from(JSON.stringify(told))] : []
+  })
 }
 
-function typeOf(item: Buffer): unknown {
-  const value = tryParse(item.toString('utf8'))
-  return isObject(value) ? value.type : undefined
-}
+const isFilled = (parts: unknown): boolean => Array.isArray(parts) && parts.length > 0

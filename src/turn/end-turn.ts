@@ -43,14 +43,15 @@ export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd):
   // Whatever was charged for was read by a provider, and is in its cache for a while.
   if (resolution.kind === 'charge' && price.cachedInput < price.input) deps.seen.remember(conversationOf(call, model))
   const lastWords = createLastWords(voice, run.fate)
-  const kept = await keep(call, end, { resolution, lastWords, ending: endingOf(deps, call, run, resolution) })
-  const settled = await settle(hold, kept.ending, resolution, price)
+  const unkept = endingOf(deps, call, run, resolution)
+  const { ending, isStored } = await keep(call, end, { resolution, lastWords, ending: unkept })
+  const settled = await settle(hold, ending, resolution, price)
   // A keep-alive may have opened the answer meanwhile.
   const wasQuiet = sink.phase === 'quiet'
   const said = deliverEnd({ sink, voice }, run.fate, { lastWords, resolution, settled, price })
   if (said && wasQuiet) await forgetAnswer(call, stored)
-  else if (!kept.isStored) await endStored(stored, run, resolution)
-  return recordOf(model, kept.ending, resolution, settled, said)
+  else if (!isStored) await endStored(stored, run, resolution)
+  return recordOf(model, ending, resolution, settled, said)
 }
 
 /** Whoever was told by its status that nothing came of it shall find nothing, and not be charged for it by recovery. */

@@ -8,6 +8,8 @@ import { ended, started } from '../../src/content/stored-responses.fixture.ts'
 import { createStoredResponses, type StoredResponses } from '../../src/content/stored-responses.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
+import { createResponseObject } from '../../src/wire/responses/response-object.ts'
+import { requestWith } from '../../src/wire/responses/voice.fixture.ts'
 import { answerOf, get } from '../support/ask.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -41,6 +43,19 @@ async function rowOf({ house }: TestServer, id: string): Promise<AccountRow> {
   return row as AccountRow
 }
 
+const objectOf = (responseId: string, status: 'completed' | 'in_progress'): Buffer => {
+  const turn = requestWith({}, { store: true })
+  const object = createResponseObject({ turn, model: 'm', effort: undefined, responseId, createdAt: 1 })
+  return Buffer.from(object.json({ status, output: [] }))
+}
+
+const MESSAGE = Buffer.from(
+  JSON.stringify({
+    ...{ id: 'msg_done', type: 'message', role: 'assistant', status: 'completed' },
+    content: [{ type: 'output_text', text: 'answer done', annotations: [], logprobs: [] }],
+  }),
+)
+
 const remove = async (server: TestServer, { key }: { key: string }, id: string) =>
   answerOf(
     await fetch(`${server.baseUrl}/responses/${id}`, { method: 'DELETE', headers: { authorization: `Bearer ${key}` } }),
@@ -53,8 +68,10 @@ it('a stored response outlives the server, fails when it was running, goes when 
   await first.close()
   const expiresAt = systemClock.now() + HOUR_MS
   await storing(async (responses) => {
-    expect(await responses.finish(ended('done', { account, expiresAt }))).toBe(true)
-    expect(await responses.begin(started('running', { account, expiresAt }))).toBe(true)
+    const done = { account, expiresAt, object: objectOf('resp_done', 'completed'), output: [MESSAGE] }
+    expect(await responses.finish(ended('done', done))).toBe(true)
+    const running = { ...started('running', { account, expiresAt }), object: objectOf('resp_running', 'in_progress') }
+    expect(await responses.begin(running)).toBe(true)
     expect(await responses.finish(ended('other', { account, expiresAt }))).toBe(true)
   })
 

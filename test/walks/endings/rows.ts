@@ -20,7 +20,8 @@ export const ROWS = {
   outageEarly:
     'The books could not be written for 30 s, before the head of the answer had gone or before the provider accepted the request',
   outageLater: 'The books could not be written for 30 s later: the stream is ended with `ledger_unavailable`',
-  diedKept: 'The process died when the whole answer was kept, for an `Idempotency-Key` or as a stored response',
+  diedKept:
+    'The process died when the whole answer was kept, for an `Idempotency-Key` or as the stored response of a stream',
   diedCharged: 'The process died when the charge was recorded and the end had not gone out',
   diedInside: 'The process died in mid-answer',
   refused: 'Refused before it began (any 4xx of this server’s own, or 503)',

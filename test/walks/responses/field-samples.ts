@@ -61,7 +61,7 @@ const range = (min: number, max: number): Refused[] => [
 ]
 /** OpenAI's Responses have no penalties; a conversation for a Responses lane has none either. */
 const penalty = (name: string): Samples => ({
-  served: [{ value: 1, sent: { native: {}, translated: {} }, ignored: { native: name, translated: name } }],
+  served: [{ value: 1, sent: { native: {} }, ignored: { native: name } }],
   refused: range(-2, 2),
 })
 

@@ -37,15 +37,12 @@ export function responseBody(object: Buffer, status: ResponseStatus, output: rea
 
 const SEAL = Buffer.from('"encrypted_content"')
 
-/** Reasoning of which nothing else was told was not told at all. */
 function withoutSeals(output: readonly Buffer[]): readonly Buffer[] {
   if (!output.some((item) => item.includes(SEAL))) return output
-  return output.flatMap((item) => {
+  return output.map((item) => {
     const value = item.includes(SEAL) ? tryParse(item.toString('utf8')) : undefined
-    if (!isObject(value) || value.type !== 'reasoning') return [item]
+    if (!isObject(value) || value.type !== 'reasoning') return item
     const { encrypted_content: _sealed, ...told } = value
-    return isFilled(told.summary) || isFilled(told.content) ? [Buffer.from(JSON.stringify(told))] : []
+    return Buffer.from(JSON.stringify(told))
   })
 }
-
-const isFilled = (parts: unknown): boolean => Array.isArray(parts) && parts.length > 0

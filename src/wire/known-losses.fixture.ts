@@ -82,7 +82,7 @@ export const lossesIntoChat = (dialect: ChatDialect): readonly KnownLoss[] => [
     ),
   },
   {
-    rows: [...CUSTOM_IN_RESPONSES, 'tools[].format: grammar', 'input[]: custom_tool_call_output'],
+    rows: [...CUSTOM_IN_RESPONSES, 'tools[].format: grammar'],
     apply: dialect.customTools ? inTurn() : customAsFunction(describedInChat),
   },
   {

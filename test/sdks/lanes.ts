@@ -14,8 +14,6 @@ export interface LaneCase {
   readonly endless: string
   /** Whether it goes on calling tools after the result of one: the demo ends every loop. */
   readonly callsAgain: boolean
-  /** How somebody who asks for a summary of its reasoning is told of it: what a lane says raw in our words stays raw. */
-  readonly reasoning: 'summary' | 'raw'
   /** Whether its reasoning comes sealed for who carries it himself. */
   readonly seals: boolean
 }
@@ -35,7 +33,6 @@ const farLane = (
   model: id,
   endless: `${id}-sleeps`,
   callsAgain: true,
-  reasoning: 'summary',
   seals: false,
   ...over,
 })
@@ -47,7 +44,7 @@ const FAR_LANES: readonly FarLane[] = [
     script: () => responsesTalk('everything'),
   }),
   farLane('a responses lane that knows functions alone', 'simple', {
-    ...{ wire: 'responses', dialect: 'generic', reasoning: 'raw' },
+    ...{ wire: 'responses', dialect: 'generic' },
     script: () => responsesTalk('functions'),
   }),
 ]
@@ -57,7 +54,6 @@ const DEMO: LaneCase = {
   model: 'demo',
   endless: 'calm',
   callsAgain: false,
-  reasoning: 'summary',
   seals: false,
 }
 

@@ -306,8 +306,6 @@ function readItemDone(stream: Stream, event: Fields): void {
   insist(isObject(item), 'there is no item')
   insist(part === undefined || (part.kind in WORDS_OF_CALL && part.isTold), 'an item is done while a part is open')
   insist(added.type !== 'message' || parts.length > 0, 'a message says nothing')
-  const sealed = isSealed(item)
-  insist(added.type !== 'reasoning' || parts.length > 0 || sealed, 'a reasoning says nothing')
   const { status } = item
   const mayLack = added.type === 'reasoning'
   insist(status === 'completed' || status === 'incomplete' || (mayLack && status === undefined), `status ${status}`)
@@ -315,8 +313,6 @@ function readItemDone(stream: Stream, event: Fields): void {
   stream.items.push(item)
   stream.open = undefined
 }
-
-const isSealed = (item: Fields): boolean => item.type === 'reasoning' && typeof item.encrypted_content === 'string'
 
 function readError(stream: Stream, event: Fields): void {
   const { error, code, message, param } = event

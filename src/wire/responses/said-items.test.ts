@@ -73,7 +73,7 @@ describe('what a re-emitted stream shows', () => {
     expect(lastResponse(bytes).output[0]).toMatchObject({ summary: [summaryText('long'), summaryText('short')] })
   })
 
-  it('no reasoning without words or a seal that is shown, no empty message, no empty part, and no gap for them', () => {
+  it('no reasoning without words or a seal, no empty message, no empty part, and no gap for them', () => {
     const message = (id: string, texts: readonly string[]) => ({
       ...{ id, type: 'message', content: texts.map((text) => ({ type: 'output_text', text })) },
     })
@@ -94,18 +94,23 @@ describe('what a re-emitted stream shows', () => {
     ])
     const { bytes, carrier } = reEmit([...frames, ended({ output })], { sealed: 'hidden' })
     const said = expectGrammar(bytes, { whole: true })
-    expect(said).toMatchObject([{ content: [{ text: 'x' }] }, { type: 'function_call', name: 'go' }])
-    expect(said).toHaveLength(2)
-    expect(said[0]!.content).toHaveLength(1)
+    expect(said).toMatchObject([
+      { type: 'reasoning', summary: [] },
+      ...[{ content: [{ text: 'x' }] }, { type: 'function_call', name: 'go' }],
+    ])
+    expect(said).toHaveLength(3)
+    expect(said[0]).not.toHaveProperty('encrypted_content')
+    expect(said[1]!.content).toHaveLength(1)
     expect(eventsIn(bytes).flatMap(({ content_index }) => content_index ?? [])).toEqual([0, 0, 0, 0])
     // What is sealed goes back to the provider, though the client has not asked to see it.
-    expect(carrier.storedItems()).toMatchObject([{ encrypted_content: 'sealed' }, ...said])
+    expect(carrier.storedItems()).toMatchObject([{ encrypted_content: 'sealed' }, ...said.slice(1)])
     expect(lastResponse(reEmit([...frames, ended({ output })]).bytes).output).toMatchObject([
       { type: 'reasoning', summary: [], encrypted_content: 'sealed' },
       ...[{ type: 'message' }, { type: 'function_call' }],
     ])
     const reply = reEmitReply({ status: 'completed', output }, laneOf({ sealed: 'hidden' }))
     expect(reply.kind === 'reply' && reply.end(SETTLED).output).toMatchObject([
+      { type: 'reasoning', summary: [] },
       { content: [{ text: 'x' }] },
       { type: 'function_call' },
     ])

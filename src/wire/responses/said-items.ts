@@ -34,7 +34,7 @@ export interface SaidItems {
   place(): Place | undefined
   /** The items as the client knows them; one that is open has this status. */
   items(openAs?: ItemStatus): readonly Fields[]
-  /** The same with what is sealed, and with reasoning that is nothing else: providers want it back. */
+  /** The same with what is sealed, whoever has asked for it: providers want it back. */
   storedItems(): readonly Fields[]
 }
 
@@ -66,10 +66,7 @@ export function createSaidItems(how: HowSaid): SaidItems {
     end: (status) => endLast(saying, status),
     place: () => saying.open,
     items: (openAs = 'incomplete') => all.filter(isTold).map((said) => itemAtEnd(said, { sealed: how.sealed, openAs })),
-    storedItems: () =>
-      all
-        .filter((said) => isTold(said) || isSealed(said))
-        .map((said) => itemAtEnd(said, { sealed: 'shown', openAs: isTold(said) ? 'incomplete' : 'completed' })),
+    storedItems: () => all.filter(isTold).map((said) => itemAtEnd(said, { sealed: 'shown', openAs: 'incomplete' })),
   }
 }
 
@@ -105,7 +102,8 @@ function follow(saying: Saying, said: SaidItem, step: ItemStep): readonly Unsent
       return endPart(saying, said, step.part)
     case 'item-end':
       // It is told when the next item is, or with the end of the answer.
-      return saying.how.sealed === 'shown' && isSealed(said) ? tell(saying, said) : NOTHING
+      // Whoever refers to it by its id later sends its seal back, although it may not have been shown it.
+      return isSealed(said) ? tell(saying, said) : NOTHING
     default:
       return assertNever(step)
   }

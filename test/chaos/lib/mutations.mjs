@@ -32,8 +32,11 @@ const MUTANTS = [
       {
         file: 'turn/end-turn.js',
         find: `    const settled = await settle(hold, ending, resolution, price);
+    // A keep-alive may have opened the answer meanwhile.
+    const wasQuiet = sink.phase === 'quiet';
     const said = deliverEnd({ sink, voice }, run.fate, { lastWords, resolution, settled, price });`,
-        put: `    const told = resolution.kind === 'charge' ? priceUsage(price, resolution.usage) : undefined;
+        put: `    const wasQuiet = sink.phase === 'quiet';
+    const told = resolution.kind === 'charge' ? priceUsage(price, resolution.usage) : undefined;
     const guessed = told ? { kind: 'settled', charge: told.cost, shortfall: 0n, tier: told.tier } : { kind: 'released' };
     const said = deliverEnd({ sink, voice }, run.fate, { lastWords, resolution, settled: guessed, price });
     await new Promise((resolve) => setTimeout(resolve, 40));

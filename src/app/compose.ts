@@ -6,6 +6,7 @@ import { createCallerFinder } from '../keys/find-caller.ts'
 import { mintKey } from '../keys/mint-key.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import { type Closing, createClosing } from '../lib/closing.ts'
+import { createSeals } from '../seals/create-seals.ts'
 import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
@@ -93,7 +94,7 @@ async function furnish(
     settings.config,
   )
   const finder = createCallerFinder({ db, pepper: ring.pepper, clock })
-  const kept = { answers, responses }
+  const kept = { answers, responses, seals: createSeals(ring.keys) }
   const parts = { config: settings.config, clock, random, db, ledger, ...kept, ring, rules, finder, log, metrics }
   return {
     operations: {

@@ -4,6 +4,7 @@ import type { CallerFinder } from '../keys/find-caller.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
+import type { Seals } from '../model/seals.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -21,6 +22,7 @@ export interface ServingParts {
   readonly answers: KeptAnswers
   readonly responses: StoredResponses
   readonly ring: KeyRing
+  readonly seals: Seals
   readonly rules: RuleBook
   readonly finder: CallerFinder
   readonly log: Log

@@ -32,7 +32,7 @@ interface TurnMeans {
 
 /** What turns need of the house: the rules of the moment, the books, and the way to the providers. */
 export function turnDepsOf(parts: ServingParts, { turns, send, recording }: TurnMeans): TurnDeps {
-  const { clock, random, rules, ledger, responses, config } = parts
+  const { clock, random, rules, ledger, responses, seals, config } = parts
   const { bounds } = config
   return {
     get catalog() {
@@ -54,6 +54,7 @@ export function turnDepsOf(parts: ServingParts, { turns, send, recording }: Turn
     send,
     lessons: createLaneLessons(),
     mint: mintIdsOf(random),
+    seals,
     now: () => clock.now(),
     ticks: () => clock.ticks(),
     random: () => Buffer.from(random(6)).readUIntBE(0, 6) / 2 ** 48,

@@ -48,6 +48,8 @@ export interface Lane {
   readonly id: string
   readonly upstream: Upstream
   readonly model: string
+  /** The same wherever the same provider is asked for the same model with the same credential: who seals can open. */
+  readonly origin: string
   /** Lower is tried first. */
   readonly priority: number
   readonly weight: number

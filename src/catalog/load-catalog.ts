@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Price } from '../model/price.ts'
 import type { Catalog, CatalogEntry, Lane, Model, Plan, Upstream } from './catalog.ts'
 import { variantsOf } from './effort-suffix.ts'
@@ -56,8 +57,16 @@ function loadLane(definition: LaneDefinition, upstreams: ReadonlyMap<string, Ups
   const upstream = upstreams.get(definition.upstream)
   if (upstream === undefined) throw new Error(`A lane runs on ${definition.upstream}, which is no upstream`)
   const { model, priority, weight } = definition
-  return { id: `${upstream.id}/${model}`, upstream, model, priority, weight }
+  return { id: `${upstream.id}/${model}`, upstream, model, origin: originOf(upstream, model), priority, weight }
 }
+
+/** Digested, because the credential is in it; it is only compared, and only seen inside of seals. */
+function originOf({ id, wire, baseUrl, apiKey }: Upstream, model: string): string {
+  const parts = JSON.stringify([wire, baseUrl ?? id, apiKey?.reveal() ?? null, model])
+  return createHash('sha256').update(parts).digest('base64url').slice(0, ORIGIN_LENGTH)
+}
+
+const ORIGIN_LENGTH = 16
 
 function entriesOf(model: Model): CatalogEntry[] {
   const variants = variantsOf(model.id, model.efforts)

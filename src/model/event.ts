@@ -45,9 +45,11 @@ export type Phase = 'commentary' | 'final_answer'
 /** A function takes JSON arguments, a custom tool takes free text. */
 export type ToolKind = 'function' | 'custom'
 
-/** Foreign content that is only carried, and given back to the protocol that it came from and to no other. */
+/** Foreign content that is only carried, and given back to whom it came from and to nobody else. */
 export interface Opaque {
   readonly wire: 'responses' | 'anthropic' | 'gemini' | 'chat'
+  /** The provider and its model, as `Lane.origin` tells them apart. */
+  readonly origin: string
   readonly data: string
 }
 

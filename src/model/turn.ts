@@ -1,4 +1,5 @@
 import type { Effort } from './effort.ts'
+import type { Opaque } from './event.ts'
 
 /** What a client wants its answer as. */
 export type Delivery = 'json' | 'stream'
@@ -18,7 +19,10 @@ export interface ChatRequest extends AnyRequest {
   readonly wantsUsage: boolean
 }
 
-/** Its `body` is the expanded one: what it referred to by id is in it, and the references are not. */
+/**
+ * Its `body` is the expanded one: what it referred to by id is in it, and the references are not. Where a conversation was
+ * made short, its summary stands in the place of the sealed item.
+ */
 export interface ResponsesRequest extends AnyRequest {
   readonly protocol: 'responses'
   /** What it asked besides its input, for the response that repeats it. Null counts as absent. */
@@ -26,7 +30,14 @@ export interface ResponsesRequest extends AnyRequest {
   /** The answer may be asked for by its id later. */
   readonly store: boolean
   readonly previousResponseId: string | undefined
+  /** What the sealed items of its input hold, by the envelope that stands in the body. */
+  readonly sealed: ReadonlyMap<string, Opaque>
+  /** Undefined: it wants the next turn of the conversation. Else the conversation made short. */
+  readonly compacts: Compacts | undefined
 }
+
+/** How a conversation was asked to be made short: by the last item of its input, or at an endpoint of its own. */
+export type Compacts = 'by-trigger' | 'at-endpoint'
 
 interface AnyRequest {
   readonly body: RequestBody

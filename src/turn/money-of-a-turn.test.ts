@@ -8,6 +8,7 @@ import type { AccountId, AccountRow, KeyId, KeyRow, RequestId } from '../model/i
 import type { NanoUsd } from '../model/money.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
+import { plainSeals } from '../seals/plain-seals.fixture.ts'
 import type { UpstreamCall } from '../upstream/send.ts'
 import type { UpstreamOutcome } from '../upstream/upstream-answer.ts'
 import { readRequest } from '../wire/chat/read-request.ts'
@@ -86,6 +87,7 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
     },
     lessons: createLaneLessons(),
     mint: countedIds(),
+    seals: plainSeals,
     responses: responses as StoredResponses,
     stateMs: 0,
     answerBytesMax: 0,

@@ -71,31 +71,36 @@ function relay({ model }: Lane, dialect: ChatDialect, turn: ChatRequest, voice: 
   }
 }
 
-function reEmission({ model }: Lane, dialect: ResponsesDialect, turn: ResponsesRequest, voice: ResponsesVoice): Road {
+function reEmission(
+  { model, origin }: Lane,
+  dialect: ResponsesDialect,
+  turn: ResponsesRequest,
+  voice: ResponsesVoice,
+): Road {
   return {
     delivery: turn.delivery,
     write({ entry, ...target }) {
       const leftOut = responses.fieldsLeftOut(turn, dialect, entry.model.passFields)
-      return { body: responses.retargetRequest(turn, { ...target, model, dialect, leftOut }), leftOut }
+      return { body: responses.retargetRequest(turn, { ...target, model, origin, dialect, leftOut }), leftOut }
     },
-    carrier: () => voice.reEmit({ dialect }),
-    carryReply: (_body, value) => voice.reEmitReply(value, { dialect }),
+    carrier: () => voice.reEmit({ dialect, origin }),
+    carryReply: (_body, value) => voice.reEmitReply(value, { dialect, origin }),
   }
 }
 
-function translation({ model }: Lane, dialect: LaneDialect, { turn, voice, mint }: Journey): Road {
+function translation({ model, origin }: Lane, dialect: LaneDialect, { turn, voice, mint }: Journey): Road {
   let tools: ToolNames | undefined
   return {
     delivery: 'stream',
     write({ effort, outputCap }) {
-      const target = { model, dialect, effort, outputCap, delivery: 'stream' } as const
+      const target = { model, origin, dialect, effort, outputCap, delivery: 'stream' } as const
       const written = codecs.writeRequest(codecs.readConversation(turn), target)
       tools = written.tools
       const beyond = turn.protocol === 'responses' ? beyondConversation(turn) : []
       return { body: written.body, leftOut: [...new Set([...turn.optionalFields, ...beyond, ...written.leftOut])] }
     },
     carrier() {
-      const reader = codecs.createEventReader(dialect, mint)
+      const reader = codecs.createEventReader({ dialect, origin }, mint)
       return voice.translate(tools === undefined ? reader : restoreTools(reader, tools))
     },
     carryReply() {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
 import type { AdmittedTurn } from '../ledger/ledger.ts'
+import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
+import { plainSeals } from '../seals/plain-seals.fixture.ts'
 import type { UpstreamBody, UpstreamFailed, UpstreamOutcome } from '../upstream/upstream-answer.ts'
 import { UpstreamBrokenOff, UpstreamTimedOut } from '../upstream/upstream-answer.ts'
 import { readRequest } from '../wire/chat/read-request.ts'
@@ -103,7 +105,12 @@ async function run(delivery: Delivery, plays: readonly Play[]) {
   firstWord.waitFor(hold, undefined)
   const work: RunnableTurn = {
     turn,
-    voice: openVoice(deps, { turn, requestId: 'req_1' as RequestId }, { entry, effort: undefined }, firstWord),
+    voice: openVoice(
+      { ...deps, seals: plainSeals },
+      { turn, requestId: 'req_1' as RequestId, caller: {} as Caller },
+      { entry, effort: undefined },
+      firstWord,
+    ),
     entry,
     effort: undefined,
     hold,

@@ -14,7 +14,7 @@ import { checkInputs } from './check-inputs.ts'
 import { sayInternalError } from './deliver-end.ts'
 import { endTurn, forgetAnswer } from './end-turn.ts'
 import { createFirstWord } from './first-word.ts'
-import { openVoice } from './open-voice.ts'
+import { openVoice, type VoiceDeps } from './open-voice.ts'
 import { type AdmissionPlan, planAdmission } from './plan-admission.ts'
 import { createRecordingSink } from './recording-sink.ts'
 import { refusalProblem } from './refusals.ts'
@@ -26,7 +26,7 @@ import { type AbortDeps, createTurnAbort } from './turn-abort.ts'
 import type { TurnCall } from './turn-call.ts'
 import { recordOfRefused, type TurnRecord } from './turn-record.ts'
 
-export interface TurnDeps extends LaneDeps, AbortDeps, StoreDeps {
+export interface TurnDeps extends LaneDeps, AbortDeps, StoreDeps, VoiceDeps {
   readonly catalog: Catalog
   readonly ledger: Ledger
   readonly limits: ConfiguredLimits

@@ -27,7 +27,10 @@ const NAMES: ToolNames = {
     name === 'f' ? { name: 'own', namespace: undefined, tool: 'custom' } : undefined,
 }
 const readerOf = (wire: 'chat' | 'responses', dialect = 'generic') =>
-  restoreTools(codecs.createEventReader(codecs.dialect(wire, dialect), countedIds()), NAMES)
+  restoreTools(
+    codecs.createEventReader({ dialect: codecs.dialect(wire, dialect), origin: 'lane' }, countedIds()),
+    NAMES,
+  )
 const responsesVoice = () =>
   openVoice({ fields: { include: ['reasoning.encrypted_content'] }, others: { mint: countedIds() } })
 const chatVoice = () =>
@@ -43,7 +46,7 @@ const ROADS: Readonly<Record<string, { readonly lane: 'chat' | 'responses'; open
       const voice = responsesVoice()
       return {
         voice,
-        carrier: voice.reEmit({ dialect: codecs.dialect('responses', 'generic') as never }),
+        carrier: voice.reEmit({ dialect: codecs.dialect('responses', 'generic') as never, origin: 'lane' }),
         standing: voice.response,
       }
     },

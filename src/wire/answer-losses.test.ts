@@ -49,7 +49,8 @@ const openClient = (client: Protocol): Voice =>
       })
 
 const framesOf = (told: Told): Buffer[] => told.map((json) => Buffer.from(`data: ${JSON.stringify(json)}\n\n`))
-const readerFor = (dialect: LaneDialect): EventReader => codecs.createEventReader(dialect, countedIds())
+const readerFor = (dialect: LaneDialect): EventReader =>
+  codecs.createEventReader({ dialect, origin: 'lane' }, countedIds())
 
 function splitFrames(bytes: Buffer): Buffer[] {
   const splitter = createFrameSplitter({ frameBytesMax: 1024 * 1024 })

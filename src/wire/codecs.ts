@@ -15,6 +15,12 @@ import { writeRequest as writeResponsesRequest } from './responses/write-request
 /** A lane's language, with the oddities of its server. */
 export type LaneDialect = ChatDialect | ResponsesDialect
 
+/** A lane, as whoever listens to it has to know it. */
+export interface SpeakingLane {
+  readonly dialect: LaneDialect
+  readonly origin: string
+}
+
 /** The protocols by what they are needed for: the one place that knows them all. */
 export const codecs = {
   /** By the wire of an upstream and the name of its dialect; the built-in demo speaks Chat. */
@@ -34,6 +40,8 @@ export const codecs = {
   },
 
   /** Reads what a lane streams. */
-  createEventReader: (dialect: LaneDialect, mint: MintIds): EventReader =>
-    dialect.wire === 'chat' ? createChatReader({ dialect, mint }) : createResponsesReader({ dialect, mint }),
+  createEventReader: ({ dialect, origin }: SpeakingLane, mint: MintIds): EventReader =>
+    dialect.wire === 'chat'
+      ? createChatReader({ dialect, origin, mint })
+      : createResponsesReader({ dialect, origin, mint }),
 }

@@ -14,7 +14,7 @@ const start = (call: number, over: object = {}): TurnEvent => ({
 const text = (said: string): TurnEvent => ({ type: 'text-delta', text: said })
 
 it('puts the items of an answer together in the order of their beginnings', () => {
-  const opaque = { wire: 'responses', data: 'sealed' } as const
+  const opaque = { wire: 'responses', origin: 'lane', data: 'sealed' } as const
   const logprob = { token: 'b', logprob: -1, bytes: undefined, top: [] }
   const reply = collectReply([
     { type: 'summary-start' },
@@ -81,7 +81,8 @@ it('a piece without words begins nothing and parts nothing', () => {
 })
 
 it('of two seals each has a reasoning of its own', () => {
-  const seal = (data: string) => ({ type: 'reasoning-seal', opaque: { wire: 'responses', data } }) as const
+  const seal = (data: string) =>
+    ({ type: 'reasoning-seal', opaque: { wire: 'responses', origin: 'lane', data } }) as const
   const { items } = collectReply([{ type: 'reasoning-delta', text: 'hm' }, seal('a'), seal('b')])
   expect(items.map((item) => item.type === 'reasoning' && [item.text, item.opaque?.data])).toEqual([
     ['hm', 'a'],

@@ -5,6 +5,8 @@ import type { ToolNames } from './tool-names.ts'
 /** What a translated request has to say to a lane besides the conversation. */
 export interface LaneTarget<Dialect> {
   readonly model: string
+  /** Whose seals it can open. */
+  readonly origin: string
   readonly effort: Effort | undefined
   /** The cap that the hold covers: never more than what admission granted. */
   readonly outputCap: number

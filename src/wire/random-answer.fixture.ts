@@ -90,7 +90,10 @@ function take(played: Play, each: Step): void {
       events.push({ type: each.do }, { type: 'summary-delta', text: 'Then' })
       return
     case 'seal':
-      events.push({ type: 'reasoning-seal', opaque: { wire: 'responses', data: `seal-${played.seals++}` } })
+      events.push({
+        type: 'reasoning-seal',
+        opaque: { wire: 'responses', origin: 'lane', data: `seal-${played.seals++}` },
+      })
       return
     case 'call':
       beginCall(played, each.tool)

@@ -57,7 +57,7 @@ const meaningOf = (turn: TurnRequest) => ({
 function carry(way: Way, body: object, dialect: LaneDialect) {
   const turn = way.ask(body)
   const { effort, outputCap = 999 } = turn
-  const target = { model: 'lane', effort, outputCap, dialect, delivery: 'stream' } as const
+  const target = { model: 'lane', origin: 'lane', effort, outputCap, dialect, delivery: 'stream' } as const
   const written = codecs.writeRequest(codecs.readConversation(turn), target)
   // The dialect's own spelling of standard fields is no other meaning.
   const sent = JSON.parse(String(written.body).replaceAll('"random_seed":', '"seed":'))

@@ -20,7 +20,14 @@ const askedIn = (protocol: Protocol, body: object): TurnRequest =>
 
 /** What the protocol of a lane leaves of a conversation, read as if a client had sent it. */
 function carried(conversation: Conversation, dialect: LaneDialect): Conversation {
-  const target = { model: 'lane', effort: undefined, outputCap: 9, dialect, delivery: 'stream' } as const
+  const target = {
+    model: 'lane',
+    origin: 'lane',
+    effort: undefined,
+    outputCap: 9,
+    dialect,
+    delivery: 'stream',
+  } as const
   const body = JSON.parse(String(codecs.writeRequest(conversation, target).body))
   // Asked of every server that seals, whoever wants it.
   if (Array.isArray(body.include)) body.include = body.include.filter((what: string) => what !== SEALED_REASONING)

@@ -18,7 +18,8 @@ import type { Voice } from './voice.ts'
 
 const DIALECTS = { chat: chatDialect('generic'), responses: responsesDialect('generic') }
 
-export const readerOf = (lane: Protocol): EventReader => codecs.createEventReader(DIALECTS[lane], countedIds())
+export const readerOf = (lane: Protocol): EventReader =>
+  codecs.createEventReader({ dialect: DIALECTS[lane], origin: 'lane' }, countedIds())
 
 /** An answer as a provider sends it. */
 export const sentBy = (lane: Protocol, events: readonly TurnEvent[]): string =>

@@ -7,7 +7,11 @@ import { chunk, frame } from './translate.fixture.ts'
 
 function readerOf(dialect = 'generic') {
   let calls = 0
-  return createEventReader({ dialect: chatDialect(dialect), mint: { callId: () => `minted_${calls++}` } })
+  return createEventReader({
+    dialect: chatDialect(dialect),
+    origin: 'lane',
+    mint: { callId: () => `minted_${calls++}` },
+  })
 }
 
 function read(...chunks: object[]): TurnEvent[] {
@@ -58,7 +62,7 @@ describe('words', () => {
 
   it('reasoning that its server wants back is sealed where it ends, for whoever keeps nothing else', () => {
     const reader = readerOf('deepseek')
-    const seal = (data: string) => ({ type: 'reasoning-seal', opaque: { wire: 'chat', data } })
+    const seal = (data: string) => ({ type: 'reasoning-seal', opaque: { wire: 'chat', origin: 'lane', data } })
     const chunks = [
       chunk({ reasoning_content: 'h' }),
       chunk({ reasoning_content: 'm' }),

@@ -15,6 +15,7 @@ import { WORDS_PLACE } from './words-place.ts'
 
 export interface ChatReaderOptions {
   readonly dialect: ChatDialect
+  readonly origin: string
   readonly mint: Pick<MintIds, 'callId'>
 }
 
@@ -111,7 +112,10 @@ function think(reading: Reading, text: string, events: TurnEvent[]): void {
 /** A client that keeps nothing but what is sealed must be able to give a server back what it wants to see again. */
 function sealThought(reading: Reading, events: TurnEvent[]): void {
   if (reading.thought === '') return
-  events.push({ type: 'reasoning-seal', opaque: { wire: 'chat', data: reading.thought } })
+  events.push({
+    type: 'reasoning-seal',
+    opaque: { wire: 'chat', origin: reading.options.origin, data: reading.thought },
+  })
   reading.thought = ''
 }
 

@@ -88,7 +88,13 @@ export function written(
   dialect = 'openai',
   over: Partial<{ effort: string }> = {},
 ): Written {
-  const target = { model: 'lane', outputCap: 100, dialect: chatDialect(dialect), delivery: 'stream' as const }
+  const target = {
+    model: 'lane',
+    origin: 'lane',
+    outputCap: 100,
+    dialect: chatDialect(dialect),
+    delivery: 'stream' as const,
+  }
   const request = writeRequest(conversation, { ...target, effort: over.effort as never })
   return { ...request, body: JSON.parse(String(request.body)) }
 }

@@ -65,7 +65,7 @@ it('reasoning and summaries are reasoning_content, their parts apart by an empty
       { type: 'summary-delta', text: 'b' },
       { type: 'summary-start' },
       { type: 'summary-delta', text: 'c' },
-      { type: 'reasoning-seal', opaque: { wire: 'responses', data: 'x' } },
+      { type: 'reasoning-seal', opaque: { wire: 'responses', origin: 'lane', data: 'x' } },
       { type: 'reasoning-start' },
       { type: 'reasoning-delta', text: 'd' },
     )?.slice(1),

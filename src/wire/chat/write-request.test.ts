@@ -36,7 +36,7 @@ describe('what is always said', () => {
   })
 
   it('JSON is asked for without a word about streams', () => {
-    const target = { model: 'lane', effort: undefined, outputCap: 1, dialect: chatDialect('openai') }
+    const target = { model: 'lane', origin: 'lane', effort: undefined, outputCap: 1, dialect: chatDialect('openai') }
     const body = JSON.parse(String(writeRequest(conversationOf(ITEMS), { ...target, delivery: 'json' }).body))
     expect(Object.keys(body)).toEqual(['model', 'messages', 'max_completion_tokens'])
   })
@@ -100,7 +100,14 @@ describe('settings', () => {
 
   it('that a lane has learned to leave out are named too', () => {
     const dialect = { ...chatDialect('openai'), withoutFields: ['reasoning_effort', 'response_format'] }
-    const target = { model: 'lane', effort: effortOf('low'), outputCap: 1, dialect, delivery: 'stream' as const }
+    const target = {
+      model: 'lane',
+      origin: 'lane',
+      effort: effortOf('low'),
+      outputCap: 1,
+      dialect,
+      delivery: 'stream' as const,
+    }
     expect(writeRequest(settings, target).leftOut).toEqual(['text.format', 'reasoning.effort'])
   })
 

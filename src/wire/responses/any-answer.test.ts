@@ -204,7 +204,7 @@ class Play {
     this.seals += 1
     const data = `seal-${this.seals}`
     if (this.wishes.sealed) this.said.seals.push(data)
-    this.push({ type: 'reasoning-seal', opaque: { wire: 'responses', data } })
+    this.push({ type: 'reasoning-seal', opaque: { wire: 'responses', origin: 'lane', data } })
   }
 
   private beginCall(tool: ToolKind, namespace: string | undefined): void {

@@ -8,7 +8,7 @@ import { eventReader, frameOf, openVoice, tellAll } from './voice.fixture.ts'
 const ANSWER: TurnEvent[] = [
   { type: 'summary-delta', text: 'Plan' },
   { type: 'reasoning-delta', text: 'Hm' },
-  { type: 'reasoning-seal', opaque: { wire: 'responses', data: 'gAAA' } },
+  { type: 'reasoning-seal', opaque: { wire: 'responses', origin: 'lane', data: 'gAAA' } },
   { type: 'message-start', phase: 'commentary' },
   {
     type: 'text-delta',

@@ -24,7 +24,7 @@ const call = (tool: 'function' | 'custom'): TurnEvent[] => [
 ]
 const thinking: TurnEvent[] = [
   { type: 'reasoning-delta', text: 'Hm' },
-  { type: 'reasoning-seal', opaque: { wire: 'responses', data: 'gAAA' } },
+  { type: 'reasoning-seal', opaque: { wire: 'responses', origin: 'lane', data: 'gAAA' } },
 ]
 
 const tools = [

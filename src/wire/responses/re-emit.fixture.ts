@@ -6,6 +6,7 @@ import { createReEmitter, type ReEmitLane } from './re-emit.ts'
 export const laneOf = (over: Partial<ReEmitLane> = {}): ReEmitLane => ({
   dialect: responsesDialect('generic'),
   mint: mintInOrder(),
+  seal: (data) => `sealed ${data}`,
   sealed: 'shown',
   rawReasoning: 'as-it-comes',
   nowSeconds: () => 1_800_000_009,

@@ -15,7 +15,7 @@ export function readConversation(turn: ResponsesRequest): Conversation {
   const include = maybe<readonly string[]>(value.include) ?? []
   return {
     instructions: maybe<string>(value.instructions) || undefined,
-    items: itemsOf(value.input as string | readonly Fields[]),
+    items: itemsOf(value.input as string | readonly Fields[], turn.sealed),
     tools: tools.definitions,
     toolChoice: tools.choice,
     parallelToolCalls: maybe(value.parallel_tool_calls),
@@ -33,11 +33,11 @@ export function readConversation(turn: ResponsesRequest): Conversation {
 /** Of checked fields only null has to be told apart from a value. */
 const maybe = <Value>(value: unknown): Value | undefined => (value as Value | null | undefined) ?? undefined
 
-function itemsOf(input: string | readonly Fields[]): ConversationItem[] {
+function itemsOf(input: string | readonly Fields[], sealed: ResponsesRequest['sealed']): ConversationItem[] {
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : carriedItems(input)
   return items.flatMap((item) => {
     const type = typeOfItem(item) as CarriedItemType
-    return type === 'additional_tools' ? [] : [readItem(type, item)]
+    return type === 'additional_tools' ? [] : [readItem(type, item, sealed)]
   })
 }
 

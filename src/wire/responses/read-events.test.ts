@@ -7,7 +7,7 @@ import { randomStream } from './random-stream.fixture.ts'
 import { createEventReader } from './read-events.ts'
 
 function read(frames: readonly Buffer[]) {
-  const reader = createEventReader({ dialect: responsesDialect('generic'), mint: mintInOrder() })
+  const reader = createEventReader({ dialect: responsesDialect('generic'), origin: 'lane', mint: mintInOrder() })
   return { events: frames.flatMap((frame) => reader.read(frame)), heard: reader.heard }
 }
 
@@ -90,7 +90,10 @@ describe('the events of a stream', () => {
       ...['reasoning-start', 'summary-start', 'summary-delta', 'summary-delta', 'summary-start', 'summary-delta'],
       'reasoning-seal',
     ])
-    expect(sealed[6]).toEqual({ type: 'reasoning-seal', opaque: { wire: 'responses', data: 'sealed-by-the-provider' } })
+    expect(sealed[6]).toEqual({
+      type: 'reasoning-seal',
+      opaque: { wire: 'responses', origin: 'lane', data: 'sealed-by-the-provider' },
+    })
     expect(read(framesIn([bytesOf('custom-call')])).events[0]).toMatchObject({ name: 'patch', tool: 'custom' })
   })
 

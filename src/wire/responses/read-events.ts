@@ -10,13 +10,14 @@ import { type ItemStep, isCall, nameOfCall, type SpokenItem, type SpokenPart } f
 
 export interface EventReaderOptions {
   readonly dialect: ResponsesDialect
+  readonly origin: string
   readonly mint: MintIds
 }
 
 /** A stream of a lane that speaks Responses, for a client that does not, or whose tools the lane does not know. */
-export function createEventReader({ mint }: EventReaderOptions): EventReader {
+export function createEventReader({ mint, origin }: EventReaderOptions): EventReader {
   const steps = createStepReader()
-  const state: EventState = { mint, call: -1, begun: undefined, summary: undefined }
+  const state: EventState = { mint, origin, call: -1, begun: undefined, summary: undefined }
   let isOneEvent = false
   return {
     heard: steps.heard,
@@ -32,6 +33,7 @@ export function createEventReader({ mint }: EventReaderOptions): EventReader {
 
 interface EventState {
   readonly mint: MintIds
+  readonly origin: string
   /** The number of the call that is being told: calls are told one after the other. */
   call: number
   /** A message or a reasoning begins with its first words: an empty one is nothing. */
@@ -117,7 +119,7 @@ function beginSummary(state: EventState, part: SpokenPart): TurnEvent[] {
 function sealOf(state: EventState, item: SpokenItem): readonly TurnEvent[] {
   const { encrypted_content: data } = item.fields
   if (item.kind !== 'reasoning' || typeof data !== 'string' || data === '') return NO_EVENTS
-  return [...begin(state, item), { type: 'reasoning-seal', opaque: { wire: 'responses', data } }]
+  return [...begin(state, item), { type: 'reasoning-seal', opaque: { wire: 'responses', origin: state.origin, data } }]
 }
 
 function lastEvents(state: EventState, steps: StepReader): readonly TurnEvent[] {

@@ -1,18 +1,23 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
 import type { Phase } from '../../model/event.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
 import { TEXT_PARTS } from './check-content.ts'
 import type { CarriedItemType } from './item-types.ts'
 
 type Item = Readonly<Fields>
 
 /** One item that has been checked at the door. Tools are no item of a conversation: they are read with the others. */
-export function readItem(type: Exclude<CarriedItemType, 'additional_tools'>, item: Item): ConversationItem {
+export function readItem(
+  type: Exclude<CarriedItemType, 'additional_tools'>,
+  item: Item,
+  sealed: ResponsesRequest['sealed'],
+): ConversationItem {
   switch (type) {
     case 'message':
       return readMessage(item)
     case 'reasoning':
-      return readReasoning(item)
+      return readReasoning(item, sealed)
     case 'function_call':
       return readCall(item, { tool: 'function', text: item.arguments })
     case 'custom_tool_call':
@@ -36,12 +41,15 @@ function readMessage({ role, content, phase }: Item): ConversationItem {
 
 const isPhase = (phase: unknown): phase is Phase => phase === 'commentary' || phase === 'final_answer'
 
-function readReasoning({ summary, content, encrypted_content: sealed }: Item): ConversationItem {
+function readReasoning(
+  { summary, content, encrypted_content: envelope }: Item,
+  sealed: ResponsesRequest['sealed'],
+): ConversationItem {
   return {
     type: 'reasoning',
     summary: textsOf(summary),
     text: textsOf(content).join(''),
-    opaque: typeof sealed === 'string' && sealed !== '' ? { wire: 'responses', data: sealed } : undefined,
+    opaque: typeof envelope === 'string' ? sealed.get(envelope) : undefined,
   }
 }
 

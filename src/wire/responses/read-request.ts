@@ -1,5 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { effortOf } from '../../model/effort.ts'
+import type { Opaque } from '../../model/event.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { InputSize, OtherInput, TurnRequest } from '../../model/turn.ts'
 import { checkModel } from '../fields/check-model.ts'
@@ -69,10 +70,15 @@ function turnOf(body: ParsedBody, { nested, others, tools }: Parts): ReadRequest
       optionalFields: [...optionalNames(body.members, RESPONSES_FIELDS), ...nested.ignored.filter(goesNowhere)],
       fields: askedFields(value, tools.changes),
       store: value.store !== false,
+      sealed: NOTHING_SEALED,
+      compacts: undefined,
       previousResponseId: (value.previous_response_id as string | null | undefined) || undefined,
     },
   }
 }
+
+/** Whoever can open seals has to say. */
+const NOTHING_SEALED: ReadonlyMap<string, Opaque> = new Map()
 
 function rewrittenMembers(body: ParsedBody, tools: Parts['tools']): Map<string, Buffer | null> {
   const { tools: declared, input } = body.value

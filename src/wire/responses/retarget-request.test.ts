@@ -28,6 +28,8 @@ function turnOf(text: string, over: Partial<ResponsesRequest> = {}): ResponsesRe
     fields,
     store: true,
     previousResponseId: undefined,
+    sealed: new Map(),
+    compacts: undefined,
     ...over,
   }
 }
@@ -36,6 +38,7 @@ const retarget = (turn: ResponsesRequest, over: Partial<ResponsesTarget> = {}, d
   String(
     retargetRequest(turn, {
       model: 'lane',
+      origin: 'lane',
       effort: undefined,
       outputCap: 100,
       dialect: responsesDialect(dialect),

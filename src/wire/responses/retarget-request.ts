@@ -10,6 +10,8 @@ import { includeFor, LOGPROBS } from './sealed-include.ts'
 /** What the lane is told in place of what the client wrote. */
 export interface ResponsesTarget {
   readonly model: string
+  /** Whose seals it can open. */
+  readonly origin: string
   readonly effort: Effort | undefined
   /** The cap that the hold covers: never more than what admission granted. */
   readonly outputCap: number

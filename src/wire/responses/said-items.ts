@@ -18,6 +18,8 @@ import { itemAtEnd, type SaidItem, type SaidPart, sayItem } from './write-item.t
 
 export interface HowSaid {
   readonly mint: MintIds
+  /** An envelope around what the provider has sealed. */
+  readonly seal: (data: string) => string
   /** Whether the client has asked for sealed reasoning: what it has not asked for is not sent to it. */
   readonly sealed: 'shown' | 'hidden'
   /** A client that has asked for summaries gets raw reasoning as one. */

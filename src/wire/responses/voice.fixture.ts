@@ -1,5 +1,5 @@
 import type { Effort } from '../../model/effort.ts'
-import type { TurnEvent } from '../../model/event.ts'
+import type { Opaque, TurnEvent } from '../../model/event.ts'
 import { type NanoUsd, type PicoPerToken, parsePricePerMillion, parseUsd, ZERO } from '../../model/money.ts'
 import type { Price } from '../../model/price.ts'
 import type { SettledCharge } from '../../model/settled-charge.ts'
@@ -18,6 +18,8 @@ export const requestWith = (
   fields,
   store: false,
   previousResponseId: undefined,
+  sealed: new Map(),
+  compacts: undefined,
   model: 'mill-1',
   effort: undefined,
   effortParam: 'reasoning.effort',
@@ -54,6 +56,9 @@ export interface OpenedVoice {
   readonly others?: Partial<ResponsesVoiceOptions>
 }
 
+/** So that a test sees what is in it. */
+export const plainSeal = ({ wire, origin, data }: Opaque): string => `sealed ${wire} ${origin} ${data}`
+
 export const openVoice = ({ fields = {}, delivery = 'stream', others = {} }: OpenedVoice = {}): ResponsesVoice =>
   openResponsesVoice({
     turn: requestWith(fields, { delivery }),
@@ -65,6 +70,7 @@ export const openVoice = ({ fields = {}, delivery = 'stream', others = {} }: Ope
     mint: countedIds(),
     now: () => 1_800_000_005_900,
     mayOpen: () => true,
+    seal: plainSeal,
     ...others,
   })
 

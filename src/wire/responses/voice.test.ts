@@ -17,7 +17,10 @@ const callStart = (call: number, name = 'look'): TurnEvent => ({
 const callDelta = (call: number, words: string): TurnEvent => ({ type: 'tool-call-delta', call, text: words })
 const callEnd = (call: number): TurnEvent => ({ type: 'tool-call-end', call })
 const reasoning = (words: string): TurnEvent => ({ type: 'reasoning-delta', text: words })
-const seal = (data: string): TurnEvent => ({ type: 'reasoning-seal', opaque: { wire: 'responses', data } })
+const seal = (data: string): TurnEvent => ({
+  type: 'reasoning-seal',
+  opaque: { wire: 'responses', origin: 'lane', data },
+})
 
 /** One line for each event: its type without the prefix, and what it says. */
 const shortly = (stream: string): string[] =>
@@ -271,7 +274,7 @@ describe('reasoning', () => {
   })
 
   it('that another wire has sealed is not handed out', () => {
-    const foreign: TurnEvent = { type: 'reasoning-seal', opaque: { wire: 'chat', data: 'x' } }
+    const foreign: TurnEvent = { type: 'reasoning-seal', opaque: { wire: 'chat', origin: 'lane', data: 'x' } }
     expect(told({ include: ['reasoning.encrypted_content'] }, [reasoning('Hm'), foreign, end('stop')])).toEqual({
       id: 'rs_1',
       type: 'reasoning',

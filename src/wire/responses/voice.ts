@@ -1,6 +1,6 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { isObject } from '../../lib/is-object.ts'
-import type { FinishReason } from '../../model/event.ts'
+import type { FinishReason, Opaque } from '../../model/event.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
@@ -22,6 +22,7 @@ import { writeUsage } from './write-usage.ts'
 /** A lane that speaks Responses itself. */
 export interface ResponsesLane {
   readonly dialect: ResponsesDialect
+  readonly origin: string
 }
 
 export interface ResponsesVoice extends Voice {
@@ -49,6 +50,8 @@ export interface ResponsesVoiceOptions extends ResponseOptions {
   readonly now: () => number
   /** False while an answer that is opened could not be asked for by its id. */
   readonly mayOpen: () => boolean
+  /** An envelope around what only a provider can read, for the client to carry. */
+  readonly seal: (opaque: Opaque) => string
 }
 
 interface Speaking {
@@ -168,11 +171,12 @@ function createStreamEnd(speaking: Speaking, translation: Translation): Carrier[
   }
 }
 
-function laneOf({ options }: Speaking, { dialect }: ResponsesLane): ReEmitLane {
+function laneOf({ options }: Speaking, { dialect, origin }: ResponsesLane): ReEmitLane {
   const { sealed, summary } = wishesOf(options.turn)
   return {
     dialect,
     mint: options.mint,
+    seal: (data) => options.seal({ wire: 'responses', origin, data }),
     sealed: sealed ? 'shown' : 'hidden',
     rawReasoning: summary ? 'as-summary' : 'as-it-comes',
     nowSeconds: () => endOf(options),

@@ -30,7 +30,7 @@ const conversationOf = (over: Partial<Conversation> = {}): Conversation => ({
 
 function write(over: Partial<Conversation>, dialect = 'generic', target: Partial<LaneTarget<ResponsesDialect>> = {}) {
   const { body, leftOut } = writeRequest(conversationOf(over), {
-    ...{ model: 'lane', effort: undefined, outputCap: 50, delivery: 'stream' },
+    ...{ model: 'lane', origin: 'lane', effort: undefined, outputCap: 50, delivery: 'stream' },
     dialect: responsesDialect(dialect),
     ...target,
   })
@@ -109,7 +109,7 @@ describe('a conversation, written for a lane of Responses', () => {
 
   it('gives reasoning back sealed, to those that seal, and never in words', () => {
     const reasoning = (wire: 'responses' | 'anthropic') =>
-      ({ type: 'reasoning', summary: ['s'], text: 'raw', opaque: { wire, data: 'E' } }) as const
+      ({ type: 'reasoning', summary: ['s'], text: 'raw', opaque: { wire, origin: 'lane', data: 'E' } }) as const
     expect(write({ items: [reasoning('responses'), reasoning('anthropic')] }, 'openai').body.input).toEqual([
       { type: 'reasoning', summary: [{ type: 'summary_text', text: 's' }], encrypted_content: 'E' },
     ])

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openContent } from '../../src/content/open-content.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { SqliteFile } from '../../src/sqlite/sqlite-file.ts'
-import { answerOf, get, hello } from '../support/ask.ts'
+import { type Answer, answerOf, get, hello, send } from '../support/ask.ts'
 import { respond } from '../support/ask-responses.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -63,6 +63,12 @@ const ringKeysIn = (table: 'answers' | 'account_keys') =>
 
 const receiptsIn = ({ house }: TestServer) => house.operations.db.selectFrom('receipts').select('row').execute()
 
+const compact = async (server: TestServer, who: { readonly key: string }): Promise<Answer> =>
+  answerOf(await send(server, who, { model: 'swift', input: 'A long story' }, { path: '/responses/compact' }))
+
+const goOnFrom = (server: TestServer, who: { readonly key: string }, { json }: Answer): Promise<Answer> =>
+  respond(server, who, { input: [...json.output, ...hello()], store: false })
+
 describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing) => {
   const start = async (...ring: Ring) => startServer({ folder, config: (await setRing(ring)).config })
   const close = async (server: TestServer) => {
@@ -84,6 +90,7 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
     const asked = { key: account.key, idempotencyKey: 'before' }
     const answered = await ask(first, asked, QUESTION)
     const stored = await respond(first, account, { input: 'Remember me' })
+    const compacted = await compact(first, account)
     await close(first)
 
     const second = await start('k2', 'k1')
@@ -97,7 +104,8 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
     const next = await respond(second, account, { input: 'Go on', previous_response_id: stored.json.id })
     expect(next.status).toBe(200)
     await ask(second, { ...asked, idempotencyKey: 'after' }, QUESTION)
-    expect(await receiptsIn(second)).toHaveLength(4)
+    expect((await goOnFrom(second, account, compacted)).status).toBe(200)
+    expect(await receiptsIn(second)).toHaveLength(6)
     await close(second)
 
     const [older, newer] = await ringKeysIn('answers')
@@ -144,6 +152,7 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
     const second = await start('k2', 'k1')
     const asked = { key: account.key, idempotencyKey: 'between' }
     await ask(second, asked, QUESTION)
+    const compacted = await compact(second, account)
     await close(second)
     const third = await start('k3', 'k2', 'k1')
     expect((await get(third, account, `/responses/${stored.json.id}`)).status).toBe(200)
@@ -152,7 +161,8 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
     const last = await start('k3', 'k1')
     expect((await get(last, account, `/responses/${stored.json.id}`)).json).toEqual(stored.json)
     expectProblem(await answerOf(await open(last, asked, QUESTION)), 'idempotency_not_replayable')
-    expect(await receiptsIn(last)).toHaveLength(2)
+    expectProblem(await goOnFrom(last, account, compacted), 'invalid_encrypted_content')
+    expect(await receiptsIn(last)).toHaveLength(3)
     await close(last)
 
     await expect(start('k3', 'k2')).rejects.toThrow(/The key that this database was begun with is not on the key ring/)

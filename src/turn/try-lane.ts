@@ -8,7 +8,7 @@ import type { Send } from '../upstream/send.ts'
 import { isUntouched, type UpstreamAnswer, type UpstreamBody } from '../upstream/upstream-answer.ts'
 import type { LaneDialect } from '../wire/codecs.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
-import type { CallSeals } from '../wire/notice-seals.ts'
+import { type CallSeals, NO_CALL_SEALS } from '../wire/notice-seals.ts'
 import { classifyRefusal, type RefusalClass, readProviderError, refusesSeals } from '../wire/read-provider-error.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
 import { whenClientGoes } from './client-gone.ts'
@@ -90,7 +90,7 @@ const mayGiveSeals = ({ turn }: RunnableTurn, { wire }: LaneDialect): boolean =>
 const withoutSeals = (work: RunnableTurn): RunnableTurn => ({
   ...work,
   turn: work.turn.protocol === 'responses' ? { ...work.turn, sealed: new Map() } : work.turn,
-  callSeals: { ...work.callSeals, find: () => [] },
+  callSeals: { ...work.callSeals, find: NO_CALL_SEALS.find },
 })
 
 async function tryAsItIs(
@@ -145,11 +145,18 @@ async function tryAsItIs(
 
 function ask(deps: LaneDeps, work: RunnableTurn, lane: Lane, road: Road) {
   const { entry, effort, hold, abort, sink } = work
-  const outputCap = Math.min(hold.cap, Math.max(1, entry.model.contextTokens - work.inputEstimate))
+  const room = Math.max(leastRoomFor(work.turn), entry.model.contextTokens - work.inputEstimate)
+  const outputCap = Math.min(hold.cap, room)
   const { body, leftOut } = road.write({ entry, effort, outputCap })
   sink.announce(ignoredFieldsHeader(leftOut, work.turn.body))
   return deps.send({ upstream: lane.upstream, body, delivery: road.delivery, signal: abort.signal })
 }
+
+/** A summary is asked for when the context is nearly full: better that a provider refuses than that it writes three words. */
+const leastRoomFor = (turn: TurnRequest): number =>
+  turn.protocol === 'responses' && turn.compacts !== undefined ? SUMMARY_TOKENS : 1
+
+const SUMMARY_TOKENS = 2048
 
 interface AnsweringLane {
   readonly road: Road

@@ -15,6 +15,9 @@ export interface CallSeals {
   find(callId: string): readonly SealBeforeCall[]
 }
 
+/** Nothing is known of any call. */
+export const NO_CALL_SEALS: CallSeals = { keep: () => {}, find: () => [] }
+
 /**
  * Notices what is sealed in front of tool calls, and has it kept under the ids that the client knows them by. Of calls that
  * were made at once the first has the seals: what stood in front of all of them stands in front of it.

@@ -90,7 +90,7 @@ const outcomeOf = (
 ): SettleOutcome => (owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' })
 
 function endOf(requestId: RequestId, ending: Ending, charge: TurnCharge | undefined): TurnEnd {
-  const { outcome, lane, firstByteMs, totalMs, attempts } = ending
+  const { outcome, lane, firstByteMs, totalMs, attempts, compaction } = ending
   return {
     requestId,
     charge,
@@ -99,6 +99,7 @@ function endOf(requestId: RequestId, ending: Ending, charge: TurnCharge | undefi
     firstByteMs,
     totalMs,
     attempts: JSON.stringify(attempts),
+    compaction,
     kept: ending.kept ?? false,
   }
 }

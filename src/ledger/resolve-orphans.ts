@@ -45,9 +45,9 @@ type End = Omit<TurnEnd, 'requestId'>
 
 /** The answer is whole, and can still be had: only its charge was missing. */
 function endOfKept({ facts, givenAgain }: FoundFacts, price: Price): End {
-  const { usage, attempts, ...ending } = readKeptFacts(facts)
+  const { usage, attempts, compaction, ...ending } = readKeptFacts(facts)
   const charge = { usage, ...priceUsage(price, usage) }
-  return { ...ending, charge, attempts: JSON.stringify(attempts), kept: givenAgain }
+  return { ...ending, compaction, charge, attempts: JSON.stringify(attempts), kept: givenAgain }
 }
 
 /** Nothing was marked where nothing was delivered, and that is given back whole. */
@@ -58,6 +58,7 @@ const endForDelivered = (delivered: number | undefined, turn: OpenTurn, price: P
   firstByteMs: undefined,
   totalMs: 0,
   attempts: '[]',
+  compaction: undefined,
   kept: false,
 })
 

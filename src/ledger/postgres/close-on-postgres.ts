@@ -1,4 +1,5 @@
 import type { TurnCharge } from '../../books/close-turn.ts'
+import type { CompactedTokens } from '../../model/compacted-tokens.ts'
 import type { RequestId } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { MeteredUsage } from '../../model/usage.ts'
@@ -18,6 +19,7 @@ export interface CloseOp {
   readonly firstByteMs: number | undefined
   readonly totalMs: number
   readonly attempts: string
+  readonly compaction: CompactedTokens | undefined
   readonly kept: boolean
 }
 
@@ -55,10 +57,10 @@ let closings = 0
 function closeOp(
   { node }: PostgresCore,
   requestId: RequestId,
-  { outcome, lane, firstByteMs, totalMs, attempts, kept = false }: Ending,
+  { outcome, lane, firstByteMs, totalMs, attempts, compaction, kept = false }: Ending,
   charge: TurnCharge | undefined,
 ): CloseOp {
-  const how = { outcome, lane, firstByteMs, totalMs, attempts: JSON.stringify(attempts), kept }
+  const how = { outcome, lane, firstByteMs, totalMs, attempts: JSON.stringify(attempts), compaction, kept }
   const paid = charge && { cost: charge.cost, usage: charge.usage, tier: charge.tier }
   return { requestId, closing: `${node}.${++closings}`, ...how, ...paid }
 }

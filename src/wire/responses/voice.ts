@@ -5,12 +5,13 @@ import type { FinishReason, Opaque } from '../../model/event.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import type { CarriedFrame, CarriedReply, Carrier } from '../carrier.ts'
+import type { CarriedReply, Carrier } from '../carrier.ts'
 import type { CompactionReader } from '../compaction-reader.ts'
 import type { EventReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/format-frame.ts'
 import type { Voice } from '../voice.ts'
+import { carryCompaction } from './carry-compaction.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import { createEnvelope, type Envelope } from './envelope.ts'
 import type { ItemStatus } from './output-item.ts'
@@ -18,7 +19,6 @@ import { errorFields } from './problem.ts'
 import { createReEmitter, type ReEmitLane } from './re-emit.ts'
 import { reEmitReply } from './re-emit-reply.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
-import { type CompactedOutput, compactedOutput, compactionJson, framesOfCompaction } from './say-compaction.ts'
 import { type Translation, translateReply, translateStream } from './translate.ts'
 import { writeUsage } from './write-usage.ts'
 
@@ -105,7 +105,17 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     translate: (reader) => translate(speaking, reader),
     reEmit: (lane) => reEmit(speaking, lane),
     reEmitReply: (value, lane) => reEmitJson(speaking, value, lane),
-    compact: (reader) => compact(speaking, reader),
+    compact(reader) {
+      speaking.answer = { openItems: () => [], emptyDelta: () => undefined }
+      return carryCompaction(reader, {
+        ...{ options, envelope },
+        beginEnd: () => beginEnd(speaking),
+        finish: (state) => {
+          speaking.final = { ...state, completedAt: endOf(options), ...unstoredIn(speaking) }
+          return speaking.final
+        },
+      })
+    },
     fail: (problem) => fail(speaking, problem),
     response: () => envelope.response(speaking.final ?? stateSoFar(speaking)),
     status: () => speaking.final?.status ?? 'in_progress',
@@ -218,48 +228,6 @@ function reEmitJson(speaking: Speaking, value: unknown, lane: ResponsesLane): Ca
 }
 
 const unstoredIn = ({ isUnstored }: Speaking): Pick<ResponseState, 'unstored'> => (isUnstored ? { unstored: true } : {})
-
-/** Nothing is said of it before the whole is there: another lane may be tried until then. */
-function compact(speaking: Speaking, reader: CompactionReader): Carrier {
-  const { options, envelope } = speaking
-  let output: CompactedOutput | undefined
-  const outputOnce = () => {
-    output ??= compactedOutput(options, reader.compacted())
-    return output
-  }
-  speaking.answer = { openItems: () => [], emptyDelta: () => undefined }
-  return {
-    heard: reader.heard,
-    read(frame) {
-      reader.read(frame)
-      return NOTHING_YET
-    },
-    readAlike: () => undefined,
-    compactedSize: () => outputOnce().size,
-    close: (settled) => Buffer.from(closeCompaction(speaking, envelope, outputOnce(), settled)),
-  }
-}
-
-const NOTHING_YET: CarriedFrame = { bytes: undefined, isContent: false }
-
-function closeCompaction(
-  speaking: Speaking,
-  envelope: Envelope,
-  output: CompactedOutput,
-  settled: SettledCharge,
-): string {
-  const { options } = speaking
-  const { responseId, createdAt, turn } = options
-  const usage = writeUsage(settled)
-  if (turn.compacts === 'at-endpoint') return compactionJson({ responseId, createdAt, output, usage })
-  const isStream = turn.delivery === 'stream'
-  if (isStream) beginEnd(speaking)
-  const state = { status: 'completed', output: output.items, usage, completedAt: endOf(options) } as const
-  speaking.final = { ...state, ...unstoredIn(speaking) }
-  if (!isStream) return envelope.responseJson(speaking.final)
-  const frames = envelope.openingText() + framesOfCompaction(envelope, output)
-  return frames + envelope.responseText('response.completed', speaking.final) + DONE
-}
 
 function beginEnd(speaking: Speaking): void {
   speaking.beforeEnd ??= speaking.envelope.bookmark()

@@ -4,7 +4,6 @@ import type { ResponsesRequest } from '../../model/turn.ts'
 import type { CompactedSize } from '../carrier.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { framedSummary } from '../summary.ts'
-import type { Envelope } from './envelope.ts'
 import { keptItems } from './kept-items.ts'
 
 /** What stands in the place of a conversation from now on. */
@@ -33,22 +32,3 @@ export function compactedOutput(
     size: { bytes: keptBytes + summaryBytes, hasSealed: compacted.kind === 'native' },
   }
 }
-
-/** The frames that tell of it: one item, without the words that other items grow by. */
-export function framesOfCompaction(envelope: Envelope, { items }: CompactedOutput): string {
-  return ['response.output_item.added', 'response.output_item.done']
-    .map((type) => envelope.frameText(type, { output_index: 0, item: items.at(-1) }))
-    .join('')
-}
-
-export interface CompactionObject {
-  readonly responseId: string
-  /** In seconds. */
-  readonly createdAt: number
-  readonly output: CompactedOutput
-  readonly usage: Fields
-}
-
-/** The answer of the endpoint. */
-export const compactionJson = ({ responseId, createdAt, output, usage }: CompactionObject): string =>
-  JSON.stringify({ id: responseId, object: 'response.compaction', created_at: createdAt, output: output.items, usage })

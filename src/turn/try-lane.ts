@@ -114,11 +114,18 @@ export async function tryLane(
 
 function ask(deps: LaneDeps, work: RunnableTurn, lane: Lane, road: Road) {
   const { entry, effort, hold, abort, sink } = work
-  const outputCap = Math.min(hold.cap, Math.max(1, entry.model.contextTokens - work.inputEstimate))
+  const room = Math.max(leastRoomFor(work.turn), entry.model.contextTokens - work.inputEstimate)
+  const outputCap = Math.min(hold.cap, room)
   const { body, leftOut } = road.write({ entry, effort, outputCap })
   sink.announce(ignoredFieldsHeader(leftOut, work.turn.body))
   return deps.send({ upstream: lane.upstream, body, delivery: road.delivery, signal: abort.signal })
 }
+
+/** A summary is asked for when the context is nearly full: better that a provider refuses than that it writes three words. */
+const leastRoomFor = (turn: TurnRequest): number =>
+  turn.protocol === 'responses' && turn.compacts !== undefined ? SUMMARY_TOKENS : 1
+
+const SUMMARY_TOKENS = 2048
 
 interface AnsweringLane {
   readonly road: Road

@@ -7,24 +7,26 @@ import { typeOfItem } from './item-types.ts'
 const USER_BYTES_MAX = 32 * 1024
 const USER_SHARE = 4
 
-const SYSTEM: ReadonlySet<unknown> = new Set(['system', 'developer'])
+const MAY_STAY: ReadonlySet<unknown> = new Set(['system', 'developer', 'user'])
 
 /**
  * The messages that stay as they are when a conversation is made short at the endpoint, whose answer is the whole context
  * of the next request: what the system says, and the last of what the user has said.
  */
 export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintIds): readonly Fields[] {
-  const { input } = JSON.parse(body.bytes.toString('utf8')) as { input: unknown }
-  const items = (Array.isArray(input) ? input : []).filter((item): item is Fields => isObject(item))
-  const messages = items.filter((item) => typeOfItem(item) === 'message')
-  let room = Math.min(USER_BYTES_MAX, Math.floor(body.bytes.length / USER_SHARE))
-  const kept = messages.toReversed().filter((message) => {
-    if (SYSTEM.has(message.role)) return true
-    if (message.role !== 'user') return false
-    room -= Buffer.byteLength(JSON.stringify(message.content))
-    return room >= 0
-  })
-  return kept.reverse().map((message) => wholeMessage(message, mint))
+  const input = (JSON.parse(body.bytes.toString('utf8')) as Fields).input
+  const items = Array.isArray(input) ? input : []
+  const messages = items.filter(
+    (item): item is Fields => isObject(item) && typeOfItem(item) === 'message' && MAY_STAY.has(item.role),
+  )
+  let room = Math.min(USER_BYTES_MAX, Math.floor(JSON.stringify(items).length / USER_SHARE))
+  const kept: Fields[] = []
+  for (const message of messages.toReversed()) {
+    const whole = wholeMessage(message, mint)
+    if (message.role === 'user') room -= JSON.stringify(whole).length
+    if (message.role !== 'user' || room >= 0) kept.push(whole)
+  }
+  return kept.reverse()
 }
 
 /** With all that clients expect of an item that they are given. */

@@ -28,7 +28,7 @@ const responsesVoice = () =>
     ...{ mayOpen: () => true, responseId: mint.responseId(), createdAt: 1_760_000_000 },
   })
 const dialect = (wire) => codecs.dialect(wire, 'openai')
-const reader = (wire) => codecs.createEventReader(dialect(wire), mint)
+const reader = (wire) => codecs.createEventReader({ dialect: dialect(wire), origin: 'lane' }, mint)
 
 const ROADS = [
   { name: 'Chat, relayed', lane: 'chat', open: () => chatVoice().relay({ model: 'c', dialect: dialect('chat') }) },

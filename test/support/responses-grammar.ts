@@ -224,6 +224,7 @@ function readItemAdded(stream: Stream, event: Fields): void {
     insist(!known.has(id), `the id ${id} is taken`)
   }
   if (item.type !== 'reasoning') same(item.status, 'in_progress', 'the status of a new item')
+  else same(item.content ?? [], [], 'what a new reasoning says')
   const words = WORDS_OF_CALL[String(item.type)]
   if (words === undefined) same(item.type === 'message' ? item.content : item.summary, [], 'what a new item says')
   else same(item[words], '', 'what a new call says')

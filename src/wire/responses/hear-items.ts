@@ -1,4 +1,5 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import type { Opaque } from '../../model/event.ts'
 import type { Heard } from '../event-reader.ts'
 import { createHeardItems, type HeardItems } from './heard-items.ts'
 import { createItemQueue, type HeardItem, type ItemQueue } from './item-queue.ts'
@@ -26,8 +27,8 @@ export interface ItemHearer {
 /** Answers have a handful of items, long agent turns some dozens. */
 const ITEMS_MAX = 4096
 
-export function createItemHearer(counts: Heard): ItemHearer {
-  const hearing: Hearing = { items: createHeardItems(), queue: createItemQueue(counts) }
+export function createItemHearer(counts: Heard, origin: string): ItemHearer {
+  const hearing: Hearing = { items: createHeardItems(), queue: createItemQueue(counts), origin }
   return {
     hear: (type, event) => hearEvent(hearing, type, event),
     hearOutput: (output, status) => hearOutput(hearing, output, status),
@@ -39,6 +40,7 @@ export function createItemHearer(counts: Heard): ItemHearer {
 interface Hearing {
   readonly items: HeardItems
   readonly queue: ItemQueue
+  readonly origin: string
 }
 
 /** What nobody knows is not for the client: strict ones throw at events without a meaning. */
@@ -172,7 +174,7 @@ function itemOf(hearing: Hearing, item: Fields, index: number | undefined, isNew
   const isSame = found !== undefined && !(isNew && id !== undefined && found.id !== undefined && found.id !== id)
   if (!isSame) return begin(hearing, item, index ?? hearing.items.nextIndex())
   found.id ??= id
-  if (!found.hasEnded) hearing.queue.learn(found, item)
+  if (!found.hasEnded) learn(hearing, found, item)
   return found
 }
 
@@ -180,13 +182,22 @@ function begin(hearing: Hearing, item: Fields, index: number): HeardItem | undef
   const kind = itemKindOf(item)
   if (kind === undefined) return undefined
   const heard = hearing.queue.add({ kind, fields: item, id: idOf(item), index })
+  heard.item.opaque = opaqueIn(item, hearing)
   hearing.items.add(heard)
   return heard
 }
 
+function learn(hearing: Hearing, heard: HeardItem, item: Fields): void {
+  hearing.queue.learn(heard, item)
+  heard.item.opaque = opaqueIn(heard.item.fields, hearing)
+}
+
+const opaqueIn = ({ encrypted_content: data }: Fields, { origin }: Hearing): Opaque | undefined =>
+  typeof data === 'string' && data !== '' ? { wire: 'responses', origin, data } : undefined
+
 /** The item as a whole: what of it has not been told is told now. */
 function finishItem(hearing: Hearing, heard: HeardItem, item: Fields, status: 'completed' | 'incomplete'): void {
-  hearing.queue.learn(heard, item)
+  learn(hearing, heard, item)
   if (heard.item.kind === 'function_call') finishCall(hearing, heard, 'arguments', item.arguments)
   else if (heard.item.kind === 'custom_tool_call') finishCall(hearing, heard, 'input', item.input)
   else {

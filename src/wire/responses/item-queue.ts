@@ -20,6 +20,8 @@ export interface HeardItem {
   hasEnded: boolean
   hasStarted: boolean
   readonly held: ItemStep[]
+  /** Of the words in these. */
+  heldBytes: number
 }
 
 /**
@@ -27,7 +29,7 @@ export interface HeardItem {
  * the others meanwhile is held back. Nothing is lost: what is held is told when its turn comes.
  */
 export interface ItemQueue {
-  add(options: { kind: ItemKind; fields: Fields; id: string | undefined; index: number }): HeardItem
+  add(options: { kind: ItemKind; fields: Fields; id?: string | undefined; index: number; callId?: string }): HeardItem
   /** What is heard of an item later, such as the name without which a call is not told. */
   learn(heard: HeardItem, fields: Fields): void
   /** Words for a part, which is opened, and whichever was open is closed. */
@@ -45,19 +47,21 @@ export interface ItemQueue {
 
 const NO_STEPS: readonly ItemStep[] = []
 
-export function createItemQueue(counts: Heard): ItemQueue {
+export function createItemQueue(counts: Pick<Heard, 'outputBytes' | 'heldBytes'>): ItemQueue {
   /** In the order of telling; those that have been told to their end are gone. */
   const waiting: HeardItem[] = []
   let steps: ItemStep[] = []
 
   const tell = (heard: HeardItem, step: ItemStep): void => {
     if (heard === waiting[0] && heard.hasStarted) {
-      steps.push(step)
+      push(steps, step)
       return
     }
-    heard.held.push(step)
+    push(heard.held, step)
     if (step.type !== 'delta') return
-    counts.heldBytes += Buffer.byteLength(step.text)
+    const bytes = Buffer.byteLength(step.text)
+    heard.heldBytes += bytes
+    counts.heldBytes += bytes
     passBy(heard)
     advance()
   }
@@ -78,21 +82,20 @@ export function createItemQueue(counts: Heard): ItemQueue {
         counts.outputBytes += Buffer.byteLength(isCall(first.item.kind) ? nameOfCall(first.item) : '')
         steps.push({ type: 'item-start', item: first.item })
       }
-      for (const step of first.held) {
-        if (step.type === 'delta') counts.heldBytes -= Buffer.byteLength(step.text)
-        steps.push(step)
-      }
+      for (const step of first.held) steps.push(step)
       first.held.length = 0
+      counts.heldBytes -= first.heldBytes
+      first.heldBytes = 0
       if (!first.hasEnded) return
       waiting.shift()
     }
   }
 
   const queue: ItemQueue = {
-    add({ kind, fields, id, index }) {
+    add({ kind, fields, id, index, callId }) {
       const heard: HeardItem = {
-        item: { kind, fields, parts: [], status: undefined },
-        ...{ id, index, openPart: undefined, hasEnded: false, hasStarted: false, held: [] },
+        item: { kind, fields, callId, opaque: undefined, parts: [], status: undefined },
+        ...{ id, index, openPart: undefined, hasEnded: false, hasStarted: false, held: [], heldBytes: 0 },
       }
       const later = waiting.findIndex((other) => !other.hasStarted && other.index > index)
       waiting.splice(later === -1 ? waiting.length : later, 0, heard)
@@ -157,6 +160,15 @@ export function createItemQueue(counts: Heard): ItemQueue {
     },
   }
   return queue
+}
+
+/** Words that follow on words of the same part, with nothing said beside them, are told as one. */
+function push(steps: ItemStep[], step: ItemStep): void {
+  const last = steps[steps.length - 1]
+  const goesOn =
+    last?.type === 'delta' && step.type === 'delta' && last.part === step.part && !last.event && !step.event
+  if (goesOn) steps[steps.length - 1] = { ...step, text: last.text + step.text }
+  else steps.push(step)
 }
 
 /** All that it began is said: its parts have had their last words. */

@@ -1,19 +1,32 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { eventsIn, mintInOrder, plainEnvelope, SETTLED } from './answers.fixture.ts'
-import { responsesDialect } from './dialects.ts'
-import { createReEmitter, type ReEmitLane } from './re-emit.ts'
+import type { Envelope } from './envelope.ts'
+import { createStepReader } from './read-steps.ts'
+import { tellWhole } from './tell-reply.ts'
+import { tellStream } from './tell-stream.ts'
+import type { Telling } from './told-answer.ts'
 
-export const laneOf = (over: Partial<ReEmitLane> = {}): ReEmitLane => ({
-  dialect: responsesDialect('generic'),
+/** How a lane is told of, before anybody knows in which envelope. */
+type LaneTold = Omit<Telling, 'envelope'>
+
+export const laneOf = (over: Partial<LaneTold> = {}): LaneTold => ({
   mint: mintInOrder(),
-  seal: (data) => `in our envelope: ${data}`,
+  seal: ({ data }) => `in our envelope: ${data}`,
+  sealCompaction: (compacted) => `compacted ${JSON.stringify(compacted)}`,
   seals: 'shown',
   rawReasoning: 'as-it-comes',
   nowSeconds: () => 1_800_000_009,
+  isUnstored: () => false,
   ...over,
 })
 
-export function reEmit(frames: readonly Buffer[], over: Partial<ReEmitLane> = {}) {
+export const createReEmitter = (envelope: Envelope, lane: LaneTold) =>
+  tellStream(createStepReader('lane'), { ...lane, envelope })
+
+export const reEmitReply = (value: unknown, lane: LaneTold) =>
+  tellWhole(value, 'lane', { ...lane, envelope: plainEnvelope() })
+
+export function reEmit(frames: readonly Buffer[], over: Partial<LaneTold> = {}) {
   const envelope = plainEnvelope()
   const carrier = createReEmitter(envelope, laneOf(over))
   const pieces: Buffer[] = []

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Fields } from '../../lib/is-object.ts'
 import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import type { Opaque } from '../../model/event.ts'
 import {
   bytesOf,
   eventsIn,
@@ -13,16 +14,24 @@ import {
 } from './answers.fixture.ts'
 import { expectGrammar } from './grammar.fixture.ts'
 import { randomStream } from './random-stream.fixture.ts'
-import { added, delta, ended, event, laneOf, lastResponse, reEmit } from './re-emit.fixture.ts'
-import { createReEmitter, type ReEmitLane } from './re-emit.ts'
-import { reEmitReply } from './re-emit-reply.ts'
+import {
+  added,
+  createReEmitter,
+  delta,
+  ended,
+  event,
+  laneOf,
+  lastResponse,
+  reEmit,
+  reEmitReply,
+} from './re-emit.fixture.ts'
 
 describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
   const source = bytesOf(fixture)
   const frames = framesIn([source])
 
   it('says what the provider has said, in the order of the grammar', () => {
-    const { carrier, bytes, whole } = reEmit(frames, { seal: (data) => data })
+    const { carrier, bytes, whole } = reEmit(frames, { seal: ({ data }) => data })
     const items = expectGrammar(bytes, { whole })
     const { usage, outputBytes, heldBytes, finished, error, garbled } = carrier.heard
     const ending = whole ? lastResponse(bytes) : undefined
@@ -149,7 +158,7 @@ describe('a re-emitted stream', () => {
 
   it('puts what is sealed into one envelope, which is the same wherever it is told', () => {
     let envelopes = 0
-    const seal = (data: string) => `envelope ${++envelopes} of ${data.length} letters`
+    const seal = ({ data }: Opaque) => `envelope ${++envelopes} of ${data.length} letters`
     const { bytes, carrier } = reEmit(framesIn([bytesOf('summary-and-text')]), { seal })
     const told = eventsIn(bytes).flatMap(({ item }) => (item as Fields | undefined)?.encrypted_content ?? [])
     const whole = [...lastResponse(bytes).output, ...carrier.storedItems()].map((item) => item.encrypted_content)
@@ -307,7 +316,7 @@ function expectWorthShowing(item: Fields): void {
 }
 
 describe('a JSON answer, re-emitted', () => {
-  const replyOf = (value: unknown, over: Partial<ReEmitLane> = {}) => reEmitReply(value, laneOf(over))
+  const replyOf = (value: unknown, over: Parameters<typeof laneOf>[0] = {}) => reEmitReply(value, laneOf(over))
 
   it.each(FIXTURES)('collects to the same as the stream: %s', (fixture) => {
     const { bytes, carrier, whole } = reEmit(framesIn([bytesOf(fixture)]))
@@ -318,10 +327,13 @@ describe('a JSON answer, re-emitted', () => {
     const isComplete = Array.isArray(theirs.output) && theirs.output.length > 0
     const reply = replyOf(isComplete ? theirs : { ...theirs, output: streamed.output })
     if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
-    const answered = plainEnvelope().response(reply.end(SETTLED)) as Fields & { output: Fields[] }
+    const answered = plainEnvelope().response(reply.answer.end(SETTLED).state) as Fields & { output: Fields[] }
     expect(plainItems(answered.output)).toEqual(plainItems(streamed.output))
     expect({ ...answered, output: [] }).toEqual({ ...streamed, output: [] })
-    expect([reply.usage, reply.outputBytes]).toEqual([carrier.heard.usage, carrier.heard.outputBytes])
+    expect([reply.answer.heard.usage, reply.answer.heard.outputBytes]).toEqual([
+      carrier.heard.usage,
+      carrier.heard.outputBytes,
+    ])
   })
 
   it('has ids of ours, and sealed reasoning only for who has asked for it', () => {
@@ -332,11 +344,11 @@ describe('a JSON answer, re-emitted', () => {
     ]
     const reply = replyOf({ status: 'completed', output }, { seals: 'hidden' })
     if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
-    expect(plainEnvelope().response(reply.end(SETTLED)).output).toEqual([
+    expect(plainEnvelope().response(reply.answer.end(SETTLED).state).output).toEqual([
       { id: 'rs_ours1', type: 'reasoning', summary: [] },
       expect.objectContaining({ id: 'fc_ours2', call_id: 'call_ours3', vendor: 1, status: 'completed' }),
     ])
-    expect(reply.storedItems()[0]).toMatchObject({ encrypted_content: 'in our envelope: sealed' })
+    expect(reply.answer.storedItems()[0]).toMatchObject({ encrypted_content: 'in our envelope: sealed' })
   })
 
   it('is an error when it says so with status 200, and garbled when it is no response', () => {

@@ -7,6 +7,9 @@ export type Ending =
   | { readonly kind: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
   | { readonly kind: 'failed'; readonly said: UpstreamSaid }
 
+/** How an answer is over that is one. */
+export type AnswerEnding = Exclude<Ending, { kind: 'failed' }>
+
 /** From the last event of a stream, or from a whole response, whose status is all that it has. */
 export function readEnding(response: Fields, event: string | undefined): Ending | undefined {
   const named = event === undefined ? undefined : ENDINGS.get(event)

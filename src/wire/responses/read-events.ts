@@ -16,8 +16,8 @@ export interface EventReaderOptions {
 
 /** A stream of a lane that speaks Responses, for a client that does not, or whose tools the lane does not know. */
 export function createEventReader({ mint, origin }: EventReaderOptions): EventReader {
-  const steps = createStepReader()
-  const state: EventState = { mint, origin, call: -1, begun: undefined, summary: undefined }
+  const steps = createStepReader(origin)
+  const state: EventState = { mint, call: -1, begun: undefined, summary: undefined }
   let isOneEvent = false
   return {
     heard: steps.heard,
@@ -33,7 +33,6 @@ export function createEventReader({ mint, origin }: EventReaderOptions): EventRe
 
 interface EventState {
   readonly mint: MintIds
-  readonly origin: string
   /** The number of the call that is being told: calls are told one after the other. */
   call: number
   /** A message or a reasoning begins with its first words: an empty one is nothing. */
@@ -117,9 +116,9 @@ function beginSummary(state: EventState, part: SpokenPart): TurnEvent[] {
 
 /** Sealed reasoning is taken as it stands at the end of its item: what comes at its beginning is shorter. */
 function sealOf(state: EventState, item: SpokenItem): readonly TurnEvent[] {
-  const { encrypted_content: data } = item.fields
-  if (item.kind !== 'reasoning' || typeof data !== 'string' || data === '') return NO_EVENTS
-  return [...begin(state, item), { type: 'reasoning-seal', opaque: { wire: 'responses', origin: state.origin, data } }]
+  const { opaque } = item
+  if (item.kind !== 'reasoning' || opaque === undefined) return NO_EVENTS
+  return [...begin(state, item), { type: 'reasoning-seal', opaque }]
 }
 
 function lastEvents(state: EventState, steps: StepReader): readonly TurnEvent[] {

@@ -11,28 +11,24 @@ export interface NativeCompactionReader extends CompactionReader {
 }
 
 export function createNativeCompactionReader(origin: string): NativeCompactionReader {
-  const steps = createStepReader()
+  const steps = createStepReader(origin)
   const heard: Heard = { ...steps.heard }
   let item: SpokenItem | undefined
-  const sealed = (): string | undefined => {
-    const data = item?.fields.encrypted_content
-    return typeof data === 'string' && data !== '' ? data : undefined
-  }
   const reader = {
     heard,
     hasFailed: false,
     read(frame: Buffer) {
       for (const step of steps.read(frame)) if (step.item.kind === 'compaction') item = step.item
       Object.assign(heard, steps.heard, { heldBytes: steps.heard.outputBytes })
-      reader.hasFailed = heard.finished && sealed() === undefined
+      reader.hasFailed = heard.finished && item?.opaque === undefined
       if (!reader.hasFailed) return
       heard.finished = false
       heard.error ??= NOT_COMPACTED
     },
     compacted(): Compacted {
-      const data = sealed()
-      if (data === undefined) throw new Error('an answer without a sealed item cannot stand for a conversation')
-      return { kind: 'native', opaque: { wire: 'responses', origin, data } }
+      const opaque = item?.opaque
+      if (opaque === undefined) throw new Error('an answer without a sealed item cannot stand for a conversation')
+      return { kind: 'native', opaque }
     },
   }
   return reader

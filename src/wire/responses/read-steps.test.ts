@@ -14,7 +14,7 @@ const message = (id: string, words?: string) => ({
 const end = (status = 'completed', output: unknown = undefined) => event(status, { response: { status, output } })
 
 function stepsOf(frames: readonly Buffer[]) {
-  const reader = createStepReader()
+  const reader = createStepReader('lane')
   return frames.flatMap((frame) => [...reader.read(frame)])
 }
 
@@ -152,7 +152,7 @@ describe('the steps of a stream', () => {
 
   it('wait for the name of a call, however late it comes', () => {
     const words = event('function_call_arguments.delta', { item_id: 'f', output_index: 0, delta: '{}' })
-    const reader = createStepReader()
+    const reader = createStepReader('lane')
     expect(reader.read(words)).toEqual([])
     expect(reader.heard).toMatchObject({ outputBytes: 2, heldBytes: 2 })
     const steps = reader.read(event('function_call_arguments.done', { item_id: 'f', arguments: '{}', name: 'go' }))
@@ -162,7 +162,7 @@ describe('the steps of a stream', () => {
 
   it('read how it ended: a failure is one whatever its response says, and what only goes on has not ended', () => {
     const ended = (type: string, response: object) => {
-      const reader = createStepReader()
+      const reader = createStepReader('lane')
       reader.read(event(type, { response }))
       return [reader.ending()?.kind, reader.heard.error?.message, reader.heard.done]
     }
@@ -174,9 +174,9 @@ describe('the steps of a stream', () => {
   })
 
   it('know an event by the line before its data where the data has no name', () => {
-    const reader = createStepReader()
+    const reader = createStepReader('lane')
     const frame = Buffer.from('id: 1\nevent: response.output_text.delta\ndata: {"delta":"x"}\n\n')
     expect(typesOf(reader.read(frame))).toEqual(['item-start', 'part-start', 'delta'])
-    expect(createStepReader().read(Buffer.from('data: {"delta":"x"}\n\n'))).toEqual([])
+    expect(createStepReader('lane').read(Buffer.from('data: {"delta":"x"}\n\n'))).toEqual([])
   })
 })

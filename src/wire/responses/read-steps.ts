@@ -1,24 +1,18 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { createAlikeWords, type WordsRun } from '../alike-words.ts'
-import { type Heard, nothingHeard } from '../event-reader.ts'
-import type { FrameSplitter } from '../sse/split-frames.ts'
+import { createAlikeWords } from '../alike-words.ts'
+import { nothingHeard } from '../event-reader.ts'
 import { createItemHearer } from './hear-items.ts'
-import { type Ending, isEnding, readEnding, readErrorEvent } from './read-ending.ts'
+import { type AnswerEnding, isEnding, readEnding, readErrorEvent } from './read-ending.ts'
 import { readFrame } from './read-frame.ts'
 import { readUsage } from './read-usage.ts'
 import type { ItemStep } from './spoken-item.ts'
+import type { StepSource } from './step-source.ts'
 import { WORDS_PLACE } from './words-place.ts'
 
-/** A lane's answer, read: frames, or a whole response, become steps. */
-export interface StepReader {
-  read(frame: Buffer): readonly ItemStep[]
-  /** The frames that come next, each of which is the one step that the last one was, with other words; undefined for none. */
-  readAlike(frames: FrameSplitter): WordsRun | undefined
+/** An answer of a lane that speaks Responses, read. */
+export interface StepReader extends StepSource {
   /** A whole response, as a JSON answer is one. */
   readResponse(response: Fields): readonly ItemStep[]
-  readonly heard: Heard
-  /** Undefined until the lane has said that the answer is complete, or why it is not. */
-  ending(): Exclude<Ending, { kind: 'failed' }> | undefined
 }
 
 /** Of frames without words: what ends items says their whole text again, three times at most. */
@@ -26,12 +20,12 @@ const BESIDE_WORDS_BYTES_MAX = 32 * 1024 * 1024
 
 const NO_STEPS: readonly ItemStep[] = []
 
-export function createStepReader(): StepReader {
+export function createStepReader(origin: string): StepReader {
   const heard = nothingHeard()
-  const hearer = createItemHearer(heard)
+  const hearer = createItemHearer(heard, origin)
   const alike = createAlikeWords(WORDS_PLACE)
   let besideWords = 0
-  let ending: Exclude<Ending, { kind: 'failed' }> | undefined
+  let ending: AnswerEnding | undefined
   /** What the last frame was, where it was nothing but words of what is being told. */
   let delta: Delta | undefined
 

@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { eventsIn, plainEnvelope, SETTLED } from './answers.fixture.ts'
 import { expectGrammar } from './grammar.fixture.ts'
-import { added, delta, ended, event, laneOf, lastResponse, reEmit } from './re-emit.fixture.ts'
-import { createReEmitter } from './re-emit.ts'
-import { reEmitReply } from './re-emit-reply.ts'
+import {
+  added,
+  createReEmitter,
+  delta,
+  ended,
+  event,
+  laneOf,
+  lastResponse,
+  reEmit,
+  reEmitReply,
+} from './re-emit.fixture.ts'
 
 const rawDelta = (text: string) =>
   event('response.reasoning_text.delta', { item_id: 'r', output_index: 0, content_index: 0, delta: text })
@@ -109,7 +117,7 @@ describe('what a re-emitted stream shows', () => {
       ...[{ type: 'message' }, { type: 'function_call' }],
     ])
     const reply = reEmitReply({ status: 'completed', output }, laneOf({ seals: 'hidden' }))
-    expect(reply.kind === 'reply' && reply.end(SETTLED).output).toMatchObject([
+    expect(reply.kind === 'reply' && reply.answer.end(SETTLED).state.output).toMatchObject([
       { type: 'reasoning', summary: [] },
       { content: [{ text: 'x' }] },
       { type: 'function_call' },
@@ -151,7 +159,7 @@ describe('what is not whole in a re-emitted stream', () => {
     expect(expectGrammar(bytes, { whole: true })).toMatchObject([{ status: 'completed' }, { status: 'incomplete' }])
     expect(carrier.storedItems()).toEqual(lastResponse(bytes).output)
     const reply = reEmitReply({ ...CUT, output }, laneOf())
-    expect(reply.kind === 'reply' && reply.end(SETTLED).output).toMatchObject([
+    expect(reply.kind === 'reply' && reply.answer.end(SETTLED).state.output).toMatchObject([
       { status: 'completed' },
       { type: 'function_call', status: 'incomplete' },
     ])

@@ -1,7 +1,6 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { MintIds } from '../mint-ids.ts'
-import type { ItemStatus, SealsShown } from './output-item.ts'
 import { type ItemStep, isCall, type PartKind, type SpokenPart } from './spoken-item.ts'
 import {
   type AnnotationStep,
@@ -14,18 +13,24 @@ import {
   startOfPart,
   type UnsentEvent,
 } from './step-frames.ts'
-import { itemAtEnd, type SaidItem, type SaidPart, sayItem } from './write-item.ts'
+import {
+  type Envelopes,
+  type ItemStatus,
+  itemAtEnd,
+  type SaidItem,
+  type SaidPart,
+  type SealsShown,
+  sayItem,
+} from './write-item.ts'
 
-export interface HowSaid {
+export interface HowSaid extends Envelopes {
   readonly mint: MintIds
-  /** An envelope around what the provider has sealed. */
-  readonly seal: (data: string) => string
   readonly seals: SealsShown
   /** A client that has asked for summaries gets raw reasoning as one. */
   readonly rawReasoning: 'as-summary' | 'as-it-comes'
 }
 
-/** What the client is told of a provider's items: those that say something, in their order, without a gap between them. */
+/** What the client is told of an answer's items: those that say something, in their order, without a gap between them. */
 export interface SaidItems {
   /** What the client is told of a step. */
   follow(step: ItemStep): readonly UnsentEvent[]
@@ -74,8 +79,7 @@ export function createSaidItems(how: HowSaid): SaidItems {
 
 const isTold = ({ outputIndex }: SaidItem): boolean => outputIndex !== undefined
 
-const isSealed = ({ item: { kind, fields } }: SaidItem): boolean =>
-  kind === 'reasoning' && typeof fields.encrypted_content === 'string' && fields.encrypted_content !== ''
+const isSealed = ({ item: { kind, opaque } }: SaidItem): boolean => kind === 'reasoning' && opaque !== undefined
 
 /** Items come one after the other: a step belongs to the last one, or begins the next. */
 function saidOf(saying: Saying, { item }: ItemStep): SaidItem {
@@ -128,7 +132,7 @@ function endLast({ last, how }: Saying, status: 'completed' | 'incomplete'): rea
 }
 
 function addPart(said: SaidItem, part: SpokenPart, kind: PartKind): SaidPart {
-  const added = { part, kind, index: said.parts.length }
+  const added = { part, kind, index: said.parts.length, around: undefined }
   said.parts.push(added)
   return added
 }

@@ -1,9 +1,10 @@
 import type { Fields } from '../../lib/is-object.ts'
+import type { Opaque } from '../../model/event.ts'
 
 /**
- * A provider's answer as items, in the order of the grammar whatever came: items and their parts do not interleave, and
- * each start has its end. Every stream of a lane is read into these steps; what is made of them (events, or the frames of
- * a re-emitted stream) is the business of others.
+ * An answer as items, in the order of the grammar whatever came: items and their parts do not interleave, and each start
+ * has its end. Every answer of a lane that speaks Responses is read into these steps, and every other one that a Responses
+ * client is told; what is made of them (events, frames, or the items of a JSON answer) is the business of others.
  */
 export type ItemStep =
   | { readonly type: 'item-start'; readonly item: SpokenItem }
@@ -13,7 +14,7 @@ export type ItemStep =
       readonly item: SpokenItem
       readonly part: SpokenPart
       readonly text: string
-      /** The provider's own event, for what else it says; undefined where the words came with a later one. */
+      /** The provider's own event, for what else it says; undefined where it says nothing else, or came later. */
       readonly event: Fields | undefined
     }
   | {
@@ -35,6 +36,10 @@ export interface SpokenItem {
   readonly kind: ItemKind
   /** The provider's own fields, as they were heard last. */
   fields: Fields
+  /** Of a call, where it has been minted already. */
+  readonly callId: string | undefined
+  /** What of it only its provider can read. */
+  opaque: Opaque | undefined
   readonly parts: SpokenPart[]
   /** Undefined until it has ended. */
   status: 'completed' | 'incomplete' | undefined

@@ -1,8 +1,9 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { latin1OfText } from '../json/rewrite-string.ts'
-import { frameHead } from './envelope.ts'
+import { type Envelope, frameHead } from './envelope.ts'
 import { type ItemStep, nameOfCall, type PartKind } from './spoken-item.ts'
 import {
+  type AroundWords,
   type HowShown,
   itemAtEnd,
   itemAtStart,
@@ -13,8 +14,20 @@ import {
   type SaidPart,
 } from './write-item.ts'
 
-/** An event of the client's stream, before it has a number. */
-export type UnsentEvent = readonly [type: string, fields: Fields]
+/** An event of the client's stream, before it has a number; words with nothing beside them are most of all events. */
+export type UnsentEvent = readonly [type: string, fields: Fields] | UnsentWords
+
+interface UnsentWords {
+  readonly around: AroundWords
+  readonly text: string
+}
+
+/** With its number. */
+export const frameText = (envelope: Envelope, event: UnsentEvent): string =>
+  'around' in event ? wordsText(envelope, event) : envelope.frameText(...event)
+
+const wordsText = (envelope: Envelope, { around: { head, before, behind }, text }: UnsentWords): string =>
+  envelope.numbered(head, before + JSON.stringify(text).slice(1, -1) + behind)
 
 export const startOfItem = (said: SaidItem): UnsentEvent => [
   'response.output_item.added',
@@ -26,10 +39,10 @@ export const endOfItem = (said: SaidItem, how: HowShown): UnsentEvent => [
   { output_index: said.outputIndex, item: itemAtEnd(said, how) },
 ]
 
-export const deltaOf = (step: DeltaStep, said: SaidItem, part: SaidPart): UnsentEvent => [
-  `${NAMES[part.kind]}.delta`,
-  deltaFields(said, part, step.text, step.event),
-]
+export const deltaOf = (step: DeltaStep, said: SaidItem, part: SaidPart): UnsentEvent =>
+  step.event === undefined
+    ? { around: aroundPlainWords(said, part), text: step.text }
+    : [`${NAMES[part.kind]}.delta`, deltaFields(said, part, step.text, step.event)]
 
 export function annotationOf({ event, index }: AnnotationStep, said: SaidItem, part: SaidPart): UnsentEvent {
   const at = { ...addressOf(said, part), annotation_index: index, annotation: event.annotation }
@@ -49,23 +62,26 @@ const NAMES: Readonly<Record<PartKind, string>> = {
 }
 
 /** An empty delta breaks a silence: every client takes it, and nothing is said by it. */
-export const emptyDelta = (said: SaidItem, part: SaidPart): UnsentEvent => [
-  `${NAMES[part.kind]}.delta`,
-  deltaFields(said, part, '', undefined),
-]
+export const emptyDelta = (said: SaidItem, part: SaidPart): UnsentEvent => ({
+  around: aroundPlainWords(said, part),
+  text: '',
+})
 
-/** What is around the words of a delta behind its number, as a character for each byte. */
-export function aroundWords({ event }: DeltaStep, said: SaidItem, part: SaidPart): AroundWords {
+/** What is around the words of a delta, for others that say the same beside them. */
+export const aroundWords = ({ event }: DeltaStep, said: SaidItem, part: SaidPart): AroundWords =>
+  event === undefined ? aroundPlainWords(said, part) : around(event, said, part)
+
+/** Nothing of it is the provider's: it is the same as text. */
+function aroundPlainWords(said: SaidItem, part: SaidPart): AroundWords {
+  part.around ??= around(undefined, said, part)
+  return part.around
+}
+
+function around(event: Fields | undefined, said: SaidItem, part: SaidPart): AroundWords {
   const members = latin1OfText(`,${JSON.stringify(deltaFields(said, part, '', event)).slice(1, -1)}`)
   // Before them stand only ids and places.
   const at = members.indexOf('"delta":""') + '"delta":"'.length
   return { head: frameHead(`${NAMES[part.kind]}.delta`), before: members.slice(0, at), behind: members.slice(at) }
-}
-
-export interface AroundWords {
-  readonly head: string
-  readonly before: string
-  readonly behind: string
 }
 
 export function startOfPart(said: SaidItem, part: SaidPart): readonly UnsentEvent[] {

@@ -1,27 +1,27 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { isObject } from '../../lib/is-object.ts'
 import type { Compacted } from '../../model/compaction.ts'
-import type { FinishReason, Opaque } from '../../model/event.ts'
+import type { Opaque } from '../../model/event.ts'
 import type { Problem } from '../../model/problem.ts'
-import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { CarriedReply, Carrier } from '../carrier.ts'
 import type { CompactionReader } from '../compaction-reader.ts'
-import type { EventReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/format-frame.ts'
 import type { Voice } from '../voice.ts'
 import { carryCompaction } from './carry-compaction.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import { createEnvelope, type Envelope } from './envelope.ts'
-import type { ItemStatus } from './output-item.ts'
 import { errorFields } from './problem.ts'
-import { createReEmitter, type ReEmitLane } from './re-emit.ts'
-import { reEmitReply } from './re-emit-reply.ts'
+import { createStepReader } from './read-steps.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
+import type { HowSaid } from './said-items.ts'
 import { SEALED_REASONING } from './sealed-include.ts'
-import { type Translation, type TranslationOptions, translateReply, translateStream } from './translate.ts'
-import { writeUsage } from './write-usage.ts'
+import type { StepSource } from './step-source.ts'
+import { createStepsOfEvents } from './steps-of-events.ts'
+import { tellReply, tellWhole } from './tell-reply.ts'
+import { tellStream } from './tell-stream.ts'
+import type { AnswerSoFar, Telling, ToldAnswer } from './told-answer.ts'
 
 /** A lane that speaks Responses itself. */
 export interface ResponsesLane {
@@ -64,6 +64,7 @@ export interface ResponsesVoiceOptions extends ResponseOptions {
 interface Speaking {
   readonly options: ResponsesVoiceOptions
   readonly envelope: Envelope
+  readonly telling: Telling
   /** The answer of the lane that is speaking. */
   answer: AnswerSoFar | undefined
   /** What it has come to in the end. */
@@ -76,26 +77,18 @@ interface Speaking {
   beforeEnd: (() => void) | undefined
 }
 
-/** What a voice must know of an answer to speak in its pauses and when it fails. */
-interface AnswerSoFar {
-  /** The items that the client has been told of; one that is still open in this status. */
-  openItems(openAs: ItemStatus): readonly Fields[]
-  /** An empty piece of what is being said; undefined while nothing is. */
-  emptyDelta(): Buffer | undefined
-  /** The same with all that is sealed in them, whether the client has asked for that or not. */
-  storedItems(): readonly Fields[]
-}
-
 const DONE = DONE_FRAME.toString()
 
 export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoice {
   const envelope = createEnvelope(options)
+  const telling: Telling = {
+    ...{ envelope, mint: options.mint, seal: options.seal, sealCompaction: options.sealCompaction },
+    ...wishesOf(options.turn),
+    nowSeconds: () => endOf(options),
+    isUnstored: () => speaking.isUnstored,
+  }
   const speaking: Speaking = {
-    options,
-    envelope,
-    answer: undefined,
-    final: undefined,
-    isUnstored: false,
+    ...{ options, envelope, telling, answer: undefined, final: undefined, isUnstored: false },
     fromTheStart: envelope.bookmark(),
     beforeEnd: undefined,
   }
@@ -103,9 +96,9 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     keepAlive: () => keepAlive(speaking),
     protocol: 'responses',
     responseId: options.responseId,
-    translate: (reader) => translate(speaking, reader),
-    reEmit: (lane) => reEmit(speaking, lane),
-    reEmitReply: (value, lane) => reEmitJson(speaking, value, lane),
+    translate: (reader) => carry(speaking, createStepsOfEvents(reader, telling.rawReasoning)),
+    reEmit: ({ origin }) => carry(speaking, createStepReader(origin)),
+    reEmitReply: (value, lane) => carryReply(speaking, value, lane),
     compact(reader) {
       const storedItems = () => speaking.final?.output ?? []
       speaking.answer = { openItems: () => [], emptyDelta: () => undefined, storedItems }
@@ -113,7 +106,8 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
         ...{ options, envelope },
         beginEnd: () => beginEnd(speaking),
         finish: (state) => {
-          speaking.final = { ...state, completedAt: endOf(options), ...unstoredIn(speaking) }
+          const unstored = speaking.isUnstored ? { unstored: true as const } : {}
+          speaking.final = { ...state, completedAt: endOf(options), ...unstored }
           return speaking.final
         },
       })
@@ -149,25 +143,31 @@ function keepAlive(speaking: Speaking): Buffer | undefined {
   return answer?.emptyDelta() ?? Buffer.from(envelope.responseText('response.in_progress', stateSoFar(speaking)))
 }
 
-function translate(speaking: Speaking, reader: EventReader): Carrier {
-  const { options, envelope } = speaking
-  const { mint, seal } = options
-  const translating = { reader, mint, seal, ...wishesOf(options.turn) }
-  const isStream = options.turn.delivery === 'stream'
-  const translation = isStream ? translateStream(translating, envelope) : translateReply(translating)
-  speaking.answer = translation
-  return {
-    heard: translation.heard,
-    read: translation.read,
-    readAlike: translation.readAlike,
-    close: isStream
-      ? createStreamEnd(speaking, translation)
-      : (settled) => Buffer.from(envelope.responseJson(finish(speaking, translation, settled))),
+function carry(speaking: Speaking, source: StepSource): Carrier {
+  const tell = speaking.options.turn.delivery === 'stream' ? tellStream : tellReply
+  const answer = tell(source, speaking.telling)
+  return { heard: answer.heard, read: answer.read, readAlike: answer.readAlike, close: closeOf(speaking, answer) }
+}
+
+function carryReply(speaking: Speaking, value: unknown, { origin }: ResponsesLane): CarriedReply {
+  const reply = tellWhole(value, origin, speaking.telling)
+  if (reply.kind !== 'reply') return reply
+  const { usage, outputBytes } = reply.answer.heard
+  return { kind: 'reply', usage, outputBytes, close: closeOf(speaking, reply.answer) }
+}
+
+function closeOf(speaking: Speaking, answer: ToldAnswer): Carrier['close'] {
+  speaking.answer = answer
+  return (settled) => {
+    beginEnd(speaking)
+    const { bytes, state } = answer.end(settled)
+    speaking.final = state
+    return bytes
   }
 }
 
 /** What the client wants to be told of the reasoning. */
-function wishesOf({ fields }: ResponsesRequest): ReasoningWishes {
+function wishesOf({ fields }: ResponsesRequest): Pick<HowSaid, 'rawReasoning' | 'seals'> {
   const { summary, generate_summary } = isObject(fields.reasoning) ? fields.reasoning : {}
   const { include } = fields
   return {
@@ -176,85 +176,9 @@ function wishesOf({ fields }: ResponsesRequest): ReasoningWishes {
   }
 }
 
-type ReasoningWishes = Pick<TranslationOptions, 'rawReasoning' | 'seals'>
-
-function createStreamEnd(speaking: Speaking, translation: Translation): Carrier['close'] {
-  const { envelope } = speaking
-  let rest: { readonly text: string; readonly goBehind: () => void } | undefined
-  return (settled) => {
-    if (rest === undefined) {
-      beginEnd(speaking)
-      rest = { text: translation.rest(), goBehind: envelope.bookmark() }
-    }
-    rest.goBehind()
-    const state = finish(speaking, translation, settled)
-    return Buffer.from(rest.text + envelope.responseText(`response.${state.status}`, state) + DONE)
-  }
-}
-
-function laneOf({ options }: Speaking, { dialect, origin }: ResponsesLane): ReEmitLane {
-  return {
-    dialect,
-    mint: options.mint,
-    seal: (data) => options.seal({ wire: 'responses', origin, data }),
-    ...wishesOf(options.turn),
-    nowSeconds: () => endOf(options),
-  }
-}
-
-function reEmit(speaking: Speaking, lane: ResponsesLane): Carrier {
-  const emitter = createReEmitter(speaking.envelope, laneOf(speaking, lane))
-  speaking.answer = emitter
-  return {
-    ...emitter,
-    close(settled) {
-      beginEnd(speaking)
-      const { bytes, state } = emitter.end(settled)
-      speaking.final = state
-      return bytes
-    },
-  }
-}
-
-function reEmitJson(speaking: Speaking, value: unknown, lane: ResponsesLane): CarriedReply {
-  const reply = reEmitReply(value, laneOf(speaking, lane))
-  if (reply.kind !== 'reply') return reply
-  speaking.answer = { openItems: () => [], emptyDelta: () => undefined, storedItems: reply.storedItems }
-  return {
-    ...reply,
-    close(settled) {
-      speaking.final = { ...reply.end(settled), ...unstoredIn(speaking) }
-      return Buffer.from(speaking.envelope.responseJson(speaking.final))
-    },
-  }
-}
-
-const unstoredIn = ({ isUnstored }: Speaking): Pick<ResponseState, 'unstored'> => (isUnstored ? { unstored: true } : {})
-
 function beginEnd(speaking: Speaking): void {
   speaking.beforeEnd ??= speaking.envelope.bookmark()
   speaking.beforeEnd()
-}
-
-function finish(speaking: Speaking, translation: Translation, settled: SettledCharge): ResponseState {
-  const { reason, output } = translation.ending()
-  const usage = writeUsage(settled)
-  speaking.final = { output, usage, ...statusOf(reason, speaking.options), ...unstoredIn(speaking) }
-  return speaking.final
-}
-
-function statusOf(
-  reason: FinishReason,
-  options: ResponsesVoiceOptions,
-): Pick<ResponseState, 'status' | 'incompleteReason' | 'completedAt'> {
-  switch (reason) {
-    case 'length':
-      return { status: 'incomplete', incompleteReason: 'max_output_tokens' }
-    case 'content-filter':
-      return { status: 'incomplete', incompleteReason: 'content_filter' }
-    default:
-      return { status: 'completed', completedAt: endOf(options) }
-  }
 }
 
 /** In seconds; a clock that was set back does not let an answer end before it began. */

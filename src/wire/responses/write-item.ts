@@ -1,8 +1,14 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
+import type { Compacted } from '../../model/compaction.ts'
+import type { Opaque } from '../../model/event.ts'
 import type { MintIds } from '../mint-ids.ts'
-import type { ItemStatus, SealsShown } from './output-item.ts'
 import { type ItemKind, isCall, nameOfCall, type PartKind, type SpokenItem, type SpokenPart } from './spoken-item.ts'
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
+
+/** Whether a client has asked for sealed reasoning: what it has not asked for is not sent to it. */
+export type SealsShown = 'shown' | 'hidden'
 
 /** An item as the client knows it: the provider's own fields, under ids that are ours. */
 export interface SaidItem {
@@ -24,6 +30,15 @@ export interface SaidPart {
   readonly part: SpokenPart
   readonly kind: PartKind
   readonly index: number
+  /** What is around its words where nothing else is said: the same for all of them, so made once. */
+  around: AroundWords | undefined
+}
+
+/** A delta up to its number, from there to its words, and behind them; as a character for each byte. */
+export interface AroundWords {
+  readonly head: string
+  readonly before: string
+  readonly behind: string
 }
 
 const PREFIX = {
@@ -37,7 +52,7 @@ const PREFIX = {
 export const sayItem = (item: SpokenItem, mint: MintIds): SaidItem => ({
   item,
   id: mint.itemId(PREFIX[item.kind]),
-  callId: isCall(item.kind) ? mint.callId() : undefined,
+  callId: isCall(item.kind) ? (item.callId ?? mint.callId()) : undefined,
   outputIndex: undefined,
   parts: [],
   status: undefined,
@@ -47,8 +62,7 @@ export const sayItem = (item: SpokenItem, mint: MintIds): SaidItem => ({
 /** The item as it begins: everything that it will say is still empty. */
 export function itemAtStart(said: SaidItem): Fields {
   const { item, parts } = said
-  // What is sealed is shorter at the beginning than at the end, and only the end counts.
-  const { encrypted_content: _sealed, ...fields } = headOf(said)
+  const fields = headOf(said)
   const inProgress = item.kind === 'reasoning' && fields.status === undefined ? {} : { status: 'in_progress' }
   switch (item.kind) {
     case 'message':
@@ -66,18 +80,22 @@ export function itemAtStart(said: SaidItem): Fields {
   }
 }
 
-export interface HowShown {
+export interface HowShown extends Envelopes {
   readonly seals: SealsShown
-  /** An envelope around what the provider has sealed. */
-  readonly seal: (data: string) => string
   /** The status of one that has not ended; `incomplete` where nothing else is said. */
   readonly openAs?: ItemStatus
+}
+
+/** Of ours, around what only a provider can read. */
+export interface Envelopes {
+  readonly seal: (opaque: Opaque) => string
+  readonly sealCompaction: (compacted: Compacted) => string
 }
 
 /** The item as it stands: whole when it has ended, and else as far as it has been said. */
 export function itemAtEnd(said: SaidItem, options: HowShown): Fields {
   const { item, parts } = said
-  const { encrypted_content: sealed, ...fields } = headOf(said)
+  const fields = headOf(said)
   const status = { status: said.status ?? options.openAs ?? 'incomplete' }
   switch (item.kind) {
     case 'message':
@@ -89,21 +107,26 @@ export function itemAtEnd(said: SaidItem, options: HowShown): Fields {
     case 'custom_tool_call':
       return { ...fields, ...status, input: parts[0]?.part.text ?? '' }
     case 'compaction':
-      return { ...fields, ...(typeof sealed === 'string' ? { encrypted_content: sealed } : {}) }
+      return { ...fields, ...envelopeOf(said, options) }
     default:
       return assertNever(item.kind)
   }
 }
 
-function sealOf(said: SaidItem, { status }: { readonly status: ItemStatus }, { seals, seal }: HowShown): Fields {
-  const { encrypted_content: sealed } = said.item.fields
-  if (seals === 'hidden' || status === 'in_progress' || typeof sealed !== 'string' || sealed === '') return {}
-  said.envelope ??= seal(sealed)
+function sealOf(said: SaidItem, { status }: { readonly status: ItemStatus }, options: HowShown): Fields {
+  return options.seals === 'hidden' || status === 'in_progress' ? {} : envelopeOf(said, options)
+}
+
+function envelopeOf(said: SaidItem, { seal, sealCompaction }: Envelopes): Fields {
+  const { opaque, kind } = said.item
+  if (opaque === undefined) return {}
+  said.envelope ??= kind === 'compaction' ? sealCompaction({ kind: 'native', opaque }) : seal(opaque)
   return { encrypted_content: said.envelope }
 }
 
 function headOf({ item, id, callId }: SaidItem): Fields {
-  const { id: _theirs, type: _type, call_id: _call, ...fields } = item.fields
+  // What is sealed is told at the end alone, in an envelope.
+  const { id: _theirs, type: _type, call_id: _call, encrypted_content: _sealed, ...fields } = item.fields
   const head: Fields = { id, type: item.kind, ...fields }
   if (item.kind === 'message') head.role = 'assistant'
   // What the provider has of these is told in parts, and not all of it.

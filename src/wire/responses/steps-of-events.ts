@@ -1,0 +1,204 @@
+import { assertNever } from '../../lib/assert-never.ts'
+import type { Fields } from '../../lib/is-object.ts'
+import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
+import { type EventReader, nothingHeard } from '../event-reader.ts'
+import { createItemQueue, type HeardItem, type ItemQueue } from './item-queue.ts'
+import type { AnswerEnding } from './read-ending.ts'
+import type { HowSaid } from './said-items.ts'
+import { type ItemKind, type ItemStep, isCall, type PartKind, type SpokenPart } from './spoken-item.ts'
+import type { StepSource } from './step-source.ts'
+
+/** Another protocol's answer, for a client that speaks Responses: its events become the items that they tell of. */
+export function createStepsOfEvents(reader: EventReader, rawReasoning: HowSaid['rawReasoning']): StepSource {
+  const counts = { outputBytes: 0, heldBytes: 0 }
+  const heard = nothingHeard()
+  const turning = nothingTurned(createItemQueue(counts), rawReasoning)
+  /** What the last frame was, where it was nothing but words of what is being told. */
+  let delta: Delta | undefined
+  /** The reader may hold something back too, so what it has heard is taken over, not shared. */
+  const takeOver = (): void => {
+    Object.assign(heard, reader.heard)
+    heard.heldBytes = Math.min(heard.heldBytes + counts.heldBytes, heard.outputBytes)
+  }
+  return {
+    heard,
+    ending: () => turning.ending,
+    read(frame) {
+      const events = reader.read(frame)
+      // Behind the end come counts at most.
+      for (const event of events) if (turning.ending === undefined) turn(turning, event)
+      takeOver()
+      const steps = turning.queue.take()
+      delta = events.length === 1 ? onlyWords(steps) : undefined
+      return steps
+    },
+    readAlike(frames) {
+      const run = delta && reader.readAlike(frames)
+      if (run === undefined || delta === undefined) return undefined
+      delta.part.text += run.text
+      takeOver()
+      return run
+    },
+  }
+}
+
+type Delta = Extract<ItemStep, { readonly type: 'delta' }>
+
+/** Nothing was begun or ended with them, and they have no log probabilities. */
+function onlyWords(steps: readonly ItemStep[]): Delta | undefined {
+  const [step] = steps
+  return steps.length === 1 && step?.type === 'delta' && step.event === undefined ? step : undefined
+}
+
+interface Turning {
+  readonly queue: ItemQueue
+  readonly rawReasoning: HowSaid['rawReasoning']
+  /** The calls that go on, by their numbers. */
+  readonly calls: Map<number, HeardItem>
+  /** The item that was begun last, and how many there are. */
+  last: HeardItem | undefined
+  itemCount: number
+  /** The last one, where it ends when the next one begins: a message, a reasoning, or a call that is over. */
+  current: HeardItem | undefined
+  /** The next words of the reasoning are a part of their own. */
+  breaksPart: boolean
+  lastThought: TurnEvent['type'] | undefined
+  ending: AnswerEnding | undefined
+}
+
+const nothingTurned = (queue: ItemQueue, rawReasoning: HowSaid['rawReasoning']): Turning => ({
+  ...{ queue, rawReasoning, calls: new Map(), last: undefined, itemCount: 0, current: undefined },
+  ...{ breaksPart: false, lastThought: undefined, ending: undefined },
+})
+
+function turn(turning: Turning, event: TurnEvent): void {
+  const { type } = event
+  if (type === 'text-delta') sayInMessage(turning, 'output_text', event.text, event.logprobs ?? [])
+  else if (type === 'refusal-delta') sayInMessage(turning, 'refusal', event.text, [])
+  else if (type === 'reasoning-delta' || type === 'summary-delta') think(turning, event)
+  else if (type === 'summary-start') turning.breaksPart = true
+  else if (type === 'message-start') begin(turning, 'message', event.phase === undefined ? {} : { phase: event.phase })
+  else if (type === 'reasoning-start') begin(turning, 'reasoning', {})
+  else if (type === 'reasoning-seal') seal(turning, event)
+  else if (type === 'tool-call-start') beginCall(turning, event)
+  else if (type === 'tool-call-delta') sayInCall(turning, event)
+  else if (type === 'tool-call-end') endCall(turning, event.call)
+  else if (type === 'turn-end') end(turning, event.reason)
+  // What was counted is in what the reader has heard.
+  else if (type !== 'usage') assertNever(event)
+}
+
+function end(turning: Turning, reason: FinishReason): void {
+  turning.ending = ENDINGS[reason]
+  turning.queue.endAll(turning.ending.kind)
+}
+
+/** The model was stopped before it had said what it wanted to, or it was not. */
+const ENDINGS: Readonly<Record<FinishReason, AnswerEnding>> = {
+  stop: { kind: 'completed' },
+  'tool-calls': { kind: 'completed' },
+  length: { kind: 'incomplete', reason: 'max_output_tokens' },
+  'content-filter': { kind: 'incomplete', reason: 'content_filter' },
+}
+
+function begin(turning: Turning, kind: ItemKind, fields: Fields, callId?: string): HeardItem {
+  const { queue, current } = turning
+  if (current !== undefined) queue.end(current, 'completed')
+  const item = queue.add({ kind, fields, index: turning.itemCount, ...(callId === undefined ? {} : { callId }) })
+  turning.itemCount += 1
+  turning.last = item
+  turning.current = isCall(kind) ? undefined : item
+  turning.breaksPart = false
+  return item
+}
+
+/** The current item, where it is of this kind and more can be said in it. */
+const currentOf = ({ current }: Turning, kind: ItemKind): HeardItem | undefined =>
+  current?.item.kind === kind ? current : undefined
+
+function sayInMessage(turning: Turning, kind: PartKind, text: string, logprobs: readonly TokenLogprob[]): void {
+  if (text === '' && logprobs.length === 0) return
+  const message = currentOf(turning, 'message') ?? begin(turning, 'message', {})
+  const part = partOf(turning, message, kind)
+  const isFirst = part.text === ''
+  const told = noteLogprobs(part, logprobs)
+  // Those of tokens without words are told with the first words of the part.
+  if (isFirst && text === '') return
+  turning.queue.say(message, part, text, told.length === 0 ? undefined : { logprobs: told })
+}
+
+/** The part that is being said, or a new one. */
+const partOf = ({ queue }: Turning, item: HeardItem, kind: PartKind): SpokenPart =>
+  item.openPart?.kind === kind
+    ? item.openPart
+    : queue.openPart(item, kind, undefined, kind === 'output_text' ? { ...EMPTY_TEXT, logprobs: [] } : {})
+
+const EMPTY_TEXT = { type: 'output_text', text: '', annotations: [] }
+
+/** Gives those that go with the next words. */
+function noteLogprobs({ fields, text }: SpokenPart, logprobs: readonly TokenLogprob[]): readonly Fields[] {
+  const fresh = logprobs.map(logprobFields)
+  const all = fields.logprobs
+  if (!Array.isArray(all)) return fresh
+  all.push(...fresh)
+  return text === '' ? [...all] : fresh
+}
+
+/** Clients want the bytes as a list, even where a provider tells none. */
+const logprobFields = ({ token, logprob, bytes, top }: TokenLogprob): Fields => ({
+  token,
+  logprob,
+  bytes: bytes ?? [],
+  top_logprobs: top.map((other) => ({ token: other.token, logprob: other.logprob, bytes: other.bytes ?? [] })),
+})
+
+type Thought = Extract<TurnEvent, { readonly type: 'reasoning-delta' | 'summary-delta' }>
+
+/** A reasoning has summaries or a text, never both: where a lane tells both, they are two. */
+function think(turning: Turning, { type, text }: Thought): void {
+  if (text === '') return
+  const isSummary = type === 'summary-delta' || turning.rawReasoning === 'as-summary'
+  const kind = isSummary ? 'summary_text' : 'reasoning_text'
+  const current = currentOf(turning, 'reasoning')
+  const goesOn = current !== undefined && (current.item.parts[0]?.kind ?? kind) === kind
+  const reasoning = goesOn ? current : begin(turning, 'reasoning', {})
+  if (turning.breaksPart || turning.lastThought !== type) turning.queue.closePart(reasoning)
+  turning.breaksPart = false
+  turning.lastThought = type
+  turning.queue.say(reasoning, partOf(turning, reasoning, kind), text, undefined)
+}
+
+/** Of two seals each has a reasoning of its own: providers want them back one by one. */
+function seal(turning: Turning, { opaque }: Extract<TurnEvent, { readonly type: 'reasoning-seal' }>): void {
+  const current = currentOf(turning, 'reasoning')
+  const reasoning = current?.item.opaque === undefined ? current : undefined
+  const sealed = reasoning ?? begin(turning, 'reasoning', {})
+  sealed.item.opaque = opaque
+}
+
+function beginCall(turning: Turning, event: Extract<TurnEvent, { readonly type: 'tool-call-start' }>): void {
+  const { call, callId, name, namespace, tool } = event
+  endCall(turning, call)
+  const [kind, part] =
+    tool === 'custom' ? (['custom_tool_call', 'input'] as const) : (['function_call', 'arguments'] as const)
+  const item = begin(turning, kind, namespace === undefined ? { name } : { name, namespace }, callId)
+  turning.queue.openPart(item, part, undefined, {})
+  turning.calls.set(call, item)
+}
+
+function sayInCall(
+  { calls, queue }: Turning,
+  { call, text }: Extract<TurnEvent, { readonly type: 'tool-call-delta' }>,
+): void {
+  const item = calls.get(call)
+  if (item?.openPart !== undefined && text !== '') queue.say(item, item.openPart, text, undefined)
+}
+
+function endCall(turning: Turning, call: number): void {
+  const { calls, last, queue } = turning
+  const item = calls.get(call)
+  if (item === undefined) return
+  calls.delete(call)
+  if (item === last) turning.current = item
+  else queue.end(item, 'completed')
+}

@@ -1,0 +1,62 @@
+import { isObject } from '../../lib/is-object.ts'
+import type { CarriedFrame, CarriedReply } from '../carrier.ts'
+import { nothingHeard } from '../event-reader.ts'
+import { isError, readError } from '../provider-error.ts'
+import { createStepReader } from './read-steps.ts'
+import { createSaidItems } from './said-items.ts'
+import type { ItemStep } from './spoken-item.ts'
+import type { StepSource } from './step-source.ts'
+import { stateAtEnd, type Telling, type ToldAnswer } from './told-answer.ts'
+
+const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }
+
+/** Says an answer as JSON: its client is told nothing before the whole. */
+export const tellReply = (source: StepSource, telling: Telling): ToldAnswer => tellItems(source, telling)
+
+interface ToldItems extends ToldAnswer {
+  follow(steps: readonly ItemStep[]): void
+}
+
+function tellItems(source: StepSource, telling: Telling): ToldItems {
+  const said = createSaidItems(telling)
+  const heard = nothingHeard()
+  const follow = (steps: readonly ItemStep[]): void => {
+    for (const step of steps) said.follow(step)
+    const ending = source.ending()
+    if (ending !== undefined) said.end(ending.kind)
+    Object.assign(heard, source.heard, { heldBytes: source.heard.outputBytes })
+  }
+  return {
+    heard,
+    follow,
+    read(frame) {
+      follow(source.read(frame))
+      return NOTHING
+    },
+    readAlike: () => undefined,
+    end(settled) {
+      const state = stateAtEnd(source, said.items(), settled, telling)
+      return { bytes: Buffer.from(telling.envelope.responseJson(state)), state }
+    },
+    openItems: said.items,
+    storedItems: said.storedItems,
+    emptyDelta: () => undefined,
+  }
+}
+
+export type ReadReply =
+  | { readonly kind: 'reply'; readonly answer: ToldAnswer }
+  | Exclude<CarriedReply, { kind: 'reply' }>
+
+/** The same of a lane's answer that is JSON itself: read as a stream's end is. */
+export function tellWhole(value: unknown, origin: string, telling: Telling): ReadReply {
+  if (!isObject(value)) return { kind: 'garbled' }
+  if (isError(value.error)) return { kind: 'error', said: readError(value.error) }
+  if (!Array.isArray(value.output) && value.status === undefined) return { kind: 'garbled' }
+  const reader = createStepReader(origin)
+  const answer = tellItems(reader, telling)
+  // A server that does not say how it ended has ended: a JSON answer is whole.
+  answer.follow(reader.readResponse(typeof value.status === 'string' ? value : { ...value, status: 'completed' }))
+  if (reader.heard.error) return { kind: 'error', said: reader.heard.error }
+  return reader.ending() === undefined ? { kind: 'garbled' } : { kind: 'reply', answer }
+}

@@ -98,8 +98,8 @@ function reEmission(
       const leftOut = responses.fieldsLeftOut(turn, dialect, entry.model.passFields)
       return { body: responses.retargetRequest(turn, { ...target, model, origin, dialect, leftOut }), leftOut }
     },
-    carrier: () => voice.reEmit({ dialect, origin }),
-    carryReply: (_body, value) => voice.reEmitReply(value, { dialect, origin }),
+    carrier: () => voice.reEmit(origin),
+    carryReply: (_body, value) => voice.reEmitReply(value, origin),
   }
 }
 

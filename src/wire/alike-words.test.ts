@@ -46,7 +46,7 @@ const ROADS: Readonly<Record<string, { readonly lane: 'chat' | 'responses'; open
       const voice = responsesVoice()
       return {
         voice,
-        carrier: voice.reEmit({ dialect: codecs.dialect('responses', 'generic') as never, origin: 'lane' }),
+        carrier: voice.reEmit('lane'),
         standing: voice.response,
       }
     },

@@ -95,7 +95,13 @@ export function createItemQueue(counts: Pick<Heard, 'outputBytes' | 'heldBytes'>
     add({ kind, fields, id, index, callId }) {
       const heard: HeardItem = {
         item: { kind, fields, callId, opaque: undefined, parts: [], status: undefined },
-        ...{ id, index, openPart: undefined, hasEnded: false, hasStarted: false, held: [], heldBytes: 0 },
+        id,
+        index,
+        openPart: undefined,
+        hasEnded: false,
+        hasStarted: false,
+        held: [],
+        heldBytes: 0,
       }
       const later = waiting.findIndex((other) => !other.hasStarted && other.index > index)
       waiting.splice(later === -1 ? waiting.length : later, 0, heard)

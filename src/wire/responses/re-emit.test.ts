@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Fields } from '../../lib/is-object.ts'
 import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import type { Compacted } from '../../model/compaction.ts'
 import type { Opaque } from '../../model/event.ts'
 import {
   bytesOf,
@@ -166,6 +167,32 @@ describe('a re-emitted stream', () => {
       Array.from({ length: 3 }, () => 'envelope 1 of 22 letters'),
     )
     expect(String(bytes)).not.toContain('sealed-by-the-provider')
+  })
+
+  it('tells and stores a compaction that nobody asked for in an envelope of its own purpose, like no other seal', () => {
+    const compaction = { id: 'cmp_t', type: 'compaction', encrypted_content: 'raw', vendor: 1 }
+    const frames = [
+      added(compaction),
+      event('response.output_item.done', { output_index: 0, item: compaction }),
+      delta('x', { output_index: 1 }),
+      ended(),
+    ]
+    let envelopes = 0
+    const sealCompaction = (compacted: Compacted) => `envelope ${++envelopes} of ${JSON.stringify(compacted)}`
+    const sealed = sealCompaction({ kind: 'native', opaque: { wire: 'responses', origin: 'lane', data: 'raw' } })
+    envelopes = 0
+    const told = { id: 'cmp_ours1', type: 'compaction', vendor: 1, encrypted_content: sealed }
+    for (const seals of ['shown', 'hidden'] as const) {
+      envelopes = 0
+      const { bytes, carrier } = reEmit(frames, { seals, sealCompaction })
+      expect(lastResponse(bytes).output[0]).toEqual(told)
+      expect(carrier.storedItems()).toEqual(lastResponse(bytes).output)
+      const items = eventsIn(bytes).flatMap(({ item }) => (item as Fields | undefined) ?? [])
+      expect(items.slice(0, 2)).toEqual([{ id: 'cmp_ours1', type: 'compaction', vendor: 1 }, told])
+    }
+    envelopes = 0
+    const reply = reEmitReply({ status: 'completed', output: [compaction] }, laneOf({ sealCompaction }))
+    expect(reply.kind === 'reply' && reply.answer.end(SETTLED).state.output).toEqual([told])
   })
 
   it('tells no seal of a reasoning whose end has not come: what comes at its beginning is too short', () => {

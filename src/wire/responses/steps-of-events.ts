@@ -67,8 +67,15 @@ interface Turning {
 }
 
 const nothingTurned = (queue: ItemQueue, rawReasoning: HowSaid['rawReasoning']): Turning => ({
-  ...{ queue, rawReasoning, calls: new Map(), last: undefined, itemCount: 0, current: undefined },
-  ...{ breaksPart: false, lastThought: undefined, ending: undefined },
+  queue,
+  rawReasoning,
+  calls: new Map(),
+  last: undefined,
+  itemCount: 0,
+  current: undefined,
+  breaksPart: false,
+  lastThought: undefined,
+  ending: undefined,
 })
 
 function turn(turning: Turning, event: TurnEvent): void {

@@ -10,12 +10,10 @@ import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/format-frame.ts'
 import type { Voice } from '../voice.ts'
 import { carryCompaction } from './carry-compaction.ts'
-import type { ResponsesDialect } from './dialects.ts'
 import { createEnvelope, type Envelope } from './envelope.ts'
 import { errorFields } from './problem.ts'
 import { createStepReader } from './read-steps.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
-import type { HowSaid } from './said-items.ts'
 import { SEALED_REASONING } from './sealed-include.ts'
 import type { StepSource } from './step-source.ts'
 import { createStepsOfEvents } from './steps-of-events.ts'
@@ -23,19 +21,13 @@ import { tellReply, tellWhole } from './tell-reply.ts'
 import { tellStream } from './tell-stream.ts'
 import type { AnswerSoFar, Telling, ToldAnswer } from './told-answer.ts'
 
-/** A lane that speaks Responses itself. */
-export interface ResponsesLane {
-  readonly dialect: ResponsesDialect
-  readonly origin: string
-}
-
 export interface ResponsesVoice extends Voice {
   readonly protocol: 'responses'
   readonly responseId: string
-  /** Says what a lane says that speaks Responses itself, under ids and numbers that are ours. */
-  reEmit(lane: ResponsesLane): Carrier
+  /** Says what a lane of this origin says that speaks Responses itself, under ids and numbers that are ours. */
+  reEmit(origin: string): Carrier
   /** The same of a JSON answer. */
-  reEmitReply(value: unknown, lane: ResponsesLane): CarriedReply
+  reEmitReply(value: unknown, origin: string): CarriedReply
   /** Says what a lane has made of the conversation that was to be made short. */
   compact(reader: CompactionReader): Carrier
   /** The response as it stands, for whoever stores it: after `close()` or `fail()` the final one, before what there is so far. */
@@ -82,13 +74,22 @@ const DONE = DONE_FRAME.toString()
 export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoice {
   const envelope = createEnvelope(options)
   const telling: Telling = {
-    ...{ envelope, mint: options.mint, seal: options.seal, sealCompaction: options.sealCompaction },
-    ...wishesOf(options.turn),
+    envelope,
+    mint: options.mint,
+    seal: options.seal,
+    sealCompaction: options.sealCompaction,
+    rawReasoning: wantsSummary(options.turn) ? 'as-summary' : 'as-it-comes',
+    seals: wantsSeals(options.turn) ? 'shown' : 'hidden',
     nowSeconds: () => endOf(options),
     isUnstored: () => speaking.isUnstored,
   }
   const speaking: Speaking = {
-    ...{ options, envelope, telling, answer: undefined, final: undefined, isUnstored: false },
+    options,
+    envelope,
+    telling,
+    answer: undefined,
+    final: undefined,
+    isUnstored: false,
     fromTheStart: envelope.bookmark(),
     beforeEnd: undefined,
   }
@@ -97,8 +98,8 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     protocol: 'responses',
     responseId: options.responseId,
     translate: (reader) => carry(speaking, createStepsOfEvents(reader, telling.rawReasoning)),
-    reEmit: ({ origin }) => carry(speaking, createStepReader(origin)),
-    reEmitReply: (value, lane) => carryReply(speaking, value, lane),
+    reEmit: (origin) => carry(speaking, createStepReader(origin)),
+    reEmitReply: (value, origin) => carryReply(speaking, value, origin),
     compact(reader) {
       const storedItems = () => speaking.final?.output ?? []
       speaking.answer = { openItems: () => [], emptyDelta: () => undefined, storedItems }
@@ -149,7 +150,7 @@ function carry(speaking: Speaking, source: StepSource): Carrier {
   return { heard: answer.heard, read: answer.read, readAlike: answer.readAlike, close: closeOf(speaking, answer) }
 }
 
-function carryReply(speaking: Speaking, value: unknown, { origin }: ResponsesLane): CarriedReply {
+function carryReply(speaking: Speaking, value: unknown, origin: string): CarriedReply {
   const reply = tellWhole(value, origin, speaking.telling)
   if (reply.kind !== 'reply') return reply
   const { usage, outputBytes } = reply.answer.heard
@@ -166,15 +167,13 @@ function closeOf(speaking: Speaking, answer: ToldAnswer): Carrier['close'] {
   }
 }
 
-/** What the client wants to be told of the reasoning. */
-function wishesOf({ fields }: ResponsesRequest): Pick<HowSaid, 'rawReasoning' | 'seals'> {
+function wantsSummary({ fields }: ResponsesRequest): boolean {
   const { summary, generate_summary } = isObject(fields.reasoning) ? fields.reasoning : {}
-  const { include } = fields
-  return {
-    rawReasoning: typeof (summary ?? generate_summary) === 'string' ? 'as-summary' : 'as-it-comes',
-    seals: Array.isArray(include) && include.includes(SEALED_REASONING) ? 'shown' : 'hidden',
-  }
+  return typeof (summary ?? generate_summary) === 'string'
 }
+
+const wantsSeals = ({ fields: { include } }: ResponsesRequest): boolean =>
+  Array.isArray(include) && include.includes(SEALED_REASONING)
 
 function beginEnd(speaking: Speaking): void {
   speaking.beforeEnd ??= speaking.envelope.bookmark()

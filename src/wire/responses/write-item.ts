@@ -60,25 +60,7 @@ export const sayItem = (item: SpokenItem, mint: MintIds): SaidItem => ({
 })
 
 /** The item as it begins: everything that it will say is still empty. */
-export function itemAtStart(said: SaidItem): Fields {
-  const { item, parts } = said
-  const fields = headOf(said)
-  const inProgress = item.kind === 'reasoning' && fields.status === undefined ? {} : { status: 'in_progress' }
-  switch (item.kind) {
-    case 'message':
-      return { ...fields, ...inProgress, content: [] }
-    case 'reasoning':
-      return { ...fields, ...inProgress, ...reasoningOf([]), ...(isRaw(parts) ? { content: [] } : {}) }
-    case 'function_call':
-      return { ...fields, ...inProgress, arguments: '' }
-    case 'custom_tool_call':
-      return { ...fields, ...inProgress, input: '' }
-    case 'compaction':
-      return fields
-    default:
-      return assertNever(item.kind)
-  }
-}
+export const itemAtStart = (said: SaidItem): Fields => itemWith(said, 'in_progress', [])
 
 export interface HowShown extends Envelopes {
   readonly seals: SealsShown
@@ -93,47 +75,61 @@ export interface Envelopes {
 }
 
 /** The item as it stands: whole when it has ended, and else as far as it has been said. */
-export function itemAtEnd(said: SaidItem, options: HowShown): Fields {
-  const { item, parts } = said
+export function itemAtEnd(said: SaidItem, { seals, openAs, ...envelopes }: HowShown): Fields {
+  const status = said.status ?? openAs ?? 'incomplete'
+  const fields = itemWith(said, status, said.parts.map(partAtEnd))
+  const { kind, opaque } = said.item
+  // What is sealed is shorter at the beginning than at the end, and only the end counts.
+  if (opaque === undefined || status === 'in_progress' || (kind === 'reasoning' && seals === 'hidden')) return fields
+  said.envelope ??= envelopeAround(opaque, kind, envelopes)
+  fields.encrypted_content = said.envelope
+  return fields
+}
+
+const envelopeAround = (opaque: Opaque, kind: ItemKind, { seal, sealCompaction }: Envelopes): string =>
+  kind === 'compaction' ? sealCompaction({ kind: 'native', opaque }) : seal(opaque)
+
+function itemWith(said: SaidItem, status: ItemStatus, shown: readonly Fields[]): Fields {
   const fields = headOf(said)
-  const status = { status: said.status ?? options.openAs ?? 'incomplete' }
-  switch (item.kind) {
+  const { kind } = said.item
+  switch (kind) {
     case 'message':
-      return { ...fields, ...status, content: parts.map(partAtEnd) }
+      fields.status = status
+      fields.content = shown
+      return fields
     case 'reasoning':
-      return { ...fields, ...reasoningStatus(fields, status), ...reasoningOf(parts), ...sealOf(said, status, options) }
+      // Only what was cut needs one; where the provider has given one it stays.
+      if (fields.status !== undefined || status === 'incomplete') fields.status = status
+      return withThoughts(fields, said, shown)
     case 'function_call':
-      return { ...fields, ...status, arguments: parts[0]?.part.text ?? '' }
+      fields.status = status
+      fields.arguments = shown[0]?.text ?? ''
+      return fields
     case 'custom_tool_call':
-      return { ...fields, ...status, input: parts[0]?.part.text ?? '' }
+      fields.status = status
+      fields.input = shown[0]?.text ?? ''
+      return fields
     case 'compaction':
-      return { ...fields, ...envelopeOf(said, options) }
+      return fields
     default:
-      return assertNever(item.kind)
+      return assertNever(kind)
   }
 }
 
-function sealOf(said: SaidItem, { status }: { readonly status: ItemStatus }, options: HowShown): Fields {
-  return options.seals === 'hidden' || status === 'in_progress' ? {} : envelopeOf(said, options)
-}
-
-function envelopeOf(said: SaidItem, { seal, sealCompaction }: Envelopes): Fields {
-  const { opaque, kind } = said.item
-  if (opaque === undefined) return {}
-  said.envelope ??= kind === 'compaction' ? sealCompaction({ kind: 'native', opaque }) : seal(opaque)
-  return { encrypted_content: said.envelope }
+/** Summaries or a text, never both, and what the provider has of them only as far as it is told. */
+function withThoughts(fields: Fields, { parts }: SaidItem, shown: readonly Fields[]): Fields {
+  const isRaw = parts[0]?.kind === 'reasoning_text'
+  fields.summary = isRaw ? [] : shown
+  if (isRaw) fields.content = shown
+  else delete fields.content
+  return fields
 }
 
 function headOf({ item, id, callId }: SaidItem): Fields {
-  // What is sealed is told at the end alone, in an envelope.
-  const { id: _theirs, type: _type, call_id: _call, encrypted_content: _sealed, ...fields } = item.fields
-  const head: Fields = { id, type: item.kind, ...fields }
-  if (item.kind === 'message') head.role = 'assistant'
-  // What the provider has of these is told in parts, and not all of it.
-  if (item.kind === 'reasoning') {
-    delete head.summary
-    delete head.content
-  }
+  const { kind, fields } = item
+  const head: Fields = { id, type: kind }
+  for (const name in fields) if (!OURS.has(name)) head[name] = fields[name]
+  if (kind === 'message') head.role = 'assistant'
   if (callId !== undefined) {
     head.call_id = callId
     head.name = nameOfCall(item)
@@ -141,15 +137,8 @@ function headOf({ item, id, callId }: SaidItem): Fields {
   return head
 }
 
-/** Only what was cut needs one; where the provider has given one it stays. */
-const reasoningStatus = (fields: Fields, status: { readonly status: ItemStatus }): Fields =>
-  fields.status === undefined && status.status !== 'incomplete' ? {} : status
-
-const isRaw = (parts: readonly SaidPart[]): boolean => parts[0]?.kind === 'reasoning_text'
-
-/** Summaries or a text, never both. */
-const reasoningOf = (parts: readonly SaidPart[]): Fields =>
-  isRaw(parts) ? { summary: [], content: parts.map(partAtEnd) } : { summary: parts.map(partAtEnd) }
+/** What the provider says of these the client is told in other words. */
+const OURS = new Set(['id', 'type', 'call_id', 'encrypted_content', '__proto__'])
 
 /** A part with nothing in it yet. */
 export function partAtStart({ kind, part: { fields } }: SaidPart): Fields {

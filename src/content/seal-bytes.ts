@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, KeyObject, randomBytes, webcrypto } f
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 /** What sealing adds to what is sealed. */
-export const SEAL_BYTES = NONCE_BYTES + TAG_BYTES
+const SEAL_BYTES = NONCE_BYTES + TAG_BYTES
 /** Less is sealed sooner than another thread can be asked to; more is not the loop's work. */
 const ON_LOOP_BYTES_MAX = 16 * 1024
 

@@ -77,7 +77,7 @@ export function onceDepsOf(
   return {
     ledger,
     answers,
-    digests: createRequestDigests(ring.keys[0].secret),
+    digests: createRequestDigests(ring.founding.secret),
     get limits() {
       return rules.current.limits
     },

@@ -198,22 +198,33 @@ describe('the reasoning of a lane that speaks Chat', () => {
 describe('a provider that cannot open any more what it has sealed', () => {
   const house = useReasoningHouse()
 
-  it.each(
-    Object.keys(LANES).flatMap((lane) => DELIVERIES.map((delivery) => [lane as keyof typeof LANES, delivery] as const)),
-  )('is asked without it, over the lane %s, with answers as %s', async (model, delivery) => {
-    const account = await openAccount(house().server)
-    const asked = { model, delivery, tools: LANES[model], reasoning: { effort: 'low' } }
-    const one = await respondIn(house(), account, { ...asked, input: 'Use look_up now.' })
-    house().forgetsItsSeals('first')
-    const two = await respondIn(house(), account, {
-      ...asked,
-      ...{ previous_response_id: one.id, input: resultsOf(one.output, 'found') },
-    })
-    expect(JSON.stringify(two.output)).toContain('found')
-    expect(shortly(house().heard('first'))).toEqual(['user', 'look_up()', 'result'])
-    expect(house().timesAsked('first')).toBe(3)
-    const receipts = await account.receipts()
-    expect(receipts.map(({ outcome }) => outcome)).toEqual(['completed', 'completed'])
-    expect(JSON.parse(String(receipts[1]?.attempts))).toHaveLength(1)
-  })
+  const HOW: Readonly<Record<string, () => void>> = {
+    'with a status': () => house().forgetsItsSeals('first'),
+    'inside its answer': () => house().refusesInsideItsAnswer('first'),
+  }
+  const cases = Object.keys(HOW).flatMap((how) =>
+    Object.keys(LANES).flatMap((lane) =>
+      DELIVERIES.map((delivery) => [how, lane as keyof typeof LANES, delivery] as const),
+    ),
+  )
+
+  it.each(cases)(
+    'and says so %s, is asked without it: over the lane %s, answers as %s',
+    async (how, model, delivery) => {
+      const account = await openAccount(house().server)
+      const asked = { model, delivery, tools: LANES[model], reasoning: { effort: 'low' } }
+      const one = await respondIn(house(), account, { ...asked, input: 'Use look_up now.' })
+      HOW[how]!()
+      const two = await respondIn(house(), account, {
+        ...asked,
+        ...{ previous_response_id: one.id, input: resultsOf(one.output, 'found') },
+      })
+      expect(JSON.stringify(two.output)).toContain('found')
+      expect(shortly(house().heard('first'))).toEqual(['user', 'look_up()', 'result'])
+      expect(house().timesAsked('first')).toBe(3)
+      const receipts = await account.receipts()
+      expect(receipts.map(({ outcome }) => outcome)).toEqual(['completed', 'completed'])
+      expect(JSON.parse(String(receipts[1]?.attempts))).toHaveLength(1)
+    },
+  )
 })

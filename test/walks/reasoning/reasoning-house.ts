@@ -18,6 +18,8 @@ export interface ReasoningHouse {
   lastSeal(name: 'first' | 'second'): string
   /** It cannot open any more what it has sealed. */
   forgetsItsSeals(name: 'first' | 'second'): void
+  /** The same, and it says so in an answer that has begun well. */
+  refusesInsideItsAnswer(name: 'first' | 'second'): void
   /** From now on, until it is up again, it answers with a failure. */
   isDown(name: ProviderName, down: boolean): void
 }
@@ -45,17 +47,31 @@ const failing: Script = async (talk) => {
   await talk.end()
 }
 
+/** Status 200, and then it turns out that it cannot open what it was given back. */
+const refusingInside: Script = async (talk) => {
+  const error = { code: 'invalid_encrypted_content', message: 'The encrypted content could not be verified.' }
+  await talk.head()
+  if (talk.delivery === 'stream') await talk.frames({ type: 'error', ...error, param: null })
+  else await talk.bytes(JSON.stringify({ error }))
+  await talk.end()
+}
+
 interface Provider {
   readonly upstream: FaultUpstream
   readonly seals: Map<string, string>
   isDown: boolean
+  refusesInside: boolean
 }
 
 async function startProvider(scriptWith: (seals: Map<string, string>) => Script): Promise<Provider> {
   const seals = new Map<string, string>()
   const script = scriptWith(seals)
-  const provider = { seals, isDown: false }
-  const upstream = await startFaultUpstream(() => (provider.isDown ? failing : script))
+  const provider = { seals, isDown: false, refusesInside: false }
+  const usual: Script = (talk) => {
+    const isGivenSeals = JSON.stringify(talk.asked.input ?? []).includes('"encrypted_content"')
+    return provider.refusesInside && isGivenSeals ? refusingInside(talk) : script(talk)
+  }
+  const upstream = await startFaultUpstream(() => (provider.isDown ? failing : usual))
   return Object.assign(provider, { upstream })
 }
 
@@ -103,6 +119,9 @@ export function useReasoningHouse(): () => ReasoningHouse {
       timesAsked: (name) => opened[name].upstream.talks.length,
       lastSeal: (name) => [...opened[name].seals.keys()].at(-1) ?? 'none',
       forgetsItsSeals: (name) => opened[name].seals.clear(),
+      refusesInsideItsAnswer(name) {
+        opened[name].refusesInside = true
+      },
       isDown(name, down) {
         opened[name].isDown = down
       },
@@ -111,6 +130,7 @@ export function useReasoningHouse(): () => ReasoningHouse {
   afterEach(async () => {
     for (const provider of Object.values(providers ?? {})) {
       provider.isDown = false
+      provider.refusesInside = false
       provider.upstream.forget()
     }
     await expectCleanBooks(current().server)

@@ -1,26 +1,41 @@
 import { type Fields, isObject } from '../../src/lib/is-object.ts'
 import { delivered } from './delivered.ts'
 import type { Script } from './fault-upstream.ts'
-import { type Saying, sayingOf } from './polite-model.ts'
-import { hearResponses, type ResponsesTaste } from './responses-hearing.ts'
+import { type Saying, type Step, sayingOf } from './polite-model.ts'
+import { hearResponses, type ResponsesTaste, TRIGGER } from './responses-hearing.ts'
 import { mannerOf, strictly } from './strict-request.ts'
 import type { Talk } from './talk.ts'
 
-/** A provider that speaks Responses without keeping state, and keeps every rule about items. */
+/**
+ * A provider that speaks Responses without keeping state, and keeps every rule about items. What it makes short it gives as
+ * one item that only it can read; it knows what was told before it when that comes back.
+ */
 export function responsesTalk(knows: ResponsesTaste['knows']): Script {
   const seals = new Set<string>()
+  const compactions = new Map<string, readonly Step[]>()
   return strictly(async (talk) => {
-    const hearing = hearResponses(talk.asked, { knows, seals })
+    const hearing = hearResponses(talk.asked, { knows, seals, compactions })
+    if (isTriggered(talk.asked)) {
+      const blob = `compacted-${compactions.size}`
+      compactions.set(blob, hearing.steps)
+      const item = { id: 'cmp_fake', type: 'compaction', encrypted_content: blob }
+      return answer(talk, [item], usageOf(hearing.steps.length, { thoughts: [], words: [blob], calls: [] }))
+    }
     const saying = sayingOf(hearing)
     const seal = `sealed-${seals.size}`
     if (knows === 'everything' && saying.thoughts.length > 0) seals.add(seal)
     const items = itemsOf(talk, saying, knows === 'everything' ? seal : undefined)
-    const usage = usageOf(hearing.steps.length, saying)
-    if (talk.delivery === 'stream') return stream(talk, items, usage)
-    await talk.head()
-    await talk.bytes(JSON.stringify(responseOf(talk, { status: 'completed', output: items, usage })))
-    await talk.end()
+    return answer(talk, items, usageOf(hearing.steps.length, saying))
   })
+}
+
+const isTriggered = ({ input }: Fields): boolean => Array.isArray(input) && input.at(-1)?.type === TRIGGER
+
+async function answer(talk: Talk, items: readonly Fields[], usage: object): Promise<void> {
+  if (talk.delivery === 'stream') return stream(talk, items, usage)
+  await talk.head()
+  await talk.bytes(JSON.stringify(responseOf(talk, { status: 'completed', output: items, usage })))
+  await talk.end()
 }
 
 /** The items of the answer, each as it is when it is whole. */
@@ -96,6 +111,7 @@ const TURNING_POINT = 'response.output_text.delta'
 function emptied({ type }: Fields): Fields {
   if (type === 'message') return { status: 'in_progress', content: [] }
   if (type === 'reasoning') return { summary: [], content: [] }
+  if (type === 'compaction') return {}
   return { status: 'in_progress', ...(type === 'function_call' ? { arguments: '' } : { input: '' }) }
 }
 
@@ -110,6 +126,8 @@ function eventsInside(item: Fields): InnerEvent[] {
         ...partsOf(item.summary).flatMap(summaryEvents),
         ...partsOf(item.content).flatMap((part, content_index) => contentEvents('reasoning_text', part, content_index)),
       ]
+    case 'compaction':
+      return []
     case 'function_call':
       return callEvents('function_call_arguments', 'arguments', String(item.arguments))
     default:

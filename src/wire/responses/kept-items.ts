@@ -1,6 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { MintIds } from '../mint-ids.ts'
+import { isFramedSummary } from '../summary.ts'
 import { typeOfItem } from './item-types.ts'
 
 /** What of a conversation stays word for word beside its summary: never more than this, and a quarter of the whole. */
@@ -20,12 +21,16 @@ export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintId
   let room = Math.min(USER_BYTES_MAX, Math.floor(body.bytes.length / USER_SHARE))
   const kept = messages.toReversed().filter((message) => {
     if (SYSTEM.has(message.role)) return true
-    if (message.role !== 'user') return false
+    if (message.role !== 'user' || isSummary(message)) return false
     room -= Buffer.byteLength(JSON.stringify(message.content))
     return room >= 0
   })
   return kept.reverse().map((message) => wholeMessage(message, mint))
 }
+
+/** An earlier summary is in the new one, and no word of the user's. */
+const isSummary = ({ content }: Fields): boolean =>
+  Array.isArray(content) && content.length === 1 && isObject(content[0]) && isFramedSummary(content[0].text)
 
 /** With all that clients expect of an item that they are given. */
 const wholeMessage = ({ role, content }: Fields, mint: MintIds): Fields => ({

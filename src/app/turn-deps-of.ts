@@ -85,10 +85,11 @@ export function onceDepsOf(
 }
 
 /** What it takes to read a request with all that it refers to. */
-export function readDepsOf({ rules, responses, config }: ServingParts): ReadDeps {
+export function readDepsOf({ rules, responses, seals, config }: ServingParts): ReadDeps {
   const { bodyBytesMax, jsonDepthMax, jsonValuesMax } = config.bounds
   return {
     responses,
+    seals,
     stateMs: config.retention.stateMs,
     bounds: { bytesMax: bodyBytesMax, depthMax: jsonDepthMax, valuesMax: jsonValuesMax },
     get catalog() {

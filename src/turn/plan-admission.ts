@@ -65,7 +65,7 @@ export function planAdmission(
 /** Rounded down: what is not certainly from the cache is charged as input. */
 function cachedEstimateOf(
   seen: SeenPrefixes,
-  call: Pick<TurnCall, 'caller' | 'turn'>,
+  call: Pick<TurnCall, 'caller' | 'turn' | 'requestId'>,
   model: Model,
   estimate: number,
 ): number {

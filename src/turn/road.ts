@@ -14,6 +14,7 @@ import * as responses from '../wire/responses/retarget-request.ts'
 import type { ResponsesVoice } from '../wire/responses/voice.ts'
 import { restoreTools } from '../wire/restore-tools.ts'
 import type { ToolNames } from '../wire/tool-names.ts'
+import { compactionRoad } from './compaction-road.ts'
 import type { TurnVoice } from './turn-voice.ts'
 
 /**
@@ -27,8 +28,13 @@ export interface Road {
   write(target: RoadTarget): { readonly body: Buffer; readonly leftOut: readonly string[] }
   /** For an answer that streams. */
   carrier(): Carrier
-  /** For an answer in one piece. */
-  carryReply(body: RequestBody, value: unknown): CarriedReply
+  /** The provider is asked to make a conversation short in its own way; one that cannot may be asked in ours. */
+  readonly nativeCompaction?: {
+    /** It has answered, and not with that. */
+    hasFailed(): boolean
+  }
+  /** For an answer in one piece, where the lane may be asked for one. */
+  carryReply?(body: RequestBody, value: unknown): CarriedReply
 }
 
 export interface RoadTarget {
@@ -38,10 +44,12 @@ export interface RoadTarget {
   readonly outputCap: number
 }
 
-interface Journey {
+export interface Journey {
   readonly turn: TurnRequest
   readonly voice: TurnVoice
   readonly mint: MintIds
+  /** All that the model runs on. */
+  readonly lanes: readonly Lane[]
 }
 
 export const laneDialect = ({ upstream }: Lane): LaneDialect => codecs.dialect(upstream.wire, upstream.dialect)
@@ -51,8 +59,11 @@ export function roadTo(lane: Lane, dialect: LaneDialect, journey: Journey): Road
   if (turn.protocol === 'chat' && voice.protocol === 'chat' && dialect.wire === 'chat') {
     return relay(lane, dialect, turn, voice)
   }
+  if (turn.protocol === 'responses' && turn.compacts && voice.protocol === 'responses') {
+    return compactionRoad(lane, dialect, { ...journey, turn, voice })
+  }
   const speaksResponses = turn.protocol === 'responses' && voice.protocol === 'responses'
-  if (speaksResponses && dialect.wire === 'responses' && takesToolsOf(dialect, turn)) {
+  if (speaksResponses && dialect.wire === 'responses' && (turn.boundTo !== undefined || takesToolsOf(dialect, turn))) {
     return reEmission(lane, dialect, turn, voice)
   }
   return translation(lane, dialect, journey)
@@ -102,9 +113,6 @@ function translation({ model, origin }: Lane, dialect: LaneDialect, { turn, voic
     carrier() {
       const reader = codecs.createEventReader({ dialect, origin }, mint)
       return voice.translate(tools === undefined ? reader : restoreTools(reader, tools))
-    },
-    carryReply() {
-      throw new Error('An answer that is translated comes as a stream')
     },
   }
 }

@@ -31,7 +31,7 @@ const after = (what: string, without: object, withIt: object) =>
   asked(what, { input: [user(), without] }, { input: [user(), withIt] })
 
 /** Of each kind at least one: the compiler misses a kind that has none. */
-const ITEMS: Readonly<Record<CarriedItemType, readonly Specimen[]>> = {
+const ITEMS: Readonly<Record<Exclude<CarriedItemType, 'compaction'>, readonly Specimen[]>> = {
   message: [
     item('input[]: message, user', user('another')),
     item('input[]: message, system', { role: 'system', content: 's' }),

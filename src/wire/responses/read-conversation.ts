@@ -37,6 +37,7 @@ function itemsOf(input: string | readonly Fields[], sealed: ResponsesRequest['se
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : carriedItems(input)
   return items.flatMap((item) => {
     const type = typeOfItem(item) as CarriedItemType
+    if (type === 'compaction') throw new Error('What only its provider can read cannot be translated')
     return type === 'additional_tools' ? [] : [readItem(type, item, sealed)]
   })
 }

@@ -9,7 +9,7 @@ type Item = Readonly<Fields>
 
 /** One item that has been checked at the door. Tools are no item of a conversation: they are read with the others. */
 export function readItem(
-  type: Exclude<CarriedItemType, 'additional_tools'>,
+  type: Exclude<CarriedItemType, 'additional_tools' | 'compaction'>,
   item: Item,
   sealed: ResponsesRequest['sealed'],
 ): ConversationItem {

@@ -72,6 +72,7 @@ function turnOf(body: ParsedBody, { nested, others, tools }: Parts): ReadRequest
       fields: askedFields(value, tools.changes),
       store: value.store !== false,
       sealed: NOTHING_SEALED,
+      boundTo: undefined,
       compacts: undefined,
       previousResponseId: (value.previous_response_id as string | null | undefined) || undefined,
     },

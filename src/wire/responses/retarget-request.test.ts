@@ -29,6 +29,7 @@ function turnOf(text: string, over: Partial<ResponsesRequest> = {}): ResponsesRe
     store: true,
     previousResponseId: undefined,
     sealed: new Map(),
+    boundTo: undefined,
     compacts: undefined,
     ...over,
   }

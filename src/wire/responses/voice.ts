@@ -1,14 +1,17 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { isObject } from '../../lib/is-object.ts'
+import type { Compacted } from '../../model/compaction.ts'
 import type { FinishReason, Opaque } from '../../model/event.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { CarriedReply, Carrier } from '../carrier.ts'
+import type { CompactionReader } from '../compaction-reader.ts'
 import type { EventReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/format-frame.ts'
 import type { Voice } from '../voice.ts'
+import { carryCompaction } from './carry-compaction.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import { createEnvelope, type Envelope } from './envelope.ts'
 import type { ItemStatus } from './output-item.ts'
@@ -32,6 +35,8 @@ export interface ResponsesVoice extends Voice {
   reEmit(lane: ResponsesLane): Carrier
   /** The same of a JSON answer. */
   reEmitReply(value: unknown, lane: ResponsesLane): CarriedReply
+  /** Says what a lane has made of the conversation that was to be made short. */
+  compact(reader: CompactionReader): Carrier
   /** The response as it stands, for whoever stores it: after `close()` or `fail()` the final one, before what there is so far. */
   response(): Fields
   status(): ResponseState['status']
@@ -52,6 +57,7 @@ export interface ResponsesVoiceOptions extends ResponseOptions {
   readonly mayOpen: () => boolean
   /** An envelope around what only a provider can read, for the client to carry. */
   readonly seal: (opaque: Opaque) => string
+  readonly sealCompaction: (compacted: Compacted) => string
 }
 
 interface Speaking {
@@ -99,6 +105,17 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     translate: (reader) => translate(speaking, reader),
     reEmit: (lane) => reEmit(speaking, lane),
     reEmitReply: (value, lane) => reEmitJson(speaking, value, lane),
+    compact(reader) {
+      speaking.answer = { openItems: () => [], emptyDelta: () => undefined }
+      return carryCompaction(reader, {
+        ...{ options, envelope },
+        beginEnd: () => beginEnd(speaking),
+        finish: (state) => {
+          speaking.final = { ...state, completedAt: endOf(options), ...unstoredIn(speaking) }
+          return speaking.final
+        },
+      })
+    },
     fail: (problem) => fail(speaking, problem),
     response: () => envelope.response(speaking.final ?? stateSoFar(speaking)),
     status: () => speaking.final?.status ?? 'in_progress',

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { CatalogEntry, Lane, Wire } from '../catalog/catalog.ts'
 import type { Fields } from '../lib/is-object.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
+import { NO_CALL_SEALS } from '../wire/notice-seals.ts'
 import { added, ended, event } from '../wire/responses/re-emit.fixture.ts'
 import { turnOf, withItems } from '../wire/responses/read-request.fixture.ts'
 import { countedIds, openVoice, settledCharge } from '../wire/responses/voice.fixture.ts'
@@ -17,7 +18,7 @@ function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<ResponsesReques
   const turn: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
   const [lane] = lanes
   const voice = openVoice({ others: { turn } })
-  const road = roadTo(lane, laneDialect(lane), { turn, voice, mint: countedIds(), lanes })
+  const road = roadTo(lane, laneDialect(lane), { turn, voice, mint: countedIds(), callSeals: NO_CALL_SEALS, lanes })
   const body = JSON.parse(String(road.write({ entry, effort: undefined, outputCap: 500 }).body)) as Fields
   return { road, body, voice }
 }

@@ -34,7 +34,7 @@ const ITEMS: ReadonlyMap<unknown, CheckItem> = new Map<unknown, CheckItem>([
   ['function_call_output', checkOutput],
   ['custom_tool_call_output', checkOutput],
   ['item_reference', referenceLeft],
-  ['compaction', (param, item) => checkText(`${param}.encrypted_content`, item.encrypted_content)],
+  ['compaction', (param, item) => checkName(`${param}.encrypted_content`, item.encrypted_content)],
   ['compaction_trigger', triggerBefore],
 ])
 

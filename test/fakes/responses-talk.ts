@@ -1,27 +1,34 @@
 import { type Fields, isObject } from '../../src/lib/is-object.ts'
 import { delivered } from './delivered.ts'
 import type { Script } from './fault-upstream.ts'
-import { type Saying, sayingOf } from './polite-model.ts'
-import { hearResponses, type ResponsesTaste } from './responses-hearing.ts'
+import { type Saying, type Step, sayingOf } from './polite-model.ts'
+import { hearResponses, type ResponsesTaste, TRIGGER } from './responses-hearing.ts'
 import { mannerOf, strictly } from './strict-request.ts'
 import type { Talk } from './talk.ts'
 
-/** A provider that speaks Responses without keeping state, and keeps every rule about items: its seals it takes back unchanged. */
+/**
+ * A provider that speaks Responses without keeping state, and keeps every rule about items: its seals it takes back
+ * unchanged. What it makes short it gives as one item that only it can read; it knows what was told before it when that
+ * comes back.
+ */
 export function responsesTalk(
   knows: ResponsesTaste['knows'],
   { name = 'fake', seals = new Map() }: Sealer = {},
 ): Script {
+  const compactions = new Map<string, readonly Step[]>()
   return strictly(async (talk) => {
-    const hearing = hearResponses(talk.asked, { knows, seals })
+    const hearing = hearResponses(talk.asked, { knows, seals, compactions })
+    if (isTriggered(talk.asked)) {
+      const blob = `compacted-${compactions.size}`
+      compactions.set(blob, hearing.steps)
+      const item = { id: 'cmp_fake', type: 'compaction', encrypted_content: blob }
+      return answer(talk, [item], usageOf(hearing.steps.length, { thoughts: [], words: [blob], calls: [] }))
+    }
     const saying = sayingOf(hearing)
     const seal = `sealed-by-${name}-${seals.size}`
     if (knows === 'everything' && saying.thoughts.length > 0) seals.set(seal, talk.model)
     const items = itemsOf(talk, saying, knows === 'everything' ? seal : undefined)
-    const usage = usageOf(hearing.steps.length, saying)
-    if (talk.delivery === 'stream') return stream(talk, items, usage)
-    await talk.head()
-    await talk.bytes(JSON.stringify(responseOf(talk, { status: 'completed', output: items, usage })))
-    await talk.end()
+    return answer(talk, items, usageOf(hearing.steps.length, saying))
   })
 }
 
@@ -30,6 +37,15 @@ interface Sealer {
   readonly name?: string
   /** What it has sealed, and with which of its models; who takes something out has it forgotten. */
   readonly seals?: Map<string, string>
+}
+
+const isTriggered = ({ input }: Fields): boolean => Array.isArray(input) && input.at(-1)?.type === TRIGGER
+
+async function answer(talk: Talk, items: readonly Fields[], usage: object): Promise<void> {
+  if (talk.delivery === 'stream') return stream(talk, items, usage)
+  await talk.head()
+  await talk.bytes(JSON.stringify(responseOf(talk, { status: 'completed', output: items, usage })))
+  await talk.end()
 }
 
 /** The items of the answer, each as it is when it is whole. */
@@ -107,6 +123,7 @@ function emptied({ type, encrypted_content: seal }: Fields): Fields {
   // A seal is shorter at the beginning, and nothing that could be given back.
   const begun = typeof seal === 'string' ? { encrypted_content: seal.slice(0, 7) } : {}
   if (type === 'reasoning') return { summary: [], content: [], ...begun }
+  if (type === 'compaction') return begun
   return { status: 'in_progress', ...(type === 'function_call' ? { arguments: '' } : { input: '' }) }
 }
 
@@ -121,6 +138,8 @@ function eventsInside(item: Fields): InnerEvent[] {
         ...partsOf(item.summary).flatMap(summaryEvents),
         ...partsOf(item.content).flatMap((part, content_index) => contentEvents('reasoning_text', part, content_index)),
       ]
+    case 'compaction':
+      return []
     case 'function_call':
       return callEvents('function_call_arguments', 'arguments', String(item.arguments))
     default:

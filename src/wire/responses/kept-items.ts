@@ -1,6 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { MintIds } from '../mint-ids.ts'
+import { isFramedSummary } from '../summary.ts'
 import { typeOfItem } from './item-types.ts'
 
 /** What of a conversation stays word for word beside its summary: never more than this, and a quarter of the whole. */
@@ -17,7 +18,8 @@ export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintId
   const input = (JSON.parse(body.bytes.toString('utf8')) as Fields).input
   const items = Array.isArray(input) ? input : []
   const messages = items.filter(
-    (item): item is Fields => isObject(item) && typeOfItem(item) === 'message' && MAY_STAY.has(item.role),
+    (item): item is Fields =>
+      isObject(item) && typeOfItem(item) === 'message' && MAY_STAY.has(item.role) && !isSummary(item),
   )
   let room = Math.min(USER_BYTES_MAX, Math.floor(JSON.stringify(items).length / USER_SHARE))
   const kept: Fields[] = []
@@ -28,6 +30,10 @@ export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintId
   }
   return kept.reverse()
 }
+
+/** An earlier summary is in the new one, and no word of the user's. */
+const isSummary = ({ content }: Fields): boolean =>
+  Array.isArray(content) && content.length === 1 && isObject(content[0]) && isFramedSummary(content[0].text)
 
 /** With all that clients expect of an item that they are given. */
 const wholeMessage = ({ role, content }: Fields, mint: MintIds): Fields => ({

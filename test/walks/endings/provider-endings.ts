@@ -84,6 +84,12 @@ export const PROVIDER_ENDINGS: readonly Ending[] = [
       ...whole,
       stored: 'incomplete',
     },
+    // A summary that was cut is used as it is.
+    compacted: {
+      row: ROWS.complete,
+      provider: [['head', 'role', 'word', 'word', 'word', 'word', 'length', 'usage', 'done']],
+      ...whole,
+    },
   },
   { name: 'usage absent', ...told(ROWS.uncounted, null) },
   { name: 'usage negative', ...told(ROWS.uncounted, { prompt_tokens: -11, completion_tokens: -7 }) },

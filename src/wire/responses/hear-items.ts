@@ -12,7 +12,7 @@ import {
   type WordsEvent,
   wordsOfPart,
 } from './part-kinds.ts'
-import { type ItemStep, isCall, type PartKind, type SpokenPart } from './spoken-item.ts'
+import { type ItemStep, isCall, type PartKind, type SpokenItem, type SpokenPart } from './spoken-item.ts'
 
 /** What a provider says of its items, mended: what is missing is inferred, what comes twice is told once. */
 export interface ItemHearer {
@@ -182,18 +182,20 @@ function begin(hearing: Hearing, item: Fields, index: number): HeardItem | undef
   const kind = itemKindOf(item)
   if (kind === undefined) return undefined
   const heard = hearing.queue.add({ kind, fields: item, id: idOf(item), index })
-  heard.item.opaque = opaqueIn(item, hearing)
+  heard.item.opaque = opaqueIn(heard.item, hearing)
   hearing.items.add(heard)
   return heard
 }
 
 function learn(hearing: Hearing, heard: HeardItem, item: Fields): void {
   hearing.queue.learn(heard, item)
-  heard.item.opaque = opaqueIn(heard.item.fields, hearing)
+  heard.item.opaque = opaqueIn(heard.item, hearing)
 }
 
-const opaqueIn = ({ encrypted_content: data }: Fields, { origin }: Hearing): Opaque | undefined =>
-  typeof data === 'string' && data !== '' ? { wire: 'responses', origin, data } : undefined
+function opaqueIn({ kind, fields: { encrypted_content: data } }: SpokenItem, { origin }: Hearing): Opaque | undefined {
+  const isSealed = (kind === 'reasoning' || kind === 'compaction') && typeof data === 'string' && data !== ''
+  return isSealed ? { wire: 'responses', origin, data } : undefined
+}
 
 /** The item as a whole: what of it has not been told is told now. */
 function finishItem(hearing: Hearing, heard: HeardItem, item: Fields, status: 'completed' | 'incomplete'): void {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { checkResponsesStream } from '../../../test/support/responses-grammar.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import { randomFrom } from '../../lib/seeded-random.fixture.ts'
 import type { Compacted } from '../../model/compaction.ts'
@@ -188,7 +189,9 @@ describe('a re-emitted stream', () => {
       expect(lastResponse(bytes).output[0]).toEqual(told)
       expect(carrier.storedItems()).toEqual(lastResponse(bytes).output)
       const items = eventsIn(bytes).flatMap(({ item }) => (item as Fields | undefined) ?? [])
-      expect(items.slice(0, 2)).toEqual([{ id: 'cmp_ours1', type: 'compaction', vendor: 1 }, told])
+      // It is told at once, as where it was asked for.
+      expect(items.slice(0, 2)).toEqual([told, told])
+      expect(checkResponsesStream(String(bytes))).toEqual([])
     }
     envelopes = 0
     const reply = reEmitReply({ status: 'completed', output: [compaction] }, laneOf({ sealCompaction }))

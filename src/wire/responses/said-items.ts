@@ -79,8 +79,6 @@ export function createSaidItems(how: HowSaid): SaidItems {
 
 const isTold = ({ outputIndex }: SaidItem): boolean => outputIndex !== undefined
 
-const isSealed = ({ item: { kind, opaque } }: SaidItem): boolean => kind === 'reasoning' && opaque !== undefined
-
 /** Items come one after the other: a step belongs to the last one, or begins the next. */
 function saidOf(saying: Saying, { item }: ItemStep): SaidItem {
   const last = saying.all[saying.all.length - 1]
@@ -97,7 +95,7 @@ function follow(saying: Saying, said: SaidItem, step: ItemStep): readonly Unsent
   switch (step.type) {
     case 'item-start':
       // A call says something by its name; a message or a reasoning is told of with its first words.
-      return isCall(step.item.kind) || step.item.kind === 'compaction' ? tell(saying, said) : NOTHING
+      return isCall(step.item.kind) ? tell(saying, said) : NOTHING
     case 'part-start':
       return isCall(step.item.kind) ? begin(saying, said, addPart(said, step.part, step.part.kind)) : NOTHING
     case 'delta':
@@ -109,7 +107,7 @@ function follow(saying: Saying, said: SaidItem, step: ItemStep): readonly Unsent
     case 'item-end':
       // It is told when the next item is, or with the end of the answer.
       // Whoever refers to it by its id later sends its seal back, although it may not have been shown it.
-      return isSealed(said) ? tell(saying, said) : NOTHING
+      return step.item.opaque !== undefined ? tell(saying, said) : NOTHING
     default:
       return assertNever(step)
   }
@@ -121,7 +119,7 @@ function tell(saying: Saying, said: SaidItem): readonly UnsentEvent[] {
   said.outputIndex = saying.toldCount
   saying.toldCount += 1
   saying.last = said
-  return [...before, startOfItem(said)]
+  return [...before, startOfItem(said, saying.how)]
 }
 
 /** What a provider says of the item alone does not count: only the last of an answer that was cut is incomplete. */

@@ -29,9 +29,9 @@ export const frameText = (envelope: Envelope, event: UnsentEvent): string =>
 const wordsText = (envelope: Envelope, { around: { head, before, behind }, text }: UnsentWords): string =>
   envelope.numbered(head, before + JSON.stringify(text).slice(1, -1) + behind)
 
-export const startOfItem = (said: SaidItem): UnsentEvent => [
+export const startOfItem = (said: SaidItem, how: HowShown): UnsentEvent => [
   'response.output_item.added',
-  { output_index: said.outputIndex, item: itemAtStart(said) },
+  { output_index: said.outputIndex, item: itemAtStart(said, how) },
 ]
 
 export const endOfItem = (said: SaidItem, how: HowShown): UnsentEvent => [

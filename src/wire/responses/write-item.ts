@@ -59,8 +59,9 @@ export const sayItem = (item: SpokenItem, mint: MintIds): SaidItem => ({
   envelope: undefined,
 })
 
-/** The item as it begins: everything that it will say is still empty. */
-export const itemAtStart = (said: SaidItem): Fields => itemWith(said, 'in_progress', [])
+/** The item as it begins: everything that it will say is still empty, but for one that is told at once. */
+export const itemAtStart = (said: SaidItem, how: HowShown): Fields =>
+  said.item.kind === 'compaction' ? itemAtEnd(said, how) : itemWith(said, 'in_progress', [])
 
 export interface HowShown extends Envelopes {
   readonly seals: SealsShown
@@ -79,8 +80,9 @@ export function itemAtEnd(said: SaidItem, { seals, openAs, ...envelopes }: HowSh
   const status = said.status ?? openAs ?? 'incomplete'
   const fields = itemWith(said, status, said.parts.map(partAtEnd))
   const { kind, opaque } = said.item
-  // What is sealed is shorter at the beginning than at the end, and only the end counts.
-  if (opaque === undefined || status === 'in_progress' || (kind === 'reasoning' && seals === 'hidden')) return fields
+  // What is sealed of a reasoning is shorter at the beginning than at the end, and only the end counts.
+  const isShown = kind === 'compaction' || (seals === 'shown' && status !== 'in_progress')
+  if (opaque === undefined || !isShown) return fields
   said.envelope ??= envelopeAround(opaque, kind, envelopes)
   fields.encrypted_content = said.envelope
   return fields

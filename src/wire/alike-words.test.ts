@@ -58,6 +58,13 @@ const ROADS: Readonly<Record<string, { readonly lane: 'chat' | 'responses'; open
       return { voice, carrier: voice.translate(readerOf('chat')), standing: voice.response }
     },
   },
+  'Chat for a Responses client that wants JSON': {
+    lane: 'chat',
+    open() {
+      const voice = openVoice({ delivery: 'json', others: { mint: countedIds() } })
+      return { voice, carrier: voice.translate(readerOf('chat')), standing: voice.response }
+    },
+  },
   'Chat that wants its reasoning back, for a Responses client': {
     lane: 'chat',
     open() {
@@ -93,7 +100,7 @@ function readStream(speaking: Speaking, pieces: readonly Buffer[], pauses: Reado
     let isContent = false
     while (!carrier.heard.done && !carrier.heard.garbled && carrier.heard.error === undefined) {
       let carried: CarriedFrame | undefined = bySight ? carrier.readAlike(splitter) : undefined
-      if (carried) alike += String(carried.bytes).split('data: ').length - 1
+      if (carried) alike += carried.bytes === undefined ? 1 : String(carried.bytes).split('data: ').length - 1
       else {
         const frame = splitter.next()
         carried = frame && carrier.read(frame)

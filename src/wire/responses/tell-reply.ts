@@ -1,6 +1,5 @@
 import { isObject } from '../../lib/is-object.ts'
 import type { CarriedFrame, CarriedReply } from '../carrier.ts'
-import { nothingHeard } from '../event-reader.ts'
 import { isError, readError } from '../provider-error.ts'
 import { createStepReader } from './read-steps.ts'
 import { createSaidItems } from './said-items.ts'
@@ -19,12 +18,12 @@ interface ToldItems extends ToldAnswer {
 
 function tellItems(source: StepSource, telling: Telling): ToldItems {
   const said = createSaidItems(telling)
-  const heard = nothingHeard()
+  const { heard } = source
   const follow = (steps: readonly ItemStep[]): void => {
     for (const step of steps) said.follow(step)
     const ending = source.ending()
     if (ending !== undefined) said.end(ending.kind)
-    Object.assign(heard, source.heard, { heldBytes: source.heard.outputBytes })
+    heard.heldBytes = heard.outputBytes
   }
   return {
     heard,
@@ -33,7 +32,11 @@ function tellItems(source: StepSource, telling: Telling): ToldItems {
       follow(source.read(frame))
       return NOTHING
     },
-    readAlike: () => undefined,
+    readAlike(frames) {
+      if (source.readAlike(frames) === undefined) return undefined
+      heard.heldBytes = heard.outputBytes
+      return NOTHING
+    },
     end(settled) {
       const state = stateAtEnd(source, said.items(), settled, telling)
       return { bytes: Buffer.from(telling.envelope.responseJson(state)), state }

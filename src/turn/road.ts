@@ -7,11 +7,13 @@ import * as chat from '../wire/chat/retarget-request.ts'
 import type { ChatVoice } from '../wire/chat/voice.ts'
 import { codecs, type LaneDialect } from '../wire/codecs.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
+import { type CallSeals, noticeSeals } from '../wire/notice-seals.ts'
 import { beyondConversation } from '../wire/responses/beyond-conversation.ts'
 import type { ResponsesDialect } from '../wire/responses/dialects.ts'
 import { takesToolsOf } from '../wire/responses/native-tools.ts'
 import * as responses from '../wire/responses/retarget-request.ts'
 import type { ResponsesVoice } from '../wire/responses/voice.ts'
+import { restoreSeals } from '../wire/restore-seals.ts'
 import { restoreTools } from '../wire/restore-tools.ts'
 import type { ToolNames } from '../wire/tool-names.ts'
 import { compactionRoad } from './compaction-road.ts'
@@ -48,6 +50,8 @@ export interface Journey {
   readonly turn: TurnRequest
   readonly voice: TurnVoice
   readonly mint: MintIds
+  /** Of the account whose turn it is. */
+  readonly callSeals: CallSeals
   /** All that the model runs on. */
   readonly lanes: readonly Lane[]
 }
@@ -99,19 +103,24 @@ function reEmission(
   }
 }
 
-function translation({ model, origin }: Lane, dialect: LaneDialect, { turn, voice, mint }: Journey): Road {
+function translation({ model, origin }: Lane, dialect: LaneDialect, journey: Journey): Road {
+  const { turn, voice, mint, callSeals } = journey
+  // Who speaks Responses carries what is sealed itself.
+  const carriesSeals = turn.protocol === 'responses'
   let tools: ToolNames | undefined
   return {
     delivery: 'stream',
     write({ effort, outputCap }) {
       const target = { model, origin, dialect, effort, outputCap, delivery: 'stream' } as const
-      const written = codecs.writeRequest(codecs.readConversation(turn), target)
+      const read = codecs.readConversation(turn)
+      const written = codecs.writeRequest(carriesSeals ? read : restoreSeals(read, callSeals.find), target)
       tools = written.tools
       const beyond = turn.protocol === 'responses' ? beyondConversation(turn) : []
       return { body: written.body, leftOut: [...new Set([...turn.optionalFields, ...beyond, ...written.leftOut])] }
     },
     carrier() {
-      const reader = codecs.createEventReader({ dialect, origin }, mint)
+      const lane = codecs.createEventReader({ dialect, origin }, mint)
+      const reader = carriesSeals ? lane : noticeSeals(lane, callSeals.keep)
       return voice.translate(tools === undefined ? reader : restoreTools(reader, tools))
     },
   }

@@ -40,6 +40,8 @@ export interface FailedLane {
   readonly sameElsewhere: boolean
   /** The request had left, and no refusal came: the provider may have done the work, and bill the operator for it. */
   readonly mayBeBilled: boolean
+  /** It does not take sealed reasoning that it was given back. */
+  readonly refusesSeals?: boolean
 }
 
 /** What a provider has produced, by its own count where it told one, and in bytes where it did not. */

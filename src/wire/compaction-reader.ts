@@ -1,4 +1,5 @@
 import type { Compacted } from '../model/compaction.ts'
+import type { FinishReason } from '../model/event.ts'
 import type { EventReader, Heard } from './event-reader.ts'
 
 /** Listens to a lane that was asked to make a conversation short. */
@@ -10,7 +11,8 @@ export interface CompactionReader {
   compacted(): Compacted
 }
 
-/** What a model is let through with that was stopped before it had said all: it has said what matters most. */
+/** One that was stopped before it had said all has said what matters most, if it has said anything like a summary. */
+const CUT_CHARACTERS_MIN = 1000
 const CUT = '\n\n[The summary was cut off here.]'
 
 /**
@@ -26,9 +28,9 @@ export function createSummaryReader(reader: EventReader, transcript: () => strin
     read(frame) {
       for (const event of reader.read(frame)) {
         if (event.type === 'text-delta') summary += event.text
-        if (event.type === 'turn-end') isCut = event.reason === 'length'
-        if (event.type === 'turn-end' && (summary.trim() === '' || !SAID_ALL.has(event.reason)))
-          reader.heard.error ??= NO_SUMMARY
+        if (event.type !== 'turn-end') continue
+        isCut = event.reason === 'length'
+        if (!isSummary(summary.trim(), event.reason)) reader.heard.error ??= NO_SUMMARY
       }
       Object.assign(heard, reader.heard, { heldBytes: reader.heard.outputBytes })
     },
@@ -40,5 +42,9 @@ export function createSummaryReader(reader: EventReader, transcript: () => strin
   }
 }
 
-const SAID_ALL: ReadonlySet<string> = new Set(['stop', 'length'])
+function isSummary(text: string, reason: FinishReason): boolean {
+  if (reason === 'length') return text.length >= CUT_CHARACTERS_MIN
+  return reason === 'stop' && text !== ''
+}
+
 const NO_SUMMARY = { message: 'The model did not give a summary of the conversation.', code: 'server_error' }

@@ -57,7 +57,12 @@ const ITEMS: Readonly<Record<Exclude<CarriedItemType, 'compaction'>, readonly Sp
       content: [{ type: 'reasoning_text', text: 'r' }],
     }),
     item('input[]: reasoning, summary', { type: 'reasoning', summary: [{ type: 'summary_text', text: 'r' }] }),
-    item('input[]: reasoning, encrypted_content', { type: 'reasoning', summary: [], encrypted_content: 'gAAA' }),
+    item('input[]: reasoning, encrypted_content of a Responses lane', {
+      ...{ type: 'reasoning', summary: [], encrypted_content: 'mr1.responses' },
+    }),
+    item('input[]: reasoning, encrypted_content of a Chat lane', {
+      ...{ type: 'reasoning', summary: [], encrypted_content: 'mr1.chat' },
+    }),
   ].map((specimen) => ({
     ...specimen,
     with: { input: [...inputOf(specimen.with), answer({})] },

@@ -7,23 +7,25 @@ import { mannerOf, strictly } from './strict-request.ts'
 import type { Talk } from './talk.ts'
 
 /**
- * A provider that speaks Responses without keeping state, and keeps every rule about items. What it makes short it gives as
- * one item that only it can read; it knows what was told before it when that comes back.
+ * A provider that speaks Responses without keeping state, and keeps every rule about items: its seals it takes back unchanged.
+ * What it makes short it gives as one item that only it can read; it knows what was told before it when that comes back.
  */
-export function responsesTalk(knows: ResponsesTaste['knows']): Script {
-  const seals = new Set<string>()
+export function responsesTalk(
+  knows: ResponsesTaste['knows'],
+  { name = 'fake', seals = new Map() }: Sealer = {},
+): Script {
   const compactions = new Map<string, readonly Step[]>()
   return strictly(async (talk) => {
     const hearing = hearResponses(talk.asked, { knows, seals, compactions })
     if (isTriggered(talk.asked)) {
-      const blob = `compacted-${compactions.size}`
+      const blob = `compacted-by-${name}-${compactions.size}`
       compactions.set(blob, hearing.steps)
       const item = { id: 'cmp_fake', type: 'compaction', encrypted_content: blob }
       return answer(talk, [item], usageOf(hearing.steps.length, { thoughts: [], words: [blob], calls: [] }))
     }
     const saying = sayingOf(hearing)
-    const seal = `sealed-${seals.size}`
-    if (knows === 'everything' && saying.thoughts.length > 0) seals.add(seal)
+    const seal = `sealed-by-${name}-${seals.size}`
+    if (knows === 'everything' && saying.thoughts.length > 0) seals.set(seal, talk.model)
     const items = itemsOf(talk, saying, knows === 'everything' ? seal : undefined)
     return answer(talk, items, usageOf(hearing.steps.length, saying))
   })
@@ -36,6 +38,13 @@ async function answer(talk: Talk, items: readonly Fields[], usage: object): Prom
   await talk.head()
   await talk.bytes(JSON.stringify(responseOf(talk, { status: 'completed', output: items, usage })))
   await talk.end()
+}
+
+interface Sealer {
+  /** Shows in its seals. */
+  readonly name?: string
+  /** What it has sealed, and with which of its models; who takes something out has it forgotten. */
+  readonly seals?: Map<string, string>
 }
 
 /** The items of the answer, each as it is when it is whole. */
@@ -108,10 +117,12 @@ async function stream(talk: Talk, items: readonly Fields[], usage: object): Prom
 /** Whoever does not say everything stops while it counts. */
 const TURNING_POINT = 'response.output_text.delta'
 
-function emptied({ type }: Fields): Fields {
+function emptied({ type, encrypted_content: seal }: Fields): Fields {
   if (type === 'message') return { status: 'in_progress', content: [] }
-  if (type === 'reasoning') return { summary: [], content: [] }
   if (type === 'compaction') return {}
+  // A seal is shorter at the beginning, and nothing that could be given back.
+  const begun = typeof seal === 'string' ? { encrypted_content: seal.slice(0, 7) } : {}
+  if (type === 'reasoning') return { summary: [], content: [], ...begun }
   return { status: 'in_progress', ...(type === 'function_call' ? { arguments: '' } : { input: '' }) }
 }
 

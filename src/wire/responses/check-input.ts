@@ -1,6 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { OtherInput } from '../../model/turn.ts'
+import { checkEach } from '../fields/check-each.ts'
 import { wrongType } from '../fields/check-value.ts'
 import { checkContent } from './check-content.ts'
 import { checkMaybeText, checkName, checkText, checkWord, isAbsent, missing } from './check-member.ts'
@@ -18,11 +19,8 @@ export function checkInput(input: unknown): Problem | OtherInput[] {
     return problem('invalid_value', '`input` is empty. Send at least one item.', { param: 'input' })
   }
   const others: OtherInput[] = []
-  for (const [index, item] of input.entries()) {
-    const found = checkItem(`input[${index}]`, item, others)
-    if (found) return found
-  }
-  return checkOrphans(input) ?? others
+  const found = checkEach('input', input, (param, item) => checkItem(param, item, others))
+  return found ?? checkOrphans(input) ?? others
 }
 
 type CheckItem = (param: string, item: Readonly<Fields>, others: OtherInput[]) => Problem | undefined

@@ -8,25 +8,28 @@ import { typeOfItem } from './item-types.ts'
 const USER_BYTES_MAX = 32 * 1024
 const USER_SHARE = 4
 
-const SYSTEM: ReadonlySet<unknown> = new Set(['system', 'developer'])
+const ROLES_THAT_STAY: ReadonlySet<unknown> = new Set(['system', 'developer', 'user'])
 
 /**
  * The messages that stay as they are when a conversation is made short at the endpoint, whose answer is the whole context
  * of the next request: what the system says, and the last of what the user has said.
  */
 export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintIds): readonly Fields[] {
-  const { input } = JSON.parse(body.bytes.toString('utf8')) as { input: unknown }
-  const items = (Array.isArray(input) ? input : []).filter((item): item is Fields => isObject(item))
-  const messages = items.filter((item) => typeOfItem(item) === 'message')
-  let room = Math.min(USER_BYTES_MAX, Math.floor(body.bytes.length / USER_SHARE))
-  const kept = messages.toReversed().filter((message) => {
-    if (SYSTEM.has(message.role)) return true
-    if (message.role !== 'user' || isSummary(message)) return false
-    room -= Buffer.byteLength(JSON.stringify(message.content))
-    return room >= 0
-  })
-  return kept.reverse().map((message) => wholeMessage(message, mint))
+  const input = (JSON.parse(body.bytes.toString('utf8')) as Fields).input
+  const items = Array.isArray(input) ? input : []
+  const messages = items.filter((item): item is Fields => isObject(item) && mayStay(item))
+  let room = Math.min(USER_BYTES_MAX, Math.floor(JSON.stringify(items).length / USER_SHARE))
+  const kept: Fields[] = []
+  for (const message of messages.toReversed()) {
+    const whole = wholeMessage(message, mint)
+    if (message.role === 'user') room -= JSON.stringify(whole).length
+    if (message.role !== 'user' || room >= 0) kept.push(whole)
+  }
+  return kept.reverse()
 }
+
+const mayStay = (item: Fields): boolean =>
+  typeOfItem(item) === 'message' && ROLES_THAT_STAY.has(item.role) && !isSummary(item)
 
 /** An earlier summary is in the new one, and no word of the user's. */
 const isSummary = ({ content }: Fields): boolean =>

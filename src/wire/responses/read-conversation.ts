@@ -21,10 +21,7 @@ export function readConversation(turn: ResponsesRequest): Conversation {
     parallelToolCalls: maybe(value.parallel_tool_calls),
     format: formatOf(maybe(text?.format)),
     verbosity: maybe(text?.verbosity),
-    reasoning: {
-      summary: summaryOf(maybe<Fields>(value.reasoning)),
-      sealed: include.includes('reasoning.encrypted_content'),
-    },
+    reasoning: { summary: summaryOf(maybe<Fields>(value.reasoning)) },
     sampling: samplingOf(value, include),
     identity: identityOf(value),
   }

@@ -55,7 +55,8 @@ function effortRefusal(entry: CatalogEntry, { effort, effortParam }: ModelReques
   if (model.efforts === undefined || model.efforts.includes(effort)) return undefined
   const allowed =
     model.efforts.length === 0
-      ? `the model ${quoted(model.id)} has no effort levels: leave ${effortParam} out`
+      ? // Whoever reads this may never have set one.
+        `the model ${quoted(model.id)} has no effort levels: leave ${effortParam} out. A client that sends it unasked has a setting for the effort of this model`
       : `the model ${quoted(model.id)} has ${model.efforts.join(', ')}`
   return problem('unsupported_value', `${effortParam} is ${quoted(effort)}, but ${allowed}.`, { param: effortParam })
 }

@@ -77,7 +77,7 @@ function cachedEstimateOf(
  * The windows of a builder key's plan, and the spend caps of either kind. A plan that the configuration does not have any
  * more has no windows, and so admission finds nothing to draw on.
  */
-export function allowancesOf({ plans }: Pick<Catalog, 'plans'>, { kind, plan, caps }: Caller): readonly Allowance[] {
+function allowancesOf({ plans }: Pick<Catalog, 'plans'>, { kind, plan, caps }: Caller): readonly Allowance[] {
   const windows = kind === 'builder' && plan !== undefined ? plans.get(plan.id)?.windows : undefined
   return windows === undefined ? caps : [...windows, ...caps]
 }

@@ -53,7 +53,9 @@ function choiceOf(choice: unknown = 'auto'): Hearing['choice'] {
 
 function schemaOf(format: unknown): Fields | undefined {
   if (format === undefined) return undefined
-  demand(isObject(format) && isObject(format.json_schema), 'Invalid response_format.', 'response_format')
+  demand(isObject(format), 'Invalid response_format.', 'response_format')
+  if (format.type === 'text') return undefined
+  demand(isObject(format.json_schema), 'Invalid response_format.', 'response_format')
   const { name, schema } = format.json_schema
   demandToolName(name, 'response_format.json_schema.name')
   demand(isObject(schema), 'Invalid schema.', 'response_format.json_schema.schema')
@@ -107,10 +109,12 @@ const demandAnswered = (open: ReadonlyMap<string, string>, at: string) =>
   demand(open.size === 0, `These tool_call_ids have no response: ${[...open.keys()].join(', ')}.`, at)
 
 function callsOf({ content, tool_calls: given }: Fields, open: Map<string, string>, at: string): Step[] {
-  demand(given !== undefined || typeof content === 'string', 'A message has content or tool_calls.', at)
+  const isSilent = content === undefined || content === null
+  demand(given !== undefined || !isSilent, 'A message has content or tool_calls.', at)
   const calls = given === undefined ? [] : demandList(given, `${at}.tool_calls`)
   demand(given === undefined || calls.length > 0, 'tool_calls is empty.', `${at}.tool_calls`)
-  const said: Step[] = typeof content === 'string' ? [{ from: 'assistant', text: content }] : []
+  demand(!Array.isArray(content) || content.length > 0, 'content is empty.', `${at}.content`)
+  const said: Step[] = isSilent ? [] : [{ from: 'assistant', text: contentOf(content, at) }]
   return said.concat(
     calls.map((call) => {
       const id = demandText(call.id, `${at}.tool_calls.id`)

@@ -142,7 +142,7 @@ function messageOf({ role, content }: Fields, at: string): Step[] {
   const isSpoken = role === 'assistant'
   demand(isSpoken || ['user', 'system', 'developer'].includes(String(role)), `Invalid role: '${role}'.`, `${at}.role`)
   const text = textOf(content, isSpoken ? 'output_text' : 'input_text', `${at}.content`)
-  demand(text !== '', 'A message says nothing.', `${at}.content`)
+  demand(text !== '' || !isSpoken, 'A message says nothing.', `${at}.content`)
   if (role === 'user') return [{ from: 'user', text }]
   return isSpoken ? [{ from: 'assistant', text }] : []
 }

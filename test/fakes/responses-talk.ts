@@ -7,8 +7,9 @@ import { mannerOf, strictly } from './strict-request.ts'
 import type { Talk } from './talk.ts'
 
 /**
- * A provider that speaks Responses without keeping state, and keeps every rule about items: its seals it takes back unchanged.
- * What it makes short it gives as one item that only it can read; it knows what was told before it when that comes back.
+ * A provider that speaks Responses without keeping state, and keeps every rule about items: its seals it takes back
+ * unchanged. What it makes short it gives as one item that only it can read; it knows what was told before it when that
+ * comes back.
  */
 export function responsesTalk(
   knows: ResponsesTaste['knows'],
@@ -31,6 +32,13 @@ export function responsesTalk(
   })
 }
 
+interface Sealer {
+  /** Shows in its seals. */
+  readonly name?: string
+  /** What it has sealed, and with which of its models; who takes something out has it forgotten. */
+  readonly seals?: Map<string, string>
+}
+
 const isTriggered = ({ input }: Fields): boolean => Array.isArray(input) && input.at(-1)?.type === TRIGGER
 
 async function answer(talk: Talk, items: readonly Fields[], usage: object): Promise<void> {
@@ -38,13 +46,6 @@ async function answer(talk: Talk, items: readonly Fields[], usage: object): Prom
   await talk.head()
   await talk.bytes(JSON.stringify(responseOf(talk, { status: 'completed', output: items, usage })))
   await talk.end()
-}
-
-interface Sealer {
-  /** Shows in its seals. */
-  readonly name?: string
-  /** What it has sealed, and with which of its models; who takes something out has it forgotten. */
-  readonly seals?: Map<string, string>
 }
 
 /** The items of the answer, each as it is when it is whole. */
@@ -119,10 +120,10 @@ const TURNING_POINT = 'response.output_text.delta'
 
 function emptied({ type, encrypted_content: seal }: Fields): Fields {
   if (type === 'message') return { status: 'in_progress', content: [] }
-  if (type === 'compaction') return {}
   // A seal is shorter at the beginning, and nothing that could be given back.
   const begun = typeof seal === 'string' ? { encrypted_content: seal.slice(0, 7) } : {}
   if (type === 'reasoning') return { summary: [], content: [], ...begun }
+  if (type === 'compaction') return begun
   return { status: 'in_progress', ...(type === 'function_call' ? { arguments: '' } : { input: '' }) }
 }
 

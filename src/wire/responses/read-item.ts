@@ -71,7 +71,7 @@ function readCall(
 }
 
 /** A text counts as one part; nothing at all as none. */
-export function readParts(content: unknown): ContentPart[] {
+function readParts(content: unknown): ContentPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return Array.isArray(content) ? content.map(readPart) : []
 }

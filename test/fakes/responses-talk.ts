@@ -19,7 +19,7 @@ export function responsesTalk(
   return strictly(async (talk) => {
     const hearing = hearResponses(talk.asked, { knows, seals, compactions })
     if (isTriggered(talk.asked)) {
-      const blob = `compacted-${compactions.size}`
+      const blob = `compacted-by-${name}-${compactions.size}`
       compactions.set(blob, hearing.steps)
       const item = { id: 'cmp_fake', type: 'compaction', encrypted_content: blob }
       return answer(talk, [item], usageOf(hearing.steps.length, { thoughts: [], words: [blob], calls: [] }))

@@ -150,7 +150,7 @@ describe('what was made short', () => {
     await client.responses.create({ model: 'thinker', input })
     const given = house().asked('thinker').at(-1)?.input as readonly object[]
     expect(given.filter((item) => 'encrypted_content' in item)).toEqual([
-      { type: 'compaction', encrypted_content: expect.stringMatching(/^compacted-\d+$/) },
+      { type: 'compaction', encrypted_content: expect.stringMatching(/^compacted-by-fake-\d+$/) },
     ])
     for (const { model } of summarisers) {
       const error = await errorOf(client.responses.create({ model, input }))

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { framedSummary } from '../summary.ts'
 import { keptItems } from './kept-items.ts'
 import { turnOf, withItems } from './read-request.fixture.ts'
 import { countedIds } from './voice.fixture.ts'
@@ -31,6 +32,11 @@ it('of a short conversation it is never more than a quarter', () => {
 it('nothing of what was called, thought or answered stays', () => {
   const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
   expect(kept(call, { type: 'function_call_output', call_id: 'c', output: 'r' }, rest)).toEqual([])
+})
+
+it('an earlier summary is in the new one, and does not stay beside it', () => {
+  const before = { role: 'user', content: text(framedSummary('They met.')) }
+  expect(kept(before, rest, { role: 'user', content: 'And then?' })).toEqual([['user', text('And then?')]])
 })
 
 it('is told as whole items', () => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Settlement } from '../ledger/ledger.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import type { Caller } from '../model/caller.ts'
 import { mintRequestId } from '../model/ids.ts'
@@ -303,7 +304,7 @@ describe('keys', () => {
 
 describe('requests', () => {
   /** One settled turn above the tier's threshold. */
-  async function settleOne() {
+  async function settleOne(over: Partial<Settlement> = {}) {
     const { key } = await makeKey()
     await must('wallet.credit', { account: 'a@example.com', amount: '3', reason: 'r', ref: 'r' })
     const caller = await callerOf(key)
@@ -336,6 +337,7 @@ describe('requests', () => {
       usage: { uncachedInput: 600, cachedInput: 0, cacheWrite: 0, output: 4, reasoning: 1, estimated: false },
       tier: 500,
       cost: 1_220_000n as NanoUsd,
+      ...over,
     })
     admission.leave()
     return { requestId, caller }
@@ -352,6 +354,7 @@ describe('requests', () => {
       model: 'demo',
       lane: 'demo/demo',
       tokens: { uncached_input: 600, output: 4, reasoning: 1, estimated: false },
+      compaction: null,
       price_version: 1,
       tier: 500,
       output_cap: 10,
@@ -372,6 +375,14 @@ describe('requests', () => {
     expect(JSON.stringify(receipt)).not.toContain('demo/demo')
     const stranger = { account: (caller.account + 1) as typeof caller.account }
     expect(await readReceipt(books.deps, stranger, requestId)).toBeUndefined()
+  })
+
+  it('say how large a conversation was before it was compacted, and after that', async () => {
+    const compaction = { tokensBefore: 48_210, tokensAfter: 2_034 }
+    const { requestId, caller } = await settleOne({ compaction })
+    const said = { compaction: { tokens_before: 48_210, tokens_after: 2_034 } }
+    expect(await readReceipt(books.deps, caller, requestId)).toMatchObject(said)
+    expect(await must('requests.trace', { request: requestId })).toMatchObject(said)
   })
 
   it('leave books that hold', async () => {

@@ -17,6 +17,8 @@ export interface ReceiptView {
   readonly first_byte_ms: number | null
   readonly total_ms: number | null
   readonly tokens: TokensView | null
+  /** Of a request that has compacted a conversation. */
+  readonly compaction: CompactionView | null
   readonly price_version: number
   /** `above_input_tokens` of the price tier that applied; 0 is the base price. */
   readonly tier: number | null
@@ -39,6 +41,12 @@ export interface TokensView {
   readonly estimated: boolean
 }
 
+/** How large the conversation was, and how large what stands in its place is. */
+export interface CompactionView {
+  readonly tokens_before: number
+  readonly tokens_after: number
+}
+
 export interface AttemptView {
   readonly lane: string
   readonly outcome: string
@@ -58,6 +66,7 @@ export const receiptView = (receipt: ReceiptsTable): ReceiptView => ({
   first_byte_ms: receipt.first_byte_ms,
   total_ms: receipt.total_ms,
   tokens: tokensView(receipt),
+  compaction: compactionView(receipt),
   price_version: receipt.price_version,
   tier: receipt.tier,
   output_cap: receipt.output_cap,
@@ -85,4 +94,8 @@ function tokensView(receipt: ReceiptsTable): TokensView | null {
     reasoning: receipt.reasoning ?? 0,
     estimated: receipt.estimated === 1,
   }
+}
+
+function compactionView({ tokens_before, tokens_after }: ReceiptsTable): CompactionView | null {
+  return tokens_before === null || tokens_after === null ? null : { tokens_before, tokens_after }
 }

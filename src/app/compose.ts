@@ -6,15 +6,16 @@ import { createCallerFinder } from '../keys/find-caller.ts'
 import { mintKey } from '../keys/mint-key.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import { type Closing, createClosing } from '../lib/closing.ts'
+import { deriveKey } from '../lib/derive-key.ts'
 import { createSeals } from '../seals/create-seals.ts'
 import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import { checkRing } from './check-ring.ts'
+import { checkRing, type DatabaseRing } from './check-ring.ts'
 import { findKeptFacts } from './find-kept-facts.ts'
 import type { House, HouseGround, HouseOutcome } from './house.ts'
-import { type KeyRing, loadKeyRing } from './key-ring.ts'
+import { loadKeyRing } from './key-ring.ts'
 import { openServing } from './open-serving.ts'
 import { createRuleBook } from './rules.ts'
 
@@ -40,17 +41,20 @@ export async function openHouse(ground: HouseGround): Promise<HouseOutcome> {
 async function build(ground: HouseGround, log: Log, closing: Closing): Promise<HouseOutcome> {
   const { settings, clock } = ground
   const { storage, keyRing } = settings.config
-  const ring = await loadKeyRing({ dataDir: storage.data, secretFromEnvironment: keyRing.secretKey })
+  const loaded = await loadKeyRing({ dataDir: storage.data, secretFromEnvironment: keyRing.secretKey })
   const database = await openDatabase({ path: join(storage.data, 'ledger.db'), clock })
   closing.add(() => database.close())
-  const checked = await checkRing(database.db, ring)
+  const checked = await checkRing(database.db, loaded)
   if (checked.kind === 'refused') return { kind: 'refused', message: `${checked.reason} ${checked.cure}` }
-  return { kind: 'open', house: await furnish(ground, { ring, database, log }, closing) }
+  const { keys } = checked.ring
+  // An operator who has rotated the ring wants to see that the server has understood.
+  if (keys.length > 1) log.info({ primary: keys[0].label, keys: keys.length }, 'the key ring has former keys')
+  return { kind: 'open', house: await furnish(ground, { ring: checked.ring, database, log }, closing) }
 }
 
 async function furnish(
   ground: HouseGround,
-  { ring, database, log }: { readonly ring: KeyRing; readonly database: Database; readonly log: Log },
+  { ring, database, log }: { readonly ring: DatabaseRing; readonly database: Database; readonly log: Log },
   closing: Closing,
 ): Promise<House> {
   const { settings, clock, random } = ground
@@ -93,7 +97,8 @@ async function furnish(
     },
     settings.config,
   )
-  const finder = createCallerFinder({ db, pepper: ring.pepper, clock })
+  const pepper = deriveKey(ring.founding.secret, 'api-key-pepper')
+  const finder = createCallerFinder({ db, pepper, clock })
   const kept = { answers, responses, seals: createSeals(ring.keys) }
   const parts = { config: settings.config, clock, random, db, ledger, ...kept, ring, rules, finder, log, metrics }
   return {
@@ -104,7 +109,7 @@ async function furnish(
       random,
       ledger,
       catalog: () => rules.current.catalog,
-      mintKey: (kind) => mintKey({ pepper: ring.pepper, random }, kind),
+      mintKey: (kind) => mintKey({ pepper, random }, kind),
       forgetKey: (id) => finder.forget(id),
       forgetAccount: (account) => finder.forgetAccount(account),
     },
@@ -125,7 +130,7 @@ interface Contents {
 /** Before the books, because their recovery asks which answers were kept; closed after them. */
 async function openContents(
   { settings, clock }: HouseGround,
-  { keys }: KeyRing,
+  ring: DatabaseRing,
   log: Log,
   closing: Closing,
 ): Promise<Contents> {
@@ -133,6 +138,7 @@ async function openContents(
   const file = await openContent({ path: join(storage.data, 'content.db'), clock })
   closing.add(() => file.close())
   const now = () => clock.now()
+  const keys = sealingKeysOf(ring)
   const answers = await createKeptAnswers({
     ...{ file, keys, now, bytesMax: retention.idempotencyBytesMax },
     onFailure: (error) => log.error({ error }, 'an answer could not be kept; it is charged, and cannot be given again'),
@@ -145,6 +151,12 @@ async function openContents(
   if (failed > 0) log.warn({ responses: failed }, 'responses that were running when the server stopped have failed')
   return { answers, responses }
 }
+
+/** What lies there from before a ring could be rotated is sealed by the founding key, under what the operator calls it. */
+const sealingKeysOf = ({ keys, founding }: DatabaseRing): DatabaseRing['keys'] => [
+  ...keys,
+  { ...founding, id: founding.label },
+]
 
 function logOptions({ settings, purpose }: HouseGround): LogOptions {
   const { level, format } = settings.config.telemetry.log

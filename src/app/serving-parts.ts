@@ -8,8 +8,8 @@ import type { Seals } from '../model/seals.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { DatabaseRing } from './check-ring.ts'
 import type { Config } from './config/config.ts'
-import type { KeyRing } from './key-ring.ts'
 import type { RuleBook } from './rules.ts'
 
 /** What has been built when serving begins. */
@@ -21,7 +21,7 @@ export interface ServingParts {
   readonly ledger: Ledger
   readonly answers: KeptAnswers
   readonly responses: StoredResponses
-  readonly ring: KeyRing
+  readonly ring: DatabaseRing
   readonly seals: Seals
   readonly rules: RuleBook
   readonly finder: CallerFinder

@@ -2,6 +2,7 @@ import { createRequestDigests } from '../idempotency/request-digests.ts'
 import { createByteBudget } from '../lib/byte-budget.ts'
 import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
+import { createCallSeals } from '../turn/call-seals.ts'
 import { createDrains } from '../turn/drains.ts'
 import type { OnceDeps } from '../turn/look-up-answer.ts'
 import type { ReadDeps } from '../turn/read-turn.ts'
@@ -51,6 +52,7 @@ export function turnDepsOf(parts: ServingParts, { turns, send, recording }: Turn
     onCut: turns.onCut,
     drains: createDrains({ ticks: () => clock.ticks() }),
     seen: createSeenPrefixes({ ticks: () => clock.ticks() }),
+    callSeals: createCallSeals({ ticks: () => clock.ticks() }),
     send,
     lessons: createLaneLessons(),
     mint: mintIdsOf(random),
@@ -75,7 +77,7 @@ export function onceDepsOf(
   return {
     ledger,
     answers,
-    digests: createRequestDigests(ring.keys[0].secret),
+    digests: createRequestDigests(ring.founding.secret),
     get limits() {
       return rules.current.limits
     },
@@ -85,10 +87,11 @@ export function onceDepsOf(
 }
 
 /** What it takes to read a request with all that it refers to. */
-export function readDepsOf({ rules, responses, config }: ServingParts): ReadDeps {
+export function readDepsOf({ rules, responses, seals, config }: ServingParts): ReadDeps {
   const { bodyBytesMax, jsonDepthMax, jsonValuesMax } = config.bounds
   return {
     responses,
+    seals,
     stateMs: config.retention.stateMs,
     bounds: { bytesMax: bodyBytesMax, depthMax: jsonDepthMax, valuesMax: jsonValuesMax },
     get catalog() {

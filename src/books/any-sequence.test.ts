@@ -49,6 +49,7 @@ const MUST_BE_SEEN = [
   'close: beyond',
   'close: closes the period it outlived',
   'close: free',
+  'close: has compacted',
   'close: not-open',
   'close: part',
   'close: whole',

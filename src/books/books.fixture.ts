@@ -61,6 +61,7 @@ export const closeOf = (requestId: string, cost: bigint | undefined, over: Parti
   firstByteMs: 1,
   totalMs: 2,
   attempts: '[]',
+  compaction: undefined,
   kept: false,
   at: 1,
   ticks: 0,

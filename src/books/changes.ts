@@ -1,5 +1,6 @@
 import type { Unit } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
+import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/usage.ts'
@@ -52,6 +53,7 @@ export interface ReceiptClosed {
   readonly totalMs: number
   /** JSON: see Attempt in ledger. */
   readonly attempts: string
+  readonly compaction: CompactedTokens | undefined
 }
 
 export interface BucketMoved {

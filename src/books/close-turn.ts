@@ -1,3 +1,4 @@
+import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import type { RequestId } from '../model/ids.ts'
 import { type NanoUsd, smallest, ZERO } from '../model/money.ts'
 import { inputTokensOf, type MeteredUsage } from '../model/usage.ts'
@@ -17,6 +18,7 @@ export interface CloseTurn {
   readonly firstByteMs: number | undefined
   readonly totalMs: number
   readonly attempts: string
+  readonly compaction: CompactedTokens | undefined
   /** The answer is stored, and may be given again to who asks with the same idempotency key. */
   readonly kept: boolean
   readonly at: number
@@ -80,6 +82,7 @@ function changesOf(books: Books, turn: OpenTurn, op: CloseTurn, amounts: Amounts
       firstByteMs: op.firstByteMs,
       totalMs: op.totalMs,
       attempts: op.attempts,
+      compaction: op.compaction,
     },
   ]
   for (const { row, unit } of turn.buckets) {

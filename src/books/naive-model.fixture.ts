@@ -1,4 +1,5 @@
 import type { Allowance } from '../model/allowance.ts'
+import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import type { ChosenCapTerms, HoldTerms } from '../model/hold-terms.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import { endOfPeriod } from './naive-calendar.fixture.ts'
@@ -28,6 +29,7 @@ export interface NaiveTurn {
   state: 'open' | 'settled' | 'released'
   charge: bigint
   kept: boolean
+  compaction: CompactedTokens | undefined
 }
 
 /** A period of an allowance, from the first hold on it. */
@@ -223,7 +225,7 @@ const factsAbout = ({ allowance, granted, used, end }: Purse, at: number) => ({
 function takeHold(facts: NaiveFacts, op: NaiveAdmit, purses: readonly Purse[], hold: bigint): void {
   const onPeriods = hold === 0n ? [] : purses.flatMap((purse) => periodFor(facts, op, purse) ?? [])
   const { requestId, account, limits, claim } = op
-  const rest = { state: 'open', charge: 0n, kept: false } as const
+  const rest = { state: 'open', charge: 0n, kept: false, compaction: undefined } as const
   facts.turns.push({ requestId, account, onWallet: op.kind === 'wallet', onPeriods, hold, limits, claim, ...rest })
   for (const { kind, subject, cost } of limits) {
     if (kind !== 'concurrent') facts.rates.push({ subject, ticks: op.ticks, cost })
@@ -291,6 +293,7 @@ export interface NaiveClose {
   readonly cost: bigint | undefined
   readonly tokens: number
   readonly kept: boolean
+  readonly compaction: CompactedTokens | undefined
   readonly ticks: number
 }
 
@@ -301,6 +304,7 @@ export function closeNaively(facts: NaiveFacts, op: NaiveClose): { readonly kind
   turn.state = op.cost === undefined ? 'released' : 'settled'
   turn.charge = cost > turn.hold ? turn.hold : cost
   turn.kept = op.kept
+  turn.compaction = op.compaction
   for (const { kind, subject, cost: reserved } of turn.limits) {
     if (kind === 'tokens') facts.rates.push({ subject, ticks: op.ticks, cost: op.tokens - reserved })
   }

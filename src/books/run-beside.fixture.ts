@@ -187,6 +187,7 @@ function close(beside: Beside, step: StepOf<'close'>): void {
     cost,
     tokens: cost === undefined ? 0 : 3 * step.part + 1,
     kept: step.kept,
+    compaction: step.compaction,
     ticks,
   })
   const outcome = closeTurn(books, {
@@ -197,6 +198,7 @@ function close(beside: Beside, step: StepOf<'close'>): void {
     firstByteMs: 1,
     totalMs: 2,
     attempts: '[]',
+    compaction: step.compaction,
     kept: step.kept,
     at,
     ticks,
@@ -209,6 +211,7 @@ function close(beside: Beside, step: StepOf<'close'>): void {
     return
   }
   count(`close: ${step.ending}`)
+  if (step.compaction) count('close: has compacted')
   if (outcome.shortfall > 0n) count('close: with a shortfall')
   const late = turn?.onPeriods.some((period) => period.end <= at)
   if (late) count('close: after its period has ended')

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { Allowance } from '../model/allowance.ts'
+import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import type { Cycle } from '../model/cycle.ts'
 import type { ChosenCapTerms, HoldTerms } from '../model/hold-terms.ts'
 import type { AppliedLimit } from '../model/limit.ts'
@@ -26,6 +27,7 @@ export type Step =
       readonly ending: 'free' | 'zero' | 'part' | 'whole' | 'beyond'
       readonly part: number
       readonly kept: boolean
+      readonly compaction: CompactedTokens | undefined
     }
   | { readonly do: 'transfer'; readonly account: number; readonly amount: bigint }
   | { readonly do: 'assign'; readonly account: number; readonly plan: string; readonly days: number | undefined }
@@ -125,6 +127,8 @@ const often = <Value>(most: Value, ...others: Value[]): fc.Arbitrary<Value> =>
 const maybe = <Value>(arbitrary: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
   fc.option(arbitrary, { nil: undefined, freq: 1 })
 
+const COMPACTIONS = fc.record({ tokensBefore: fc.nat(1_000_000), tokensAfter: fc.nat(20_000) })
+
 const STEPS: fc.WeightedArbitrary<Step>[] = [
   {
     weight: 24,
@@ -159,6 +163,7 @@ const STEPS: fc.WeightedArbitrary<Step>[] = [
       ending: often<'free' | 'zero' | 'part' | 'whole' | 'beyond'>('part', 'free', 'zero', 'whole', 'beyond'),
       part: fc.nat(1000),
       kept: fc.boolean(),
+      compaction: fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: COMPACTIONS }),
     }),
   },
   {

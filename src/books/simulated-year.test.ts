@@ -144,6 +144,7 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
       firstByteMs: undefined,
       totalMs: 1,
       attempts: '[]',
+      compaction: undefined,
       kept: false,
       at: now(),
       ticks: 0,

@@ -16,6 +16,7 @@ export function formatTrace(style: Style, trace: RequestTrace): string {
     ['total', spanOf(trace.total_ms)],
     ['lane', trace.lane],
     ['tokens', tokensOf(trace)],
+    ['compacted', compactionOf(trace)],
     ['price', priceOf(trace)],
     ['paid by', payerOf(trace)],
     ['held', `${trace.hold} USD, for at most ${trace.output_cap} output tokens`],
@@ -38,6 +39,12 @@ function tokensOf({ tokens }: RequestTrace): string | null {
   const flag = tokens.estimated ? ', estimated' : ''
   return `${tokens.uncached_input + cached} in${input}, ${tokens.output} out${reasoning}${flag}`
 }
+
+const compactionOf = ({ compaction }: RequestTrace): string | null =>
+  compaction && `${grouped(compaction.tokens_before)} → ${grouped(compaction.tokens_after)} tokens`
+
+/** `48,210` on every machine. */
+const grouped = (count: number): string => count.toLocaleString('en-US')
 
 function priceOf({ price_version, tier, price }: RequestTrace): string {
   const rates = `${price.input} in, ${price.cached_input} cached, ${price.cache_write} written, ${price.output} out`

@@ -233,6 +233,7 @@ describe('answers', () => {
       total_ms: 9,
       lane: 'demo/demo',
       tokens: { uncached_input: 5, cached_input: 2, cache_write: 0, output: 4, reasoning: 1, estimated: true },
+      compaction: { tokens_before: 48_210, tokens_after: 2034 },
       price_version: 2,
       price: { input: '1.00', cached_input: '0.10', cache_write: '1.00', output: '5.00', per_request: '0.00' },
       paid_by: {
@@ -252,11 +253,15 @@ describe('answers', () => {
     const { said, run } = fixture({ operations: { 'requests.trace': done(trace) } })
     expect(await run('trace req_1')).toBe(0)
     expect(said.out).toContain('7 in (2 from the cache, 0 into it), 4 out (1 of them reasoning), estimated')
+    expect(said.out).toMatch(/^compacted +48,210 → 2,034 tokens$/m)
     expect(said.out).toContain('0.001 USD')
     expect(said.out).not.toContain('shortfall')
     expect(said.out).toContain('1.00 in, 0.10 cached, 1.00 written, 5.00 out (version 2)')
     expect(said.out).toContain("plan pro, windows 5h from t0; counted against the key's cap of a day")
     expect(said.out).toContain('tried      outcome    status  ms')
+    const other = fixture({ operations: { 'requests.trace': done({ ...trace, compaction: null }) } })
+    await other.run('trace req_1')
+    expect(other.said.out).not.toContain('compacted')
   })
 
   it('say on stderr what is wrong with a configuration, and exit with 2', async () => {

@@ -1,9 +1,6 @@
-import { createCipheriv, createDecipheriv, KeyObject, randomBytes, webcrypto } from 'node:crypto'
+import { KeyObject, randomBytes, webcrypto } from 'node:crypto'
+import { NONCE_BYTES, openNow, SEAL_BYTES, sealNow } from '../lib/seal-now.ts'
 
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
-/** What sealing adds to what is sealed. */
-export const SEAL_BYTES = NONCE_BYTES + TAG_BYTES
 /** Less is sealed sooner than another thread can be asked to; more is not the loop's work. */
 const ON_LOOP_BYTES_MAX = 16 * 1024
 
@@ -12,13 +9,10 @@ export type SealKey = Uint8Array | KeyObject
 
 const bytesOfKey = (key: SealKey): Uint8Array => (key instanceof KeyObject ? key.export() : key)
 
-/** AES-256-GCM with a nonce of its own; what is sealed opens under the same name and no other. */
+/** As `sealNow`, which does the small ones. */
 export async function sealBytes(key: SealKey, name: string, bytes: Uint8Array): Promise<Uint8Array> {
+  if (bytes.length <= ON_LOOP_BYTES_MAX) return sealNow(key, name, bytes)
   const nonce = randomBytes(NONCE_BYTES)
-  if (bytes.length <= ON_LOOP_BYTES_MAX) {
-    const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(name))
-    return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()])
-  }
   const sealer = await webcrypto.subtle.importKey('raw', bytesOfKey(key), 'AES-GCM', false, ['encrypt'])
   const sealed = await webcrypto.subtle.encrypt(algorithm(nonce, name), sealer, bytes)
   return Buffer.concat([nonce, new Uint8Array(sealed)])
@@ -26,22 +20,15 @@ export async function sealBytes(key: SealKey, name: string, bytes: Uint8Array): 
 
 /** Undefined when it was sealed by another key or under another name, or is damaged. */
 export async function openBytes(key: SealKey, name: string, sealed: Uint8Array): Promise<Uint8Array | undefined> {
-  if (sealed.length < SEAL_BYTES) return undefined
+  if (sealed.length <= ON_LOOP_BYTES_MAX + SEAL_BYTES) return openNow(key, name, sealed)
   const nonce = sealed.subarray(0, NONCE_BYTES)
   try {
-    if (sealed.length <= ON_LOOP_BYTES_MAX) return openOnLoop(key, nonce, name, sealed)
     const opener = await webcrypto.subtle.importKey('raw', bytesOfKey(key), 'AES-GCM', false, ['decrypt'])
-    return new Uint8Array(await webcrypto.subtle.decrypt(algorithm(nonce, name), opener, sealed.subarray(NONCE_BYTES)))
+    const words = sealed.subarray(NONCE_BYTES)
+    return new Uint8Array(await webcrypto.subtle.decrypt(algorithm(nonce, name), opener, words))
   } catch {
     return undefined
   }
-}
-
-function openOnLoop(key: SealKey, nonce: Uint8Array, name: string, sealed: Uint8Array): Uint8Array {
-  const tagStart = sealed.length - TAG_BYTES
-  const opener = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
-  opener.setAAD(Buffer.from(name)).setAuthTag(sealed.subarray(tagStart))
-  return Buffer.concat([opener.update(sealed.subarray(NONCE_BYTES, tagStart)), opener.final()])
 }
 
 const algorithm = (iv: Uint8Array, name: string) => ({ name: 'AES-GCM', iv, additionalData: Buffer.from(name) })

@@ -1,6 +1,6 @@
 import { readIdempotencyKey } from '../idempotency/read-idempotency-key.ts'
 import type { Caller } from '../model/caller.ts'
-import type { Protocol } from '../model/turn.ts'
+import type { TurnEndpoint } from '../turn/read-turn.ts'
 import { authenticate } from './authenticate.ts'
 import type { Exchange } from './exchange.ts'
 import { createJsonSink } from './json-sink.ts'
@@ -10,8 +10,8 @@ import { sendProblem } from './send-problem.ts'
 import { type RecordAnswer, serveOnce } from './serve-once.ts'
 import { createSseSink } from './sse-sink.ts'
 
-/** `POST /v1/chat/completions` and `POST /v1/responses`: what runs a turn, in the words of its protocol. */
-export async function postTurn(exchange: Exchange, protocol: Protocol): Promise<void> {
+/** `POST /v1/chat/completions`, `/v1/responses` and `/v1/responses/compact`: what runs a turn. */
+export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Promise<void> {
   const { edge, request, log } = exchange
   const who = await authenticate(exchange)
   if (who.kind === 'refused') return sendProblem(exchange, who.problem)
@@ -28,7 +28,7 @@ export async function postTurn(exchange: Exchange, protocol: Protocol): Promise<
     return
   }
   const { bytes } = received
-  const asked = { protocol, caller: who.caller, bytes }
+  const asked = { endpoint, caller: who.caller, bytes }
   if (named.kind === 'none') return serve(exchange, asked)
   return serveOnce(exchange, who.caller, { idempotencyKey: named.key, body: bytes }, (record) =>
     serve(exchange, asked, record),
@@ -36,16 +36,16 @@ export async function postTurn(exchange: Exchange, protocol: Protocol): Promise<
 }
 
 interface Asked {
-  readonly protocol: Protocol
+  readonly endpoint: TurnEndpoint
   readonly caller: Caller
   readonly bytes: Buffer
 }
 
-async function serve(exchange: Exchange, { protocol, caller, bytes }: Asked, record?: RecordAnswer): Promise<void> {
+async function serve(exchange: Exchange, { endpoint, caller, bytes }: Asked, record?: RecordAnswer): Promise<void> {
   const { edge, requestId, startedTicks: startedAt, log } = exchange
   const read = await readBody(bytes, edge.options.body)
   if (read.kind === 'refused') return sendProblem(exchange, read.problem)
-  const asked = await edge.readTurn({ protocol, caller, body: read.body })
+  const asked = await edge.readTurn({ endpoint, caller, body: read.body })
   if (asked.kind === 'malformed') return sendProblem(exchange, asked.problem)
 
   const { turn, ownInput } = asked

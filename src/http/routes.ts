@@ -21,6 +21,7 @@ const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1', { GET: (exchange) => describeApi(exchange, OFFERED) }],
   ['/v1/chat/completions', { POST: (exchange) => postTurn(exchange, 'chat') }],
   ['/v1/responses', { POST: (exchange) => postTurn(exchange, 'responses') }],
+  ['/v1/responses/compact', { POST: (exchange) => postTurn(exchange, 'compact') }],
   ['/v1/responses/', { GET: getResponse, DELETE: deleteResponse }],
   ['/v1/models', { GET: listModels }],
   ['/v1/models/', { GET: getModel }],

@@ -3,13 +3,12 @@ import { type Problem, problem } from '../model/problem.ts'
 const CHAT_INSTEAD = 'Use POST /v1/chat/completions.'
 
 /** What looks like an id behind a path that takes one, and is none. */
-const NOT_IDS = /^\/v1\/responses\/(compact|input_tokens|[^/]+\/.*)$/
+const NOT_IDS = /^\/v1\/responses\/(input_tokens|[^/]+\/.*)$/
 
 export const isNotBehind = (path: string): boolean => NOT_IDS.test(path)
 
 /** What clients try although it is not here: each gets a sentence that says what to do. */
 const FAMILIES: readonly (readonly [RegExp, string])[] = [
-  [/^\/v1\/responses\/compact$/, `This version does not serve compaction yet. ${CHAT_INSTEAD}`],
   [
     /^\/v1\/responses\/[^/]+\/cancel$/,
     'Responses do not run in the background here, so there is nothing to cancel: close the connection of a running one.',

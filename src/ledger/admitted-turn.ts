@@ -6,7 +6,8 @@ import { findReceipt } from '../store/receipts.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
 import type { AdmittedTurn, Ending, SettleOutcome } from './ledger.ts'
-import { recordEnd, type TurnEnd } from './record-end.ts'
+import { recordEnd } from './record-end.ts'
+import { type TurnEnd, turnEndOf } from './turn-end.ts'
 
 interface PlacedHold {
   readonly requestId: RequestId
@@ -50,7 +51,7 @@ async function close(
 ): Promise<SettleOutcome> {
   // A hold that never became durable was never placed: there is nothing to close.
   if ((await placed.durable) === 'lost') return { kind: 'lost' }
-  const end = endOf(placed.requestId, ending, charge)
+  const end = turnEndOf(placed.requestId, ending, charge)
   for (let tries = 0; tries < CLOSE_TRIES; tries++) {
     if (!core.gate.open && !(await core.gate.whenOpen(READ_BACK_WAIT_MS))) break
     // It may have shut again between its word and this step: the books are never changed behind a shut gate.
@@ -88,17 +89,3 @@ const outcomeOf = (
   owed: TurnCharge | undefined,
   { charge, shortfall }: { readonly charge: NanoUsd; readonly shortfall: NanoUsd },
 ): SettleOutcome => (owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' })
-
-function endOf(requestId: RequestId, ending: Ending, charge: TurnCharge | undefined): TurnEnd {
-  const { outcome, lane, firstByteMs, totalMs, attempts } = ending
-  return {
-    requestId,
-    charge,
-    outcome,
-    lane,
-    firstByteMs,
-    totalMs,
-    attempts: JSON.stringify(attempts),
-    kept: ending.kept ?? false,
-  }
-}

@@ -19,7 +19,7 @@ const SEED = 604
 const SEQUENCES_RUN = 20
 
 it('books that are read from the file are those in memory, however the changes were batched', async () => {
-  const seen = { operations: 0, batches: 0, periods: 0, openTurns: 0, claims: 0 }
+  const seen = { operations: 0, batches: 0, periods: 0, openTurns: 0, claims: 0, compactions: 0 }
   const property = fc.asyncProperty(SEQUENCES, fc.infiniteStream(fc.integer({ min: 1, max: 30 })), (sequence, sizes) =>
     withDatabase(async (database) => {
       const recorded: (readonly Change[])[] = []
@@ -37,6 +37,7 @@ it('books that are read from the file are those in memory, however the changes w
       seen.operations += sequence.steps.length
       seen.openTurns += beside.books.turns.size
       for (const { periods, outlived } of beside.books.accounts.values()) seen.periods += periods.size + outlived.size
+      seen.compactions += beside.facts.turns.filter(({ compaction }) => compaction).length
       seen.claims += [...beside.books.claims.values()].filter((claim) => claim).length
     }),
   )
@@ -61,7 +62,7 @@ async function withDatabase(run: (database: Database) => Promise<void>): Promise
   }
 }
 
-async function expectTheFileSaysTheSame({ db }: Database, { books }: Beside): Promise<void> {
+async function expectTheFileSaysTheSame({ db }: Database, { books, facts }: Beside): Promise<void> {
   const scopes = [...books.claims.keys()]
   const read = await readBooks(db, { limitsOf: (requestId) => books.turns.get(requestId)?.limits ?? [], scopes })
   for (const [account, shelved] of books.accounts) {
@@ -71,6 +72,11 @@ async function expectTheFileSaysTheSame({ db }: Database, { books }: Beside): Pr
   expect(read.turns).toEqual(books.turns)
   expect(read.issued).toBe(books.issued)
   for (const [scope, claim] of books.claims) expect(read.claims.get(scope)).toEqual(claim)
+  const receipts = await db.selectFrom('receipts').select(['tokens_before', 'tokens_after']).orderBy('row').execute()
+  const compactions = facts.turns.map(({ compaction }) => compaction)
+  expect(receipts).toEqual(
+    compactions.map((each) => ({ tokens_before: each?.tokensBefore ?? null, tokens_after: each?.tokensAfter ?? null })),
+  )
   expect((await verifyBooks({ db })).report).toMatchObject({ ok: true, violations: 0 })
 }
 

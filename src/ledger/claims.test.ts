@@ -112,6 +112,15 @@ describe('recovery finds a kept answer', () => {
     await bench.expectCleanBooks()
   })
 
+  it('and says of a compaction what its turn would have said', async () => {
+    const turn = await claimed()
+    const compaction = { tokensBefore: 48_210, tokensAfter: 2_034 }
+    bench.keptFacts.set(turn.requestId, writeKeptFacts({ ...facts, compaction }))
+    await bench.reopen()
+    const receipt = await findReceipt(bench.database.db, turn.requestId)
+    expect(receipt).toMatchObject({ outcome: 'completed', tokens_before: 48_210, tokens_after: 2_034 })
+  })
+
   it('in the sweep too, when its turn has left; one that came without a key is charged for what is stored', async () => {
     const turn = await claimed()
     bench.keptFacts.set(turn.requestId, writeKeptFacts(facts))

@@ -3,6 +3,7 @@ import type { AdmitRequest } from '../books/admit-turn.ts'
 import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import type { Allowance } from '../model/allowance.ts'
+import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import { type AccountRow, type KeyRow, mintRequestId, type RequestId } from '../model/ids.ts'
 import type { AppliedLimit, LimitKind } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
@@ -32,7 +33,12 @@ export interface ReceiptFacts {
   readonly shortfall: bigint | null
   readonly output: number | null
   readonly estimated: boolean | null
+  readonly compaction: CompactedTokens | null
 }
+
+/** As the columns of a receipt say it, in either database. */
+export const compactionOf = (tokensBefore: number | null, tokensAfter: number | null): CompactedTokens | null =>
+  tokensBefore === null || tokensAfter === null ? null : { tokensBefore, tokensAfter }
 
 export type ContractBench = ReturnType<typeof contractBench>
 

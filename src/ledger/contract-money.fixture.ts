@@ -46,6 +46,19 @@ export function moneyContract(bench: ContractBench): void {
       expect(await home.receipt(turn.requestId)).toMatchObject({ charge: HOLD, shortfall: 7n })
     })
 
+    it('that has compacted a conversation says so on its receipt, however it ends, and no other does', async () => {
+      await bench.credit(HOLD * 3n)
+      const compaction = { tokensBefore: 48_210, tokensAfter: 0 }
+      const [charged, released, other] = [await bench.admit(), await bench.admit(), await bench.admit()]
+      await Promise.all([
+        charged.settle({ ...settlement(20_000n), compaction }),
+        released.release({ ...settlement(0n), compaction }),
+        other.settle(settlement(20_000n)),
+      ])
+      const receipts = await Promise.all([charged, released, other].map(({ requestId }) => home.receipt(requestId)))
+      expect(receipts.map((receipt) => receipt?.compaction)).toEqual([compaction, compaction, null])
+    })
+
     it('a hundred at once on a wallet that affords ten: ten are admitted', async () => {
       await bench.credit(HOLD * 10n)
       const admissions = await Promise.all(Array.from({ length: 100 }, () => bench.ask()))

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
 import { findReceipt } from '../store/receipts.ts'
 import { allowancesContract } from './contract-allowances.fixture.ts'
-import { contractBench, type LedgerHome } from './contract-bench.fixture.ts'
+import { compactionOf, contractBench, type LedgerHome } from './contract-bench.fixture.ts'
 import { moneyContract } from './contract-money.fixture.ts'
 import { useLedger } from './ledger.fixture.ts'
 import { verifyBooks } from './verify-books.ts'
@@ -35,7 +35,8 @@ function useSqliteHome(): LedgerHome {
       if (!found) return undefined
       const { state, outcome, output, charge_nano: charge, shortfall_nano: shortfall } = found
       const estimated = found.estimated === null ? null : found.estimated === 1
-      return { state, outcome, output, estimated, charge, shortfall }
+      const compaction = compactionOf(found.tokens_before, found.tokens_after)
+      return { state, outcome, output, estimated, charge, shortfall, compaction }
     },
     async untilMarked() {
       const marks = async () => (await bench.database.file.all('SELECT packed FROM marks', [])).length

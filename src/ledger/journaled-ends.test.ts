@@ -43,7 +43,8 @@ describe('the end of a turn while the books cannot be written', () => {
     charged.mark(1)
     await bench.run(BREAK_ENDS)
     await bench.run(BREAK_PROOF)
-    const ends = [charged.settle(settlement(1000n)), free.release(settlement(0n))]
+    const compaction = { tokensBefore: 48_210, tokensAfter: 2_034 }
+    const ends = [charged.settle({ ...settlement(1000n), compaction }), free.release(settlement(0n))]
     expect(await Promise.all(ends)).toMatchObject([
       { kind: 'settled', charge: 1000n, shortfall: 0n },
       { kind: 'released' },
@@ -55,8 +56,11 @@ describe('the end of a turn while the books cannot be written', () => {
 
     await mend()
     await opensAgain()
-    expect(await receiptOf(charged.requestId)).toMatchObject({ outcome: 'completed', charge_nano: 1000n, output: 2 })
-    expect(await receiptOf(free.requestId)).toMatchObject({ state: 'released', charge_nano: 0n })
+    expect(await receiptOf(charged.requestId)).toMatchObject({
+      ...{ outcome: 'completed', charge_nano: 1000n, output: 2 },
+      ...{ tokens_before: 48_210, tokens_after: 2_034 },
+    })
+    expect(await receiptOf(free.requestId)).toMatchObject({ state: 'released', charge_nano: 0n, tokens_before: null })
     expect(await bench.database.journal.read()).toEqual([])
     await bench.expectMemoryIsTheFile()
     await bench.expectCleanBooks()
@@ -69,13 +73,17 @@ describe('the end of a turn while the books cannot be written', () => {
     turn.mark(1)
     await bench.run(BREAK_ENDS)
     await bench.run(BREAK_PROOF)
-    expect(await turn.settle(settlement(HOLD + 7n))).toMatchObject({ kind: 'settled', charge: HOLD, shortfall: 7n })
+    const compaction = { tokensBefore: 48_210, tokensAfter: 0 }
+    const settled = await turn.settle({ ...settlement(HOLD + 7n), compaction })
+    expect(settled).toMatchObject({ kind: 'settled', charge: HOLD, shortfall: 7n })
     await mend()
     await bench.reopen()
     expect(await receiptOf(turn.requestId)).toMatchObject({
       outcome: 'completed',
       charge_nano: HOLD,
       shortfall_nano: 7n,
+      tokens_before: 48_210,
+      tokens_after: 0,
     })
     expect(bench.recovered).toBe(0)
     expect(await bench.database.journal.read()).toEqual([])

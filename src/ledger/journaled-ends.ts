@@ -2,7 +2,8 @@ import type { RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { SettleJournal } from '../store/settle-journal.ts'
 import type { LedgerCore } from './core.ts'
-import { recordEnd, type TurnEnd } from './record-end.ts'
+import { recordEnd } from './record-end.ts'
+import type { TurnEnd } from './turn-end.ts'
 
 /**
  * Ends of turns that could not be recorded in the books, and are on the disk beside them instead. As soon as the books

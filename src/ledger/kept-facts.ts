@@ -10,8 +10,10 @@ export interface KeptFacts extends Omit<Ending, 'kept'> {
   readonly usage: MeteredUsage
 }
 
-export const writeKeptFacts = ({ outcome, lane, firstByteMs, totalMs, attempts, usage }: KeptFacts): string =>
-  JSON.stringify({ outcome, lane, firstByteMs, totalMs, attempts, usage })
+export const writeKeptFacts = (facts: KeptFacts): string => {
+  const { outcome, lane, firstByteMs, totalMs, attempts, compaction, usage } = facts
+  return JSON.stringify({ outcome, lane, firstByteMs, totalMs, attempts, compaction, usage })
+}
 
 export interface FoundFacts {
   /** As `writeKeptFacts` has made them. */

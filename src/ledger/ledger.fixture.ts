@@ -11,7 +11,7 @@ import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { findAccountByEmail, insertAccount } from '../store/accounts.ts'
-import { findWallet } from '../store/buckets.ts'
+import { listLiveBuckets } from '../store/buckets.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { HOLD, requestFor } from './contract-bench.fixture.ts'
@@ -184,7 +184,8 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
     },
     async expectMemoryIsTheFile() {
       const { balance, held: holding } = await ledger.standing(account)
-      expect(await findWallet(database.db, account)).toMatchObject({ posted_nano: balance, held_nano: holding })
+      const wallet = { subject: 'wallet', posted_nano: balance, held_nano: holding }
+      expect(await listLiveBuckets(database.db, account)).toContainEqual(expect.objectContaining(wallet))
     },
     async expectCleanBooks() {
       expect((await verifyBooks({ db: database.db })).report).toMatchObject({ ok: true, violations: 0 })

@@ -2,6 +2,7 @@ import type { AdmitOutcome, AdmitRequest } from '../books/admit-turn.ts'
 import type { AssignPlan, PlanOutcome } from '../books/subscriptions.ts'
 import type { TooMuch } from '../books/transfer-money.ts'
 import type { Allowance } from '../model/allowance.ts'
+import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
@@ -84,6 +85,8 @@ export interface Ending {
   readonly firstByteMs: number | undefined
   readonly totalMs: number
   readonly attempts: readonly Attempt[]
+  /** Of a turn that has compacted a conversation. */
+  readonly compaction?: CompactedTokens
   /** The answer is stored: whoever asks again with the same idempotency key may be given it. */
   readonly kept?: boolean
 }

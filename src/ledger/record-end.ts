@@ -1,10 +1,8 @@
-import { type CloseTurn, closeTurn } from '../books/close-turn.ts'
+import { closeTurn } from '../books/close-turn.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { LedgerCore } from './core.ts'
 import { record } from './record.ts'
-
-/** How a turn ended. When that is recorded is known only when it is. */
-export type TurnEnd = Omit<CloseTurn, 'at' | 'ticks'>
+import type { TurnEnd } from './turn-end.ts'
 
 export type RecordedEnd =
   | { readonly kind: 'recorded'; readonly charge: NanoUsd; readonly shortfall: NanoUsd }

@@ -1,11 +1,13 @@
 import type { OpenTurn } from '../books/books.ts'
 import { priceUsage } from '../metering/price-usage.ts'
+import type { RequestId } from '../model/ids.ts'
 import type { Price } from '../model/price.ts'
 import { chargeForDelivered } from './charge-for-delivered.ts'
 import type { LedgerCore } from './core.ts'
 import { type FoundFacts, readKeptFacts } from './kept-facts.ts'
-import { type RecordedEnd, recordEnd, type TurnEnd } from './record-end.ts'
+import { type RecordedEnd, recordEnd } from './record-end.ts'
 import { loadPrice } from './record-prices.ts'
+import { RECOVERED, type TurnEnd, turnEndOf } from './turn-end.ts'
 
 /**
  * Ends every hold that nobody attends: after a crash all of them, while running those whose turn was lost by a fault of
@@ -36,30 +38,18 @@ const orphansOf = (core: LedgerCore): OpenTurn[] =>
 
 function resolve(core: LedgerCore, turn: OpenTurn, price: Price, kept: FoundFacts | undefined): Promise<RecordedEnd> {
   const { requestId } = turn
+  if (kept !== undefined) return recordEnd(core, endOfKept(requestId, kept, price))
+  // Nothing was marked where nothing was delivered, and that is given back whole.
   const delivered = core.marks.get(turn.receipt)
-  const end = kept === undefined ? endForDelivered(delivered, turn, price) : endOfKept(kept, price)
-  return recordEnd(core, { requestId, ...end })
+  const charge = delivered === undefined ? undefined : chargeForDelivered(turn, delivered, price)
+  return recordEnd(core, turnEndOf(requestId, RECOVERED, charge))
 }
-
-type End = Omit<TurnEnd, 'requestId'>
 
 /** The answer is whole, and can still be had: only its charge was missing. */
-function endOfKept({ facts, givenAgain }: FoundFacts, price: Price): End {
-  const { usage, attempts, ...ending } = readKeptFacts(facts)
-  const charge = { usage, ...priceUsage(price, usage) }
-  return { ...ending, charge, attempts: JSON.stringify(attempts), kept: givenAgain }
+function endOfKept(requestId: RequestId, { facts, givenAgain }: FoundFacts, price: Price): TurnEnd {
+  const { usage, ...ending } = readKeptFacts(facts)
+  return turnEndOf(requestId, { ...ending, kept: givenAgain }, { usage, ...priceUsage(price, usage) })
 }
-
-/** Nothing was marked where nothing was delivered, and that is given back whole. */
-const endForDelivered = (delivered: number | undefined, turn: OpenTurn, price: Price): End => ({
-  charge: delivered === undefined ? undefined : chargeForDelivered(turn, delivered, price),
-  outcome: 'recovered',
-  lane: undefined,
-  firstByteMs: undefined,
-  totalMs: 0,
-  attempts: '[]',
-  kept: false,
-})
 
 const priceName = ({ model, priceVersion }: OpenTurn): string => `${priceVersion} ${model}`
 

@@ -99,12 +99,10 @@ export type AnswerFormat =
       readonly strict: boolean | undefined
     }
 
-/** The effort is not here: the catalogue decides it. */
+/** The effort is not here: the catalogue decides it. Nor is whether to seal it: every server that can is asked to. */
 export interface ReasoningWish {
   /** How the client wants to be told of the reasoning: `auto`, `concise`, `detailed`. */
   readonly summary: string | undefined
-  /** Whether sealed reasoning is asked for, to be sent back later. */
-  readonly sealed: boolean
 }
 
 export interface Sampling {

@@ -32,6 +32,8 @@ export interface ResponsesRequest extends AnyRequest {
   readonly previousResponseId: string | undefined
   /** What the sealed items of its input hold, by the envelope that stands in the body. */
   readonly sealed: ReadonlyMap<string, Opaque>
+  /** Whose seals the lane has to be able to open, because a part of the conversation is nothing but one. */
+  readonly boundTo: string | undefined
   /** Undefined: it wants the next turn of the conversation. Else the conversation made short. */
   readonly compacts: Compacts | undefined
 }

@@ -10,6 +10,8 @@ export interface LaneLessons {
   dialectOf<Dialect extends TeachableDialect>(lane: string, dialect: Dialect): Dialect
   /** Learns from a refusal. True when there was something new in it, so that trying the same lane again makes sense. */
   learn(lane: string, dialect: TeachableDialect, error: ProviderError): boolean
+  /** The server does not make conversations short by itself. */
+  learnNoCompaction(lane: string): void
 }
 
 /** What of a dialect a refusal may change. */
@@ -18,6 +20,7 @@ export interface TeachableDialect {
   /** Where the server may know the cap under another name. */
   readonly capField?: CapField
   readonly usageOption?: boolean
+  readonly compacts?: boolean
 }
 
 const LANES_MAX = 1000
@@ -39,11 +42,14 @@ const OTHER_CAP: Readonly<Record<CapField, CapField>> = {
 interface Learned {
   readonly without: ReadonlySet<string>
   readonly capField: CapField | undefined
+  readonly compacts: boolean
 }
+
+const NOTHING: Learned = { without: new Set(), capField: undefined, compacts: true }
 
 export function createLaneLessons(): LaneLessons {
   const lessons = createLruMap<string, Learned>(LANES_MAX)
-  const of = (lane: string): Learned => lessons.get(lane) ?? { without: new Set(), capField: undefined }
+  const of = (lane: string): Learned => lessons.get(lane) ?? NOTHING
   return {
     dialectOf(lane, dialect) {
       const learned = lessons.get(lane)
@@ -51,10 +57,12 @@ export function createLaneLessons(): LaneLessons {
       return {
         ...dialect,
         ...(learned.capField === undefined ? {} : { capField: learned.capField }),
+        ...(learned.compacts ? {} : { compacts: false }),
         ...(learned.without.has('stream_options') ? { usageOption: false } : {}),
         withoutFields: [...dialect.withoutFields, ...learned.without],
       }
     },
+    learnNoCompaction: (lane) => lessons.set(lane, { ...of(lane), compacts: false }),
     learn(lane, dialect, error) {
       const field = (error.param ?? namedField(error.message))?.split(/[.[]/)[0]
       const learned = of(lane)

@@ -1,6 +1,7 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { deriveKey } from '../lib/derive-key.ts'
 import { createLruMap } from '../lib/lru-map.ts'
+import { openNow, sealNow } from '../lib/seal-now.ts'
 import type { AccountId } from '../model/ids.ts'
 import type { SealPurpose, Seals } from '../model/seals.ts'
 
@@ -9,68 +10,56 @@ export interface SealingSecret {
   readonly secret: Uint8Array
 }
 
+/** Of the text and of everything that is derived for it: another format would be another version. */
 const VERSION = 'mr1'
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
-/** Names a key on the ring without telling anything about it. */
-const KEY_NAME_BYTES = 6
-/** Every account has keys of its own, so that random nonces never come near a second use. */
+/** Eight characters tell a secret of the ring from the others, and nothing about it. */
+const SECRET_NAME_BYTES = 6
+const HEAD = /^mr1\.([\w-]{8})\./
+/** Some hundred bytes each. */
 const KEYS_IN_MEMORY_MAX = 10_000
 
-/** Envelopes as `mr1.<name of the key>.<nonce, words and tag>`; the first secret seals, all of them open. */
+/**
+ * Envelopes as `mr1.<name of the secret>.<nonce, words and tag>`; the first secret seals, all of them open. Every account
+ * has a key of its own for each purpose: one that is tried on another account's envelope is simply the wrong one, and
+ * random nonces never come near a second use. See docs/decisions/2026-11-21-envelopes.md.
+ */
 export function createSeals(ring: readonly [SealingSecret, ...SealingSecret[]]): Seals {
-  const secrets = new Map(ring.map(({ secret }) => [keyNameOf(secret), secret]))
-  const primary = keyNameOf(ring[0].secret)
+  const secrets = new Map(ring.map(({ secret }) => [nameOf(secret), secret]))
+  const primary = nameOf(ring[0].secret)
   const keys = createLruMap<string, KeyObject>(KEYS_IN_MEMORY_MAX)
-  const keyFor = (use: Use): KeyObject | undefined => {
-    const name = nameOf(use)
-    const known = keys.get(name)
-    const secret = secrets.get(use.keyName)
-    if (known !== undefined || secret === undefined) return known
-    const key = createSecretKey(deriveKey(secret, `envelope ${name}`))
-    keys.set(name, key)
+  const keyFor = (secret: Uint8Array, use: string): KeyObject => {
+    const known = keys.get(use)
+    if (known !== undefined) return known
+    const key = createSecretKey(deriveKey(secret, `envelope ${use}`))
+    keys.set(use, key)
     return key
   }
   return {
     seal(purpose, owner, content) {
-      const use = { keyName: primary, purpose, owner }
-      const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', keyFor(use)!, nonce).setAAD(Buffer.from(nameOf(use)))
-      const words = Buffer.concat([nonce, cipher.update(content, 'utf8'), cipher.final(), cipher.getAuthTag()])
-      return `${VERSION}.${primary}.${words.toString('base64url')}`
+      const use = useOf(primary, purpose, owner)
+      const sealed = sealNow(keyFor(ring[0].secret, use), use, Buffer.from(content))
+      return `${VERSION}.${primary}.${sealed.toString('base64url')}`
     },
     open(purpose, owner, envelope) {
-      const [version, keyName = '', words = '', ...rest] = envelope.split('.', 4)
-      if (version !== VERSION || rest.length > 0) return undefined
-      const use = { keyName, purpose, owner }
-      const key = keyFor(use)
-      const sealed = Buffer.from(words, 'base64url')
-      // Other texts that decode to the same bytes are not what we wrote.
-      if (key === undefined || sealed.length < NONCE_BYTES + TAG_BYTES || sealed.toString('base64url') !== words)
-        return undefined
-      return openWith(key, nameOf(use), sealed)
+      // A text of another kind, however long, costs a look at its first characters.
+      const [head = '', name = ''] = HEAD.exec(envelope) ?? []
+      const secret = secrets.get(name)
+      const sealed = secret && bytesOf(envelope.slice(head.length))
+      if (secret === undefined || sealed === undefined) return undefined
+      const use = useOf(name, purpose, owner)
+      return openNow(keyFor(secret, use), use, sealed)?.toString()
     },
   }
 }
 
-interface Use {
-  readonly keyName: string
-  readonly purpose: SealPurpose
-  readonly owner: AccountId
-}
+const nameOf = (secret: Uint8Array): string =>
+  deriveKey(secret, 'envelope name', SECRET_NAME_BYTES).toString('base64url')
 
-const nameOf = ({ keyName, purpose, owner }: Use): string => `${VERSION} ${keyName} ${purpose} ${owner}`
+const useOf = (secretName: string, purpose: SealPurpose, owner: AccountId): string =>
+  `${VERSION} ${secretName} ${purpose} ${owner}`
 
-const keyNameOf = (secret: Uint8Array): string =>
-  deriveKey(secret, 'envelope name', KEY_NAME_BYTES).toString('base64url')
-
-function openWith(key: KeyObject, name: string, sealed: Buffer): string | undefined {
-  const tagStart = sealed.length - TAG_BYTES
-  const opener = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
-  opener.setAAD(Buffer.from(name)).setAuthTag(sealed.subarray(tagStart))
-  try {
-    return Buffer.concat([opener.update(sealed.subarray(NONCE_BYTES, tagStart)), opener.final()]).toString('utf8')
-  } catch {
-    return undefined
-  }
+/** Decoders forgive; what they forgave is another text than the one we wrote, and so is not ours. */
+function bytesOf(words: string): Buffer | undefined {
+  const bytes = Buffer.from(words, 'base64url')
+  return bytes.toString('base64url') === words ? bytes : undefined
 }

@@ -24,6 +24,7 @@ export const BATCH_STATEMENTS = {
       ...(['state', 'closed_at', 'outcome', 'lane'] as const),
       ...(['uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning', 'estimated'] as const),
       ...(['tier', 'cost_nano', 'charge_nano', 'shortfall_nano', 'first_byte_ms', 'total_ms', 'attempts'] as const),
+      ...(['tokens_before', 'tokens_after'] as const),
     ],
     // Compared in the same statement: a receipt that somebody else has closed undoes the whole batch.
     where: "receipts.state = 'open'",

@@ -2,10 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ReceiptClosed } from '../books/changes.ts'
+import type { NanoUsd } from '../model/money.ts'
+import { migrate } from '../sqlite/migrate.ts'
 import { openSqlite } from '../sqlite/open-sqlite.ts'
 import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
 import { insertAccount } from './accounts.ts'
+import { ledgerSchema } from './migrations/ledger-schema.ts'
 import { type Database, openDatabase } from './open-database.ts'
+import { findReceipt } from './receipts.ts'
+import { recordChanges } from './record-changes.ts'
 
 const clock = { now: () => 1_700_000_000_000, ticks: () => 0 }
 let folder: string
@@ -48,6 +54,41 @@ describe('opening the ledger', () => {
     await file.atomic([{ sql: 'DROP TABLE diary', rows: [[]] }])
     await file.close()
     database = await openDatabase({ path, clock })
+  })
+})
+
+describe('a ledger of the version before compactions', () => {
+  const migrations = ledgerSchema.migrations.filter(({ name }) => name < '0003')
+  const COLUMNS = 'row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap'
+  const OLD = `INSERT INTO receipts (${COLUMNS}, output_bound, input_estimate, opened_at, closed_at, charge_nano)
+    VALUES (?, ?, 1, 1, 'wallet', ?, 'demo', 1, '[3]', 50, 10, 10, 10, 1, ?, ?)`
+  const closed: ReceiptClosed = {
+    kind: 'receipt-closed',
+    ...{ receipt: 2, state: 'settled', at: 3, outcome: 'completed', lane: 'demo/demo', usage: undefined, tier: 0 },
+    ...{ cost: 7n as NanoUsd, charge: 7n as NanoUsd, shortfall: 0n as NanoUsd },
+    ...{ firstByteMs: 1, totalMs: 2, attempts: '[]', compaction: { tokensBefore: 48_210, tokensAfter: 2_034 } },
+  }
+
+  it('is brought along: what is closed says nothing of one, and what is open may end with one', async () => {
+    await database.close()
+    rmSync(path)
+    const old = await openSqlite({ path })
+    await migrate(old, { ...ledgerSchema, migrations }, clock)
+    const rows = [
+      [1, 'req_closed', 'settled', 2, 7n],
+      [2, 'req_open', 'open', null, null],
+    ]
+    await old.atomic([{ sql: OLD, rows }])
+    await old.close()
+
+    database = await openDatabase({ path, clock })
+    const none = { tokens_before: null, tokens_after: null }
+    expect(await findReceipt(database.db, 'req_closed')).toMatchObject({ charge_nano: 7n, closed_at: 2, ...none })
+    expect(await findReceipt(database.db, 'req_open')).toMatchObject({ state: 'open', hold_nano: 50n, ...none })
+    await database.file.atomic(recordChanges([closed], undefined))
+    expect(await findReceipt(database.db, 'req_open')).toMatchObject({
+      ...{ state: 'settled', charge_nano: 7n, tokens_before: 48_210, tokens_after: 2_034 },
+    })
   })
 })
 

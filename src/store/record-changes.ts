@@ -133,6 +133,8 @@ const closedRow = (change: ReceiptClosed): SqlValue[] => [
   change.firstByteMs ?? null,
   change.totalMs,
   change.attempts,
+  change.compaction?.tokensBefore ?? null,
+  change.compaction?.tokensAfter ?? null,
   change.receipt,
 ]
 

@@ -127,6 +127,9 @@ export interface ReceiptsTable {
   total_ms: number | null
   /** JSON array, one object per try. */
   attempts: string | null
+  /** Of a compaction: how many tokens the conversation had, and how many what stands in its place has. */
+  tokens_before: number | null
+  tokens_after: number | null
 }
 
 export interface TransfersTable {

@@ -1,3 +1,4 @@
+import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import { formatUsd } from '../model/money.ts'
 import { inputTokensOf, type Usage } from '../model/usage.ts'
 import { type DescribedError, describeError } from './describe-error.ts'
@@ -14,6 +15,7 @@ const FOREIGN_LENGTH_MAX = 200
 /** Written out as one literal: the list of what is allowed, and the one shape that is quick to serialize. */
 export function requestLine(facts: RequestFacts) {
   const usage = usageOf(facts.usage)
+  const compaction = compactionOf(facts.compaction)
   return {
     msg: 'request',
     request_id: own(facts.request_id),
@@ -34,6 +36,8 @@ export function requestLine(facts: RequestFacts) {
     output_tokens: usage?.output,
     reasoning_tokens: usage?.reasoning,
     estimated: usage?.estimated,
+    tokens_before: compaction?.tokensBefore,
+    tokens_after: compaction?.tokensAfter,
     charge: money(facts.charge),
     shortfall: money(facts.shortfall),
     first_byte_ms: count(facts.first_byte_ms),
@@ -62,3 +66,6 @@ type LoggedUsage = Usage & { readonly estimated?: boolean }
 
 const usageOf = (value: unknown): LoggedUsage | undefined =>
   typeof value === 'object' && value !== null && 'uncachedInput' in value ? (value as LoggedUsage) : undefined
+
+const compactionOf = (value: unknown): CompactedTokens | undefined =>
+  typeof value === 'object' && value !== null && 'tokensBefore' in value ? (value as CompactedTokens) : undefined

@@ -8,11 +8,15 @@ const PREAMBLE_FIELDS = ['instructions', 'tools', 'functions', 'response_format'
 const NOTHING = Buffer.alloc(0)
 
 /** The bytes by which a conversation is known again when its next turn comes. */
-export function conversationOf({ caller, turn }: Pick<TurnCall, 'caller' | 'turn'>, model: Model): Conversation {
+export function conversationOf(
+  { caller, turn, requestId }: Pick<TurnCall, 'caller' | 'turn' | 'requestId'>,
+  model: Model,
+): Conversation {
   const { body } = turn
   const preamble = PREAMBLE_FIELDS.map((name) => valueBytes(body, name)).filter((value) => value.length > 0)
   return {
-    owner: `${caller.key} ${model.id}`,
+    // One that is made short goes without its tools, and nobody's next turn begins with its words.
+    owner: `${caller.key} ${model.id}${turn.protocol === 'responses' && turn.compacts ? ` ${requestId}` : ''}`,
     preamble: preamble.length === 0 ? NOTHING : Buffer.concat(preamble),
     messages: withoutEnd(valueBytes(body, turn.protocol === 'chat' ? 'messages' : 'input')),
   }

@@ -57,7 +57,7 @@ function complete(to: Listener, { lastWords, resolution, settled, price }: Settl
 }
 
 /** A problem as status and body while nothing has gone out, else in the protocol's own words for a stream that failed. */
-export function say({ sink, voice }: Listener, said: Problem): Problem {
+function say({ sink, voice }: Listener, said: Problem): Problem {
   if (sink.phase === 'quiet') sink.refuse(said)
   else if (sink.phase !== 'ended') sink.end(voice.fail(said))
   return said

@@ -18,7 +18,7 @@ export interface DrainBounds {
  * nobody would cost more than an estimate is wrong. Each drain keeps a connection and a hold: were there no limit, whoever
  * asks and hangs up again and again would have as many of them as he likes.
  */
-export const DRAIN_BOUNDS: DrainBounds = { msMax: 60_000, atOnceMax: 100 }
+const DRAIN_BOUNDS: DrainBounds = { msMax: 60_000, atOnceMax: 100 }
 
 const LOOK_EVERY_MS = 500
 

@@ -1,9 +1,12 @@
 import { chargeWithin } from '../books/close-turn.ts'
 import type { Model } from '../catalog/catalog.ts'
 import type { AdmittedTurn, Ending, SettleOutcome } from '../ledger/ledger.ts'
+import { estimateTokens } from '../metering/estimate-tokens.ts'
 import { priceUsage } from '../metering/price-usage.ts'
 import type { SeenPrefixes } from '../metering/seen-prefixes.ts'
 import type { Price } from '../model/price.ts'
+import type { TurnRequest } from '../model/turn.ts'
+import { SUMMARY_REQUEST_BYTES } from '../wire/summary.ts'
 import { conversationOf } from './conversation.ts'
 import { deliverEnd } from './deliver-end.ts'
 import { type Resolution, resolveEnding } from './ending.ts'
@@ -43,7 +46,7 @@ export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd):
   // Whatever was charged for was read by a provider, and is in its cache for a while.
   if (resolution.kind === 'charge' && price.cachedInput < price.input) deps.seen.remember(conversationOf(call, model))
   const lastWords = createLastWords(voice, run.fate)
-  const unkept = endingOf(deps, call, run, resolution)
+  const unkept = endingOf(deps, call, model, run, resolution)
   const { ending, isStored } = await keep(call, end, { resolution, lastWords, ending: unkept })
   const settled = await settle(hold, ending, resolution, price)
   // A keep-alive may have opened the answer meanwhile.
@@ -73,13 +76,34 @@ const boundsOf = ({ turn }: TurnCall, { model, plan, hold }: TurnAtItsEnd) => ({
   outputBound: hold.cap * turn.choices,
 })
 
-const endingOf = (deps: EndDeps, { startedAt }: TurnCall, run: Run, { outcome }: Resolution): Ending => ({
-  outcome,
+const endingOf = (
+  deps: EndDeps,
+  { startedAt, turn }: TurnCall,
+  model: Model,
+  run: Run,
+  resolution: Resolution,
+): Ending => ({
+  outcome: resolution.outcome,
   lane: run.lane?.id,
   firstByteMs: run.firstContentAt === undefined ? undefined : msBetween(startedAt, run.firstContentAt),
   totalMs: msBetween(startedAt, deps.ticks()),
   attempts: run.attempts,
+  ...compactionOf(turn, model, run, resolution),
 })
+
+/** How long the conversation was, and how long what stands in its place is: both by the catalogue's ratio. */
+function compactionOf(
+  { inputSize }: TurnRequest,
+  { bytesPerToken }: Model,
+  { fate }: Run,
+  resolution: Resolution,
+): Pick<Ending, 'compaction'> {
+  const compacted = fate.kind === 'finished' ? fate.answer.compacted : undefined
+  if (compacted === undefined || resolution.kind === 'free') return {}
+  const tokensBefore = estimateTokens(inputSize.inputBytes - SUMMARY_REQUEST_BYTES, bytesPerToken)
+  const sealedTokens = compacted.hasSealed ? resolution.usage.output : 0
+  return { compaction: { tokensBefore, tokensAfter: estimateTokens(compacted.bytes, bytesPerToken) + sealedTokens } }
+}
 
 interface Kept {
   readonly ending: Ending

@@ -1,13 +1,9 @@
 import type { StoredResponses } from '../content/stored-responses.ts'
-import { createTurnstile } from '../lib/take-turns.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { checkNames } from '../wire/fields/check-names.ts'
 import { wrongType } from '../wire/fields/check-value.ts'
 import { arrayElements } from '../wire/json/array-elements.ts'
-import { jsonArray } from '../wire/json/json-array.ts'
-import { advanceScan, beginScan, type JsonBounds, type JsonScan } from '../wire/json/scan-json.ts'
-import { spliceMembers } from '../wire/json/splice-members.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
 import {
   expandedTooLarge,
@@ -19,14 +15,17 @@ import {
   previousNotFound,
   readReferences,
 } from './input-references.ts'
+import { type InputBounds, replaceInput } from './replace-input.ts'
 
 export interface ExpandDeps {
   readonly responses: Pick<StoredResponses, 'context' | 'items' | 'keeps'>
   readonly stateMs: number
   /** Why nothing has to be fetched, as for a model that is not there. */
   readonly unavailable?: Problem | undefined
+  /** What it goes on from is enough: nothing has to be added to it. */
+  readonly mayBeBare?: boolean
   /** Of the expanded body, as of one that came whole. */
-  readonly bounds: JsonBounds & { readonly bytesMax: number }
+  readonly bounds: InputBounds
 }
 
 export type ExpandedInput =
@@ -41,11 +40,7 @@ export type ExpandedInput =
     }
   | { readonly kind: 'refused'; readonly problem: Problem }
 
-/** Cut, scanned or parsed without a pause: some ten milliseconds of the slowest text. */
-const PAUSE_BYTES = 1024 * 1024
 const EXPANDED_NAMES = new Set(['previous_response_id', 'input'])
-
-const passTurnstile = createTurnstile()
 
 /** Puts in place what a request refers to by id, so that whoever reads it then sees one whole input. */
 export async function expandInput(deps: ExpandDeps, account: AccountRow, body: ParsedBody): Promise<ExpandedInput> {
@@ -60,7 +55,7 @@ export async function expandInput(deps: ExpandDeps, account: AccountRow, body: P
   if (previous === undefined && references.length === 0) {
     return { kind: 'expanded', body, ownInput: () => elementsOf(body), previous }
   }
-  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input) ?? deps.unavailable
+  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input, deps) ?? deps.unavailable
   if (found) return refused(found)
   return oneAtATime(account, () => expand(deps, account, body, { previous, references }))
 }
@@ -80,7 +75,7 @@ async function expand(
   if (!Array.isArray(context)) return refused(context)
   const own = await resolve(deps, account, body, references)
   if (!Array.isArray(own)) return refused(own)
-  const expanded = await withInput(deps.bounds, body, [...context, ...own])
+  const expanded = await replaceInput(deps.bounds, body, [...context, ...own])
   if ('code' in expanded) return refused(expanded)
   return { kind: 'expanded', body: expanded, ownInput: () => own, previous }
 }
@@ -101,8 +96,9 @@ async function oneAtATime<Result>(account: AccountRow, work: () => Promise<Resul
 
 const refused = (found: Problem): ExpandedInput => ({ kind: 'refused', problem: found })
 
-function checkInput(input: unknown): Problem | undefined {
+function checkInput(input: unknown, { mayBeBare }: ExpandDeps): Problem | undefined {
   if (typeof input === 'string' || Array.isArray(input)) return undefined
+  if (mayBeBare && (input === undefined || input === null)) return undefined
   if (input !== undefined && input !== null) return wrongType('input', input, 'a string or an array')
   const message = 'The field `input` is missing: a response that goes on needs something to go on with.'
   return problem('missing_required_parameter', message, { param: 'input' })
@@ -168,50 +164,4 @@ async function resolve(
     elements[reference.index] = item
   }
   return elements
-}
-
-/** The same request with this input in it, understood anew. */
-async function withInput(
-  bounds: ExpandDeps['bounds'],
-  body: ParsedBody,
-  items: readonly Buffer[],
-): Promise<ParsedBody | Problem> {
-  // A short reference may stand for something long, and may come often: what it would become is added up before it does.
-  if (items.reduce((sum, { length }) => sum + length, 0) > bounds.bytesMax) return expandedTooLarge(bounds.bytesMax)
-  const changes = new Map([
-    ['previous_response_id', null],
-    ['input', jsonArray(items)],
-  ])
-  const bytes = spliceMembers(body, changes)
-  if (bytes.length > bounds.bytesMax) return expandedTooLarge(bounds.bytesMax)
-  const scan = await scanInPieces(bytes, bounds)
-  if (scan.kind !== 'scanned') return expandedTooMuch(scan, bounds)
-  if (bytes.length > PAUSE_BYTES) await passTurnstile()
-  const value = JSON.parse(bytes.toString('utf8')) as ParsedBody['value']
-  return { bytes, members: scan.members, value }
-}
-
-function expandedTooMuch(scan: Exclude<JsonScan, { kind: 'scanned' }>, bounds: JsonBounds): Problem {
-  const all = 'With everything that it refers to, the request'
-  switch (scan.kind) {
-    case 'too-deep':
-      return problem('request_too_large', `${all} is nested deeper than ${bounds.depthMax} levels.`)
-    case 'too-many-values':
-      return problem(
-        'request_too_large',
-        `${all} holds too many JSON values or fields; ${bounds.valuesMax} values are allowed.`,
-      )
-    case 'not-an-object':
-    case 'broken':
-      throw new Error('a request that was read is none any more with its references resolved')
-  }
-}
-
-async function scanInPieces(bytes: Buffer, bounds: JsonBounds): Promise<JsonScan> {
-  const state = beginScan(bytes)
-  for (let pauseAt = PAUSE_BYTES; ; pauseAt += PAUSE_BYTES) {
-    const scan = advanceScan(bytes, bounds, state, pauseAt)
-    if (scan !== undefined) return scan
-    await passTurnstile()
-  }
 }

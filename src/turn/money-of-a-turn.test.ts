@@ -15,6 +15,7 @@ import { readRequest } from '../wire/chat/read-request.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
 import { countedIds } from '../wire/mint-ids.fixture.ts'
 import { requestWith } from '../wire/responses/voice.fixture.ts'
+import { createCallSeals } from './call-seals.ts'
 import { createDrains } from './drains.ts'
 import { serveTurn, type TurnDeps } from './serve-turn.ts'
 import type { Sink } from './sink.ts'
@@ -88,6 +89,7 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
     lessons: createLaneLessons(),
     mint: countedIds(),
     seals: plainSeals,
+    callSeals: createCallSeals({ ticks: () => 0 }),
     responses: responses as StoredResponses,
     stateMs: 0,
     answerBytesMax: 0,

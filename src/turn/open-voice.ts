@@ -3,8 +3,8 @@ import type { Seals } from '../model/seals.ts'
 import { openChatVoice } from '../wire/chat/voice.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
 import { openResponsesVoice } from '../wire/responses/voice.ts'
+import { envelopesOf } from './envelopes.ts'
 import type { FirstWord } from './first-word.ts'
-import { sealOpaque } from './sealed-opaque.ts'
 import type { TurnCall } from './turn-call.ts'
 import type { TurnVoice } from './turn-voice.ts'
 
@@ -22,10 +22,12 @@ export function openVoice(
   firstWord: Pick<FirstWord, 'isClear'>,
 ): TurnVoice {
   if (turn.protocol === 'chat') return openChatVoice({ turn, model: entry.id, requestId, mint, now })
+  const envelopes = envelopesOf(seals, caller.accountId)
   return openResponsesVoice({
     ...{ turn, model: entry.id, effort, requestId, mint, now, mayOpen: () => firstWord.isClear },
     responseId: mint.responseId(),
-    seal: (opaque) => sealOpaque(seals, 'reasoning', caller.accountId, opaque),
+    seal: envelopes.sealReasoning,
+    sealCompaction: envelopes.sealCompaction,
     createdAt: Math.floor(now() / 1000),
   })
 }

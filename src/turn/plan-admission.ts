@@ -65,7 +65,7 @@ export function planAdmission(
 /** Rounded down: what is not certainly from the cache is charged as input. */
 function cachedEstimateOf(
   seen: SeenPrefixes,
-  call: Pick<TurnCall, 'caller' | 'turn'>,
+  call: Pick<TurnCall, 'caller' | 'turn' | 'requestId'>,
   model: Model,
   estimate: number,
 ): number {
@@ -77,7 +77,7 @@ function cachedEstimateOf(
  * The windows of a builder key's plan, and the spend caps of either kind. A plan that the configuration does not have any
  * more has no windows, and so admission finds nothing to draw on.
  */
-export function allowancesOf({ plans }: Pick<Catalog, 'plans'>, { kind, plan, caps }: Caller): readonly Allowance[] {
+function allowancesOf({ plans }: Pick<Catalog, 'plans'>, { kind, plan, caps }: Caller): readonly Allowance[] {
   const windows = kind === 'builder' && plan !== undefined ? plans.get(plan.id)?.windows : undefined
   return windows === undefined ? caps : [...windows, ...caps]
 }

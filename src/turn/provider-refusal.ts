@@ -3,7 +3,7 @@ import { scrub } from '../telemetry/scrub.ts'
 import type { DeadlinePhase } from '../upstream/deadlines.ts'
 import type { UpstreamFailed } from '../upstream/upstream-answer.ts'
 import type { UpstreamSaid } from '../wire/provider-error.ts'
-import { classifyRefusal, type ProviderError, type RefusalClass } from '../wire/read-provider-error.ts'
+import { classifyRefusal, type ProviderError, type RefusalClass, refusesSeals } from '../wire/read-provider-error.ts'
 import type { FailedLane } from './run.ts'
 
 const SOURCE = { source: 'upstream' } as const
@@ -33,7 +33,8 @@ export const failed = (problem: Problem): FailedLane => ({
 export function refused(error: ProviderError, retryAfterMs?: number): FailedLane {
   const kind = classifyRefusal(error)
   const sameElsewhere = kind === 'rejected' || kind === 'too-long' || kind === 'filtered'
-  return { kind: 'failed', problem: problemOfRefusal(kind, error, retryAfterMs), sameElsewhere, mayBeBilled: false }
+  const said = problemOfRefusal(kind, error, retryAfterMs)
+  return { kind: 'failed', problem: said, sameElsewhere, mayBeBilled: false, refusesSeals: refusesSeals(error) }
 }
 
 /** An error inside an answer has no status: its words are all there is. */

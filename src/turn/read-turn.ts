@@ -2,26 +2,34 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { findModel } from '../catalog/resolve-model.ts'
 import { RESPONSE_ITEMS_MAX } from '../content/stored-responses.ts'
 import type { Caller } from '../model/caller.ts'
-import { problem } from '../model/problem.ts'
-import type { Protocol, TurnRequest } from '../model/turn.ts'
+import { type Problem, problem } from '../model/problem.ts'
+import type { Seals } from '../model/seals.ts'
+import type { Compacts, Protocol, ResponsesRequest, TurnRequest } from '../model/turn.ts'
 import { readRequest as readChatRequest } from '../wire/chat/read-request.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
 import { malformed, type ReadRequestOutcome } from '../wire/read-request-outcome.ts'
 import { readRequest as readResponsesRequest } from '../wire/responses/read-request.ts'
+import { SUMMARY_REQUEST_BYTES } from '../wire/summary.ts'
+import { envelopesOf } from './envelopes.ts'
 import { type ExpandDeps, expandInput } from './expand-input.ts'
+import { openInput } from './open-input.ts'
 import type { TurnCall } from './turn-call.ts'
 
 /** What happens to a tool that only a provider could run: left out and named, or the request is refused. */
 export type HostedTools = 'ignore' | 'reject'
 
-/** A body, and in which protocol and by whom it was sent. */
+/** Where a body was sent to: what runs a turn, in the words of its protocol. */
+export type TurnEndpoint = Protocol | 'compact'
+
+/** A body, and whereto and by whom it was sent. */
 export interface AskedTurn {
-  readonly protocol: Protocol
+  readonly endpoint: TurnEndpoint
   readonly caller: Caller
   readonly body: ParsedBody
 }
 
 export interface ReadDeps extends ExpandDeps {
+  readonly seals: Seals
   readonly catalog: Catalog
   readonly hostedTools: HostedTools
 }
@@ -33,7 +41,7 @@ export type ReadTurn =
 
 /** Reads the request, with all that it refers to by id in its place. */
 export async function readTurn(deps: ReadDeps, asked: AskedTurn): Promise<ReadTurn> {
-  const read = asked.protocol === 'chat' ? readChatRequest(asked.body) : await readWithReferences(deps, asked)
+  const read = asked.endpoint === 'chat' ? readChatRequest(asked.body) : await readResponsesTurn(deps, asked)
   const hosted = read.kind === 'turn' ? read.turn.ignoredTools[0] : undefined
   if (hosted === undefined || deps.hostedTools === 'ignore') return read
   const message = `A tool of type ${JSON.stringify(hosted.slice(0, SHOWN_MAX))} is declared, and this gateway does not accept tools that a provider runs. Leave it out.`
@@ -42,17 +50,51 @@ export async function readTurn(deps: ReadDeps, asked: AskedTurn): Promise<ReadTu
 
 const SHOWN_MAX = 40
 
-async function readWithReferences(deps: ReadDeps, { caller, body }: AskedTurn): Promise<ReadTurn> {
+/** What it refers to comes first, then what is sealed in that: whoever reads the request sees one whole input. */
+async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: AskedTurn): Promise<ReadTurn> {
+  const isAtEndpoint = endpoint === 'compact'
+  const refused = isAtEndpoint ? checkCompact(body) : undefined
+  if (refused) return malformed(refused)
   const { model } = body.value
   const named = typeof model === 'string' ? findModel(deps.catalog, caller, model) : undefined
   const unavailable = named?.kind === 'refused' ? named.problem : undefined
-  const expanded = await expandInput({ ...deps, unavailable }, caller.account, body)
+  const expanded = await expandInput({ ...deps, unavailable, mayBeBare: isAtEndpoint }, caller.account, body)
   if (expanded.kind === 'refused') return malformed(expanded.problem)
-  const read = readResponsesRequest(expanded.body)
+  const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded.body)
+  if (opened.kind === 'refused') return malformed(opened.problem)
+  const read = readResponsesRequest(opened.body)
   if (read.kind !== 'turn' || read.turn.protocol !== 'responses') return read
-  // What will not be stored says so from its beginning.
-  const isFew = read.turn.inputSize.messages < RESPONSE_ITEMS_MAX || expanded.ownInput().length < RESPONSE_ITEMS_MAX
-  const store = read.turn.store && deps.responses.keeps && isFew
-  const turn = { ...read.turn, store, previousResponseId: expanded.previous }
-  return { kind: 'turn', turn, ownInput: expanded.ownInput }
+  const { sealed, boundTo, hasTrigger } = opened
+  const compacts = isAtEndpoint ? 'at-endpoint' : hasTrigger ? 'by-trigger' : undefined
+  // The trigger is no part of the conversation.
+  const ownInput = hasTrigger ? () => expanded.ownInput().slice(0, -1) : expanded.ownInput
+  const turn = compacts === undefined ? read.turn : asCompaction(read.turn, compacts)
+  const store = turn.store && deps.responses.keeps && mayBeStored(turn, ownInput)
+  return { kind: 'turn', turn: { ...turn, sealed, boundTo, store, previousResponseId: expanded.previous }, ownInput }
+}
+
+/** What will not be stored says so from its beginning. */
+const mayBeStored = ({ inputSize }: ResponsesRequest, ownInput: () => readonly Buffer[]): boolean =>
+  inputSize.messages < RESPONSE_ITEMS_MAX || ownInput().length < RESPONSE_ITEMS_MAX
+
+function checkCompact({ value }: ParsedBody): Problem | undefined {
+  if (value.stream !== true) return undefined
+  const message = 'A conversation is made short in one piece: `stream` is not possible at this endpoint. Leave it out.'
+  return problem('unsupported_parameter', message, { param: 'stream' })
+}
+
+/** The model reads one more message than the client has sent, and writes for us instead of calling tools. */
+function asCompaction(turn: ResponsesRequest, compacts: Compacts): ResponsesRequest {
+  const { inputSize } = turn
+  return {
+    ...turn,
+    compacts,
+    store: turn.store && compacts === 'by-trigger',
+    inputSize: {
+      ...inputSize,
+      bodyBytes: inputSize.bodyBytes + SUMMARY_REQUEST_BYTES,
+      inputBytes: inputSize.inputBytes + SUMMARY_REQUEST_BYTES,
+      messages: inputSize.messages + 1,
+    },
+  }
 }

@@ -161,7 +161,11 @@ const isWhole = ({ carrier: { heard } }: StreamRelay): boolean => heard.finished
 
 const finished = (relay: StreamRelay, ready: readonly Buffer[]): RunFate => ({
   kind: 'finished',
-  answer: { unsent: joinBuffers(ready), close: relay.carrier.close },
+  answer: {
+    unsent: joinBuffers(ready),
+    close: relay.carrier.close,
+    compacted: relay.carrier.compactedSize?.(),
+  },
   used: producedOf(relay),
   unheard: relay.abort.leftEarly,
 })

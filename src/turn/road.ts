@@ -7,13 +7,16 @@ import * as chat from '../wire/chat/retarget-request.ts'
 import type { ChatVoice } from '../wire/chat/voice.ts'
 import { codecs, type LaneDialect } from '../wire/codecs.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
+import { type CallSeals, noticeSeals } from '../wire/notice-seals.ts'
 import { beyondConversation } from '../wire/responses/beyond-conversation.ts'
 import type { ResponsesDialect } from '../wire/responses/dialects.ts'
 import { takesToolsOf } from '../wire/responses/native-tools.ts'
 import * as responses from '../wire/responses/retarget-request.ts'
 import type { ResponsesVoice } from '../wire/responses/voice.ts'
+import { restoreSeals } from '../wire/restore-seals.ts'
 import { restoreTools } from '../wire/restore-tools.ts'
 import type { ToolNames } from '../wire/tool-names.ts'
+import { compactionRoad } from './compaction-road.ts'
 import type { TurnVoice } from './turn-voice.ts'
 
 /**
@@ -27,8 +30,13 @@ export interface Road {
   write(target: RoadTarget): { readonly body: Buffer; readonly leftOut: readonly string[] }
   /** For an answer that streams. */
   carrier(): Carrier
-  /** For an answer in one piece. */
-  carryReply(body: RequestBody, value: unknown): CarriedReply
+  /** The provider is asked to make a conversation short in its own way; one that cannot may be asked in ours. */
+  readonly nativeCompaction?: {
+    /** It has answered, and not with that. */
+    hasFailed(): boolean
+  }
+  /** For an answer in one piece, where the lane may be asked for one. */
+  carryReply?(body: RequestBody, value: unknown): CarriedReply
 }
 
 export interface RoadTarget {
@@ -38,10 +46,14 @@ export interface RoadTarget {
   readonly outputCap: number
 }
 
-interface Journey {
+export interface Journey {
   readonly turn: TurnRequest
   readonly voice: TurnVoice
   readonly mint: MintIds
+  /** Of the account whose turn it is. */
+  readonly callSeals: CallSeals
+  /** All that the model runs on. */
+  readonly lanes: readonly Lane[]
 }
 
 export const laneDialect = ({ upstream }: Lane): LaneDialect => codecs.dialect(upstream.wire, upstream.dialect)
@@ -51,8 +63,11 @@ export function roadTo(lane: Lane, dialect: LaneDialect, journey: Journey): Road
   if (turn.protocol === 'chat' && voice.protocol === 'chat' && dialect.wire === 'chat') {
     return relay(lane, dialect, turn, voice)
   }
+  if (turn.protocol === 'responses' && turn.compacts && voice.protocol === 'responses') {
+    return compactionRoad(lane, dialect, { ...journey, turn, voice })
+  }
   const speaksResponses = turn.protocol === 'responses' && voice.protocol === 'responses'
-  if (speaksResponses && dialect.wire === 'responses' && takesToolsOf(dialect, turn)) {
+  if (speaksResponses && dialect.wire === 'responses' && (turn.boundTo !== undefined || takesToolsOf(dialect, turn))) {
     return reEmission(lane, dialect, turn, voice)
   }
   return translation(lane, dialect, journey)
@@ -88,23 +103,25 @@ function reEmission(
   }
 }
 
-function translation({ model, origin }: Lane, dialect: LaneDialect, { turn, voice, mint }: Journey): Road {
+function translation({ model, origin }: Lane, dialect: LaneDialect, journey: Journey): Road {
+  const { turn, voice, mint, callSeals } = journey
+  // Who speaks Responses carries what is sealed itself.
+  const carriesSeals = turn.protocol === 'responses'
   let tools: ToolNames | undefined
   return {
     delivery: 'stream',
     write({ effort, outputCap }) {
       const target = { model, origin, dialect, effort, outputCap, delivery: 'stream' } as const
-      const written = codecs.writeRequest(codecs.readConversation(turn), target)
+      const read = codecs.readConversation(turn)
+      const written = codecs.writeRequest(carriesSeals ? read : restoreSeals(read, callSeals.find), target)
       tools = written.tools
       const beyond = turn.protocol === 'responses' ? beyondConversation(turn) : []
       return { body: written.body, leftOut: [...new Set([...turn.optionalFields, ...beyond, ...written.leftOut])] }
     },
     carrier() {
-      const reader = codecs.createEventReader({ dialect, origin }, mint)
+      const lane = codecs.createEventReader({ dialect, origin }, mint)
+      const reader = carriesSeals ? lane : noticeSeals(lane, callSeals.keep)
       return voice.translate(tools === undefined ? reader : restoreTools(reader, tools))
-    },
-    carryReply() {
-      throw new Error('An answer that is translated comes as a stream')
     },
   }
 }

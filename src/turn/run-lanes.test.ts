@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
 import type { AdmittedTurn } from '../ledger/ledger.ts'
 import type { Caller } from '../model/caller.ts'
-import type { RequestId } from '../model/ids.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
 import { plainSeals } from '../seals/plain-seals.fixture.ts'
@@ -11,6 +11,7 @@ import { UpstreamBrokenOff, UpstreamTimedOut } from '../upstream/upstream-answer
 import { readRequest } from '../wire/chat/read-request.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
 import { countedIds } from '../wire/mint-ids.fixture.ts'
+import { createCallSeals } from './call-seals.ts'
 import { createFirstWord } from './first-word.ts'
 import { openVoice } from './open-voice.ts'
 import { runLanes } from './run-lanes.ts'
@@ -113,6 +114,7 @@ async function run(delivery: Delivery, plays: readonly Play[]) {
     ),
     entry,
     effort: undefined,
+    callSeals: createCallSeals({ ticks: () => 0 }).of(1 as AccountRow),
     hold,
     firstWord,
     inputEstimate: 1,

@@ -3,6 +3,7 @@ import type { Attempt } from '../ledger/ledger.ts'
 import type { Problem } from '../model/problem.ts'
 import type { SettledCharge } from '../model/settled-charge.ts'
 import type { Usage } from '../model/usage.ts'
+import type { CompactedSize } from '../wire/carrier.ts'
 import type { StopReason } from './turn-abort.ts'
 
 /** How the provider's side of a turn went: every fate there is, with what is known of the usage. */
@@ -39,6 +40,8 @@ export interface FailedLane {
   readonly sameElsewhere: boolean
   /** The request had left, and no refusal came: the provider may have done the work, and bill the operator for it. */
   readonly mayBeBilled: boolean
+  /** It does not take sealed reasoning that it was given back. */
+  readonly refusesSeals?: boolean
 }
 
 /** What a provider has produced, by its own count where it told one, and in bytes where it did not. */
@@ -53,6 +56,8 @@ export const NOTHING_PRODUCED: Produced = { usage: undefined, outputBytes: 0 }
 export interface FinishedAnswer {
   /** Of a stream: what has not gone out, because no content came before it. */
   readonly unsent: Buffer
+  /** Of a conversation that was made short: what stands in its place. */
+  readonly compacted?: CompactedSize | undefined
   /** The last bytes of a stream, or the JSON body. */
   close(settled: SettledCharge): Buffer
 }

@@ -10,6 +10,7 @@ import type { TurnRequest } from '../model/turn.ts'
 import { planLanes } from '../routing/plan-lanes.ts'
 import { ableLanes } from './able-lanes.ts'
 import { ignoredToolsHeader } from './announced-names.ts'
+import type { CallSealMemory } from './call-seals.ts'
 import { checkInputs } from './check-inputs.ts'
 import { sayInternalError } from './deliver-end.ts'
 import { endTurn, forgetAnswer } from './end-turn.ts'
@@ -32,6 +33,7 @@ export interface TurnDeps extends LaneDeps, AbortDeps, StoreDeps, VoiceDeps {
   readonly limits: ConfiguredLimits
   readonly chosenCap: ChosenCapTerms
   readonly seen: SeenPrefixes
+  readonly callSeals: CallSealMemory
   readonly random: () => number
 }
 
@@ -84,7 +86,8 @@ async function runAdmitted(deps: TurnDeps, { call, resolved, lanes, plan, hold }
     // Near any edge the provider is not asked before the hold is durable; far from it, only the first content waits (R1).
     const withheld = hold.overlap ? undefined : await firstWord.cleared()
     const { inputEstimate } = plan.request
-    const work = { turn, voice, entry, effort, hold, firstWord, inputEstimate, sink, abort }
+    const callSeals = deps.callSeals.of(call.caller.account)
+    const work = { turn, voice, entry, effort, callSeals, hold, firstWord, inputEstimate, sink, abort }
     const run = withheld ? notAsked(withheld) : await runLanes(deps, work, planLanes(lanes, deps.random))
     return await endTurn(deps, call, { voice, sink, stored, model: entry.model, price, plan, hold, run })
   } catch (error) {

@@ -6,8 +6,10 @@ import type { LaneLessons } from '../routing/lane-lessons.ts'
 import { readRetryAfter } from '../upstream/retry-after.ts'
 import type { Send } from '../upstream/send.ts'
 import { isUntouched, type UpstreamAnswer, type UpstreamBody } from '../upstream/upstream-answer.ts'
+import type { LaneDialect } from '../wire/codecs.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
-import { classifyRefusal, readProviderError } from '../wire/read-provider-error.ts'
+import { type CallSeals, NO_CALL_SEALS } from '../wire/notice-seals.ts'
+import { classifyRefusal, type RefusalClass, readProviderError, refusesSeals } from '../wire/read-provider-error.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
 import { whenClientGoes } from './client-gone.ts'
 import type { FirstWord } from './first-word.ts'
@@ -43,6 +45,8 @@ export interface RunnableTurn {
   readonly voice: TurnVoice
   readonly entry: CatalogEntry
   readonly effort: Effort | undefined
+  /** Of the account whose turn it is. */
+  readonly callSeals: CallSeals
   readonly hold: AdmittedTurn
   readonly firstWord: FirstWord
   readonly inputEstimate: number
@@ -60,8 +64,36 @@ export interface TriedLane {
 /** A server that refuses a field is asked again without it; one that refuses many is not our server. */
 const LESSONS_A_TURN_MAX = 3
 
-/** Asks one lane, as its dialect wants to be asked, and relays what comes. */
+/** What a server says that has never heard of compaction. */
+const CANNOT_COMPACT: ReadonlySet<RefusalClass> = new Set(['rejected', 'unsupported-field', 'not-found'])
+
+/**
+ * Asks one lane, as its dialect wants to be asked, and relays what comes. What a model has thought before is not worth a
+ * turn that fails: a lane that does not take what was sealed is asked once more without any of it.
+ */
 export async function tryLane(
+  deps: LaneDeps,
+  work: RunnableTurn,
+  lane: Lane,
+  onFirstContent: () => void,
+): Promise<TriedLane> {
+  const tried = await tryAsItIs(deps, work, lane, onFirstContent)
+  const { fate } = tried
+  const hasRefused = fate.kind === 'failed' && fate.refusesSeals && mayGiveSeals(work, laneDialect(lane))
+  return hasRefused ? tryAsItIs(deps, withoutSeals(work), lane, onFirstContent) : tried
+}
+
+/** A relay gives nothing back but what its client has sent. */
+const mayGiveSeals = ({ turn }: RunnableTurn, { wire }: LaneDialect): boolean =>
+  turn.protocol === 'responses' ? turn.sealed.size > 0 : wire !== 'chat'
+
+const withoutSeals = (work: RunnableTurn): RunnableTurn => ({
+  ...work,
+  turn: work.turn.protocol === 'responses' ? { ...work.turn, sealed: new Map() } : work.turn,
+  callSeals: { ...work.callSeals, find: NO_CALL_SEALS.find },
+})
+
+async function tryAsItIs(
   deps: LaneDeps,
   work: RunnableTurn,
   lane: Lane,
@@ -71,7 +103,13 @@ export async function tryLane(
     // Who has gone before anybody was asked has cost nothing.
     if (work.abort.reason) return stopped(work.abort, undefined)
     const dialect = deps.lessons.dialectOf(lane.id, laneDialect(lane))
-    const road = roadTo(lane, dialect, { turn: work.turn, voice: work.voice, mint: deps.mint })
+    const road = roadTo(lane, dialect, {
+      turn: work.turn,
+      voice: work.voice,
+      mint: deps.mint,
+      callSeals: work.callSeals,
+      lanes: work.entry.model.lanes,
+    })
     const then = whenClientGoes(lane, dialect, { model: work.entry.model, effort: work.effort })
     // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
     work.abort.whenClientGoes(work.turn.delivery === 'json' ? then : 'cut')
@@ -84,11 +122,20 @@ export async function tryLane(
     if (outcome.status < 400) {
       work.abort.whenClientGoes(then)
       const fate = await relay(deps, work, { road, body: outcome.body }, onFirstContent)
+      if (road.nativeCompaction?.hasFailed()) {
+        deps.lessons.learnNoCompaction(lane.id)
+        continue
+      }
       return { fate, status: outcome.status, outcome: fate.kind }
     }
     const error = readProviderError(outcome.status, await readSome(outcome.body))
     if (work.abort.reason) return stopped(work.abort, outcome.status)
     const refusal = classifyRefusal(error)
+    const isOfSeals = refusesSeals(error) && mayGiveSeals(work, dialect)
+    if (road.nativeCompaction && CANNOT_COMPACT.has(refusal) && !isOfSeals) {
+      deps.lessons.learnNoCompaction(lane.id)
+      continue
+    }
     const mayLearn = refusal === 'unsupported-field' && lessons < LESSONS_A_TURN_MAX
     if (mayLearn && deps.lessons.learn(lane.id, dialect, error)) continue
     const fate = refused(error, readRetryAfter(outcome.headers, deps.now()))
@@ -98,11 +145,18 @@ export async function tryLane(
 
 function ask(deps: LaneDeps, work: RunnableTurn, lane: Lane, road: Road) {
   const { entry, effort, hold, abort, sink } = work
-  const outputCap = Math.min(hold.cap, Math.max(1, entry.model.contextTokens - work.inputEstimate))
+  const room = Math.max(leastRoomFor(work.turn), entry.model.contextTokens - work.inputEstimate)
+  const outputCap = Math.min(hold.cap, room)
   const { body, leftOut } = road.write({ entry, effort, outputCap })
   sink.announce(ignoredFieldsHeader(leftOut, work.turn.body))
   return deps.send({ upstream: lane.upstream, body, delivery: road.delivery, signal: abort.signal })
 }
+
+/** A summary is asked for when the context is nearly full: better that a provider refuses than that it writes three words. */
+const leastRoomFor = (turn: TurnRequest): number =>
+  turn.protocol === 'responses' && turn.compacts !== undefined ? SUMMARY_TOKENS : 1
+
+const SUMMARY_TOKENS = 2048
 
 interface AnsweringLane {
   readonly road: Road
@@ -117,7 +171,9 @@ function relay(
 ): Promise<RunFate> {
   const { turn, entry, hold, sink, abort, firstWord } = work
   const { road, body } = answering
-  if (road.delivery === 'json') return relayJson({ body, abort, carry: road.carryReply, bounds: deps.bounds })
+  if (road.delivery === 'json' && road.carryReply) {
+    return relayJson({ body, abort, carry: road.carryReply, bounds: deps.bounds })
+  }
   return relayStream({
     body,
     carrier: road.carrier(),

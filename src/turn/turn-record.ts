@@ -1,5 +1,6 @@
 import type { Model } from '../catalog/catalog.ts'
 import type { Ending, SettleOutcome, TurnOutcome } from '../ledger/ledger.ts'
+import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { Problem, ProblemCode } from '../model/problem.ts'
 import type { MeteredUsage } from '../model/usage.ts'
@@ -12,6 +13,7 @@ export interface TurnRecord {
   readonly outcome: TurnOutcome | 'refused'
   readonly problem: ProblemCode | undefined
   readonly usage: MeteredUsage | undefined
+  readonly compaction: CompactedTokens | undefined
   readonly charge: NanoUsd | undefined
   readonly shortfall: NanoUsd | undefined
   readonly firstByteMs: number | undefined
@@ -31,6 +33,7 @@ export const recordOf = (
   outcome: ending.outcome,
   problem: said?.code,
   usage: resolution.kind === 'charge' ? resolution.usage : undefined,
+  compaction: ending.compaction,
   charge: settled.kind === 'settled' ? settled.charge : undefined,
   shortfall: settled.kind === 'settled' ? settled.shortfall : undefined,
   firstByteMs: ending.firstByteMs,
@@ -44,6 +47,7 @@ export const recordOfRefused = (model: Model | undefined, problem: Problem, tota
   outcome: 'refused',
   problem: problem.code,
   usage: undefined,
+  compaction: undefined,
   charge: undefined,
   shortfall: undefined,
   firstByteMs: undefined,

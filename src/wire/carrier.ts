@@ -12,6 +12,15 @@ export interface Carrier {
   readonly heard: Heard
   /** What says that the answer is complete: the last bytes of a stream, or the JSON body. Only after `heard.finished`. */
   close(settled: SettledCharge): Buffer
+  /** Of a conversation that was made short: what stands in its place. Only after `heard.finished`. */
+  compactedSize?(): CompactedSize
+}
+
+/** What a model will read of a conversation that was made short. */
+export interface CompactedSize {
+  readonly bytes: number
+  /** Beside these there is what its provider alone can read: about as long as what it has counted as its answer. */
+  readonly hasSealed: boolean
 }
 
 export interface CarriedFrame {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { TurnEvent } from '../model/event.ts'
-import { collectReply, createReplyCollector } from './collect-reply.ts'
+import { collectReply } from './collect-reply.fixture.ts'
+import { createReplyCollector } from './collect-reply.ts'
 
 const start = (call: number, over: object = {}): TurnEvent => ({
   type: 'tool-call-start',

@@ -16,13 +16,6 @@ export function createReplyCollector(): ReplyCollector {
   }
 }
 
-/** The same for events that are all there. */
-export function collectReply(events: Iterable<TurnEvent>): Reply {
-  const collector = createReplyCollector()
-  for (const event of events) collector.add(event)
-  return collector.reply()
-}
-
 interface Message {
   readonly type: 'message'
   readonly phase: Phase | undefined

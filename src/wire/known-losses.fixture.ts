@@ -91,7 +91,13 @@ export const lossesIntoChat = (dialect: ChatDialect): readonly KnownLoss[] => [
   },
   { rows: ['tool_choice without tools'], apply: withoutTools },
   {
-    rows: ['input[]: reasoning, content', 'input[]: reasoning, summary', 'input[]: reasoning, encrypted_content'],
+    rows: [
+      ...['input[]: reasoning, content', 'input[]: reasoning, summary'],
+      ...[
+        'input[]: reasoning, encrypted_content of a Responses lane',
+        'input[]: reasoning, encrypted_content of a Chat lane',
+      ],
+    ],
     apply: withoutReasoning,
   },
   { rows: ['input[].phase'], apply: eachMessage((message) => [{ ...message, phase: undefined }]) },
@@ -145,8 +151,8 @@ export const lossesIntoChat = (dialect: ChatDialect): readonly KnownLoss[] => [
       conversation.format?.type === 'text' ? { ...conversation, format: undefined } : conversation,
   },
   {
-    rows: ['reasoning.summary', 'include: reasoning.encrypted_content'],
-    apply: (conversation) => ({ ...conversation, reasoning: { summary: undefined, sealed: false } }),
+    rows: ['reasoning.summary'],
+    apply: (conversation) => ({ ...conversation, reasoning: { summary: undefined } }),
   },
 ]
 

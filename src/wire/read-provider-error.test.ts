@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { readError } from './provider-error.ts'
-import { classifyRefusal, namedField, type ProviderError, readProviderError } from './read-provider-error.ts'
+import {
+  classifyRefusal,
+  namedField,
+  type ProviderError,
+  readProviderError,
+  refusesSeals,
+} from './read-provider-error.ts'
 
 const read = (status: number | undefined, body: unknown): ProviderError =>
   readProviderError(status, Buffer.from(JSON.stringify(body)))
@@ -48,6 +54,26 @@ describe("a Responses server's refusal", () => {
     const message = 'Encrypted content is not supported with this model.'
     expect(classOf(400, { message, type: 'invalid_request_error', param: null, code: null })).toBe('unsupported-field')
     expect(namedField(message)).toBe('include')
+  })
+
+  it.each([
+    [{ code: 'invalid_encrypted_content', message: 'No.' }],
+    [{ code: null, message: 'The encrypted content gAAA... could not be verified. Reason: decryption failed.' }],
+    [{ code: null, message: "Unknown parameter: 'input[3].encrypted_content'.", param: 'input[3].encrypted_content' }],
+    [{ code: null, message: "Item of type 'reasoning' was provided without its required following item." }],
+    [{ code: null, message: 'messages.1.content.0: Invalid `signature` in `thinking` block' }],
+    [{ code: null, message: 'Function call is missing a thought_signature in functionCall parts.' }],
+  ])('is one of what was sealed: %j', (error) => {
+    expect([400, 422, undefined].map((status) => refusesSeals(read(status, { error })))).toEqual([true, true, true])
+    expect([401, 429, 500].map((status) => refusesSeals(read(status, { error })))).toEqual([false, false, false])
+  })
+
+  it.each([
+    'The signature of the function is invalid.',
+    "Unsupported value: 'reasoning.effort' does not support 'minimal'.",
+    'Your input exceeds the context window of this model.',
+  ])('is not one of what was sealed: %s', (message) => {
+    expect(refusesSeals(read(400, { error: { message, code: null } }))).toBe(false)
   })
 
   it.each([

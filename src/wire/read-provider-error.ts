@@ -89,6 +89,16 @@ const FIELD_NAMED =
 /** A model that does not reason has nothing to seal, and its server says so without naming the field. */
 const SEAL_REFUSED = /encrypted content is not supported/i
 
+/**
+ * It complains about sealed reasoning that it was given back: it cannot open it any more, or not in this place. Without it
+ * the same request may be fine.
+ */
+export const refusesSeals = ({ status, code = '', param = '', message }: ProviderError): boolean =>
+  (status === undefined || status === 400 || status === 422) && SEALS_REFUSED.test(`${code} ${param} ${message}`)
+
+const SEALS_REFUSED =
+  /encrypted.?content|thought.?signature|signature.{0,60}(?:thinking|reasoning)|(?:thinking|reasoning).{0,60}(?:signature|without its required)/i
+
 /** The field that a server's own words complain about, such as "Unsupported parameter: 'max_tokens'". */
 export const namedField = (message: string): string | undefined =>
   SEAL_REFUSED.test(message) ? 'include' : FIELD_NAMED.exec(message)?.[1]

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Lane } from '../catalog/catalog.ts'
+import type { Opaque } from '../model/event.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { ableLanes } from '../turn/able-lanes.ts'
 import { CHAT_DIALECTS } from './chat/dialects.ts'
@@ -27,7 +28,12 @@ interface Way {
 }
 
 const askChat = (body: object): TurnRequest => requestOf(body)
-const askResponses = (body: object): TurnRequest => turnOf({ model: 'm', ...body })
+const askResponses = (body: object): TurnRequest => ({ ...turnOf({ model: 'm', ...body }), sealed: SEALED })
+
+const SEALED: ReadonlyMap<string, Opaque> = new Map([
+  ['mr1.responses', { wire: 'responses', origin: 'elsewhere', data: 'gAAA' }],
+  ['mr1.chat', { wire: 'chat', origin: 'elsewhere', data: 'Hm' }],
+])
 
 const WAYS: Readonly<Record<string, Way>> = {
   'chat to responses': {
@@ -80,7 +86,7 @@ function fateIn(way: Way, specimen: Specimen, dialect: LaneDialect): { fate: Fat
 /** What Millrace does itself, so that no lane has to. */
 const OURS = new Set([
   ...['model', 'stream', 'stream_options', 'store', 'previous_response_id'],
-  ...['reasoning.summary', 'reasoning.generate_summary'],
+  ...['reasoning.summary', 'reasoning.generate_summary', 'include: reasoning.encrypted_content'],
 ])
 
 /** A lane that cannot do it is not asked; where there is no other the request is refused. */

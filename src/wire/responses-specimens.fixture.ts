@@ -31,7 +31,7 @@ const after = (what: string, without: object, withIt: object) =>
   asked(what, { input: [user(), without] }, { input: [user(), withIt] })
 
 /** Of each kind at least one: the compiler misses a kind that has none. */
-const ITEMS: Readonly<Record<CarriedItemType, readonly Specimen[]>> = {
+const ITEMS: Readonly<Record<Exclude<CarriedItemType, 'compaction'>, readonly Specimen[]>> = {
   message: [
     item('input[]: message, user', user('another')),
     item('input[]: message, system', { role: 'system', content: 's' }),
@@ -57,7 +57,12 @@ const ITEMS: Readonly<Record<CarriedItemType, readonly Specimen[]>> = {
       content: [{ type: 'reasoning_text', text: 'r' }],
     }),
     item('input[]: reasoning, summary', { type: 'reasoning', summary: [{ type: 'summary_text', text: 'r' }] }),
-    item('input[]: reasoning, encrypted_content', { type: 'reasoning', summary: [], encrypted_content: 'gAAA' }),
+    item('input[]: reasoning, encrypted_content of a Responses lane', {
+      ...{ type: 'reasoning', summary: [], encrypted_content: 'mr1.responses' },
+    }),
+    item('input[]: reasoning, encrypted_content of a Chat lane', {
+      ...{ type: 'reasoning', summary: [], encrypted_content: 'mr1.chat' },
+    }),
   ].map((specimen) => ({
     ...specimen,
     with: { input: [...inputOf(specimen.with), answer({})] },

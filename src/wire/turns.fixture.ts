@@ -1,7 +1,7 @@
 import { type ChatAnswer, readChatStream } from '../../test/support/chat-grammar.ts'
 import { checkResponsesStream, eventsOf } from '../../test/support/responses-grammar.ts'
 import type { Fields } from '../lib/is-object.ts'
-import type { TurnEvent } from '../model/event.ts'
+import type { Opaque, TurnEvent } from '../model/event.ts'
 import type { Delivery, Protocol } from '../model/turn.ts'
 import { chatDialect } from './chat/dialects.ts'
 import { requestOf } from './chat/translate.fixture.ts'
@@ -34,7 +34,10 @@ function sentInChat(events: readonly TurnEvent[]): string {
 }
 
 function sentInResponses(events: readonly TurnEvent[]): string {
-  const carrier = openVoice({ fields: { include: ['reasoning.encrypted_content'] } }).translate(eventReader())
+  const fields = { include: ['reasoning.encrypted_content'] }
+  // A provider's own seal is in no envelope.
+  const others = { seal: ({ data }: Opaque) => data }
+  const carrier = openVoice({ fields, others }).translate(eventReader())
   const said = events.map((event) => carrier.read(frameOf(event)).bytes?.toString() ?? '')
   return said.join('') + carrier.close(settledCharge()).toString()
 }

@@ -7,9 +7,10 @@ import { demand, demandKnown, demandList, demandText, demandToolName, mannerOf, 
 import type { Talk } from './talk.ts'
 
 /** A provider that speaks Chat: functions alone, reasoning in words, and every rule about messages kept. */
-export const chatTalk = (): Script =>
+export const chatTalk = ({ wantsReasoningBack = false } = {}): Script =>
   strictly(async (talk) => {
     const hearing = hear(talk.asked)
+    if (wantsReasoningBack) demandReasoning(talk.asked.messages as readonly Fields[])
     const saying = sayingOf(hearing)
     const usage = usageOf(hearing, saying)
     return talk.delivery === 'stream' ? stream(talk, saying, usage) : whole(talk, saying, usage)
@@ -57,6 +58,14 @@ function schemaOf(format: unknown): Fields | undefined {
   demandToolName(name, 'response_format.json_schema.name')
   demand(isObject(schema), 'Invalid schema.', 'response_format.json_schema.schema')
   return schema
+}
+
+/** As DeepSeek does in tool loops: every call with what it was thought with, word for word. */
+function demandReasoning(messages: readonly Fields[]): void {
+  for (const { tool_calls: calls, reasoning_content: thought } of messages) {
+    if (calls === undefined) continue
+    demand(thought === 'Let me think.', 'The reasoning_content in the thinking mode must be passed back.', 'messages')
+  }
 }
 
 const MESSAGE_FIELDS = new Set([

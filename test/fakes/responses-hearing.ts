@@ -6,8 +6,8 @@ import { demand, demandKnown, demandList, demandText, demandToolName } from './s
 export interface ResponsesTaste {
   /** Custom tools, namespaces and sealed reasoning, as OpenAI has them; else functions alone and reasoning in words. */
   readonly knows: 'everything' | 'functions'
-  /** The seals that this provider has put on its reasoning. */
-  readonly seals: ReadonlySet<string>
+  /** The seals that this provider has put on its reasoning, and with which of its models. */
+  readonly seals: ReadonlyMap<string, string>
 }
 
 const KNOWN = new Set([
@@ -27,13 +27,18 @@ export function hearResponses(asked: Fields, taste: ResponsesTaste): Hearing {
   const reasoning = asked.reasoning ?? {}
   demand(isObject(reasoning), 'Invalid type.', 'reasoning')
   return {
-    steps: stepsOf(itemsOf(asked), taste),
+    steps: stepsOf(itemsOf(asked), { ...taste, model: String(asked.model) }),
     tools:
       asked.tools === undefined ? [] : demandList(asked.tools, 'tools').flatMap((tool) => toolsOf(tool, taste.knows)),
     choice: choiceOf(asked.tool_choice),
     effort: reasoning.effort as string | undefined,
     schema: schemaOf(asked.text),
   }
+}
+
+interface Taster extends ResponsesTaste {
+  /** Who is asked. */
+  readonly model: string
 }
 
 function itemsOf({ input }: Fields): readonly Fields[] {
@@ -67,7 +72,7 @@ function schemaOf(text: unknown = {}): Fields | undefined {
 }
 
 /** Every call has one result, every result its call; sealed reasoning is followed by what it led to. */
-function stepsOf(items: readonly Fields[], taste: ResponsesTaste): Step[] {
+function stepsOf(items: readonly Fields[], taste: Taster): Step[] {
   demand(items.length > 0, 'There is no input.', 'input')
   const calls = new Map<string, { kind: string; name: string; isAnswered: boolean }>()
   const steps: Step[] = []
@@ -140,13 +145,14 @@ function textOf(content: unknown, kind: string, at: string): string {
 
 const LED_TO = new Set(['message', 'function_call', 'custom_tool_call', 'reasoning'])
 
-function checkReasoning(item: Fields, next: Fields | undefined, { knows, seals }: ResponsesTaste, at: string): void {
+function checkReasoning(item: Fields, next: Fields | undefined, { knows, seals, model }: Taster, at: string): void {
   const seal = item.encrypted_content
   if (knows === 'functions') {
     demand(seal === undefined, 'encrypted_content is not supported.', at)
     return
   }
-  demand(typeof seal === 'string' && seals.has(seal), 'The encrypted content could not be verified.', at)
+  const isOwn = typeof seal === 'string' && seals.get(seal) === model
+  demand(isOwn, 'The encrypted content could not be verified.', at, 'invalid_encrypted_content')
   demand(item.content === undefined, 'Reasoning has no content here.', `${at}.content`)
   demandList(item.summary, `${at}.summary`)
   const isFollowed =

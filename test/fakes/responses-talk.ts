@@ -6,14 +6,16 @@ import { hearResponses, type ResponsesTaste } from './responses-hearing.ts'
 import { mannerOf, strictly } from './strict-request.ts'
 import type { Talk } from './talk.ts'
 
-/** A provider that speaks Responses without keeping state, and keeps every rule about items. */
-export function responsesTalk(knows: ResponsesTaste['knows']): Script {
-  const seals = new Set<string>()
+/** A provider that speaks Responses without keeping state, and keeps every rule about items: its seals it takes back unchanged. */
+export function responsesTalk(
+  knows: ResponsesTaste['knows'],
+  { name = 'fake', seals = new Map() }: Sealer = {},
+): Script {
   return strictly(async (talk) => {
     const hearing = hearResponses(talk.asked, { knows, seals })
     const saying = sayingOf(hearing)
-    const seal = `sealed-${seals.size}`
-    if (knows === 'everything' && saying.thoughts.length > 0) seals.add(seal)
+    const seal = `sealed-by-${name}-${seals.size}`
+    if (knows === 'everything' && saying.thoughts.length > 0) seals.set(seal, talk.model)
     const items = itemsOf(talk, saying, knows === 'everything' ? seal : undefined)
     const usage = usageOf(hearing.steps.length, saying)
     if (talk.delivery === 'stream') return stream(talk, items, usage)
@@ -21,6 +23,13 @@ export function responsesTalk(knows: ResponsesTaste['knows']): Script {
     await talk.bytes(JSON.stringify(responseOf(talk, { status: 'completed', output: items, usage })))
     await talk.end()
   })
+}
+
+interface Sealer {
+  /** Shows in its seals. */
+  readonly name?: string
+  /** What it has sealed, and with which of its models; who takes something out has it forgotten. */
+  readonly seals?: Map<string, string>
 }
 
 /** The items of the answer, each as it is when it is whole. */
@@ -93,9 +102,11 @@ async function stream(talk: Talk, items: readonly Fields[], usage: object): Prom
 /** Whoever does not say everything stops while it counts. */
 const TURNING_POINT = 'response.output_text.delta'
 
-function emptied({ type }: Fields): Fields {
+function emptied({ type, encrypted_content: seal }: Fields): Fields {
   if (type === 'message') return { status: 'in_progress', content: [] }
-  if (type === 'reasoning') return { summary: [], content: [] }
+  // A seal is shorter at the beginning, and nothing that could be given back.
+  const begun = typeof seal === 'string' ? { encrypted_content: seal.slice(0, 7) } : {}
+  if (type === 'reasoning') return { summary: [], content: [], ...begun }
   return { status: 'in_progress', ...(type === 'function_call' ? { arguments: '' } : { input: '' }) }
 }
 

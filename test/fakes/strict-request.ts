@@ -5,16 +5,18 @@ import type { Talk } from './talk.ts'
 /** A request that a strict provider does not take. */
 class BadRequest extends Error {
   readonly param: string
+  readonly code: string | null
 
-  constructor(message: string, param: string) {
+  constructor(message: string, param: string, code: string | null) {
     super(message)
     this.param = param
+    this.code = code
   }
 }
 
 /** Refuses the request unless it is as it has to be. */
-export function demand(holds: boolean, message: string, param: string): asserts holds {
-  if (!holds) throw new BadRequest(message, param)
+export function demand(holds: boolean, message: string, param: string, code: string | null = null): asserts holds {
+  if (!holds) throw new BadRequest(message, param, code)
 }
 
 export const demandKnown = (fields: Fields, known: ReadonlySet<string>, where = ''): void => {
@@ -50,9 +52,9 @@ export const strictly =
       await answer(talk)
     } catch (error) {
       if (!(error instanceof BadRequest)) throw error
-      const { message, param } = error
+      const { message, param, code } = error
       await talk.head(400)
-      await talk.bytes(JSON.stringify({ error: { message, type: 'invalid_request_error', param, code: null } }))
+      await talk.bytes(JSON.stringify({ error: { message, type: 'invalid_request_error', param, code } }))
       await talk.end()
     }
   }

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest'
 import {
   at,
   filesBelow,
+  importsOf,
   isNode,
   lineOf,
   parseSource,
   programFiles,
+  resolveImport,
   type SourceFile,
   type SyntaxNode,
   sourceFiles,
@@ -74,8 +76,15 @@ function isNamedAfterExport(file: SourceFile): boolean {
 
 const stem = (word: string): string => word.replace(/(ies|es|s|y|e)$/, '')
 
-function exportedNames(file: SourceFile): { functions: string[]; others: string[] } {
-  const names = { functions: [] as string[], others: [] as string[] }
+interface ExportedNames {
+  readonly functions: string[]
+  readonly others: string[]
+  /** What of them is there when the program runs: everything but types. */
+  readonly values: string[]
+}
+
+function exportedNames(file: SourceFile): ExportedNames {
+  const names: ExportedNames = { functions: [], others: [], values: [] }
   const body = Array.isArray(file.syntax.body) ? file.syntax.body.filter(isNode) : []
   for (const statement of body) {
     const { declaration } = statement
@@ -85,9 +94,54 @@ function exportedNames(file: SourceFile): { functions: string[]; others: string[
       if (!isNode(each.id) || typeof each.id.name !== 'string') continue
       const isFunction = [each, each.init].some((node) => isNode(node) && FUNCTION.test(node.type))
       names[isFunction ? 'functions' : 'others'].push(each.id.name)
+      if (!declaration.type.startsWith('TS')) names.values.push(each.id.name)
     }
   }
   return names
+}
+
+describe('what a file exports', () => {
+  /** PostgreSQL: nothing serves from it yet. */
+  const AWAITED = ['src/ledger/postgres/open-postgres-ledger.ts', 'src/store/postgres/install-schema.ts']
+
+  it('is used by another file of the program, or at least by the test beside it; types are a part of what uses them', () => {
+    const unused = unusedExports(sourceFiles()).filter(({ path }) => !AWAITED.includes(path))
+    expect(unused).toEqual([])
+  })
+
+  it('would be noticed when it is used in tests of other things only', () => {
+    const unusedBeside = (path: string, text: string) =>
+      unusedExports([
+        parseSource('src/lib/add.ts', 'export const add = 1\nexport const less = 2\nexport type Sum = number'),
+        parseSource('src/lib/user.ts', `import { add } from './add.ts'`),
+        parseSource(path, text),
+      ])
+    const lost = [{ path: 'src/lib/add.ts', name: 'less' }]
+    expect(unusedBeside('src/lib/other.test.ts', `import { less } from './add.ts'`)).toEqual(lost)
+    expect(unusedBeside('src/lib/other.ts', `import { less } from '../model/add.ts'`)).toEqual(lost)
+    expect(unusedBeside('src/lib/add.refusal.test.ts', `import { less } from './add.ts'`)).toEqual([])
+    expect(unusedBeside('src/lib/other.ts', `import { less as fewer } from './add.ts'`)).toEqual([])
+    expect(unusedBeside('src/lib/other.ts', `import * as all from './add.ts'`)).toEqual([])
+    expect(unusedBeside('src/lib/other.ts', `const { less } = await import('./add.ts')`)).toEqual([])
+  })
+})
+
+function unusedExports(files: readonly SourceFile[]): { path: string; name: string }[] {
+  const used = new Set(files.flatMap((file) => namesUsedBy(file)))
+  return files
+    .filter(({ path, isTest }) => path.startsWith('src/') && !isTest)
+    .flatMap((file) => exportedNames(file).values.map((name) => ({ path: file.path, name })))
+    .filter(({ path, name }) => !used.has(`${path} ${name}`) && !used.has(`${path} *`))
+}
+
+/** A test uses what it is a test of; what it needs for that of other files is theirs only by chance. */
+function namesUsedBy(file: SourceFile): string[] {
+  const subject = file.isTest ? file.path.replace(/\.[^/]*$/, '.ts') : undefined
+  return importsOf(file).flatMap(({ from, names }) => {
+    const path = resolveImport(file, from)
+    if (subject !== undefined && path !== subject) return []
+    return names.length === 0 ? [`${path} *`] : names.map((name) => `${path} ${name}`)
+  })
 }
 
 describe('functions', () => {

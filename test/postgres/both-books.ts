@@ -1,15 +1,18 @@
 import { type AdmitOutcome, type AdmitRequest, admitTurn } from '../../src/books/admit-turn.ts'
 import { type Books, createAccountBooks, createBooks, type Subscription } from '../../src/books/books.ts'
+import type { Change } from '../../src/books/changes.ts'
 import { type CloseTurn, closeTurn } from '../../src/books/close-turn.ts'
 import { standingOfAllowance } from '../../src/books/periods.ts'
 import { PERIOD_ROWS_FROM } from '../../src/books/sides.ts'
 import { assignPlan, endPlan, type PlanOutcome } from '../../src/books/subscriptions.ts'
 import { type TransferMoney, transferMoney } from '../../src/books/transfer-money.ts'
 import { standingsOf } from '../../src/books/turn-limits.ts'
+import { compactionOf } from '../../src/ledger/contract-bench.fixture.ts'
 import { type AdmitRow, refusalOf } from '../../src/ledger/postgres/admit-row.ts'
 import type { CloseRow } from '../../src/ledger/postgres/close-on-postgres.ts'
 import { createSeenLimits } from '../../src/ledger/postgres/seen-limits.ts'
 import type { Allowance } from '../../src/model/allowance.ts'
+import type { CompactedTokens } from '../../src/model/compacted-tokens.ts'
 import type { AccountRow, BucketRow, RequestId } from '../../src/model/ids.ts'
 import { asJson } from '../../src/store/postgres/postgres-pool.ts'
 import type { PostgresBooks } from './postgres-books.ts'
@@ -18,6 +21,7 @@ export interface CloseWish {
   readonly requestId: RequestId
   readonly charge: CloseTurn['charge']
   readonly kept: boolean
+  readonly compaction: CompactedTokens | undefined
 }
 
 /** The two that must agree: the reducer in memory, and the functions of the database. Each operation answers for both. */
@@ -43,6 +47,11 @@ export async function createBothBooks(
   let micros = 0
   let closings = 0
 
+  const compactionsOf = async (requests: readonly RequestId[]): Promise<Map<string, CompactedTokens | undefined>> => {
+    const { rows } = await pool.query(COMPACTIONS, [requests as RequestId[]])
+    return new Map(rows.map(({ id, before, after }) => [id, compactionOf(before, after) ?? undefined]))
+  }
+
   return {
     async setClock(ms: number) {
       micros = ms * 1000
@@ -61,18 +70,19 @@ export async function createBothBooks(
       return { expected, found }
     },
     async close(wishes: readonly CloseWish[]) {
-      const expected = wishes.map(({ requestId, charge, kept }) => {
-        const closed = closeTurn(books, { ...ENDING, requestId, charge, kept, at: micros / 1000, ticks: micros })
-        return closed.kind === 'closed' ? { charge: closed.charge, shortfall: closed.shortfall } : closed.kind
+      const expected = wishes.map((wish) => {
+        const closed = closeTurn(books, { ...ENDING, ...wish, at: micros / 1000, ticks: micros })
+        if (closed.kind !== 'closed') return closed.kind
+        return { charge: closed.charge, shortfall: closed.shortfall, compaction: compactionIn(closed.changes) }
       })
-      const ops = wishes.map(({ requestId, charge, kept }) => ({
-        ...{ ...ENDING, requestId, kept, closing: `${++closings}` },
-        ...charge,
-      }))
+      const ops = wishes.map(({ charge, ...wish }) => ({ ...ENDING, ...wish, closing: `${++closings}`, ...charge }))
       const rows = await call<CloseRow[]>('close_turns($1)', [asJson(ops)])
-      const found = rows.map((row) =>
-        row.kind === 'not-open' ? row.kind : { charge: BigInt(row.charge), shortfall: BigInt(row.shortfall) },
-      )
+      const compactions = await compactionsOf(wishes.map(({ requestId }) => requestId))
+      const found = rows.map((row, index) => {
+        if (row.kind === 'not-open') return row.kind
+        const compaction = compactions.get(wishes[index]!.requestId)
+        return { charge: BigInt(row.charge), shortfall: BigInt(row.shortfall), compaction }
+      })
       return { expected, found }
     },
     async transfer(order: Omit<TransferMoney, 'at'>) {
@@ -148,6 +158,12 @@ function planOf(outcome: PlanOutcome) {
   const { row, plan, billingDay, startedAt, endsAt }: Subscription = outcome.subscription
   return { kind: outcome.kind, row, plan, billingDay, startedAt, endsAt: endsAt ?? null }
 }
+
+const compactionIn = (changes: readonly Change[]): CompactedTokens | undefined =>
+  changes.find((change) => change.kind === 'receipt-closed')?.compaction
+
+const COMPACTIONS = `SELECT request_id AS id, tokens_before::integer AS before, tokens_after::integer AS after
+  FROM receipts WHERE request_id = ANY ($1)`
 
 const BUCKETS = `SELECT account::integer, subject, period_start::text AS start, period_end::text AS end,
     CASE kind WHEN 'wallet' THEN '0' ELSE granted_nano::text END AS granted, posted_nano::text AS posted, held_nano::text AS held

@@ -41,7 +41,7 @@ describe.skipIf(!postgres)('the reducer and the database', () => {
       expect(found).toEqual(expected)
       if (expected[0]?.outcome.kind !== 'held') return expected[0]?.outcome.kind
       const charge = { usage: usageOf(createDice(1)), tier: 0, cost: usd(600_000n) }
-      const closed = await both.close([{ requestId: turn.requestId, charge, kept: true }])
+      const closed = await both.close([{ requestId: turn.requestId, charge, kept: true, compaction: undefined }])
       expect(closed.found).toEqual(closed.expected)
       return 'held'
     }
@@ -82,7 +82,18 @@ describe.skipIf(!postgres)('the reducer and the database', () => {
 
 const KINDS = [
   ...['held', 'short', 'in-flight', 'exceeds-allowance', 'exhausted', 'cap-reached', 'limited', 'limit-too-small'],
-  ...['claimed', 'frozen', 'no-subscription', 'settled', 'shortfall', 'released', 'not-open', 'ref-taken', 'changed'],
+  ...[
+    'claimed',
+    'frozen',
+    'no-subscription',
+    'settled',
+    'shortfall',
+    'released',
+    'not-open',
+    'ref-taken',
+    'changed',
+    'compacted',
+  ],
 ]
 
 const CYCLES: readonly Cycle[] = [
@@ -201,11 +212,18 @@ async function compareRun(dice: Dice, counts: Map<string, number>): Promise<void
           ? { usage: usageOf(dice), tier: 0, cost: usd(BigInt(dice.below(dice.of([100, 5_000_000, 20_000_000])))) }
           : undefined,
         kept: dice.chance(0.5),
+        compaction: dice.chance(0.2)
+          ? { tokensBefore: dice.below(1_000_000), tokensAfter: dice.below(20_000) }
+          : undefined,
       }))
       const answer = await both.close(wishes)
       for (const [index, each] of answer.expected.entries()) {
-        if (typeof each === 'string') count(each)
-        else count(wishes[index]?.charge ? (each.shortfall > 0n ? 'shortfall' : 'settled') : 'released')
+        if (typeof each === 'string') {
+          count(each)
+          continue
+        }
+        count(wishes[index]?.charge ? (each.shortfall > 0n ? 'shortfall' : 'settled') : 'released')
+        if (each.compaction) count('compacted')
       }
       return answer
     },

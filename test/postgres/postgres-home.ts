@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect } from 'vitest'
-import type { LedgerHome } from '../../src/ledger/contract-bench.fixture.ts'
+import { compactionOf, type LedgerHome } from '../../src/ledger/contract-bench.fixture.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/open-postgres-ledger.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -109,7 +109,9 @@ export function usePostgresHome(): LedgerHome & { readonly books: PostgresBooks 
       if (!found) return undefined
       const amount = (text: string | null) => (text === null ? null : BigInt(text))
       const { state, outcome, output, estimated } = found
-      return { state, outcome, output, estimated, charge: amount(found.charge), shortfall: amount(found.shortfall) }
+      const [charge, shortfall] = [amount(found.charge), amount(found.shortfall)]
+      const compaction = compactionOf(found.before, found.after)
+      return { state, outcome, output, estimated, charge, shortfall, compaction }
     },
     async untilMarked() {
       const marks = async () => (await books.pool.query('SELECT node FROM marks')).rows.length
@@ -126,5 +128,6 @@ export function usePostgresHome(): LedgerHome & { readonly books: PostgresBooks 
   }
 }
 
-const RECEIPT = `SELECT state, outcome, output::integer, estimated, charge_nano::text AS charge, shortfall_nano::text AS shortfall
+const RECEIPT = `SELECT state, outcome, output::integer, estimated, charge_nano::text AS charge, shortfall_nano::text AS shortfall,
+    tokens_before::integer AS before, tokens_after::integer AS after
   FROM receipts WHERE request_id = $1`

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { everyPath } from './every-path.fixture.ts'
 import { configJsonSchema } from './json-schema.ts'
 import { configSchema } from './schema/config-schema.ts'
-import { bareSchema, everyPath, schemaAt } from './schema-at.ts'
+import { bareSchema, schemaAt } from './schema-at.ts'
 
 // To renew the published file after a change of the schema: npx vitest run src/app/config/json-schema.test.ts -u
 test('the published JSON Schema is what the code generates', async () => {

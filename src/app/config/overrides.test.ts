@@ -79,6 +79,17 @@ describe('the secret key', () => {
     expect(loaded(world).config.keyRing.secretKey).toBe(secret)
   })
 
+  test('may be several with spaces between, or one a line, each of which is long enough', () => {
+    const secrets = `${'n'.repeat(32)} ${secret}`
+    expect(loaded({ environment: { MILLRACE_SECRET_KEY: secrets } }).config.keyRing.secretKey).toBe(secrets)
+    const lines = { '/run/key': `${secrets.replace(' ', '\n')}\n` }
+    const world = { files: lines, environment: { MILLRACE_SECRET_KEY_FILE: '/run/key' } }
+    expect(loaded(world).config.keyRing.secretKey).toBe(secrets.replace(' ', '\n'))
+    const [short] = problemsOf({ environment: { MILLRACE_SECRET_KEY: `${secret} hunter2` } })
+    expect(short?.message).toContain('spaces between')
+    expect(JSON.stringify(short)).not.toMatch(/hunter2|sss/)
+  })
+
   test('named twice, missing or too short is told without showing it', () => {
     const both = { MILLRACE_SECRET_KEY: secret, MILLRACE_SECRET_KEY_FILE: '/run/key' }
     expect(placesOf({ environment: both })).toEqual(['MILLRACE_SECRET_KEY_FILE key_ring.secret_key'])

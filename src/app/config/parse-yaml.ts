@@ -12,7 +12,7 @@ const SYNTAX_PROBLEMS_MAX = 20
 /** These repeat what stands in the file, and a credential may begin with ! or | as well. */
 const QUOTES_THE_FILE = /^(Unresolved tag|Block scalar header includes extra characters):.*/s
 /** Some three thousand models. */
-export const FILE_CHARACTERS_MAX = 1024 * 1024
+const FILE_CHARACTERS_MAX = 1024 * 1024
 
 interface Walk {
   readonly placeOf: (node: Node | null, fallback: Place) => Place

@@ -28,15 +28,3 @@ export function keysOf(schema: z.ZodType | undefined): string[] {
   const bare = schema === undefined ? undefined : bareSchema(schema)
   return bare instanceof z.ZodObject ? Object.keys(bare.shape) : []
 }
-
-/** Every key of the whole schema, list items as `[0]`. */
-export function everyPath(schema: z.ZodType, path: ConfigPath = []): ConfigPath[] {
-  const bare = bareSchema(schema)
-  const below =
-    bare instanceof z.ZodObject
-      ? Object.entries(bare.shape).flatMap(([key, child]) => everyPath(child as z.ZodType, [...path, key]))
-      : bare instanceof z.ZodArray
-        ? everyPath(bare.element as z.ZodType, [...path, 0])
-        : []
-  return path.length === 0 ? below : [path, ...below]
-}

@@ -1,24 +1,14 @@
 import type { TurnCharge } from '../../books/close-turn.ts'
 import type { RequestId } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
-import type { MeteredUsage } from '../../model/usage.ts'
 import type { Ending, SettleOutcome } from '../ledger.ts'
+import { type TurnEnd, turnEndOf } from '../turn-end.ts'
 import type { PostgresCore } from './postgres-core.ts'
 
-/** What `close_turns` is asked for one turn. Without `cost` it is a release. */
-export interface CloseOp {
-  readonly requestId: RequestId
+/** What `close_turns` is asked for one turn. Without a charge it is a release. */
+export interface CloseOp extends Omit<TurnEnd, 'charge'>, Partial<TurnCharge> {
   /** Names this close: sent again, it is known by it. */
   readonly closing: string
-  readonly cost?: NanoUsd
-  readonly usage?: MeteredUsage
-  readonly tier?: number
-  readonly outcome: string
-  readonly lane: string | undefined
-  readonly firstByteMs: number | undefined
-  readonly totalMs: number
-  readonly attempts: string
-  readonly kept: boolean
 }
 
 export type CloseRow =
@@ -31,7 +21,7 @@ export async function closeOnPostgres(
   ending: Ending,
   charge: TurnCharge | undefined,
 ): Promise<SettleOutcome> {
-  const row = await core.closes.enqueue(closeOp(core, requestId, ending, charge)).catch((error: unknown) => {
+  const row = await core.closes.enqueue(closeOp(core, turnEndOf(requestId, ending, charge))).catch((error: unknown) => {
     if (core.available) throw error
     return undefined
   })
@@ -52,13 +42,8 @@ export async function closeOnPostgres(
 
 let closings = 0
 
-function closeOp(
-  { node }: PostgresCore,
-  requestId: RequestId,
-  { outcome, lane, firstByteMs, totalMs, attempts, kept = false }: Ending,
-  charge: TurnCharge | undefined,
-): CloseOp {
-  const how = { outcome, lane, firstByteMs, totalMs, attempts: JSON.stringify(attempts), kept }
+function closeOp({ node }: PostgresCore, { charge, ...end }: TurnEnd): CloseOp {
+  // A settlement is a charge, and says more than that.
   const paid = charge && { cost: charge.cost, usage: charge.usage, tier: charge.tier }
-  return { requestId, closing: `${node}.${++closings}`, ...how, ...paid }
+  return { ...end, closing: `${node}.${++closings}`, ...paid }
 }

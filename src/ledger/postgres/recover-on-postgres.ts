@@ -3,6 +3,7 @@ import type { Price } from '../../model/price.ts'
 import { chargeForDelivered } from '../charge-for-delivered.ts'
 import { unpackMarks } from '../marks.ts'
 import { priceFrom } from '../record-prices.ts'
+import { RECOVERED } from '../turn-end.ts'
 import { closeOnPostgres } from './close-on-postgres.ts'
 import type { PostgresCore } from './postgres-core.ts'
 
@@ -42,14 +43,6 @@ export async function recoverOnPostgres(core: PostgresCore): Promise<number> {
   )
   return resolved.filter(({ kind }) => kind === 'settled' || kind === 'released').length
 }
-
-const RECOVERED = {
-  outcome: 'recovered',
-  lane: undefined,
-  firstByteMs: undefined,
-  totalMs: 0,
-  attempts: [],
-} as const
 
 async function priceOf(core: PostgresCore, known: Map<string, Price>, turn: AbandonedTurn): Promise<Price> {
   const { model, priceVersion } = turn

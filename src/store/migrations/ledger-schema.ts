@@ -2,6 +2,7 @@ import type { Schema } from '../../sqlite/migrate.ts'
 import type { LedgerTables } from '../tables.ts'
 import { ledgerMigration } from './0001-ledger.ts'
 import { allowancesMigration } from './0002-allowances-and-claims.ts'
+import { compactionMigration } from './0003-compaction.ts'
 
 /** Written as an object so that the compiler misses a table that is not listed. */
 const TABLES: Record<keyof LedgerTables, true> = {
@@ -25,6 +26,7 @@ export const ledgerSchema: Schema = {
   migrations: [
     { name: '0001-ledger', statements: ledgerMigration },
     { name: '0002-allowances-and-claims', statements: allowancesMigration },
+    { name: '0003-compaction', statements: compactionMigration },
   ],
   tables: Object.keys(TABLES),
 }

@@ -8,6 +8,7 @@ CREATE FUNCTION close_receipt(op jsonb, at bigint) RETURNS receipts LANGUAGE plp
 DECLARE
   cost numeric := (op ->> 'cost')::numeric;
   usage jsonb := op -> 'usage';
+  compaction jsonb := op -> 'compaction';
   closed receipts;
 BEGIN
   UPDATE receipts SET state = CASE WHEN cost IS NULL THEN 'released' ELSE 'settled' END, closed_at = at,
@@ -18,7 +19,8 @@ BEGIN
       tier = (op ->> 'tier')::bigint, cost_nano = coalesce(cost, 0), charge_nano = least(coalesce(cost, 0), hold_nano),
       shortfall_nano = coalesce(cost, 0) - least(coalesce(cost, 0), hold_nano),
       first_byte_ms = (op ->> 'firstByteMs')::double precision, total_ms = (op ->> 'totalMs')::double precision,
-      attempts = op ->> 'attempts'
+      attempts = op ->> 'attempts', tokens_before = (compaction ->> 'tokensBefore')::bigint,
+      tokens_after = (compaction ->> 'tokensAfter')::bigint
     WHERE request_id = op ->> 'requestId' AND state = 'open'
     RETURNING * INTO closed;
   RETURN closed;

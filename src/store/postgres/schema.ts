@@ -96,6 +96,8 @@ CREATE TABLE receipts (
   first_byte_ms double precision,
   total_ms double precision,
   attempts text,
+  tokens_before bigint,
+  tokens_after bigint,
   CHECK (charge_nano IS NULL OR charge_nano BETWEEN 0 AND hold_nano),
   CHECK ((state = 'open') = (charge_nano IS NULL)),
   CHECK (state <> 'released' OR charge_nano = 0)

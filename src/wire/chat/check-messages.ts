@@ -1,6 +1,7 @@
 import { isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { OtherInput } from '../../model/turn.ts'
+import { checkEach } from '../fields/check-each.ts'
 import { wrongType } from '../fields/check-value.ts'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
@@ -25,11 +26,7 @@ export function checkMessages(messages: unknown): Problem | OtherInput[] {
     return problem('invalid_value', '`messages` is empty. Send at least one message.', { param: 'messages' })
   }
   const others: OtherInput[] = []
-  for (const [index, message] of messages.entries()) {
-    const found = checkMessage(`messages[${index}]`, message, others)
-    if (found) return found
-  }
-  return others
+  return checkEach('messages', messages, (param, message) => checkMessage(param, message, others)) ?? others
 }
 
 function checkMessage(param: string, message: unknown, others: OtherInput[]): Problem | undefined {
@@ -66,11 +63,7 @@ function checkContent(
       : problem('missing_required_parameter', `\`${param}\` is missing.`, { param })
   }
   if (!Array.isArray(content)) return wrongType(param, content, 'a string or an array of parts')
-  for (const [index, part] of content.entries()) {
-    const found = checkPart(`${param}[${index}]`, part, others)
-    if (found) return found
-  }
-  return undefined
+  return checkEach(param, content, (place, part) => checkPart(place, part, others))
 }
 
 function checkPart(param: string, part: unknown, others: OtherInput[]): Problem | undefined {

@@ -19,8 +19,8 @@ export function readConversation(turn: ChatRequest): Conversation {
     parallelToolCalls: typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : undefined,
     format: readFormat(body.response_format),
     verbosity: stringOf(body.verbosity),
-    // Chat has no words to ask for a summary, and no place for sealed reasoning.
-    reasoning: { summary: undefined, sealed: false },
+    // Chat has no words to ask for a summary.
+    reasoning: { summary: undefined },
     sampling: readSampling(body),
     identity: {
       user: stringOf(body.user),

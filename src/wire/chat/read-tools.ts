@@ -1,5 +1,6 @@
 import { isObject } from '../../lib/is-object.ts'
 import type { Problem } from '../../model/problem.ts'
+import { checkEach } from '../fields/check-each.ts'
 import { wrongType } from '../fields/check-value.ts'
 import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../hosted-tools.ts'
 import type { ParsedBody } from '../parsed-body.ts'
@@ -20,10 +21,8 @@ export function readTools(body: ParsedBody): ReadTools {
   const { tools, tool_choice: choice } = body.value
   if (tools === undefined || tools === null) return forcesHosted(choice) ? refusedChoice(choice) : NONE
   if (!Array.isArray(tools)) return { kind: 'refused', problem: wrongType('tools', tools, 'an array') }
-  for (const [index, tool] of tools.entries()) {
-    const found = checkTool(`tools[${index}]`, tool)
-    if (found) return { kind: 'refused', problem: found }
-  }
+  const wrong = checkEach('tools', tools, checkTool)
+  if (wrong) return { kind: 'refused', problem: wrong }
   const own = tools.map((tool) => OWN_TYPES.has((tool as { type: string }).type))
   if (forcesHosted(choice) || (choice === 'required' && tools.length > 0 && !own.includes(true)))
     return refusedChoice(choice)

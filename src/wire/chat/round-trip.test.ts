@@ -196,7 +196,7 @@ it('lost are: that instructions are none of the messages, a wish for plain text,
   const sent = conversationOf([message('user', 'q')], {
     instructions: 'i',
     format: { type: 'text' },
-    reasoning: { summary: 'auto', sealed: true },
+    reasoning: { summary: 'auto' },
   })
   expect(carried(sent, 'openai')).toEqual(conversationOf([message('developer', 'i'), message('user', 'q')]))
 })

@@ -31,7 +31,7 @@ export const conversationOf = (items: readonly ConversationItem[], over: Partial
   parallelToolCalls: undefined,
   format: undefined,
   verbosity: undefined,
-  reasoning: { summary: undefined, sealed: false },
+  reasoning: { summary: undefined },
   sampling: NO_SAMPLING,
   identity: { user: undefined, safetyIdentifier: undefined, promptCacheKey: undefined },
   ...over,

@@ -1,6 +1,8 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { ContentPart, Conversation, ConversationItem } from '../../model/conversation.ts'
+import type { LaneTarget } from '../lane-target.ts'
+import { opaqueForLane } from '../opaque-for-lane.ts'
 import type { ToolNames } from '../tool-names.ts'
 import type { ChatDialect } from './dialects.ts'
 import { mapCallId } from './map-call-id.ts'
@@ -22,12 +24,14 @@ export interface WrittenMessages {
  * The conversation as chat messages. Chat has one message for what an assistant said and called, and wants the results of
  * its calls right behind it, in their order, one for each: what stands between them moves behind, what is missing is made up.
  */
-export function writeMessages(conversation: Conversation, names: ToolNames, dialect: ChatDialect): WrittenMessages {
+export function writeMessages(conversation: Conversation, names: ToolNames, lane: MessagesLane): WrittenMessages {
+  const { dialect } = lane
   const results = pairResults(conversation.items)
   const writing: Writing = {
     messages: [],
     leftOut: new Set(),
     names,
+    lane,
     dialect,
     results,
     thoughts: [],
@@ -43,10 +47,13 @@ export function writeMessages(conversation: Conversation, names: ToolNames, dial
   return { messages: writing.messages, leftOut: [...writing.leftOut] }
 }
 
+type MessagesLane = Pick<LaneTarget<ChatDialect>, 'dialect' | 'origin'>
+
 interface Writing {
   readonly messages: Fields[]
   readonly leftOut: Set<string>
   readonly names: ToolNames
+  readonly lane: MessagesLane
   readonly dialect: ChatDialect
   readonly results: PairedResults
   /** Reasoning that waits for what it has led to. */
@@ -73,7 +80,7 @@ function writeItem(writing: Writing, item: ConversationItem): void {
       else writeMessage(writing, item)
       return
     case 'reasoning':
-      if (writing.dialect.reasoningBack) writing.thoughts.push(reasoningText(item))
+      if (writing.dialect.reasoningBack) writing.thoughts.push(reasoningText(item, writing.lane))
       return
     case 'tool-call':
       assistantOf(writing).calls.set(item.callId, item)
@@ -115,9 +122,11 @@ function noteOtherParts(writing: Writing, content: readonly ContentPart[]): void
 }
 
 /** What came from a chat lane under seal is the reasoning as it was; else what its client was told of it. */
-function reasoningText({ text, summary, opaque }: Extract<ConversationItem, { type: 'reasoning' }>): string {
-  if (opaque?.wire === 'chat') return opaque.data
-  return text === '' ? summary.join(BREAK) : text
+function reasoningText(
+  { text, summary, opaque }: Extract<ConversationItem, { type: 'reasoning' }>,
+  lane: MessagesLane,
+): string {
+  return opaqueForLane(opaque, lane) ?? (text === '' ? summary.join(BREAK) : text)
 }
 
 function writeMessage(writing: Writing, { role, content, name }: MessageItem): void {

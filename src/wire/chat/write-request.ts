@@ -14,7 +14,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Chat
     namespace: 'flat',
   })
   const tools = writeTools(conversation, names, dialect)
-  const { messages, leftOut } = writeMessages(conversation, names, dialect)
+  const { messages, leftOut } = writeMessages(conversation, names, target)
   const given: Fields = { ...tools, ...writeSettings(conversation), ...writeEffort(target) }
   const { fields, refused } = inDialect(given, dialect)
   const body = {

@@ -5,7 +5,7 @@ import { checkResponsesStream, eventsOf } from '../../../test/support/responses-
 import type { FinishReason, Phase, ToolKind, TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
 import type { Carrier } from '../carrier.ts'
-import { eventReader, frameOf, openVoice, settledCharge } from './voice.fixture.ts'
+import { eventReader, frameOf, openVoice, plainSeal, settledCharge } from './voice.fixture.ts'
 import type { ResponsesVoice } from './voice.ts'
 
 const SEED = 20_261
@@ -140,6 +140,10 @@ class Play {
     this.counts = counts
   }
 
+  storedItems(): readonly ToldItem[] {
+    return this.voice.storedItems() as readonly unknown[] as readonly ToldItem[]
+  }
+
   count(what: string): void {
     this.counts[what] = (this.counts[what] ?? 0) + 1
   }
@@ -203,8 +207,9 @@ class Play {
   private seal(): void {
     this.seals += 1
     const data = `seal-${this.seals}`
-    if (this.wishes.sealed) this.said.seals.push(data)
-    this.push({ type: 'reasoning-seal', opaque: { wire: 'responses', origin: 'lane', data } })
+    const opaque = { wire: 'responses', origin: 'lane', data } as const
+    this.said.seals.push(plainSeal(opaque))
+    this.push({ type: 'reasoning-seal', opaque })
   }
 
   private beginCall(tool: ToolKind, namespace: string | undefined): void {
@@ -314,7 +319,9 @@ it('any answer is told by its grammar, and all of it', { timeout: 60_000 }, () =
       expect(wordsIn(play.stream)).toHaveLength(lengthOf(told))
       if (end === 'failure') expectBeginning(told, play)
       else {
-        expect(told).toEqual(play.said)
+        expect(told).toEqual(sealed ? play.said : { ...play.said, seals: [] })
+        // Whoever stores it gets what is sealed, whether the client has asked for that or not.
+        expect(toldBy(play.storedItems())).toEqual(play.said)
         const reply = play.asReply()
         expect([reply.status, reply.output.map(withoutId)]).toEqual([status, output.map(withoutId)])
       }

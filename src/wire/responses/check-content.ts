@@ -1,6 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { OtherInput } from '../../model/turn.ts'
+import { checkEach } from '../fields/check-each.ts'
 import { wrongType } from '../fields/check-value.ts'
 import { checkMaybeText, checkText, isAbsent, missing, shown } from './check-member.ts'
 
@@ -24,11 +25,7 @@ const OTHER_PARTS: ReadonlyMap<string, OtherInput['kind']> = new Map([
 export function checkContent(param: string, content: unknown, others: OtherInput[]): Problem | undefined {
   if (typeof content === 'string') return undefined
   if (!Array.isArray(content)) return wrongType(param, content, 'a string or an array of parts')
-  for (const [index, part] of content.entries()) {
-    const found = checkPart(`${param}[${index}]`, part, others)
-    if (found) return found
-  }
-  return undefined
+  return checkEach(param, content, (place, part) => checkPart(place, part, others))
 }
 
 function checkPart(param: string, part: unknown, others: OtherInput[]): Problem | undefined {

@@ -1,9 +1,10 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { OtherInput } from '../../model/turn.ts'
+import { checkEach } from '../fields/check-each.ts'
 import { wrongType } from '../fields/check-value.ts'
 import { checkContent } from './check-content.ts'
-import { checkMaybeText, checkName, checkWord, isAbsent, missing } from './check-member.ts'
+import { checkMaybeText, checkName, checkText, checkWord, isAbsent, missing } from './check-member.ts'
 import { isCallType, isCarriedType, isOutputType, typeOfItem } from './item-types.ts'
 
 /** The input as far as we must understand it: what each item says, and whether there is anything but text. */
@@ -18,11 +19,8 @@ export function checkInput(input: unknown): Problem | OtherInput[] {
     return problem('invalid_value', '`input` is empty. Send at least one item.', { param: 'input' })
   }
   const others: OtherInput[] = []
-  for (const [index, item] of input.entries()) {
-    const found = checkItem(`input[${index}]`, item, others)
-    if (found) return found
-  }
-  return checkOrphans(input) ?? others
+  const found = checkEach('input', input, (param, item) => checkItem(param, item, others))
+  return found ?? checkOrphans(input) ?? others
 }
 
 type CheckItem = (param: string, item: Readonly<Fields>, others: OtherInput[]) => Problem | undefined
@@ -36,8 +34,8 @@ const ITEMS: ReadonlyMap<unknown, CheckItem> = new Map<unknown, CheckItem>([
   ['function_call_output', checkOutput],
   ['custom_tool_call_output', checkOutput],
   ['item_reference', referenceLeft],
-  ['compaction', notCompacted],
-  ['compaction_trigger', notCompacted],
+  ['compaction', (param, item) => checkText(`${param}.encrypted_content`, item.encrypted_content)],
+  ['compaction_trigger', triggerBefore],
 ])
 
 function checkItem(param: string, item: unknown, others: OtherInput[]): Problem | undefined {
@@ -98,9 +96,10 @@ function referenceLeft(param: string, { id }: Readonly<Fields>): Problem {
   return problem('item_not_found', message, { param: `${param}.id` })
 }
 
-function notCompacted(param: string, { type }: Readonly<Fields>): Problem {
-  const message = `\`${param}\` is of type ${JSON.stringify(type)}, and this version cannot compact conversations. Leave it out, and send the history itself.`
-  return problem('unsupported_parameter', message, { param })
+/** The last one has done its work by now. */
+function triggerBefore(param: string): Problem {
+  const message = `\`${param}\` is a compaction_trigger, which has to be the last item of the input.`
+  return problem('invalid_value', message, { param })
 }
 
 /**

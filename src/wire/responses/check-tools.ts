@@ -1,5 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
+import { checkEach } from '../fields/check-each.ts'
 import { checkValue, wrongType } from '../fields/check-value.ts'
 import { checkMaybeText, checkName, checkText, checkWord, isAbsent, missing, shown } from './check-member.ts'
 
@@ -8,11 +9,7 @@ export function checkTools(param: string, tools: unknown): Problem | undefined {
   if (isAbsent(tools)) return missing(param)
   if (!Array.isArray(tools)) return wrongType(param, tools, 'an array')
   const names = new Set<string>()
-  for (const [index, tool] of tools.entries()) {
-    const found = checkTool(`${param}[${index}]`, tool, names)
-    if (found) return found
-  }
-  return undefined
+  return checkEach(param, tools, (place, tool) => checkTool(place, tool, names))
 }
 
 /** `names` are those of the list so far, with their namespaces. */
@@ -30,16 +27,11 @@ function checkNamespace(param: string, tool: Readonly<Fields>, names: Set<string
   if (found) return found
   if (isAbsent(tools)) return missing(`${param}.tools`)
   if (!Array.isArray(tools)) return wrongType(`${param}.tools`, tools, 'an array')
-  for (const [index, inner] of tools.entries()) {
-    const place = `${param}.tools[${index}]`
+  return checkEach(`${param}.tools`, tools, (place, inner) => {
     if (!isObject(inner)) return wrongType(place, inner, 'an object')
-    const wrong =
-      checkText(`${place}.type`, inner.type) ??
-      checkOwn(place, inner) ??
-      checkTwice(place, inner, name as string, names)
-    if (wrong) return wrong
-  }
-  return undefined
+    const wrong = checkText(`${place}.type`, inner.type) ?? checkOwn(place, inner)
+    return wrong ?? checkTwice(place, inner, name as string, names)
+  })
 }
 
 function checkOwn(param: string, tool: Readonly<Fields>): Problem | undefined {

@@ -1,14 +1,14 @@
 import { assertNever } from '../../lib/assert-never.ts'
-import type { FinishReason, TurnEvent } from '../../model/event.ts'
+import type { FinishReason, Opaque, TurnEvent } from '../../model/event.ts'
 import type { MintIds } from '../mint-ids.ts'
-import { encryptedContentOf } from './encrypted-content.ts'
 import { isWorthShowing, type OutputItem, type OutputPart, type PartKind } from './output-item.ts'
 
-/** What the client wants to be told of the reasoning. */
-export interface ReasoningWishes {
-  /** Reasoning that a lane gives raw is told as a summary. */
-  readonly summary: boolean
-  readonly sealed: boolean
+export interface CollectorOptions {
+  readonly mint: MintIds
+  /** How the client wants to be told of reasoning that a lane gives raw. */
+  readonly rawReasoning: 'as-summary' | 'as-it-comes'
+  /** An envelope around what only a provider can read. */
+  readonly seal: (opaque: Opaque) => string
 }
 
 /** The events of an answer, gathered into its items in the order in which these begin. */
@@ -24,9 +24,7 @@ export interface ItemCollector {
   take(event: TurnEvent): void
 }
 
-interface Collecting {
-  readonly mint: MintIds
-  readonly wishes: ReasoningWishes
+interface Collecting extends CollectorOptions {
   readonly items: OutputItem[]
   readonly calls: Map<number, OutputItem>
   /** The message or reasoning that was begun last and goes on. */
@@ -39,7 +37,7 @@ interface Collecting {
   reason: FinishReason | undefined
 }
 
-export function createItemCollector(options: { mint: MintIds; wishes: ReasoningWishes }): ItemCollector {
+export function createItemCollector(options: CollectorOptions): ItemCollector {
   const collecting: Collecting & ItemCollector = {
     ...options,
     items: [],
@@ -124,7 +122,7 @@ function addToMessage(collecting: Collecting, kind: PartKind, delta: Delta): voi
 /** A reasoning has summaries or a text, never both: where a lane tells both, they are two. */
 function addToReasoning(collecting: Collecting, delta: Delta): void {
   if (delta.text === '') return
-  const isTold = delta.type === 'summary-delta' || collecting.wishes.summary
+  const isTold = delta.type === 'summary-delta' || collecting.rawReasoning === 'as-summary'
   const kind = isTold ? 'summary_text' : 'reasoning_text'
   const { current, lastDelta, breaksPart } = collecting
   const goesOn = current?.about.kind === 'reasoning' && (current.parts[0]?.kind ?? kind) === kind
@@ -135,12 +133,10 @@ function addToReasoning(collecting: Collecting, delta: Delta): void {
 
 /** Of two seals each has a reasoning of its own: providers want them back one by one. */
 function addSeal(collecting: Collecting, { opaque }: Extract<TurnEvent, { type: 'reasoning-seal' }>): void {
-  const seal = collecting.wishes.sealed ? encryptedContentOf(opaque) : undefined
-  if (seal === undefined) return
   const { current } = collecting
   const goesOn = current?.about.kind === 'reasoning' && current.seal === undefined
   const reasoning = goesOn ? current : begin(collecting, 'rs', { kind: 'reasoning' })
-  reasoning.seal = seal
+  reasoning.seal = collecting.seal(opaque)
 }
 
 function beginCall(collecting: Collecting, event: Extract<TurnEvent, { type: 'tool-call-start' }>): void {

@@ -15,6 +15,8 @@ export interface ResponsesDialect {
   readonly withoutFields: readonly string[]
   /** Reasoning is counted and at most a summary is sent: what is read of a stream tells little of what it has cost. */
   readonly hidesReasoning: boolean
+  /** Makes a conversation short itself when it is asked to; only it can read what comes of that. */
+  readonly compacts: boolean
   /** May be asked for its reasoning in a form that only it can read, and takes it back. */
   readonly sealsReasoning: boolean
   readonly source: string
@@ -30,6 +32,7 @@ const GENERIC: ResponsesDialect = {
   extraFields: [],
   withoutFields: [],
   hidesReasoning: false,
+  compacts: false,
   sealsReasoning: false,
   source: 'What nearly every compatible server accepts: functions and plain reasoning, without state.',
 }
@@ -47,13 +50,18 @@ const CACHE_OPTIONS = ['prompt_cache_retention', 'prompt_cache_options']
 
 export const RESPONSES_DIALECTS: readonly ResponsesDialect[] = [
   GENERIC,
-  row('openai', 'API reference: custom tools and namespaces; reasoning is encrypted, only a summary is shown.', {
-    nativeTools: ['custom', 'namespace'],
-    extraFields: CACHE_OPTIONS,
-    withoutFields: PENALTIES,
-    hidesReasoning: true,
-    sealsReasoning: true,
-  }),
+  row(
+    'openai',
+    'API reference: custom tools and namespaces; reasoning is encrypted, only a summary is shown; compaction.',
+    {
+      nativeTools: ['custom', 'namespace'],
+      extraFields: CACHE_OPTIONS,
+      withoutFields: PENALTIES,
+      hidesReasoning: true,
+      compacts: true,
+      sealsReasoning: true,
+    },
+  ),
   row('azure', 'As OpenAI, recorded: content_filters beside the output; the key goes in the api-key header.', {
     nativeTools: ['custom', 'namespace'],
     extraFields: CACHE_OPTIONS,

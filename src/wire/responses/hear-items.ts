@@ -93,9 +93,16 @@ const isKnown = ({ items }: Hearing, event: Fields): boolean =>
 function hearItem(hearing: Hearing, event: Fields, what: 'begins' | 'ends'): void {
   if (!isObject(event.item)) return
   const index = typeof event.output_index === 'number' ? event.output_index : undefined
-  const heard = itemOf(hearing, event.item, index, what === 'begins')
+  const heard = itemOf(hearing, what === 'begins' ? asItBegins(event.item) : event.item, index, what === 'begins')
   if (heard === undefined || heard.hasEnded) return
   if (what === 'ends') finishItem(hearing, heard, event.item, 'completed')
+}
+
+/** What is sealed is shorter at the beginning than at the end, and its provider takes back only the end. */
+function asItBegins(item: Fields): Fields {
+  if (item.type !== 'reasoning') return item
+  const { encrypted_content: _unfinished, ...rest } = item
+  return rest
 }
 
 function hearPart(hearing: Hearing, event: Fields, what: 'begins' | 'ends'): void {

@@ -10,6 +10,8 @@ export type CarriedItemType =
   | 'custom_tool_call'
   | 'custom_tool_call_output'
   | 'additional_tools'
+  /** One that its provider alone can read: every other has become a message by now. */
+  | 'compaction'
 
 const CARRIED: ReadonlySet<unknown> = new Set<CarriedItemType>([
   'message',
@@ -19,6 +21,7 @@ const CARRIED: ReadonlySet<unknown> = new Set<CarriedItemType>([
   'custom_tool_call',
   'custom_tool_call_output',
   'additional_tools',
+  'compaction',
 ])
 
 export const isCarriedType = (type: unknown): type is CarriedItemType => CARRIED.has(type)

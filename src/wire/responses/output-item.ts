@@ -16,7 +16,7 @@ export interface OutputItem {
       }
   /** What it says, in order. A call has one part: its arguments, or its input. */
   readonly parts: OutputPart[]
-  /** Reasoning that only its provider can read, as the client gets it. */
+  /** Reasoning that only its provider can read, in our envelope. */
   seal: string | undefined
   /** Nothing more comes. */
   ended: boolean
@@ -43,7 +43,10 @@ export const isWorthShowing = (item: OutputItem): boolean =>
 
 const hasWords = (part: OutputPart): boolean => part.text !== ''
 
-export function itemFields(item: OutputItem, status: ItemStatus): Fields {
+/** Whether a client has asked for sealed reasoning: what it has not asked for is not sent to it. */
+export type SealsShown = 'shown' | 'hidden'
+
+export function itemFields(item: OutputItem, status: ItemStatus, seals: SealsShown): Fields {
   const { id, about } = item
   switch (about.kind) {
     case 'message': {
@@ -52,7 +55,7 @@ export function itemFields(item: OutputItem, status: ItemStatus): Fields {
       return { id, type: 'message', role: 'assistant', status, content, ...phase }
     }
     case 'reasoning':
-      return reasoningFields(item, status)
+      return reasoningFields(item, status, seals)
     case 'call': {
       const { callId, name } = about
       const namespace = about.namespace === undefined ? {} : { namespace: about.namespace }
@@ -68,7 +71,7 @@ export function itemFields(item: OutputItem, status: ItemStatus): Fields {
  * A status only where the reasoning was cut: providers that get their own reasoning back refuse members that they did not
  * write, and a client may send its history anywhere.
  */
-function reasoningFields({ id, parts, seal }: OutputItem, status: ItemStatus): Fields {
+function reasoningFields({ id, parts, seal }: OutputItem, status: ItemStatus, seals: SealsShown): Fields {
   const partsOf = (kind: PartKind) => parts.filter((part) => part.kind === kind && hasWords(part)).map(partFields)
   const content = partsOf('reasoning_text')
   return {
@@ -76,7 +79,7 @@ function reasoningFields({ id, parts, seal }: OutputItem, status: ItemStatus): F
     type: 'reasoning',
     summary: partsOf('summary_text'),
     ...(content.length === 0 ? {} : { content }),
-    ...(seal === undefined || status === 'in_progress' ? {} : { encrypted_content: seal }),
+    ...(seal === undefined || seals === 'hidden' || status === 'in_progress' ? {} : { encrypted_content: seal }),
     ...(status === 'incomplete' ? { status } : {}),
   }
 }

@@ -6,8 +6,8 @@ import { createReEmitter, type ReEmitLane } from './re-emit.ts'
 export const laneOf = (over: Partial<ReEmitLane> = {}): ReEmitLane => ({
   dialect: responsesDialect('generic'),
   mint: mintInOrder(),
-  seal: (data) => `sealed ${data}`,
-  sealed: 'shown',
+  seal: (data) => `in our envelope: ${data}`,
+  seals: 'shown',
   rawReasoning: 'as-it-comes',
   nowSeconds: () => 1_800_000_009,
   ...over,

@@ -22,7 +22,7 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
   const frames = framesIn([source])
 
   it('says what the provider has said, in the order of the grammar', () => {
-    const { carrier, bytes, whole } = reEmit(frames)
+    const { carrier, bytes, whole } = reEmit(frames, { seal: (data) => data })
     const items = expectGrammar(bytes, { whole })
     const { usage, outputBytes, heldBytes, finished, error, garbled } = carrier.heard
     const ending = whole ? lastResponse(bytes) : undefined
@@ -137,14 +137,35 @@ describe('a re-emitted stream', () => {
 
   it('shows sealed reasoning only to who has asked for it, and gives it whole to who stores it', () => {
     const frames = framesIn([bytesOf('summary-and-text')])
-    const { bytes, carrier } = reEmit(frames, { sealed: 'hidden' })
+    const { bytes, carrier } = reEmit(frames, { seals: 'hidden' })
     expect(String(bytes)).not.toContain('sealed')
-    expect(carrier.storedItems()[0]).toMatchObject({ encrypted_content: 'sealed-by-the-provider' })
+    expect(carrier.storedItems()[0]).toMatchObject({ encrypted_content: 'in our envelope: sealed-by-the-provider' })
     const shown = reEmit(frames)
     expect(eventsIn(shown.bytes).find(({ type }) => type === 'response.output_item.added')).not.toHaveProperty(
       'item.encrypted_content',
     )
-    expect(lastResponse(shown.bytes).output[0]).toMatchObject({ encrypted_content: 'sealed-by-the-provider' })
+    expect(lastResponse(shown.bytes).output[0]).toEqual(shown.carrier.storedItems()[0])
+  })
+
+  it('puts what is sealed into one envelope, which is the same wherever it is told', () => {
+    let envelopes = 0
+    const seal = (data: string) => `envelope ${++envelopes} of ${data.length} letters`
+    const { bytes, carrier } = reEmit(framesIn([bytesOf('summary-and-text')]), { seal })
+    const told = eventsIn(bytes).flatMap(({ item }) => (item as Fields | undefined)?.encrypted_content ?? [])
+    const whole = [...lastResponse(bytes).output, ...carrier.storedItems()].map((item) => item.encrypted_content)
+    expect([...told, ...whole.filter((seal) => seal !== undefined)]).toEqual(
+      Array.from({ length: 3 }, () => 'envelope 1 of 22 letters'),
+    )
+    expect(String(bytes)).not.toContain('sealed-by-the-provider')
+  })
+
+  it('tells no seal of a reasoning whose end has not come: what comes at its beginning is too short', () => {
+    const begun = added({ id: 'rs', type: 'reasoning', summary: [], encrypted_content: 'short' })
+    const words = event('response.reasoning_summary_text.delta', { item_id: 'rs', summary_index: 0, delta: 'Hm' })
+    const { carrier } = reEmit([begun, words])
+    expect(carrier.storedItems()).toEqual([
+      { id: 'rs_ours1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm' }], status: 'incomplete' },
+    ])
   })
 
   it('ends with our usage, the charge beside it, the time of the end, and [DONE]', () => {
@@ -254,7 +275,7 @@ describe('a re-emitted stream', () => {
       frames += all.length
       try {
         const rawReasoning = stream % 2 === 0 ? 'as-it-comes' : 'as-summary'
-        const result = reEmit(all, { rawReasoning, sealed: stream % 3 === 0 ? 'shown' : 'hidden' })
+        const result = reEmit(all, { rawReasoning, seals: stream % 3 === 0 ? 'shown' : 'hidden' })
         const items = expectGrammar(result.bytes, { whole: result.whole })
         for (const item of items) expectWorthShowing(item)
         if (rawReasoning === 'as-summary') expect(String(result.bytes)).not.toContain('event: response.reasoning_text')
@@ -309,13 +330,13 @@ describe('a JSON answer, re-emitted', () => {
       { id: 'ws_t', type: 'web_search_call' },
       { id: 'fc_t', type: 'function_call', call_id: 'call_t', name: 'f', arguments: '{}', vendor: 1 },
     ]
-    const reply = replyOf({ status: 'completed', output }, { sealed: 'hidden' })
+    const reply = replyOf({ status: 'completed', output }, { seals: 'hidden' })
     if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
     expect(plainEnvelope().response(reply.end(SETTLED)).output).toEqual([
       { id: 'rs_ours1', type: 'reasoning', summary: [] },
       expect.objectContaining({ id: 'fc_ours2', call_id: 'call_ours3', vendor: 1, status: 'completed' }),
     ])
-    expect(reply.storedItems()[0]).toMatchObject({ encrypted_content: 'sealed' })
+    expect(reply.storedItems()[0]).toMatchObject({ encrypted_content: 'in our envelope: sealed' })
   })
 
   it('is an error when it says so with status 200, and garbled when it is no response', () => {

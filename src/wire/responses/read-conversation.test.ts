@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { carriedItems } from './carried-items.ts'
 import { AI_SDK, ALL_NULL, CODEX, CODEX_LITE, FROM_ELSEWHERE } from './client-requests.fixture.ts'
-import { base, conversationOf, withItems } from './read-request.fixture.ts'
+import { readConversation } from './read-conversation.ts'
+import { base, conversationOf, turnOf, withItems } from './read-request.fixture.ts'
 
 const text = (words: string) => ({ type: 'text', text: words })
 const message = (role: string, ...content: readonly object[]) => ({
@@ -22,7 +23,7 @@ describe('readConversation', () => {
       parallelToolCalls: undefined,
       format: undefined,
       verbosity: undefined,
-      reasoning: { summary: undefined, sealed: false },
+      reasoning: { summary: undefined },
       sampling: {
         temperature: undefined,
         topP: undefined,
@@ -38,19 +39,20 @@ describe('readConversation', () => {
   })
 
   it('reads a turn of Codex: items in order, sealed reasoning, calls and their outputs', () => {
-    const conversation = conversationOf(CODEX)
+    const opaque = { wire: 'responses', origin: 'lane', data: 'gAAA' } as const
+    const conversation = readConversation({ ...turnOf(CODEX), sealed: new Map([['sealed-1', opaque]]) })
     expect(conversation).toMatchObject({
       instructions: undefined,
       parallelToolCalls: true,
       toolChoice: { type: 'auto' },
       verbosity: 'low',
-      reasoning: { summary: 'auto', sealed: true },
+      reasoning: { summary: 'auto' },
       identity: { promptCacheKey: '4f0c1b9e-0000-4000-8000-000000000000' },
     })
     expect(conversation.items).toEqual([
       message('developer', text('Work well.')),
       message('user', text('List the files.')),
-      { type: 'reasoning', summary: [], text: '', opaque: { wire: 'responses', data: 'sealed-1' } },
+      { type: 'reasoning', summary: [], text: '', opaque },
       {
         type: 'tool-call',
         tool: 'function',

@@ -21,10 +21,7 @@ export function readConversation(turn: ResponsesRequest): Conversation {
     parallelToolCalls: maybe(value.parallel_tool_calls),
     format: formatOf(maybe(text?.format)),
     verbosity: maybe(text?.verbosity),
-    reasoning: {
-      summary: summaryOf(maybe<Fields>(value.reasoning)),
-      sealed: include.includes('reasoning.encrypted_content'),
-    },
+    reasoning: { summary: summaryOf(maybe<Fields>(value.reasoning)) },
     sampling: samplingOf(value, include),
     identity: identityOf(value),
   }
@@ -37,6 +34,7 @@ function itemsOf(input: string | readonly Fields[], sealed: ResponsesRequest['se
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : carriedItems(input)
   return items.flatMap((item) => {
     const type = typeOfItem(item) as CarriedItemType
+    if (type === 'compaction') throw new Error('What only its provider can read cannot be translated')
     return type === 'additional_tools' ? [] : [readItem(type, item, sealed)]
   })
 }

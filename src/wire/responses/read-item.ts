@@ -9,7 +9,7 @@ type Item = Readonly<Fields>
 
 /** One item that has been checked at the door. Tools are no item of a conversation: they are read with the others. */
 export function readItem(
-  type: Exclude<CarriedItemType, 'additional_tools'>,
+  type: Exclude<CarriedItemType, 'additional_tools' | 'compaction'>,
   item: Item,
   sealed: ResponsesRequest['sealed'],
 ): ConversationItem {
@@ -71,7 +71,7 @@ function readCall(
 }
 
 /** A text counts as one part; nothing at all as none. */
-export function readParts(content: unknown): ContentPart[] {
+function readParts(content: unknown): ContentPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return Array.isArray(content) ? content.map(readPart) : []
 }

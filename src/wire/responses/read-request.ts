@@ -71,6 +71,7 @@ function turnOf(body: ParsedBody, { nested, others, tools }: Parts): ReadRequest
       fields: askedFields(value, tools.changes),
       store: value.store !== false,
       sealed: NOTHING_SEALED,
+      boundTo: undefined,
       compacts: undefined,
       previousResponseId: (value.previous_response_id as string | null | undefined) || undefined,
     },

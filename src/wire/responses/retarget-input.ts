@@ -1,19 +1,27 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
 import { arrayElements } from '../json/array-elements.ts'
 import { INNER_BOUNDS } from '../json/inner-bounds.ts'
 import { scanJson } from '../json/scan-json.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import { tryParse } from '../json/try-parse.ts'
+import { opaqueForLane } from '../opaque-for-lane.ts'
 import type { ResponsesDialect } from './dialects.ts'
+
+/** Who the items go to, and what the sealed ones among them hold. */
+export interface InputTarget extends Pick<ResponsesRequest, 'sealed'> {
+  readonly dialect: ResponsesDialect
+  readonly origin: string
+}
 
 /**
  * The items of an input as a lane may get them; undefined where all of them may stay as they are. Ids are ours or the
  * client's and mean nothing to the lane: one that keeps no state looks for them and finds nothing, and sealed reasoning is
  * refused under any id but its first. Without an id every item is taken for what it says.
  */
-export function retargetInput(input: Buffer, dialect: ResponsesDialect): Buffer | undefined {
+export function retargetInput(input: Buffer, target: InputTarget): Buffer | undefined {
   if (input[0] !== OPENING_BRACKET || !MAY_CHANGE.some((name) => input.includes(name))) return undefined
-  const items = arrayElements(input).flatMap((item) => retargetItem(item, dialect) ?? [])
+  const items = arrayElements(input).flatMap((item) => retargetItem(item, target) ?? [])
   return Buffer.concat([Buffer.from('['), ...joined(items), Buffer.from(']')])
 }
 
@@ -23,30 +31,33 @@ const REASONING = Buffer.from('"reasoning"')
 const MAY_CHANGE = [ID, REASONING]
 
 /** Undefined where nothing of the item would be of use. */
-function retargetItem(item: Buffer, dialect: ResponsesDialect): Buffer | undefined {
+function retargetItem(item: Buffer, target: InputTarget): Buffer | undefined {
   const mayReason = item.includes(REASONING)
   if (!mayReason && !item.includes(ID)) return item
   const scanned = scanJson(trimmed(item), INNER_BOUNDS)
   if (scanned.kind !== 'scanned') return item
   const value = mayReason ? tryParse(item.toString('utf8')) : undefined
-  const changes = isObject(value) && value.type === 'reasoning' ? changesOfReasoning(value, dialect) : WITHOUT_ID
+  const changes = isObject(value) && value.type === 'reasoning' ? changesOfReasoning(value, target) : WITHOUT_ID
   return changes && spliceMembers({ bytes: trimmed(item), members: scanned.members }, changes)
 }
 
 const WITHOUT_ID: ReadonlyMap<string, string | null> = new Map([['id', null]])
 
 /**
- * A server that seals takes back what it has sealed, wants a summary with it and refuses the words beside it; one that
- * does not takes words and throws at a seal.
+ * A server takes back what it has sealed itself, wants a summary with it and refuses the words beside it. One that does not
+ * seal takes words and throws at a seal; what is neither its own nor in words for it is left out.
  */
 function changesOfReasoning(
-  { encrypted_content: sealed, summary, content }: Fields,
-  { sealsReasoning }: ResponsesDialect,
+  { encrypted_content: envelope, summary, content }: Fields,
+  target: InputTarget,
 ): ReadonlyMap<string, string | null> | undefined {
   const changes = new Map<string, string | null>([['id', null]])
-  if (!sealsReasoning)
-    return isFilled(content) || isFilled(summary) ? changes.set('encrypted_content', null) : undefined
-  if (typeof sealed !== 'string' || sealed === '') return undefined
+  const seal = opaqueForLane(typeof envelope === 'string' ? target.sealed.get(envelope) : undefined, target)
+  if (seal === undefined) {
+    const goesInWords = !target.dialect.sealsReasoning && (isFilled(content) || isFilled(summary))
+    return goesInWords ? changes.set('encrypted_content', null) : undefined
+  }
+  changes.set('encrypted_content', JSON.stringify(seal))
   if (!Array.isArray(summary)) changes.set('summary', '[]')
   return changes.set('status', null).set('content', null)
 }

@@ -1,10 +1,10 @@
 import { isObject } from '../../lib/is-object.ts'
 import type { Effort } from '../../model/effort.ts'
-import type { ResponsesRequest } from '../../model/turn.ts'
+import type { RequestBody, ResponsesRequest } from '../../model/turn.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import { RESPONSES_FIELDS } from './fields.ts'
-import { retargetInput } from './retarget-input.ts'
+import { type InputTarget, retargetInput } from './retarget-input.ts'
 import { includeFor, LOGPROBS } from './sealed-include.ts'
 
 /** What the lane is told in place of what the client wrote. */
@@ -63,7 +63,7 @@ export function retargetRequest(turn: ResponsesRequest, target: ResponsesTarget)
   changes.set('reasoning', isWithout('reasoning') ? null : reasoningFor(turn, target))
   const include = includeFor(dialect, { logprobs: asksFor(turn, LOGPROBS) })
   changes.set('include', include.length === 0 || isWithout('include') ? null : JSON.stringify(include))
-  const input = retargetedInput(turn, changes, dialect)
+  const input = retargetedInput(turn.body, changes, { dialect, origin: target.origin, sealed: turn.sealed })
   if (input !== undefined) changes.set('input', input)
   return spliceMembers(turn.body, changes)
 }
@@ -86,12 +86,12 @@ function reasoningFor({ fields }: ResponsesRequest, { effort, leftOut, dialect }
 }
 
 function retargetedInput(
-  { body }: ResponsesRequest,
+  body: RequestBody,
   changes: ReadonlyMap<string, Buffer | string | null>,
-  dialect: ResponsesDialect,
+  target: InputTarget,
 ): Buffer | undefined {
   const changed = changes.get('input')
-  if (Buffer.isBuffer(changed)) return retargetInput(changed, dialect)
+  if (Buffer.isBuffer(changed)) return retargetInput(changed, target)
   const member = body.members.find(({ name }) => name === 'input')
-  return member && retargetInput(body.bytes.subarray(member.valueStart, member.valueEnd), dialect)
+  return member && retargetInput(body.bytes.subarray(member.valueStart, member.valueEnd), target)
 }

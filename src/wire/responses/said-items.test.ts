@@ -92,7 +92,7 @@ describe('what a re-emitted stream shows', () => {
         : []),
       event('response.output_item.done', { output_index: index, item }),
     ])
-    const { bytes, carrier } = reEmit([...frames, ended({ output })], { sealed: 'hidden' })
+    const { bytes, carrier } = reEmit([...frames, ended({ output })], { seals: 'hidden' })
     const said = expectGrammar(bytes, { whole: true })
     expect(said).toMatchObject([
       { type: 'reasoning', summary: [] },
@@ -103,12 +103,12 @@ describe('what a re-emitted stream shows', () => {
     expect(said[1]!.content).toHaveLength(1)
     expect(eventsIn(bytes).flatMap(({ content_index }) => content_index ?? [])).toEqual([0, 0, 0, 0])
     // What is sealed goes back to the provider, though the client has not asked to see it.
-    expect(carrier.storedItems()).toMatchObject([{ encrypted_content: 'sealed' }, ...said.slice(1)])
+    expect(carrier.storedItems()).toMatchObject([{ encrypted_content: 'in our envelope: sealed' }, ...said.slice(1)])
     expect(lastResponse(reEmit([...frames, ended({ output })]).bytes).output).toMatchObject([
-      { type: 'reasoning', summary: [], encrypted_content: 'sealed' },
+      { type: 'reasoning', summary: [], encrypted_content: 'in our envelope: sealed' },
       ...[{ type: 'message' }, { type: 'function_call' }],
     ])
-    const reply = reEmitReply({ status: 'completed', output }, laneOf({ sealed: 'hidden' }))
+    const reply = reEmitReply({ status: 'completed', output }, laneOf({ seals: 'hidden' }))
     expect(reply.kind === 'reply' && reply.end(SETTLED).output).toMatchObject([
       { type: 'reasoning', summary: [] },
       { content: [{ text: 'x' }] },

@@ -1,7 +1,7 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { MintIds } from '../mint-ids.ts'
-import type { ItemStatus } from './output-item.ts'
+import type { ItemStatus, SealsShown } from './output-item.ts'
 import { type ItemStep, isCall, type PartKind, type SpokenPart } from './spoken-item.ts'
 import {
   type AnnotationStep,
@@ -20,8 +20,7 @@ export interface HowSaid {
   readonly mint: MintIds
   /** An envelope around what the provider has sealed. */
   readonly seal: (data: string) => string
-  /** Whether the client has asked for sealed reasoning: what it has not asked for is not sent to it. */
-  readonly sealed: 'shown' | 'hidden'
+  readonly seals: SealsShown
   /** A client that has asked for summaries gets raw reasoning as one. */
   readonly rawReasoning: 'as-summary' | 'as-it-comes'
 }
@@ -67,8 +66,9 @@ export function createSaidItems(how: HowSaid): SaidItems {
     follow: (step) => follow(saying, saidOf(saying, step), step),
     end: (status) => endLast(saying, status),
     place: () => saying.open,
-    items: (openAs = 'incomplete') => all.filter(isTold).map((said) => itemAtEnd(said, { sealed: how.sealed, openAs })),
-    storedItems: () => all.filter(isTold).map((said) => itemAtEnd(said, { sealed: 'shown', openAs: 'incomplete' })),
+    items: (openAs = 'incomplete') => all.filter(isTold).map((said) => itemAtEnd(said, { ...how, openAs })),
+    storedItems: () =>
+      all.filter(isTold).map((said) => itemAtEnd(said, { ...how, seals: 'shown', openAs: 'incomplete' })),
   }
 }
 
@@ -124,7 +124,7 @@ function tell(saying: Saying, said: SaidItem): readonly UnsentEvent[] {
 function endLast({ last, how }: Saying, status: 'completed' | 'incomplete'): readonly UnsentEvent[] {
   if (last === undefined || last.status !== undefined) return NOTHING
   last.status = status
-  return [endOfItem(last, how.sealed)]
+  return [endOfItem(last, how)]
 }
 
 function addPart(said: SaidItem, part: SpokenPart, kind: PartKind): SaidPart {

@@ -3,6 +3,7 @@ import { latin1OfText } from '../json/rewrite-string.ts'
 import { frameHead } from './envelope.ts'
 import { type ItemStep, nameOfCall, type PartKind } from './spoken-item.ts'
 import {
+  type HowShown,
   itemAtEnd,
   itemAtStart,
   logprobsOf,
@@ -20,10 +21,9 @@ export const startOfItem = (said: SaidItem): UnsentEvent => [
   { output_index: said.outputIndex, item: itemAtStart(said) },
 ]
 
-/** `sealed` tells whether the client has asked for what only the provider can read. */
-export const endOfItem = (said: SaidItem, sealed: 'shown' | 'hidden'): UnsentEvent => [
+export const endOfItem = (said: SaidItem, how: HowShown): UnsentEvent => [
   'response.output_item.done',
-  { output_index: said.outputIndex, item: itemAtEnd(said, { sealed }) },
+  { output_index: said.outputIndex, item: itemAtEnd(said, how) },
 ]
 
 export const deltaOf = (step: DeltaStep, said: SaidItem, part: SaidPart): UnsentEvent => [

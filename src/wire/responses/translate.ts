@@ -2,10 +2,9 @@ import type { Fields } from '../../lib/is-object.ts'
 import type { FinishReason, TurnEvent } from '../../model/event.ts'
 import type { CarriedFrame, Carrier } from '../carrier.ts'
 import { type EventReader, type Heard, nothingHeard } from '../event-reader.ts'
-import type { MintIds } from '../mint-ids.ts'
-import { createItemCollector, type ItemCollector, type ReasoningWishes, wasCut } from './collect-items.ts'
+import { type CollectorOptions, createItemCollector, type ItemCollector, wasCut } from './collect-items.ts'
 import type { Envelope } from './envelope.ts'
-import { type ItemStatus, isWorthShowing, itemFields } from './output-item.ts'
+import { type ItemStatus, isWorthShowing, itemFields, type SealsShown } from './output-item.ts'
 import { createEventWriter } from './write-events.ts'
 
 /** Another protocol's answer on its way to a client. */
@@ -16,20 +15,21 @@ export interface Translation extends Pick<Carrier, 'read' | 'readAlike' | 'heard
   rest(): string
   /** The items that the client has been told of; one that is still open in this status. */
   openItems(openAs: ItemStatus): readonly Fields[]
+  /** The same with what is sealed in them, whoever has asked for it: for who stores the response. */
+  storedItems(): readonly Fields[]
   emptyDelta(): Buffer | undefined
 }
 
-export interface TranslationOptions {
+export interface TranslationOptions extends CollectorOptions {
   readonly reader: EventReader
-  readonly mint: MintIds
-  readonly wishes: ReasoningWishes
+  readonly seals: SealsShown
 }
 
 const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }
 
 export function translateStream(options: TranslationOptions, envelope: Envelope): Translation {
   const collector = createItemCollector(options)
-  const writer = createEventWriter(envelope, collector)
+  const writer = createEventWriter(envelope, collector, options.seals)
   const heard = nothingHeard()
   let canGoOn = false
   return {
@@ -50,6 +50,7 @@ export function translateStream(options: TranslationOptions, envelope: Envelope)
     ending: () => ({ reason: reasonOf(collector), output: writer.openItems('incomplete') }),
     rest: () => writer.writeRest().text,
     openItems: writer.openItems,
+    storedItems: writer.storedItems,
     emptyDelta: writer.emptyDelta,
   }
 }
@@ -58,10 +59,12 @@ export function translateStream(options: TranslationOptions, envelope: Envelope)
 export function translateReply(options: TranslationOptions): Translation {
   const collector = createItemCollector(options)
   const heard = nothingHeard()
-  const openItems = (openAs: ItemStatus) => {
+  const openItems = (openAs: ItemStatus, seals = options.seals) => {
     const shown = collector.items.filter(isWorthShowing)
-    return shown.map((item, at) => itemFields(item, at === shown.length - 1 ? openAs : 'completed'))
+    return shown.map((item, at) => itemFields(item, at === shown.length - 1 ? openAs : 'completed', seals))
   }
+  const statusOfLast = ({ reason }: ItemCollector) =>
+    reason === undefined || wasCut(reason) ? 'incomplete' : 'completed'
   return {
     heard,
     read(frame) {
@@ -70,12 +73,10 @@ export function translateReply(options: TranslationOptions): Translation {
       return NOTHING
     },
     readAlike: () => undefined,
-    ending() {
-      const reason = reasonOf(collector)
-      return { reason, output: openItems(wasCut(reason) ? 'incomplete' : 'completed') }
-    },
+    ending: () => ({ reason: reasonOf(collector), output: openItems(statusOfLast(collector)) }),
     rest: () => '',
-    openItems,
+    openItems: (openAs) => openItems(openAs),
+    storedItems: () => openItems(statusOfLast(collector), 'shown'),
     emptyDelta: () => undefined,
   }
 }

@@ -19,6 +19,7 @@ export const requestWith = (
   store: false,
   previousResponseId: undefined,
   sealed: new Map(),
+  boundTo: undefined,
   compacts: undefined,
   model: 'mill-1',
   effort: undefined,
@@ -71,6 +72,7 @@ export const openVoice = ({ fields = {}, delivery = 'stream', others = {} }: Ope
     now: () => 1_800_000_005_900,
     mayOpen: () => true,
     seal: plainSeal,
+    sealCompaction: (compacted) => `compacted ${JSON.stringify(compacted)}`,
     ...others,
   })
 

@@ -238,67 +238,6 @@ describe('a translated stream', () => {
   })
 })
 
-describe('reasoning', () => {
-  const thought = [{ type: 'reasoning-start' } as const, reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')]
-  const told = (fields: Record<string, unknown>, events: TurnEvent[] = thought) => {
-    const stream = tellAll(openVoice({ fields }), events)
-    expect(checkResponsesStream(stream)).toEqual([])
-    return finalOf(stream).output[0]
-  }
-
-  it('is told raw, or as a summary where that is asked for', () => {
-    expect(told({})).toEqual({
-      id: 'rs_1',
-      type: 'reasoning',
-      summary: [],
-      content: [{ type: 'reasoning_text', text: 'Hm' }],
-    })
-    expect(told({ reasoning: { summary: 'auto' } })).toEqual({
-      id: 'rs_1',
-      type: 'reasoning',
-      summary: [{ type: 'summary_text', text: 'Hm' }],
-    })
-  })
-
-  it('is handed out sealed where that is asked for', () => {
-    const include = ['reasoning.encrypted_content']
-    expect(told({ include })).toMatchObject({ encrypted_content: 'gAAA' })
-    const sealOnly = [{ type: 'reasoning-start' } as const, seal('gAAA'), text('Yes'), end('stop')]
-    expect(told({ include }, sealOnly)).toEqual({
-      id: 'rs_1',
-      type: 'reasoning',
-      summary: [],
-      encrypted_content: 'gAAA',
-    })
-    expect(told({}, sealOnly)).toMatchObject({ type: 'message' })
-  })
-
-  it('that another wire has sealed is not handed out', () => {
-    const foreign: TurnEvent = { type: 'reasoning-seal', opaque: { wire: 'chat', origin: 'lane', data: 'x' } }
-    expect(told({ include: ['reasoning.encrypted_content'] }, [reasoning('Hm'), foreign, end('stop')])).toEqual({
-      id: 'rs_1',
-      type: 'reasoning',
-      summary: [],
-      content: [{ type: 'reasoning_text', text: 'Hm' }],
-    })
-  })
-
-  it('has a summary in parts, and a raw text beside it is a second reasoning', () => {
-    const start: TurnEvent = { type: 'summary-start' }
-    const summary = (words: string): TurnEvent => ({ type: 'summary-delta', text: words })
-    const stream = tellAll(openVoice(), [start, summary('A'), start, start, summary('B'), reasoning('C'), end('stop')])
-    expect(checkResponsesStream(stream)).toEqual([])
-    expect(finalOf(stream).output).toMatchObject([
-      { summary: [{ text: 'A' }, { text: 'B' }] },
-      { summary: [], content: [{ text: 'C' }] },
-    ])
-  })
-
-  it('that was cut says so', () => {
-    expect(told({}, [reasoning('Hm'), end('length')])).toMatchObject({ status: 'incomplete' })
-  })
-})
-
 describe('a silence', () => {
   it('is broken by the opening, by the response again, and by empty deltas', () => {
     const voice = openVoice()
@@ -436,7 +375,7 @@ describe('an end', () => {
     const kept = String(carrier.close(settledCharge()))
     expect(String(carrier.close(settledCharge()))).toBe(kept)
     expect(checkResponsesStream(kept)).toEqual([])
-    expect(finalOf(kept).output).toMatchObject([{ encrypted_content: 'gAAA' }])
+    expect(finalOf(kept).output).toMatchObject([{ encrypted_content: 'sealed responses lane gAAA' }])
   })
 
   it('has nothing behind it but counts', () => {

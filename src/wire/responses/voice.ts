@@ -1,14 +1,17 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { isObject } from '../../lib/is-object.ts'
+import type { Compacted } from '../../model/compaction.ts'
 import type { FinishReason, Opaque } from '../../model/event.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { CarriedReply, Carrier } from '../carrier.ts'
+import type { CompactionReader } from '../compaction-reader.ts'
 import type { EventReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/format-frame.ts'
 import type { Voice } from '../voice.ts'
+import { carryCompaction } from './carry-compaction.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import { createEnvelope, type Envelope } from './envelope.ts'
 import type { ItemStatus } from './output-item.ts'
@@ -16,7 +19,8 @@ import { errorFields } from './problem.ts'
 import { createReEmitter, type ReEmitLane } from './re-emit.ts'
 import { reEmitReply } from './re-emit-reply.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
-import { type Translation, translateReply, translateStream } from './translate.ts'
+import { SEALED_REASONING } from './sealed-include.ts'
+import { type Translation, type TranslationOptions, translateReply, translateStream } from './translate.ts'
 import { writeUsage } from './write-usage.ts'
 
 /** A lane that speaks Responses itself. */
@@ -32,6 +36,8 @@ export interface ResponsesVoice extends Voice {
   reEmit(lane: ResponsesLane): Carrier
   /** The same of a JSON answer. */
   reEmitReply(value: unknown, lane: ResponsesLane): CarriedReply
+  /** Says what a lane has made of the conversation that was to be made short. */
+  compact(reader: CompactionReader): Carrier
   /** The response as it stands, for whoever stores it: after `close()` or `fail()` the final one, before what there is so far. */
   response(): Fields
   status(): ResponseState['status']
@@ -52,6 +58,7 @@ export interface ResponsesVoiceOptions extends ResponseOptions {
   readonly mayOpen: () => boolean
   /** An envelope around what only a provider can read, for the client to carry. */
   readonly seal: (opaque: Opaque) => string
+  readonly sealCompaction: (compacted: Compacted) => string
 }
 
 interface Speaking {
@@ -75,8 +82,8 @@ interface AnswerSoFar {
   openItems(openAs: ItemStatus): readonly Fields[]
   /** An empty piece of what is being said; undefined while nothing is. */
   emptyDelta(): Buffer | undefined
-  /** Where what is sealed is not shown to every client. */
-  storedItems?(): readonly Fields[]
+  /** The same with all that is sealed in them, whether the client has asked for that or not. */
+  storedItems(): readonly Fields[]
 }
 
 const DONE = DONE_FRAME.toString()
@@ -99,6 +106,18 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     translate: (reader) => translate(speaking, reader),
     reEmit: (lane) => reEmit(speaking, lane),
     reEmitReply: (value, lane) => reEmitJson(speaking, value, lane),
+    compact(reader) {
+      const storedItems = () => speaking.final?.output ?? []
+      speaking.answer = { openItems: () => [], emptyDelta: () => undefined, storedItems }
+      return carryCompaction(reader, {
+        ...{ options, envelope },
+        beginEnd: () => beginEnd(speaking),
+        finish: (state) => {
+          speaking.final = { ...state, completedAt: endOf(options), ...unstoredIn(speaking) }
+          return speaking.final
+        },
+      })
+    },
     fail: (problem) => fail(speaking, problem),
     response: () => envelope.response(speaking.final ?? stateSoFar(speaking)),
     status: () => speaking.final?.status ?? 'in_progress',
@@ -106,11 +125,9 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     tellUnstored() {
       speaking.isUnstored = true
     },
-    storedItems: () => storedItems(speaking),
+    storedItems: () => speaking.answer?.storedItems() ?? [],
   }
 }
-
-const storedItems = ({ answer, final }: Speaking): readonly Fields[] => answer?.storedItems?.() ?? final?.output ?? []
 
 /** As it has ended, if that is what is asked for. */
 const stateIn = ({ final }: Speaking, status: ResponseState['status']): ResponseState =>
@@ -134,7 +151,8 @@ function keepAlive(speaking: Speaking): Buffer | undefined {
 
 function translate(speaking: Speaking, reader: EventReader): Carrier {
   const { options, envelope } = speaking
-  const translating = { reader, mint: options.mint, wishes: wishesOf(options.turn) }
+  const { mint, seal } = options
+  const translating = { reader, mint, seal, ...wishesOf(options.turn) }
   const isStream = options.turn.delivery === 'stream'
   const translation = isStream ? translateStream(translating, envelope) : translateReply(translating)
   speaking.answer = translation
@@ -148,14 +166,17 @@ function translate(speaking: Speaking, reader: EventReader): Carrier {
   }
 }
 
-function wishesOf({ fields }: ResponsesRequest): { summary: boolean; sealed: boolean } {
+/** What the client wants to be told of the reasoning. */
+function wishesOf({ fields }: ResponsesRequest): ReasoningWishes {
   const { summary, generate_summary } = isObject(fields.reasoning) ? fields.reasoning : {}
   const { include } = fields
   return {
-    summary: typeof (summary ?? generate_summary) === 'string',
-    sealed: Array.isArray(include) && include.includes('reasoning.encrypted_content'),
+    rawReasoning: typeof (summary ?? generate_summary) === 'string' ? 'as-summary' : 'as-it-comes',
+    seals: Array.isArray(include) && include.includes(SEALED_REASONING) ? 'shown' : 'hidden',
   }
 }
+
+type ReasoningWishes = Pick<TranslationOptions, 'rawReasoning' | 'seals'>
 
 function createStreamEnd(speaking: Speaking, translation: Translation): Carrier['close'] {
   const { envelope } = speaking
@@ -172,13 +193,11 @@ function createStreamEnd(speaking: Speaking, translation: Translation): Carrier[
 }
 
 function laneOf({ options }: Speaking, { dialect, origin }: ResponsesLane): ReEmitLane {
-  const { sealed, summary } = wishesOf(options.turn)
   return {
     dialect,
     mint: options.mint,
     seal: (data) => options.seal({ wire: 'responses', origin, data }),
-    sealed: sealed ? 'shown' : 'hidden',
-    rawReasoning: summary ? 'as-summary' : 'as-it-comes',
+    ...wishesOf(options.turn),
     nowSeconds: () => endOf(options),
   }
 }
@@ -243,13 +262,15 @@ const endOf = ({ now, createdAt }: ResponsesVoiceOptions): number => Math.max(cr
 
 /** In two events, because clients differ in which of them they take for the failure. */
 function fail(speaking: Speaking, problem: Problem): Buffer {
-  const { envelope, answer, options } = speaking
+  const { envelope, options } = speaking
   // What was made and might not leave has taken numbers that nobody has seen.
   const isUnheard = !options.mayOpen()
-  if (isUnheard) speaking.fromTheStart()
-  else beginEnd(speaking)
+  if (isUnheard) {
+    speaking.fromTheStart()
+    speaking.answer = undefined
+  } else beginEnd(speaking)
   const { code, message } = problem
-  const output = isUnheard ? [] : (answer?.openItems('incomplete') ?? [])
+  const output = speaking.answer?.openItems('incomplete') ?? []
   speaking.final = { status: 'failed', output, error: { code, message } }
   return Buffer.from(
     envelope.openingText() +

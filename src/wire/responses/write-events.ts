@@ -2,7 +2,14 @@ import type { Fields } from '../../lib/is-object.ts'
 import type { WordsRun } from '../alike-words.ts'
 import { type ItemCollector, wasCut } from './collect-items.ts'
 import type { Envelope } from './envelope.ts'
-import { type ItemStatus, isWorthShowing, itemFields, type OutputItem, type OutputPart } from './output-item.ts'
+import {
+  type ItemStatus,
+  isWorthShowing,
+  itemFields,
+  type OutputItem,
+  type OutputPart,
+  type SealsShown,
+} from './output-item.ts'
 import {
   type OpenPart,
   openPart,
@@ -24,6 +31,8 @@ export interface EventWriter {
   writeRest(): Written
   /** The items that the client has been told of; one that is still open in this status. */
   openItems(openAs: ItemStatus): readonly Fields[]
+  /** The same with what is sealed, whoever has asked for it. */
+  storedItems(): readonly Fields[]
   /** An empty piece of what is being said; undefined while nothing is. */
   emptyDelta(): Buffer | undefined
 }
@@ -37,11 +46,17 @@ export interface Written {
 interface Writing {
   readonly envelope: Envelope
   readonly collector: ItemCollector
-  /** The finished items, as the client has been told of them. */
-  readonly done: Fields[]
+  readonly seals: SealsShown
+  /** The items that the client has been told the end of. */
+  readonly done: DoneItem[]
   /** The one after these, once the client has been told of it. */
   open: OpenItem | undefined
   saidContent: boolean
+}
+
+interface DoneItem {
+  readonly item: OutputItem
+  readonly status: ItemStatus
 }
 
 interface OpenItem {
@@ -53,8 +68,8 @@ interface OpenItem {
   part: OpenPart | undefined
 }
 
-export function createEventWriter(envelope: Envelope, collector: ItemCollector): EventWriter {
-  const writing: Writing = { envelope, collector, done: [], open: undefined, saidContent: false }
+export function createEventWriter(envelope: Envelope, collector: ItemCollector, seals: SealsShown): EventWriter {
+  const writing: Writing = { envelope, collector, seals, done: [], open: undefined, saidContent: false }
   const writeRest = (): Written => {
     writing.saidContent = false
     const text = envelope.openingText() + writeItems(writing)
@@ -74,10 +89,8 @@ export function createEventWriter(envelope: Envelope, collector: ItemCollector):
       return writeDeltas(envelope, writing.open.part, run)
     },
     writeRest,
-    openItems(openAs: ItemStatus) {
-      const { done, open } = writing
-      return open === undefined ? [...done] : [...done, itemFields(open.item, openAs)]
-    },
+    openItems: (openAs: ItemStatus) => itemsTold(writing, openAs, seals),
+    storedItems: () => itemsTold(writing, 'incomplete', 'shown'),
     emptyDelta() {
       const part = writing.open?.part
       return part && Buffer.from(writeEmptyDelta(envelope, part))
@@ -87,6 +100,11 @@ export function createEventWriter(envelope: Envelope, collector: ItemCollector):
 }
 
 const NOTHING: Written = { text: '', isContent: false }
+
+function itemsTold({ done, open }: Writing, openAs: ItemStatus, seals: SealsShown): Fields[] {
+  const told = done.map(({ item, status }) => itemFields(item, status, seals))
+  return open === undefined ? told : [...told, itemFields(open.item, openAs, seals)]
+}
 
 /**
  * An item that has come to its end stays open until another one follows or the answer ends: if the answer turns out to
@@ -111,16 +129,16 @@ function writeItems(writing: Writing): string {
 function writeItemAdded(writing: Writing, item: OutputItem): string {
   writing.open = { item, turn: 0, partsDone: 0, part: undefined }
   writing.saidContent ||= item.about.kind === 'call'
-  const empty = itemFields({ ...item, parts: [] }, 'in_progress')
+  const empty = itemFields({ ...item, parts: [] }, 'in_progress', writing.seals)
   return writing.envelope.frameText('response.output_item.added', { output_index: writing.done.length, item: empty })
 }
 
 function writeItemDone(writing: Writing, item: OutputItem, status: ItemStatus): string {
   const output_index = writing.done.length
-  const finished = itemFields(item, status)
+  const finished = itemFields(item, status, writing.seals)
   const part = writing.open?.part
   const words = part === undefined ? '' : writePartDone(writing.envelope, part, item)
-  writing.done.push(finished)
+  writing.done.push({ item, status })
   writing.open = undefined
   return words + writing.envelope.frameText('response.output_item.done', { output_index, item: finished })
 }

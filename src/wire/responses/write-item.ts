@@ -1,7 +1,7 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { MintIds } from '../mint-ids.ts'
-import type { ItemStatus } from './output-item.ts'
+import type { ItemStatus, SealsShown } from './output-item.ts'
 import { type ItemKind, isCall, nameOfCall, type PartKind, type SpokenItem, type SpokenPart } from './spoken-item.ts'
 
 /** An item as the client knows it: the provider's own fields, under ids that are ours. */
@@ -15,6 +15,8 @@ export interface SaidItem {
   readonly parts: SaidPart[]
   /** How the client has been told that it is over; undefined while for the client it goes on. */
   status: 'completed' | 'incomplete' | undefined
+  /** Our envelope around what the provider has sealed: made once, so that it is the same text wherever it is told. */
+  envelope: string | undefined
 }
 
 /** A part as the client knows it: raw reasoning may be a summary there, and parts without words have no place. */
@@ -39,6 +41,7 @@ export const sayItem = (item: SpokenItem, mint: MintIds): SaidItem => ({
   outputIndex: undefined,
   parts: [],
   status: undefined,
+  envelope: undefined,
 })
 
 /** The item as it begins: everything that it will say is still empty. */
@@ -64,7 +67,9 @@ export function itemAtStart(said: SaidItem): Fields {
 }
 
 export interface HowShown {
-  readonly sealed: 'shown' | 'hidden'
+  readonly seals: SealsShown
+  /** An envelope around what the provider has sealed. */
+  readonly seal: (data: string) => string
   /** The status of one that has not ended; `incomplete` where nothing else is said. */
   readonly openAs?: ItemStatus
 }
@@ -74,13 +79,11 @@ export function itemAtEnd(said: SaidItem, options: HowShown): Fields {
   const { item, parts } = said
   const { encrypted_content: sealed, ...fields } = headOf(said)
   const status = { status: said.status ?? options.openAs ?? 'incomplete' }
-  const isShown = options.sealed === 'shown' && status.status !== 'in_progress'
-  const seal = isShown && typeof sealed === 'string' ? { encrypted_content: sealed } : {}
   switch (item.kind) {
     case 'message':
       return { ...fields, ...status, content: parts.map(partAtEnd) }
     case 'reasoning':
-      return { ...fields, ...reasoningStatus(fields, status), ...reasoningOf(parts), ...seal }
+      return { ...fields, ...reasoningStatus(fields, status), ...reasoningOf(parts), ...sealOf(said, status, options) }
     case 'function_call':
       return { ...fields, ...status, arguments: parts[0]?.part.text ?? '' }
     case 'custom_tool_call':
@@ -90,6 +93,13 @@ export function itemAtEnd(said: SaidItem, options: HowShown): Fields {
     default:
       return assertNever(item.kind)
   }
+}
+
+function sealOf(said: SaidItem, { status }: { readonly status: ItemStatus }, { seals, seal }: HowShown): Fields {
+  const { encrypted_content: sealed } = said.item.fields
+  if (seals === 'hidden' || status === 'in_progress' || typeof sealed !== 'string' || sealed === '') return {}
+  said.envelope ??= seal(sealed)
+  return { encrypted_content: said.envelope }
 }
 
 function headOf({ item, id, callId }: SaidItem): Fields {

@@ -1,24 +1,24 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
+import type { LaneTarget } from '../lane-target.ts'
+import { opaqueForLane } from '../opaque-for-lane.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import type { ToolWriter } from './write-tools.ts'
 
 /** The items of a conversation as a lane's input. */
-export function writeItems(
-  items: readonly ConversationItem[],
-  dialect: ResponsesDialect,
-  tools: ToolWriter,
-): readonly Fields[] {
-  return items.flatMap((item) => writeItem(item, dialect, tools))
+export function writeItems(items: readonly ConversationItem[], lane: ItemsLane, tools: ToolWriter): readonly Fields[] {
+  return items.flatMap((item) => writeItem(item, lane, tools))
 }
 
-function writeItem(item: ConversationItem, dialect: ResponsesDialect, tools: ToolWriter): readonly Fields[] {
+type ItemsLane = Pick<LaneTarget<ResponsesDialect>, 'dialect' | 'origin'>
+
+function writeItem(item: ConversationItem, lane: ItemsLane, tools: ToolWriter): readonly Fields[] {
   switch (item.type) {
     case 'message':
       return writeMessage(item)
     case 'reasoning':
-      return writeReasoning(item, dialect)
+      return writeReasoning(item, lane)
     case 'tool-call': {
       const name = tools.nameOf(item)
       if (item.tool === 'function') {
@@ -29,7 +29,7 @@ function writeItem(item: ConversationItem, dialect: ResponsesDialect, tools: Too
         : [{ type: 'function_call', call_id: item.callId, ...name, arguments: JSON.stringify({ input: item.text }) }]
     }
     case 'tool-result': {
-      const isCustom = item.tool === 'custom' && dialect.nativeTools.includes('custom')
+      const isCustom = item.tool === 'custom' && lane.dialect.nativeTools.includes('custom')
       const type = isCustom ? 'custom_tool_call_output' : 'function_call_output'
       return [{ type, call_id: item.callId, output: writeOutput(item.content) }]
     }
@@ -77,17 +77,18 @@ function writeOutput(content: readonly ContentPart[]): unknown {
   return content.map((part) => writePart(part, 'input_text'))
 }
 
-/** Reasoning goes back sealed, to a server that seals and only with a seal of its own kind; never in words. */
+/** Reasoning goes back sealed, to who has sealed it; never in words. */
 function writeReasoning(
   { opaque, summary }: Extract<ConversationItem, { type: 'reasoning' }>,
-  { sealsReasoning }: ResponsesDialect,
+  lane: ItemsLane,
 ): readonly Fields[] {
-  if (!sealsReasoning || opaque?.wire !== 'responses') return []
+  const seal = opaqueForLane(opaque, lane)
+  if (seal === undefined) return []
   return [
     {
       type: 'reasoning',
       summary: summary.map((text) => ({ type: 'summary_text', text })),
-      encrypted_content: opaque.data,
+      encrypted_content: seal,
     },
   ]
 }

@@ -13,7 +13,7 @@ const conversationOf = (over: Partial<Conversation> = {}): Conversation => ({
   parallelToolCalls: undefined,
   format: undefined,
   verbosity: undefined,
-  reasoning: { summary: undefined, sealed: false },
+  reasoning: { summary: undefined },
   sampling: {
     temperature: undefined,
     topP: undefined,
@@ -107,13 +107,14 @@ describe('a conversation, written for a lane of Responses', () => {
     ])
   })
 
-  it('gives reasoning back sealed, to those that seal, and never in words', () => {
-    const reasoning = (wire: 'responses' | 'anthropic') =>
-      ({ type: 'reasoning', summary: ['s'], text: 'raw', opaque: { wire, origin: 'lane', data: 'E' } }) as const
-    expect(write({ items: [reasoning('responses'), reasoning('anthropic')] }, 'openai').body.input).toEqual([
+  it('gives reasoning back sealed, to who has sealed it, and never in words', () => {
+    const reasoning = (wire: 'responses' | 'anthropic', origin = 'lane') =>
+      ({ type: 'reasoning', summary: ['s'], text: 'raw', opaque: { wire, origin, data: 'E' } }) as const
+    const items = [reasoning('responses'), reasoning('anthropic'), reasoning('responses', 'other')]
+    expect(write({ items }, 'openai').body.input).toEqual([
       { type: 'reasoning', summary: [{ type: 'summary_text', text: 's' }], encrypted_content: 'E' },
     ])
-    expect(write({ items: [reasoning('responses')] }, 'vllm').body.input).toEqual([])
+    expect(write({ items: items.slice(1) }, 'vllm').body.input).toEqual([])
   })
 
   it('tells tools natively where the server knows them', () => {
@@ -225,7 +226,7 @@ describe('a conversation, written for a lane of Responses', () => {
       schema: undefined,
       strict: undefined,
     } as const
-    const { body } = write({ format, verbosity: 'low', reasoning: { summary: 'auto', sealed: false } }, 'generic', {
+    const { body } = write({ format, verbosity: 'low', reasoning: { summary: 'auto' } }, 'generic', {
       effort: effortOf('high'),
     })
     expect([body.text, body.reasoning]).toEqual([

@@ -19,7 +19,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Resp
   const body: Fields = {
     model: target.model,
     ...(instructions === undefined ? {} : { instructions }),
-    input: writeItems(conversation.items, dialect, tools),
+    input: writeItems(conversation.items, target, tools),
     max_output_tokens: target.outputCap,
     store: false,
   }

@@ -152,7 +152,7 @@ const MUTANTS = [
     control: [slowSettles],
     replacements: [
       slowSettles,
-      { file: 'ledger/resolve-orphans.js', find: 'const end = kept === undefined ?', put: 'const end = true ?' },
+      { file: 'ledger/resolve-orphans.js', find: 'if (kept !== undefined)', put: 'if (false)' },
     ],
   },
 ]

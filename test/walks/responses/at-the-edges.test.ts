@@ -53,7 +53,6 @@ describe('at the edges of /v1/responses', () => {
   })
 
   it.each([
-    ['/responses/compact', /compaction/],
     ['/responses/input_tokens', /usage/],
     ['/responses/resp_1/cancel', /background/],
     ['/responses/resp_1/input_items', /GET \/v1\/responses/],

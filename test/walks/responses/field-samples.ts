@@ -93,7 +93,7 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
       ...wrongTypes(5, {}),
       [['Hi'], 'invalid_type', 'input[0]'],
       [[{ role: 'nobody', content: 'Hi' }], 'invalid_value', 'input[0].role'],
-      [[{ type: 'compaction', encrypted_content: 'x' }], 'unsupported_parameter', 'input[0]'],
+      [[{ type: 'compaction', encrypted_content: 'x' }], 'invalid_encrypted_content', 'input[0].encrypted_content'],
       [
         [{ type: 'message', role: 'user', content: [{ type: 'input_image', image_url: 'https://example.com/x.png' }] }],
         'unsupported_content',

@@ -1,3 +1,4 @@
+import { parseSecrets } from '../parse-secrets.ts'
 import { duration, integer, maybeText, read, scalar, size, wrong } from '../scalars.ts'
 import { section } from './section.ts'
 
@@ -25,14 +26,15 @@ export const keyRingSchema = section(
   'The secret that seals keys, credentials and stored content. Without one, keyring.json in the data folder holds it.',
   {
     secret_key: maybeText(
-      'At least 32 characters. Better given as MILLRACE_SECRET_KEY or MILLRACE_SECRET_KEY_FILE.',
-      (key) =>
-        key.length >= 32
-          ? read(key)
-          : wrong(
-              'a secret of at least 32 characters',
+      'At least 32 characters; several with spaces between, of which the first one seals. ' +
+        'Better given as MILLRACE_SECRET_KEY or MILLRACE_SECRET_KEY_FILE.',
+      (text) =>
+        parseSecrets(text) === undefined
+          ? wrong(
+              'a secret of at least 32 characters, or several of them with spaces between',
               'Make one: openssl rand -base64 32. Keep it: without it stored secrets are lost.',
-            ),
+            )
+          : read(text),
     ).prefault(null),
   },
 )

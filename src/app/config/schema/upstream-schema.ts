@@ -5,7 +5,7 @@ import { OWN_HEADERS } from '../../../upstream/provider-kinds.ts'
 import { duration, flag, maybeText, type Reading, read, scalar, text, word, wrong } from '../scalars.ts'
 import { section } from './section.ts'
 
-export const WIRES = ['chat', 'responses', 'anthropic', 'gemini', 'demo'] as const
+const WIRES = ['chat', 'responses', 'anthropic', 'gemini', 'demo'] as const
 
 const DIALECTS = [
   'generic',

@@ -1,0 +1,62 @@
+import type { Lane } from '../catalog/catalog.ts'
+import type { ResponsesRequest } from '../model/turn.ts'
+import { codecs, type LaneDialect } from '../wire/codecs.ts'
+import { createSummaryReader } from '../wire/compaction-reader.ts'
+import type { MintIds } from '../wire/mint-ids.ts'
+import type { ResponsesDialect } from '../wire/responses/dialects.ts'
+import { createNativeCompactionReader } from '../wire/responses/read-native-compaction.ts'
+import { fieldsLeftOut, retargetRequest } from '../wire/responses/retarget-request.ts'
+import type { ResponsesVoice } from '../wire/responses/voice.ts'
+import { withTrigger } from '../wire/responses/with-trigger.ts'
+import { askForSummary, transcriptOf } from '../wire/summary.ts'
+import type { Road } from './road.ts'
+
+interface CompactionJourney {
+  readonly turn: ResponsesRequest
+  readonly voice: ResponsesVoice
+  readonly mint: MintIds
+  /** All that the next turn of the conversation may run on. */
+  readonly lanes: readonly Lane[]
+}
+
+/**
+ * How a conversation is made short on a lane: by the provider itself, where whatever comes after it can only go to that
+ * provider anyway, and else by a summary, which every lane can write and read.
+ */
+export function compactionRoad(lane: Lane, dialect: LaneDialect, journey: CompactionJourney): Road {
+  const { turn, lanes } = journey
+  if (dialect.wire === 'responses') {
+    // What it alone can read it alone can make short.
+    if (turn.boundTo !== undefined) return native(lane, dialect, journey)
+    if (dialect.compacts && lanes.every(({ origin }) => origin === lane.origin)) return native(lane, dialect, journey)
+  }
+  return bySummary(lane, dialect, journey)
+}
+
+function native({ model, origin }: Lane, dialect: ResponsesDialect, { turn, voice }: CompactionJourney): Road {
+  const reader = createNativeCompactionReader(origin)
+  return {
+    delivery: 'stream',
+    ...(turn.boundTo === undefined ? { nativeCompaction: { hasFailed: () => reader.hasFailed } } : {}),
+    write({ entry, ...target }) {
+      const leftOut = fieldsLeftOut(turn, dialect, entry.model.passFields)
+      return { body: retargetRequest(withTrigger(turn), { ...target, model, origin, dialect, leftOut }), leftOut }
+    },
+    carrier: () => voice.compact(reader),
+  }
+}
+
+function bySummary({ model, origin }: Lane, dialect: LaneDialect, { turn, voice, mint }: CompactionJourney): Road {
+  const conversation = codecs.readConversation(turn)
+  return {
+    delivery: 'stream',
+    write({ effort, outputCap }) {
+      const target = { model, origin, dialect, effort, outputCap, delivery: 'stream' } as const
+      return { body: codecs.writeRequest(askForSummary(conversation), target).body, leftOut: turn.optionalFields }
+    },
+    carrier() {
+      const reader = codecs.createEventReader({ dialect, origin }, mint)
+      return voice.compact(createSummaryReader(reader, () => transcriptOf(conversation)))
+    },
+  }
+}

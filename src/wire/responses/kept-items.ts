@@ -1,0 +1,39 @@
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
+import type { MintIds } from '../mint-ids.ts'
+import { typeOfItem } from './item-types.ts'
+
+/** What of a conversation stays word for word beside its summary: never more than this, and a quarter of the whole. */
+const USER_BYTES_MAX = 32 * 1024
+const USER_SHARE = 4
+
+const MAY_STAY: ReadonlySet<unknown> = new Set(['system', 'developer', 'user'])
+
+/**
+ * The messages that stay as they are when a conversation is made short at the endpoint, whose answer is the whole context
+ * of the next request: what the system says, and the last of what the user has said.
+ */
+export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintIds): readonly Fields[] {
+  const input = (JSON.parse(body.bytes.toString('utf8')) as Fields).input
+  const items = Array.isArray(input) ? input : []
+  const messages = items.filter(
+    (item): item is Fields => isObject(item) && typeOfItem(item) === 'message' && MAY_STAY.has(item.role),
+  )
+  let room = Math.min(USER_BYTES_MAX, Math.floor(JSON.stringify(items).length / USER_SHARE))
+  const kept: Fields[] = []
+  for (const message of messages.toReversed()) {
+    const whole = wholeMessage(message, mint)
+    if (message.role === 'user') room -= JSON.stringify(whole).length
+    if (message.role !== 'user' || room >= 0) kept.push(whole)
+  }
+  return kept.reverse()
+}
+
+/** With all that clients expect of an item that they are given. */
+const wholeMessage = ({ role, content }: Fields, mint: MintIds): Fields => ({
+  id: mint.itemId('msg'),
+  type: 'message',
+  role,
+  status: 'completed',
+  content: typeof content === 'string' ? [{ type: 'input_text', text: content }] : content,
+})

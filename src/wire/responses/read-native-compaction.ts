@@ -1,0 +1,41 @@
+import type { Compacted } from '../../model/compaction.ts'
+import type { CompactionReader } from '../compaction-reader.ts'
+import type { Heard } from '../event-reader.ts'
+import { createStepReader } from './read-steps.ts'
+import type { SpokenItem } from './spoken-item.ts'
+
+/** Reads the answer of a provider that makes conversations short itself: one sealed item, and nothing else of use. */
+export interface NativeCompactionReader extends CompactionReader {
+  /** The answer is whole, and has no such item. */
+  readonly hasFailed: boolean
+}
+
+export function createNativeCompactionReader(origin: string): NativeCompactionReader {
+  const steps = createStepReader()
+  const heard: Heard = { ...steps.heard }
+  let item: SpokenItem | undefined
+  const sealed = (): string | undefined => {
+    const data = item?.fields.encrypted_content
+    return typeof data === 'string' && data !== '' ? data : undefined
+  }
+  const reader = {
+    heard,
+    hasFailed: false,
+    read(frame: Buffer) {
+      for (const step of steps.read(frame)) if (step.item.kind === 'compaction') item = step.item
+      Object.assign(heard, steps.heard, { heldBytes: steps.heard.outputBytes })
+      reader.hasFailed = heard.finished && sealed() === undefined
+      if (!reader.hasFailed) return
+      heard.finished = false
+      heard.error ??= NOT_COMPACTED
+    },
+    compacted(): Compacted {
+      const data = sealed()
+      if (data === undefined) throw new Error('an answer without a sealed item cannot stand for a conversation')
+      return { kind: 'native', opaque: { wire: 'responses', origin, data } }
+    },
+  }
+  return reader
+}
+
+const NOT_COMPACTED = { message: 'The provider did not make the conversation short.', code: 'server_error' }

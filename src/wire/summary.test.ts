@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest'
+import { conversationOf, withItems } from './responses/read-request.fixture.ts'
+import { askForSummary, framedSummary, SUMMARY_REQUEST_BYTES, transcriptOf } from './summary.ts'
+
+const talk = conversationOf({
+  ...withItems(
+    { role: 'system', content: 'Be kind' },
+    {
+      role: 'user',
+      content: [
+        { type: 'input_text', text: 'Look ' },
+        { type: 'input_text', text: 'it up' },
+      ],
+    },
+    { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] },
+    { type: 'function_call', call_id: 'c1', name: 'look', namespace: 'web', arguments: '{"q":1}' },
+    { type: 'function_call_output', call_id: 'c1', output: 'found' },
+    { role: 'assistant', content: 'There it is' },
+  ),
+  ...{ instructions: 'Short answers', temperature: 0.5, tool_choice: 'required', parallel_tool_calls: true },
+  tools: [{ type: 'function', name: 'look', parameters: {} }],
+  text: { format: { type: 'json_object' }, verbosity: 'low' },
+  reasoning: { summary: 'auto' },
+})
+
+it('a conversation that is to be summed up goes as it is, with one more message and no tools', () => {
+  const asked = askForSummary(talk)
+  expect(asked.items.slice(0, -1)).toEqual(talk.items)
+  expect(asked.items.at(-1)).toMatchObject({ type: 'message', role: 'user' })
+  expect(Buffer.byteLength(JSON.stringify(asked.items.at(-1)))).toBeGreaterThan(SUMMARY_REQUEST_BYTES)
+  const { instructions, tools, toolChoice, parallelToolCalls, format, verbosity, sampling, reasoning } = asked
+  expect(instructions).toBe('Short answers')
+  expect(tools).toEqual([])
+  expect([toolChoice, parallelToolCalls, format, verbosity, reasoning.summary]).toEqual(Array(5).fill(undefined))
+  expect(sampling).toMatchObject({ temperature: undefined, stop: [] })
+})
+
+it('a transcript has every word but those of the system and of thoughts', () => {
+  expect(transcriptOf(talk)).toBe(
+    'user: Look it up\n\ncall c1 of web.look: {"q":1}\n\nresult of c1: found\n\nassistant: There it is',
+  )
+  expect(transcriptOf({ items: [] })).toBe('')
+})
+
+it('a summary says what it is', () => {
+  expect(framedSummary('They met.')).toMatch(/^\[compaction\] .*They met\.$/s)
+})

@@ -1,0 +1,86 @@
+import type { Conversation, ConversationItem } from '../model/conversation.ts'
+
+/**
+ * What a model is asked in order to make a conversation short, as the last word of its user: so the conversation itself
+ * goes to the provider as it always has.
+ */
+const REQUEST = `The conversation is about to be shortened. Write the summary that will stand in the place of everything above: whoever goes on from here, you or another model, will see only your summary and what comes after it.
+
+Write down, as far as the conversation has it:
+- What the user wants, and every instruction, preference and limit that still holds; in the user's own words where the words matter.
+- Every fact that may be needed again, exactly: names, numbers, dates, ids, paths, URLs, versions, commands, error messages, short pieces of code or data.
+- What was done and found out, what was decided and why, which files were read, made or changed, and what failed.
+- Where things stand now, what is not finished, and the very next step.
+
+Leave out greetings, repetitions, and what led nowhere. Do not answer anything in the conversation, do not call tools, do not speak of this request. Write only the summary, as plain text, in the language of the conversation, with what matters most first. Be as short as you can be without losing any of it: at most 1500 words, and always much shorter than the conversation.`
+
+/** What is sent beyond the conversation. */
+export const SUMMARY_REQUEST_BYTES = Buffer.byteLength(REQUEST)
+
+/**
+ * The same conversation with nothing left to do but to sum it up. Without tools: some servers would have the model call
+ * one, whatever they are told.
+ */
+export function askForSummary(conversation: Conversation): Conversation {
+  return {
+    ...conversation,
+    items: [...conversation.items, userMessage(REQUEST)],
+    tools: [],
+    toolChoice: undefined,
+    parallelToolCalls: undefined,
+    format: undefined,
+    verbosity: undefined,
+    reasoning: { ...conversation.reasoning, summary: undefined },
+    sampling: PLAIN,
+  }
+}
+
+const PLAIN: Conversation['sampling'] = {
+  temperature: undefined,
+  topP: undefined,
+  presencePenalty: undefined,
+  frequencyPenalty: undefined,
+  stop: [],
+  seed: undefined,
+  logitBias: undefined,
+  topLogprobs: undefined,
+}
+
+const userMessage = (text: string): ConversationItem => ({
+  type: 'message',
+  role: 'user',
+  content: [{ type: 'text', text }],
+  phase: undefined,
+  name: undefined,
+})
+
+/** How a summary is told to the model that goes on from it. */
+export const framedSummary = (text: string): string =>
+  `[compaction] The conversation so far was shortened. What follows sums it up:\n\n${text}`
+
+/**
+ * The conversation word for word, for one that is shorter than its summary would be. What the system says is not in it: it
+ * stays beside it.
+ */
+export const transcriptOf = ({ items }: Pick<Conversation, 'items'>): string => items.flatMap(linesOf).join('\n\n')
+
+function linesOf(item: ConversationItem): string[] {
+  switch (item.type) {
+    case 'message': {
+      if (item.role !== 'user' && item.role !== 'assistant') return []
+      const said = item.content.map(wordsOf).join('')
+      return said === '' ? [] : [`${item.role}: ${said}`]
+    }
+    case 'tool-call':
+      return [
+        `call ${item.callId} of ${item.namespace === undefined ? '' : `${item.namespace}.`}${item.name}: ${item.text}`,
+      ]
+    case 'tool-result':
+      return [`result of ${item.callId}: ${item.content.map(wordsOf).join('')}`]
+    case 'reasoning':
+      return []
+  }
+}
+
+const wordsOf = (part: Extract<ConversationItem, { type: 'message' }>['content'][number]): string =>
+  part.type === 'text' || part.type === 'refusal' ? part.text : `[${part.type}]`

@@ -1,14 +1,32 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { runToEnd } from '../../acceptance/own-processes.mjs'
 
 const CODEX_MS_MAX = 60_000
 
-/** The program of `npm install @openai/codex` in a folder `codex`, or undefined. */
-export function findCodex(installed) {
-  const folder = join(installed, 'codex', 'node_modules', '@openai')
-  if (installed === '' || !existsSync(folder)) return undefined
+const PINNED = '@openai/codex@0.169.0'
+const CACHE = fileURLToPath(new URL('../../../.cache/clients/', import.meta.url))
+
+/**
+ * The program: of `installed`, a folder as `run.mjs` makes it, or of our own cache, where the registry is asked for it once.
+ * Undefined, and said so, where it cannot be had.
+ */
+export async function installCodex(installed) {
+  const found = findCodex(installed === '' ? CACHE : installed)
+  if (found !== undefined) return found
+  const folder = join(CACHE, 'codex')
+  mkdirSync(folder, { recursive: true })
+  const wanted = ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', PINNED]
+  const { code, stderr } = await runToEnd('npm', wanted, { cwd: folder, withinMs: 180_000 })
+  if (code !== 0) console.log(`Not run: ${PINNED} could not be installed.\n${stderr.trim()}`)
+  return findCodex(CACHE)
+}
+
+function findCodex(folderOfClients) {
+  const folder = join(folderOfClients, 'codex', 'node_modules', '@openai')
+  if (!existsSync(folder)) return undefined
   const found = readdirSync(folder, { withFileTypes: true, recursive: true }).find(
     (entry) => entry.isFile() && entry.name === 'codex' && entry.parentPath.endsWith('bin'),
   )

@@ -1,7 +1,7 @@
 import { request as ask, createServer } from 'node:http'
 
 /**
- * Stands before the gateway and notes what comes through it: method, path, body, status and when. Nothing is changed, also
+ * Stands before the gateway and notes what comes through it: its kind, body, status and when. Nothing is changed, also
  * of an upgrade, so that the answers are the gateway's own.
  */
 export async function openCountingDoor(baseUrl) {
@@ -9,9 +9,9 @@ export async function openCountingDoor(baseUrl) {
   const seen = []
   const began = performance.now()
   const forward = (incoming, body, onAnswer) => {
-    const note = { method: incoming.method, url: incoming.url, body, ms: Math.round(performance.now() - began) }
-    const isUpgrade = incoming.headers.upgrade !== undefined
-    seen.push(isUpgrade ? { ...note, method: 'UPGRADE' } : note)
+    const kind = incoming.headers.upgrade === undefined ? incoming.method : 'UPGRADE'
+    const note = { kind, body, ms: Math.round(performance.now() - began) }
+    seen.push(note)
     const { method, url: path, headers } = incoming
     const outgoing = ask({ hostname, port, method, path, headers, agent: false }, (answer) => {
       note.status = answer.statusCode
@@ -41,13 +41,12 @@ export async function openCountingDoor(baseUrl) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${server.address().port}/v1`,
-    seen,
     /** The turns that were asked for. */
     get turns() {
-      return seen.filter(({ method }) => method === 'POST')
+      return seen.filter(({ kind }) => kind === 'POST')
     },
     get upgrades() {
-      return seen.filter(({ method }) => method === 'UPGRADE')
+      return seen.filter(({ kind }) => kind === 'UPGRADE')
     },
     close() {
       server.close()

@@ -39,7 +39,7 @@ async function speak(response, finish = 'stop', pauseMs = 0) {
   response.end('data: [DONE]\n\n')
 }
 
-const WAYS = {
+export const WAYS = {
   well: (response) => speak(response),
   slow: (response) => speak(response, 'stop', 40_000),
   short: (response) => speak(response, 'length'),

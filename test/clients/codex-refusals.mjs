@@ -14,7 +14,7 @@ import { startFailingProvider, WAYS } from './lib/failing-provider.mjs'
 /** Above what any turn here takes; thirty requests of two seconds are the longest. */
 const CODEX_MS_MAX = 120_000
 
-/** `model`: how its provider fails; `person`: who asks; `before`: what they have done; `requests`: what was measured. */
+/** `model`: how its provider fails; `person`: who asks; `before`: what they have done; `requests`, `exit`: what was measured. */
 const CASES = [
   { says: '503 upstream_timeout', model: 'silent', requests: 30 },
   { says: '503 server_is_overloaded, provider 500', model: 'fails-500', requests: 5 },
@@ -33,6 +33,7 @@ const CASES = [
     person: { credit: '100', limits: ['--requests-per-minute', '6'] },
     before: (ask) => askTimes(6, ask, 'well'),
     requests: 2,
+    exit: 0,
   },
   { says: '429 balance_in_flight', person: { credit: '0.17' }, before: (ask) => ask('slow'), requests: 6 },
   { says: '402 insufficient_balance', person: {}, requests: 6 },
@@ -53,6 +54,7 @@ const CASES = [
 
 const options = readOptions({ installed: '', only: '' })
 const tally = createTally()
+let people = 0
 const binary = await installCodex(options.installed)
 if (binary) await measureAll()
 endAll()
@@ -69,22 +71,19 @@ async function measureAll() {
   await gateway.stop(tally)
 }
 
-async function measure({ says, model = 'well', person, before, requests }, { gateway, door }) {
+async function measure({ says, model = 'well', person, before, requests, exit = 1 }, { gateway, door }) {
   const key = person ? (person.key ?? (await keyOf(person, gateway.place))) : gateway.key
-  const opened = []
-  await before?.(async (id) => opened.push(await askPlainly(gateway, key, id)))
+  const running = await before?.((id) => askPlainly(gateway, key, id))
   const codex = openCodex({ binary, baseUrl: door.url, key, model })
   const earlier = door.turns.length
   const { ms, code, failed, said } = await codex.ask('Say something.', CODEX_MS_MAX)
   const turns = door.turns.slice(earlier)
   const statuses = [...new Set(turns.map(({ status }) => status))]
   const told = `${turns.length} requests (${statuses}), ${(ms / 1000).toFixed(1)} s, exit code ${code}: ${failed ?? said}`
-  tally.check(turns.length === requests, `${says}: ${told}`)
-  for (const answer of opened) await answer.body?.cancel()
+  tally.check(turns.length === requests && code === exit, `${says}: ${told}`)
+  await running?.body.cancel()
   codex.close()
 }
-
-let people = 0
 
 async function keyOf({ credit, kind = 'wallet', plan, limits = [], suspended = false }, place) {
   const email = `person-${++people}@localhost`
@@ -114,7 +113,7 @@ function askPlainly(gateway, key, model) {
 }
 
 async function askTimes(count, ask, model) {
-  for (let index = 0; index < count; index++) await ask(model)
+  for (let index = 0; index < count; index++) await (await ask(model)).text()
 }
 
 /** Heads go out after two seconds here, so that a provider can be slower than that and a test need not be slow. */

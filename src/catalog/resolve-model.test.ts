@@ -60,7 +60,7 @@ describe('effort: suffix and field', () => {
       /has none, low, high\. In Codex, set model_reasoning_effort to one of them\.$/,
     )
     expect(refusalOf('plain', 'medium', undefined, 'reasoning.effort').message).toMatch(
-      /leave reasoning\.effort out\. In Codex, set model_catalog_url = "<base_url>\/models" for this provider\.$/,
+      /leave reasoning\.effort out\. .* In Codex, set model_catalog_url = "<base_url>\/models" for this provider\.$/,
     )
   })
 

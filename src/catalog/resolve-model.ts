@@ -56,7 +56,8 @@ function effortRefusal(entry: CatalogEntry, { effort, effortParam }: ModelReques
   if (model.efforts === undefined || model.efforts.includes(effort)) return undefined
   const allowed =
     model.efforts.length === 0
-      ? `the model ${quoted(model.id)} has no effort levels: leave ${effortParam} out.${forCodex(effortParam, LIST)}`
+      ? // Whoever reads this may never have set one.
+        `the model ${quoted(model.id)} has no effort levels: leave ${effortParam} out. A client that sends it unasked has a setting for the effort of this model.${forCodex(effortParam, LIST)}`
       : `the model ${quoted(model.id)} has ${model.efforts.join(', ')}.${forCodex(effortParam, ONE_OF_THEM)}`
   return problem('unsupported_value', `${effortParam} is ${quoted(effort)}, but ${allowed}`, { param: effortParam })
 }

@@ -1,8 +1,8 @@
-import type { JsonMember, RequestBody } from '../model/turn.ts'
+import type { RequestBody } from '../model/turn.ts'
+import { isNullMember } from '../wire/fields/null-members.ts'
 
 const NAMED_MAX = 32
 const NAME_LENGTH_MAX = 64
-const NULL = 'null'
 const NONE: ReadonlySet<string> = new Set()
 
 /** Names that the client chose: in a header only plain ones may stand. */
@@ -19,11 +19,8 @@ export function ignoredFieldsHeader(fields: readonly string[], body: RequestBody
   return missed.length === 0 ? {} : { 'x-millrace-ignored-fields': plainNames(missed) }
 }
 
-function nullsOf({ bytes, members }: RequestBody): ReadonlySet<string> {
-  const isNull = ({ valueStart, valueEnd }: JsonMember) =>
-    valueEnd - valueStart === NULL.length && bytes.toString('latin1', valueStart, valueEnd) === NULL
-  return new Set(members.filter(isNull).map(({ name }) => name))
-}
+const nullsOf = (body: RequestBody): ReadonlySet<string> =>
+  new Set(body.members.filter((member) => isNullMember(body, member)).map(({ name }) => name))
 
 export const ignoredToolsHeader = (tools: readonly string[]): Record<string, string> =>
   tools.length === 0 ? {} : { 'x-millrace-ignored-tools': plainNames(tools) }

@@ -99,6 +99,7 @@ async function tryAsItIs(
   lane: Lane,
   onFirstContent: () => void,
 ): Promise<TriedLane> {
+  let hasNoWayOfItsOwn = false
   for (let lessons = 0; ; lessons++) {
     // Who has gone before anybody was asked has cost nothing.
     if (work.abort.reason) return stopped(work.abort, undefined)
@@ -109,6 +110,7 @@ async function tryAsItIs(
       mint: deps.mint,
       callSeals: work.callSeals,
       lanes: work.entry.model.lanes,
+      hasNoWayOfItsOwn,
     })
     const then = whenClientGoes(lane, dialect, { model: work.entry.model, effort: work.effort })
     // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
@@ -120,24 +122,22 @@ async function tryAsItIs(
       return { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }
     }
     if (outcome.status < 400) {
+      // Taken like this, so that it was not the request that was wrong.
+      if (hasNoWayOfItsOwn) deps.lessons.learnNoCompaction(lane.id)
       work.abort.whenClientGoes(then)
       const fate = await relay(deps, work, { road, body: outcome.body }, onFirstContent)
-      if (road.nativeCompaction?.hasFailed()) {
-        deps.lessons.learnNoCompaction(lane.id)
-        continue
-      }
+      hasNoWayOfItsOwn = road.nativeCompaction?.hasFailed() ?? false
+      if (hasNoWayOfItsOwn) continue
       return { fate, status: outcome.status, outcome: fate.kind }
     }
     const error = readProviderError(outcome.status, await readSome(outcome.body))
     if (work.abort.reason) return stopped(work.abort, outcome.status)
     const refusal = classifyRefusal(error)
-    const isOfSeals = refusesSeals(error) && mayGiveSeals(work, dialect)
-    if (road.nativeCompaction && CANNOT_COMPACT.has(refusal) && !isOfSeals) {
-      deps.lessons.learnNoCompaction(lane.id)
-      continue
-    }
     const mayLearn = refusal === 'unsupported-field' && lessons < LESSONS_A_TURN_MAX
     if (mayLearn && deps.lessons.learn(lane.id, dialect, error)) continue
+    const isOfSeals = refusesSeals(error) && mayGiveSeals(work, dialect)
+    hasNoWayOfItsOwn = road.nativeCompaction !== undefined && CANNOT_COMPACT.has(refusal) && !isOfSeals
+    if (hasNoWayOfItsOwn) continue
     const fate = refused(error, readRetryAfter(outcome.headers, deps.now()))
     return { fate, status: outcome.status, outcome: refusal }
   }

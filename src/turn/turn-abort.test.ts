@@ -54,6 +54,14 @@ describe('the abort of a turn', () => {
     shutdown.fire()
     expect(abort.signal.stopped).toBe(true)
   })
+
+  it('waits for nothing on a lane that is asked after one whose end was no answer', () => {
+    const { client, abort } = open()
+    abort.letItFinish()
+    abort.whenClientGoes('cut')
+    client.fire()
+    expect([abort.signal.stopped, abort.leftEarly]).toEqual([true, true])
+  })
 })
 
 describe('a provider that is read on for a client that has gone', () => {

@@ -19,7 +19,7 @@ export interface TurnAbort {
   readonly reason: StopReason | undefined
   /** The client went before its answer was whole. */
   readonly leftEarly: boolean
-  /** From here on, until it is said anew. A provider is cut unless something else was said. */
+  /** Of the lane that is asked from here on, until it is said anew. A provider is cut unless something else was said. */
   whenClientGoes(then: WhenClientGoes): void
   /** From the finish reason on the usage is awaited even when the client is gone: it has already been produced. */
   letItFinish(): void
@@ -56,6 +56,8 @@ export function createTurnAbort(sink: Pick<Sink, 'onGone'>, { onCut, drains }: A
     leftEarly: false,
     whenClientGoes(means: WhenClientGoes) {
       then = means
+      // Said of another lane: one that had ended has not given the answer.
+      finishing = false
     },
     letItFinish() {
       if (!abort.leftEarly) finishing = true

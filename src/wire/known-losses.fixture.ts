@@ -279,7 +279,6 @@ export const lossesIntoResponses = (dialect: ResponsesDialect): readonly KnownLo
       tool.type === 'function' ? { ...tool, parameters: tool.parameters ?? { type: 'object', properties: {} } } : tool,
     ),
   },
-  { rows: ['tool_choice without tools'], apply: withoutTools },
   {
     rows: ['response_format: json_schema without schema'],
     apply: ({ format, ...rest }) => ({

@@ -54,9 +54,12 @@ const userMessage = (text: string): ConversationItem => ({
   name: undefined,
 })
 
+const FRAME = '[compaction] The conversation so far was shortened. What follows sums it up:\n\n'
+
 /** How a summary is told to the model that goes on from it. */
-export const framedSummary = (text: string): string =>
-  `[compaction] The conversation so far was shortened. What follows sums it up:\n\n${text}`
+export const framedSummary = (text: string): string => FRAME + text
+
+export const isFramedSummary = (text: unknown): boolean => typeof text === 'string' && text.startsWith(FRAME)
 
 /**
  * The conversation word for word, for one that is shorter than its summary would be. What the system says is not in it: it

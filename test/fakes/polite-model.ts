@@ -33,17 +33,43 @@ export interface Saying {
 export interface SaidCall extends Omit<HeardTool, 'parameters'> {
   /** Arguments of a function, or the input of a custom tool. */
   readonly text: string
+  /** For a conversation that is long enough to meet the same place again. */
+  readonly id?: string
 }
+
+export interface Counted {
+  readonly input: number
+  readonly cached: number
+  readonly output: number
+}
+
+/** What thinks and counts behind the wire of a provider. */
+export interface Mind {
+  sayingOf(hearing: Hearing): Saying
+  countsOf(asked: Fields, hearing: Hearing, saying: Saying): Counted
+}
+
+export const callId = ({ id }: SaidCall, index: number): string => id ?? `call_fake_${index}`
 
 /**
  * What a model says that does as it is told: it counts, calls the tools whose names it hears (all at once, or after one
- * another where it hears "then"), repeats what they gave, and writes JSON by its schema. The demo says much the same.
+ * another where it hears "then"), repeats what they gave, and writes JSON by its schema. The demo says much the same. Asked
+ * to recall a word it says where it heard it, and asked for a summary what it was told.
  */
 export function sayingOf(hearing: Hearing): Saying {
   const thoughts = hearing.effort === undefined || hearing.effort === 'none' ? [] : ['Let me', ' think.']
   const calls = callsOf(hearing)
   if (calls.length > 0) return { thoughts, words: [], calls }
   return { thoughts, words: answerOf(hearing).match(/\s*\S+/g) ?? [], calls: [] }
+}
+
+export const POLITE: Mind = {
+  sayingOf,
+  countsOf: (_asked, { steps }, { thoughts, words, calls }) => ({
+    input: 10 * steps.length,
+    cached: 0,
+    output: thoughts.length + words.length + 5 * calls.length,
+  }),
 }
 
 /** The name of a tool as it is said in words. */
@@ -69,6 +95,8 @@ const callOf = ({ parameters, ...tool }: HeardTool): SaidCall => ({
   text: tool.kind === 'custom' ? 'demo' : JSON.stringify(exampleOf(parameters)),
 })
 
+const RECALL = /^Now recall (\w+)/
+
 function answerOf({ steps, schema }: Hearing): string {
   if (schema) return JSON.stringify(exampleOf(schema))
   const asked = steps.findLastIndex(({ from }) => from === 'user')
@@ -77,6 +105,11 @@ function answerOf({ steps, schema }: Hearing): string {
   const question = steps[asked]?.text ?? ''
   const count = /\bcount to (\d+)\b/.exec(question)?.[1]
   if (count) return Array.from({ length: Number(count) }, (_, index) => index + 1).join(' ')
+  const before = steps.slice(0, Math.max(asked, 0)).filter(({ from }) => from === 'user' || from === 'result')
+  const word = RECALL.exec(question)?.[1]
+  const heard = before.findLast(({ text }) => text.includes(word ?? '') && !RECALL.test(text))
+  if (word) return `I heard: "${heard?.text ?? 'nothing of it'}".`
+  if (question.includes('Write the summary')) return before.map(({ text }) => text).join('\n')
   return `You said: "${question}".`
 }
 

@@ -8,7 +8,12 @@ export interface ResponsesTaste {
   readonly knows: 'everything' | 'functions'
   /** The seals that this provider has put on its reasoning, and with which of its models. */
   readonly seals: ReadonlyMap<string, string>
+  /** What it was told before it made a conversation short, by what it gave for it. */
+  readonly compactions: ReadonlyMap<string, readonly Step[]>
 }
+
+/** Asks a provider that can do it to make the conversation short. */
+export const TRIGGER = 'compaction_trigger'
 
 const KNOWN = new Set([
   ...['model', 'input', 'instructions', 'stream', 'max_output_tokens', 'tools', 'tool_choice', 'parallel_tool_calls'],
@@ -113,6 +118,17 @@ function stepsOf(items: readonly Fields[], taste: Taster): Step[] {
         steps.push({ from: 'result', name: call.name, text: outputOf(item.output, at) })
         break
       }
+      case TRIGGER:
+        demand(taste.knows === 'everything', `Invalid value: '${type}'.`, `${at}.type`)
+        demand(index === items.length - 1 && index > 0, 'Nothing comes after a trigger, and something before it.', at)
+        break
+      case 'compaction': {
+        demand(taste.knows === 'everything', `Invalid value: '${type}'.`, `${at}.type`)
+        const told = taste.compactions.get(String(item.encrypted_content))
+        demand(told !== undefined, 'The encrypted content could not be verified.', at)
+        steps.push(...told)
+        break
+      }
       default:
         demand(false, `Invalid value: '${type}'.`, `${at}.type`)
     }
@@ -126,7 +142,7 @@ function messageOf({ role, content }: Fields, at: string): Step[] {
   const isSpoken = role === 'assistant'
   demand(isSpoken || ['user', 'system', 'developer'].includes(String(role)), `Invalid role: '${role}'.`, `${at}.role`)
   const text = textOf(content, isSpoken ? 'output_text' : 'input_text', `${at}.content`)
-  demand(text !== '', 'A message says nothing.', `${at}.content`)
+  demand(text !== '' || !isSpoken, 'A message says nothing.', `${at}.content`)
   if (role === 'user') return [{ from: 'user', text }]
   return isSpoken ? [{ from: 'assistant', text }] : []
 }

@@ -1,27 +1,35 @@
 import { type Fields, isObject } from '../../src/lib/is-object.ts'
 import { delivered } from './delivered.ts'
 import type { Script } from './fault-upstream.ts'
-import { type Saying, sayingOf } from './polite-model.ts'
-import { hearResponses, type ResponsesTaste } from './responses-hearing.ts'
+import { type Counted, callId, type Mind, POLITE, type SaidCall, type Saying, type Step } from './polite-model.ts'
+import { hearResponses, type ResponsesTaste, TRIGGER } from './responses-hearing.ts'
 import { mannerOf, strictly } from './strict-request.ts'
 import type { Talk } from './talk.ts'
 
-/** A provider that speaks Responses without keeping state, and keeps every rule about items: its seals it takes back unchanged. */
+/**
+ * A provider that speaks Responses without keeping state, and keeps every rule about items: its seals it takes back
+ * unchanged. What it makes short it gives as one item that only it can read; it knows what was told before it when that
+ * comes back.
+ */
 export function responsesTalk(
   knows: ResponsesTaste['knows'],
-  { name = 'fake', seals = new Map() }: Sealer = {},
+  { name = 'fake', seals = new Map(), mind = POLITE }: Sealer = {},
 ): Script {
+  const compactions = new Map<string, readonly Step[]>()
   return strictly(async (talk) => {
-    const hearing = hearResponses(talk.asked, { knows, seals })
-    const saying = sayingOf(hearing)
+    const hearing = hearResponses(talk.asked, { knows, seals, compactions })
+    if (isTriggered(talk.asked)) {
+      const blob = `compacted-by-${name}-${compactions.size}`
+      compactions.set(blob, hearing.steps)
+      const item = { id: 'cmp_fake', type: 'compaction', encrypted_content: blob }
+      const said = { thoughts: [], words: [blob], calls: [] }
+      return answer(talk, [item], usageOf(mind.countsOf(talk.asked, hearing, said), said))
+    }
+    const saying = mind.sayingOf(hearing)
     const seal = `sealed-by-${name}-${seals.size}`
     if (knows === 'everything' && saying.thoughts.length > 0) seals.set(seal, talk.model)
     const items = itemsOf(talk, saying, knows === 'everything' ? seal : undefined)
-    const usage = usageOf(hearing.steps.length, saying)
-    if (talk.delivery === 'stream') return stream(talk, items, usage)
-    await talk.head()
-    await talk.bytes(JSON.stringify(responseOf(talk, { status: 'completed', output: items, usage })))
-    await talk.end()
+    return answer(talk, items, usageOf(mind.countsOf(talk.asked, hearing, saying), saying))
   })
 }
 
@@ -30,6 +38,16 @@ interface Sealer {
   readonly name?: string
   /** What it has sealed, and with which of its models; who takes something out has it forgotten. */
   readonly seals?: Map<string, string>
+  readonly mind?: Mind
+}
+
+const isTriggered = ({ input }: Fields): boolean => Array.isArray(input) && input.at(-1)?.type === TRIGGER
+
+async function answer(talk: Talk, items: readonly Fields[], usage: object): Promise<void> {
+  if (talk.delivery === 'stream') return stream(talk, items, usage)
+  await talk.head()
+  await talk.bytes(JSON.stringify(responseOf(talk, { status: 'completed', output: items, usage })))
+  await talk.end()
 }
 
 /** The items of the answer, each as it is when it is whole. */
@@ -39,16 +57,20 @@ function itemsOf({ asked }: Talk, { thoughts, words, calls }: Saying, seal: stri
   return [
     ...(thoughts.length > 0 ? [{ id: 'rs_fake', ...reasoningOf(asked, thoughts.join(''), seal) }] : []),
     ...(words.length > 0 ? [{ id: 'msg_fake', ...spoken }] : []),
-    ...calls.map(({ kind, name, namespace, text }, index) => ({
+    ...calls.map((call, index) => ({
       id: `fc_fake_${index}`,
       status,
-      call_id: `call_fake_${index}`,
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(kind === 'custom' ? { type: 'custom_tool_call', input: text } : { type: 'function_call', arguments: text }),
+      call_id: callId(call, index),
+      ...calledAs(call),
     })),
   ]
 }
+
+const calledAs = ({ kind, name, namespace, text }: SaidCall): Fields => ({
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+  ...(kind === 'custom' ? { type: 'custom_tool_call', input: text } : { type: 'function_call', arguments: text }),
+})
 
 const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] })
 
@@ -64,16 +86,13 @@ function reasoningOf({ reasoning, include }: Fields, text: string, seal: string 
   }
 }
 
-function usageOf(steps: number, { thoughts, words, calls }: Saying) {
-  const [input_tokens, output_tokens] = [10 * steps, thoughts.length + words.length + 5 * calls.length]
-  return {
-    input_tokens,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens,
-    output_tokens_details: { reasoning_tokens: thoughts.length },
-    total_tokens: input_tokens + output_tokens,
-  }
-}
+const usageOf = ({ input, cached, output }: Counted, { thoughts }: Saying) => ({
+  input_tokens: input,
+  input_tokens_details: { cached_tokens: cached },
+  output_tokens: output,
+  output_tokens_details: { reasoning_tokens: thoughts.length },
+  total_tokens: input + output,
+})
 
 const responseOf = ({ model }: Talk, more: Fields): Fields => ({
   ...{ id: 'resp_fake', object: 'response', created_at: 1_700_000_000, model, error: null, incomplete_details: null },
@@ -107,6 +126,7 @@ function emptied({ type, encrypted_content: seal }: Fields): Fields {
   // A seal is shorter at the beginning, and nothing that could be given back.
   const begun = typeof seal === 'string' ? { encrypted_content: seal.slice(0, 7) } : {}
   if (type === 'reasoning') return { summary: [], content: [], ...begun }
+  if (type === 'compaction') return begun
   return { status: 'in_progress', ...(type === 'function_call' ? { arguments: '' } : { input: '' }) }
 }
 
@@ -121,6 +141,8 @@ function eventsInside(item: Fields): InnerEvent[] {
         ...partsOf(item.summary).flatMap(summaryEvents),
         ...partsOf(item.content).flatMap((part, content_index) => contentEvents('reasoning_text', part, content_index)),
       ]
+    case 'compaction':
+      return []
     case 'function_call':
       return callEvents('function_call_arguments', 'arguments', String(item.arguments))
     default:

@@ -16,6 +16,10 @@ export interface LaneCase {
   readonly callsAgain: boolean
   /** Whether its reasoning comes sealed for who carries it himself. */
   readonly seals: boolean
+  /** Whether it makes conversations short itself, so that they can only go on with it. */
+  readonly compactsItself: boolean
+  /** Whether it says what it was told before, when it is asked to recall it: the demo has no memory. */
+  readonly recalls: boolean
 }
 
 interface FarLane extends LaneCase {
@@ -34,13 +38,15 @@ const farLane = (
   endless: `${id}-sleeps`,
   callsAgain: true,
   seals: false,
+  compactsItself: false,
+  recalls: true,
   ...over,
 })
 
 const FAR_LANES: readonly FarLane[] = [
   farLane('a chat lane', 'talker', { wire: 'chat', dialect: 'generic', script: chatTalk }),
   farLane('a responses lane', 'thinker', {
-    ...{ wire: 'responses', dialect: 'openai', seals: true },
+    ...{ wire: 'responses', dialect: 'openai', seals: true, compactsItself: true },
     script: () => responsesTalk('everything'),
   }),
   farLane('a responses lane that knows functions alone', 'simple', {
@@ -55,6 +61,8 @@ const DEMO: LaneCase = {
   endless: 'calm',
   callsAgain: false,
   seals: false,
+  compactsItself: false,
+  recalls: false,
 }
 
 export const LANES: readonly LaneCase[] = [...FAR_LANES, DEMO]

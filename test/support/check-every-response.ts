@@ -19,6 +19,7 @@ globalThis.fetch = async (input, init) => {
   const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase()
   const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream')
   if (method === 'DELETE') return answer
+  if (url.pathname.endsWith('/compact')) return watched(answer, judgeCompaction)
   return watched(answer, isStream ? judgeStream : judgeJson)
 }
 
@@ -58,4 +59,13 @@ function judgeJson(text: string): string[] {
   const response: unknown = JSON.parse(text)
   if (!isObject(response)) return ['a response that is no object']
   return unknown(published?.checkResponse(response))
+}
+
+/** Where the document is not there, at least what every client relies on. */
+function judgeCompaction(text: string): string[] {
+  const compacted: unknown = JSON.parse(text)
+  if (!isObject(compacted) || !Array.isArray(compacted.output)) return ['a compaction without output']
+  const types = compacted.output.map((item) => String(item.type))
+  if (types.indexOf('compaction') !== types.length - 1) return [`a compaction of ${types.join(', ') || 'nothing'}`]
+  return unknown(published?.checkCompaction(compacted))
 }

@@ -9,6 +9,8 @@ const BESIDE_THE_CHECKOUT = fileURLToPath(new URL('../../../shared/data/openresp
 export interface OpenResponses {
   checkResponse(response: unknown): OpenFinding[]
   checkEvent(event: unknown): OpenFinding[]
+  /** What `POST /v1/responses/compact` answers. */
+  checkCompaction(compacted: unknown): OpenFinding[]
 }
 
 export interface OpenFinding extends SchemaFinding {
@@ -77,10 +79,15 @@ export function openResponses({ quietly = false } = {}): OpenResponses | undefin
 
 function readOpenResponses(document: Fields): OpenResponses {
   const checker = createSchemaChecker(document)
-  const content = inside(document, 'paths', '/responses', 'post', 'responses', '200', 'content')
-  const schemaOf = (kind: string) => inside(content, kind, 'schema')
-  const check = (kind: string) => (value: unknown) => checker.check(schemaOf(kind), value).map(explained)
-  return { checkResponse: check('application/json'), checkEvent: check('text/event-stream') }
+  const check = (path: string, kind: string) => {
+    const schema = inside(document, 'paths', path, 'post', 'responses', '200', 'content', kind, 'schema')
+    return (value: unknown) => checker.check(schema, value).map(explained)
+  }
+  return {
+    checkResponse: check('/responses', 'application/json'),
+    checkEvent: check('/responses', 'text/event-stream'),
+    checkCompaction: check('/responses/compact', 'application/json'),
+  }
 }
 
 function inside(value: unknown, ...path: readonly string[]): unknown {

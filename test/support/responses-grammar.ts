@@ -182,6 +182,7 @@ function readInProgress(stream: Stream, event: Fields): void {
 function openItem({ open }: Stream, status: string): Fields[] {
   if (open === undefined) return []
   const { added, parts, part } = open
+  if (TOLD_WHOLE.has(added.type)) return [added]
   const all = part === undefined || part.isTold ? parts : [...parts, finishedPart(part)]
   const item = wholeItem(
     added,
@@ -190,6 +191,9 @@ function openItem({ open }: Stream, status: string): Fields[] {
   if (added.type !== 'reasoning') return [{ ...item, status }]
   return [status === 'incomplete' ? { ...item, status } : item]
 }
+
+/** Items that are told at once. */
+const TOLD_WHOLE: ReadonlySet<unknown> = new Set(['compaction'])
 
 const WORDS_OF_CALL: Readonly<Record<string, string>> = { function_call: 'arguments', custom_tool_call: 'input' }
 
@@ -223,12 +227,13 @@ function readItemAdded(stream: Stream, event: Fields): void {
     insist(typeof id === 'string' && id !== '', 'an item has no id')
     insist(!known.has(id), `the id ${id} is taken`)
   }
+  stream.open = { added: item, parts: [], part: undefined }
+  if (TOLD_WHOLE.has(item.type)) return
   if (item.type !== 'reasoning') same(item.status, 'in_progress', 'the status of a new item')
   const words = WORDS_OF_CALL[String(item.type)]
   if (words === undefined) same(item.type === 'message' ? item.content : item.summary, [], 'what a new item says')
   else same(item[words], '', 'what a new call says')
-  const part = words === undefined ? undefined : newPart(String(item.type))
-  stream.open = { added: item, parts: [], part }
+  if (words !== undefined) stream.open.part = newPart(String(item.type))
 }
 
 const newPart = (kind: string): OpenPart => ({ kind, words: '', logprobs: [], isTold: false })
@@ -306,12 +311,17 @@ function readItemDone(stream: Stream, event: Fields): void {
   insist(isObject(item), 'there is no item')
   insist(part === undefined || (part.kind in WORDS_OF_CALL && part.isTold), 'an item is done while a part is open')
   insist(added.type !== 'message' || parts.length > 0, 'a message says nothing')
+  if (TOLD_WHOLE.has(added.type)) same(item, added, 'item')
+  else checkItemDone(item, added, parts)
+  stream.items.push(item)
+  stream.open = undefined
+}
+
+function checkItemDone(item: Fields, added: Fields, parts: readonly Fields[]): void {
   const { status } = item
   const mayLack = added.type === 'reasoning'
   insist(status === 'completed' || status === 'incomplete' || (mayLack && status === undefined), `status ${status}`)
   same(without(item, ['status', 'encrypted_content']), without(wholeItem(added, parts), ['status']), 'item')
-  stream.items.push(item)
-  stream.open = undefined
 }
 
 function readError(stream: Stream, event: Fields): void {

@@ -80,7 +80,7 @@ describe('messages', () => {
       expect(itemsIn({ role: 'assistant', ...said, ...calls })).toEqual([call('1')])
     }
     expect(itemsIn({ role: 'assistant', content: '' })).toEqual([message('assistant', '')])
-    expect(itemsIn({ role: 'assistant', content: null })).toEqual([])
+    expect(itemsIn({ role: 'assistant', content: null })).toEqual([message('assistant', '')])
   })
 
   it('of a tool take text or parts, and are of the kind of their call', () => {
@@ -184,6 +184,7 @@ it('settings are read, null counts as absent, and zero is a value', () => {
       response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' }, strict: true } },
       ...{ verbosity: 'low', temperature: 0, top_p: null, stop: 'x', seed: 0, logprobs: true, presence_penalty: -1 },
       ...{ logit_bias: { 5: 1 }, user: 'u', safety_identifier: 's', prompt_cache_key: 'k', parallel_tool_calls: false },
+      tools: [{ type: 'function', function: { name: 'look' } }],
     }),
   ).toMatchObject({
     format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true },

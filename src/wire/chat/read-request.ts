@@ -12,6 +12,7 @@ import type { ParsedBody } from '../parsed-body.ts'
 import { malformed, type ReadRequestOutcome } from '../read-request-outcome.ts'
 import { checkMessages } from './check-messages.ts'
 import { CHAT_FIELDS, CONTROL_FIELDS, NESTED_FIELDS } from './fields.ts'
+import { mendMessages } from './mend-messages.ts'
 import { readTools } from './read-tools.ts'
 
 /** Reads what admission decides on, and checks that much; everything else stays bytes for whoever reads it later. */
@@ -27,6 +28,8 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
   if (nested.kind === 'refused') return malformed(nested.problem)
   const effort = readEffort(value)
   if ('problem' in effort) return malformed(effort.problem)
+  const mended = mendMessages(body)
+  const rewritten = mended ? new Map([...tools.rewritten, ['messages', mended] as const]) : tools.rewritten
   return {
     kind: 'turn',
     turn: {
@@ -38,10 +41,10 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
       wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
       ...readOutputCap(value),
       choices: (value.n as number | null | undefined) ?? 1,
-      inputSize: sizeOf(body, tools.rewritten),
+      inputSize: sizeOf(body, rewritten),
       otherInputs: others,
       ignoredTools: tools.ignored,
-      rewritten: tools.rewritten,
+      rewritten,
       optionalFields: [...optionalNames(body.members, CHAT_FIELDS), ...nested.ignored],
     },
   }

@@ -1,11 +1,12 @@
 import type { Effort } from '../../model/effort.ts'
 import type { TurnRequest } from '../../model/turn.ts'
+import { isNullMember } from '../fields/null-members.ts'
 import { arrayElements } from '../json/array-elements.ts'
-import { INNER_BOUNDS } from '../json/inner-bounds.ts'
-import { scanJson } from '../json/scan-json.ts'
+import { jsonArray } from '../json/json-array.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import type { ChatDialect } from './dialects.ts'
 import { CHAT_FIELDS } from './fields.ts'
+import { withChanges } from './mend-messages.ts'
 
 /** What the lane is told in place of what the client wrote. */
 export interface ChatTarget {
@@ -40,9 +41,11 @@ const USAGE_WANTED = '{"include_usage":true}'
 export function retargetRequest(turn: TurnRequest, target: ChatTarget): Buffer {
   const { dialect } = target
   const changes = new Map<string, Buffer | string | null>(turn.rewritten)
-  for (const { name } of turn.body.members) {
+  for (const member of turn.body.members) {
+    const { name } = member
     const policy = CHAT_FIELDS[name]?.policy
     if (policy === 'control' || policy === 'standard-only' || policy === 'refused') changes.set(name, null)
+    else if (isNullMember(turn.body, member)) changes.set(name, null)
   }
   for (const name of target.leftOut) changes.set(name, null)
   renameFields(turn, dialect, changes)
@@ -74,22 +77,18 @@ function renameFields(turn: TurnRequest, dialect: ChatDialect, changes: Map<stri
 }
 
 const DEVELOPER = Buffer.from('developer')
-const SYSTEM = '"system"'
+const AS_SYSTEM: ReadonlyMap<string, string> = new Map([['role', '"system"']])
 
 /** Servers that know only `system` refuse a developer's message, or take it for a user's. */
-function hideDeveloperRole(turn: TurnRequest, changes: Map<string, Buffer | string | null>): void {
-  const member = turn.body.members.find(({ name }) => name === 'messages')
+function hideDeveloperRole({ body }: TurnRequest, changes: Map<string, Buffer | string | null>): void {
+  const member = body.members.find(({ name }) => name === 'messages')
   if (!member) return
-  const messages = turn.body.bytes.subarray(member.valueStart, member.valueEnd)
+  const mended = changes.get('messages')
+  const messages = Buffer.isBuffer(mended) ? mended : body.bytes.subarray(member.valueStart, member.valueEnd)
   if (!messages.includes(DEVELOPER)) return
   const written = arrayElements(messages).map((message) => {
-    if (!message.includes(DEVELOPER) || JSON.parse(message.toString('utf8')).role !== 'developer') return message
-    const scanned = scanJson(message, INNER_BOUNDS)
-    if (scanned.kind !== 'scanned') throw new Error('A message that was parsed cannot be scanned')
-    return spliceMembers({ bytes: message, members: scanned.members }, new Map([['role', SYSTEM]]))
+    const isTheirs = message.includes(DEVELOPER) && JSON.parse(message.toString('utf8')).role === 'developer'
+    return isTheirs ? withChanges(message, AS_SYSTEM) : message
   })
-  changes.set('messages', Buffer.concat([Buffer.from('['), ...joined(written), Buffer.from(']')]))
+  changes.set('messages', jsonArray(written))
 }
-
-const COMMA = Buffer.from(',')
-const joined = (parts: readonly Buffer[]): Buffer[] => parts.flatMap((part, at) => (at === 0 ? [part] : [COMMA, part]))

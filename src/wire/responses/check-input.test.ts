@@ -154,6 +154,12 @@ describe('the items of an input', () => {
     ['a reference', { type: 'item_reference', id: 'rs_1' }, 'item_not_found', 'input[1].id'],
     ['a reference without type', { id: 'msg_1' }, 'item_not_found', 'input[1].id'],
     ['an empty compaction', { type: 'compaction' }, 'missing_required_parameter', 'input[1].encrypted_content'],
+    [
+      'a compaction without words',
+      { type: 'compaction', encrypted_content: '' },
+      'invalid_value',
+      'input[1].encrypted_content',
+    ],
     ['a trigger of a compaction that is not the last', { type: 'compaction_trigger' }, 'invalid_value', 'input[1]'],
     ['added tools without tools', { type: 'additional_tools' }, 'missing_required_parameter', 'input[1].tools'],
     ['a hosted item of a numeric type', { type: 1, call_id: 'x' }, 'invalid_type', 'input[1].type'],

@@ -1,13 +1,14 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { MintIds } from '../mint-ids.ts'
+import { isFramedSummary } from '../summary.ts'
 import { typeOfItem } from './item-types.ts'
 
 /** What of a conversation stays word for word beside its summary: never more than this, and a quarter of the whole. */
 const USER_BYTES_MAX = 32 * 1024
 const USER_SHARE = 4
 
-const MAY_STAY: ReadonlySet<unknown> = new Set(['system', 'developer', 'user'])
+const ROLES_THAT_STAY: ReadonlySet<unknown> = new Set(['system', 'developer', 'user'])
 
 /**
  * The messages that stay as they are when a conversation is made short at the endpoint, whose answer is the whole context
@@ -16,9 +17,7 @@ const MAY_STAY: ReadonlySet<unknown> = new Set(['system', 'developer', 'user'])
 export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintIds): readonly Fields[] {
   const input = (JSON.parse(body.bytes.toString('utf8')) as Fields).input
   const items = Array.isArray(input) ? input : []
-  const messages = items.filter(
-    (item): item is Fields => isObject(item) && typeOfItem(item) === 'message' && MAY_STAY.has(item.role),
-  )
+  const messages = items.filter((item): item is Fields => isObject(item) && mayStay(item))
   let room = Math.min(USER_BYTES_MAX, Math.floor(JSON.stringify(items).length / USER_SHARE))
   const kept: Fields[] = []
   for (const message of messages.toReversed()) {
@@ -28,6 +27,13 @@ export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintId
   }
   return kept.reverse()
 }
+
+const mayStay = (item: Fields): boolean =>
+  typeOfItem(item) === 'message' && ROLES_THAT_STAY.has(item.role) && !isSummary(item)
+
+/** An earlier summary is in the new one, and no word of the user's. */
+const isSummary = ({ content }: Fields): boolean =>
+  Array.isArray(content) && content.length === 1 && isObject(content[0]) && isFramedSummary(content[0].text)
 
 /** With all that clients expect of an item that they are given. */
 const wholeMessage = ({ role, content }: Fields, mint: MintIds): Fields => ({

@@ -16,6 +16,7 @@ import { checkFormat } from './check-format.ts'
 import { checkInput } from './check-input.ts'
 import { checkMetadata } from './check-metadata.ts'
 import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'
+import { mendItems } from './mend-items.ts'
 import { type ReadTools, readTools } from './read-tools.ts'
 import { rewrittenTools } from './rewritten-tools.ts'
 
@@ -85,7 +86,7 @@ function rewrittenMembers(body: ParsedBody, tools: Parts['tools']): Map<string, 
   const { tools: declared, input } = body.value
   const rewritten = rewrittenTools(body, (declared as Fields[] | null | undefined) ?? [], tools)
   if (!Array.isArray(input)) return rewritten
-  const carried = carriedItems(input)
+  const carried = mendItems(carriedItems(input))
   const isWhole = carried.length === input.length && carried.every((item, at) => item === input[at])
   return isWhole ? rewritten : rewritten.set('input', Buffer.from(JSON.stringify(carried)))
 }

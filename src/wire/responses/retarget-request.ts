@@ -1,6 +1,7 @@
 import { isObject } from '../../lib/is-object.ts'
 import type { Effort } from '../../model/effort.ts'
 import type { RequestBody, ResponsesRequest } from '../../model/turn.ts'
+import { isNullMember } from '../fields/null-members.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import { RESPONSES_FIELDS } from './fields.ts'
@@ -50,9 +51,11 @@ export function retargetRequest(turn: ResponsesRequest, target: ResponsesTarget)
   const { dialect } = target
   const isWithout = (name: string): boolean => dialect.withoutFields.includes(name) || target.leftOut.includes(name)
   const changes = new Map<string, Buffer | string | null>(turn.rewritten)
-  for (const { name } of turn.body.members) {
+  for (const member of turn.body.members) {
+    const { name } = member
     const policy = RESPONSES_FIELDS[name]?.policy
     if (policy === 'control' || policy === 'standard-only' || policy === 'refused') changes.set(name, null)
+    else if (isNullMember(turn.body, member)) changes.set(name, null)
   }
   for (const name of target.leftOut) changes.set(name, null)
   changes.set('previous_response_id', null)

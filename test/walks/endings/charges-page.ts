@@ -68,7 +68,7 @@ const produced = (facts: ChargeFacts): Charge => {
 }
 
 const mostPossible = ({ column, body }: ChargeFacts): Charge => {
-  const input = Buffer.byteLength(body) + column.messages * TEMPLATE.perMessage + TEMPLATE.perRequest
+  const input = column.bodyBytes(body) + column.messages * TEMPLATE.perMessage + TEMPLATE.perRequest
   return { nano: priced(input, MODEL_CAP), flagged: true }
 }
 

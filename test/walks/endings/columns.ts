@@ -1,6 +1,7 @@
 import { parseUsd } from '../../../src/model/money.ts'
 import type { ProblemCode } from '../../../src/model/problem.ts'
 import type { Delivery } from '../../../src/model/turn.ts'
+import { SUMMARY_REQUEST_BYTES } from '../../../src/wire/summary.ts'
 import { checkResponsesStream, eventsOf } from '../../support/responses-grammar.ts'
 import type { Seen } from './ending.ts'
 import type { Wire } from './provider-words.ts'
@@ -15,9 +16,10 @@ export interface Received {
 
 /**
  * How an answer comes about: the provider gives it in one piece, or it streams all the way, or the provider streams it and
- * the client gets it in one piece, because the lane speaks another language.
+ * the client gets it in one piece, because the lane speaks another language. A conversation that is made short is told when
+ * it is whole, to whoever waits for a stream too.
  */
-export type Way = Delivery | 'collected'
+export type Way = Delivery | 'collected' | 'compacted'
 
 /** An endpoint in one kind of delivery, over a lane of one wire: every ending is played in each of them. */
 export interface Column {
@@ -31,6 +33,8 @@ export interface Column {
   bodyOf(model: string, words: string): object
   /** What of the body is input of the model, in bytes. */
   inputBytes(words: string): number
+  /** All that is asked of the model, in bytes, for the bound on its input. */
+  bodyBytes(body: string): number
   /** Messages of the body, for the bound on its input. */
   readonly messages: number
   /** What a stream says when its provider has said why it ends, and before its charge is known. */
@@ -44,7 +48,7 @@ export interface Understood {
   readonly charge?: bigint | undefined
 }
 
-type Endpoint = Pick<Column, 'path' | 'stores' | 'messages' | 'inputBytes' | 'lastOfContent'>
+type Endpoint = Pick<Column, 'path' | 'stores' | 'messages' | 'inputBytes' | 'bodyBytes' | 'lastOfContent'>
 type Client = Omit<Column, 'name' | 'wire' | 'way'>
 
 const messagesOf = (content: string) => [{ role: 'user', content }]
@@ -54,6 +58,7 @@ const CHAT: Endpoint = {
   stores: false,
   messages: 1,
   inputBytes: (words) => Buffer.byteLength(JSON.stringify(messagesOf(words))),
+  bodyBytes: (body) => Buffer.byteLength(body),
   lastOfContent: '"stop"',
 }
 
@@ -62,7 +67,27 @@ const RESPONSES: Endpoint = {
   stores: true,
   messages: 1,
   inputBytes: (words) => Buffer.byteLength(JSON.stringify(words)),
+  bodyBytes: (body) => Buffer.byteLength(body),
   lastOfContent: 'response.output_item.done',
+}
+
+/** The model reads one message more: what it is asked for. */
+const COMPACT: Endpoint = {
+  path: '/responses/compact',
+  stores: false,
+  messages: 2,
+  inputBytes: (words) => RESPONSES.inputBytes(words) + SUMMARY_REQUEST_BYTES,
+  bodyBytes: (body) => Buffer.byteLength(body) + SUMMARY_REQUEST_BYTES,
+  lastOfContent: 'there is none before its end',
+}
+
+const TRIGGER = { type: 'compaction_trigger' }
+
+/** What asks for it is taken out. */
+const BY_TRIGGER: Endpoint = {
+  ...{ ...COMPACT, path: '/responses', stores: true },
+  inputBytes: (words) => CHAT.inputBytes(words) + SUMMARY_REQUEST_BYTES,
+  bodyBytes: (body) => COMPACT.bodyBytes(body.replace(`,${JSON.stringify(TRIGGER)}`, '')),
 }
 
 const cutOff = (text: string): Understood => ({ seen: { kind: text === '' ? 'nothing' : 'cut' } })
@@ -134,6 +159,25 @@ const RESPONSES_STREAM: Client = {
   understand: understandResponses,
 }
 
+const COMPACT_JSON: Client = {
+  ...COMPACT,
+  delivery: 'json',
+  bodyOf: (model, words) => ({ model, input: words }),
+  understand: understandJson,
+}
+const TRIGGER_JSON: Client = {
+  ...BY_TRIGGER,
+  delivery: 'json',
+  bodyOf: (model, words) => ({ model, input: [...messagesOf(words), TRIGGER] }),
+  understand: understandJson,
+}
+const TRIGGER_STREAM: Client = {
+  ...BY_TRIGGER,
+  delivery: 'stream',
+  bodyOf: (model, words) => ({ model, input: [...messagesOf(words), TRIGGER], stream: true }),
+  understand: understandResponses,
+}
+
 /** A new endpoint adds its columns here, and a file for each of them. */
 export const COLUMNS: readonly Column[] = [
   { ...CHAT_JSON, name: 'chat JSON', wire: 'chat', way: 'json' },
@@ -144,6 +188,12 @@ export const COLUMNS: readonly Column[] = [
   { ...RESPONSES_STREAM, name: 'responses stream', wire: 'responses', way: 'stream' },
   { ...RESPONSES_JSON, name: 'responses JSON over a chat lane', wire: 'chat', way: 'collected' },
   { ...RESPONSES_STREAM, name: 'responses stream over a chat lane', wire: 'chat', way: 'stream' },
+  { ...COMPACT_JSON, name: 'compact', wire: 'responses', way: 'compacted' },
+  { ...COMPACT_JSON, name: 'compact over a chat lane', wire: 'chat', way: 'compacted' },
+  { ...TRIGGER_JSON, name: 'compact by trigger JSON', wire: 'responses', way: 'compacted' },
+  { ...TRIGGER_JSON, name: 'compact by trigger JSON over a chat lane', wire: 'chat', way: 'compacted' },
+  { ...TRIGGER_STREAM, name: 'compact by trigger stream', wire: 'responses', way: 'compacted' },
+  { ...TRIGGER_STREAM, name: 'compact by trigger stream over a chat lane', wire: 'chat', way: 'compacted' },
 ]
 
 export function columnNamed(name: string): Column {

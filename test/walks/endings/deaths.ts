@@ -1,4 +1,3 @@
-import type { Way } from './columns.ts'
 import type { Course, Ending, Expected } from './ending.ts'
 import { broken, refused } from './provider-endings.ts'
 import { type Step, WHOLE } from './provider-steps.ts'
@@ -18,7 +17,7 @@ export type Moment =
   | 'every charge is recorded'
 
 /** An ending by the end of the process. */
-export interface Death extends Omit<Ending, Way> {
+export interface Death extends Omit<Ending, 'json' | 'stream'> {
   readonly json: Course
   readonly stream: Course
   readonly moment: Moment
@@ -84,6 +83,10 @@ export const DEATHS: readonly Death[] = [
     stream: {
       ...{ ...recovered(4), provider: [WHOLE.stream], until: ALL_SAID },
       ...{ withKey: keptAnswer, whenStored: storedAnswer },
+    },
+    compacted: {
+      ...{ row: ROWS.diedInside, ...nothing, stored: 'completed', provider: [WHOLE.stream] },
+      ...{ withKey: keptAnswer, whenStreamed: storedAnswer },
     },
   },
   {

@@ -43,13 +43,15 @@ export interface Expected {
   readonly stored?: StoredAs
   /** What is different where the answer can be asked for later. */
   readonly whenStored?: Difference
+  /** What is different for a client that waits for a stream, where a course is for both kinds of delivery. */
+  readonly whenStreamed?: Difference
   /** What is different for a request with an idempotency key. */
   readonly withKey?: Difference
   /** What is different for a builder key. */
   readonly asBuilder?: Difference
 }
 
-type Difference = Partial<Omit<Expected, 'withKey' | 'asBuilder' | 'whenStored'>>
+type Difference = Partial<Omit<Expected, 'withKey' | 'asBuilder' | 'whenStored' | 'whenStreamed'>>
 
 /** What `GET /v1/responses/{id}` says of it; `absent`: that there is none. */
 export type StoredAs = 'completed' | 'incomplete' | 'failed' | 'cancelled' | 'absent'
@@ -71,6 +73,11 @@ export interface Ending {
   readonly stream?: Course
   /** Of a JSON answer that is made of a stream; as `json`, with the provider's steps as a stream's, where it is left out. */
   readonly collected?: Course
+  /**
+   * Of a conversation that is made short: as `collected` where it is left out, or as the stream's if that is before any
+   * content.
+   */
+  readonly compacted?: Course
   /** It needs a provider that says why its answer ends before it says its counts: in Responses one event says both. */
   readonly countsApart?: true
   /** Whose patience and address: `patient` where nothing is written. */

@@ -1,4 +1,5 @@
 import { CLIENT_ENDINGS } from './client-endings.ts'
+import { COMPACTION_ENDINGS } from './compaction-endings.ts'
 import type { Ending } from './ending.ts'
 import { CHANGED_ENDINGS, CUT_ENDINGS, REFUSED_ENDINGS } from './own-endings.ts'
 import { PROVIDER_ENDINGS } from './provider-endings.ts'
@@ -10,4 +11,5 @@ export const ENDINGS: readonly Ending[] = [
   ...CUT_ENDINGS,
   ...REFUSED_ENDINGS,
   ...CHANGED_ENDINGS,
+  ...COMPACTION_ENDINGS,
 ]

@@ -92,7 +92,8 @@ async function untilMoment({ moment }: Death, { running, provider, seats, folder
   const streams = seats.filter(({ ground }) => ground.column.delivery === 'stream')
   const countNotes = (place: Place) => running.notes().filter((note) => note.place === place).length
   const recorded = () => running.notes().reduce((sum, { opened = 0 }) => sum + opened, 0)
-  const allMarked = (words: number) => () => streamsMarked(running, words) === streams.length * 4
+  const telling = streams.filter(({ ground }) => ground.column.way === 'stream')
+  const allMarked = (words: number) => () => streamsMarked(running, words) === telling.length * 4
   const allHeard = () =>
     until(() => seats.every(({ ground, askings }) => askings.every((asking) => hasCome(asking, ground))))
   switch (moment) {

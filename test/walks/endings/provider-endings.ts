@@ -84,6 +84,11 @@ export const PROVIDER_ENDINGS: readonly Ending[] = [
       ...whole,
       stored: 'incomplete',
     },
+    // What is cut after four words is no summary.
+    compacted: {
+      ...{ row: ROWS.noSummary, ...refused('server_is_overloaded') },
+      provider: twice('head', 'role', 'word', 'word', 'word', 'word', 'length', 'usage', 'done'),
+    },
   },
   { name: 'usage absent', ...told(ROWS.uncounted, null) },
   { name: 'usage negative', ...told(ROWS.uncounted, { prompt_tokens: -11, completion_tokens: -7 }) },

@@ -7,6 +7,7 @@ export const ROWS = {
   failover: 'A provider failed before any content, and another lane gave the answer',
   rejected: 'The provider refused the request',
   failed: 'The provider failed before any content, on every lane',
+  noSummary: 'A conversation was to be made short, and no lane gave a summary',
   brokeOff: 'The provider broke off after content had gone out',
   changed: 'The key, the account or the plan was changed, or a window ended, while the answer was running',
   goneWithKey: 'The client hung up, and had sent an `Idempotency-Key`',

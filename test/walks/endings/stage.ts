@@ -35,12 +35,23 @@ export const playedIn = (column: Column, endings: readonly Ending[]): readonly P
     return course ? [{ ending, course, model: `e${at}`, wire: column.wire }] : []
   })
 
-function courseIn({ way, wire }: Column, ending: Ending): Course | undefined {
-  if (ending.countsApart && wire === 'responses') return undefined
-  const { json } = ending
-  if (way !== 'collected' || ending.collected) return ending[way]
-  return json && { ...json, provider: json.provider.map(asStream) }
+function courseIn(column: Column, ending: Ending): Course | undefined {
+  if (ending.countsApart && column.wire === 'responses') return undefined
+  switch (column.way) {
+    case 'json':
+    case 'stream':
+      return ending[column.way]
+    case 'collected':
+      return collectedIn(ending)
+    case 'compacted':
+      // Only a stream has a head before there is anything to say.
+      if (ending.hasty) return column.delivery === 'stream' ? (ending.compacted ?? ending.stream) : undefined
+      return ending.compacted ?? collectedIn(ending)
+  }
 }
+
+const collectedIn = ({ collected, json }: Ending): Course | undefined =>
+  collected ?? (json && { ...json, provider: json.provider.map(asStream) })
 
 const laneModel = (model: string, lane: number): string => `${model}.${lane}`
 

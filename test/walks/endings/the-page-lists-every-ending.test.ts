@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { readChargesPage } from './charges-page.ts'
 import { DEATHS } from './deaths.ts'
-import type { Course } from './ending.ts'
+import type { Course, Ending } from './ending.ts'
 import { ENDINGS } from './endings.ts'
 import { ROWS } from './rows.ts'
 
-const courses = [...ENDINGS, ...DEATHS].flatMap((ending) =>
-  [ending.json, ending.stream, 'collected' in ending ? ending.collected : undefined].flatMap((each) => each ?? []),
+const all: readonly Ending[] = [...ENDINGS, ...DEATHS]
+const courses = all.flatMap(({ json, stream, collected, compacted }) =>
+  [json, stream, collected, compacted].flatMap((each) => each ?? []),
 )
-const rowsOf = ({ row, withKey, asBuilder, whenStored }: Course): string[] =>
-  [row, withKey?.row, asBuilder?.row, whenStored?.row].flatMap((each) => each ?? [])
+const rowsOf = ({ row, withKey, asBuilder, whenStored, whenStreamed }: Course): string[] =>
+  [row, withKey?.row, asBuilder?.row, whenStored?.row, whenStreamed?.row].flatMap((each) => each ?? [])
 
 describe('docs/operate/charges.md', () => {
   it('lists exactly the endings that are played', () => {
@@ -20,7 +21,7 @@ describe('docs/operate/charges.md', () => {
   })
 
   it('and every ending has a name of its own', () => {
-    const names = [...ENDINGS, ...DEATHS].map(({ name }) => name)
+    const names = all.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
   })
 })

@@ -34,6 +34,7 @@ export function courseOf({ column, played: { course } }: Ground, who: Participan
     ...course,
     ...(who.kind === 'builder' ? course.asBuilder : {}),
     ...(column.stores ? course.whenStored : {}),
+    ...(column.delivery === 'stream' ? course.whenStreamed : {}),
     ...(who.idempotencyKey === undefined ? {} : course.withKey),
   }
 }

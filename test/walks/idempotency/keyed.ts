@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import type { TestServer } from '../../support/start-server.ts'
 
 /** An answer as bytes: what is given again has to be the same ones. */
@@ -13,10 +14,16 @@ export interface Asked {
   readonly key: string
   readonly idempotencyKey?: string
   readonly signal?: AbortSignal
+  /** Chat's where it is left out. */
+  readonly path?: string
 }
 
-export const open = (server: TestServer, { key, idempotencyKey, signal }: Asked, body: object | string) =>
-  fetch(`${server.baseUrl}/chat/completions`, {
+export const open = (
+  server: TestServer,
+  { key, idempotencyKey, signal, path = '/chat/completions' }: Asked,
+  body: object | string,
+) =>
+  fetch(`${server.baseUrl}${path}`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${key}`,
@@ -31,6 +38,18 @@ export const open = (server: TestServer, { key, idempotencyKey, signal }: Asked,
 export async function ask(server: TestServer, asked: Asked, body: object | string): Promise<KeyedAnswer> {
   return wholeOf(await open(server, asked, body))
 }
+
+export function expectReplay(again: KeyedAnswer, first: KeyedAnswer): void {
+  expect(again.status).toBe(first.status)
+  expect(again.bytes.equals(first.bytes)).toBe(true)
+  expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'))
+  expect(again.headers.get('idempotency-replayed')).toBe('true')
+  expect(again.headers.get('x-original-request-id')).toBe(first.requestId)
+  expect(again.requestId).not.toBe(first.requestId)
+  expect(first.headers.get('idempotency-replayed')).toBe(null)
+}
+
+export const errorOf = ({ text }: KeyedAnswer) => JSON.parse(text).error
 
 export async function wholeOf(response: Response): Promise<KeyedAnswer> {
   const text = Buffer.from(await response.arrayBuffer())

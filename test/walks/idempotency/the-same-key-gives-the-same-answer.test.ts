@@ -3,7 +3,7 @@ import { get, hello } from '../../support/ask.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
-import { ask, type KeyedAnswer } from './keyed.ts'
+import { ask, errorOf, expectReplay } from './keyed.ts'
 
 const DAY_MS = 86_400_000
 
@@ -21,18 +21,6 @@ const BODIES = {
     tools: [{ type: 'function', function: { name: 'get_weather', parameters: { type: 'object', properties: {} } } }],
   },
 }
-
-function expectReplay(again: KeyedAnswer, first: KeyedAnswer): void {
-  expect(again.status).toBe(first.status)
-  expect(again.bytes.equals(first.bytes)).toBe(true)
-  expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'))
-  expect(again.headers.get('idempotency-replayed')).toBe('true')
-  expect(again.headers.get('x-original-request-id')).toBe(first.requestId)
-  expect(again.requestId).not.toBe(first.requestId)
-  expect(first.headers.get('idempotency-replayed')).toBe(null)
-}
-
-const errorOf = ({ text }: KeyedAnswer) => JSON.parse(text).error
 
 describe('the same key', () => {
   const server = useServer()

@@ -182,6 +182,7 @@ describe('who refused, and why', () => {
   const PAID: Readonly<Record<string, object>> = {
     'POST /v1/chat/completions': { model: 'paid', max_tokens: 10, messages: hello('count to 5000') },
     'POST /v1/responses': { model: 'paid', max_output_tokens: 10, input: 'count to 5000' },
+    'POST /v1/responses/compact': { model: 'paid', max_output_tokens: 100, input: 'count to 5000' },
   }
 
   it('A18: every endpoint that answers from a model is paid, capped, limited and recorded alike', async () => {
@@ -191,18 +192,20 @@ describe('who refused, and why', () => {
     expect(Object.keys(PAID).sort()).toEqual([...posts].sort())
     for (const endpoint of posts) {
       for (const kind of ['wallet', 'builder'] as const) {
-        const key = await person.createKey({ kind, caps: { day: '0.02' }, limits: { requests_per_minute: 100 } })
+        const key = await person.createKey({ kind, caps: { day: '0.2' }, limits: { requests_per_minute: 100 } })
         const before = { wallet: await person.wallet(), window: await person.window('5h') }
         const response = await fetch(`${server().baseUrl.replace(/\/v1$/, '')}${endpoint.slice('POST '.length)}`, {
           method: 'POST',
           headers: { authorization: `Bearer ${key.key}`, 'content-type': 'application/json' },
           body: JSON.stringify(PAID[endpoint]),
         })
-        await response.text()
+        const { usage } = (await response.json()) as { usage: Record<string, number> }
         expect([response.status, response.headers.get('x-ratelimit-remaining-requests')]).toEqual([200, '99'])
         const { json } = await get(server(), key, `/requests/${response.headers.get('x-request-id')}`)
         const charge = nanoOf(json.charge)
-        expect(charge).toBe(10_000_000n)
+        // A thousandth of a dollar a token.
+        expect(charge).toBe(BigInt(usage.completion_tokens ?? usage.output_tokens ?? 0) * 1_000_000n)
+        expect(charge).toBeGreaterThan(0n)
         const [day] = (await server().operate('keys.show', { key: key.id })).spent
         expect(nanoOf(day!.used)).toBe(charge)
         const spentOn = { wallet: kind === 'wallet' ? charge : 0n, builder: kind === 'builder' ? charge : 0n }

@@ -46,6 +46,8 @@ const PARTS = [
   { type: 'input_text', text: 'one' },
   { type: 'output_text', text: 'two' },
 ]
+/** Of the one kind that a provider takes there. */
+const HEARD = PARTS.map((part) => ({ ...part, type: 'input_text' }))
 
 const HISTORIES: Readonly<Record<string, History>> = {
   'a text': {
@@ -61,6 +63,7 @@ const HISTORIES: Readonly<Record<string, History>> = {
   'parts of text': {
     input: [user('Go'), call('a', 'look_up'), result('a', PARTS)],
     plain: [said('Go'), flatCall('a', 'look_up', '{}'), result('a', 'onetwo')],
+    native: [user('Go'), call('a', 'look_up'), result('a', HEARD)],
     chat: [asked, calls(chatCall('a', 'look_up')), tool('a', 'one\ntwo')],
   },
   'arguments that are no JSON': {
@@ -76,6 +79,7 @@ const HISTORIES: Readonly<Record<string, History>> = {
   'of a custom tool in a namespace': {
     input: [user('Go'), custom('a', 'note', 'x', { namespace: 'agents' }), customResult('a', PARTS)],
     plain: [said('Go'), flatCall('a', 'agents__note', '{"input":"x"}'), result('a', 'onetwo')],
+    native: [user('Go'), custom('a', 'note', 'x', { namespace: 'agents' }), customResult('a', HEARD)],
     chat: [asked, calls(chatCall('a', 'agents__note', '{"input":"x"}')), tool('a', 'one\ntwo')],
   },
   'of a function in a namespace': {

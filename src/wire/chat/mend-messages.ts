@@ -1,0 +1,53 @@
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import { arrayElements } from '../json/array-elements.ts'
+import { INNER_BOUNDS } from '../json/inner-bounds.ts'
+import { jsonArray } from '../json/json-array.ts'
+import { scanJson } from '../json/scan-json.ts'
+import { spliceMembers } from '../json/splice-members.ts'
+import type { ParsedBody } from '../parsed-body.ts'
+
+type Changes = ReadonlyMap<string, string | null>
+
+/**
+ * Checked messages as every server takes them; undefined where they may stay as they are. Clients write out members that
+ * have no value, and what an assistant has not said in four ways; servers refuse some of these, each other ones. Only
+ * what says nothing is changed, and only in the messages that have it.
+ */
+export function mendMessages(body: ParsedBody): Buffer | undefined {
+  const changes = (body.value.messages as readonly Fields[]).map(changesOf)
+  if (changes.every((each) => each === undefined)) return undefined
+  const member = body.members.find(({ name }) => name === 'messages')
+  if (!member) throw new Error('A field that was parsed is not among the members')
+  const elements = arrayElements(body.bytes.subarray(member.valueStart, member.valueEnd))
+  return jsonArray(elements.map((element, index) => withChanges(element, changes[index])))
+}
+
+/** One element of an array, with some of its members changed. */
+export function withChanges(element: Buffer, changes: Changes | undefined): Buffer {
+  if (!changes) return element
+  const scanned = scanJson(element, INNER_BOUNDS)
+  if (scanned.kind !== 'scanned') throw new Error('A message that was parsed cannot be scanned')
+  return spliceMembers({ bytes: element, members: scanned.members }, changes)
+}
+
+function changesOf(message: Fields): Changes | undefined {
+  let changes: Map<string, string | null> | undefined
+  const change = (name: string, value: string | null) => {
+    changes ??= new Map()
+    changes.set(name, value)
+  }
+  for (const name in message) if (message[name] === null && name !== 'content') change(name, null)
+  if (message.role !== 'assistant') return changes
+  if (isEmptyList(message.tool_calls)) change('tool_calls', null)
+  const { content } = message
+  if (hasCalls(message)) {
+    if (isEmptyList(content)) change('content', 'null')
+  } else if (content === undefined || content === null || isEmptyList(content)) change('content', '""')
+  return changes
+}
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0
+
+/** Beside them nothing need be said. */
+const hasCalls = ({ tool_calls: calls, function_call: call }: Fields): boolean =>
+  (Array.isArray(calls) && calls.length > 0) || isObject(call)

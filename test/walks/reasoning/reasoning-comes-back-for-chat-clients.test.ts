@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import { openAccount, type TestAccount } from '../../support/test-account.ts'
+import { chatIn, type Delivery, type Item, shortly, toolMessagesOf } from './loops.ts'
+import { type ReasoningModel, useReasoningHouse } from './reasoning-house.ts'
+
+const parameters = { type: 'object', properties: { q: { type: 'string' } } }
+const TOOLS = ['look_up', 'ping'].map((name) => ({ type: 'function', function: { name, parameters } }))
+const ASKED = { tools: TOOLS, reasoning_effort: 'low' }
+const HOUR_MS = 3_600_000
+
+describe('a chat client, which has no place for what its provider seals', () => {
+  const house = useReasoningHouse()
+
+  /** Says something and does what it is asked to, until nothing is called any more. */
+  const loop = async (
+    account: TestAccount,
+    messages: readonly Item[],
+    { model, delivery }: { readonly model: ReasoningModel; readonly delivery: Delivery },
+  ): Promise<Item[]> => {
+    const said = [...messages]
+    for (;;) {
+      const answer = await chatIn(house(), account, { ...ASKED, model, delivery, messages: said })
+      said.push(answer)
+      const results = toolMessagesOf(answer, 'found')
+      if (results.length === 0) return said
+      said.push(...results)
+    }
+  }
+  const user = (content: string): Item => ({ role: 'user', content })
+
+  it.each(['stream', 'json'] as const)('has it given back with the calls that it led to: %s', async (delivery) => {
+    const account = await openAccount(house().server)
+    const model = 'sealing'
+    const asked = { ...ASKED, model, delivery }
+    const messages = [user('Use look_up then ping.')]
+    const seals: string[] = []
+    for (let turn = 0; turn < 2; turn++) {
+      const answer = await chatIn(house(), account, { ...asked, messages })
+      seals.push(house().lastSeal('first'))
+      messages.push(answer, ...toolMessagesOf(answer, 'found'))
+    }
+    const end = await chatIn(house(), account, { ...asked, messages })
+    expect(end.content).toContain('"found" and "found"')
+    const history = ['user', seals[0], 'look_up()', 'result', seals[1], 'ping()', 'result']
+    expect(shortly(house().heard('first'))).toEqual(history)
+
+    // Another loop of the same conversation, a while later.
+    house().server.advance(HOUR_MS / 2)
+    await loop(account, [...messages, end, user('Use ping now.')], { model, delivery })
+    expect(shortly(house().heard('first')).slice(0, history.length)).toEqual(history)
+    expect(shortly(house().heard('first')).filter((each) => each.startsWith('sealed-'))).toHaveLength(3)
+    house().server.advance(HOUR_MS / 2)
+    await chatIn(house(), account, { ...asked, messages })
+    expect(shortly(house().heard('first'))).toEqual(history)
+    expect(house().timesAsked('first')).toBe(6)
+  })
+
+  it('has it given back once, in front of all calls that were made at once', async () => {
+    const account = await openAccount(house().server)
+    await loop(account, [user('Use look_up and ping.')], { model: 'sealing', delivery: 'stream' })
+    const [, seal, ...calls] = shortly(house().heard('first'))
+    expect([seal, calls]).toEqual([
+      expect.stringMatching(/^sealed-by-first-/),
+      ['look_up()', 'ping()', 'result', 'result'],
+    ])
+  })
+
+  it.each([
+    ['another provider', 'elsewhere', 'second'],
+    ['another model of the same provider', 'sibling', 'first'],
+  ] as const)('goes on without it with %s, and finds it again when it comes back', async (_who, next, provider) => {
+    const account = await openAccount(house().server)
+    const messages = await loop(account, [user('Use look_up now.')], { model: 'sealing', delivery: 'json' })
+    const seal = house().lastSeal('first')
+    messages.push(user('count to 2'))
+    messages.push(await chatIn(house(), account, { ...ASKED, model: next, delivery: 'json', messages }))
+    expect(shortly(house().heard(provider))).toEqual(['user', 'look_up()', 'result', 'assistant', 'user'])
+    messages.push(user('count to 3'))
+    await chatIn(house(), account, { ...ASKED, model: 'sealing', delivery: 'stream', messages })
+    const back = shortly(house().heard('first'))
+    expect(back[1]).toMatch(/^sealed-by-first-/)
+    expect(back[1]).not.toBe(seal)
+    expect(back.slice(2)).toEqual(['look_up()', 'result', 'assistant', 'user', 'assistant', 'user'])
+    expect(house().timesAsked('first') + house().timesAsked('second')).toBe(4)
+  })
+
+  it('gets an answer from the next lane when the one that sealed is down', async () => {
+    const account = await openAccount(house().server)
+    const messages = [user('Use look_up now.')]
+    const answer = await chatIn(house(), account, { ...ASKED, model: 'moving', delivery: 'stream', messages })
+    house().isDown('first', true)
+    messages.push(answer, ...toolMessagesOf(answer, 'found'))
+    const end = await chatIn(house(), account, { ...ASKED, model: 'moving', delivery: 'stream', messages })
+    expect(end.content).toContain('found')
+    expect(shortly(house().heard('second'))).toEqual(['user', 'look_up()', 'result'])
+  })
+
+  it('is answered without it where it is not known: after an hour, to another account, or when it cannot be opened', async () => {
+    const [account, stranger] = [await openAccount(house().server), await openAccount(house().server)]
+    const messages = [user('Use look_up now.')]
+    const answer = await chatIn(house(), account, { ...ASKED, model: 'sealing', delivery: 'stream', messages })
+    messages.push(answer, ...toolMessagesOf(answer, 'found'))
+    const without = ['user', 'look_up()', 'result']
+    const asked = { ...ASKED, model: 'sealing', delivery: 'json', messages } as const
+
+    await chatIn(house(), stranger, asked)
+    expect(shortly(house().heard('first'))).toEqual(without)
+    await chatIn(house(), account, asked)
+    expect(shortly(house().heard('first'))).toHaveLength(4)
+
+    house().forgetsItsSeals('first')
+    await chatIn(house(), account, asked)
+    expect(shortly(house().heard('first'))).toEqual(without)
+    expect(house().timesAsked('first')).toBe(5)
+
+    house().server.advance(HOUR_MS)
+    await chatIn(house(), account, asked)
+    expect(shortly(house().heard('first'))).toEqual(without)
+    expect(house().timesAsked('first')).toBe(6)
+  })
+})

@@ -1,5 +1,6 @@
 import { describeKey } from '../account/describe-key.ts'
 import { readReceipt } from '../account/read-receipt.ts'
+import { describeForCodex } from '../catalog/describe-for-codex.ts'
 import { describeModel } from '../catalog/describe-model.ts'
 import { findModel } from '../catalog/resolve-model.ts'
 import { visibleModels } from '../catalog/visible-models.ts'
@@ -51,6 +52,7 @@ export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send):
       }
     },
     listModels: (caller) => visibleModels(rules.current.catalog, caller).map(describeModel),
+    listModelsForCodex: (caller) => describeForCodex(visibleModels(rules.current.catalog, caller)),
     findModel(caller, id) {
       const found = findModel(rules.current.catalog, caller, id)
       return found.kind === 'found' ? { kind: 'found', model: describeModel(found.entry) } : found

@@ -50,6 +50,20 @@ describe('effort: suffix and field', () => {
     )
   })
 
+  test('whom the conflict meets in Codex is told what to write in its settings', () => {
+    expect(refusalOf('thinker-high', 'medium', undefined, 'reasoning.effort').message).toBe(
+      "The model 'thinker-high' fixes the effort to 'high', but reasoning.effort is 'medium'. " +
+        "Leave reasoning.effort out, or send it with the model 'thinker'. " +
+        'In Codex, set model_reasoning_effort = "high".',
+    )
+    expect(refusalOf('thinker', 'medium', undefined, 'reasoning.effort').message).toMatch(
+      /has none, low, high\. In Codex, set model_reasoning_effort to one of them\.$/,
+    )
+    expect(refusalOf('plain', 'medium', undefined, 'reasoning.effort').message).toMatch(
+      /leave reasoning\.effort out\. .* In Codex, set model_catalog_url = "<base_url>\/models" for this provider\.$/,
+    )
+  })
+
   test('a conflict is a conflict even with a word that the model does not have', () => {
     expect(refusalOf('thinker-high', 'ultra', undefined, 'reasoning.effort')).toMatchObject({
       code: 'reasoning_effort_conflict',

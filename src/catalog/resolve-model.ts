@@ -3,6 +3,7 @@ import type { Price } from '../model/price.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import type { Catalog, CatalogEntry, Model } from './catalog.ts'
+import { isSentAsNamed } from './describe-for-codex.ts'
 import { type ModelRights, mayCall, visibleModels } from './visible-models.ts'
 
 export type ModelRequest = Pick<TurnRequest, 'model' | 'effort' | 'effortParam'>
@@ -56,16 +57,26 @@ function effortRefusal(entry: CatalogEntry, { effort, effortParam }: ModelReques
   const allowed =
     model.efforts.length === 0
       ? // Whoever reads this may never have set one.
-        `the model ${quoted(model.id)} has no effort levels: leave ${effortParam} out. A client that sends it unasked has a setting for the effort of this model`
-      : `the model ${quoted(model.id)} has ${model.efforts.join(', ')}`
-  return problem('unsupported_value', `${effortParam} is ${quoted(effort)}, but ${allowed}.`, { param: effortParam })
+        `the model ${quoted(model.id)} has no effort levels: leave ${effortParam} out. A client that sends it unasked has a setting for the effort of this model.${forCodex(effortParam, LIST)}`
+      : `the model ${quoted(model.id)} has ${model.efforts.join(', ')}.${forCodex(effortParam, ONE_OF_THEM)}`
+  return problem('unsupported_value', `${effortParam} is ${quoted(effort)}, but ${allowed}`, { param: effortParam })
 }
 
 function conflict(entry: CatalogEntry, suffix: Effort, field: Effort, param: string): Problem {
-  const cure = `Leave ${param} out, or send it with the model ${quoted(entry.model.id)}`
-  const message = `The model ${quoted(entry.id)} fixes the effort to ${quoted(suffix)}, but ${param} is ${quoted(field)}. ${cure}.`
+  const cure = `Leave ${param} out, or send it with the model ${quoted(entry.model.id)}.`
+  const set = isSentAsNamed(suffix) ? `set model_reasoning_effort = "${suffix}"` : LIST
+  const message = `The model ${quoted(entry.id)} fixes the effort to ${quoted(suffix)}, but ${param} is ${quoted(field)}. ${cure}${forCodex(param, set)}`
   return problem('reasoning_effort_conflict', message, { param })
 }
+
+const LIST = 'set model_catalog_url = "<base_url>/models" for this provider'
+const ONE_OF_THEM = 'set model_reasoning_effort to one of them'
+
+/**
+ * Codex sends an effort of its own for ids that begin like a model it knows, and its user cannot leave the field out: what
+ * helps is written in its settings. It speaks Responses, so the field of Chat is not its.
+ */
+const forCodex = (param: string, cure: string): string => (param === 'reasoning.effort' ? ` In Codex, ${cure}.` : '')
 
 const SHOWN_MAX = 128
 

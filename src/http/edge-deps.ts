@@ -42,6 +42,8 @@ export interface EdgeDeps {
   serveTurn(call: TurnCall): Promise<object>
   /** The entries of `GET /models` for this caller. */
   listModels(caller: Caller): readonly object[]
+  /** The same ids, as Codex wants them described. */
+  listModelsForCodex(caller: Caller): readonly object[]
   findModel(caller: Caller, id: string): FoundModel
   describeKey(caller: Caller): Promise<object>
   /** What a request of this account cost and why; undefined for other people's requests too. */

@@ -81,6 +81,7 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
       return { outcome: 'completed' }
     },
     listModels: () => [{ id: 'demo', object: 'model' }],
+    listModelsForCodex: () => [{ slug: 'demo' }],
     findModel: (_caller, id) =>
       id.startsWith('demo')
         ? { kind: 'found', model: { id, object: 'model' } }

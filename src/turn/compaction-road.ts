@@ -17,6 +17,7 @@ interface CompactionJourney {
   readonly mint: MintIds
   /** All that the next turn of the conversation may run on. */
   readonly lanes: readonly Lane[]
+  readonly withoutOwnCompaction: boolean
 }
 
 /**
@@ -24,11 +25,12 @@ interface CompactionJourney {
  * provider anyway, and else by a summary, which every lane can write and read.
  */
 export function compactionRoad(lane: Lane, dialect: LaneDialect, journey: CompactionJourney): Road {
-  const { turn, lanes } = journey
+  const { turn, lanes, withoutOwnCompaction } = journey
   if (dialect.wire === 'responses') {
     // What it alone can read it alone can make short.
     if (turn.boundTo !== undefined) return native(lane, dialect, journey)
-    if (dialect.compacts && lanes.every(({ origin }) => origin === lane.origin)) return native(lane, dialect, journey)
+    const may = dialect.compacts && !withoutOwnCompaction
+    if (may && lanes.every(({ origin }) => origin === lane.origin)) return native(lane, dialect, journey)
   }
   return bySummary(lane, dialect, journey)
 }

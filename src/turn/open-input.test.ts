@@ -75,6 +75,7 @@ describe('the sealed items of an input', () => {
     ['for another purpose', ours.sealCompaction({ kind: 'summary', text: 't' }), 'reasoning'],
     ['of reasoning as a compaction', ours.sealReasoning(opaque), 'compaction'],
     ['of another account’s conversation', theirs.sealCompaction({ kind: 'summary', text: 't' }), 'compaction'],
+    ['with nothing in it', '', 'compaction'],
     ['that was cut', ours.sealCompaction({ kind: 'summary', text: 't' }).slice(0, -1), 'compaction'],
   ])('an envelope %s is refused by its place', async (_what, encrypted_content, type) => {
     expect(await refused([user, { type, encrypted_content, summary: [] }])).toMatchObject({

@@ -58,7 +58,9 @@ async function openItems(envelopes: Envelopes, input: readonly unknown[]): Promi
   const opened: OpenedItems = { sealed: new Map(), compactions: new Map() }
   let count = 0
   for (const [index, item] of input.entries()) {
-    if (!isObject(item) || typeof item.encrypted_content !== 'string' || item.encrypted_content === '') continue
+    if (!isObject(item) || typeof item.encrypted_content !== 'string') continue
+    // Clients send reasoning back that was never sealed; a conversation that is not in its item is lost.
+    if (item.encrypted_content === '' && item.type !== 'compaction') continue
     if (!openItem(envelopes, opened, index, item)) return notOurs(`input[${index}].encrypted_content`)
     count += 1
     if (count % OPENED_IN_A_ROW === 0) await passTurnstile()

@@ -54,6 +54,8 @@ export interface Journey {
   readonly callSeals: CallSeals
   /** All that the model runs on. */
   readonly lanes: readonly Lane[]
+  /** The lane was asked to make the conversation short by itself, and has not. */
+  readonly withoutOwnCompaction: boolean
 }
 
 export const laneDialect = ({ upstream }: Lane): LaneDialect => codecs.dialect(upstream.wire, upstream.dialect)

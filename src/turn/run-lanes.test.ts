@@ -11,12 +11,12 @@ import { UpstreamBrokenOff, UpstreamTimedOut } from '../upstream/upstream-answer
 import { readRequest } from '../wire/chat/read-request.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
 import { countedIds } from '../wire/mint-ids.fixture.ts'
+import type { LaneDeps, RunnableTurn } from './ask-lane.ts'
 import { createCallSeals } from './call-seals.ts'
 import { createFirstWord } from './first-word.ts'
 import { openVoice } from './open-voice.ts'
 import { runLanes } from './run-lanes.ts'
 import type { Sink } from './sink.ts'
-import type { LaneDeps, RunnableTurn } from './try-lane.ts'
 import { createTurnAbort } from './turn-abort.ts'
 
 const BOUNDS = { depthMax: 64, valuesMax: 1000, frameBytesMax: 1000, bodyBytesMax: 1000 }

@@ -1,9 +1,10 @@
 import type { Lane } from '../catalog/catalog.ts'
 import type { Attempt } from '../ledger/ledger.ts'
 import type { Problem } from '../model/problem.ts'
+import type { LaneDeps, RunnableTurn } from './ask-lane.ts'
 import { commonProblem, failed } from './provider-refusal.ts'
 import type { Run } from './run.ts'
-import { type LaneDeps, type RunnableTurn, tryLane } from './try-lane.ts'
+import { tryLane } from './try-lane.ts'
 
 /** Trying every lane of a long list would keep the client waiting for longer than it waits. */
 const ATTEMPTS_MAX = 3

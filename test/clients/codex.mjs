@@ -1,101 +1,111 @@
-// Drives the real Codex through the real server: one turn runs a command and patches a file, another resumes it. See
-// ../acceptance/README.md.
+// Drives the real Codex through the real server: tools, resuming, silence, upgrades, efforts and compaction. See
+// ../acceptance/README.md and ../../docs/clients/codex.md.
 //
-//   node test/clients/codex.mjs --installed FOLDER [--dist FOLDER]
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { endAll, runToEnd } from '../acceptance/own-processes.mjs'
+//   node test/clients/codex.mjs [--installed FOLDER] [--only lanes|efforts|compaction|silence] [--silence-ms N] [--dist FOLDER]
+import { endAll } from '../acceptance/own-processes.mjs'
 import { serveGateway } from '../acceptance/serve-gateway.mjs'
 import { readOptions } from '../chaos/lib/options.mjs'
 import { createTally } from '../chaos/lib/tally.mjs'
-import { startScriptedProvider, WORDS } from './lib/scripted-provider.mjs'
+import * as cases from './lib/codex-cases.mjs'
+import { installCodex } from './lib/codex-cli.mjs'
+import { openCountingDoor } from './lib/counting-door.mjs'
+import { startScriptedProvider } from './lib/scripted-provider.mjs'
 
-/** Codex gives its patch tool only to models that it takes for known ones, and it goes by how the id begins. `custom`: the
- * server takes tools of free text as such. */
+/** `custom`: the server takes tools of free text as such, so that Codex's patch tool goes to it as one. */
 const LANES = [
-  { id: 'gpt-5.5-on-chat', wire: 'chat', dialect: 'openai', custom: true },
-  { id: 'gpt-5.5-on-plain-chat', wire: 'chat', dialect: 'generic', custom: false },
-  { id: 'gpt-5.5-on-responses', wire: 'responses', dialect: 'openai', custom: true },
-  { id: 'gpt-5.5-on-plain-responses', wire: 'responses', dialect: 'generic', custom: false },
+  { name: 'on-chat', wire: 'chat', dialect: 'openai', custom: true },
+  { name: 'on-plain-chat', wire: 'chat', dialect: 'generic', custom: false },
+  { name: 'on-responses', wire: 'responses', dialect: 'openai', custom: true },
+  { name: 'on-plain-responses', wire: 'responses', dialect: 'generic', custom: false },
 ]
-const CODEX_MS_MAX = 60_000
+/** By how an id begins Codex takes it for a model of its own: one with a patch tool, one that is told "responses lite". */
+const FAMILIES = ['gpt-5.5', 'gpt-6-sol', 'fast-coder']
+const EFFORTS = ['low', 'medium', 'high']
+const CONTEXT_TOKENS = 100_000
 
-const options = readOptions({ installed: '' })
+/** The table of docs/clients/codex.md in short: the beginning of an id, its ending, what is set, what is asked for. */
+const EFFORT_CASES = [
+  { family: 'fast-coder', list: false, effort: undefined },
+  { family: 'fast-coder', list: true, effort: undefined },
+  { family: 'fast-coder', list: true, set: 'low', effort: 'low' },
+  { family: 'fast-coder', suffix: 'high', list: false, effort: 'high' },
+  { family: 'fast-coder', suffix: 'high', list: true, effort: 'high' },
+  { family: 'gpt-5.5', list: false, effort: 'medium' },
+  { family: 'gpt-5.5', list: true, effort: undefined },
+  { family: 'gpt-5.5', suffix: 'high', list: false, refused: /In Codex, set model_reasoning_effort = \\"high\\"/ },
+  { family: 'gpt-5.5', suffix: 'high', list: false, set: 'high', effort: 'high' },
+  { family: 'gpt-5.5', suffix: 'high', list: true, effort: 'high' },
+  { family: 'gpt-6-sol', suffix: 'low', list: false, refused: /In Codex, set model_reasoning_effort = \\"low\\"/ },
+  { family: 'gpt-6-sol', suffix: 'low', list: true, effort: 'low' },
+]
+
+const options = readOptions({ installed: '', only: 'lanes,efforts,compaction,silence', 'silence-ms': 45_000 })
+const wanted = new Set(options.only.split(','))
 const tally = createTally()
-const binary = findBinary(join(options.installed, 'codex', 'node_modules', '@openai'))
+const binary = await installCodex(options.installed)
 if (binary) await driveAll()
-else console.log('Not run: --installed names no folder in which the clients are (see run.mjs).')
 endAll()
 tally.close()
 
 async function driveAll() {
   const provider = await startScriptedProvider()
   const gateway = await serveGateway({ dist: options.dist, config: configFor(provider.url) })
-  for (const lane of LANES) await drive(lane, { gateway, provider })
+  const door = await openCountingDoor(gateway.baseUrl)
+  // What is told of a turn is read off the door, so that only one turn at a time may come through it.
+  const quietDoor = await openCountingDoor(gateway.baseUrl)
+  const scene = { tally, binary, provider, door, key: gateway.key, contextTokens: CONTEXT_TOKENS }
+  const silences = wanted.has('silence') ? LANES.map((lane) => silence({ ...scene, door: quietDoor }, lane)) : []
+  for (const lane of LANES) {
+    if (wanted.has('lanes')) await driveLane(scene, lane)
+    if (wanted.has('efforts') && lane.dialect === 'openai') await driveEfforts(scene, lane)
+    if (wanted.has('compaction')) await driveCompaction(scene, lane)
+  }
+  await Promise.all(silences)
+  for (const opened of [door, quietDoor, provider]) opened.close()
   await gateway.stop(tally)
-  provider.close()
 }
 
-function configFor(url) {
-  return {
-    upstreams: LANES.map(({ id, wire, dialect }) => ({
-      ...{ id: `to-${id}`, wire, dialect },
-      ...{ base_url: `${url}/v1`, api_key: 'scripted-key', allow_private: true },
-    })),
-    models: LANES.map(({ id }) => ({
-      ...{ id, efforts: ['low', 'medium', 'high'], context_tokens: 200_000, max_output_tokens: 32_000 },
-      price: { input: '1.00', cached_input: '0.10', cache_write: '1.25', output: '5.00' },
-      lanes: [{ upstream: `to-${id}`, model: 'scripted' }],
-    })),
+function idOf(family, lane, suffix) {
+  return [family, lane.name, ...(suffix ? [suffix] : [])].join('-')
+}
+
+async function driveLane(scene, lane) {
+  await cases.worksAndResumes(scene, { ...lane, id: idOf('gpt-5.5', lane) })
+  // "Responses lite": no tools but an item that brings them, and one tool that runs programs.
+  await cases.worksAndResumes(scene, { ...lane, id: idOf('gpt-6-sol', lane), dialect: `${lane.dialect}, lite` })
+  await cases.triesOneUpgrade(scene, { ...lane, id: idOf('gpt-5.5', lane) })
+}
+
+async function driveEfforts(scene, lane) {
+  for (const { family, suffix, ...more } of EFFORT_CASES) {
+    await cases.asksForEffort(scene, lane, { ...more, id: idOf(family, lane, suffix), model: idOf(family, lane) })
   }
 }
 
-async function drive({ id, wire, dialect, custom }, { gateway, provider }) {
-  const place = mkdtempSync(join(tmpdir(), 'millrace-codex-'))
-  const [home, workspace] = [join(place, 'home'), join(place, 'workspace')]
-  mkdirSync(join(home, '.codex'), { recursive: true })
-  mkdirSync(workspace)
-  writeFileSync(join(home, '.codex', 'config.toml'), settings(gateway.baseUrl))
-  const codex = (...args) =>
-    runToEnd(binary, ['exec', ...args], {
-      ...{ cwd: workspace, withinMs: CODEX_MS_MAX },
-      env: { HOME: home, CODEX_HOME: join(home, '.codex'), MILL_KEY: gateway.key, NO_COLOR: '1' },
-    })
-  const always = ['--skip-git-repo-check', '-m', id, '--json', '--dangerously-bypass-approvals-and-sandbox']
-  const says = (text) => `Codex over ${wire} (${dialect}) ${text}`
-  const worked = await codex(...always, 'Grind it, and write down how.')
-  tally.check(worked.code === 0, says(`ends its turn (${worked.code} ${worked.code ? worked.stdout.slice(-300) : ''})`))
-  tally.check(worked.stdout.includes(`${WORDS.done} after 2 outputs`), says('hands two outputs back'))
-  tally.check(worked.stdout.includes(WORDS.ground), says('has run the command'))
-  const file = join(workspace, WORDS.file)
-  const written = existsSync(file) ? readFileSync(file, 'utf8') : 'nothing'
-  tally.check(written === `${WORDS.patched}\n`, says(`has patched the file: ${written.trim()}`))
-  const resumed = await codex('resume', '--last', ...always, 'What was it?')
-  const again = resumed.code === 0 && resumed.stdout.includes(`${WORDS.done} after 2 outputs`)
-  tally.check(again, says('resumes with all that was before'))
-  const kinds = new Set((provider.requests.at(-1)?.tools ?? []).map(({ type }) => type))
-  tally.check(kinds.has('function') && kinds.has('custom') === custom, says(`is told as ${[...kinds].join(' and ')}`))
-  rmSync(place, { recursive: true, force: true })
+async function driveCompaction(scene, lane) {
+  const known = { ...lane, id: idOf('fast-coder', lane) }
+  await cases.compactsByTrigger(scene, known)
+  await cases.compactsByItself(scene, known)
 }
 
-function settings(baseUrl) {
-  return `model_provider = "mill"
-check_for_update_on_startup = false
-[analytics]
-enabled = false
-[model_providers.mill]
-name = "Millrace"
-base_url = "${baseUrl}"
-env_key = "MILL_KEY"
-wire_api = "responses"
-`
+function silence(scene, lane) {
+  return cases.survivesSilence(scene, { ...lane, id: idOf('fast-coder', lane) }, options['silence-ms'])
 }
 
-function findBinary(folder) {
-  if (options.installed === '' || !existsSync(folder)) return undefined
-  const found = readdirSync(folder, { withFileTypes: true, recursive: true }).find(
-    (entry) => entry.isFile() && entry.name === 'codex' && entry.parentPath.endsWith('bin'),
-  )
-  return found && join(found.parentPath, found.name)
+function configFor(url) {
+  const patience = `${Math.ceil(options['silence-ms'] / 1000) + 60}s`
+  return {
+    upstreams: LANES.map(({ name, wire, dialect }) => ({
+      ...{ id: `to-${name}`, wire, dialect, base_url: `${url}/v1`, api_key: 'scripted-key', allow_private: true },
+      // As an operator has it before a model that thinks for long.
+      timeouts: { first_byte: patience, idle: patience, no_progress: patience },
+    })),
+    models: FAMILIES.flatMap((family) =>
+      LANES.map((lane) => ({
+        ...{ id: idOf(family, lane), efforts: EFFORTS, context_tokens: CONTEXT_TOKENS, max_output_tokens: 32_000 },
+        price: { input: '1.00', cached_input: '0.10', cache_write: '1.25', output: '5.00' },
+        lanes: [{ upstream: `to-${lane.name}`, model: idOf(family, lane) }],
+      })),
+    ),
+  }
 }

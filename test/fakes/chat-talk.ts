@@ -2,17 +2,26 @@ import { type Fields, isObject } from '../../src/lib/is-object.ts'
 import { chunk, errorBody, usageChunk } from './chat-words.ts'
 import { delivered } from './delivered.ts'
 import type { Script } from './fault-upstream.ts'
-import { type HeardTool, type Hearing, type Saying, type Step, sayingOf, spokenName } from './polite-model.ts'
+import {
+  type Counted,
+  callId,
+  type HeardTool,
+  type Hearing,
+  POLITE,
+  type Saying,
+  type Step,
+  spokenName,
+} from './polite-model.ts'
 import { demand, demandKnown, demandList, demandText, demandToolName, mannerOf, strictly } from './strict-request.ts'
 import type { Talk } from './talk.ts'
 
 /** A provider that speaks Chat: functions alone, reasoning in words, and every rule about messages kept. */
-export const chatTalk = ({ wantsReasoningBack = false } = {}): Script =>
+export const chatTalk = ({ wantsReasoningBack = false, mind = POLITE } = {}): Script =>
   strictly(async (talk) => {
     const hearing = hear(talk.asked)
     if (wantsReasoningBack) demandReasoning(talk.asked.messages as readonly Fields[])
-    const saying = sayingOf(hearing)
-    const usage = usageOf(hearing, saying)
+    const saying = mind.sayingOf(hearing)
+    const usage = usageOf(mind.countsOf(talk.asked, hearing, saying), saying)
     return talk.delivery === 'stream' ? stream(talk, saying, usage) : whole(talk, saying, usage)
   })
 
@@ -137,15 +146,13 @@ function contentOf(content: unknown, at: string): string {
     .join('')
 }
 
-function usageOf({ steps }: Hearing, { thoughts, words, calls }: Saying) {
-  const [prompt_tokens, completion_tokens] = [10 * steps.length, thoughts.length + words.length + 5 * calls.length]
-  return {
-    prompt_tokens,
-    completion_tokens,
-    total_tokens: prompt_tokens + completion_tokens,
-    completion_tokens_details: { reasoning_tokens: thoughts.length },
-  }
-}
+const usageOf = ({ input, cached, output }: Counted, { thoughts }: Saying) => ({
+  prompt_tokens: input,
+  ...(cached === 0 ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
+  completion_tokens: output,
+  total_tokens: input + output,
+  completion_tokens_details: { reasoning_tokens: thoughts.length },
+})
 
 async function stream(talk: Talk, saying: Saying, usage: object): Promise<void> {
   const say = (delta: object, finish: string | null = null) => talk.frames(chunk(talk.model, { delta, finish }))
@@ -158,7 +165,7 @@ async function stream(talk: Talk, saying: Saying, usage: object): Promise<void> 
   }
   for (const [index, call] of saying.calls.entries()) {
     const half = Math.ceil(call.text.length / 2)
-    const named = { id: `call_fake_${index}`, type: 'function', function: { name: spokenName(call), arguments: '' } }
+    const named = { id: callId(call, index), type: 'function', function: { name: spokenName(call), arguments: '' } }
     await say({ tool_calls: [{ index, ...named }] })
     await say({ tool_calls: [{ index, function: { arguments: call.text.slice(0, half) } }] })
     await say({ tool_calls: [{ index, function: { arguments: call.text.slice(half) } }] })
@@ -188,7 +195,7 @@ async function whole(talk: Talk, { thoughts, words, calls }: Saying, usage: obje
     ...(calls.length > 0
       ? {
           tool_calls: calls.map((call, index) => ({
-            id: `call_fake_${index}`,
+            id: callId(call, index),
             type: 'function',
             function: { name: spokenName(call), arguments: call.text },
           })),

@@ -33,7 +33,23 @@ export interface Saying {
 export interface SaidCall extends Omit<HeardTool, 'parameters'> {
   /** Arguments of a function, or the input of a custom tool. */
   readonly text: string
+  /** For a conversation that is long enough to meet the same place again. */
+  readonly id?: string
 }
+
+export interface Counted {
+  readonly input: number
+  readonly cached: number
+  readonly output: number
+}
+
+/** What thinks and counts behind the wire of a provider. */
+export interface Mind {
+  sayingOf(hearing: Hearing): Saying
+  countsOf(asked: Fields, hearing: Hearing, saying: Saying): Counted
+}
+
+export const callId = ({ id }: SaidCall, index: number): string => id ?? `call_fake_${index}`
 
 /**
  * What a model says that does as it is told: it counts, calls the tools whose names it hears (all at once, or after one
@@ -45,6 +61,15 @@ export function sayingOf(hearing: Hearing): Saying {
   const calls = callsOf(hearing)
   if (calls.length > 0) return { thoughts, words: [], calls }
   return { thoughts, words: answerOf(hearing).match(/\s*\S+/g) ?? [], calls: [] }
+}
+
+export const POLITE: Mind = {
+  sayingOf,
+  countsOf: (_asked, { steps }, { thoughts, words, calls }) => ({
+    input: 10 * steps.length,
+    cached: 0,
+    output: thoughts.length + words.length + 5 * calls.length,
+  }),
 }
 
 /** The name of a tool as it is said in words. */

@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../src/lib/is-object.ts'
 import { delivered } from './delivered.ts'
 import type { Script } from './fault-upstream.ts'
-import { type Saying, type Step, sayingOf } from './polite-model.ts'
+import { type Counted, callId, type Mind, POLITE, type SaidCall, type Saying, type Step } from './polite-model.ts'
 import { hearResponses, type ResponsesTaste, TRIGGER } from './responses-hearing.ts'
 import { mannerOf, strictly } from './strict-request.ts'
 import type { Talk } from './talk.ts'
@@ -13,22 +13,23 @@ import type { Talk } from './talk.ts'
  */
 export function responsesTalk(
   knows: ResponsesTaste['knows'],
-  { name = 'fake', seals = new Map() }: Sealer = {},
+  { name = 'fake', seals = new Map(), mind = POLITE }: Sealer = {},
 ): Script {
   const compactions = new Map<string, readonly Step[]>()
   return strictly(async (talk) => {
     const hearing = hearResponses(talk.asked, { knows, seals, compactions })
     if (isTriggered(talk.asked)) {
-      const blob = `compacted-${compactions.size}`
+      const blob = `compacted-by-${name}-${compactions.size}`
       compactions.set(blob, hearing.steps)
       const item = { id: 'cmp_fake', type: 'compaction', encrypted_content: blob }
-      return answer(talk, [item], usageOf(hearing.steps.length, { thoughts: [], words: [blob], calls: [] }))
+      const said = { thoughts: [], words: [blob], calls: [] }
+      return answer(talk, [item], usageOf(mind.countsOf(talk.asked, hearing, said), said))
     }
-    const saying = sayingOf(hearing)
+    const saying = mind.sayingOf(hearing)
     const seal = `sealed-by-${name}-${seals.size}`
     if (knows === 'everything' && saying.thoughts.length > 0) seals.set(seal, talk.model)
     const items = itemsOf(talk, saying, knows === 'everything' ? seal : undefined)
-    return answer(talk, items, usageOf(hearing.steps.length, saying))
+    return answer(talk, items, usageOf(mind.countsOf(talk.asked, hearing, saying), saying))
   })
 }
 
@@ -37,6 +38,7 @@ interface Sealer {
   readonly name?: string
   /** What it has sealed, and with which of its models; who takes something out has it forgotten. */
   readonly seals?: Map<string, string>
+  readonly mind?: Mind
 }
 
 const isTriggered = ({ input }: Fields): boolean => Array.isArray(input) && input.at(-1)?.type === TRIGGER
@@ -55,16 +57,20 @@ function itemsOf({ asked }: Talk, { thoughts, words, calls }: Saying, seal: stri
   return [
     ...(thoughts.length > 0 ? [{ id: 'rs_fake', ...reasoningOf(asked, thoughts.join(''), seal) }] : []),
     ...(words.length > 0 ? [{ id: 'msg_fake', ...spoken }] : []),
-    ...calls.map(({ kind, name, namespace, text }, index) => ({
+    ...calls.map((call, index) => ({
       id: `fc_fake_${index}`,
       status,
-      call_id: `call_fake_${index}`,
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(kind === 'custom' ? { type: 'custom_tool_call', input: text } : { type: 'function_call', arguments: text }),
+      call_id: callId(call, index),
+      ...calledAs(call),
     })),
   ]
 }
+
+const calledAs = ({ kind, name, namespace, text }: SaidCall): Fields => ({
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+  ...(kind === 'custom' ? { type: 'custom_tool_call', input: text } : { type: 'function_call', arguments: text }),
+})
 
 const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] })
 
@@ -80,16 +86,13 @@ function reasoningOf({ reasoning, include }: Fields, text: string, seal: string 
   }
 }
 
-function usageOf(steps: number, { thoughts, words, calls }: Saying) {
-  const [input_tokens, output_tokens] = [10 * steps, thoughts.length + words.length + 5 * calls.length]
-  return {
-    input_tokens,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens,
-    output_tokens_details: { reasoning_tokens: thoughts.length },
-    total_tokens: input_tokens + output_tokens,
-  }
-}
+const usageOf = ({ input, cached, output }: Counted, { thoughts }: Saying) => ({
+  input_tokens: input,
+  input_tokens_details: { cached_tokens: cached },
+  output_tokens: output,
+  output_tokens_details: { reasoning_tokens: thoughts.length },
+  total_tokens: input + output,
+})
 
 const responseOf = ({ model }: Talk, more: Fields): Fields => ({
   ...{ id: 'resp_fake', object: 'response', created_at: 1_700_000_000, model, error: null, incomplete_details: null },

@@ -145,12 +145,12 @@ describe('what was made short', () => {
     const { client } = await open()
     const compacted = await client.responses.compact({ model: 'thinker', input: conversation(HARBOUR) })
     expect(house().asked('thinker').at(-1)?.input).toMatchObject([{}, {}, {}, { type: 'compaction_trigger' }])
-    expect(JSON.stringify(compacted)).not.toContain('compacted-')
+    expect(JSON.stringify(compacted)).not.toContain('compacted-by-')
     const input = [...asInput(compacted), said('Go on.')]
     await client.responses.create({ model: 'thinker', input })
     const given = house().asked('thinker').at(-1)?.input as readonly object[]
     expect(given.filter((item) => 'encrypted_content' in item)).toEqual([
-      { type: 'compaction', encrypted_content: expect.stringMatching(/^compacted-\d+$/) },
+      { type: 'compaction', encrypted_content: expect.stringMatching(/^compacted-by-fake-\d+$/) },
     ])
     for (const { model } of summarisers) {
       const error = await errorOf(client.responses.create({ model, input }))

@@ -35,6 +35,8 @@ export interface SpawnedServer {
   logged(message: string): readonly Record<string, unknown>[]
   kill(signal: NodeJS.Signals): void
   readonly ended: Promise<Ended>
+  /** Starts it again on what is left, once it has ended; it listens on another port then. */
+  restart(): Promise<void>
   writeConfig(text: string): Promise<void>
   /** A command of the operator. */
   run(...args: readonly string[]): Promise<Ended>
@@ -61,7 +63,7 @@ export async function spawnServer(options: SpawnOptions): Promise<SpawnedServer>
     await rm(folder, { recursive: true })
   }
   try {
-    return { ...(await open(folder, children, options)), close }
+    return Object.assign(await open(folder, children, options), { close })
   } catch (error) {
     await close()
     throw error
@@ -96,27 +98,41 @@ async function open(
   await json('wallet', 'credit', OWNER, '1000.00', '--reason', 'test', '--ref', 'first')
   const { key } = await json('keys', 'create', '--account', OWNER, '--kind', 'wallet', '--name', 'test')
 
-  const child = start('serve', '--port', '0', '--log-format', 'json')
-  const { said, ended } = listenTo(child)
-  const over = ended.then(({ err, out }) => {
-    throw new Error(`the server ended before it was ready: ${err}${out}`)
-  })
-  over.catch(() => {})
-  await Promise.race([until(() => said().includes('"ready"')), over])
-  const { url, version, socket } = JSON.parse(await readFile(join(data, 'server.json'), 'utf8'))
+  const serve = async () => {
+    const child = start('serve', '--port', '0', '--log-format', 'json')
+    const { said, ended } = listenTo(child)
+    const over = ended.then(({ err, out }) => {
+      throw new Error(`the server ended before it was ready: ${err}${out}`)
+    })
+    over.catch(() => {})
+    await Promise.race([until(() => said().includes('"ready"')), over])
+    const { url, version, socket } = JSON.parse(await readFile(join(data, 'server.json'), 'utf8'))
+    return { child, said, ended, url, version, socket }
+  }
+  let running = await serve()
   return {
-    port: Number(new URL(url).port),
-    baseUrl: `${url}/v1`,
+    get port() {
+      return Number(new URL(running.url).port)
+    },
+    get baseUrl() {
+      return `${running.url}/v1`
+    },
     key,
     folder,
-    said,
-    logged: (message) => linesOf(said()).filter(({ msg }) => String(msg).includes(message)),
-    kill: (signal) => void child.kill(signal),
-    ended,
+    said: () => running.said(),
+    logged: (message) => linesOf(running.said()).filter(({ msg }) => String(msg).includes(message)),
+    kill: (signal) => void running.child.kill(signal),
+    get ended() {
+      return running.ended
+    },
+    async restart() {
+      running = await serve()
+    },
     writeConfig,
     run,
     json,
     async operate<Name extends OperationName>(operation: Name) {
+      const { socket, version } = running
       const reply = await askServer(socket, { version, operation, args: {} })
       if (reply.kind !== 'reply' || reply.answer.kind !== 'answered' || reply.answer.outcome.kind !== 'done')
         throw new Error(`${operation}: ${JSON.stringify(reply)}`)

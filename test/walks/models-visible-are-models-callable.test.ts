@@ -46,6 +46,10 @@ describe('models that are visible are models that are callable', () => {
         async (kind, on, models) => {
           const made = await people[on].createKey({ kind, ...(models ? { models } : {}) })
           const { json } = await get(server(), made, '/models')
+          const forCodex = (await get(server(), made, '/models?client_version=0')).json.models
+          expect(forCodex.map(({ slug }: { slug: string }) => slug)).toEqual(
+            json.data.map(({ id }: { id: string }) => id),
+          )
           const listed = new Set<string>(json.data.map((entry: { id: string }) => entry.id))
           seen.keys += 1
           for (const id of everyId()) {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { framedSummary } from '../summary.ts'
 import { keptItems } from './kept-items.ts'
 import { turnOf, withItems } from './read-request.fixture.ts'
 import { countedIds } from './voice.fixture.ts'
@@ -31,6 +32,11 @@ it('of a short conversation it is never more than a quarter', () => {
 it('nothing of what was called, thought or answered stays', () => {
   const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
   expect(kept(call, { type: 'function_call_output', call_id: 'c', output: 'r' }, rest)).toEqual([])
+})
+
+it('nor an earlier summary: the new one has it, and nobody is shown either', () => {
+  const summary = { role: 'user', content: text(framedSummary('The gate opens with code 4711.')) }
+  expect(kept(summary, rest, { role: 'user', content: 'Go on.' })).toEqual([['user', text('Go on.')]])
 })
 
 it('is told as whole items', () => {

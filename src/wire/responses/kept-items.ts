@@ -8,7 +8,7 @@ import { typeOfItem } from './item-types.ts'
 const USER_BYTES_MAX = 32 * 1024
 const USER_SHARE = 4
 
-const MAY_STAY: ReadonlySet<unknown> = new Set(['system', 'developer', 'user'])
+const ROLES_THAT_STAY: ReadonlySet<unknown> = new Set(['system', 'developer', 'user'])
 
 /**
  * The messages that stay as they are when a conversation is made short at the endpoint, whose answer is the whole context
@@ -17,10 +17,7 @@ const MAY_STAY: ReadonlySet<unknown> = new Set(['system', 'developer', 'user'])
 export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintIds): readonly Fields[] {
   const input = (JSON.parse(body.bytes.toString('utf8')) as Fields).input
   const items = Array.isArray(input) ? input : []
-  const messages = items.filter(
-    (item): item is Fields =>
-      isObject(item) && typeOfItem(item) === 'message' && MAY_STAY.has(item.role) && !isSummary(item),
-  )
+  const messages = items.filter((item): item is Fields => isObject(item) && mayStay(item))
   let room = Math.min(USER_BYTES_MAX, Math.floor(JSON.stringify(items).length / USER_SHARE))
   const kept: Fields[] = []
   for (const message of messages.toReversed()) {
@@ -30,6 +27,9 @@ export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintId
   }
   return kept.reverse()
 }
+
+const mayStay = (item: Fields): boolean =>
+  typeOfItem(item) === 'message' && ROLES_THAT_STAY.has(item.role) && !isSummary(item)
 
 /** An earlier summary is in the new one, and no word of the user's. */
 const isSummary = ({ content }: Fields): boolean =>

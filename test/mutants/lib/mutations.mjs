@@ -89,7 +89,7 @@ export const MUTANTS = [
     says: 'the provider is told the cap that the client asked for, not the one that is held',
     caughtBy: [TURN],
     replacements: [
-      { file: 'src/turn/try-lane.ts', find: 'Math.min(hold.cap, ', put: 'Math.min(turn.outputCap ?? hold.cap, ' },
+      { file: 'src/turn/ask-lane.ts', find: 'Math.min(hold.cap, ', put: 'Math.min(turn.outputCap ?? hold.cap, ' },
     ],
   },
   {

@@ -41,6 +41,13 @@ export const COMPACTION_ENDINGS: readonly Ending[] = [
     name: 'no summary on any lane',
     compacted: { row: ROWS.noSummary, ...refused('server_is_overloaded'), provider: twice(MUTE) },
   },
+  {
+    name: 'a summary that is cut at the length',
+    compacted: {
+      ...{ row: ROWS.complete, ...whole },
+      provider: [['head', 'role', 'page', 'word', 'length', 'usage', 'done'], WHOLE.stream],
+    },
+  },
   { name: 'the second lane after one without a summary', compacted: secondAfter(...MUTE) },
   { name: 'the second lane after one that broke off in its summary', compacted: secondAfter(...STARTED, 'reset') },
   { name: 'the second lane after an error in a summary', compacted: secondAfter(...STARTED, 'error') },

@@ -84,11 +84,10 @@ export const PROVIDER_ENDINGS: readonly Ending[] = [
       ...whole,
       stored: 'incomplete',
     },
-    // A summary that was cut is used as it is.
+    // What is cut after four words is no summary.
     compacted: {
-      row: ROWS.complete,
-      provider: [['head', 'role', 'word', 'word', 'word', 'word', 'length', 'usage', 'done']],
-      ...whole,
+      ...{ row: ROWS.noSummary, ...refused('server_is_overloaded') },
+      provider: twice('head', 'role', 'word', 'word', 'word', 'word', 'length', 'usage', 'done'),
     },
   },
   { name: 'usage absent', ...told(ROWS.uncounted, null) },

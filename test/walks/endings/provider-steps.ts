@@ -11,6 +11,7 @@ export type Step =
   | 'rest'
   | 'role'
   | 'word'
+  | 'page'
   /** Nothing more will be said, and why it ends has not been. */
   | 'item-end'
   | 'stop'
@@ -57,6 +58,7 @@ export async function playSteps(talk: Talk, { wire, steps, wait }: Playing): Pro
     },
     role: () => say(words.begin()),
     word: () => say(words.word()),
+    page: () => say(words.page()),
     'item-end': () => say(words.itemEnd()),
     stop: () => say(words.finish('stop')),
     length: () => say(words.finish('length')),

@@ -9,6 +9,8 @@ export type Finish = 'stop' | 'length'
 export interface ProviderWords {
   begin(): readonly object[]
   word(): readonly object[]
+  /** Much at once. */
+  page(): readonly object[]
   /** The last word has been said; why the answer ends has not. */
   itemEnd(): readonly object[]
   /** In the words of Responses the reason comes with the counts, and this says nothing of it yet. */
@@ -21,6 +23,8 @@ export interface ProviderWords {
   whole(finish: Finish, usage: unknown): object
 }
 
+const PAGE = 'and so on '.repeat(100)
+
 export const wordsOf = (wire: Wire, model: string): ProviderWords =>
   (wire === 'chat' ? chatWords : responsesWords)(model)
 
@@ -29,6 +33,7 @@ function chatWords(model: string): ProviderWords {
   return {
     begin: () => [chunk(model, { delta: { role: 'assistant', content: '' } })],
     word: () => [chunk(model, { delta: { content: WORDS[said++] } })],
+    page: () => [chunk(model, { delta: { content: PAGE } })],
     itemEnd: () => [],
     finish: (why) => [chunk(model, { finish: why })],
     usage: (counts) => [usageChunk(model, counts)],
@@ -44,6 +49,7 @@ const textPart = (text: string) => ({ type: 'output_text', text, annotations: []
 function responsesWords(model: string): ProviderWords {
   let sequence = 0
   let said = 0
+  let text = ''
   let item: object | undefined
   let why: Finish | undefined
   const event = (type: string, fields: object) => ({ type, ...fields, sequence_number: sequence++ })
@@ -58,20 +64,23 @@ function responsesWords(model: string): ProviderWords {
     return response('incomplete', { usage: counts, incomplete_details: { reason: 'max_output_tokens' } })
   }
   /** An item that the output cap has cut says so itself. */
-  const itemAs = (finish: Finish, text: string) => ({
+  const itemAs = (finish: Finish, words: string) => ({
     ...ITEM,
     status: finish === 'stop' ? 'completed' : 'incomplete',
-    content: [textPart(text)],
+    content: [textPart(words)],
   })
   const itemEnd = (finish: Finish = 'stop') => {
     if (item) return []
-    const text = WORDS.slice(0, said).join('')
     item = itemAs(finish, text)
     return [
       event('response.output_text.done', { ...at, text, logprobs: [] }),
       event('response.content_part.done', { ...at, part: textPart(text) }),
       event('response.output_item.done', { output_index: 0, item }),
     ]
+  }
+  const say = (delta: string) => {
+    text += delta
+    return [event('response.output_text.delta', { ...at, delta, logprobs: [] })]
   }
   return {
     begin: () => [
@@ -80,7 +89,8 @@ function responsesWords(model: string): ProviderWords {
       event('response.output_item.added', { output_index: 0, item: { ...ITEM, status: 'in_progress', content: [] } }),
       event('response.content_part.added', { ...at, part: textPart('') }),
     ],
-    word: () => [event('response.output_text.delta', { ...at, delta: WORDS[said++], logprobs: [] })],
+    word: () => say(WORDS[said++] ?? ''),
+    page: () => say(PAGE),
     itemEnd: () => itemEnd(),
     finish(reason) {
       why = reason

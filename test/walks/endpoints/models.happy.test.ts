@@ -55,6 +55,20 @@ describe('GET /v1/models answers', () => {
     expect(await efforts('trap-high')).toBe(undefined)
   })
 
+  it('to Codex, which names its version, with the same ids once more as it wants them described', async () => {
+    const account = await openAccount(server())
+    const plain = (await get(server(), account, '/models')).json
+    const { status, json } = await get(server(), account, '/models?client_version=0.169.0')
+    expect(status).toBe(200)
+    expect(plain).not.toHaveProperty('models')
+    expect(json.data).toEqual(plain.data)
+    expect(json.models.map((entry: { slug: string }) => entry.slug)).toEqual(
+      plain.data.map((entry: { id: string }) => entry.id),
+    )
+    expect(json.models[0]).toMatchObject({ slug: 'swift', context_window: 128_000, priority: 0 })
+    expect(json.models[1]).toMatchObject({ slug: 'swift-low', default_reasoning_level: 'low' })
+  })
+
   it('to an empty wallet, and without taking from a limit', async () => {
     const account = await openAccount(server(), { credit: '0' })
     const made = await account.createKey({ limits: { requests_per_minute: 1 } })

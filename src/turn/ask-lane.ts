@@ -1,0 +1,197 @@
+import type { CatalogEntry, Lane } from '../catalog/catalog.ts'
+import type { AdmittedTurn } from '../ledger/ledger.ts'
+import type { Effort } from '../model/effort.ts'
+import type { TurnRequest } from '../model/turn.ts'
+import type { LaneLessons } from '../routing/lane-lessons.ts'
+import { readRetryAfter } from '../upstream/retry-after.ts'
+import type { Send } from '../upstream/send.ts'
+import { isUntouched, type UpstreamAnswer, type UpstreamBody } from '../upstream/upstream-answer.ts'
+import type { LaneDialect } from '../wire/codecs.ts'
+import type { MintIds } from '../wire/mint-ids.ts'
+import { type CallSeals, NO_CALL_SEALS } from '../wire/notice-seals.ts'
+import {
+  classifyRefusal,
+  type ProviderError,
+  type RefusalClass,
+  readProviderError,
+} from '../wire/read-provider-error.ts'
+import { ignoredFieldsHeader } from './announced-names.ts'
+import { whenClientGoes } from './client-gone.ts'
+import type { FirstWord } from './first-word.ts'
+import { failed, problemOfFailure, refused } from './provider-refusal.ts'
+import { relayJson } from './relay-json.ts'
+import { relayStream } from './relay-stream.ts'
+import { type Road, roadTo } from './road.ts'
+import { NOTHING_PRODUCED, type RunFate } from './run.ts'
+import type { Sink } from './sink.ts'
+import type { TurnAbort } from './turn-abort.ts'
+import type { TurnVoice } from './turn-voice.ts'
+
+export interface LaneDeps {
+  readonly send: Send
+  readonly lessons: LaneLessons
+  readonly mint: MintIds
+  readonly ticks: () => number
+  readonly now: () => number
+  readonly bounds: ProviderBounds
+}
+
+/** Bounds on what a provider may send us. */
+export interface ProviderBounds {
+  readonly frameBytesMax: number
+  readonly bodyBytesMax: number
+  readonly depthMax: number
+  readonly valuesMax: number
+}
+
+/** A turn that may run: what it asks, of whom, with which money. */
+export interface RunnableTurn {
+  readonly turn: TurnRequest
+  readonly voice: TurnVoice
+  readonly entry: CatalogEntry
+  readonly effort: Effort | undefined
+  /** Of the account whose turn it is. */
+  readonly callSeals: CallSeals
+  readonly hold: AdmittedTurn
+  readonly firstWord: FirstWord
+  readonly inputEstimate: number
+  readonly sink: Sink
+  readonly abort: TurnAbort
+}
+
+export interface TriedLane {
+  readonly fate: RunFate
+  readonly status: number | undefined
+  /** For the receipt: how this try ended, in a word. */
+  readonly outcome: string
+}
+
+/** How a lane is asked: as its dialect says, without what it has turned out not to take. */
+export interface Manner {
+  /** Of fields that it has refused. */
+  readonly lessons: number
+  /** It does not take back what was sealed. */
+  readonly withoutSeals: boolean
+  /** It was asked to make the conversation short in its own way, and has not. */
+  readonly withoutOwnCompaction: boolean
+}
+
+export interface AskedLane {
+  readonly tried: TriedLane
+  readonly road: Road
+  /** The provider's no, where it has said one by its status. */
+  readonly refusal?: { readonly error: ProviderError; readonly kind: RefusalClass }
+}
+
+interface Asking {
+  readonly lane: Lane
+  readonly dialect: LaneDialect
+  readonly manner: Manner
+}
+
+/** Asks one lane once, and relays what comes. */
+export async function askLane(
+  deps: LaneDeps,
+  work: RunnableTurn,
+  { lane, dialect, manner }: Asking,
+  onFirstContent: () => void,
+): Promise<AskedLane> {
+  const { voice, abort, entry } = work
+  const { turn, callSeals } = manner.withoutSeals ? withoutSeals(work) : work
+  const { withoutOwnCompaction } = manner
+  const { mint } = deps
+  const road = roadTo(lane, dialect, { turn, voice, mint, callSeals, lanes: entry.model.lanes, withoutOwnCompaction })
+  const then = whenClientGoes(lane, dialect, { model: entry.model, effort: work.effort })
+  // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
+  abort.whenClientGoes(turn.delivery === 'json' ? then : 'cut')
+  const outcome = await send(deps, work, lane, road)
+  if (outcome.kind === 'failed') {
+    if (abort.reason) return { tried: stopped(abort, undefined), road }
+    const fate = { ...failed(problemOfFailure(outcome)), mayBeBilled: !isUntouched(outcome) }
+    return { tried: { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }, road }
+  }
+  if (outcome.status < 400) {
+    abort.whenClientGoes(then)
+    const fate = await relay(deps, work, { road, body: outcome.body }, onFirstContent)
+    return { tried: { fate, status: outcome.status, outcome: fate.kind }, road }
+  }
+  const error = readProviderError(outcome.status, await readSome(outcome.body))
+  if (abort.reason) return { tried: stopped(abort, outcome.status), road }
+  const kind = classifyRefusal(error)
+  const fate = refused(error, readRetryAfter(outcome.headers, deps.now()))
+  return { tried: { fate, status: outcome.status, outcome: kind }, road, refusal: { error, kind } }
+}
+
+const withoutSeals = ({ turn, callSeals }: RunnableTurn): Pick<RunnableTurn, 'turn' | 'callSeals'> => ({
+  turn: turn.protocol === 'responses' ? { ...turn, sealed: new Map() } : turn,
+  callSeals: { ...callSeals, find: NO_CALL_SEALS.find },
+})
+
+function send(deps: LaneDeps, work: RunnableTurn, lane: Lane, road: Road) {
+  const { turn, entry, effort, hold, abort, sink } = work
+  const room = Math.max(leastRoomFor(turn), entry.model.contextTokens - work.inputEstimate)
+  const outputCap = Math.min(hold.cap, room)
+  const { body, leftOut } = road.write({ entry, effort, outputCap })
+  sink.announce(ignoredFieldsHeader(leftOut, turn.body))
+  return deps.send({ upstream: lane.upstream, body, delivery: road.delivery, signal: abort.signal })
+}
+
+/** A summary is asked for when the context is nearly full: better that a provider refuses than that it writes three words. */
+const leastRoomFor = (turn: TurnRequest): number =>
+  turn.protocol === 'responses' && turn.compacts !== undefined ? SUMMARY_TOKENS : 1
+
+const SUMMARY_TOKENS = 2048
+
+interface AnsweringLane {
+  readonly road: Road
+  readonly body: UpstreamAnswer['body']
+}
+
+function relay(
+  deps: LaneDeps,
+  work: RunnableTurn,
+  answering: AnsweringLane,
+  onFirstContent: () => void,
+): Promise<RunFate> {
+  const { turn, entry, hold, sink, abort, firstWord } = work
+  const { road, body } = answering
+  if (road.delivery === 'json' && road.carryReply) {
+    return relayJson({ body, abort, carry: road.carryReply, bounds: deps.bounds })
+  }
+  return relayStream({
+    body,
+    carrier: road.carrier(),
+    sink,
+    hold,
+    abort,
+    firstWord,
+    choices: turn.choices,
+    bytesPerToken: entry.model.bytesPerToken,
+    frameBytesMax: deps.bounds.frameBytesMax,
+    onFirstContent,
+  })
+}
+
+export function stopped(abort: TurnAbort, status: number | undefined): TriedLane {
+  const reason = abort.reason ?? 'client-gone'
+  const fate: RunFate = { kind: 'stopped', reason, accepted: false, used: NOTHING_PRODUCED }
+  return { fate, status, outcome: reason }
+}
+
+/** Error bodies are short; what is longer is a page, and its beginning is enough. */
+const ERROR_BYTES_MAX = 64 * 1024
+
+async function readSome(body: UpstreamBody): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let size = 0
+  try {
+    for (let chunks = await body.read(); chunks.length > 0 && size < ERROR_BYTES_MAX; chunks = await body.read()) {
+      for (const chunk of chunks) size += chunk.length
+      parts.push(...chunks)
+    }
+  } catch {
+    // A refusal that breaks off is a refusal all the same.
+  }
+  body.cancel()
+  return Buffer.concat(parts).subarray(0, ERROR_BYTES_MAX)
+}

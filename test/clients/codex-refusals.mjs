@@ -1,0 +1,141 @@
+// How often Codex asks when it is refused, and what its user reads: the table of ../../docs/clients/codex.md, measured anew.
+// Takes six minutes, nearly all of it Codex's own waiting.
+//
+//   node test/clients/codex-refusals.mjs [--installed FOLDER] [--only REGEX] [--dist FOLDER]
+import { endAll } from '../acceptance/own-processes.mjs'
+import { serveGateway } from '../acceptance/serve-gateway.mjs'
+import { millrace } from '../chaos/lib/cli.mjs'
+import { readOptions } from '../chaos/lib/options.mjs'
+import { createTally } from '../chaos/lib/tally.mjs'
+import { installCodex, openCodex } from './lib/codex-cli.mjs'
+import { openCountingDoor } from './lib/counting-door.mjs'
+import { startFailingProvider, WAYS } from './lib/failing-provider.mjs'
+
+/** Above what any turn here takes; thirty requests of two seconds are the longest. */
+const CODEX_MS_MAX = 120_000
+
+/** `model`: how its provider fails; `person`: who asks; `before`: what they have done; `requests`, `exit`: what was measured. */
+const CASES = [
+  { says: '503 upstream_timeout', model: 'silent', requests: 30 },
+  { says: '503 server_is_overloaded, provider 500', model: 'fails-500', requests: 5 },
+  { says: '503 server_is_overloaded, provider 401', model: 'fails-401', requests: 5 },
+  { says: '429 upstream_busy', model: 'fails-429', requests: 6 },
+  { says: '400 upstream_rejected', model: 'fails-400', requests: 1 },
+  { says: '400 context_length_exceeded', model: 'fails-long', requests: 1 },
+  { says: 'after the head: upstream_timeout', model: 'silent-late', requests: 6 },
+  { says: 'after the head: server_is_overloaded, cut', model: 'fails-late', requests: 1 },
+  { says: 'after the head: server_is_overloaded, provider 500', model: 'fails-late-500', requests: 1 },
+  { says: 'after the first word: cut', model: 'cut-in-words', requests: 6 },
+  { says: 'after the first word: error', model: 'error-in-words', requests: 6 },
+  { says: 'response.incomplete', model: 'short', requests: 1 },
+  {
+    says: '429 rate_limit_exceeded',
+    person: { credit: '100', limits: ['--requests-per-minute', '6'] },
+    before: (ask) => askTimes(6, ask, 'well'),
+    requests: 2,
+    exit: 0,
+  },
+  { says: '429 balance_in_flight', person: { credit: '0.17' }, before: (ask) => ask('slow'), requests: 6 },
+  { says: '402 insufficient_balance', person: {}, requests: 6 },
+  { says: '402 key_spend_cap_reached', person: { credit: '10', limits: ['--cap-day', '0.01'] }, requests: 6 },
+  { says: '402 subscription_inactive', person: { kind: 'builder' }, requests: 6 },
+  { says: '402 request_exceeds_allowance', person: { kind: 'builder', plan: 'tiny' }, requests: 6 },
+  {
+    says: '429 allowance_exhausted',
+    model: 'dear',
+    person: { kind: 'builder', plan: 'lean' },
+    before: (ask) => askTimes(30, ask, 'dear'),
+    requests: 1,
+  },
+  { says: '403 account_suspended', person: { credit: '10', suspended: true }, requests: 6 },
+  { says: '404 model_not_found', model: 'nobody', requests: 1 },
+  { says: '401 invalid_api_key', person: { key: 'mr_wallet_nobody' }, requests: 6 },
+]
+
+const options = readOptions({ installed: '', only: '' })
+const tally = createTally()
+let people = 0
+const binary = await installCodex(options.installed)
+if (binary) await measureAll()
+endAll()
+tally.close()
+
+async function measureAll() {
+  const provider = await startFailingProvider()
+  const gateway = await serveGateway({ dist: options.dist, config: configFor(provider.url) })
+  const door = await openCountingDoor(gateway.baseUrl)
+  for (const row of CASES.filter(({ says }) => new RegExp(options.only).test(says)))
+    await measure(row, { gateway, door })
+  door.close()
+  provider.close()
+  await gateway.stop(tally)
+}
+
+async function measure({ says, model = 'well', person, before, requests, exit = 1 }, { gateway, door }) {
+  const key = person ? (person.key ?? (await keyOf(person, gateway.place))) : gateway.key
+  const running = await before?.((id) => askPlainly(gateway, key, id))
+  const codex = openCodex({ binary, baseUrl: door.url, key, model })
+  const earlier = door.turns.length
+  const { ms, code, failed, said } = await codex.ask('Say something.', CODEX_MS_MAX)
+  const turns = door.turns.slice(earlier)
+  const statuses = [...new Set(turns.map(({ status }) => status))]
+  const told = `${turns.length} requests (${statuses}), ${(ms / 1000).toFixed(1)} s, exit code ${code}: ${failed ?? said}`
+  tally.check(turns.length === requests && code === exit, `${says}: ${told}`)
+  await running?.body.cancel()
+  codex.close()
+}
+
+async function keyOf({ credit, kind = 'wallet', plan, limits = [], suspended = false }, place) {
+  const email = `person-${++people}@localhost`
+  await millrace(place, 'accounts', 'create', '--email', email)
+  if (credit) await millrace(place, 'wallet', 'credit', email, credit, '--reason', 'measuring', '--ref', 'first')
+  if (plan) await millrace(place, 'plans', 'assign', email, plan)
+  const { key } = await millrace(
+    place,
+    'keys',
+    'create',
+    '--account',
+    email,
+    '--kind',
+    kind,
+    '--name',
+    'codex',
+    ...limits,
+  )
+  if (suspended) await millrace(place, 'accounts', 'suspend', email)
+  return key
+}
+
+function askPlainly(gateway, key, model) {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ model, input: 'Say something.', stream: true })
+  return fetch(`${gateway.baseUrl}/responses`, { method: 'POST', headers, body })
+}
+
+async function askTimes(count, ask, model) {
+  for (let index = 0; index < count; index++) await (await ask(model)).text()
+}
+
+/** Heads go out after two seconds here, so that a provider can be slower than that and a test need not be slow. */
+function configFor(url) {
+  const upstream = (id, timeouts) => ({
+    ...{ id, wire: 'chat', dialect: 'generic', base_url: `${url}/v1`, api_key: 'failing-key' },
+    ...{ allow_private: true, timeouts },
+  })
+  const model = (id, upstream, as, more = {}) => ({
+    ...{ id, context_tokens: 200_000, max_output_tokens: 32_000, price: { input: '1.00', output: '5.00' }, ...more },
+    lanes: [{ upstream, model: as }],
+  })
+  const laneOf = (way) => (way.includes('late') || way === 'slow' ? 'patient' : 'quick')
+  const plan = (id, allowance) => ({ id, models: ['*'], windows: [{ every: '5h', allowance }] })
+  return {
+    streams: { silence_before_head: '2s' },
+    upstreams: [upstream('quick', { first_byte: '1s' }), upstream('patient', { first_byte: '4s' })],
+    models: [
+      ...Object.keys(WAYS).map((way) => model(way, laneOf(way), way)),
+      model('silent-late', 'patient', 'silent'),
+      model('dear', 'quick', 'well', { max_output_tokens: 50, price: { input: '1.00', output: '5000.00' } }),
+    ],
+    plans: [plan('lean', '0.50'), plan('tiny', '0.01')],
+  }
+}

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createAgent } from './agent.ts'
+import { createBill, expectExactBooks } from './bill.ts'
+import { type MillHouse, openMillHouse } from './mill-house.ts'
+import { describeRun, seedOfRun } from './runs.ts'
+
+const TURNS = 200
+const FACTS_AT = [3, 40, 90, 150]
+const RELOAD_EVERY = 12
+const TIMEOUT_MS = 180_000
+
+let house: MillHouse
+beforeAll(async () => {
+  const mills = { words: 'chat', seals: 'openai', plain: 'plain' } as const
+  house = await openMillHouse(mills, { lanes: ['words', 'seals', 'plain'], inputPico: 300_001 })
+})
+afterAll(() => house?.close())
+
+/** Another lane is the first, under another price. */
+async function reload(): Promise<void> {
+  const [first, ...rest] = house.rules.lanes
+  await house.change({ lanes: [...rest, first!], inputPico: house.rules.inputPico + 1003 })
+}
+
+const allAreWell = () => {
+  for (const mill of Object.values(house.mills)) mill.is('well')
+}
+
+it(
+  'an agent works for two hundred turns over lanes that change, and forgets nothing',
+  async () => {
+    const bill = createBill(house)
+    const agent = createAgent({ house, bill, random: seedOfRun() })
+    const happens: Readonly<Record<number, () => Promise<void> | void>> = {
+      20: () => house.first.is('gone'),
+      30: allAreWell,
+      55: () => house.die(),
+      70: () => agent.failInNextCompaction('lane'),
+      95: () => agent.failInNextCompaction('process'),
+      115: () => house.first.is('busy'),
+      125: allAreWell,
+      135: () => agent.failInNextCompaction('lane'),
+      160: () => house.die(),
+      175: () => agent.failInNextCompaction('process'),
+    }
+    await agent.work(TURNS, async (turn) => {
+      if (FACTS_AT.includes(turn)) agent.facts.place(turn)
+      if (turn % RELOAD_EVERY === 0) await reload()
+      await happens[turn]?.()
+    })
+    await agent.askForEverything()
+
+    const total = await expectExactBooks(house, bill, 2)
+    describeRun(agent, bill, total)
+    expect(agent.facts.known()).toHaveLength(2 * FACTS_AT.length)
+    for (const shortening of agent.shortenings) {
+      const told = JSON.stringify(shortening)
+      expect(shortening.way, told).toBe('by-summary')
+      expect(shortening.bytesAfter, told).toBeLessThan(shortening.bytesBefore / 2)
+    }
+    // It would prove little if few of them had met a change, or carried what only we can open.
+    expect(agent.shortenings.length).toBeGreaterThan(8)
+    expect(bill.changes).toBeGreaterThan(TURNS / RELOAD_EVERY / 2)
+    expect(bill.sealsBack).toBeGreaterThan(0)
+  },
+  TIMEOUT_MS,
+)

@@ -4,7 +4,7 @@ import type { OtherInput } from '../../model/turn.ts'
 import { checkEach } from '../fields/check-each.ts'
 import { wrongType } from '../fields/check-value.ts'
 import { checkContent } from './check-content.ts'
-import { checkMaybeText, checkName, checkText, checkWord, isAbsent, missing } from './check-member.ts'
+import { checkMaybeText, checkName, checkWord, isAbsent, missing } from './check-member.ts'
 import { isCallType, isCarriedType, isOutputType, typeOfItem } from './item-types.ts'
 
 /** The input as far as we must understand it: what each item says, and whether there is anything but text. */
@@ -34,7 +34,7 @@ const ITEMS: ReadonlyMap<unknown, CheckItem> = new Map<unknown, CheckItem>([
   ['function_call_output', checkOutput],
   ['custom_tool_call_output', checkOutput],
   ['item_reference', referenceLeft],
-  ['compaction', (param, item) => checkText(`${param}.encrypted_content`, item.encrypted_content)],
+  ['compaction', (param, item) => checkName(`${param}.encrypted_content`, item.encrypted_content)],
   ['compaction_trigger', triggerBefore],
 ])
 

@@ -153,7 +153,12 @@ describe('the items of an input', () => {
     ],
     ['a reference', { type: 'item_reference', id: 'rs_1' }, 'item_not_found', 'input[1].id'],
     ['a reference without type', { id: 'msg_1' }, 'item_not_found', 'input[1].id'],
-    ['a compaction without content', { type: 'compaction' }, 'missing_required_parameter', 'input[1].encrypted_content'],
+    [
+      'a compaction without content',
+      { type: 'compaction' },
+      'missing_required_parameter',
+      'input[1].encrypted_content',
+    ],
     [
       'an empty compaction',
       { type: 'compaction', encrypted_content: '' },

@@ -7,6 +7,7 @@ export const laneOf = (over: Partial<ReEmitLane> = {}): ReEmitLane => ({
   dialect: responsesDialect('generic'),
   mint: mintInOrder(),
   seal: (data) => `in our envelope: ${data}`,
+  sealCompaction: (data) => `made short, in our envelope: ${data}`,
   seals: 'shown',
   rawReasoning: 'as-it-comes',
   nowSeconds: () => 1_800_000_009,

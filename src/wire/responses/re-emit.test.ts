@@ -147,6 +147,20 @@ describe('a re-emitted stream', () => {
     expect(lastResponse(shown.bytes).output[0]).toEqual(shown.carrier.storedItems()[0])
   })
 
+  it('puts a conversation that the provider has made short unasked into an envelope of its own kind', () => {
+    const item = { id: 'cmp_theirs', type: 'compaction', encrypted_content: 'gAAA' }
+    const { bytes, carrier } = reEmit([
+      added(item),
+      event('response.output_item.done', { output_index: 0, item }),
+      delta('Hi', { item_id: 'm', output_index: 1 }),
+      ended(),
+    ])
+    const told = { type: 'compaction', encrypted_content: 'made short, in our envelope: gAAA' }
+    expect(lastResponse(bytes).output[0]).toMatchObject(told)
+    expect(carrier.storedItems()[0]).toMatchObject(told)
+    expect(String(bytes)).not.toContain('"gAAA"')
+  })
+
   it('puts what is sealed into one envelope, which is the same wherever it is told', () => {
     let envelopes = 0
     const seal = (data: string) => `envelope ${++envelopes} of ${data.length} letters`

@@ -20,6 +20,8 @@ export interface HowSaid {
   readonly mint: MintIds
   /** An envelope around what the provider has sealed. */
   readonly seal: (data: string) => string
+  /** The same around a conversation that it has made short. */
+  readonly sealCompaction: (data: string) => string
   readonly seals: SealsShown
   /** A client that has asked for summaries gets raw reasoning as one. */
   readonly rawReasoning: 'as-summary' | 'as-it-comes'

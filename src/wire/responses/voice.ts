@@ -197,6 +197,7 @@ function laneOf({ options }: Speaking, { dialect, origin }: ResponsesLane): ReEm
     dialect,
     mint: options.mint,
     seal: (data) => options.seal({ wire: 'responses', origin, data }),
+    sealCompaction: (data) => options.sealCompaction({ kind: 'native', opaque: { wire: 'responses', origin, data } }),
     ...wishesOf(options.turn),
     nowSeconds: () => endOf(options),
   }

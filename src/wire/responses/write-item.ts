@@ -70,6 +70,8 @@ export interface HowShown {
   readonly seals: SealsShown
   /** An envelope around what the provider has sealed. */
   readonly seal: (data: string) => string
+  /** The same around a conversation that it has made short. */
+  readonly sealCompaction: (data: string) => string
   /** The status of one that has not ended; `incomplete` where nothing else is said. */
   readonly openAs?: ItemStatus
 }
@@ -89,7 +91,7 @@ export function itemAtEnd(said: SaidItem, options: HowShown): Fields {
     case 'custom_tool_call':
       return { ...fields, ...status, input: parts[0]?.part.text ?? '' }
     case 'compaction':
-      return { ...fields, ...(typeof sealed === 'string' ? { encrypted_content: sealed } : {}) }
+      return { ...fields, ...compactionOf(said, options) }
     default:
       return assertNever(item.kind)
   }
@@ -99,6 +101,13 @@ function sealOf(said: SaidItem, { status }: { readonly status: ItemStatus }, { s
   const { encrypted_content: sealed } = said.item.fields
   if (seals === 'hidden' || status === 'in_progress' || typeof sealed !== 'string' || sealed === '') return {}
   said.envelope ??= seal(sealed)
+  return { encrypted_content: said.envelope }
+}
+
+function compactionOf(said: SaidItem, { sealCompaction }: HowShown): Fields {
+  const { encrypted_content: sealed } = said.item.fields
+  if (typeof sealed !== 'string') return {}
+  said.envelope ??= sealCompaction(sealed)
   return { encrypted_content: said.envelope }
 }
 

@@ -9,7 +9,13 @@ import { isUntouched, type UpstreamAnswer, type UpstreamBody } from '../upstream
 import type { LaneDialect } from '../wire/codecs.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
 import { type CallSeals, NO_CALL_SEALS } from '../wire/notice-seals.ts'
-import { classifyRefusal, type RefusalClass, readProviderError, refusesSeals } from '../wire/read-provider-error.ts'
+import {
+  classifyRefusal,
+  type RefusalClass,
+  readProviderError,
+  refusesSeals,
+  refusesTrigger,
+} from '../wire/read-provider-error.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
 import { whenClientGoes } from './client-gone.ts'
 import type { FirstWord } from './first-word.ts'
@@ -99,10 +105,12 @@ async function tryAsItIs(
   lane: Lane,
   onFirstContent: () => void,
 ): Promise<TriedLane> {
+  let isToSummarise = false
   for (let lessons = 0; ; lessons++) {
     // Who has gone before anybody was asked has cost nothing.
     if (work.abort.reason) return stopped(work.abort, undefined)
-    const dialect = deps.lessons.dialectOf(lane.id, laneDialect(lane))
+    const taught = deps.lessons.dialectOf(lane.id, laneDialect(lane))
+    const dialect = isToSummarise ? { ...taught, compacts: false } : taught
     const road = roadTo(lane, dialect, {
       turn: work.turn,
       voice: work.voice,
@@ -133,7 +141,9 @@ async function tryAsItIs(
     const refusal = classifyRefusal(error)
     const isOfSeals = refusesSeals(error) && mayGiveSeals(work, dialect)
     if (road.nativeCompaction && CANNOT_COMPACT.has(refusal) && !isOfSeals) {
-      deps.lessons.learnNoCompaction(lane.id)
+      // What is wrong with one request must not be held against the server by everybody else's.
+      if (refusesTrigger(error)) deps.lessons.learnNoCompaction(lane.id)
+      isToSummarise = true
       continue
     }
     const mayLearn = refusal === 'unsupported-field' && lessons < LESSONS_A_TURN_MAX

@@ -23,13 +23,27 @@ const INPUT = new Set(['input'])
 /** Opened without a pause: less than a millisecond of envelopes as clients carry them. */
 const OPENED_IN_A_ROW = 64
 
+/** Of what a user has said before a compaction, in a conversation that we have put together: the last of it. */
+const USER_BYTES_MAX = 32 * 1024
+
 const passTurnstile = createTurnstile()
+
+/** A request in which nothing is referred to any more. */
+interface ExpandedBody {
+  readonly body: ParsedBody
+  /** How many of its items, from the first, were stored here and not sent by the client. */
+  readonly previousItems: number
+}
 
 /**
  * Opens what the client has carried for us: sealed reasoning, which its provider gets back, and the conversation made
  * short, of which the summary is put in its place. What is malformed is not judged here.
  */
-export async function openInput(bounds: InputBounds, envelopes: Envelopes, body: ParsedBody): Promise<OpenedInput> {
+export async function openInput(
+  bounds: InputBounds,
+  envelopes: Envelopes,
+  { body, previousItems }: ExpandedBody,
+): Promise<OpenedInput> {
   const { input } = body.value
   if (!Array.isArray(input)) return { kind: 'opened', body, hasTrigger: false, ...NOTHING_SEALED }
   const opened = await openItems(envelopes, input)
@@ -41,7 +55,7 @@ export async function openInput(bounds: InputBounds, envelopes: Envelopes, body:
   const twice = checkNames(body.members, INPUT)
   if (twice) return { kind: 'refused', problem: twice }
   const untriggered = hasTrigger ? input.length - 1 : input.length
-  const replaced = await replaceInput(bounds, body, itemsAfter(body, compactions, untriggered))
+  const replaced = await replaceInput(bounds, body, itemsAfter({ body, previousItems }, compactions, untriggered))
   if ('code' in replaced) return { kind: 'refused', problem: replaced }
   return { kind: 'opened', body: replaced, hasTrigger, sealed, boundTo }
 }
@@ -94,13 +108,30 @@ function boundToBy(compactions: ReadonlyMap<number, Compacted>): string | undefi
 }
 
 /** The items as a model gets them, each as JSON. */
-function itemsAfter(body: ParsedBody, compactions: ReadonlyMap<number, Compacted>, end: number): Buffer[] {
+function itemsAfter(
+  { body, previousItems }: ExpandedBody,
+  compactions: ReadonlyMap<number, Compacted>,
+  end: number,
+): Buffer[] {
   const input = body.value.input as readonly unknown[]
   const elements = elementsOf(body)
   const [at, compacted] = [...compactions].at(-1) ?? []
   if (at === undefined || compacted === undefined) return elements.slice(0, end)
   const answeredLater = new Set(input.slice(at).flatMap((item) => (isOutput(item) ? [item.call_id] : [])))
-  const before = elements.slice(0, at).filter((_, index) => staysBefore(input[index], answeredLater))
+  let room = USER_BYTES_MAX
+  const staysFromBefore = (item: unknown, { length }: Buffer): boolean => {
+    if (isObject(item) && item.role === 'user') room -= length
+    return room >= 0 || !isObject(item) || item.role !== 'user'
+  }
+  const before = elements
+    .slice(0, at)
+    .map((element, index) => ({ element, item: input[index], isOfClient: index >= previousItems }))
+    .filter(({ item }) => staysBefore(item, answeredLater))
+    .reverse()
+    // What the client sends itself it keeps on purpose.
+    .filter(({ element, item, isOfClient }) => isOfClient || staysFromBefore(item, element))
+    .map(({ element }) => element)
+    .reverse()
   return [...before, Buffer.from(JSON.stringify(itemOf(compacted))), ...elements.slice(at + 1, end)]
 }
 

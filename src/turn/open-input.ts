@@ -7,10 +7,10 @@ import type { ResponsesRequest } from '../model/turn.ts'
 import { checkNames } from '../wire/fields/check-names.ts'
 import { arrayElements } from '../wire/json/array-elements.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
-import { isCallType, isOutputType, typeOfItem } from '../wire/responses/item-types.ts'
 import { framedSummary } from '../wire/summary.ts'
 import type { Envelopes } from './envelopes.ts'
 import { type InputBounds, replaceInput } from './replace-input.ts'
+import { staysBefore } from './stays-before.ts'
 
 export type OpenedInput =
   | ({ readonly kind: 'opened'; readonly body: ParsedBody; readonly hasTrigger: boolean } & Pick<
@@ -20,16 +20,28 @@ export type OpenedInput =
   | { readonly kind: 'refused'; readonly problem: Problem }
 
 const INPUT = new Set(['input'])
-/** Opened without a pause: less than a millisecond of envelopes as clients carry them. */
+/** Opened without a pause: a few milliseconds of the smallest envelopes, or of the largest. */
 const OPENED_IN_A_ROW = 64
+const OPENED_CHARACTERS_IN_A_ROW = 1024 * 1024
 
 const passTurnstile = createTurnstile()
+
+/** A request in which nothing is referred to any more. */
+interface ExpandedBody {
+  readonly body: ParsedBody
+  /** How many of its items, from the first, were stored here and not sent by the client. */
+  readonly previousItems: number
+}
 
 /**
  * Opens what the client has carried for us: sealed reasoning, which its provider gets back, and the conversation made
  * short, of which the summary is put in its place. What is malformed is not judged here.
  */
-export async function openInput(bounds: InputBounds, envelopes: Envelopes, body: ParsedBody): Promise<OpenedInput> {
+export async function openInput(
+  bounds: InputBounds,
+  envelopes: Envelopes,
+  { body, previousItems }: ExpandedBody,
+): Promise<OpenedInput> {
   const { input } = body.value
   if (!Array.isArray(input)) return { kind: 'opened', body, hasTrigger: false, ...NOTHING_SEALED }
   const opened = await openItems(envelopes, input)
@@ -41,7 +53,7 @@ export async function openInput(bounds: InputBounds, envelopes: Envelopes, body:
   const twice = checkNames(body.members, INPUT)
   if (twice) return { kind: 'refused', problem: twice }
   const untriggered = hasTrigger ? input.length - 1 : input.length
-  const replaced = await replaceInput(bounds, body, itemsAfter(body, compactions, untriggered))
+  const replaced = await replaceInput(bounds, body, itemsAfter({ body, previousItems }, compactions, untriggered))
   if ('code' in replaced) return { kind: 'refused', problem: replaced }
   return { kind: 'opened', body: replaced, hasTrigger, sealed, boundTo }
 }
@@ -57,13 +69,18 @@ interface OpenedItems {
 async function openItems(envelopes: Envelopes, input: readonly unknown[]): Promise<OpenedItems | Problem> {
   const opened: OpenedItems = { sealed: new Map(), compactions: new Map() }
   let count = 0
+  let characters = 0
   for (const [index, item] of input.entries()) {
     if (!isObject(item) || typeof item.encrypted_content !== 'string') continue
     // Clients send reasoning back that was never sealed; a conversation that is not in its item is lost.
     if (item.encrypted_content === '' && item.type !== 'compaction') continue
     if (!openItem(envelopes, opened, index, item)) return notOurs(`input[${index}].encrypted_content`)
     count += 1
-    if (count % OPENED_IN_A_ROW === 0) await passTurnstile()
+    characters += item.encrypted_content.length
+    if (count < OPENED_IN_A_ROW && characters < OPENED_CHARACTERS_IN_A_ROW) continue
+    await passTurnstile()
+    count = 0
+    characters = 0
   }
   return opened
 }
@@ -96,29 +113,17 @@ function boundToBy(compactions: ReadonlyMap<number, Compacted>): string | undefi
 }
 
 /** The items as a model gets them, each as JSON. */
-function itemsAfter(body: ParsedBody, compactions: ReadonlyMap<number, Compacted>, end: number): Buffer[] {
-  const input = body.value.input as readonly unknown[]
+function itemsAfter(
+  { body, previousItems }: ExpandedBody,
+  compactions: ReadonlyMap<number, Compacted>,
+  end: number,
+): Buffer[] {
+  const items = body.value.input as readonly unknown[]
   const elements = elementsOf(body)
   const [at, compacted] = [...compactions].at(-1) ?? []
   if (at === undefined || compacted === undefined) return elements.slice(0, end)
-  const answeredLater = new Set(input.slice(at).flatMap((item) => (isOutput(item) ? [item.call_id] : [])))
-  const before = elements.slice(0, at).filter((_, index) => staysBefore(input[index], answeredLater))
+  const before = staysBefore({ items, elements, previousItems }, at)
   return [...before, Buffer.from(JSON.stringify(itemOf(compacted))), ...elements.slice(at + 1, end)]
-}
-
-const isOutput = (item: unknown): item is Fields => isObject(item) && isOutputType(item.type)
-
-const ROLES_THAT_STAY: ReadonlySet<unknown> = new Set(['user', 'system', 'developer'])
-
-/**
- * What stands in front of a compaction has been made short in it. What its user and the system said may stay, if the client
- * sends it; what the model said, thought and called goes, but for a call whose result comes later.
- */
-function staysBefore(item: unknown, answeredLater: ReadonlySet<unknown>): boolean {
-  if (!isObject(item)) return true
-  const type = typeOfItem(item)
-  if (type === 'message') return ROLES_THAT_STAY.has(item.role)
-  return type === 'additional_tools' || (isCallType(type) && answeredLater.has(item.call_id))
 }
 
 const itemOf = (compacted: Compacted): Fields =>

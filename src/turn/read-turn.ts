@@ -60,7 +60,7 @@ async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: Ask
   const unavailable = named?.kind === 'refused' ? named.problem : undefined
   const expanded = await expandInput({ ...deps, unavailable, mayBeBare: isAtEndpoint }, caller.account, body)
   if (expanded.kind === 'refused') return malformed(expanded.problem)
-  const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded.body)
+  const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded)
   if (opened.kind === 'refused') return malformed(opened.problem)
   const read = readResponsesRequest(opened.body)
   if (read.kind !== 'turn' || read.turn.protocol !== 'responses') return read

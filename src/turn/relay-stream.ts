@@ -152,7 +152,9 @@ function fateOfEnd(relay: StreamRelay, started: boolean, ready: readonly Buffer[
   if (isWhole(relay)) return finished(relay, ready)
   if (heard.error) {
     const refusal = refusedInside(heard.error)
-    return started ? brokenOff(relay, inStream(refusal.problem)) : refusal
+    if (started) return brokenOff(relay, inStream(refusal.problem))
+    // What was produced and not handed on is billed all the same, as a summary that is none.
+    return { ...refusal, mayBeBilled: heard.outputBytes > 0 }
   }
   return ended(relay, started, overloaded('The provider ended its answer before it was complete.'))
 }

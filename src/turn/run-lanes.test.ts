@@ -11,6 +11,7 @@ import { UpstreamBrokenOff, UpstreamTimedOut } from '../upstream/upstream-answer
 import { readRequest } from '../wire/chat/read-request.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
 import { countedIds } from '../wire/mint-ids.fixture.ts'
+import { turnOf as responsesTurnOf, withItems } from '../wire/responses/read-request.fixture.ts'
 import type { LaneDeps, RunnableTurn } from './ask-lane.ts'
 import { createCallSeals } from './call-seals.ts'
 import { createFirstWord } from './first-word.ts'
@@ -88,7 +89,7 @@ const CHUNK =
 const good: Play = (delivery) => answer(200, [delivery === 'json' ? WHOLE : `data: ${CHUNK}\n\ndata: [DONE]\n\n`])
 
 /** Runs a model whose lanes are played in their order; returns what became of it and how many were asked. */
-async function run(delivery: Delivery, plays: readonly Play[]) {
+async function run(delivery: Delivery, plays: readonly Play[], turn: TurnRequest = turnOf(delivery)) {
   const lanes = plays.map((_, at) => ({ upstream: 'demo', model: `lane-${at}`, priority: at, weight: 1 }))
   const entry = catalogOf(modelDefinition('m', { lanes })).entries.get('m')!
   let asked = 0
@@ -100,7 +101,6 @@ async function run(delivery: Delivery, plays: readonly Play[]) {
     now: () => 0,
     bounds: BOUNDS,
   }
-  const turn = turnOf(delivery)
   const hold = { cap: 10, durable: Promise.resolve('durable'), mark() {} } as Partial<AdmittedTurn> as AdmittedTurn
   const firstWord = createFirstWord()
   firstWord.waitFor(hold, undefined)
@@ -141,6 +141,18 @@ describe('the lanes of a turn', () => {
   it.each(named(UNCERTAIN))('are one more after: $name ($delivery)', async ({ play, delivery }) => {
     expect(await run(delivery, [play, good])).toEqual({ fate: 'finished', asked: 2 })
     expect(await run(delivery, [play, play, good])).toEqual({ fate: 'failed', asked: 2 })
+  })
+
+  it('are one more where a summary was asked for and something else was written', async () => {
+    const compaction: TurnRequest = {
+      ...responsesTurnOf(withItems({ role: 'user', content: 'Hi' })),
+      compacts: 'at-endpoint',
+    }
+    const cut: Play = () => answer(200, [`data: ${CHUNK.replace('"stop"', '"length"')}\n\ndata: [DONE]\n\n`])
+    const summed: Play = () => good('stream')
+    expect(await run('json', [cut, summed], compaction)).toEqual({ fate: 'finished', asked: 2 })
+    expect(await run('json', [cut, cut, summed], compaction)).toEqual({ fate: 'failed', asked: 2 })
+    expect(await run('json', [() => answer(429), cut, summed], compaction)).toEqual({ fate: 'finished', asked: 3 })
   })
 
   it('count from the first doubt on, whatever the next one says', async () => {

@@ -3,8 +3,8 @@ import type { AccountRow } from '../model/ids.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { checkNames } from '../wire/fields/check-names.ts'
 import { wrongType } from '../wire/fields/check-value.ts'
-import { arrayElements } from '../wire/json/array-elements.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
+import { elementsOfBody } from '../wire/responses/input-elements.ts'
 import {
   expandedTooLarge,
   type InputReference,
@@ -53,7 +53,7 @@ export async function expandInput(deps: ExpandDeps, account: AccountRow, body: P
   if (read.kind === 'refused') return read
   const { references } = read
   if (previous === undefined && references.length === 0) {
-    return { kind: 'expanded', body, ownInput: () => elementsOf(body), previous }
+    return { kind: 'expanded', body, ownInput: () => elementsOfBody(body), previous }
   }
   const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input, deps) ?? deps.unavailable
   if (found) return refused(found)
@@ -104,29 +104,6 @@ function checkInput(input: unknown, { mayBeBare }: ExpandDeps): Problem | undefi
   return problem('missing_required_parameter', message, { param: 'input' })
 }
 
-/** The items of the request as they were sent; a plain text is one message of its user. */
-function elementsOf({ bytes, members, value }: ParsedBody): Buffer[] {
-  const member = members.findLast(({ name }) => name === 'input')
-  if (member === undefined) return []
-  const written = bytes.subarray(member.valueStart, member.valueEnd)
-  if (typeof value.input === 'string') return [userMessage(written)]
-  return Array.isArray(value.input) ? arrayElements(written).map(trim) : []
-}
-
-const userMessage = (text: Buffer): Buffer =>
-  Buffer.concat([Buffer.from('{"type":"message","role":"user","content":'), text, Buffer.from('}')])
-
-const SPACE = 0x20
-
-/** Without the space around it, so that the same item has the same bytes wherever it stands. */
-function trim(element: Buffer): Buffer {
-  let start = 0
-  let end = element.length
-  while (start < end && element[start]! <= SPACE) start++
-  while (end > start && element[end - 1]! <= SPACE) end--
-  return element.subarray(start, end)
-}
-
 async function contextOf({ responses, stateMs, bounds }: ExpandDeps, account: AccountRow, id: string) {
   const context = await responses.context(account, id, bounds.bytesMax)
   switch (context.kind) {
@@ -149,7 +126,7 @@ async function resolve(
   body: ParsedBody,
   references: readonly InputReference[],
 ): Promise<Buffer[] | Problem> {
-  const elements = elementsOf(body)
+  const elements = elementsOfBody(body)
   if (references.length === 0) return elements
   const found = await responses.items(
     account,

@@ -5,10 +5,8 @@ import type { Opaque } from '../model/event.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
 import { checkNames } from '../wire/fields/check-names.ts'
-import { arrayElements } from '../wire/json/array-elements.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
-import { isCallType, isOutputType, typeOfItem } from '../wire/responses/item-types.ts'
-import { framedSummary } from '../wire/summary.ts'
+import { itemsAfterCompaction } from '../wire/responses/after-compaction.ts'
 import type { Envelopes } from './envelopes.ts'
 import { type InputBounds, replaceInput } from './replace-input.ts'
 
@@ -40,8 +38,8 @@ export async function openInput(bounds: InputBounds, envelopes: Envelopes, body:
   if (!hasTrigger && compactions.size === 0) return { kind: 'opened', body, hasTrigger, sealed, boundTo }
   const twice = checkNames(body.members, INPUT)
   if (twice) return { kind: 'refused', problem: twice }
-  const untriggered = hasTrigger ? input.length - 1 : input.length
-  const replaced = await replaceInput(bounds, body, itemsAfter(body, compactions, untriggered))
+  const items = itemsAfterCompaction(body, compactions)
+  const replaced = await replaceInput(bounds, body, hasTrigger ? items.slice(0, -1) : items)
   if ('code' in replaced) return { kind: 'refused', problem: replaced }
   return { kind: 'opened', body: replaced, hasTrigger, sealed, boundTo }
 }
@@ -93,40 +91,4 @@ const notOurs = (param: string): Problem =>
 function boundToBy(compactions: ReadonlyMap<number, Compacted>): string | undefined {
   const last = [...compactions.values()].at(-1)
   return last?.kind === 'native' ? last.opaque.origin : undefined
-}
-
-/** The items as a model gets them, each as JSON. */
-function itemsAfter(body: ParsedBody, compactions: ReadonlyMap<number, Compacted>, end: number): Buffer[] {
-  const input = body.value.input as readonly unknown[]
-  const elements = elementsOf(body)
-  const [at, compacted] = [...compactions].at(-1) ?? []
-  if (at === undefined || compacted === undefined) return elements.slice(0, end)
-  const answeredLater = new Set(input.slice(at).flatMap((item) => (isOutput(item) ? [item.call_id] : [])))
-  const before = elements.slice(0, at).filter((_, index) => staysBefore(input[index], answeredLater))
-  return [...before, Buffer.from(JSON.stringify(itemOf(compacted))), ...elements.slice(at + 1, end)]
-}
-
-const isOutput = (item: unknown): item is Fields => isObject(item) && isOutputType(item.type)
-
-const ROLES_THAT_STAY: ReadonlySet<unknown> = new Set(['user', 'system', 'developer'])
-
-/**
- * What stands in front of a compaction has been made short in it. What its user and the system said may stay, if the client
- * sends it; what the model said, thought and called goes, but for a call whose result comes later.
- */
-function staysBefore(item: unknown, answeredLater: ReadonlySet<unknown>): boolean {
-  if (!isObject(item)) return true
-  const type = typeOfItem(item)
-  if (type === 'message') return ROLES_THAT_STAY.has(item.role)
-  return type === 'additional_tools' || (isCallType(type) && answeredLater.has(item.call_id))
-}
-
-const itemOf = (compacted: Compacted): Fields =>
-  compacted.kind === 'summary'
-    ? { type: 'message', role: 'user', content: [{ type: 'input_text', text: framedSummary(compacted.text) }] }
-    : { type: 'compaction', encrypted_content: compacted.opaque.data }
-
-function elementsOf({ bytes, members }: ParsedBody): Buffer[] {
-  const member = members.find(({ name }) => name === 'input')
-  return member === undefined ? [] : arrayElements(bytes.subarray(member.valueStart, member.valueEnd))
 }

@@ -10,7 +10,7 @@ import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/format-frame.ts'
 import type { Voice } from '../voice.ts'
 import { carryCompaction } from './carry-compaction.ts'
-import { createEnvelope, type Envelope } from './envelope.ts'
+import { createFraming, type Framing } from './framing.ts'
 import { errorFields } from './problem.ts'
 import { createStepReader } from './read-steps.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
@@ -55,7 +55,7 @@ export interface ResponsesVoiceOptions extends ResponseOptions {
 
 interface Speaking {
   readonly options: ResponsesVoiceOptions
-  readonly envelope: Envelope
+  readonly framing: Framing
   readonly telling: Telling
   /** The answer of the lane that is speaking. */
   answer: AnswerSoFar | undefined
@@ -72,9 +72,9 @@ interface Speaking {
 const DONE = DONE_FRAME.toString()
 
 export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoice {
-  const envelope = createEnvelope(options)
+  const framing = createFraming(options)
   const telling: Telling = {
-    envelope,
+    framing,
     mint: options.mint,
     seal: options.seal,
     sealCompaction: options.sealCompaction,
@@ -85,12 +85,12 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
   }
   const speaking: Speaking = {
     options,
-    envelope,
+    framing,
     telling,
     answer: undefined,
     final: undefined,
     isUnstored: false,
-    fromTheStart: envelope.bookmark(),
+    fromTheStart: framing.bookmark(),
     beforeEnd: undefined,
   }
   return {
@@ -104,7 +104,7 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
       const storedItems = () => speaking.final?.output ?? []
       speaking.answer = { openItems: () => [], emptyDelta: () => undefined, storedItems }
       return carryCompaction(reader, {
-        ...{ options, envelope },
+        ...{ options, framing },
         beginEnd: () => beginEnd(speaking),
         finish: (state) => {
           const unstored = speaking.isUnstored ? { unstored: true as const } : {}
@@ -114,9 +114,9 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
       })
     },
     fail: (problem) => fail(speaking, problem),
-    response: () => envelope.response(speaking.final ?? stateSoFar(speaking)),
+    response: () => framing.response(speaking.final ?? stateSoFar(speaking)),
     status: () => speaking.final?.status ?? 'in_progress',
-    withoutItems: (status) => envelope.responseJson({ ...stateIn(speaking, status), output: [] }),
+    withoutItems: (status) => framing.responseJson({ ...stateIn(speaking, status), output: [] }),
     tellUnstored() {
       speaking.isUnstored = true
     },
@@ -135,13 +135,13 @@ const stateSoFar = ({ answer }: Speaking): ResponseState => ({
 
 /** Comments do not reset the idle timer of every client, and events that are in no document break others. */
 function keepAlive(speaking: Speaking): Buffer | undefined {
-  const { options, envelope, answer, beforeEnd } = speaking
+  const { options, framing, answer, beforeEnd } = speaking
   if (options.turn.delivery === 'json' || beforeEnd !== undefined) return undefined
   // What was made of a first word that still waits comes before anything else.
   if (!options.mayOpen()) return undefined
-  if (!envelope.isOpen) return envelope.opening()
+  if (!framing.isOpen) return framing.opening()
   // With the items so far: some clients take this response for all that there is.
-  return answer?.emptyDelta() ?? Buffer.from(envelope.responseText('response.in_progress', stateSoFar(speaking)))
+  return answer?.emptyDelta() ?? Buffer.from(framing.responseText('response.in_progress', stateSoFar(speaking)))
 }
 
 function carry(speaking: Speaking, source: StepSource): Carrier {
@@ -176,7 +176,7 @@ const wantsSeals = ({ fields: { include } }: ResponsesRequest): boolean =>
   Array.isArray(include) && include.includes(SEALED_REASONING)
 
 function beginEnd(speaking: Speaking): void {
-  speaking.beforeEnd ??= speaking.envelope.bookmark()
+  speaking.beforeEnd ??= speaking.framing.bookmark()
   speaking.beforeEnd()
 }
 
@@ -185,7 +185,7 @@ const endOf = ({ now, createdAt }: ResponsesVoiceOptions): number => Math.max(cr
 
 /** In two events, because clients differ in which of them they take for the failure. */
 function fail(speaking: Speaking, problem: Problem): Buffer {
-  const { envelope, options } = speaking
+  const { framing, options } = speaking
   // What was made and might not leave has taken numbers that nobody has seen.
   const isUnheard = !options.mayOpen()
   if (isUnheard) {
@@ -196,9 +196,9 @@ function fail(speaking: Speaking, problem: Problem): Buffer {
   const output = speaking.answer?.openItems('incomplete') ?? []
   speaking.final = { status: 'failed', output, error: { code, message } }
   return Buffer.from(
-    envelope.openingText() +
-      envelope.frameText('error', errorFields(problem, options.requestId)) +
-      envelope.responseText('response.failed', speaking.final) +
+    framing.openingText() +
+      framing.frameText('error', errorFields(problem, options.requestId)) +
+      framing.responseText('response.failed', speaking.final) +
       DONE,
   )
 }

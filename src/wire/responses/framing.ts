@@ -9,9 +9,6 @@ export type { ResponseState } from './response-object.ts'
  * their number when they are made: whatever is made has to be sent, in this order.
  */
 export interface Framing {
-  readonly responseId: string
-  /** The public model id that the client asked for. */
-  readonly model: string
   /** True once `response.created` has been said. */
   readonly isOpen: boolean
   /** `response.created` and `response.in_progress`, unless they have been said; nothing then. Comes before any other frame. */
@@ -41,8 +38,6 @@ export const createFraming = (options: ResponseOptions): Framing => {
   const object = createResponseObject(options)
   let nextNumber = 0
   const framing = {
-    responseId: options.responseId,
-    model: options.model,
     isOpen: false,
     opening: () => Buffer.from(framing.openingText()),
     openingText() {

@@ -11,7 +11,7 @@ type LaneTold = Omit<Telling, 'framing'>
 
 export const laneOf = (over: Partial<LaneTold> = {}): LaneTold => ({
   mint: mintInOrder(),
-  seal: ({ data }) => `in our envelope: ${data}`,
+  sealReasoning: ({ data }) => `in our envelope: ${data}`,
   sealCompaction: (compacted) => `compacted ${JSON.stringify(compacted)}`,
   seals: 'shown',
   rawReasoning: 'as-it-comes',

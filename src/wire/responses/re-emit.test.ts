@@ -33,7 +33,7 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
   const frames = framesIn([source])
 
   it('says what the provider has said, in the order of the grammar', () => {
-    const { carrier, bytes, whole } = reEmit(frames, { seal: ({ data }) => data })
+    const { carrier, bytes, whole } = reEmit(frames, { sealReasoning: ({ data }) => data })
     const items = expectGrammar(bytes, { whole })
     const { usage, outputBytes, heldBytes, finished, error, garbled } = carrier.heard
     const ending = whole ? lastResponse(bytes) : undefined
@@ -160,8 +160,8 @@ describe('a re-emitted stream', () => {
 
   it('puts what is sealed into one envelope, which is the same wherever it is told', () => {
     let envelopes = 0
-    const seal = ({ data }: Opaque) => `envelope ${++envelopes} of ${data.length} letters`
-    const { bytes, carrier } = reEmit(framesIn([bytesOf('summary-and-text')]), { seal })
+    const sealReasoning = ({ data }: Opaque) => `envelope ${++envelopes} of ${data.length} letters`
+    const { bytes, carrier } = reEmit(framesIn([bytesOf('summary-and-text')]), { sealReasoning })
     const told = eventsIn(bytes).flatMap(({ item }) => (item as Fields | undefined)?.encrypted_content ?? [])
     const whole = [...lastResponse(bytes).output, ...carrier.storedItems()].map((item) => item.encrypted_content)
     expect([...told, ...whole.filter((seal) => seal !== undefined)]).toEqual(

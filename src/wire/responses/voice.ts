@@ -1,7 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { isObject } from '../../lib/is-object.ts'
-import type { Compacted } from '../../model/compaction.ts'
-import type { Opaque } from '../../model/event.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { CarriedReply, Carrier } from '../carrier.ts'
@@ -15,6 +13,7 @@ import { errorFields } from './problem.ts'
 import { createStepReader } from './read-steps.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
 import { SEALED_REASONING } from './sealed-include.ts'
+import type { Sealing } from './sealing.ts'
 import type { StepSource } from './step-source.ts'
 import { createStepsOfEvents } from './steps-of-events.ts'
 import { tellReply, tellWhole } from './tell-reply.ts'
@@ -41,16 +40,13 @@ export interface ResponsesVoice extends Voice {
   storedItems(): readonly Fields[]
 }
 
-export interface ResponsesVoiceOptions extends ResponseOptions {
+export interface ResponsesVoiceOptions extends ResponseOptions, Sealing {
   readonly requestId: string
   readonly mint: MintIds
   /** In milliseconds. */
   readonly now: () => number
   /** False while an answer that is opened could not be asked for by its id. */
   readonly mayOpen: () => boolean
-  /** An envelope around what only a provider can read, for the client to carry. */
-  readonly seal: (opaque: Opaque) => string
-  readonly sealCompaction: (compacted: Compacted) => string
 }
 
 interface Speaking {
@@ -76,7 +72,7 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
   const telling: Telling = {
     framing,
     mint: options.mint,
-    seal: options.seal,
+    sealReasoning: options.sealReasoning,
     sealCompaction: options.sealCompaction,
     rawReasoning: wantsSummary(options.turn) ? 'as-summary' : 'as-it-comes',
     seals: wantsSeals(options.turn) ? 'shown' : 'hidden',
@@ -100,19 +96,7 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     translate: (reader) => carry(speaking, createStepsOfEvents(reader, telling.rawReasoning)),
     reEmit: (origin) => carry(speaking, createStepReader(origin)),
     reEmitReply: (value, origin) => carryReply(speaking, value, origin),
-    compact(reader) {
-      const storedItems = () => speaking.final?.output ?? []
-      speaking.answer = { openItems: () => [], emptyDelta: () => undefined, storedItems }
-      return carryCompaction(reader, {
-        ...{ options, framing },
-        beginEnd: () => beginEnd(speaking),
-        finish: (state) => {
-          const unstored = speaking.isUnstored ? { unstored: true as const } : {}
-          speaking.final = { ...state, completedAt: endOf(options), ...unstored }
-          return speaking.final
-        },
-      })
-    },
+    compact: (reader) => compact(speaking, reader),
     fail: (problem) => fail(speaking, problem),
     response: () => framing.response(speaking.final ?? stateSoFar(speaking)),
     status: () => speaking.final?.status ?? 'in_progress',
@@ -155,6 +139,22 @@ function carryReply(speaking: Speaking, value: unknown, origin: string): Carried
   if (reply.kind !== 'reply') return reply
   const { usage, outputBytes } = reply.answer.heard
   return { kind: 'reply', usage, outputBytes, close: closeOf(speaking, reply.answer) }
+}
+
+function compact(speaking: Speaking, reader: CompactionReader): Carrier {
+  const { options, framing } = speaking
+  const storedItems = () => speaking.final?.output ?? []
+  // Nothing is told of it before its end, so there is nothing to say in its pauses either.
+  speaking.answer = { openItems: () => [], emptyDelta: () => undefined, storedItems }
+  return carryCompaction(reader, {
+    ...{ options, framing },
+    beginEnd: () => beginEnd(speaking),
+    finish(state) {
+      const unstored = speaking.isUnstored ? { unstored: true as const } : {}
+      speaking.final = { ...state, completedAt: endOf(options), ...unstored }
+      return speaking.final
+    },
+  })
 }
 
 function closeOf(speaking: Speaking, answer: ToldAnswer): Carrier['close'] {

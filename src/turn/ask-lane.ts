@@ -73,7 +73,7 @@ export interface Manner {
   /** It does not take back what was sealed. */
   readonly withoutSeals: boolean
   /** It was asked to make the conversation short in its own way, and has not. */
-  readonly withoutOwnCompaction: boolean
+  readonly withoutNativeCompaction: boolean
 }
 
 export interface AskedLane {
@@ -98,9 +98,16 @@ export async function askLane(
 ): Promise<AskedLane> {
   const { voice, abort, entry } = work
   const { turn, callSeals } = manner.withoutSeals ? withoutSeals(work) : work
-  const { withoutOwnCompaction } = manner
+  const { withoutNativeCompaction } = manner
   const { mint } = deps
-  const road = roadTo(lane, dialect, { turn, voice, mint, callSeals, lanes: entry.model.lanes, withoutOwnCompaction })
+  const road = roadTo(lane, dialect, {
+    turn,
+    voice,
+    mint,
+    callSeals,
+    lanes: entry.model.lanes,
+    withoutNativeCompaction,
+  })
   const then = whenClientGoes(lane, dialect, { model: entry.model, effort: work.effort })
   // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
   abort.whenClientGoes(turn.delivery === 'json' ? then : 'cut')

@@ -15,7 +15,7 @@ import { laneDialect } from './road.ts'
 /** A server that refuses a field is asked again without it; one that refuses many is not our server. */
 const LESSONS_A_TURN_MAX = 3
 
-const PLAINLY: Manner = { lessons: 0, withoutSeals: false, withoutOwnCompaction: false }
+const PLAINLY: Manner = { lessons: 0, withoutSeals: false, withoutNativeCompaction: false }
 
 /**
  * Tries one lane, which may be asked more than once: what it does not take, and what the turn is worth without, it is not
@@ -27,7 +27,7 @@ export async function tryLane(
   lane: Lane,
   onFirstContent: () => void,
 ): Promise<TriedLane> {
-  for (let manner: Manner | undefined = PLAINLY; ; ) {
+  for (let manner = PLAINLY; ; ) {
     // Who has gone before anybody was asked has cost nothing.
     if (work.abort.reason) return stopped(work.abort, undefined)
     const dialect = deps.lessons.dialectOf(lane.id, laneDialect(lane))
@@ -35,7 +35,7 @@ export async function tryLane(
     const { tried } = asked
     // Taken like this, so that it was not the request that was wrong.
     const isTaken = tried.status !== undefined && tried.status < 400
-    if (isTaken && manner.withoutOwnCompaction) deps.lessons.learnNoCompaction(lane.id)
+    if (isTaken && manner.withoutNativeCompaction) deps.lessons.learnNoCompaction(lane.id)
     const other = anotherManner(deps, work, { lane, dialect, manner, asked })
     if (other === undefined) return tried
     manner = other
@@ -64,7 +64,7 @@ function anotherManner(
     return { ...manner, withoutSeals: true }
   }
   const cannotCompact = road.nativeCompaction?.hasFailed() || (refusal && CANNOT_COMPACT.has(refusal.kind))
-  return road.nativeCompaction && cannotCompact ? { ...manner, withoutOwnCompaction: true } : undefined
+  return road.nativeCompaction && cannotCompact ? { ...manner, withoutNativeCompaction: true } : undefined
 }
 
 /** A relay gives nothing back but what its client has sent. */

@@ -1,12 +1,11 @@
 import { chargeWithin } from '../books/close-turn.ts'
 import type { Model } from '../catalog/catalog.ts'
 import type { AdmittedTurn, Ending, SettleOutcome } from '../ledger/ledger.ts'
-import { estimateTokens } from '../metering/estimate-tokens.ts'
 import { priceUsage } from '../metering/price-usage.ts'
 import type { SeenPrefixes } from '../metering/seen-prefixes.ts'
 import type { Price } from '../model/price.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import { SUMMARY_REQUEST_BYTES } from '../wire/summary.ts'
+import { compactedTokens } from './compaction-size.ts'
 import { conversationOf } from './conversation.ts'
 import { deliverEnd } from './deliver-end.ts'
 import { type Resolution, resolveEnding } from './ending.ts'
@@ -91,18 +90,15 @@ const endingOf = (
   ...compactionOf(turn, model, run, resolution),
 })
 
-/** How long the conversation was, and how long what stands in its place is: both by the catalogue's ratio. */
 function compactionOf(
   { inputSize }: TurnRequest,
-  { bytesPerToken }: Model,
+  model: Model,
   { fate }: Run,
   resolution: Resolution,
 ): Pick<Ending, 'compaction'> {
   const compacted = fate.kind === 'finished' ? fate.answer.compacted : undefined
   if (compacted === undefined || resolution.kind === 'free') return {}
-  const tokensBefore = estimateTokens(inputSize.inputBytes - SUMMARY_REQUEST_BYTES, bytesPerToken)
-  const sealedTokens = compacted.hasSealed ? resolution.usage.output : 0
-  return { compaction: { tokensBefore, tokensAfter: estimateTokens(compacted.bytes, bytesPerToken) + sealedTokens } }
+  return { compaction: compactedTokens(inputSize, model, compacted, resolution.usage) }
 }
 
 interface Kept {

@@ -20,12 +20,16 @@ import { type InputBounds, replaceInput } from './replace-input.ts'
 export interface ExpandDeps {
   readonly responses: Pick<StoredResponses, 'context' | 'items' | 'keeps'>
   readonly stateMs: number
+  /** Of the expanded body, as of one that came whole. */
+  readonly bounds: InputBounds
+}
+
+/** What the reader of a request knows of it before its input is whole. */
+export interface ExpandOptions {
   /** Why nothing has to be fetched, as for a model that is not there. */
   readonly unavailable?: Problem | undefined
   /** What it goes on from is enough: nothing has to be added to it. */
   readonly mayBeBare?: boolean
-  /** Of the expanded body, as of one that came whole. */
-  readonly bounds: InputBounds
 }
 
 export type ExpandedInput =
@@ -43,7 +47,12 @@ export type ExpandedInput =
 const EXPANDED_NAMES = new Set(['previous_response_id', 'input'])
 
 /** Puts in place what a request refers to by id, so that whoever reads it then sees one whole input. */
-export async function expandInput(deps: ExpandDeps, account: AccountRow, body: ParsedBody): Promise<ExpandedInput> {
+export async function expandInput(
+  deps: ExpandDeps,
+  account: AccountRow,
+  body: ParsedBody,
+  { unavailable, mayBeBare = false }: ExpandOptions = {},
+): Promise<ExpandedInput> {
   const { input, previous_response_id: given } = body.value
   const previous = given === '' ? undefined : (given ?? undefined)
   if (previous !== undefined && typeof previous !== 'string') {
@@ -55,7 +64,7 @@ export async function expandInput(deps: ExpandDeps, account: AccountRow, body: P
   if (previous === undefined && references.length === 0) {
     return { kind: 'expanded', body, ownInput: () => elementsOfBody(body), previous }
   }
-  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input, deps) ?? deps.unavailable
+  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input, { mayBeBare }) ?? unavailable
   if (found) return refused(found)
   return oneAtATime(account, () => expand(deps, account, body, { previous, references }))
 }
@@ -96,7 +105,7 @@ async function oneAtATime<Result>(account: AccountRow, work: () => Promise<Resul
 
 const refused = (found: Problem): ExpandedInput => ({ kind: 'refused', problem: found })
 
-function checkInput(input: unknown, { mayBeBare }: ExpandDeps): Problem | undefined {
+function checkInput(input: unknown, { mayBeBare }: Pick<ExpandOptions, 'mayBeBare'>): Problem | undefined {
   if (typeof input === 'string' || Array.isArray(input)) return undefined
   if (mayBeBare && (input === undefined || input === null)) return undefined
   if (input !== undefined && input !== null) return wrongType('input', input, 'a string or an array')

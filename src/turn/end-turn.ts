@@ -6,7 +6,6 @@ import type { SeenPrefixes } from '../metering/seen-prefixes.ts'
 import type { Price } from '../model/price.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { compactedTokens } from './compaction-size.ts'
-import { conversationOf } from './conversation.ts'
 import { deliverEnd } from './deliver-end.ts'
 import { type Resolution, resolveEnding } from './ending.ts'
 import { keepAnswer } from './keep-answer.ts'
@@ -14,6 +13,7 @@ import { createLastWords, type LastWords } from './last-words.ts'
 import type { AdmissionPlan } from './plan-admission.ts'
 import type { Run } from './run.ts'
 import { msBetween } from './run-lanes.ts'
+import { sentPromptOf } from './sent-prompt.ts'
 import type { Sink } from './sink.ts'
 import type { StoredTurn } from './stored-turn.ts'
 import type { TurnCall } from './turn-call.ts'
@@ -42,8 +42,7 @@ export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd):
   const { model, price, hold, run, voice, sink, stored } = end
   const headGone = sink.phase !== 'quiet'
   const resolution = resolveEnding(run, { ...boundsOf(call, end), headGone })
-  // Whatever was charged for was read by a provider, and is in its cache for a while.
-  if (resolution.kind === 'charge' && price.cachedInput < price.input) deps.seen.remember(conversationOf(call, model))
+  if (resolution.kind === 'charge' && price.cachedInput < price.input) rememberPrompt(deps, call, model)
   const lastWords = createLastWords(voice, run.fate)
   const unkept = endingOf(deps, call, model, run, resolution)
   const { ending, isStored } = await keep(call, end, { resolution, lastWords, ending: unkept })
@@ -54,6 +53,12 @@ export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd):
   if (said && wasQuiet) await forgetAnswer(call, stored)
   else if (!isStored) await endStored(stored, run, resolution)
   return recordOf(model, ending, resolution, settled, said)
+}
+
+/** Whatever was charged for was read by a provider, and is in its cache for a while. */
+function rememberPrompt({ seen }: EndDeps, call: TurnCall, model: Model): void {
+  const prompt = sentPromptOf(call, model)
+  if (prompt !== undefined) seen.remember(prompt)
 }
 
 /** Whoever was told by its status that nothing came of it shall find nothing, and not be charged for it by recovery. */

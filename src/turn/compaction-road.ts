@@ -54,7 +54,9 @@ function bySummary({ model, origin }: Lane, dialect: LaneDialect, { turn, voice,
     delivery: 'stream',
     write({ effort, outputCap }) {
       const target = { model, origin, dialect, effort, outputCap, delivery: 'stream' } as const
-      return { body: codecs.writeRequest(askForSummary(conversation), target).body, leftOut: turn.optionalFields }
+      const { body } = codecs.writeRequest(askForSummary(conversation), target)
+      // What else this lane has no words for would have changed an answer, and a summary is none.
+      return { body, leftOut: turn.optionalFields }
     },
     carrier() {
       const reader = codecs.createEventReader({ dialect, origin }, mint)

@@ -17,6 +17,7 @@ import {
 } from '../wire/read-provider-error.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
 import { whenClientGoes } from './client-gone.ts'
+import { leastRoomFor } from './compaction-size.ts'
 import type { FirstWord } from './first-word.ts'
 import { failed, problemOfFailure, refused } from './provider-refusal.ts'
 import { relayJson } from './relay-json.ts'
@@ -142,12 +143,6 @@ function send(deps: LaneDeps, work: RunnableTurn, lane: Lane, road: Road) {
   sink.announce(ignoredFieldsHeader(leftOut, turn.body))
   return deps.send({ upstream: lane.upstream, body, delivery: road.delivery, signal: abort.signal })
 }
-
-/** A summary is asked for when the context is nearly full: better that a provider refuses than that it writes three words. */
-const leastRoomFor = (turn: TurnRequest): number =>
-  turn.protocol === 'responses' && turn.compacts !== undefined ? SUMMARY_TOKENS : 1
-
-const SUMMARY_TOKENS = 2048
 
 interface AnsweringLane {
   readonly road: Road

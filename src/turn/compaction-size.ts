@@ -1,7 +1,7 @@
 import type { Model } from '../catalog/catalog.ts'
 import { estimateTokens } from '../metering/estimate-tokens.ts'
 import type { CompactedTokens } from '../model/compacted-tokens.ts'
-import type { InputSize } from '../model/turn.ts'
+import type { InputSize, TurnRequest } from '../model/turn.ts'
 import type { MeteredUsage } from '../model/usage.ts'
 import type { CompactedSize } from '../wire/carrier.ts'
 import { SUMMARY_REQUEST_BYTES } from '../wire/summary.ts'
@@ -13,6 +13,15 @@ export const withSummaryRequest = (size: InputSize): InputSize => ({
   inputBytes: size.inputBytes + SUMMARY_REQUEST_BYTES,
   messages: size.messages + 1,
 })
+
+/**
+ * The tokens that an answer is given room for at least. A summary is asked for when the context is nearly full: better that
+ * a provider refuses than that it writes three words.
+ */
+export const leastRoomFor = (turn: TurnRequest): number =>
+  turn.protocol === 'responses' && turn.compacts !== undefined ? SUMMARY_TOKENS : 1
+
+const SUMMARY_TOKENS = 2048
 
 /** How long the conversation was, and how long what stands in its place is: both by the catalogue's ratio. */
 export function compactedTokens(

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /**
@@ -6,6 +7,8 @@ import { defineConfig } from 'vitest/config'
  */
 export default defineConfig({
   test: {
+    // Walks wait for sockets, timers and other processes more than they work: two cores play four of them at once.
+    maxWorkers: availableParallelism() * 2,
     projects: [
       { test: { name: 'house', include: ['test/house/**/*.test.{ts,mjs}', 'scripts/**/*.test.mjs'] } },
       // Random tests take seconds on a busy machine: the limit is there for what hangs.

@@ -104,6 +104,7 @@ export function createCallSeals({
         }
         return entry.seals
       },
+      isEmpty: () => !shares.has(account),
     }),
   }
 }

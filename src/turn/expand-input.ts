@@ -41,6 +41,8 @@ export type ExpandedInput =
       readonly ownInput: () => readonly Buffer[]
       /** The response that it goes on from. */
       readonly previous: string | undefined
+      /** How many items of the whole input come from there. */
+      readonly previousItems: number
     }
   | { readonly kind: 'refused'; readonly problem: Problem }
 
@@ -62,7 +64,7 @@ export async function expandInput(
   if (read.kind === 'refused') return read
   const { references } = read
   if (previous === undefined && references.length === 0) {
-    return { kind: 'expanded', body, ownInput: () => elementsOfBody(body), previous }
+    return { kind: 'expanded', body, ownInput: () => elementsOfBody(body), previous, previousItems: 0 }
   }
   const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input, { mayBeBare }) ?? unavailable
   if (found) return refused(found)
@@ -86,7 +88,7 @@ async function expand(
   if (!Array.isArray(own)) return refused(own)
   const expanded = await replaceInput(deps.bounds, body, [...context, ...own])
   if ('code' in expanded) return refused(expanded)
-  return { kind: 'expanded', body: expanded, ownInput: () => own, previous }
+  return { kind: 'expanded', body: expanded, ownInput: () => own, previous, previousItems: context.length }
 }
 
 const expanding = new Map<AccountRow, Promise<unknown>>()

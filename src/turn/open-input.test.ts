@@ -18,7 +18,10 @@ function parsed(body: unknown): ParsedBody {
   return { bytes, members: scan.members, value: JSON.parse(String(bytes)) }
 }
 
-const open = (input: unknown, bounds = BOUNDS) => openInput(bounds, ours, parsed({ model: 'm', input, stream: true }))
+const expanded = (body: unknown, previousItems = 0) => ({ body: parsed(body), previousItems })
+
+const open = (input: unknown, bounds = BOUNDS, previousItems = 0) =>
+  openInput(bounds, ours, expanded({ model: 'm', input, stream: true }, previousItems))
 
 async function opened(input: unknown) {
   const outcome = await open(input)
@@ -54,11 +57,11 @@ const trigger = { type: 'compaction_trigger' }
 describe('the sealed items of an input', () => {
   it('a request without any keeps its very bytes', async () => {
     const body = parsed({ model: 'm', input: [user, { type: 'reasoning', encrypted_content: '' }, said] })
-    const outcome = await openInput(BOUNDS, ours, body)
+    const outcome = await openInput(BOUNDS, ours, { body, previousItems: 0 })
     expect(outcome).toMatchObject({ kind: 'opened', hasTrigger: false, boundTo: undefined })
     expect(outcome.kind === 'opened' && outcome.body).toBe(body)
-    expect(await openInput(BOUNDS, ours, parsed('{"model":"m","input":"Hi"}'))).toMatchObject({ kind: 'opened' })
-    expect(await openInput(BOUNDS, ours, parsed('{"model":"m"}'))).toMatchObject({ kind: 'opened' })
+    expect(await openInput(BOUNDS, ours, expanded('{"model":"m","input":"Hi"}'))).toMatchObject({ kind: 'opened' })
+    expect(await openInput(BOUNDS, ours, expanded('{"model":"m"}'))).toMatchObject({ kind: 'opened' })
   })
 
   it('reasoning is opened and its envelope stays where it is', async () => {
@@ -112,6 +115,24 @@ describe('the sealed items of an input', () => {
     expect(JSON.stringify(input)).not.toContain('old')
   })
 
+  it('of what is stored here the last words of the user stay, as far as they are short; what its client sends stays', async () => {
+    const long = (content: string) => ({ role: 'user', content: content.repeat(12_000) })
+    const input = [system, long('a'), said, long('b'), long('c'), long('d'), summary(), user]
+    const wordsOf = async (previousItems: number) => {
+      const outcome = await open(input, BOUNDS, previousItems)
+      if (outcome.kind === 'refused') throw new Error(outcome.problem.message)
+      const items = outcome.body.value.input as { role: string; content: string }[]
+      return items.map(({ role, content }) => (role === 'user' ? content[0] : role))
+    }
+    const [framed, now] = [{ type: 'input_text', text: expect.stringContaining('They met.') }, 'H']
+    expect(await wordsOf(0)).toEqual(['system', 'a', 'b', 'c', 'd', framed, now])
+    expect(await wordsOf(7)).toEqual(['system', 'c', 'd', framed, now])
+    expect(await wordsOf(3)).toEqual(['system', 'a', 'b', 'c', 'd', framed, now])
+    expect(await wordsOf(4)).toEqual(['system', 'a', 'b', 'c', 'd', framed, now])
+    // Of a conversation that grows like this nothing but its newest words is left.
+    expect(await wordsOf(5)).toEqual(['system', 'b', 'c', 'd', framed, now])
+  })
+
   it('a call whose result comes only later stays with it', async () => {
     const { input } = await opened([user, call, { ...call, call_id: 'c2' }, summary(), result])
     expect(input.map((item) => item.call_id ?? item.role)).toEqual(['user', 'c1', 'user', 'c1'])
@@ -143,7 +164,7 @@ describe('the sealed items of an input', () => {
 
   it('two inputs in one body are refused before one of them is changed', async () => {
     const text = `{"model":"m","input":[],"input":[${JSON.stringify(summary())}]}`
-    expect(await openInput(BOUNDS, ours, parsed(text))).toMatchObject({
+    expect(await openInput(BOUNDS, ours, expanded(text))).toMatchObject({
       kind: 'refused',
       problem: { code: 'duplicate_field' },
     })

@@ -6,7 +6,7 @@ import { type Problem, problem } from '../model/problem.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
 import { checkNames } from '../wire/fields/check-names.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
-import { itemsAfterCompaction } from '../wire/responses/after-compaction.ts'
+import { type ExpandedBody, itemsAfterCompaction } from '../wire/responses/after-compaction.ts'
 import type { Envelopes } from './envelopes.ts'
 import { type InputBounds, replaceInput } from './replace-input.ts'
 
@@ -18,8 +18,9 @@ export type OpenedInput =
   | { readonly kind: 'refused'; readonly problem: Problem }
 
 const INPUT = new Set(['input'])
-/** Opened without a pause: less than a millisecond of envelopes as clients carry them. */
+/** Opened without a pause: a few milliseconds of the smallest envelopes, or of the largest. */
 const OPENED_IN_A_ROW = 64
+const OPENED_CHARACTERS_IN_A_ROW = 1024 * 1024
 
 const passTurnstile = createTurnstile()
 
@@ -27,7 +28,12 @@ const passTurnstile = createTurnstile()
  * Opens what the client has carried for us: sealed reasoning, which its provider gets back, and the conversation made
  * short, of which the summary is put in its place. What is malformed is not judged here.
  */
-export async function openInput(bounds: InputBounds, envelopes: Envelopes, body: ParsedBody): Promise<OpenedInput> {
+export async function openInput(
+  bounds: InputBounds,
+  envelopes: Envelopes,
+  expanded: ExpandedBody,
+): Promise<OpenedInput> {
+  const { body } = expanded
   const { input } = body.value
   if (!Array.isArray(input)) return { kind: 'opened', body, hasTrigger: false, ...NOTHING_SEALED }
   const opened = await openItems(envelopes, input)
@@ -38,7 +44,7 @@ export async function openInput(bounds: InputBounds, envelopes: Envelopes, body:
   if (!hasTrigger && compactions.size === 0) return { kind: 'opened', body, hasTrigger, sealed, boundTo }
   const twice = checkNames(body.members, INPUT)
   if (twice) return { kind: 'refused', problem: twice }
-  const items = itemsAfterCompaction(body, compactions)
+  const items = itemsAfterCompaction(expanded, compactions)
   const replaced = await replaceInput(bounds, body, hasTrigger ? items.slice(0, -1) : items)
   if ('code' in replaced) return { kind: 'refused', problem: replaced }
   return { kind: 'opened', body: replaced, hasTrigger, sealed, boundTo }
@@ -55,13 +61,18 @@ interface OpenedItems {
 async function openItems(envelopes: Envelopes, input: readonly unknown[]): Promise<OpenedItems | Problem> {
   const opened: OpenedItems = { sealed: new Map(), compactions: new Map() }
   let count = 0
+  let characters = 0
   for (const [index, item] of input.entries()) {
     if (!isObject(item) || typeof item.encrypted_content !== 'string') continue
     // Clients send reasoning back that was never sealed; a conversation that is not in its item is lost.
     if (item.encrypted_content === '' && item.type !== 'compaction') continue
     if (!openItem(envelopes, opened, index, item)) return notOurs(`input[${index}].encrypted_content`)
     count += 1
-    if (count % OPENED_IN_A_ROW === 0) await passTurnstile()
+    characters += item.encrypted_content.length
+    if (count < OPENED_IN_A_ROW && characters < OPENED_CHARACTERS_IN_A_ROW) continue
+    await passTurnstile()
+    count = 0
+    characters = 0
   }
   return opened
 }

@@ -58,7 +58,7 @@ async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: Ask
   const asks = { unavailable: missingModel(deps, caller, body), mayBeBare: isAtEndpoint }
   const expanded = await expandInput(deps, caller.account, body, asks)
   if (expanded.kind === 'refused') return malformed(expanded.problem)
-  const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded.body)
+  const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded)
   if (opened.kind === 'refused') return malformed(opened.problem)
   const read = readResponsesRequest(opened.body)
   if (read.kind !== 'turn' || read.turn.protocol !== 'responses') return read

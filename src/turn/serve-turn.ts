@@ -16,6 +16,7 @@ import { checkInputs } from './check-inputs.ts'
 import { sayInternalError } from './deliver-end.ts'
 import { endTurn, forgetAnswer } from './end-turn.ts'
 import { createFirstWord } from './first-word.ts'
+import { withGivenBack } from './given-back.ts'
 import { openVoice, type VoiceDeps } from './open-voice.ts'
 import { type AdmissionPlan, planAdmission } from './plan-admission.ts'
 import { createRecordingSink } from './recording-sink.ts'
@@ -42,15 +43,18 @@ export interface TurnDeps extends LaneDeps, AbortDeps, StoreDeps, VoiceDeps {
  * before anything says that the answer is complete. The rules R1 to R3 are written in docs/architecture.md. A throw in here
  * is our own fault: the hold stays, and recovery resolves it; releasing it would give the answer away.
  */
-export async function serveTurn(deps: TurnDeps, call: TurnCall): Promise<TurnRecord> {
-  const { turn, caller, sink } = call
-  const resolved = resolveModel(deps.catalog, caller, turn)
-  if (resolved.kind === 'refused') return refuse(deps, call, undefined, resolved.problem)
+export async function serveTurn(deps: TurnDeps, asked: TurnCall): Promise<TurnRecord> {
+  const { caller, sink } = asked
+  const resolved = resolveModel(deps.catalog, caller, asked.turn)
+  if (resolved.kind === 'refused') return refuse(deps, asked, undefined, resolved.problem)
   const { model } = resolved.entry
-  const unsuitable = checkInputs(model, turn)
-  if (unsuitable) return refuse(deps, call, model, unsuitable)
-  const lanes = ableLanes(model, turn)
-  if ('code' in lanes) return refuse(deps, call, model, lanes)
+  const unsuitable = checkInputs(model, asked.turn)
+  if (unsuitable) return refuse(deps, asked, model, unsuitable)
+  const lanes = ableLanes(model, asked.turn)
+  if ('code' in lanes) return refuse(deps, asked, model, lanes)
+
+  const turn = withGivenBack(asked.turn, lanes, deps.callSeals.of(caller.account))
+  const call = { ...asked, turn }
 
   const plan = planAdmission(deps, call, model, resolved.price)
   const admission = await deps.ledger.admit(plan.request)

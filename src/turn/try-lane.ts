@@ -1,6 +1,6 @@
 import type { Lane } from '../catalog/catalog.ts'
 import type { LaneDialect } from '../wire/codecs.ts'
-import type { RefusalClass } from '../wire/read-provider-error.ts'
+import { type RefusalClass, refusesTrigger } from '../wire/read-provider-error.ts'
 import {
   type AskedLane,
   askLane,
@@ -32,12 +32,8 @@ export async function tryLane(
     if (work.abort.reason) return stopped(work.abort, undefined)
     const dialect = deps.lessons.dialectOf(lane.id, laneDialect(lane))
     const asked = await askLane(deps, work, { lane, dialect, manner }, onFirstContent)
-    const { tried } = asked
-    // Taken like this, so that it was not the request that was wrong.
-    const isTaken = tried.status !== undefined && tried.status < 400
-    if (isTaken && manner.withoutNativeCompaction) deps.lessons.learnNoCompaction(lane.id)
     const other = anotherManner(deps, work, { lane, dialect, manner, asked })
-    if (other === undefined) return tried
+    if (other === undefined) return asked.tried
     manner = other
   }
 }
@@ -63,13 +59,17 @@ function anotherManner(
   if (tried.fate.refusesSeals && !manner.withoutSeals && mayGiveSeals(work, dialect)) {
     return { ...manner, withoutSeals: true }
   }
-  const cannotCompact = road.nativeCompaction?.hasFailed() || (refusal && CANNOT_COMPACT.has(refusal.kind))
-  return road.nativeCompaction && cannotCompact ? { ...manner, withoutNativeCompaction: true } : undefined
+  const hasNotCompacted = road.nativeCompaction?.hasFailed() ?? false
+  const refusesIt = road.nativeCompaction !== undefined && refusal !== undefined && CANNOT_COMPACT.has(refusal.kind)
+  if (!hasNotCompacted && !refusesIt) return undefined
+  // What is wrong with one request must not be held against the server by everybody else's.
+  if (hasNotCompacted || (refusal && refusesTrigger(refusal.error))) lessons.learnNoCompaction(lane.id)
+  return { ...manner, withoutNativeCompaction: true }
 }
 
 /** A relay gives nothing back but what its client has sent. */
 const mayGiveSeals = ({ turn }: RunnableTurn, { wire }: LaneDialect): boolean =>
   turn.protocol === 'responses' ? turn.sealed.size > 0 : wire !== 'chat'
 
-/** What a server says that has never heard of compaction. */
+/** What a server may say that has never heard of compaction. */
 const CANNOT_COMPACT: ReadonlySet<RefusalClass> = new Set(['rejected', 'unsupported-field', 'not-found'])

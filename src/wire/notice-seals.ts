@@ -13,10 +13,12 @@ export interface CallSeals {
   keep(callId: string, seals: readonly SealBeforeCall[]): void
   /** Empty: nothing is known of that call. */
   find(callId: string): readonly SealBeforeCall[]
+  /** Nothing is known of any call. */
+  isEmpty(): boolean
 }
 
 /** Nothing is known of any call. */
-export const NO_CALL_SEALS: CallSeals = { keep: () => {}, find: () => [] }
+export const NO_CALL_SEALS: CallSeals = { keep: () => {}, find: () => [], isEmpty: () => true }
 
 /**
  * Notices what is sealed in front of tool calls, and has it kept under the ids that the client knows them by. Of calls that

@@ -6,6 +6,7 @@ import {
   type ProviderError,
   readProviderError,
   refusesSeals,
+  refusesTrigger,
 } from './read-provider-error.ts'
 
 const read = (status: number | undefined, body: unknown): ProviderError =>
@@ -74,6 +75,17 @@ describe("a Responses server's refusal", () => {
     'Your input exceeds the context window of this model.',
   ])('is not one of what was sealed: %s', (message) => {
     expect(refusesSeals(read(400, { error: { message, code: null } }))).toBe(false)
+  })
+
+  it.each([
+    [{ message: "Invalid value: 'compaction_trigger'. Supported values are: 'message'.", param: 'input[3]' }, true],
+    [{ message: "Invalid value: 'compaction_trigger'.", param: 'input[3].type' }, true],
+    [{ message: 'Unknown item type compaction_trigger', param: null }, true],
+    [{ message: "Invalid 'tools[0].name': 'compaction!'", param: 'tools[0].name' }, false],
+    [{ message: "Invalid image 'compaction'.", param: 'input[0].content[0].image_url' }, false],
+    [{ message: 'The request is not valid.', param: null }, false],
+  ])('is one of what makes a conversation short, or not: %j', (error, expected) => {
+    expect(refusesTrigger(read(400, { error: { code: 'invalid_value', ...error } }))).toBe(expected)
   })
 
   it.each([

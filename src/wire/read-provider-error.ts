@@ -99,6 +99,13 @@ export const refusesSeals = ({ status, code = '', param = '', message }: Provide
 const SEALS_REFUSED =
   /encrypted.?content|thought.?signature|signature.{0,60}(?:thinking|reasoning)|(?:thinking|reasoning).{0,60}(?:signature|without its required)/i
 
+/**
+ * It does not know what asks it to make a conversation short. A word about something else in the request says nothing about
+ * the server, only about that request.
+ */
+export const refusesTrigger = ({ code = '', param, message }: ProviderError): boolean =>
+  /compaction/i.test(`${code} ${message}`) && (param === undefined || /^(input(\[\d+\])?(\.type)?)?$/.test(param))
+
 /** The field that a server's own words complain about, such as "Unsupported parameter: 'max_tokens'". */
 export const namedField = (message: string): string | undefined =>
   SEAL_REFUSED.test(message) ? 'include' : FIELD_NAMED.exec(message)?.[1]

@@ -45,3 +45,9 @@ it('a transcript has every word but those of the system and of thoughts', () => 
 it('a summary says what it is', () => {
   expect(framedSummary('They met.')).toMatch(/^\[compaction\] .*They met\.$/s)
 })
+
+it('a conversation with more than words in it has no transcript: only the model can tell of an image', () => {
+  const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA' }
+  const shown = conversationOf(withItems({ role: 'user', content: [{ type: 'input_text', text: 'Look' }, image] }))
+  expect(transcriptOf(shown)).toBe('')
+})

@@ -62,10 +62,14 @@ export const framedSummary = (text: string): string => FRAME + text
 export const isFramedSummary = (text: unknown): boolean => typeof text === 'string' && text.startsWith(FRAME)
 
 /**
- * The conversation word for word, for one that is shorter than its summary would be. What the system says is not in it: it
- * stays beside it.
+ * The conversation word for word, for one that is shorter than its summary would be; empty where there is more than words in
+ * it, of which only the model can tell. What the system says is not in it: it stays beside it.
  */
-export const transcriptOf = ({ items }: Pick<Conversation, 'items'>): string => items.flatMap(linesOf).join('\n\n')
+export const transcriptOf = ({ items }: Pick<Conversation, 'items'>): string =>
+  items.every(isOfWords) ? items.flatMap(linesOf).join('\n\n') : ''
+
+const isOfWords = (item: ConversationItem): boolean =>
+  !('content' in item) || item.content.every(({ type }) => type === 'text' || type === 'refusal')
 
 function linesOf(item: ConversationItem): string[] {
   switch (item.type) {

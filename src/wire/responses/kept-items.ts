@@ -2,10 +2,9 @@ import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { isFramedSummary } from '../summary.ts'
-import { isMessageThatStays } from './after-compaction.ts'
+import { isMessageThatStays, USER_BYTES_MAX } from './after-compaction.ts'
 
-/** What of a conversation stays word for word beside its summary: never more than this, and a quarter of the whole. */
-const USER_BYTES_MAX = 32 * 1024
+/** Of a conversation that is short itself less stays word for word beside its summary: a quarter. */
 const USER_SHARE = 4
 
 /**

@@ -33,6 +33,13 @@ describe('a conversation that its provider makes short', () => {
     expect(() => reader.compacted()).toThrow('cannot stand')
   })
 
+  it('has not failed where it was cut before it could say so, and is none either', () => {
+    const response = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, output: [] }
+    const reader = read(event('response.incomplete', { response }))
+    expect([reader.hasFailed, reader.heard.finished]).toEqual([false, false])
+    expect(reader.heard.error).toBeDefined()
+  })
+
   it('has not failed while it goes on, nor where the provider has', () => {
     expect(read(added(item)).hasFailed).toBe(false)
     const failed = event('response.failed', { response: { status: 'failed', error: { code: 'x', message: 'y' } } })

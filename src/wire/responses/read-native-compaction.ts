@@ -6,7 +6,7 @@ import type { SpokenItem } from './spoken-item.ts'
 
 /** Reads the answer of a provider that makes conversations short itself: one sealed item, and nothing else of use. */
 export interface NativeCompactionReader extends CompactionReader {
-  /** The answer is whole, and has no such item. */
+  /** The answer is whole, was not cut, and has no such item. */
   readonly hasFailed: boolean
 }
 
@@ -20,8 +20,9 @@ export function createNativeCompactionReader(origin: string): NativeCompactionRe
     read(frame: Buffer) {
       for (const step of steps.read(frame)) if (step.item.kind === 'compaction') item = step.item
       Object.assign(heard, steps.heard, { heldBytes: steps.heard.outputBytes })
-      reader.hasFailed = heard.finished && item?.opaque === undefined
-      if (!reader.hasFailed) return
+      if (!heard.finished || item?.opaque !== undefined) return
+      // One that was cut says what its client has let it say, and nothing about the server.
+      reader.hasFailed = steps.ending()?.kind === 'completed'
       heard.finished = false
       heard.error ??= NOT_COMPACTED
     },

@@ -95,6 +95,25 @@ describe('a chat client, which has no place for what its provider seals', () => 
     expect(shortly(house().heard('second'))).toEqual(['user', 'look_up()', 'result'])
   })
 
+  it('pays for what is given back as for what it has sent itself', async () => {
+    const [account, stranger] = [await openAccount(house().server), await openAccount(house().server)]
+    const messages = [user('Use look_up now.')]
+    const answer = await chatIn(house(), account, { ...ASKED, model: 'sealing', delivery: 'json', messages })
+    messages.push(answer, ...toolMessagesOf(answer, 'found'))
+    const estimates: number[] = []
+    for (const who of [account, stranger]) {
+      for (const model of ['sealing', 'elsewhere']) {
+        await chatIn(house(), who, { ...ASKED, model, delivery: 'json', messages })
+        const [receipt] = (await who.receipts()).slice(-1)
+        estimates.push(Number(receipt?.input_estimate))
+      }
+    }
+    const [known, ...without] = estimates
+    // Nobody but who has sealed it gets it.
+    expect(new Set(without).size).toBe(1)
+    expect(known).toBeGreaterThan(without[0]!)
+  })
+
   it('is answered without it where it is not known: after an hour, to another account, or when it cannot be opened', async () => {
     const [account, stranger] = [await openAccount(house().server), await openAccount(house().server)]
     const messages = [user('Use look_up now.')]

@@ -7,11 +7,11 @@ import { createLruMap } from '../lib/lru-map.ts'
  */
 export interface SeenPrefixes {
   /** How many bytes at the beginning of `input` an earlier turn of the same conversation has sent. */
-  seenBytes(conversation: Conversation): number
-  remember(conversation: Conversation): void
+  seenBytes(prompt: SentPrompt): number
+  remember(prompt: SentPrompt): void
 }
 
-export interface Conversation {
+export interface SentPrompt {
   /** Whose, and with which model: nobody profits from what another key has sent. */
   readonly owner: string
   /** What comes before the messages in every prompt: another list of tools is another prompt. */

@@ -17,6 +17,7 @@ import {
 } from '../wire/read-provider-error.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
 import { whenClientGoes } from './client-gone.ts'
+import { leastRoomFor } from './compaction-size.ts'
 import type { FirstWord } from './first-word.ts'
 import { failed, problemOfFailure, refused } from './provider-refusal.ts'
 import { relayJson } from './relay-json.ts'
@@ -73,7 +74,7 @@ export interface Manner {
   /** It does not take back what was sealed. */
   readonly withoutSeals: boolean
   /** It was asked to make the conversation short in its own way, and has not. */
-  readonly withoutOwnCompaction: boolean
+  readonly withoutNativeCompaction: boolean
 }
 
 export interface AskedLane {
@@ -98,9 +99,16 @@ export async function askLane(
 ): Promise<AskedLane> {
   const { voice, abort, entry } = work
   const { turn, callSeals } = manner.withoutSeals ? withoutSeals(work) : work
-  const { withoutOwnCompaction } = manner
+  const { withoutNativeCompaction } = manner
   const { mint } = deps
-  const road = roadTo(lane, dialect, { turn, voice, mint, callSeals, lanes: entry.model.lanes, withoutOwnCompaction })
+  const road = roadTo(lane, dialect, {
+    turn,
+    voice,
+    mint,
+    callSeals,
+    lanes: entry.model.lanes,
+    withoutNativeCompaction,
+  })
   const then = whenClientGoes(lane, dialect, { model: entry.model, effort: work.effort })
   // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
   abort.whenClientGoes(turn.delivery === 'json' ? then : 'cut')
@@ -135,12 +143,6 @@ function send(deps: LaneDeps, work: RunnableTurn, lane: Lane, road: Road) {
   sink.announce(ignoredFieldsHeader(leftOut, turn.body))
   return deps.send({ upstream: lane.upstream, body, delivery: road.delivery, signal: abort.signal })
 }
-
-/** A summary is asked for when the context is nearly full: better that a provider refuses than that it writes three words. */
-const leastRoomFor = (turn: TurnRequest): number =>
-  turn.protocol === 'responses' && turn.compacts !== undefined ? SUMMARY_TOKENS : 1
-
-const SUMMARY_TOKENS = 2048
 
 interface AnsweringLane {
   readonly road: Road

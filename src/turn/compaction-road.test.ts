@@ -18,7 +18,7 @@ function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<ResponsesReques
   const turn: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
   const [lane] = lanes
   const voice = openVoice({ others: { turn } })
-  const journey = { turn, voice, mint: countedIds(), callSeals: NO_CALL_SEALS, lanes, withoutOwnCompaction: false }
+  const journey = { turn, voice, mint: countedIds(), callSeals: NO_CALL_SEALS, lanes, withoutNativeCompaction: false }
   const road = roadTo(lane, laneDialect(lane), journey)
   const body = JSON.parse(String(road.write({ entry, effort: undefined, outputCap: 500 }).body)) as Fields
   return { road, body, voice }

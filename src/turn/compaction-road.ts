@@ -1,8 +1,8 @@
 import type { Lane } from '../catalog/catalog.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
 import { codecs, type LaneDialect } from '../wire/codecs.ts'
-import { createSummaryReader } from '../wire/compaction-reader.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
+import { createSummaryReader } from '../wire/read-summary.ts'
 import type { ResponsesDialect } from '../wire/responses/dialects.ts'
 import { createNativeCompactionReader } from '../wire/responses/read-native-compaction.ts'
 import { fieldsLeftOut, retargetRequest } from '../wire/responses/retarget-request.ts'
@@ -17,7 +17,7 @@ interface CompactionJourney {
   readonly mint: MintIds
   /** All that the next turn of the conversation may run on. */
   readonly lanes: readonly Lane[]
-  readonly withoutOwnCompaction: boolean
+  readonly withoutNativeCompaction: boolean
 }
 
 /**
@@ -25,11 +25,11 @@ interface CompactionJourney {
  * provider anyway, and else by a summary, which every lane can write and read.
  */
 export function compactionRoad(lane: Lane, dialect: LaneDialect, journey: CompactionJourney): Road {
-  const { turn, lanes, withoutOwnCompaction } = journey
+  const { turn, lanes, withoutNativeCompaction } = journey
   if (dialect.wire === 'responses') {
     // What it alone can read it alone can make short.
     if (turn.boundTo !== undefined) return native(lane, dialect, journey)
-    const may = dialect.compacts && !withoutOwnCompaction
+    const may = dialect.compacts && !withoutNativeCompaction
     if (may && lanes.every(({ origin }) => origin === lane.origin)) return native(lane, dialect, journey)
   }
   return bySummary(lane, dialect, journey)
@@ -54,7 +54,9 @@ function bySummary({ model, origin }: Lane, dialect: LaneDialect, { turn, voice,
     delivery: 'stream',
     write({ effort, outputCap }) {
       const target = { model, origin, dialect, effort, outputCap, delivery: 'stream' } as const
-      return { body: codecs.writeRequest(askForSummary(conversation), target).body, leftOut: turn.optionalFields }
+      const { body } = codecs.writeRequest(askForSummary(conversation), target)
+      // What else this lane has no words for would have changed an answer, and a summary is none.
+      return { body, leftOut: turn.optionalFields }
     },
     carrier() {
       const reader = codecs.createEventReader({ dialect, origin }, mint)

@@ -1,13 +1,11 @@
 import { chargeWithin } from '../books/close-turn.ts'
 import type { Model } from '../catalog/catalog.ts'
 import type { AdmittedTurn, Ending, SettleOutcome } from '../ledger/ledger.ts'
-import { estimateTokens } from '../metering/estimate-tokens.ts'
 import { priceUsage } from '../metering/price-usage.ts'
 import type { SeenPrefixes } from '../metering/seen-prefixes.ts'
 import type { Price } from '../model/price.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import { SUMMARY_REQUEST_BYTES } from '../wire/summary.ts'
-import { conversationOf } from './conversation.ts'
+import { compactedTokens } from './compaction-size.ts'
 import { deliverEnd } from './deliver-end.ts'
 import { type Resolution, resolveEnding } from './ending.ts'
 import { keepAnswer } from './keep-answer.ts'
@@ -15,6 +13,7 @@ import { createLastWords, type LastWords } from './last-words.ts'
 import type { AdmissionPlan } from './plan-admission.ts'
 import type { Run } from './run.ts'
 import { msBetween } from './run-lanes.ts'
+import { sentPromptOf } from './sent-prompt.ts'
 import type { Sink } from './sink.ts'
 import type { StoredTurn } from './stored-turn.ts'
 import type { TurnCall } from './turn-call.ts'
@@ -43,8 +42,7 @@ export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd):
   const { model, price, hold, run, voice, sink, stored } = end
   const headGone = sink.phase !== 'quiet'
   const resolution = resolveEnding(run, { ...boundsOf(call, end), headGone })
-  // Whatever was charged for was read by a provider, and is in its cache for a while.
-  if (resolution.kind === 'charge' && price.cachedInput < price.input) deps.seen.remember(conversationOf(call, model))
+  if (resolution.kind === 'charge' && price.cachedInput < price.input) rememberPrompt(deps, call, model)
   const lastWords = createLastWords(voice, run.fate)
   const unkept = endingOf(deps, call, model, run, resolution)
   const { ending, isStored } = await keep(call, end, { resolution, lastWords, ending: unkept })
@@ -55,6 +53,12 @@ export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd):
   if (said && wasQuiet) await forgetAnswer(call, stored)
   else if (!isStored) await endStored(stored, run, resolution)
   return recordOf(model, ending, resolution, settled, said)
+}
+
+/** Whatever was charged for was read by a provider, and is in its cache for a while. */
+function rememberPrompt({ seen }: EndDeps, call: TurnCall, model: Model): void {
+  const prompt = sentPromptOf(call, model)
+  if (prompt !== undefined) seen.remember(prompt)
 }
 
 /** Whoever was told by its status that nothing came of it shall find nothing, and not be charged for it by recovery. */
@@ -91,18 +95,15 @@ const endingOf = (
   ...compactionOf(turn, model, run, resolution),
 })
 
-/** How long the conversation was, and how long what stands in its place is: both by the catalogue's ratio. */
 function compactionOf(
   { inputSize }: TurnRequest,
-  { bytesPerToken }: Model,
+  model: Model,
   { fate }: Run,
   resolution: Resolution,
 ): Pick<Ending, 'compaction'> {
   const compacted = fate.kind === 'finished' ? fate.answer.compacted : undefined
   if (compacted === undefined || resolution.kind === 'free') return {}
-  const tokensBefore = estimateTokens(inputSize.inputBytes - SUMMARY_REQUEST_BYTES, bytesPerToken)
-  const sealedTokens = compacted.hasSealed ? resolution.usage.output : 0
-  return { compaction: { tokensBefore, tokensAfter: estimateTokens(compacted.bytes, bytesPerToken) + sealedTokens } }
+  return { compaction: compactedTokens(inputSize, model, compacted, resolution.usage) }
 }
 
 interface Kept {

@@ -2,12 +2,11 @@ import type { Compacted } from '../model/compaction.ts'
 import type { Opaque } from '../model/event.ts'
 import type { AccountId } from '../model/ids.ts'
 import type { Seals } from '../model/seals.ts'
+import type { Sealing } from '../wire/responses/sealing.ts'
 
 /** What the clients of one account carry for us from one request to the next. What does not open is undefined. */
-export interface Envelopes {
-  sealReasoning(opaque: Opaque): string
+export interface Envelopes extends Sealing {
   openReasoning(envelope: string): Opaque | undefined
-  sealCompaction(compacted: Compacted): string
   openCompaction(envelope: string): Compacted | undefined
 }
 

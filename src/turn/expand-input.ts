@@ -3,8 +3,8 @@ import type { AccountRow } from '../model/ids.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { checkNames } from '../wire/fields/check-names.ts'
 import { wrongType } from '../wire/fields/check-value.ts'
-import { arrayElements } from '../wire/json/array-elements.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
+import { elementsOfBody } from '../wire/responses/input-elements.ts'
 import {
   expandedTooLarge,
   type InputReference,
@@ -20,12 +20,16 @@ import { type InputBounds, replaceInput } from './replace-input.ts'
 export interface ExpandDeps {
   readonly responses: Pick<StoredResponses, 'context' | 'items' | 'keeps'>
   readonly stateMs: number
+  /** Of the expanded body, as of one that came whole. */
+  readonly bounds: InputBounds
+}
+
+/** What the reader of a request knows of it before its input is whole. */
+export interface ExpandOptions {
   /** Why nothing has to be fetched, as for a model that is not there. */
   readonly unavailable?: Problem | undefined
   /** What it goes on from is enough: nothing has to be added to it. */
   readonly mayBeBare?: boolean
-  /** Of the expanded body, as of one that came whole. */
-  readonly bounds: InputBounds
 }
 
 export type ExpandedInput =
@@ -45,7 +49,12 @@ export type ExpandedInput =
 const EXPANDED_NAMES = new Set(['previous_response_id', 'input'])
 
 /** Puts in place what a request refers to by id, so that whoever reads it then sees one whole input. */
-export async function expandInput(deps: ExpandDeps, account: AccountRow, body: ParsedBody): Promise<ExpandedInput> {
+export async function expandInput(
+  deps: ExpandDeps,
+  account: AccountRow,
+  body: ParsedBody,
+  { unavailable, mayBeBare = false }: ExpandOptions = {},
+): Promise<ExpandedInput> {
   const { input, previous_response_id: given } = body.value
   const previous = given === '' ? undefined : (given ?? undefined)
   if (previous !== undefined && typeof previous !== 'string') {
@@ -55,9 +64,9 @@ export async function expandInput(deps: ExpandDeps, account: AccountRow, body: P
   if (read.kind === 'refused') return read
   const { references } = read
   if (previous === undefined && references.length === 0) {
-    return { kind: 'expanded', body, ownInput: () => elementsOf(body), previous, previousItems: 0 }
+    return { kind: 'expanded', body, ownInput: () => elementsOfBody(body), previous, previousItems: 0 }
   }
-  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input, deps) ?? deps.unavailable
+  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input, { mayBeBare }) ?? unavailable
   if (found) return refused(found)
   return oneAtATime(account, () => expand(deps, account, body, { previous, references }))
 }
@@ -98,35 +107,12 @@ async function oneAtATime<Result>(account: AccountRow, work: () => Promise<Resul
 
 const refused = (found: Problem): ExpandedInput => ({ kind: 'refused', problem: found })
 
-function checkInput(input: unknown, { mayBeBare }: ExpandDeps): Problem | undefined {
+function checkInput(input: unknown, { mayBeBare }: Pick<ExpandOptions, 'mayBeBare'>): Problem | undefined {
   if (typeof input === 'string' || Array.isArray(input)) return undefined
   if (mayBeBare && (input === undefined || input === null)) return undefined
   if (input !== undefined && input !== null) return wrongType('input', input, 'a string or an array')
   const message = 'The field `input` is missing: a response that goes on needs something to go on with.'
   return problem('missing_required_parameter', message, { param: 'input' })
-}
-
-/** The items of the request as they were sent; a plain text is one message of its user. */
-function elementsOf({ bytes, members, value }: ParsedBody): Buffer[] {
-  const member = members.findLast(({ name }) => name === 'input')
-  if (member === undefined) return []
-  const written = bytes.subarray(member.valueStart, member.valueEnd)
-  if (typeof value.input === 'string') return [userMessage(written)]
-  return Array.isArray(value.input) ? arrayElements(written).map(trim) : []
-}
-
-const userMessage = (text: Buffer): Buffer =>
-  Buffer.concat([Buffer.from('{"type":"message","role":"user","content":'), text, Buffer.from('}')])
-
-const SPACE = 0x20
-
-/** Without the space around it, so that the same item has the same bytes wherever it stands. */
-function trim(element: Buffer): Buffer {
-  let start = 0
-  let end = element.length
-  while (start < end && element[start]! <= SPACE) start++
-  while (end > start && element[end - 1]! <= SPACE) end--
-  return element.subarray(start, end)
 }
 
 async function contextOf({ responses, stateMs, bounds }: ExpandDeps, account: AccountRow, id: string) {
@@ -151,7 +137,7 @@ async function resolve(
   body: ParsedBody,
   references: readonly InputReference[],
 ): Promise<Buffer[] | Problem> {
-  const elements = elementsOf(body)
+  const elements = elementsOfBody(body)
   if (references.length === 0) return elements
   const found = await responses.items(
     account,

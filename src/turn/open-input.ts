@@ -5,12 +5,10 @@ import type { Opaque } from '../model/event.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
 import { checkNames } from '../wire/fields/check-names.ts'
-import { arrayElements } from '../wire/json/array-elements.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
-import { framedSummary } from '../wire/summary.ts'
+import { type ExpandedBody, itemsAfterCompaction } from '../wire/responses/after-compaction.ts'
 import type { Envelopes } from './envelopes.ts'
 import { type InputBounds, replaceInput } from './replace-input.ts'
-import { staysBefore } from './stays-before.ts'
 
 export type OpenedInput =
   | ({ readonly kind: 'opened'; readonly body: ParsedBody; readonly hasTrigger: boolean } & Pick<
@@ -26,13 +24,6 @@ const OPENED_CHARACTERS_IN_A_ROW = 1024 * 1024
 
 const passTurnstile = createTurnstile()
 
-/** A request in which nothing is referred to any more. */
-interface ExpandedBody {
-  readonly body: ParsedBody
-  /** How many of its items, from the first, were stored here and not sent by the client. */
-  readonly previousItems: number
-}
-
 /**
  * Opens what the client has carried for us: sealed reasoning, which its provider gets back, and the conversation made
  * short, of which the summary is put in its place. What is malformed is not judged here.
@@ -40,8 +31,9 @@ interface ExpandedBody {
 export async function openInput(
   bounds: InputBounds,
   envelopes: Envelopes,
-  { body, previousItems }: ExpandedBody,
+  expanded: ExpandedBody,
 ): Promise<OpenedInput> {
+  const { body } = expanded
   const { input } = body.value
   if (!Array.isArray(input)) return { kind: 'opened', body, hasTrigger: false, ...NOTHING_SEALED }
   const opened = await openItems(envelopes, input)
@@ -52,8 +44,8 @@ export async function openInput(
   if (!hasTrigger && compactions.size === 0) return { kind: 'opened', body, hasTrigger, sealed, boundTo }
   const twice = checkNames(body.members, INPUT)
   if (twice) return { kind: 'refused', problem: twice }
-  const untriggered = hasTrigger ? input.length - 1 : input.length
-  const replaced = await replaceInput(bounds, body, itemsAfter({ body, previousItems }, compactions, untriggered))
+  const items = itemsAfterCompaction(expanded, compactions)
+  const replaced = await replaceInput(bounds, body, hasTrigger ? items.slice(0, -1) : items)
   if ('code' in replaced) return { kind: 'refused', problem: replaced }
   return { kind: 'opened', body: replaced, hasTrigger, sealed, boundTo }
 }
@@ -110,28 +102,4 @@ const notOurs = (param: string): Problem =>
 function boundToBy(compactions: ReadonlyMap<number, Compacted>): string | undefined {
   const last = [...compactions.values()].at(-1)
   return last?.kind === 'native' ? last.opaque.origin : undefined
-}
-
-/** The items as a model gets them, each as JSON. */
-function itemsAfter(
-  { body, previousItems }: ExpandedBody,
-  compactions: ReadonlyMap<number, Compacted>,
-  end: number,
-): Buffer[] {
-  const items = body.value.input as readonly unknown[]
-  const elements = elementsOf(body)
-  const [at, compacted] = [...compactions].at(-1) ?? []
-  if (at === undefined || compacted === undefined) return elements.slice(0, end)
-  const before = staysBefore({ items, elements, previousItems }, at)
-  return [...before, Buffer.from(JSON.stringify(itemOf(compacted))), ...elements.slice(at + 1, end)]
-}
-
-const itemOf = (compacted: Compacted): Fields =>
-  compacted.kind === 'summary'
-    ? { type: 'message', role: 'user', content: [{ type: 'input_text', text: framedSummary(compacted.text) }] }
-    : { type: 'compaction', encrypted_content: compacted.opaque.data }
-
-function elementsOf({ bytes, members }: ParsedBody): Buffer[] {
-  const member = members.find(({ name }) => name === 'input')
-  return member === undefined ? [] : arrayElements(bytes.subarray(member.valueStart, member.valueEnd))
 }

@@ -22,12 +22,11 @@ export function openVoice(
   firstWord: Pick<FirstWord, 'isClear'>,
 ): TurnVoice {
   if (turn.protocol === 'chat') return openChatVoice({ turn, model: entry.id, requestId, mint, now })
-  const envelopes = envelopesOf(seals, caller.accountId)
+  const { sealReasoning, sealCompaction } = envelopesOf(seals, caller.accountId)
   return openResponsesVoice({
     ...{ turn, model: entry.id, effort, requestId, mint, now, mayOpen: () => firstWord.isClear },
     responseId: mint.responseId(),
-    seal: envelopes.sealReasoning,
-    sealCompaction: envelopes.sealCompaction,
+    ...{ sealReasoning, sealCompaction },
     createdAt: Math.floor(now() / 1000),
   })
 }

@@ -8,7 +8,7 @@ import type { Allowance } from '../model/allowance.ts'
 import type { Caller } from '../model/caller.ts'
 import type { ChosenCapTerms } from '../model/hold-terms.ts'
 import type { Price } from '../model/price.ts'
-import { conversationOf } from './conversation.ts'
+import { sentPromptOf } from './sent-prompt.ts'
 import type { TurnCall } from './turn-call.ts'
 
 /** Before a model has answered, this much output is assumed when tokens are counted against a limit. */
@@ -65,11 +65,12 @@ export function planAdmission(
 /** Rounded down: what is not certainly from the cache is charged as input. */
 function cachedEstimateOf(
   seen: SeenPrefixes,
-  call: Pick<TurnCall, 'caller' | 'turn' | 'requestId'>,
+  call: Pick<TurnCall, 'caller' | 'turn'>,
   model: Model,
   estimate: number,
 ): number {
-  const cachedBytes = seen.seenBytes(conversationOf(call, model))
+  const prompt = sentPromptOf(call, model)
+  const cachedBytes = prompt === undefined ? 0 : seen.seenBytes(prompt)
   return cachedBytes === 0 ? 0 : Math.min(Math.floor(cachedBytes / model.bytesPerToken), estimate)
 }
 

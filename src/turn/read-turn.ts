@@ -9,7 +9,7 @@ import { readRequest as readChatRequest } from '../wire/chat/read-request.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
 import { malformed, type ReadRequestOutcome } from '../wire/read-request-outcome.ts'
 import { readRequest as readResponsesRequest } from '../wire/responses/read-request.ts'
-import { SUMMARY_REQUEST_BYTES } from '../wire/summary.ts'
+import { withSummaryRequest } from './compaction-size.ts'
 import { envelopesOf } from './envelopes.ts'
 import { type ExpandDeps, expandInput } from './expand-input.ts'
 import { openInput } from './open-input.ts'
@@ -55,10 +55,8 @@ async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: Ask
   const isAtEndpoint = endpoint === 'compact'
   const refused = isAtEndpoint ? checkCompact(body) : undefined
   if (refused) return malformed(refused)
-  const { model } = body.value
-  const named = typeof model === 'string' ? findModel(deps.catalog, caller, model) : undefined
-  const unavailable = named?.kind === 'refused' ? named.problem : undefined
-  const expanded = await expandInput({ ...deps, unavailable, mayBeBare: isAtEndpoint }, caller.account, body)
+  const asks = { unavailable: missingModel(deps, caller, body), mayBeBare: isAtEndpoint }
+  const expanded = await expandInput(deps, caller.account, body, asks)
   if (expanded.kind === 'refused') return malformed(expanded.problem)
   const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded)
   if (opened.kind === 'refused') return malformed(opened.problem)
@@ -73,6 +71,11 @@ async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: Ask
   return { kind: 'turn', turn: { ...turn, sealed, boundTo, store, previousResponseId: expanded.previous }, ownInput }
 }
 
+function missingModel({ catalog }: ReadDeps, caller: Caller, { value: { model } }: ParsedBody): Problem | undefined {
+  const named = typeof model === 'string' ? findModel(catalog, caller, model) : undefined
+  return named?.kind === 'refused' ? named.problem : undefined
+}
+
 /** What will not be stored says so from its beginning. */
 const mayBeStored = ({ inputSize }: ResponsesRequest, ownInput: () => readonly Buffer[]): boolean =>
   inputSize.messages < RESPONSE_ITEMS_MAX || ownInput().length < RESPONSE_ITEMS_MAX
@@ -83,18 +86,10 @@ function checkCompact({ value }: ParsedBody): Problem | undefined {
   return problem('unsupported_parameter', message, { param: 'stream' })
 }
 
-/** The model reads one more message than the client has sent, and writes for us instead of calling tools. */
-function asCompaction(turn: ResponsesRequest, compacts: Compacts): ResponsesRequest {
-  const { inputSize } = turn
-  return {
-    ...turn,
-    compacts,
-    store: turn.store && compacts === 'by-trigger',
-    inputSize: {
-      ...inputSize,
-      bodyBytes: inputSize.bodyBytes + SUMMARY_REQUEST_BYTES,
-      inputBytes: inputSize.inputBytes + SUMMARY_REQUEST_BYTES,
-      messages: inputSize.messages + 1,
-    },
-  }
-}
+/** What the endpoint answers is no response, so it is not stored. */
+const asCompaction = (turn: ResponsesRequest, compacts: Compacts): ResponsesRequest => ({
+  ...turn,
+  compacts,
+  store: turn.store && compacts === 'by-trigger',
+  inputSize: withSummaryRequest(turn.inputSize),
+})

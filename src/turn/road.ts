@@ -55,7 +55,7 @@ export interface Journey {
   /** All that the model runs on. */
   readonly lanes: readonly Lane[]
   /** The lane was asked to make the conversation short by itself, and has not. */
-  readonly withoutOwnCompaction: boolean
+  readonly withoutNativeCompaction: boolean
 }
 
 export const laneDialect = ({ upstream }: Lane): LaneDialect => codecs.dialect(upstream.wire, upstream.dialect)

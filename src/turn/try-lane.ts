@@ -15,7 +15,7 @@ import { laneDialect } from './road.ts'
 /** A server that refuses a field is asked again without it; one that refuses many is not our server. */
 const LESSONS_A_TURN_MAX = 3
 
-const PLAINLY: Manner = { lessons: 0, withoutSeals: false, withoutOwnCompaction: false }
+const PLAINLY: Manner = { lessons: 0, withoutSeals: false, withoutNativeCompaction: false }
 
 /**
  * Tries one lane, which may be asked more than once: what it does not take, and what the turn is worth without, it is not
@@ -27,14 +27,13 @@ export async function tryLane(
   lane: Lane,
   onFirstContent: () => void,
 ): Promise<TriedLane> {
-  for (let manner: Manner | undefined = PLAINLY; ; ) {
+  for (let manner = PLAINLY; ; ) {
     // Who has gone before anybody was asked has cost nothing.
     if (work.abort.reason) return stopped(work.abort, undefined)
     const dialect = deps.lessons.dialectOf(lane.id, laneDialect(lane))
     const asked = await askLane(deps, work, { lane, dialect, manner }, onFirstContent)
-    const { tried } = asked
     const other = anotherManner(deps, work, { lane, dialect, manner, asked })
-    if (other === undefined) return tried
+    if (other === undefined) return asked.tried
     manner = other
   }
 }
@@ -65,7 +64,7 @@ function anotherManner(
   if (!hasNotCompacted && !refusesIt) return undefined
   // What is wrong with one request must not be held against the server by everybody else's.
   if (hasNotCompacted || (refusal && refusesTrigger(refusal.error))) lessons.learnNoCompaction(lane.id)
-  return { ...manner, withoutOwnCompaction: true }
+  return { ...manner, withoutNativeCompaction: true }
 }
 
 /** A relay gives nothing back but what its client has sent. */

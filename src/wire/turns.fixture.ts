@@ -36,7 +36,7 @@ function sentInChat(events: readonly TurnEvent[]): string {
 function sentInResponses(events: readonly TurnEvent[]): string {
   const fields = { include: ['reasoning.encrypted_content'] }
   // A provider's own seal is in no envelope.
-  const others = { seal: ({ data }: Opaque) => data }
+  const others = { sealReasoning: ({ data }: Opaque) => data }
   const carrier = openVoice({ fields, others }).translate(eventReader())
   const said = events.map((event) => carrier.read(frameOf(event)).bytes?.toString() ?? '')
   return said.join('') + carrier.close(settledCharge()).toString()

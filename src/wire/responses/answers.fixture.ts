@@ -6,7 +6,7 @@ import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { readData } from '../sse/read-data.ts'
 import { createFrameSplitter } from '../sse/split-frames.ts'
-import { createEnvelope, type Envelope } from './envelope.ts'
+import { createFraming, type Framing } from './framing.ts'
 import { requestWith } from './voice.fixture.ts'
 
 const FOLDER = new URL('./fixtures/', import.meta.url)
@@ -48,8 +48,8 @@ export function mintInOrder(): MintIds {
 }
 
 /** Of a request that asks for nothing special. */
-export const plainEnvelope = (): Envelope =>
-  createEnvelope({
+export const plainFraming = (): Framing =>
+  createFraming({
     turn: requestWith({}),
     model: 'public',
     effort: undefined,

@@ -4,14 +4,14 @@ import type { CarriedFrame, Carrier } from '../carrier.ts'
 import type { CompactionReader } from '../compaction-reader.ts'
 import { DONE_FRAME } from '../sse/format-frame.ts'
 import { type CompactedOutput, type CompactionMeans, compactedOutput } from './compacted-output.ts'
-import type { Envelope } from './envelope.ts'
+import type { Framing } from './framing.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
 import { writeUsage } from './write-usage.ts'
 
 /** What of a voice it takes to tell of a conversation that was made short. */
 export interface CompactionSpeaker {
   readonly options: CompactionMeans & Pick<ResponseOptions, 'responseId' | 'createdAt'>
-  readonly envelope: Envelope
+  readonly framing: Framing
   /** What is said from here on is said once, however often it is worked out. */
   beginEnd(): void
   /** The response as it stands at its end. */
@@ -40,21 +40,21 @@ export function carryCompaction(reader: CompactionReader, speaker: CompactionSpe
 }
 
 function close(speaker: CompactionSpeaker, output: CompactedOutput, settled: SettledCharge): string {
-  const { options, envelope } = speaker
+  const { options, framing } = speaker
   const usage = writeUsage(settled)
   if (options.turn.compacts === 'at-endpoint') return compactionJson(options, output, usage)
   const isStream = options.turn.delivery === 'stream'
   if (isStream) speaker.beginEnd()
   const state = speaker.finish({ status: 'completed', output: output.items, usage })
-  if (!isStream) return envelope.responseJson(state)
-  const opening = envelope.openingText() + framesOf(envelope, output)
-  return opening + envelope.responseText('response.completed', state) + DONE_FRAME.toString()
+  if (!isStream) return framing.responseJson(state)
+  const opening = framing.openingText() + framesOf(framing, output)
+  return opening + framing.responseText('response.completed', state) + DONE_FRAME.toString()
 }
 
 /** One item, without the words that other items grow by. */
-const framesOf = (envelope: Envelope, { items }: CompactedOutput): string =>
+const framesOf = (framing: Framing, { items }: CompactedOutput): string =>
   ['response.output_item.added', 'response.output_item.done']
-    .map((type) => envelope.frameText(type, { output_index: 0, item: items.at(-1) }))
+    .map((type) => framing.frameText(type, { output_index: 0, item: items.at(-1) }))
     .join('')
 
 /** The answer of the endpoint is an object of its own. */

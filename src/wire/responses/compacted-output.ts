@@ -5,6 +5,7 @@ import type { CompactedSize } from '../carrier.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { framedSummary } from '../summary.ts'
 import { keptItems } from './kept-items.ts'
+import type { Sealing } from './sealing.ts'
 
 /** What stands in the place of a conversation from now on. */
 export interface CompactedOutput {
@@ -13,10 +14,9 @@ export interface CompactedOutput {
   readonly size: CompactedSize
 }
 
-export interface CompactionMeans {
+export interface CompactionMeans extends Pick<Sealing, 'sealCompaction'> {
   readonly turn: ResponsesRequest
   readonly mint: MintIds
-  readonly sealCompaction: (compacted: Compacted) => string
 }
 
 export function compactedOutput(

@@ -2,13 +2,10 @@ import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { isFramedSummary } from '../summary.ts'
-import { typeOfItem } from './item-types.ts'
+import { isMessageThatStays, USER_BYTES_MAX } from './after-compaction.ts'
 
-/** What of a conversation stays word for word beside its summary: never more than this, and a quarter of the whole. */
-const USER_BYTES_MAX = 32 * 1024
+/** Of a conversation that is short itself less stays word for word beside its summary: a quarter. */
 const USER_SHARE = 4
-
-const ROLES_THAT_STAY: ReadonlySet<unknown> = new Set(['system', 'developer', 'user'])
 
 /**
  * The messages that stay as they are when a conversation is made short at the endpoint, whose answer is the whole context
@@ -28,8 +25,7 @@ export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintId
   return kept.reverse()
 }
 
-const mayStay = (item: Fields): boolean =>
-  typeOfItem(item) === 'message' && ROLES_THAT_STAY.has(item.role) && !isSummary(item)
+const mayStay = (item: Fields): boolean => isMessageThatStays(item) && !isSummary(item)
 
 /** An earlier summary is in the new one, and no word of the user's. */
 const isSummary = ({ content }: Fields): boolean =>

@@ -1,17 +1,17 @@
 import type { Fields } from '../../lib/is-object.ts'
-import { eventsIn, mintInOrder, plainEnvelope, SETTLED } from './answers.fixture.ts'
-import type { Envelope } from './envelope.ts'
+import { eventsIn, mintInOrder, plainFraming, SETTLED } from './answers.fixture.ts'
+import type { Framing } from './framing.ts'
 import { createStepReader } from './read-steps.ts'
 import { tellWhole } from './tell-reply.ts'
 import { tellStream } from './tell-stream.ts'
 import type { Telling } from './told-answer.ts'
 
-/** How a lane is told of, before anybody knows in which envelope. */
-type LaneTold = Omit<Telling, 'envelope'>
+/** How a lane is told of, before anybody knows with which framing. */
+type LaneTold = Omit<Telling, 'framing'>
 
 export const laneOf = (over: Partial<LaneTold> = {}): LaneTold => ({
   mint: mintInOrder(),
-  seal: ({ data }) => `in our envelope: ${data}`,
+  sealReasoning: ({ data }) => `in our envelope: ${data}`,
   sealCompaction: (compacted) => `compacted ${JSON.stringify(compacted)}`,
   seals: 'shown',
   rawReasoning: 'as-it-comes',
@@ -20,15 +20,15 @@ export const laneOf = (over: Partial<LaneTold> = {}): LaneTold => ({
   ...over,
 })
 
-export const createReEmitter = (envelope: Envelope, lane: LaneTold) =>
-  tellStream(createStepReader('lane'), { ...lane, envelope })
+export const createReEmitter = (framing: Framing, lane: LaneTold) =>
+  tellStream(createStepReader('lane'), { ...lane, framing })
 
 export const reEmitReply = (value: unknown, lane: LaneTold) =>
-  tellWhole(value, 'lane', { ...lane, envelope: plainEnvelope() })
+  tellWhole(value, 'lane', { ...lane, framing: plainFraming() })
 
 export function reEmit(frames: readonly Buffer[], over: Partial<LaneTold> = {}) {
-  const envelope = plainEnvelope()
-  const carrier = createReEmitter(envelope, laneOf(over))
+  const framing = plainFraming()
+  const carrier = createReEmitter(framing, laneOf(over))
   const pieces: Buffer[] = []
   let firstContent: number | undefined
   for (const frame of frames) {
@@ -38,7 +38,7 @@ export function reEmit(frames: readonly Buffer[], over: Partial<LaneTold> = {}) 
   }
   const { finished } = carrier.heard
   const bytes = Buffer.concat(finished ? [...pieces, carrier.end(SETTLED).bytes] : pieces)
-  return { carrier, envelope, bytes, firstContent, whole: finished }
+  return { carrier, framing, bytes, firstContent, whole: finished }
 }
 
 export const lastResponse = (bytes: Buffer) => eventsIn(bytes).at(-1)!.response as Fields & { output: Fields[] }

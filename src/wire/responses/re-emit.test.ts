@@ -10,7 +10,7 @@ import {
   expectedOf,
   FIXTURES,
   framesIn,
-  plainEnvelope,
+  plainFraming,
   plainItems,
   SETTLED,
 } from './answers.fixture.ts'
@@ -33,7 +33,7 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
   const frames = framesIn([source])
 
   it('says what the provider has said, in the order of the grammar', () => {
-    const { carrier, bytes, whole } = reEmit(frames, { seal: ({ data }) => data })
+    const { carrier, bytes, whole } = reEmit(frames, { sealReasoning: ({ data }) => data })
     const items = expectGrammar(bytes, { whole })
     const { usage, outputBytes, heldBytes, finished, error, garbled } = carrier.heard
     const ending = whole ? lastResponse(bytes) : undefined
@@ -78,13 +78,13 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
 
 describe('a re-emitted stream', () => {
   it('says nothing before the first content, and then all of it at once, with a keep-alive in between', () => {
-    const envelope = plainEnvelope()
-    const carrier = createReEmitter(envelope, laneOf())
+    const framing = plainFraming()
+    const carrier = createReEmitter(framing, laneOf())
     expect(carrier.read(event('response.created', { response: {} })).bytes).toBeUndefined()
     expect(carrier.read(added({ id: 'm', type: 'message', role: 'assistant', content: [] })).bytes).toBeUndefined()
     expect(carrier.openItems('incomplete')).toEqual([])
     expect(carrier.emptyDelta()).toBeUndefined()
-    const opening = envelope.opening()
+    const opening = framing.opening()
     const { bytes, isContent } = carrier.read(delta('x'))
     expect(isContent).toBe(true)
     expect(
@@ -110,7 +110,7 @@ describe('a re-emitted stream', () => {
   })
 
   it('takes a call for content by its name, and a reasoning without a word for none', () => {
-    const carrier = createReEmitter(plainEnvelope(), laneOf())
+    const carrier = createReEmitter(plainFraming(), laneOf())
     const reasoning = { id: 'r', type: 'reasoning', summary: [] }
     expect(carrier.read(added(reasoning))).toEqual({ bytes: undefined, isContent: false })
     expect(carrier.read(event('response.output_item.done', { output_index: 0, item: reasoning })).isContent).toBe(false)
@@ -160,8 +160,8 @@ describe('a re-emitted stream', () => {
 
   it('puts what is sealed into one envelope, which is the same wherever it is told', () => {
     let envelopes = 0
-    const seal = ({ data }: Opaque) => `envelope ${++envelopes} of ${data.length} letters`
-    const { bytes, carrier } = reEmit(framesIn([bytesOf('summary-and-text')]), { seal })
+    const sealReasoning = ({ data }: Opaque) => `envelope ${++envelopes} of ${data.length} letters`
+    const { bytes, carrier } = reEmit(framesIn([bytesOf('summary-and-text')]), { sealReasoning })
     const told = eventsIn(bytes).flatMap(({ item }) => (item as Fields | undefined)?.encrypted_content ?? [])
     const whole = [...lastResponse(bytes).output, ...carrier.storedItems()].map((item) => item.encrypted_content)
     expect([...told, ...whole.filter((seal) => seal !== undefined)]).toEqual(
@@ -224,7 +224,7 @@ describe('a re-emitted stream', () => {
   })
 
   it('holds back what belongs to a later item, counts it, and tells it when its turn comes', () => {
-    const carrier = createReEmitter(plainEnvelope(), laneOf())
+    const carrier = createReEmitter(plainFraming(), laneOf())
     const call = (id: string, name: string) => ({ id, type: 'function_call', name, call_id: id, arguments: '' })
     const words = (id: string, index: number, text: string) =>
       event('response.function_call_arguments.delta', { item_id: id, output_index: index, delta: text })
@@ -244,7 +244,7 @@ describe('a re-emitted stream', () => {
   })
 
   it('does not wait for an end that does not come: words for the next item are one', () => {
-    const carrier = createReEmitter(plainEnvelope(), laneOf())
+    const carrier = createReEmitter(plainFraming(), laneOf())
     carrier.read(
       event('response.reasoning_text.delta', { item_id: 'r', output_index: 0, content_index: 0, delta: 'hm' }),
     )
@@ -280,7 +280,7 @@ describe('a re-emitted stream', () => {
     for (const data of ['{"type":', '[1]', '"x"', 'null', '<html>']) {
       expect(reEmit([Buffer.from(`data: ${data}\n\n`)]).carrier.heard.garbled).toBe(true)
     }
-    const carrier = createReEmitter(plainEnvelope(), laneOf())
+    const carrier = createReEmitter(plainFraming(), laneOf())
     carrier.read(ended())
     expect(carrier.read(delta('late')).bytes).toBeUndefined()
     expect(carrier.heard).toMatchObject({ finished: true, done: true, outputBytes: 0 })
@@ -298,7 +298,7 @@ describe('a re-emitted stream', () => {
   })
 
   it('bounds how many items there may be', () => {
-    const carrier = createReEmitter(plainEnvelope(), laneOf())
+    const carrier = createReEmitter(plainFraming(), laneOf())
     for (let at = 0; at < 5000; at++) carrier.read(added({ id: `m${at}`, type: 'message', content: [] }, at))
     expect(carrier.heard.garbled).toBe(true)
   })
@@ -357,7 +357,7 @@ describe('a JSON answer, re-emitted', () => {
     const isComplete = Array.isArray(theirs.output) && theirs.output.length > 0
     const reply = replyOf(isComplete ? theirs : { ...theirs, output: streamed.output })
     if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
-    const answered = plainEnvelope().response(reply.answer.end(SETTLED).state) as Fields & { output: Fields[] }
+    const answered = plainFraming().response(reply.answer.end(SETTLED).state) as Fields & { output: Fields[] }
     expect(plainItems(answered.output)).toEqual(plainItems(streamed.output))
     expect({ ...answered, output: [] }).toEqual({ ...streamed, output: [] })
     expect([reply.answer.heard.usage, reply.answer.heard.outputBytes]).toEqual([
@@ -374,7 +374,7 @@ describe('a JSON answer, re-emitted', () => {
     ]
     const reply = replyOf({ status: 'completed', output }, { seals: 'hidden' })
     if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
-    expect(plainEnvelope().response(reply.answer.end(SETTLED).state).output).toEqual([
+    expect(plainFraming().response(reply.answer.end(SETTLED).state).output).toEqual([
       { id: 'rs_ours1', type: 'reasoning', summary: [] },
       expect.objectContaining({ id: 'fc_ours2', call_id: 'call_ours3', vendor: 1, status: 'completed' }),
     ])

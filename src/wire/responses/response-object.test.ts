@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Effort } from '../../model/effort.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import { createEnvelope } from './envelope.ts'
+import { createFraming } from './framing.ts'
 import { createResponseObject, type ResponseState } from './response-object.ts'
 import { requestWith } from './voice.fixture.ts'
 
@@ -123,9 +123,9 @@ describe('the response object', () => {
   })
 })
 
-describe('the envelope', () => {
-  const envelope = () =>
-    createEnvelope({
+describe('the framing of an answer', () => {
+  const framing = () =>
+    createFraming({
       turn: requestWith(),
       model: 'mill-1',
       effort: undefined,
@@ -134,7 +134,7 @@ describe('the envelope', () => {
     })
 
   it('numbers its frames and lets no field say otherwise', () => {
-    const own = envelope()
+    const own = framing()
     expect(String(own.frame('response.x', { type: 'y', sequence_number: 9, a: 1 }))).toBe(
       'event: response.x\ndata: {"type":"response.x","sequence_number":0,"a":1}\n\n',
     )
@@ -144,7 +144,7 @@ describe('the envelope', () => {
   })
 
   it('is opened once, and can go back', () => {
-    const own = envelope()
+    const own = framing()
     const goBack = own.bookmark()
     const opened = String(own.opening())
     expect(opened.split('\n\n')).toHaveLength(3)

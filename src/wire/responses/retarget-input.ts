@@ -1,12 +1,13 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import { arrayElements } from '../json/array-elements.ts'
 import { INNER_BOUNDS } from '../json/inner-bounds.ts'
+import { jsonArray } from '../json/json-array.ts'
 import { scanJson } from '../json/scan-json.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import { tryParse } from '../json/try-parse.ts'
 import { opaqueForLane } from '../opaque-for-lane.ts'
 import type { ResponsesDialect } from './dialects.ts'
+import { inputElements } from './input-elements.ts'
 
 /** Who the items go to, and what the sealed ones among them hold. */
 export interface InputTarget extends Pick<ResponsesRequest, 'sealed'> {
@@ -21,8 +22,7 @@ export interface InputTarget extends Pick<ResponsesRequest, 'sealed'> {
  */
 export function retargetInput(input: Buffer, target: InputTarget): Buffer | undefined {
   if (input[0] !== OPENING_BRACKET || !MAY_CHANGE.some((name) => input.includes(name))) return undefined
-  const items = arrayElements(input).flatMap((item) => retargetItem(item, target) ?? [])
-  return Buffer.concat([Buffer.from('['), ...joined(items), Buffer.from(']')])
+  return jsonArray(inputElements(input).flatMap((item) => retargetItem(item, target) ?? []))
 }
 
 const OPENING_BRACKET = 0x5b
@@ -34,11 +34,11 @@ const MAY_CHANGE = [ID, REASONING]
 function retargetItem(item: Buffer, target: InputTarget): Buffer | undefined {
   const mayReason = item.includes(REASONING)
   if (!mayReason && !item.includes(ID)) return item
-  const scanned = scanJson(trimmed(item), INNER_BOUNDS)
+  const scanned = scanJson(item, INNER_BOUNDS)
   if (scanned.kind !== 'scanned') return item
   const value = mayReason ? tryParse(item.toString('utf8')) : undefined
   const changes = isObject(value) && value.type === 'reasoning' ? changesOfReasoning(value, target) : WITHOUT_ID
-  return changes && spliceMembers({ bytes: trimmed(item), members: scanned.members }, changes)
+  return changes && spliceMembers({ bytes: item, members: scanned.members }, changes)
 }
 
 const WITHOUT_ID: ReadonlyMap<string, string | null> = new Map([['id', null]])
@@ -63,14 +63,3 @@ function changesOfReasoning(
 }
 
 const isFilled = (parts: unknown): boolean => Array.isArray(parts) && parts.length > 0
-
-/** Elements of an array come with the space before them. */
-function trimmed(item: Buffer): Buffer {
-  let start = 0
-  while (SPACE.has(item[start]!)) start++
-  return item.subarray(start)
-}
-
-const SPACE = new Set(Buffer.from(' \t\n\r'))
-const COMMA = Buffer.from(',')
-const joined = (parts: readonly Buffer[]): Buffer[] => parts.flatMap((part, at) => (at === 0 ? [part] : [COMMA, part]))

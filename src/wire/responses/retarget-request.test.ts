@@ -122,7 +122,7 @@ describe('a Responses request for a lane of its own protocol', () => {
       inputOf(
         '[ {"role":"user","content":"\\u0041 \\"id\\""},\n{"type":"message", "id":"msg_1","role":"user","content":[{"id":7}]} ,{"id":"fc_1"}]',
       ),
-    ).toBe('[ {"role":"user","content":"\\u0041 \\"id\\""},{"type":"message","role":"user","content":[{"id":7}]} ,{}]')
+    ).toBe('[{"role":"user","content":"\\u0041 \\"id\\""},{"type":"message","role":"user","content":[{"id":7}]},{}]')
     const untouched = '[ {"role":"user","content":"x"} ]'
     expect(inputOf(untouched)).toBe(untouched)
     expect(inputOf('"{\\"id\\":1}"')).toBe('"{\\"id\\":1}"')

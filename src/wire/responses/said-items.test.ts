@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventsIn, plainEnvelope, SETTLED } from './answers.fixture.ts'
+import { eventsIn, plainFraming, SETTLED } from './answers.fixture.ts'
 import { expectGrammar } from './grammar.fixture.ts'
 import {
   added,
@@ -49,7 +49,7 @@ describe('what a re-emitted stream shows', () => {
   })
 
   it('a silence within raw reasoning that is told as a summary is broken by a piece of summary', () => {
-    const carrier = createReEmitter(plainEnvelope(), laneOf({ rawReasoning: 'as-summary' }))
+    const carrier = createReEmitter(plainFraming(), laneOf({ rawReasoning: 'as-summary' }))
     carrier.read(rawDelta('h'))
     expect(eventsIn(carrier.emptyDelta()!)[0]).toMatchObject({
       type: 'response.reasoning_summary_text.delta',
@@ -198,9 +198,9 @@ describe('what is not whole in a re-emitted stream', () => {
   })
 
   it('ends the same when its end is said twice, though it has nothing but a seal', () => {
-    const envelope = plainEnvelope()
-    const carrier = createReEmitter(envelope, laneOf())
-    const goBack = envelope.bookmark()
+    const framing = plainFraming()
+    const carrier = createReEmitter(framing, laneOf())
+    const goBack = framing.bookmark()
     carrier.read(reasoningEnds({ summary: [], encrypted_content: 'sealed' }))
     carrier.read(ended())
     const first = carrier.end(SETTLED).bytes

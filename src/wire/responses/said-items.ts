@@ -1,6 +1,7 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { MintIds } from '../mint-ids.ts'
+import type { Sealing } from './sealing.ts'
 import { type ItemStep, isCall, type PartKind, type SpokenPart } from './spoken-item.ts'
 import {
   type AnnotationStep,
@@ -13,17 +14,9 @@ import {
   startOfPart,
   type UnsentEvent,
 } from './step-frames.ts'
-import {
-  type Envelopes,
-  type ItemStatus,
-  itemAtEnd,
-  type SaidItem,
-  type SaidPart,
-  type SealsShown,
-  sayItem,
-} from './write-item.ts'
+import { type ItemStatus, itemAtEnd, type SaidItem, type SaidPart, type SealsShown, sayItem } from './write-item.ts'
 
-export interface HowSaid extends Envelopes {
+export interface HowSaid extends Sealing {
   readonly mint: MintIds
   readonly seals: SealsShown
   /** A client that has asked for summaries gets raw reasoning as one. */
@@ -105,8 +98,8 @@ function follow(saying: Saying, said: SaidItem, step: ItemStep): readonly Unsent
     case 'part-end':
       return endPart(saying, said, step.part)
     case 'item-end':
-      // It is told when the next item is, or with the end of the answer.
-      // Whoever refers to it by its id later sends its seal back, although it may not have been shown it.
+      // That it is over is told when the next item is, or with the end of the answer. One with nothing but a seal is told of
+      // here, even to who is not shown the seal: who refers to it by its id later sends the seal back.
       return step.item.opaque !== undefined ? tell(saying, said) : NOTHING
     default:
       return assertNever(step)

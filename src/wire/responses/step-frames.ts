@@ -1,6 +1,6 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { latin1OfText } from '../json/rewrite-string.ts'
-import { type Envelope, frameHead } from './envelope.ts'
+import { type Framing, frameHead } from './framing.ts'
 import { type ItemStep, nameOfCall, type PartKind } from './spoken-item.ts'
 import {
   type AroundWords,
@@ -23,11 +23,11 @@ interface UnsentWords {
 }
 
 /** With its number. */
-export const frameText = (envelope: Envelope, event: UnsentEvent): string =>
-  'around' in event ? wordsText(envelope, event) : envelope.frameText(...event)
+export const frameText = (framing: Framing, event: UnsentEvent): string =>
+  'around' in event ? wordsText(framing, event) : framing.frameText(...event)
 
-const wordsText = (envelope: Envelope, { around: { head, before, behind }, text }: UnsentWords): string =>
-  envelope.numbered(head, before + JSON.stringify(text).slice(1, -1) + behind)
+const wordsText = (framing: Framing, { around: { head, before, behind }, text }: UnsentWords): string =>
+  framing.numbered(head, before + JSON.stringify(text).slice(1, -1) + behind)
 
 export const startOfItem = (said: SaidItem, how: HowShown): UnsentEvent => [
   'response.output_item.added',

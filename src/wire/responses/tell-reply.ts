@@ -39,7 +39,7 @@ function tellItems(source: StepSource, telling: Telling): ToldItems {
     },
     end(settled) {
       const state = stateAtEnd(source, said.items(), settled, telling)
-      return { bytes: Buffer.from(telling.envelope.responseJson(state)), state }
+      return { bytes: Buffer.from(telling.framing.responseJson(state)), state }
     },
     openItems: said.items,
     storedItems: said.storedItems,

@@ -14,7 +14,7 @@ const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }
  * that nobody knows stay. Nothing is said before the first content, and the last event is said by `end`.
  */
 export function tellStream(source: StepSource, telling: Telling): ToldAnswer {
-  const { envelope } = telling
+  const { framing } = telling
   const said = createSaidItems(telling)
   /** What came before the first content. It has no numbers yet: something else may be said first. */
   let unsent: UnsentEvent[] = []
@@ -40,8 +40,8 @@ export function tellStream(source: StepSource, telling: Telling): ToldAnswer {
   /** The frames that open the response come first, and take the first numbers. */
   const speak = (): string => {
     hasSpoken = true
-    let text = envelope.openingText()
-    for (const event of unsent) text += frameText(envelope, event)
+    let text = framing.openingText()
+    for (const event of unsent) text += frameText(framing, event)
     return text
   }
 
@@ -52,7 +52,7 @@ export function tellStream(source: StepSource, telling: Telling): ToldAnswer {
       const place = said.place()
       if (run === undefined || lastDelta === undefined || place === undefined) return undefined
       around ??= aroundWords(lastDelta, place.said, place.part)
-      return { bytes: envelope.numberedRun(around.head, around, run.pieces), isContent: true }
+      return { bytes: framing.numberedRun(around.head, around, run.pieces), isContent: true }
     },
     read(frame) {
       const steps = source.read(frame)
@@ -72,7 +72,7 @@ export function tellStream(source: StepSource, telling: Telling): ToldAnswer {
       // It may be said more than once, so what is left for it stays.
       const rest = speak()
       const state = stateAtEnd(source, said.items(), settled, telling)
-      const last = envelope.responseText(`response.${state.status}`, state)
+      const last = framing.responseText(`response.${state.status}`, state)
       return { bytes: Buffer.concat([Buffer.from(rest + last), DONE_FRAME]), state }
     },
     openItems: (openAs) => (hasSpoken ? said.items(openAs) : []),
@@ -80,7 +80,7 @@ export function tellStream(source: StepSource, telling: Telling): ToldAnswer {
     emptyDelta() {
       const place = said.place()
       if (!hasSpoken || place === undefined) return undefined
-      return Buffer.from(frameText(envelope, emptyDelta(place.said, place.part)))
+      return Buffer.from(frameText(framing, emptyDelta(place.said, place.part)))
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { Carrier } from '../carrier.ts'
-import type { Envelope, ResponseState } from './envelope.ts'
+import type { Framing, ResponseState } from './framing.ts'
 import type { HowSaid } from './said-items.ts'
 import type { StepSource } from './step-source.ts'
 import type { ItemStatus } from './write-item.ts'
@@ -24,7 +24,7 @@ export interface AnswerSoFar {
 }
 
 export interface Telling extends HowSaid {
-  readonly envelope: Envelope
+  readonly framing: Framing
   /** The time of the end, in seconds. */
   readonly nowSeconds: () => number
   /** It could not be stored, whatever was asked for. */

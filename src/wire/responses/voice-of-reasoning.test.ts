@@ -66,7 +66,7 @@ describe('reasoning', () => {
   it('is put into one envelope, which is told and stored as the same text', () => {
     for (const delivery of ['stream', 'json'] as const) {
       let envelopes = 0
-      const others = { seal: () => `envelope ${++envelopes}` }
+      const others = { sealReasoning: () => `envelope ${++envelopes}` }
       const voice = openVoice({ fields: { include: ['reasoning.encrypted_content'] }, delivery, others })
       const answer = tellAll(voice, [reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')])
       expect(answer.match(/envelope \d/g)).toEqual(

@@ -71,7 +71,7 @@ export const openVoice = ({ fields = {}, delivery = 'stream', others = {} }: Ope
     mint: countedIds(),
     now: () => 1_800_000_005_900,
     mayOpen: () => true,
-    seal: plainSeal,
+    sealReasoning: plainSeal,
     sealCompaction: (compacted) => `compacted ${JSON.stringify(compacted)}`,
     ...others,
   })

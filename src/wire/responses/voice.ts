@@ -1,7 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { isObject } from '../../lib/is-object.ts'
-import type { Compacted } from '../../model/compaction.ts'
-import type { Opaque } from '../../model/event.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { CarriedReply, Carrier } from '../carrier.ts'
@@ -10,11 +8,12 @@ import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/format-frame.ts'
 import type { Voice } from '../voice.ts'
 import { carryCompaction } from './carry-compaction.ts'
-import { createEnvelope, type Envelope } from './envelope.ts'
+import { createFraming, type Framing } from './framing.ts'
 import { errorFields } from './problem.ts'
 import { createStepReader } from './read-steps.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
 import { SEALED_REASONING } from './sealed-include.ts'
+import type { Sealing } from './sealing.ts'
 import type { StepSource } from './step-source.ts'
 import { createStepsOfEvents } from './steps-of-events.ts'
 import { tellReply, tellWhole } from './tell-reply.ts'
@@ -41,21 +40,18 @@ export interface ResponsesVoice extends Voice {
   storedItems(): readonly Fields[]
 }
 
-export interface ResponsesVoiceOptions extends ResponseOptions {
+export interface ResponsesVoiceOptions extends ResponseOptions, Sealing {
   readonly requestId: string
   readonly mint: MintIds
   /** In milliseconds. */
   readonly now: () => number
   /** False while an answer that is opened could not be asked for by its id. */
   readonly mayOpen: () => boolean
-  /** An envelope around what only a provider can read, for the client to carry. */
-  readonly seal: (opaque: Opaque) => string
-  readonly sealCompaction: (compacted: Compacted) => string
 }
 
 interface Speaking {
   readonly options: ResponsesVoiceOptions
-  readonly envelope: Envelope
+  readonly framing: Framing
   readonly telling: Telling
   /** The answer of the lane that is speaking. */
   answer: AnswerSoFar | undefined
@@ -72,11 +68,11 @@ interface Speaking {
 const DONE = DONE_FRAME.toString()
 
 export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoice {
-  const envelope = createEnvelope(options)
+  const framing = createFraming(options)
   const telling: Telling = {
-    envelope,
+    framing,
     mint: options.mint,
-    seal: options.seal,
+    sealReasoning: options.sealReasoning,
     sealCompaction: options.sealCompaction,
     rawReasoning: wantsSummary(options.turn) ? 'as-summary' : 'as-it-comes',
     seals: wantsSeals(options.turn) ? 'shown' : 'hidden',
@@ -85,12 +81,12 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
   }
   const speaking: Speaking = {
     options,
-    envelope,
+    framing,
     telling,
     answer: undefined,
     final: undefined,
     isUnstored: false,
-    fromTheStart: envelope.bookmark(),
+    fromTheStart: framing.bookmark(),
     beforeEnd: undefined,
   }
   return {
@@ -100,23 +96,11 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     translate: (reader) => carry(speaking, createStepsOfEvents(reader, telling.rawReasoning)),
     reEmit: (origin) => carry(speaking, createStepReader(origin)),
     reEmitReply: (value, origin) => carryReply(speaking, value, origin),
-    compact(reader) {
-      const storedItems = () => speaking.final?.output ?? []
-      speaking.answer = { openItems: () => [], emptyDelta: () => undefined, storedItems }
-      return carryCompaction(reader, {
-        ...{ options, envelope },
-        beginEnd: () => beginEnd(speaking),
-        finish: (state) => {
-          const unstored = speaking.isUnstored ? { unstored: true as const } : {}
-          speaking.final = { ...state, completedAt: endOf(options), ...unstored }
-          return speaking.final
-        },
-      })
-    },
+    compact: (reader) => compact(speaking, reader),
     fail: (problem) => fail(speaking, problem),
-    response: () => envelope.response(speaking.final ?? stateSoFar(speaking)),
+    response: () => framing.response(speaking.final ?? stateSoFar(speaking)),
     status: () => speaking.final?.status ?? 'in_progress',
-    withoutItems: (status) => envelope.responseJson({ ...stateIn(speaking, status), output: [] }),
+    withoutItems: (status) => framing.responseJson({ ...stateIn(speaking, status), output: [] }),
     tellUnstored() {
       speaking.isUnstored = true
     },
@@ -135,13 +119,13 @@ const stateSoFar = ({ answer }: Speaking): ResponseState => ({
 
 /** Comments do not reset the idle timer of every client, and events that are in no document break others. */
 function keepAlive(speaking: Speaking): Buffer | undefined {
-  const { options, envelope, answer, beforeEnd } = speaking
+  const { options, framing, answer, beforeEnd } = speaking
   if (options.turn.delivery === 'json' || beforeEnd !== undefined) return undefined
   // What was made of a first word that still waits comes before anything else.
   if (!options.mayOpen()) return undefined
-  if (!envelope.isOpen) return envelope.opening()
+  if (!framing.isOpen) return framing.opening()
   // With the items so far: some clients take this response for all that there is.
-  return answer?.emptyDelta() ?? Buffer.from(envelope.responseText('response.in_progress', stateSoFar(speaking)))
+  return answer?.emptyDelta() ?? Buffer.from(framing.responseText('response.in_progress', stateSoFar(speaking)))
 }
 
 function carry(speaking: Speaking, source: StepSource): Carrier {
@@ -155,6 +139,22 @@ function carryReply(speaking: Speaking, value: unknown, origin: string): Carried
   if (reply.kind !== 'reply') return reply
   const { usage, outputBytes } = reply.answer.heard
   return { kind: 'reply', usage, outputBytes, close: closeOf(speaking, reply.answer) }
+}
+
+function compact(speaking: Speaking, reader: CompactionReader): Carrier {
+  const { options, framing } = speaking
+  const storedItems = () => speaking.final?.output ?? []
+  // Nothing is told of it before its end, so there is nothing to say in its pauses either.
+  speaking.answer = { openItems: () => [], emptyDelta: () => undefined, storedItems }
+  return carryCompaction(reader, {
+    ...{ options, framing },
+    beginEnd: () => beginEnd(speaking),
+    finish(state) {
+      const unstored = speaking.isUnstored ? { unstored: true as const } : {}
+      speaking.final = { ...state, completedAt: endOf(options), ...unstored }
+      return speaking.final
+    },
+  })
 }
 
 function closeOf(speaking: Speaking, answer: ToldAnswer): Carrier['close'] {
@@ -176,7 +176,7 @@ const wantsSeals = ({ fields: { include } }: ResponsesRequest): boolean =>
   Array.isArray(include) && include.includes(SEALED_REASONING)
 
 function beginEnd(speaking: Speaking): void {
-  speaking.beforeEnd ??= speaking.envelope.bookmark()
+  speaking.beforeEnd ??= speaking.framing.bookmark()
   speaking.beforeEnd()
 }
 
@@ -185,7 +185,7 @@ const endOf = ({ now, createdAt }: ResponsesVoiceOptions): number => Math.max(cr
 
 /** In two events, because clients differ in which of them they take for the failure. */
 function fail(speaking: Speaking, problem: Problem): Buffer {
-  const { envelope, options } = speaking
+  const { framing, options } = speaking
   // What was made and might not leave has taken numbers that nobody has seen.
   const isUnheard = !options.mayOpen()
   if (isUnheard) {
@@ -196,9 +196,9 @@ function fail(speaking: Speaking, problem: Problem): Buffer {
   const output = speaking.answer?.openItems('incomplete') ?? []
   speaking.final = { status: 'failed', output, error: { code, message } }
   return Buffer.from(
-    envelope.openingText() +
-      envelope.frameText('error', errorFields(problem, options.requestId)) +
-      envelope.responseText('response.failed', speaking.final) +
+    framing.openingText() +
+      framing.frameText('error', errorFields(problem, options.requestId)) +
+      framing.responseText('response.failed', speaking.final) +
       DONE,
   )
 }

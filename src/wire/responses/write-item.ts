@@ -1,8 +1,8 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
-import type { Compacted } from '../../model/compaction.ts'
 import type { Opaque } from '../../model/event.ts'
 import type { MintIds } from '../mint-ids.ts'
+import type { Sealing } from './sealing.ts'
 import { type ItemKind, isCall, nameOfCall, type PartKind, type SpokenItem, type SpokenPart } from './spoken-item.ts'
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
@@ -63,33 +63,27 @@ export const sayItem = (item: SpokenItem, mint: MintIds): SaidItem => ({
 export const itemAtStart = (said: SaidItem, how: HowShown): Fields =>
   said.item.kind === 'compaction' ? itemAtEnd(said, how) : itemWith(said, 'in_progress', [])
 
-export interface HowShown extends Envelopes {
+export interface HowShown extends Sealing {
   readonly seals: SealsShown
   /** The status of one that has not ended; `incomplete` where nothing else is said. */
   readonly openAs?: ItemStatus
 }
 
-/** Of ours, around what only a provider can read. */
-export interface Envelopes {
-  readonly seal: (opaque: Opaque) => string
-  readonly sealCompaction: (compacted: Compacted) => string
-}
-
 /** The item as it stands: whole when it has ended, and else as far as it has been said. */
-export function itemAtEnd(said: SaidItem, { seals, openAs, ...envelopes }: HowShown): Fields {
+export function itemAtEnd(said: SaidItem, { seals, openAs, ...sealing }: HowShown): Fields {
   const status = said.status ?? openAs ?? 'incomplete'
   const fields = itemWith(said, status, said.parts.map(partAtEnd))
   const { kind, opaque } = said.item
   // What is sealed of a reasoning is shorter at the beginning than at the end, and only the end counts.
   const isShown = kind === 'compaction' || (seals === 'shown' && status !== 'in_progress')
   if (opaque === undefined || !isShown) return fields
-  said.envelope ??= envelopeAround(opaque, kind, envelopes)
+  said.envelope ??= envelopeAround(opaque, kind, sealing)
   fields.encrypted_content = said.envelope
   return fields
 }
 
-const envelopeAround = (opaque: Opaque, kind: ItemKind, { seal, sealCompaction }: Envelopes): string =>
-  kind === 'compaction' ? sealCompaction({ kind: 'native', opaque }) : seal(opaque)
+const envelopeAround = (opaque: Opaque, kind: ItemKind, { sealReasoning, sealCompaction }: Sealing): string =>
+  kind === 'compaction' ? sealCompaction({ kind: 'native', opaque }) : sealReasoning(opaque)
 
 function itemWith(said: SaidItem, status: ItemStatus, shown: readonly Fields[]): Fields {
   const fields = headOf(said)

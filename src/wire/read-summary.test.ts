@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { TurnEvent } from '../model/event.ts'
-import { createSummaryReader } from './compaction-reader.ts'
+import { createSummaryReader } from './read-summary.ts'
 import { eventReader, frameOf } from './responses/voice.fixture.ts'
 
 function read(frames: readonly (readonly TurnEvent[])[], transcript = '') {

@@ -1,5 +1,5 @@
 import type { Model } from '../catalog/catalog.ts'
-import type { Conversation } from '../metering/seen-prefixes.ts'
+import type { SentPrompt } from '../metering/seen-prefixes.ts'
 import type { RequestBody } from '../model/turn.ts'
 import type { TurnCall } from './turn-call.ts'
 
@@ -7,16 +7,19 @@ import type { TurnCall } from './turn-call.ts'
 const PREAMBLE_FIELDS = ['instructions', 'tools', 'functions', 'response_format', 'text']
 const NOTHING = Buffer.alloc(0)
 
-/** The bytes by which a conversation is known again when its next turn comes. */
-export function conversationOf(
-  { caller, turn, requestId }: Pick<TurnCall, 'caller' | 'turn' | 'requestId'>,
+/**
+ * The bytes by which a conversation is known again when its next turn comes. Undefined of one that is made short: it goes
+ * without its tools, so no cache has its beginning, and nobody's next turn begins with its words.
+ */
+export function sentPromptOf(
+  { caller, turn }: Pick<TurnCall, 'caller' | 'turn'>,
   model: Model,
-): Conversation {
+): SentPrompt | undefined {
+  if (turn.protocol === 'responses' && turn.compacts) return undefined
   const { body } = turn
   const preamble = PREAMBLE_FIELDS.map((name) => valueBytes(body, name)).filter((value) => value.length > 0)
   return {
-    // One that is made short goes without its tools, and nobody's next turn begins with its words.
-    owner: `${caller.key} ${model.id}${turn.protocol === 'responses' && turn.compacts ? ` ${requestId}` : ''}`,
+    owner: `${caller.key} ${model.id}`,
     preamble: preamble.length === 0 ? NOTHING : Buffer.concat(preamble),
     messages: withoutEnd(valueBytes(body, turn.protocol === 'chat' ? 'messages' : 'input')),
   }

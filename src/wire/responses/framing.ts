@@ -8,10 +8,7 @@ export type { ResponseState } from './response-object.ts'
  * outlives a lane that failed before any content. Frames come as text, so that several leave as one Buffer, and get
  * their number when they are made: whatever is made has to be sent, in this order.
  */
-export interface Envelope {
-  readonly responseId: string
-  /** The public model id that the client asked for. */
-  readonly model: string
+export interface Framing {
   /** True once `response.created` has been said. */
   readonly isOpen: boolean
   /** `response.created` and `response.in_progress`, unless they have been said; nothing then. Comes before any other frame. */
@@ -37,27 +34,25 @@ export interface Envelope {
   bookmark(): () => void
 }
 
-export const createEnvelope = (options: ResponseOptions): Envelope => {
+export const createFraming = (options: ResponseOptions): Framing => {
   const object = createResponseObject(options)
   let nextNumber = 0
-  const envelope = {
-    responseId: options.responseId,
-    model: options.model,
+  const framing = {
     isOpen: false,
-    opening: () => Buffer.from(envelope.openingText()),
+    opening: () => Buffer.from(framing.openingText()),
     openingText() {
-      if (envelope.isOpen) return ''
-      envelope.isOpen = true
+      if (framing.isOpen) return ''
+      framing.isOpen = true
       const begun = `,"response":${object.json({ status: 'in_progress', output: [] })}`
       return ['response.created', 'response.in_progress']
-        .map((type) => envelope.numbered(frameHead(type), begun))
+        .map((type) => framing.numbered(frameHead(type), begun))
         .join('')
     },
-    frame: (type: string, fields: Fields) => Buffer.from(envelope.frameText(type, fields)),
+    frame: (type: string, fields: Fields) => Buffer.from(framing.frameText(type, fields)),
     frameText(type: string, fields: Fields) {
       const { type: _type, sequence_number: _number, ...others } = fields
       const members = JSON.stringify(others).slice(1, -1)
-      return envelope.numbered(frameHead(type), members === '' ? '' : `,${members}`)
+      return framing.numbered(frameHead(type), members === '' ? '' : `,${members}`)
     },
     numbered(head: string, members: string) {
       const number = nextNumber
@@ -66,22 +61,22 @@ export const createEnvelope = (options: ResponseOptions): Envelope => {
     },
     numberedRun(head: string, { before, behind }: { before: string; behind: string }, pieces: readonly string[]) {
       let frames = ''
-      for (const piece of pieces) frames += envelope.numbered(head, before + piece + behind)
+      for (const piece of pieces) frames += framing.numbered(head, before + piece + behind)
       return Buffer.from(frames, 'latin1')
     },
     responseText: (type: string, state: ResponseState) =>
-      envelope.numbered(frameHead(type), `,"response":${object.json(state)}`),
+      framing.numbered(frameHead(type), `,"response":${object.json(state)}`),
     response: object.fields,
     responseJson: object.json,
     bookmark() {
-      const then = { nextNumber, isOpen: envelope.isOpen }
+      const then = { nextNumber, isOpen: framing.isOpen }
       return () => {
         nextNumber = then.nextNumber
-        envelope.isOpen = then.isOpen
+        framing.isOpen = then.isOpen
       }
     },
   }
-  return envelope
+  return framing
 }
 
 /** A frame up to its number. The event's name is its type once more: clients look at one or the other. */

@@ -6,14 +6,14 @@ import type { AccountId } from '../model/ids.ts'
 
 /** As it is shipped: `npm test` builds it first. */
 const MODULE = new URL('../../dist/seals/create-seals.js', import.meta.url).href
-/** Answers a line of JSON with a line of JSON. */
+/** Answers a line of JSON with a line of JSON, in hex: newer Nodes take more than a line feed for the end of a line. */
 const PROGRAM = `
   import { createInterface } from 'node:readline'
   import { createSeals } from ${JSON.stringify(MODULE)}
   const seals = createSeals(JSON.parse(process.argv[1]).map((secret) => ({ secret: Buffer.from(secret) })))
   for await (const line of createInterface({ input: process.stdin })) {
-    const [does, ...how] = JSON.parse(line)
-    process.stdout.write(JSON.stringify(seals[does](...how) ?? null) + '\\n')
+    const [does, ...how] = JSON.parse(Buffer.from(line, 'hex'))
+    process.stdout.write(Buffer.from(JSON.stringify(seals[does](...how) ?? null)).toString('hex') + '\\n')
   }`
 
 interface Node {
@@ -28,9 +28,9 @@ function startNode(...ring: readonly string[]): Node {
   return {
     child,
     async ask(...question) {
-      child.stdin.write(`${JSON.stringify(question)}\n`)
+      child.stdin.write(`${Buffer.from(JSON.stringify(question)).toString('hex')}\n`)
       const [line] = await once(lines, 'line')
-      return JSON.parse(line)
+      return JSON.parse(Buffer.from(line, 'hex').toString())
     },
   }
 }

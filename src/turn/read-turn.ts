@@ -4,10 +4,10 @@ import { RESPONSE_ITEMS_MAX } from '../content/stored-responses.ts'
 import type { Caller } from '../model/caller.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import type { Seals } from '../model/seals.ts'
-import type { Compacts, Protocol, ResponsesRequest, TurnRequest } from '../model/turn.ts'
+import type { Protocol, ResponsesRequest, TurnRequest } from '../model/turn.ts'
 import { readRequest as readChatRequest } from '../wire/chat/read-request.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
-import { malformed, type ReadRequestOutcome } from '../wire/read-request-outcome.ts'
+import { type Malformed, malformed } from '../wire/read-request-outcome.ts'
 import { readRequest as readResponsesRequest } from '../wire/responses/read-request.ts'
 import { withSummaryRequest } from './compaction-size.ts'
 import { envelopesOf } from './envelopes.ts'
@@ -35,9 +35,7 @@ export interface ReadDeps extends ExpandDeps {
 }
 
 /** The request that a body is. */
-export type ReadTurn =
-  | ({ readonly kind: 'turn'; readonly turn: TurnRequest } & Pick<TurnCall, 'ownInput'>)
-  | Extract<ReadRequestOutcome, { kind: 'malformed' }>
+export type ReadTurn = ({ readonly kind: 'turn'; readonly turn: TurnRequest } & Pick<TurnCall, 'ownInput'>) | Malformed
 
 /** Reads the request, with all that it refers to by id in its place. */
 export async function readTurn(deps: ReadDeps, asked: AskedTurn): Promise<ReadTurn> {
@@ -60,15 +58,15 @@ async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: Ask
   if (expanded.kind === 'refused') return malformed(expanded.problem)
   const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded)
   if (opened.kind === 'refused') return malformed(opened.problem)
-  const read = readResponsesRequest(opened.body)
-  if (read.kind !== 'turn' || read.turn.protocol !== 'responses') return read
   const { sealed, boundTo, hasTrigger } = opened
   const compacts = isAtEndpoint ? 'at-endpoint' : hasTrigger ? 'by-trigger' : undefined
+  const found = { sealed, boundTo, compacts, previousResponseId: expanded.previous } as const
+  const read = readResponsesRequest(opened.body, found)
+  if (read.kind === 'malformed') return read
   // The trigger is no part of the conversation.
   const ownInput = hasTrigger ? () => expanded.ownInput().slice(0, -1) : expanded.ownInput
-  const turn = compacts === undefined ? read.turn : asCompaction(read.turn, compacts)
-  const store = turn.store && deps.responses.keeps && mayBeStored(turn, ownInput)
-  return { kind: 'turn', turn: { ...turn, sealed, boundTo, store, previousResponseId: expanded.previous }, ownInput }
+  const turn = compacts === undefined ? read.turn : { ...read.turn, inputSize: withSummaryRequest(read.turn.inputSize) }
+  return { kind: 'turn', turn: { ...turn, store: deps.responses.keeps && mayBeStored(turn, ownInput) }, ownInput }
 }
 
 function missingModel({ catalog }: ReadDeps, caller: Caller, { value: { model } }: ParsedBody): Problem | undefined {
@@ -76,20 +74,14 @@ function missingModel({ catalog }: ReadDeps, caller: Caller, { value: { model } 
   return named?.kind === 'refused' ? named.problem : undefined
 }
 
-/** What will not be stored says so from its beginning. */
-const mayBeStored = ({ inputSize }: ResponsesRequest, ownInput: () => readonly Buffer[]): boolean =>
-  inputSize.messages < RESPONSE_ITEMS_MAX || ownInput().length < RESPONSE_ITEMS_MAX
+/** What will not be stored says so from its beginning. What the endpoint for compactions answers is no response. */
+function mayBeStored({ store, compacts, inputSize }: ResponsesRequest, ownInput: () => readonly Buffer[]): boolean {
+  if (!store || compacts === 'at-endpoint') return false
+  return inputSize.messages < RESPONSE_ITEMS_MAX || ownInput().length < RESPONSE_ITEMS_MAX
+}
 
 function checkCompact({ value }: ParsedBody): Problem | undefined {
   if (value.stream !== true) return undefined
   const message = 'A conversation is made short in one piece: `stream` is not possible at this endpoint. Leave it out.'
   return problem('unsupported_parameter', message, { param: 'stream' })
 }
-
-/** What the endpoint answers is no response, so it is not stored. */
-const asCompaction = (turn: ResponsesRequest, compacts: Compacts): ResponsesRequest => ({
-  ...turn,
-  compacts,
-  store: turn.store && compacts === 'by-trigger',
-  inputSize: withSummaryRequest(turn.inputSize),
-})

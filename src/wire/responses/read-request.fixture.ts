@@ -12,7 +12,10 @@ export function read(body: string | object): ReadRequestOutcome {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   const scanned = scanJson(bytes, BOUNDS)
   if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
-  return readRequest({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })
+  const value = JSON.parse(bytes.toString())
+  const nothingFound = { sealed: new Map(), boundTo: undefined, compacts: undefined }
+  const previousResponseId = value.previous_response_id || undefined
+  return readRequest({ bytes, members: scanned.members, value }, { ...nothingFound, previousResponseId })
 }
 
 export function turnOf(body: string | object): ResponsesRequest {

@@ -1,8 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { effortOf } from '../../model/effort.ts'
-import type { Opaque } from '../../model/event.ts'
 import type { Problem } from '../../model/problem.ts'
-import type { InputSize, OtherInput, TurnRequest } from '../../model/turn.ts'
+import type { InputSize, OtherInput, ResponsesRequest, TurnRequest } from '../../model/turn.ts'
 import { checkModel } from '../fields/check-model.ts'
 import { checkNames } from '../fields/check-names.ts'
 import { checkValues } from '../fields/check-values.ts'
@@ -24,10 +23,10 @@ import { rewrittenTools } from './rewritten-tools.ts'
  * Reads what admission decides on, and checks all that a translation relies on. What the body refers to by id has been put
  * into its input before.
  */
-export function readRequest(body: ParsedBody): ReadRequestOutcome {
+export function readRequest(body: ParsedBody, found: FoundInBody): ReadRequestOutcome<ResponsesRequest> {
   const { value } = body
-  const found = checkNames(body.members, CONTROL_FIELDS) ?? checkModel(value.model) ?? checkFields(value)
-  if (found) return malformed(found)
+  const wrong = checkNames(body.members, CONTROL_FIELDS) ?? checkModel(value.model) ?? checkFields(value)
+  if (wrong) return malformed(wrong)
   const nested = readNested(body, NESTED_FIELDS)
   if (nested.kind === 'refused') return malformed(nested.problem)
   const wrongFormat = checkFormat(value.text)
@@ -36,11 +35,14 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
   if (!Array.isArray(others)) return malformed(others)
   const tools = readTools(value)
   if (tools.kind === 'refused') return malformed(tools.problem)
-  return turnOf(body, { nested, others, tools })
+  return { kind: 'turn', turn: { ...turnOf(body, { nested, others, tools }), ...found } }
 }
 
 const checkFields = (value: ParsedBody['value']): Problem | undefined =>
   checkValues(value, RESPONSES_FIELDS) ?? checkMetadata(value.metadata)
+
+/** What had to be found out about a body before it could be read. */
+export type FoundInBody = Pick<ResponsesRequest, 'sealed' | 'boundTo' | 'compacts' | 'previousResponseId'>
 
 interface Parts {
   readonly nested: Extract<ReadNested, { kind: 'read' }>
@@ -48,39 +50,29 @@ interface Parts {
   readonly tools: Extract<ReadTools, { kind: 'tools' }>
 }
 
-function turnOf(body: ParsedBody, { nested, others, tools }: Parts): ReadRequestOutcome {
+function turnOf(body: ParsedBody, { nested, others, tools }: Parts): Omit<ResponsesRequest, keyof FoundInBody> {
   const { value } = body
   const rewritten = rewrittenMembers(body, tools)
   const effort = isObject(value.reasoning) ? value.reasoning.effort : undefined
   return {
-    kind: 'turn',
-    turn: {
-      protocol: 'responses',
-      body: { bytes: body.bytes, members: body.members },
-      model: value.model as string,
-      effort: typeof effort === 'string' ? effortOf(effort) : undefined,
-      effortParam: 'reasoning.effort',
-      delivery: value.stream === true ? 'stream' : 'json',
-      outputCap: (value.max_output_tokens as number | null | undefined) ?? undefined,
-      outputCapParam: 'max_output_tokens',
-      choices: 1,
-      inputSize: sizeOf(body, tools.count, rewritten),
-      otherInputs: others,
-      ignoredTools: tools.ignored,
-      rewritten,
-      optionalFields: [...optionalNames(body.members, RESPONSES_FIELDS), ...nested.ignored.filter(goesNowhere)],
-      fields: askedFields(value, tools.changes),
-      store: value.store !== false,
-      sealed: NOTHING_SEALED,
-      boundTo: undefined,
-      compacts: undefined,
-      previousResponseId: (value.previous_response_id as string | null | undefined) || undefined,
-    },
+    protocol: 'responses',
+    body: { bytes: body.bytes, members: body.members },
+    model: value.model as string,
+    effort: typeof effort === 'string' ? effortOf(effort) : undefined,
+    effortParam: 'reasoning.effort',
+    delivery: value.stream === true ? 'stream' : 'json',
+    outputCap: (value.max_output_tokens as number | null | undefined) ?? undefined,
+    outputCapParam: 'max_output_tokens',
+    choices: 1,
+    inputSize: sizeOf(body, tools.count, rewritten),
+    otherInputs: others,
+    ignoredTools: tools.ignored,
+    rewritten,
+    optionalFields: [...optionalNames(body.members, RESPONSES_FIELDS), ...nested.ignored.filter(goesNowhere)],
+    fields: askedFields(value, tools.changes),
+    store: value.store !== false,
   }
 }
-
-/** Whoever can open seals has to say. */
-const NOTHING_SEALED: ReadonlyMap<string, Opaque> = new Map()
 
 function rewrittenMembers(body: ParsedBody, tools: Parts['tools']): Map<string, Buffer | null> {
   const { tools: declared, input } = body.value

@@ -1,14 +1,8 @@
-import type { CatalogEntry, Lane } from '../catalog/catalog.ts'
-import type { AdmittedTurn } from '../ledger/ledger.ts'
-import type { Effort } from '../model/effort.ts'
-import type { TurnRequest } from '../model/turn.ts'
-import type { LaneLessons } from '../routing/lane-lessons.ts'
+import type { Lane } from '../catalog/catalog.ts'
 import { readRetryAfter } from '../upstream/retry-after.ts'
-import type { Send } from '../upstream/send.ts'
 import { isUntouched, type UpstreamAnswer, type UpstreamBody } from '../upstream/upstream-answer.ts'
 import type { LaneDialect } from '../wire/codecs.ts'
-import type { MintIds } from '../wire/mint-ids.ts'
-import { type CallSeals, NO_CALL_SEALS } from '../wire/notice-seals.ts'
+import { NO_CALL_SEALS } from '../wire/notice-seals.ts'
 import {
   classifyRefusal,
   type ProviderError,
@@ -18,47 +12,14 @@ import {
 import { ignoredFieldsHeader } from './announced-names.ts'
 import { whenClientGoes } from './client-gone.ts'
 import { leastRoomFor } from './compaction-size.ts'
-import type { FirstWord } from './first-word.ts'
 import { failed, problemOfFailure, refused } from './provider-refusal.ts'
 import { relayJson } from './relay-json.ts'
 import { relayStream } from './relay-stream.ts'
-import { type Road, roadTo } from './road.ts'
+import type { Road } from './road.ts'
+import { roadTo } from './road-to.ts'
 import { NOTHING_PRODUCED, type RunFate } from './run.ts'
-import type { Sink } from './sink.ts'
+import type { LaneDeps, RunnableTurn } from './runnable-turn.ts'
 import type { TurnAbort } from './turn-abort.ts'
-import type { TurnVoice } from './turn-voice.ts'
-
-export interface LaneDeps {
-  readonly send: Send
-  readonly lessons: LaneLessons
-  readonly mint: MintIds
-  readonly ticks: () => number
-  readonly now: () => number
-  readonly bounds: ProviderBounds
-}
-
-/** Bounds on what a provider may send us. */
-export interface ProviderBounds {
-  readonly frameBytesMax: number
-  readonly bodyBytesMax: number
-  readonly depthMax: number
-  readonly valuesMax: number
-}
-
-/** A turn that may run: what it asks, of whom, with which money. */
-export interface RunnableTurn {
-  readonly turn: TurnRequest
-  readonly voice: TurnVoice
-  readonly entry: CatalogEntry
-  readonly effort: Effort | undefined
-  /** Of the account whose turn it is. */
-  readonly callSeals: CallSeals
-  readonly hold: AdmittedTurn
-  readonly firstWord: FirstWord
-  readonly inputEstimate: number
-  readonly sink: Sink
-  readonly abort: TurnAbort
-}
 
 export interface TriedLane {
   readonly fate: RunFate
@@ -69,8 +30,8 @@ export interface TriedLane {
 
 /** How a lane is asked: as its dialect says, without what it has turned out not to take. */
 export interface Manner {
-  /** Of fields that it has refused. */
-  readonly lessons: number
+  /** How many fields it has refused, and was asked again without. */
+  readonly lessonsTaken: number
   /** It does not take back what was sealed. */
   readonly withoutSeals: boolean
   /** It was asked to make the conversation short in its own way, and has not. */

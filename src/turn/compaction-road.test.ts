@@ -6,7 +6,8 @@ import { NO_CALL_SEALS } from '../wire/notice-seals.ts'
 import { added, ended, event } from '../wire/responses/re-emit.fixture.ts'
 import { turnOf, withItems } from '../wire/responses/read-request.fixture.ts'
 import { countedIds, openVoice, settledCharge } from '../wire/responses/voice.fixture.ts'
-import { laneDialect, roadTo } from './road.ts'
+import { laneDialect } from './road.ts'
+import { roadTo } from './road-to.ts'
 
 const laneOn = (wire: Wire, dialect: string, origin = 'here') =>
   ({ id: `${wire}/m`, model: 'm', origin, upstream: { wire, dialect } }) as Lane

@@ -1,9 +1,9 @@
 import type { Lane } from '../catalog/catalog.ts'
 import type { Attempt } from '../ledger/ledger.ts'
 import type { Problem } from '../model/problem.ts'
-import type { LaneDeps, RunnableTurn } from './ask-lane.ts'
 import { commonProblem, failed } from './provider-refusal.ts'
 import type { Run } from './run.ts'
+import type { LaneDeps, RunnableTurn } from './runnable-turn.ts'
 import { tryLane } from './try-lane.ts'
 
 /** Trying every lane of a long list would keep the client waiting for longer than it waits. */

@@ -1,21 +1,14 @@
 import type { Lane } from '../catalog/catalog.ts'
 import type { LaneDialect } from '../wire/codecs.ts'
 import { type RefusalClass, refusesTrigger } from '../wire/read-provider-error.ts'
-import {
-  type AskedLane,
-  askLane,
-  type LaneDeps,
-  type Manner,
-  type RunnableTurn,
-  stopped,
-  type TriedLane,
-} from './ask-lane.ts'
+import { type AskedLane, askLane, type Manner, stopped, type TriedLane } from './ask-lane.ts'
 import { laneDialect } from './road.ts'
+import type { LaneDeps, RunnableTurn } from './runnable-turn.ts'
 
 /** A server that refuses a field is asked again without it; one that refuses many is not our server. */
 const LESSONS_A_TURN_MAX = 3
 
-const PLAINLY: Manner = { lessons: 0, withoutSeals: false, withoutNativeCompaction: false }
+const PLAINLY: Manner = { lessonsTaken: 0, withoutSeals: false, withoutNativeCompaction: false }
 
 /**
  * Tries one lane, which may be asked more than once: what it does not take, and what the turn is worth without, it is not
@@ -52,8 +45,8 @@ function anotherManner(
   { lane, dialect, manner, asked: { tried, road, refusal } }: Answered,
 ): Manner | undefined {
   if (tried.fate.kind !== 'failed') return undefined
-  if (refusal?.kind === 'unsupported-field' && manner.lessons < LESSONS_A_TURN_MAX) {
-    if (lessons.learn(lane.id, dialect, refusal.error)) return { ...manner, lessons: manner.lessons + 1 }
+  if (refusal?.kind === 'unsupported-field' && manner.lessonsTaken < LESSONS_A_TURN_MAX) {
+    if (lessons.learn(lane.id, dialect, refusal.error)) return { ...manner, lessonsTaken: manner.lessonsTaken + 1 }
   }
   // What a model has thought before is not worth a turn that fails.
   if (tried.fate.refusesSeals && !manner.withoutSeals && mayGiveSeals(work, dialect)) {

@@ -1,4 +1,5 @@
 import type { Conversation, ConversationItem } from '../model/conversation.ts'
+import { NO_SAMPLING } from './no-sampling.ts'
 
 /**
  * What a model is asked in order to make a conversation short, as the last word of its user: so the conversation itself
@@ -31,19 +32,8 @@ export function askForSummary(conversation: Conversation): Conversation {
     format: undefined,
     verbosity: undefined,
     reasoning: { ...conversation.reasoning, summary: undefined },
-    sampling: PLAIN,
+    sampling: NO_SAMPLING,
   }
-}
-
-const PLAIN: Conversation['sampling'] = {
-  temperature: undefined,
-  topP: undefined,
-  presencePenalty: undefined,
-  frequencyPenalty: undefined,
-  stop: [],
-  seed: undefined,
-  logitBias: undefined,
-  topLogprobs: undefined,
 }
 
 const userMessage = (text: string): ConversationItem => ({

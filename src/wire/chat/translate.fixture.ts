@@ -1,4 +1,4 @@
-import type { Conversation, ConversationItem, Sampling } from '../../model/conversation.ts'
+import type { Conversation, ConversationItem } from '../../model/conversation.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { Price } from '../../model/price.ts'
@@ -7,21 +7,11 @@ import type { ChatRequest } from '../../model/turn.ts'
 import type { EventReader } from '../event-reader.ts'
 import { nothingHeard } from '../event-reader.ts'
 import { scanJson } from '../json/scan-json.ts'
+import { NO_SAMPLING } from '../no-sampling.ts'
 import type { ToolNames } from '../tool-names.ts'
 import { chatDialect } from './dialects.ts'
 import { readRequest } from './read-request.ts'
 import { writeRequest } from './write-request.ts'
-
-export const NO_SAMPLING: Sampling = {
-  temperature: undefined,
-  topP: undefined,
-  presencePenalty: undefined,
-  frequencyPenalty: undefined,
-  stop: [],
-  seed: undefined,
-  logitBias: undefined,
-  topLogprobs: undefined,
-}
 
 export const conversationOf = (items: readonly ConversationItem[], over: Partial<Conversation> = {}): Conversation => ({
   instructions: undefined,

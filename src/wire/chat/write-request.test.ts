@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Conversation, ToolChoice, ToolDefinition } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
+import { NO_SAMPLING } from '../no-sampling.ts'
 import { CHAT_DIALECTS, chatDialect } from './dialects.ts'
-import { conversationOf, message, NO_SAMPLING, written } from './translate.fixture.ts'
+import { conversationOf, message, written } from './translate.fixture.ts'
 import { writeRequest } from './write-request.ts'
 
 const ITEMS = [message('user', 'hi')]

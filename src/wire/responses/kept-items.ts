@@ -3,6 +3,7 @@ import type { ResponsesRequest } from '../../model/turn.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { isFramedSummary } from '../summary.ts'
 import { isMessageThatStays, USER_BYTES_MAX } from './after-compaction.ts'
+import { elementsOfBody } from './input-elements.ts'
 
 /** Of a conversation that is short itself less stays word for word beside its summary: a quarter. */
 const USER_SHARE = 4
@@ -12,14 +13,14 @@ const USER_SHARE = 4
  * of the next request: what the system says, and the last of what the user has said.
  */
 export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintIds): readonly Fields[] {
-  const input = (JSON.parse(body.bytes.toString('utf8')) as Fields).input
-  const items = Array.isArray(input) ? input : []
-  const messages = items.filter((item): item is Fields => isObject(item) && mayStay(item))
-  let room = Math.min(USER_BYTES_MAX, Math.floor(JSON.stringify(items).length / USER_SHARE))
+  const elements = elementsOfBody(body)
+  const messages = elements.map((element) => JSON.parse(element.toString('utf8')) as Fields).filter(mayStay)
+  const bytes = elements.reduce((sum, { length }) => sum + length, 0)
+  let room = Math.min(USER_BYTES_MAX, Math.floor(bytes / USER_SHARE))
   const kept: Fields[] = []
   for (const message of messages.toReversed()) {
     const whole = wholeMessage(message, mint)
-    if (message.role === 'user') room -= JSON.stringify(whole).length
+    if (message.role === 'user') room -= Buffer.byteLength(JSON.stringify(whole))
     if (message.role !== 'user' || room >= 0) kept.push(whole)
   }
   return kept.reverse()

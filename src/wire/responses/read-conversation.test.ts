@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { NO_SAMPLING } from '../no-sampling.ts'
 import { carriedItems } from './carried-items.ts'
 import { AI_SDK, ALL_NULL, CODEX, CODEX_LITE, FROM_ELSEWHERE } from './client-requests.fixture.ts'
 import { readConversation } from './read-conversation.ts'
@@ -24,16 +25,7 @@ describe('readConversation', () => {
       format: undefined,
       verbosity: undefined,
       reasoning: { summary: undefined },
-      sampling: {
-        temperature: undefined,
-        topP: undefined,
-        presencePenalty: undefined,
-        frequencyPenalty: undefined,
-        stop: [],
-        seed: undefined,
-        logitBias: undefined,
-        topLogprobs: undefined,
-      },
+      sampling: NO_SAMPLING,
       identity: { user: undefined, safetyIdentifier: undefined, promptCacheKey: undefined },
     })
   })

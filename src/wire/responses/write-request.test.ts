@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ContentPart, Conversation, ConversationItem, ToolName } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
 import type { LaneTarget } from '../lane-target.ts'
+import { NO_SAMPLING } from '../no-sampling.ts'
 import { type ResponsesDialect, responsesDialect } from './dialects.ts'
 import { writeRequest } from './write-request.ts'
 
@@ -14,16 +15,7 @@ const conversationOf = (over: Partial<Conversation> = {}): Conversation => ({
   format: undefined,
   verbosity: undefined,
   reasoning: { summary: undefined },
-  sampling: {
-    temperature: undefined,
-    topP: undefined,
-    presencePenalty: undefined,
-    frequencyPenalty: undefined,
-    stop: [],
-    seed: undefined,
-    logitBias: undefined,
-    topLogprobs: undefined,
-  },
+  sampling: NO_SAMPLING,
   identity: { user: undefined, safetyIdentifier: undefined, promptCacheKey: undefined },
   ...over,
 })

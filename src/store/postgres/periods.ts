@@ -18,7 +18,8 @@ CREATE FUNCTION period_at(cycle jsonb, at bigint, billing_day integer) RETURNS b
 DECLARE
   day_ms CONSTANT bigint := 86400000;
   length bigint := CASE cycle ->> 'kind' WHEN 'day' THEN day_ms WHEN 'week' THEN 7 * day_ms END;
-  origin bigint := CASE cycle ->> 'kind' WHEN 'week' THEN 4 * day_ms ELSE 0 END; -- 1970-01-05 was a Monday.
+  -- 1969-12-29 was a Monday. Division rounds towards zero, so nothing may be counted from later than 1970 began.
+  origin bigint := CASE cycle ->> 'kind' WHEN 'week' THEN -3 * day_ms ELSE 0 END;
   today date := date '1970-01-01' + (at / day_ms)::integer;
   month date := today - extract(day FROM today)::integer + 1;
   day integer;

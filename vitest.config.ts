@@ -1,6 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
+/** For what hangs: random tests, tests that read all sources, and servers that start beside others, take seconds on a busy machine. */
+const PATIENCE = { testTimeout: 60_000, hookTimeout: 60_000 }
+
+/** Files that run in one process share its modules: loading them anew for each of hundreds was a third of the work. No walk does, as walks exchange modules. */
+const SHARED = { isolate: false }
+
 /**
  * `unit` stands beside the code, `house` guards the layout and the scripts behind npm, `walks` run the real server on a real database,
  * `sdks` drive real clients, `postgres` runs the books on a server of its own. The long suites (mutants, chaos) are started by .ci/run.
@@ -10,20 +16,19 @@ export default defineConfig({
     // Walks wait for sockets, timers and other processes more than they work: two cores play four of them at once.
     maxWorkers: availableParallelism() * 2,
     projects: [
-      // The limits are there for what hangs: random tests, and tests that read all sources, take seconds on a busy machine.
       {
         test: {
           name: 'house',
           include: ['test/house/**/*.test.{ts,mjs}', 'scripts/**/*.test.mjs'],
-          testTimeout: 60_000,
+          ...PATIENCE,
         },
       },
-      { test: { name: 'unit', include: ['src/**/*.test.ts'], testTimeout: 60_000 } },
+      { test: { name: 'unit', include: ['src/**/*.test.ts'], ...SHARED, ...PATIENCE } },
       {
         test: {
           name: 'walks',
           include: ['test/walks/**/*.test.ts'],
-          testTimeout: 60_000,
+          ...PATIENCE,
           setupFiles: ['test/support/explain-every-statement.ts', 'test/support/check-every-response.ts'],
         },
       },
@@ -32,7 +37,7 @@ export default defineConfig({
           name: 'postgres',
           include: ['test/postgres/**/*.test.ts'],
           globalSetup: ['test/support/provide-postgres.ts'],
-          testTimeout: 60_000,
+          ...PATIENCE,
         },
       },
       {
@@ -40,7 +45,7 @@ export default defineConfig({
           name: 'sdks',
           include: ['test/sdks/**/*.test.ts'],
           setupFiles: ['test/support/check-every-response.ts'],
-          testTimeout: 60_000,
+          ...PATIENCE,
         },
       },
     ],

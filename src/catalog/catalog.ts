@@ -2,9 +2,10 @@ import type { Secret } from '../lib/secret.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
 import type { Effort } from '../model/effort.ts'
+import type { ModelTraits, PromptCache } from '../model/model-traits.ts'
 import type { Price } from '../model/price.ts'
 
-/** A provider's protocol. What a version of Millrace cannot serve yet is refused when the configuration is loaded. */
+/** A provider's protocol. */
 export type Wire = 'chat' | 'responses' | 'anthropic' | 'gemini' | 'demo'
 
 /** A provider that lanes run on. */
@@ -14,6 +15,8 @@ export interface Upstream {
   /** Names the server's known oddities, which are data: a row of `wire/chat/dialects.ts`. */
   readonly dialect: string
   readonly baseUrl: string | undefined
+  /** The version of its interface, where a header names it; undefined: the one that the wire was built for. */
+  readonly apiVersion: string | undefined
   readonly apiKey: Secret | undefined
   readonly allowPrivate: boolean
   readonly timeouts: UpstreamTimeouts
@@ -53,6 +56,12 @@ export interface Lane {
   /** Lower is tried first. */
   readonly priority: number
   readonly weight: number
+  /** What is known of how this model wants to be asked; for the rest its dialect's assumption stands. */
+  readonly traits: Partial<ModelTraits>
+  /** What of it the operator has written: it goes before the facts of the snapshot. */
+  readonly listedTraits: Partial<ModelTraits>
+  /** What its provider is asked to keep of a prompt, where it has to be asked. */
+  readonly promptCache: PromptCache
 }
 
 export interface Model {
@@ -63,7 +72,10 @@ export interface Model {
   readonly description?: string | undefined
   /** Undefined: any effort is forwarded. Empty: the model has none, any effort is refused. */
   readonly efforts: readonly Effort[] | undefined
+  /** What it reads: text, and parts of these kinds. */
   readonly inputs: readonly string[]
+  /** The most tokens that one part can count for; there is one for every input but text. */
+  readonly inputTokensMax: Readonly<Partial<Record<'image' | 'file', number>>>
   readonly contextTokens: number
   readonly maxOutputTokens: number
   /** For estimates where a provider reports nothing. */

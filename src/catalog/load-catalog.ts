@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import type { ModelTraits, PromptCache } from '../model/model-traits.ts'
 import type { Price } from '../model/price.ts'
 import type { Catalog, CatalogEntry, Lane, Model, Plan, Upstream } from './catalog.ts'
 import { variantsOf } from './effort-suffix.ts'
+import { knownTraits } from './known-models.ts'
 
 /** A price as the operator wrote it; which version it is, the ledger knows. */
 export type PriceList = Omit<Price, 'version'>
@@ -12,6 +14,10 @@ export interface LaneDefinition {
   readonly model: string
   readonly priority: number
   readonly weight: number
+  /** The operator's word on how the model wants to be asked. */
+  readonly traits?: Partial<ModelTraits>
+  /** Undefined: the whole conversation, where the price knows what keeping it costs. */
+  readonly promptCache?: PromptCache | undefined
 }
 
 export interface ModelDefinition extends Omit<Model, 'price' | 'lanes'> {
@@ -49,16 +55,33 @@ function loadModel(
   return {
     ...definition,
     price: price === undefined ? undefined : { ...price, version: priceVersionOf(definition.id, price) },
-    lanes: definition.lanes.map((lane) => loadLane(lane, upstreams)),
+    lanes: definition.lanes.map((lane) => loadLane(lane, price, upstreams)),
   }
 }
 
-function loadLane(definition: LaneDefinition, upstreams: ReadonlyMap<string, Upstream>): Lane {
-  const upstream = upstreams.get(definition.upstream)
-  if (upstream === undefined) throw new Error(`A lane runs on ${definition.upstream}, which is no upstream`)
-  const { model, priority, weight } = definition
-  return { id: `${upstream.id}/${model}`, upstream, model, origin: originOf(upstream, model), priority, weight }
+function loadLane(
+  { upstream: upstreamId, model, priority, weight, traits = {}, promptCache }: LaneDefinition,
+  price: PriceList | undefined,
+  upstreams: ReadonlyMap<string, Upstream>,
+): Lane {
+  const upstream = upstreams.get(upstreamId)
+  if (upstream === undefined) throw new Error(`A lane runs on ${upstreamId}, which is no upstream`)
+  return {
+    id: `${upstream.id}/${model}`,
+    upstream,
+    model,
+    origin: originOf(upstream, model),
+    priority,
+    weight,
+    traits: { ...knownTraits(upstream, model), ...traits },
+    listedTraits: traits,
+    promptCache: promptCache ?? cachePaidBy(price),
+  }
 }
+
+/** What is written into a cache costs more: without a price for that, keeping it would be at the operator's expense. */
+const cachePaidBy = (price: PriceList | undefined): PromptCache =>
+  price !== undefined && price.cacheWrite > price.input ? 'conversation' : 'off'
 
 /** Digested, because the credential is in it; it is only compared, and only seen inside of seals. */
 function originOf({ id, wire, baseUrl, apiKey }: Upstream, model: string): string {

@@ -1,4 +1,4 @@
-/** What a key or an account may do in a minute, and at once. Absent means no such limit. */
+/** What may be done in a minute, and at once: by a key, an account, or with a model. Absent means no such limit. */
 export interface LimitRates {
   readonly requestsPerMinute?: number
   /** How much may be taken at once after a pause; one minute's worth unless said otherwise. */

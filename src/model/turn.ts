@@ -54,7 +54,7 @@ interface AnyRequest {
   readonly outputCapParam: string
   readonly choices: number
   readonly inputSize: InputSize
-  /** Parts that are not text, and where the first of each kind stands: only models that list the kind take them. */
+  /** Parts that are not text, as far as they go to a model: only models that list the kind take them. */
   readonly otherInputs: readonly OtherInput[]
   /** Types of the tools that were left out because only a provider could run them. */
   readonly ignoredTools: readonly string[]
@@ -74,10 +74,21 @@ export interface InputSize {
   readonly tools: number
 }
 
+/** A part that is not text. */
 export interface OtherInput {
   readonly kind: 'image' | 'audio' | 'file'
+  /** Where it stands. */
   readonly param: string
+  readonly form: InputForm
+  /** How much of the body is its data. */
+  readonly dataBytes: number
 }
+
+/**
+ * What a part comes as, because that says how many tokens it can become: an address that its provider follows, the data of a
+ * picture, that of a document, or data that may be read as text.
+ */
+export type InputForm = 'address' | 'picture' | 'document' | 'text'
 
 /** The client's own bytes, with the places of its top-level members, so that they can be retargeted without re-writing. */
 export interface RequestBody {

@@ -10,6 +10,9 @@ export interface Usage {
   readonly reasoning: number
 }
 
+/** The input alone, of an answer whose output is not counted yet. */
+export type InputUsage = Pick<Usage, 'uncachedInput' | 'cachedInput' | 'cacheWrite'>
+
 /** Absent is not zero: a provider that reports 0 is believed, one that reports nothing is estimated, and flagged. */
 export interface MeteredUsage extends Usage {
   readonly estimated: boolean

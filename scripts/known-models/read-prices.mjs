@@ -1,0 +1,81 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+
+/** The package that the prices and contexts are from; see docs/operate/catalogue.md. */
+export const PRICES_PACKAGE = '@pydantic/genai-prices'
+
+/** Its list of models for one of its providers, and which version it is. `folder` is one that has it in node_modules. */
+export function readPrices(folder) {
+  const require = createRequire(join(folder, 'here.js'))
+  const { findProvider } = require(PRICES_PACKAGE)
+  const { version } = require(join(require.resolve(PRICES_PACKAGE), '..', '..', 'package.json'))
+  return {
+    version,
+    modelsOf(providerId) {
+      const provider = findProvider({ providerId })
+      if (provider === undefined) throw new Error(`${PRICES_PACKAGE} has no provider ${providerId}`)
+      return provider.models
+    },
+  }
+}
+
+/** The package describes which ids a price is for as a small tree of conditions. */
+export function matches(condition, id) {
+  if (condition.or !== undefined) return condition.or.some((each) => matches(each, id))
+  if (condition.and !== undefined) return condition.and.every((each) => matches(each, id))
+  if (condition.equals !== undefined) return id === condition.equals
+  if (condition.starts_with !== undefined) return id.startsWith(condition.starts_with)
+  if (condition.ends_with !== undefined) return id.endsWith(condition.ends_with)
+  if (condition.contains !== undefined) return id.includes(condition.contains)
+  if (condition.regex !== undefined) return new RegExp(condition.regex).test(id)
+  throw new Error(`A condition of an unknown kind: ${JSON.stringify(condition)}`)
+}
+
+/**
+ * What a model costs on a day: of the prices that have begun the latest, and the day on which the next one begins. Where
+ * prices go by the time of day the dearest hour stands for all, so that nobody who goes by it sells at a loss.
+ */
+export function priceOn(prices, day) {
+  if (!Array.isArray(prices)) return { price: termsOf(prices) }
+  const startOf = ({ constraint }) => constraint?.start_date ?? ''
+  const dated = prices.filter(({ constraint }) => constraint?.type !== 'time_of_date')
+  const begun = dated.filter((entry) => startOf(entry) <= day)
+  const next = dated.map(startOf).filter((start) => start > day)
+  const hours = prices.filter(({ constraint }) => constraint?.type === 'time_of_date')
+  const price = [begun.at(-1), ...hours].map(({ prices: each }) => termsOf(each)).reduce(dearer)
+  return { price, ...(next.length === 0 ? {} : { price_until: next.sort()[0] }) }
+}
+
+const dearer = (a, b) => (Number(b.output) > Number(a.output) ? b : a)
+
+const CLASSES = [
+  ['input', 'input_mtok'],
+  ['cached_input', 'cache_read_mtok'],
+  ['cache_write', 'cache_write_mtok'],
+  ['output', 'output_mtok'],
+]
+
+function termsOf(prices) {
+  if (prices.input_mtok === undefined || prices.output_mtok === undefined) return undefined
+  const ratesAt = (start) =>
+    Object.fromEntries(
+      CLASSES.flatMap(([name, key]) =>
+        prices[key] === undefined ? [] : [[name, decimal(rateAt(prices[key], start))]],
+      ),
+    )
+  const thresholds = CLASSES.flatMap(([, key]) => (prices[key]?.tiers ?? []).map(({ start }) => start))
+  const tiers = [...new Set(thresholds)].sort((a, b) => a - b)
+  return {
+    ...ratesAt(0),
+    ...(tiers.length === 0 ? {} : { tiers: tiers.map((start) => ({ above_input_tokens: start, ...ratesAt(start) })) }),
+  }
+}
+
+const rateAt = (rate, start) =>
+  typeof rate === 'number' ? rate : (rate.tiers.findLast((tier) => tier.start <= start)?.price ?? rate.base)
+
+/** A floating price as the decimal that was meant: six places, two at least. */
+function decimal(rate) {
+  const [whole, fraction] = rate.toFixed(6).split('.')
+  return `${whole}.${fraction.replace(/0{1,4}$/, '')}`
+}

@@ -3,6 +3,7 @@ import { assertNever } from '../lib/assert-never.ts'
 import type { Caller } from '../model/caller.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import type { Exchange } from './exchange.ts'
+import { slowStrangers } from './slow-strangers.ts'
 
 export type Authentication =
   | { readonly kind: 'caller'; readonly caller: Caller }
@@ -13,7 +14,7 @@ const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
 /** Who is asking, from the head alone: nothing of the body has been read when this refuses. */
 export function authenticate(exchange: Exchange): Authentication | Promise<Authentication> {
   const token = bearerToken(exchange.request.headers)
-  if (typeof token !== 'string') return { kind: 'refused', problem: token }
+  if (typeof token !== 'string') return { kind: 'refused', problem: slowStrangers(exchange, token) }
   const found = exchange.edge.findCaller(token)
   return found instanceof Promise ? found.then((late) => admitCaller(exchange, late)) : admitCaller(exchange, found)
 }
@@ -22,7 +23,7 @@ function admitCaller(exchange: Exchange, found: CallerOutcome): Authentication {
   const { log } = exchange
   if (found.kind === 'refused') {
     log.key_refusal = found.reason
-    return { kind: 'refused', problem: problemOf(found.reason) }
+    return { kind: 'refused', problem: slowStrangers(exchange, problemOf(found.reason)) }
   }
   log.account_id = found.caller.accountId
   log.key_id = found.caller.keyId

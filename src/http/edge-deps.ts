@@ -2,12 +2,14 @@ import type { FoundEvents, FoundResponse } from '../content/stored-responses.ts'
 import type { CallerOutcome } from '../keys/find-caller.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
+import type { AddressRates } from '../limits/address-rates.ts'
 import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Problem } from '../model/problem.ts'
 import type { KeyedCall, LookedUpAnswer } from '../turn/look-up-answer.ts'
 import type { AskedTurn, ReadTurn } from '../turn/read-turn.ts'
 import type { TurnCall } from '../turn/turn-call.ts'
+import type { FindClientAddress } from './client-address.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import type { Heartbeat } from './heartbeat.ts'
 
@@ -30,6 +32,8 @@ export interface EdgeDeps {
   /** What happened to a connection and never became a request: not one of those that were served. */
   logConnection(fields: LogFields): void
   findCaller(token: string): MaybePromise<CallerOutcome>
+  /** Counts a request without a valid key on the address that it came from. */
+  readonly takeFromAddress: AddressRates['take']
   /** `x-ratelimit-*`: how the caller's limits stand now. */
   limitHeaders(caller: Caller): Readonly<Record<string, string>>
   /** What can be refused before the body is read, such as an empty wallet. */
@@ -62,6 +66,7 @@ export interface EdgeDeps {
 export interface EdgeContext extends EdgeDeps {
   readonly heartbeat: Heartbeat
   readonly drain: DrainState
+  readonly findClientAddress: FindClientAddress
   onAnswered(): void
 }
 

@@ -9,6 +9,8 @@ export interface EdgeOptions {
   readonly stream: StreamTimes
   /** Web origins, as browsers send them, that may call although they are not loopback. */
   readonly allowedOrigins: readonly string[]
+  /** Addresses and networks of reverse proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[]
 }
 
 export interface BodyBounds {

@@ -3,7 +3,14 @@ import type { Exchange } from './exchange.ts'
 import { refuseOrigin } from './refuse-origin.ts'
 
 /** Headers that decide who pays and what is read: two of them would let two readers see two requests. */
-const SINGLE_HEADERS = ['authorization', 'idempotency-key', 'content-type', 'content-length', 'host']
+const SINGLE_HEADERS = [
+  'authorization',
+  'idempotency-key',
+  'content-type',
+  'content-length',
+  'transfer-encoding',
+  'host',
+]
 const SINGLE_LENGTHS: ReadonlySet<number> = new Set(SINGLE_HEADERS.map((name) => name.length))
 
 /** Everything that is refused by the head alone, before anybody asks who is calling. */
@@ -26,6 +33,11 @@ export function guardRequest(exchange: Exchange): Problem | undefined {
       param: repeated,
     })
   }
+  if (!isPlainlyFramed(request.headers['transfer-encoding'])) {
+    return problem('malformed_request', 'The only Transfer-Encoding is chunked. Send it alone, or a Content-Length.', {
+      headers: { connection: 'close' },
+    })
+  }
   if (path !== '/v1' && !path.startsWith('/v1/')) return undefined
   if (edge.drain.stage === 'refusing') {
     return problem('server_draining', 'This server is shutting down. Send the request again over a new connection.')
@@ -36,6 +48,10 @@ export function guardRequest(exchange: Exchange): Problem | undefined {
 function isWebSocket(upgrade: string | undefined): boolean {
   return upgrade?.toLowerCase().includes('websocket') ?? false
 }
+
+/** Beside another coding a proxy in front may have read another end of this request than Node does, and another one behind it. */
+const isPlainlyFramed = (coding: string | undefined): boolean =>
+  coding === undefined || coding.toLowerCase() === 'chunked'
 
 /** Node joins or drops repeated headers before they can be looked at, so the raw list is read. */
 function findRepeated(rawHeaders: readonly string[]): string | undefined {

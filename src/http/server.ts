@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import { problem } from '../model/problem.ts'
+import { createFindClientAddress } from './client-address.ts'
 import { onClientError, refuseSocket } from './client-error.ts'
 import type { DrainState, EdgeContext, EdgeDeps } from './edge-deps.ts'
 import type { StreamTimes } from './edge-options.ts'
@@ -28,7 +29,13 @@ export function createEdge(deps: EdgeDeps): Edge {
   const onAnswered = () => {
     if (drain.stage === 'refusing') server.closeIdleConnections()
   }
-  const edge: EdgeContext = { ...deps, heartbeat: createHeartbeat(beatFor(options.stream)), drain, onAnswered }
+  const edge: EdgeContext = {
+    ...deps,
+    heartbeat: createHeartbeat(beatFor(options.stream)),
+    drain,
+    findClientAddress: createFindClientAddress(options.trustedProxies),
+    onAnswered,
+  }
   const server = createServer({
     headersTimeout: options.headersTimeoutMs,
     requestTimeout: options.requestTimeoutMs,

@@ -24,7 +24,8 @@ export function takeFromRate(rule: RateRule, reachedAt: number, cost: number, ti
   if (cost > rule.burst) return { kind: 'too-large' }
   const next = Math.max(reachedAt, ticks) + cost * microsPerUnit(rule)
   const over = next - ticks - rule.burst * microsPerUnit(rule)
-  if (over > EPSILON_MICROS) return { kind: 'wait', waitMs: over / 1000 }
+  // The first whole tick at which it is let through: drift alone must not make a second of it when that is rounded up.
+  if (over > EPSILON_MICROS) return { kind: 'wait', waitMs: Math.ceil(over - EPSILON_MICROS) / 1000 }
   return { kind: 'taken', reachedAt: next }
 }
 

@@ -1,8 +1,8 @@
 import type { LimitKind, LimitStanding } from '../model/limit.ts'
 
 /**
- * `x-ratelimit-*` under the names that OpenAI's clients read. Where a key's and an account's limit of one kind both
- * apply, the one with less left is told: it is the one that will stop the client.
+ * `x-ratelimit-*` under the names that OpenAI's clients read. Where several limits of one kind apply (the key's,
+ * the account's, the model's), the one with least left is told: it is the one that will stop the client.
  */
 export function limitHeaders(standings: readonly LimitStanding[]): Record<string, string> {
   const headers: Record<string, string> = {}

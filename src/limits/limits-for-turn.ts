@@ -5,31 +5,69 @@ import type { AppliedLimit, LimitKind, LimitRates, LimitScope } from '../model/l
 export interface ConfiguredLimits {
   readonly key: LimitRates
   readonly account: LimitRates
+  /** One account with one model. */
+  readonly accountModel: LimitRates
+  /** Everybody together with one model. */
+  readonly model: LimitRates
+}
+
+interface TurnSize {
+  /** The id of the model itself: its efforts share what it may do. */
+  readonly model: string
+  readonly tokens: number
 }
 
 /** Every limit this turn has to pass, with what it takes from each. */
-export function limitsForTurn(configured: ConfiguredLimits, caller: Caller, tokens: number): AppliedLimit[] {
-  return limitsOf(configured, caller).map(({ scope, kind, subject, limit, burst }) => {
-    return { scope, kind, subject, limit, burst, cost: kind === 'tokens' ? tokens : 1 }
-  })
+export function limitsForTurn(
+  configured: ConfiguredLimits,
+  caller: Caller,
+  { model, tokens }: TurnSize,
+): AppliedLimit[] {
+  const known = knownLimits(configured, caller)
+  let limits = known.withModel.get(model)
+  if (!limits) {
+    limits = [...known.ofCaller, ...limitsOnModel(configured, caller, model)]
+    known.withModel.set(model, limits)
+  }
+  return limits.map((limit) => applied(limit, tokens))
 }
+
+/** Those that apply to whatever the caller asks for: of a request without a model, or whose model nobody knows yet. */
+export const limitsOfCaller = (configured: ConfiguredLimits, caller: Caller): AppliedLimit[] =>
+  knownLimits(configured, caller).ofCaller.map((limit) => applied(limit, 0))
 
 /** A limit without what one turn takes from it. */
 type CallerLimit = Omit<AppliedLimit, 'cost'>
 
-/** The same for every turn of a caller, until the configuration changes. */
-const limitsOfCallers = new WeakMap<Caller, { configured: ConfiguredLimits; limits: readonly CallerLimit[] }>()
-
-function limitsOf(configured: ConfiguredLimits, caller: Caller): readonly CallerLimit[] {
-  const known = limitsOfCallers.get(caller)
-  if (known?.configured === configured) return known.limits
-  const limits = [
-    ...appliedLimits('key', `key:${caller.key}`, ratesOfKey(configured.key, caller.limits)),
-    ...appliedLimits('account', `account:${caller.account}`, configured.account),
-  ]
-  limitsOfCallers.set(caller, { configured, limits })
-  return limits
+const applied = ({ scope, kind, subject, limit, burst }: CallerLimit, tokens: number): AppliedLimit => {
+  return { scope, kind, subject, limit, burst, cost: kind === 'tokens' ? tokens : 1 }
 }
+
+/** The same for every turn of a caller, until the configuration changes; models are those of its catalogue. */
+interface KnownLimits {
+  readonly configured: ConfiguredLimits
+  readonly ofCaller: readonly CallerLimit[]
+  readonly withModel: Map<string, readonly CallerLimit[]>
+}
+
+const limitsOfCallers = new WeakMap<Caller, KnownLimits>()
+
+function knownLimits(configured: ConfiguredLimits, caller: Caller): KnownLimits {
+  const known = limitsOfCallers.get(caller)
+  if (known?.configured === configured) return known
+  const ofCaller = [
+    ...limitsOn('key', `key:${caller.key}`, ratesOfKey(configured.key, caller.limits)),
+    ...limitsOn('account', `account:${caller.account}`, configured.account),
+  ]
+  const made: KnownLimits = { configured, ofCaller, withModel: new Map() }
+  limitsOfCallers.set(caller, made)
+  return made
+}
+
+const limitsOnModel = (configured: ConfiguredLimits, caller: Caller, model: string): CallerLimit[] => [
+  ...limitsOn('account-model', `account-model:${caller.account}:${model}`, configured.accountModel),
+  ...limitsOn('model', `model:${model}`, configured.model),
+]
 
 /** A burst belongs to the rate that it was computed from: a key's own rate must not be let through by somebody else's. */
 export function ratesOfKey({ requestsBurst, tokensBurst, ...configured }: LimitRates, own: LimitRates): LimitRates {
@@ -41,13 +79,13 @@ export function ratesOfKey({ requestsBurst, tokensBurst, ...configured }: LimitR
   }
 }
 
-function appliedLimits(scope: LimitScope, owner: string, rates: LimitRates): CallerLimit[] {
-  const applied: CallerLimit[] = []
+function limitsOn(scope: LimitScope, owner: string, rates: LimitRates): CallerLimit[] {
+  const limits: CallerLimit[] = []
   const add = (kind: LimitKind, limit: number | undefined, burst: number | undefined) => {
-    if (limit !== undefined) applied.push({ scope, kind, subject: `${owner}:${kind}`, limit, burst: burst ?? limit })
+    if (limit !== undefined) limits.push({ scope, kind, subject: `${owner}:${kind}`, limit, burst: burst ?? limit })
   }
   add('requests', rates.requestsPerMinute, rates.requestsBurst)
   add('tokens', rates.tokensPerMinute, rates.tokensBurst)
   add('concurrent', rates.concurrent, undefined)
-  return applied
+  return limits
 }

@@ -10,7 +10,7 @@ import { type LimitsView, limitsView } from './key-view.ts'
 export interface DescribeKeyDeps {
   readonly ledger: Pick<Ledger, 'standing' | 'allowanceStandings'>
   readonly catalog: () => Pick<Catalog, 'plans'>
-  readonly limits: () => ConfiguredLimits
+  readonly limits: () => Pick<ConfiguredLimits, 'key' | 'account'>
 }
 
 /** What a key may ask about itself. */

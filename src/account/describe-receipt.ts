@@ -1,18 +1,26 @@
 import { loadPrice } from '../ledger/record-prices.ts'
-import { formatUsd } from '../model/money.ts'
-import type { Price } from '../model/price.ts'
+import { formatUsd, nanoFromPico } from '../model/money.ts'
+import type { Price, Rates } from '../model/price.ts'
 import { listBuckets, type StoredBucket } from '../store/buckets.ts'
 import { findSubscriptionAt } from '../store/subscriptions.ts'
 import type { LedgerDb, ReceiptsTable } from '../store/tables.ts'
 import { isoTime } from './iso-time.ts'
 import { type RatesView, ratesView } from './price-view.ts'
-import { type ReceiptView, receiptView } from './receipt-view.ts'
+import { cacheLostOf, type ReceiptView, receiptView } from './receipt-view.ts'
 
 /** A receipt with what it refers to: the prices that applied, and who paid. */
 export interface DescribedReceipt extends ReceiptView {
   /** USD per million tokens, of the tier that applied (the base price while the request runs). */
   readonly price: RatesView & { readonly per_request: string }
+  /** What of the input was paid as new, because a lane that had it in its cache could not be asked again. */
+  readonly cache_lost: CacheLostView | null
   readonly paid_by: PayerView
+}
+
+export interface CacheLostView {
+  readonly tokens: number
+  /** How much less they would have cost. */
+  readonly cost: string
 }
 
 /** The prepaid balance, or the windows of a plan; `caps` are those of the key that it counted against besides. */
@@ -34,16 +42,20 @@ export async function describeReceipt(
   receipt: ReceiptsTable,
 ): Promise<DescribedReceipt> {
   const price = await loadPrice(deps.db, receipt.model, receipt.price_version)
-  const rates = ratesView(ratesOf(price, receipt.tier ?? 0))
+  const applied = ratesOf(price, receipt.tier ?? 0)
   return {
     ...receiptView(receipt),
-    price: { ...rates, per_request: formatUsd(price.perRequest) },
+    price: { ...ratesView(applied), per_request: formatUsd(price.perRequest) },
+    cache_lost: cacheLostView(cacheLostOf(receipt), applied),
     paid_by: await payerOf(deps, receipt),
   }
 }
 
 const ratesOf = (price: Price, tier: number) =>
   price.tiers.find(({ aboveInputTokens }) => aboveInputTokens === tier) ?? price
+
+const cacheLostView = (tokens: number, { input, cachedInput }: Rates): CacheLostView | null =>
+  tokens === 0 ? null : { tokens, cost: formatUsd(nanoFromPico(BigInt(tokens) * (input - cachedInput))) }
 
 async function payerOf({ db }: { readonly db: LedgerDb }, receipt: ReceiptsTable): Promise<PayerView> {
   const buckets = await listBuckets(db, JSON.parse(receipt.buckets) as number[])

@@ -3,6 +3,7 @@ import { type AssignPlanDeps, assignPlan, assignPlanArgs } from './assign-plan.t
 import { type ChangeAccountDeps, changeAccountStatus, oneAccountArgs } from './change-account-status.ts'
 import { changeCaps, changeCapsArgs } from './change-caps.ts'
 import { type ChangeKeyDeps, changeKey } from './change-key.ts'
+import { compareCatalog, compareCatalogArgs } from './compare-catalog.ts'
 import { type CreateAccountDeps, createAccount, createAccountArgs } from './create-account.ts'
 import { type CreateKeyDeps, createKey, createKeyArgs } from './create-key.ts'
 import {
@@ -88,6 +89,7 @@ export const OPERATIONS = {
   'plans.end': operation(endPlanArgs, endPlan),
   'plans.show': operation(oneAccountArgs, showPlan),
   'models.list': operation(listModelsArgs, listModels),
+  'catalog.compare': operation(compareCatalogArgs, compareCatalog),
   'requests.trace': operation(traceRequestArgs, traceRequest),
   'db.verify': operation(verifyLedgerArgs, verifyLedger),
   status: operation(serverStatusArgs, serverStatus),

@@ -77,10 +77,16 @@ export const receiptView = (receipt: ReceiptsTable): ReceiptView => ({
   shortfall: moneyView(receipt.shortfall_nano),
 })
 
-export const attemptsView = (receipt: Pick<ReceiptsTable, 'attempts'>): AttemptView[] => {
-  const attempts = receipt.attempts === null ? [] : (JSON.parse(receipt.attempts) as Attempt[])
-  return attempts.map(({ lane, outcome, status, ms }) => ({ lane, outcome, status: status ?? null, ms }))
-}
+type StoredAttempts = Pick<ReceiptsTable, 'attempts'>
+
+const attemptsOf = ({ attempts }: StoredAttempts): Attempt[] =>
+  attempts === null ? [] : (JSON.parse(attempts) as Attempt[])
+
+export const cacheLostOf = (receipt: StoredAttempts): number =>
+  attemptsOf(receipt).reduce((sum, { cacheLost = 0 }) => sum + cacheLost, 0)
+
+export const attemptsView = (receipt: StoredAttempts): AttemptView[] =>
+  attemptsOf(receipt).map(({ lane, outcome, status, ms }) => ({ lane, outcome, status: status ?? null, ms }))
 
 const moneyView = (amount: bigint | null): string | null => (amount === null ? null : formatUsd(amount))
 

@@ -6,8 +6,9 @@ import { findModel } from '../catalog/resolve-model.ts'
 import { visibleModels } from '../catalog/visible-models.ts'
 import type { EdgeDeps } from '../http/edge-deps.ts'
 import { type EdgeOptions, LINGER, STALL_MS } from '../http/edge-options.ts'
+import { createAddressRates } from '../limits/address-rates.ts'
 import { limitHeaders } from '../limits/limit-headers.ts'
-import { limitsForTurn } from '../limits/limits-for-turn.ts'
+import { limitsOfCaller } from '../limits/limits-for-turn.ts'
 import { earlyRefusal } from '../turn/early-refusal.ts'
 import { lookUpAnswer } from '../turn/look-up-answer.ts'
 import { readTurn } from '../turn/read-turn.ts'
@@ -26,6 +27,7 @@ export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send):
   const turnDeps = turnDepsOf(parts, { turns, send, recording })
   const onceDeps = onceDepsOf(parts, recording)
   const reading = readDepsOf(parts)
+  const strangers = createAddressRates({ ticks: () => clock.ticks(), rule: () => rules.current.strangersOfAddress })
   return {
     clock,
     random,
@@ -37,7 +39,8 @@ export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send):
     },
     logConnection: (fields) => log.request(fields),
     findCaller: (token) => finder.find(token),
-    limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsForTurn(rules.current.limits, caller, 0))),
+    takeFromAddress: (address) => strangers.take(address),
+    limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsOfCaller(rules.current.limits, caller))),
     refuseEarly: (caller) => earlyRefusal({ ledger, catalog: rules.current.catalog }, caller),
     lookUpAnswer: (call) => lookUpAnswer(onceDeps, call),
     readTurn: (asked) => readTurn(reading, asked),
@@ -85,4 +88,5 @@ const edgeOptionsOf = ({ bounds, streams, server }: Config): EdgeOptions => ({
   },
   linger: LINGER,
   allowedOrigins: server.allowedOrigins,
+  trustedProxies: server.trustProxy,
 })

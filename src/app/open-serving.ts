@@ -1,14 +1,9 @@
-import { lookup } from 'node:dns/promises'
 import { createMetricsServer } from '../http/metrics-server.ts'
 import { createEdge } from '../http/server.ts'
 import type { Closing } from '../lib/closing.ts'
-import { createProviderCaller } from '../upstream/call-provider.ts'
-import { createDemoUpstream } from '../upstream/demo/demo-upstream.ts'
-import { createOriginPools, type OriginPools } from '../upstream/origin-pools.ts'
-import { createSend, type Send } from '../upstream/send.ts'
 import { edgeDepsOf } from './edge-deps-of.ts'
 import type { Serving } from './house.ts'
-import { readVersions } from './read-versions.ts'
+import { openSend } from './open-send.ts'
 import type { ServingParts } from './serving-parts.ts'
 import { startAuditor } from './start-auditor.ts'
 import { startSweeper } from './start-sweeper.ts'
@@ -22,8 +17,7 @@ const AUDIT_INTERVAL_MS = 3_600_000
 export async function openServing(parts: ServingParts, closing: Closing): Promise<Serving> {
   const { metrics } = parts
   const turns = createTurnCounter()
-  const pools = await openPools(parts, closing)
-  const send = createSendOver(parts, pools)
+  const { pools, send } = await openSend(parts, parts.rules.current.upstreams, closing)
   const http = createEdge(edgeDepsOf(parts, turns, send))
   closing.add(() => http.cut())
   const metricsServer = createMetricsServer(metrics)
@@ -50,20 +44,4 @@ export async function openServing(parts: ServingParts, closing: Closing): Promis
       return turns.served
     },
   }
-}
-
-/** The way to the providers. The library of the network is loaded before the first request, if any of them is out there. */
-async function openPools({ rules }: ServingParts, closing: Closing): Promise<OriginPools> {
-  const pools = createOriginPools({ resolve: (host) => lookup(host, { all: true }) })
-  closing.add(() => pools.close())
-  if (rules.current.upstreams.some((upstream) => upstream.wire !== 'demo')) await pools.warmUp()
-  return pools
-}
-
-function createSendOver({ clock, random }: ServingParts, pools: OriginPools): Send {
-  const userAgent = `millrace/${readVersions().millrace}`
-  return createSend({
-    demo: createDemoUpstream({ clock, random }),
-    callProvider: createProviderCaller({ pools, ticks: () => clock.ticks(), userAgent }),
-  })
 }

@@ -2,19 +2,22 @@ import type { Catalog, Upstream } from '../catalog/catalog.ts'
 import { loadCatalog } from '../catalog/load-catalog.ts'
 import { recordPrices } from '../ledger/record-prices.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { RateRule } from '../lib/gcra.ts'
 import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
 import type { ChosenCapTerms } from '../model/hold-terms.ts'
 import { countRunningPlans } from '../store/subscriptions.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { HostedTools } from '../turn/read-turn.ts'
 import type { Config } from './config/config.ts'
-import { effectiveLimits } from './effective-limits.ts'
+import { effectiveAddressRule, effectiveLimits } from './effective-limits.ts'
 import { sameUpstream } from './same-upstream.ts'
 
 /** What a request is judged by, and what is swapped whole when the configuration is read again. */
 export interface Rules {
   readonly catalog: Catalog
   readonly limits: ConfiguredLimits
+  /** Requests of one address without a valid key; undefined when it may send any number. */
+  readonly strangersOfAddress: RateRule | undefined
   readonly chosenCap: ChosenCapTerms
   readonly upstreams: readonly Upstream[]
   readonly hostedTools: HostedTools
@@ -66,6 +69,7 @@ async function rulesOf(deps: RuleDeps, config: Config, known: readonly Upstream[
   return {
     catalog,
     limits: effectiveLimits(config.limits),
+    strangersOfAddress: effectiveAddressRule(config.limits.address),
     chosenCap: config.hold,
     upstreams,
     hostedTools: config.hostedTools,

@@ -5,6 +5,7 @@ import type { Terminal } from '../cli/terminal.ts'
 import { systemClock } from '../lib/clock.ts'
 import { isMissingPart } from '../lib/missing-part.ts'
 import { secureRandom } from '../lib/random-id.ts'
+import { createUpstreams } from './ask-upstreams.ts'
 import { checkConfig } from './config/check-config.ts'
 import type { Environment } from './config/environment.ts'
 import { failureSentences } from './failure-sentences.ts'
@@ -53,6 +54,7 @@ function cliDeps(ground: MainGround): CliDeps {
         { ...common, terminal, faults: ground.faults, pid: process.pid, openSignals: () => createSignals(process) },
         options,
       ),
+    upstreams: createUpstreams(common),
     checkConfig: (place) => checkConfig(configSources(ground, place)),
     writeTemplate: (path, mode) => writeTemplate(ground.cwd, path, mode),
     versions,

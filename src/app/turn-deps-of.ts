@@ -2,6 +2,8 @@ import { createRequestDigests } from '../idempotency/request-digests.ts'
 import { createByteBudget } from '../lib/byte-budget.ts'
 import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
+import { createStickyLanes } from '../routing/sticky-lanes.ts'
+import { createCacheSalts } from '../seals/cache-salts.ts'
 import { createCallSeals } from '../turn/call-seals.ts'
 import { createDrains } from '../turn/drains.ts'
 import type { OnceDeps } from '../turn/look-up-answer.ts'
@@ -51,8 +53,10 @@ export function turnDepsOf(parts: ServingParts, { turns, send, recording }: Turn
     ...recording,
     onCut: turns.onCut,
     drains: createDrains({ ticks: () => clock.ticks() }),
+    sticky: createStickyLanes({ ticks: () => clock.ticks() }),
     seen: createSeenPrefixes({ ticks: () => clock.ticks() }),
     callSeals: createCallSeals({ ticks: () => clock.ticks() }),
+    cacheSaltOf: createCacheSalts(parts.ring.founding.secret),
     send,
     lessons: createLaneLessons(),
     mint: mintIdsOf(random),

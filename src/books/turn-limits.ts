@@ -12,25 +12,28 @@ const CONCURRENCY_RETRY_MS = 1000
 
 const ruleOf = (limit: AppliedLimit): RateRule => ({ perMinute: limit.limit, burst: limit.burst })
 
-/** Takes from every limit or from none. */
+/** Takes from every limit or from none. Of several that refuse, the one that refuses longest says when to come back. */
 export function startUnderLimits(
   books: Books,
   limits: readonly AppliedLimit[],
   ticks: number,
 ): { kind: 'started' } | LimitRefusal {
   const taken: [string, number][] = []
+  let longest: Extract<LimitRefusal, { kind: 'limited' }> | undefined
+  const wait = (limit: AppliedLimit, retryAfterMs: number) => {
+    if (longest === undefined || retryAfterMs > longest.retryAfterMs) longest = { kind: 'limited', limit, retryAfterMs }
+  }
   for (const limit of limits) {
     if (limit.kind === 'concurrent') {
-      if ((books.running.get(limit.subject) ?? 0) >= limit.limit) {
-        return { kind: 'limited', limit, retryAfterMs: CONCURRENCY_RETRY_MS }
-      }
+      if ((books.running.get(limit.subject) ?? 0) >= limit.limit) wait(limit, CONCURRENCY_RETRY_MS)
       continue
     }
     const decision = takeFromRate(ruleOf(limit), books.rates.get(limit.subject) ?? ticks, limit.cost, ticks)
     if (decision.kind === 'too-large') return { kind: 'limit-too-small', limit }
-    if (decision.kind === 'wait') return { kind: 'limited', limit, retryAfterMs: decision.waitMs }
-    taken.push([limit.subject, decision.reachedAt])
+    if (decision.kind === 'wait') wait(limit, decision.waitMs)
+    else taken.push([limit.subject, decision.reachedAt])
   }
+  if (longest) return longest
   for (const [subject, reachedAt] of taken) books.rates.set(subject, reachedAt)
   for (const limit of limits) if (limit.kind === 'concurrent') countRunning(books, limit.subject, 1)
   return { kind: 'started' }

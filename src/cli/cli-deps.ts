@@ -1,4 +1,6 @@
+import type { UpstreamView } from '../account/list-upstreams.ts'
 import type { OperationArgs, OperationName, OperationValue } from '../account/operations.ts'
+import type { LaneTest } from '../account/test-lanes.ts'
 import type { ExitCode } from './exit-codes.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -49,12 +51,32 @@ export type InitOutcome =
   | { readonly kind: 'written'; readonly path: string }
   | { readonly kind: 'exists'; readonly path: string }
 
+/** What is asked of the providers themselves: the configuration and the network are all it needs, beside a server or without. */
+export interface Upstreams {
+  list(place: Place): FromConfig<readonly UpstreamView[]>
+  /** Nothing is asked before `onBegin`; `onTested` hears of each lane as it comes. */
+  test(place: Place, wish: LaneTestWish): Promise<FromConfig<readonly LaneTest[]>>
+}
+
+export interface LaneTestWish {
+  /** Ids of upstreams, models or lanes; none for all. */
+  readonly names: readonly string[]
+  onBegin(lanes: number): void
+  onTested(test: LaneTest): void
+}
+
+export type FromConfig<Value> =
+  | { readonly kind: 'done'; readonly value: Value }
+  /** The configuration is wrong, or does not have what was named. */
+  | { readonly kind: 'invalid'; readonly message: string }
+
 /** All that the command line needs of the program around it; `app` hands it in. */
 export interface CliDeps {
   readonly terminal: Terminal
   readonly operator: Operator
   readonly serve: (options: ServeOptions) => Promise<ExitCode>
   readonly checkConfig: (place: Place) => CheckReport
+  readonly upstreams: Upstreams
   /** Writes the commented template. An existing file is left alone unless `overwrite`. */
   readonly writeTemplate: (path: string, mode: { overwrite: boolean }) => Promise<InitOutcome>
   readonly versions: Versions

@@ -22,6 +22,7 @@ export function formatTrace(style: Style, trace: RequestTrace): string {
     ['held', `${trace.hold} USD, for at most ${trace.output_cap} output tokens`],
     ['cost', moneyOf(trace.cost)],
     ['charge', moneyOf(trace.charge)],
+    ['cache lost', cacheLostOf(trace)],
     ['shortfall', trace.shortfall === null || trace.shortfall === '0.00' ? null : moneyOf(trace.shortfall)],
   ])
   return trace.attempts.length === 0 ? facts : `${facts}\n${triesOf(style, trace)}`
@@ -42,6 +43,9 @@ function tokensOf({ tokens }: RequestTrace): string | null {
 
 const compactionOf = ({ compaction }: RequestTrace): string | null =>
   compaction && `${grouped(compaction.tokens_before)} → ${grouped(compaction.tokens_after)} tokens`
+
+const cacheLostOf = ({ cache_lost }: RequestTrace): string | null =>
+  cache_lost && `${grouped(cache_lost.tokens)} tokens on another lane, ${cache_lost.cost} USD`
 
 /** `48,210` on every machine. */
 const grouped = (count: number): string => count.toLocaleString('en-US')

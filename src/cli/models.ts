@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { ModelView } from '../account/list-models.ts'
 import type { CommandContext } from './command-context.ts'
 import { formatTable } from './table.ts'
 
@@ -12,20 +13,26 @@ export function addModels(program: Command, context: CommandContext): void {
         const columns = [
           { title: 'id' },
           { title: 'efforts' },
+          { title: 'inputs' },
           { title: 'context', align: 'right' as const },
           { title: 'input', align: 'right' as const },
           { title: 'cached', align: 'right' as const },
+          { title: 'cache write', align: 'right' as const },
           { title: 'output', align: 'right' as const },
+          { title: 'kept' },
           { title: 'kinds' },
           { title: 'lanes' },
         ]
         const rows = models.map((model) => [
           model.id,
           model.efforts === null ? 'any' : model.efforts.join(' ') || 'none',
+          model.inputs.join(' '),
           String(model.context_tokens),
           model.price?.input ?? 'no price',
           model.price?.cached_input ?? '',
+          model.price?.cache_write ?? '',
           model.price?.output ?? '',
+          keptOf(model),
           model.kinds.join(' '),
           model.lanes.map((lane) => lane.id).join(' '),
         ])
@@ -33,3 +40,7 @@ export function addModels(program: Command, context: CommandContext): void {
       })
     })
 }
+
+/** What of a prompt its providers are asked to keep in their caches, where they have to be asked. */
+const keptOf = ({ lanes }: ModelView): string =>
+  [...new Set(lanes.flatMap(({ prompt_cache }) => prompt_cache ?? []))].join(' ')

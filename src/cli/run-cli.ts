@@ -4,6 +4,7 @@ import { addAccountsCreate } from './accounts-create.ts'
 import { addAccountsList } from './accounts-list.ts'
 import { addAccountsShow } from './accounts-show.ts'
 import { addAccountsSuspend } from './accounts-suspend.ts'
+import { addCatalog } from './catalog.ts'
 import { addCheck } from './check.ts'
 import type { CliDeps } from './cli-deps.ts'
 import { type CommandContext, createCommandContext } from './command-context.ts'
@@ -26,6 +27,8 @@ import { addPlansShow } from './plans-show.ts'
 import { addServe } from './serve.ts'
 import { addStatus } from './status.ts'
 import { addTrace } from './trace.ts'
+import { addUpstreamsList } from './upstreams-list.ts'
+import { addUpstreamsTest } from './upstreams-test.ts'
 import { addWalletAdjust } from './wallet-adjust.ts'
 import { addWalletCredit } from './wallet-credit.ts'
 import { addWalletEntries } from './wallet-entries.ts'
@@ -98,7 +101,11 @@ function addCommands(program: Command, context: CommandContext): void {
   addPlansAssign(plans, context)
   addPlansEnd(plans, context)
   addPlansShow(plans, context)
+  const upstreams = program.command('upstreams').description('the providers behind the models')
+  addUpstreamsList(upstreams, context)
+  addUpstreamsTest(upstreams, context)
   addModels(program, context)
+  addCatalog(program, context)
   addStatus(program, context)
   addTrace(program, context)
   const db = program.command('db').description('the database')

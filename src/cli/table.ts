@@ -9,7 +9,7 @@ export interface Column {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 
-const printable = (text: string): string => text.replace(CONTROL, '\ufffd')
+export const printable = (text: string): string => text.replace(CONTROL, '\ufffd')
 
 /** Columns two spaces apart, numbers flush right, no lines drawn: reads well and survives `cut` and `awk`. */
 export function formatTable(style: Style, columns: readonly Column[], rows: readonly (readonly string[])[]): string {

@@ -105,6 +105,8 @@ export interface Attempt {
   readonly outcome: string
   readonly status: number | undefined
   readonly ms: number
+  /** Tokens that stood in the cache of the lane which the conversation was on before, and not in this one's. */
+  readonly cacheLost?: number
 }
 
 export interface Settlement extends Ending {

@@ -1,7 +1,7 @@
 import type { HoldTerms } from '../model/hold-terms.ts'
 import { largest } from '../model/money.ts'
 import type { Price, Rates } from '../model/price.ts'
-import type { InputSize } from '../model/turn.ts'
+import { dataBytesOf, partBound, type SizedInput, type TokensOfInput } from './size-parts.ts'
 
 // No tokenizer yields more tokens than its input has bytes (measured for the common ones, on hostile text too). What a
 // provider's chat template adds around messages and tools is covered by these.
@@ -11,11 +11,15 @@ const TOKENS_PER_REQUEST = 64
 // Servers explain tools to their model in a prompt of their own, once, however few there are.
 const TOKENS_FOR_TOOLS = 1024
 
-/** The most input tokens that this request can become; a provider refuses what is longer than its context. */
-export function inputBound(size: InputSize, contextTokens: number): number {
+/**
+ * The most input tokens that this request can become; a provider refuses what is longer than its context. The data of images
+ * and files counts by what the catalogue says of them instead of by its bytes.
+ */
+export function inputBound({ inputSize: size, otherInputs }: SizedInput, model: TokensOfInput): number {
   const forTools = size.tools === 0 ? 0 : TOKENS_FOR_TOOLS + size.tools * TOKENS_PER_TOOL
-  const bound = size.bodyBytes + size.messages * TOKENS_PER_MESSAGE + forTools + TOKENS_PER_REQUEST
-  return Math.min(bound, contextTokens)
+  const forWords = size.bodyBytes - dataBytesOf(otherInputs) + size.messages * TOKENS_PER_MESSAGE + TOKENS_PER_REQUEST
+  const forParts = otherInputs.reduce((sum, part) => sum + partBound(part, model), 0)
+  return Math.min(forWords + forTools + forParts, model.contextTokens)
 }
 
 /**

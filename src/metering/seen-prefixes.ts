@@ -6,8 +6,8 @@ import { createLruMap } from '../lib/lru-map.ts'
  * part of the input that it had seen a moment before, byte for byte, is charged at the price of cached input.
  */
 export interface SeenPrefixes {
-  /** How many bytes at the beginning of `input` an earlier turn of the same conversation has sent. */
-  seenBytes(prompt: SentPrompt): number
+  /** How many tokens at the beginning of its messages an earlier turn of the same conversation has sent. */
+  seenTokens(prompt: SentPrompt): number
   remember(prompt: SentPrompt): void
 }
 
@@ -18,6 +18,8 @@ export interface SentPrompt {
   readonly preamble: Buffer
   /** The messages, from the first byte of the first to the last byte of the last. */
   readonly messages: Buffer
+  /** What the messages are taken for. */
+  readonly tokens: number
 }
 
 /** Providers begin to cache at about 1,024 tokens; below that nothing is gained, and most requests are below. */
@@ -30,6 +32,7 @@ const TURNS_AN_OWNER_MAX = 16
 
 interface SeenTurn {
   readonly bytes: number
+  readonly tokens: number
   readonly digest: string
   readonly at: number
 }
@@ -38,16 +41,19 @@ export function createSeenPrefixes({ ticks }: { ticks(): number }): SeenPrefixes
   const owners = createLruMap<string, readonly SeenTurn[]>(OWNERS_MAX)
   const livingOf = (owner: string) => (owners.get(owner) ?? []).filter(({ at }) => ticks() - at < LIFE_MICROS)
   return {
-    seenBytes({ owner, preamble, messages }) {
+    seenTokens({ owner, preamble, messages }) {
       if (messages.length < CACHED_BYTES_MIN) return 0
       const candidates = livingOf(owner).filter(({ bytes }) => bytes <= messages.length)
       return longestOf(candidates, preamble, messages)
     },
-    remember({ owner, preamble, messages }) {
+    remember({ owner, preamble, messages, tokens }) {
       if (messages.length < CACHED_BYTES_MIN) return
       const digest = createHash('sha256').update(preamble).update(messages).digest('base64')
       const others = livingOf(owner).filter((turn) => turn.digest !== digest)
-      owners.set(owner, [{ bytes: messages.length, digest, at: ticks() }, ...others].slice(0, TURNS_AN_OWNER_MAX))
+      owners.set(
+        owner,
+        [{ bytes: messages.length, tokens, digest, at: ticks() }, ...others].slice(0, TURNS_AN_OWNER_MAX),
+      )
     },
   }
 }
@@ -56,12 +62,12 @@ export function createSeenPrefixes({ ticks }: { ticks(): number }): SeenPrefixes
 function longestOf(candidates: readonly SeenTurn[], preamble: Buffer, messages: Buffer): number {
   if (candidates.length === 0) return 0
   const hash = createHash('sha256').update(preamble)
-  let longest = 0
+  let tokensOfLongest = 0
   let hashed = 0
-  for (const { bytes, digest } of [...candidates].sort((one, other) => one.bytes - other.bytes)) {
+  for (const { bytes, tokens, digest } of [...candidates].sort((one, other) => one.bytes - other.bytes)) {
     hash.update(messages.subarray(hashed, bytes))
     hashed = bytes
-    if (hash.copy().digest('base64') === digest) longest = bytes
+    if (hash.copy().digest('base64') === digest) tokensOfLongest = tokens
   }
-  return longest
+  return tokensOfLongest
 }

@@ -1,15 +1,26 @@
 import { createLruMap } from '../lib/lru-map.ts'
-import { namedField, type ProviderError } from '../wire/read-provider-error.ts'
+import type { ProviderError } from '../wire/read-provider-error.ts'
+import { refusedField } from '../wire/refused-field.ts'
+import { LEARNABLE_FIELDS } from './learnable-fields.ts'
 
 /**
  * What lanes have taught us by refusing: fields that their server does not take. Learned from its own 400, remembered per
  * lane, forgotten with the process; the next request does not have to be refused first.
+ *
+ * Lanes serve everybody, so no client may teach us anything about them that is only true of its own request: fields that
+ * our writers write are remembered (`learnable-fields.ts`), what else it has sent is left out for that one turn, and what
+ * would make another request of it is never left out.
  */
 export interface LaneLessons {
   /** The dialect as this lane really speaks it. */
   dialectOf<Dialect extends TeachableDialect>(lane: string, dialect: Dialect): Dialect
   /** Learns from a refusal. True when there was something new in it, so that trying the same lane again makes sense. */
   learn(lane: string, dialect: TeachableDialect, error: ProviderError): boolean
+  /**
+   * What is left out this once, and not remembered: fields that only this client has sent, and wishes that may not hold what
+   * they held.
+   */
+  passing(dialect: TeachableDialect, error: ProviderError): readonly string[]
   /** The server does not make conversations short by itself. */
   learnNoCompaction(lane: string): void
 }
@@ -24,14 +35,25 @@ export interface TeachableDialect {
 }
 
 const LANES_MAX = 1000
-const FIELDS_MAX = 32
 
-/** Without these there is no request, or an answer to another one. */
+/** Without these there is no request, or an answer to another one. Names of all wires: a field is what it is called. */
 const NEVER_LEFT_OUT = new Set([
   ...['model', 'messages', 'input', 'stream', 'tools', 'tool_choice', 'response_format', 'text', 'n'],
+  ...['instructions', 'system', 'stop', 'stop_sequences', 'functions', 'function_call'],
+  ...['contents', 'systemInstruction', 'system_instruction', 'toolConfig', 'tool_config', 'stopSequences'],
+  ...['generationConfig', 'generation_config', 'candidateCount'],
+  ...['responseMimeType', 'responseSchema', 'responseJsonSchema'],
   // A provider that may not store what it is sent, or not produce more than is held, has to understand that it may not.
-  ...['store', 'max_output_tokens', 'previous_response_id'],
+  ...['store', 'max_output_tokens', 'maxOutputTokens', 'previous_response_id'],
+  // Without its salt an account could measure what others have sent.
+  ...['cache_salt', 'prompt_cache_isolation_key'],
 ])
+
+/**
+ * How much a model shall think is a wish, and its effort may be spelled otherwise than this model wants it. What else a
+ * client has written is done as it says, or the client hears why not.
+ */
+const WISHES = new Set(['thinking', 'output_config', 'thinkingConfig'])
 
 type CapField = 'max_tokens' | 'max_completion_tokens'
 const OTHER_CAP: Readonly<Record<CapField, CapField>> = {
@@ -64,11 +86,13 @@ export function createLaneLessons(): LaneLessons {
     },
     learnNoCompaction: (lane) => lessons.set(lane, { ...of(lane), compacts: false }),
     learn(lane, dialect, error) {
-      const field = (error.param ?? namedField(error.message))?.split(/[.[]/)[0]
+      const refused = refusedField(error)
       const learned = of(lane)
       // One client's value says nothing about the field.
-      if (error.code === 'unsupported_value') return false
-      if (field === undefined || NEVER_LEFT_OUT.has(field) || learned.without.has(field)) return false
+      if (refused === undefined || refused.onlyValue) return false
+      const fields = refused.names.filter((name) => LEARNABLE_FIELDS.has(name) && !learned.without.has(name))
+      const [field] = fields
+      if (field === undefined || refused.names.some((name) => NEVER_LEFT_OUT.has(name))) return false
       if (field === 'max_tokens' || field === 'max_completion_tokens') {
         // A cap is renamed, never left out: the hold covers what the cap allows. Refused under both names, the lane is not for us.
         const capField = learned.capField ?? dialect.capField
@@ -76,9 +100,14 @@ export function createLaneLessons(): LaneLessons {
         lessons.set(lane, { ...learned, capField: OTHER_CAP[field] })
         return true
       }
-      if (learned.without.size >= FIELDS_MAX) return false
-      lessons.set(lane, { ...learned, without: new Set([...learned.without, field]) })
+      lessons.set(lane, { ...learned, without: new Set([...learned.without, ...fields]) })
       return true
+    },
+    passing({ withoutFields }, error) {
+      const { names = [], onlyValue = false } = refusedField(error) ?? {}
+      if (names.some((name) => NEVER_LEFT_OUT.has(name))) return []
+      const mayGo = (name: string): boolean => (onlyValue ? WISHES.has(name) : !LEARNABLE_FIELDS.has(name))
+      return names.filter((name) => mayGo(name) && !withoutFields.includes(name))
     },
   }
 }

@@ -1,12 +1,13 @@
 import type { Lane } from '../catalog/catalog.ts'
 
 /**
- * The order in which lanes are tried: lower priority numbers first, and among equals a draw by weight, so that the load
- * spreads as the operator asked.
+ * The order in which lanes are tried: the one that the conversation is on, then lower priority numbers first, and among
+ * equals a draw by weight, so that the load spreads as the operator asked.
  */
-export function planLanes(lanes: readonly Lane[], random: () => number): Lane[] {
+export function planLanes(lanes: readonly Lane[], random: () => number, origin?: string): Lane[] {
+  const isFirst = (lane: Lane): number => (lane.origin === origin ? 0 : 1)
   const drawn = lanes.map((lane) => ({ lane, key: drawKey(lane.weight, random()) }))
-  drawn.sort((a, b) => a.lane.priority - b.lane.priority || a.key - b.key)
+  drawn.sort((a, b) => isFirst(a.lane) - isFirst(b.lane) || a.lane.priority - b.lane.priority || a.key - b.key)
   return drawn.map(({ lane }) => lane)
 }
 

@@ -1,6 +1,9 @@
 import type { Lane, Model } from '../catalog/catalog.ts'
 import { type Problem, problem } from '../model/problem.ts'
-import type { TurnRequest } from '../model/turn.ts'
+import type { OtherInput, TurnRequest } from '../model/turn.ts'
+import { laneDialect } from '../routing/lane-dialect.ts'
+import { clientName } from '../wire/client-names.ts'
+import type { Demand, PartDemand } from '../wire/lane-manners.ts'
 
 /**
  * The lanes that can do what a request asks for; a problem when there is none. What merely shapes the words of an answer is
@@ -8,13 +11,26 @@ import type { TurnRequest } from '../model/turn.ts'
  */
 export function ableLanes({ id, lanes }: Pick<Model, 'id' | 'lanes'>, turn: TurnRequest): readonly Lane[] | Problem {
   if (turn.protocol === 'responses' && turn.boundTo !== undefined) return lanesOf(turn.boundTo, lanes)
-  const beyond = fieldsBeyondResponses(turn)
-  if (beyond.length === 0) return lanes
-  const able = lanes.filter(({ upstream }) => upstream.wire !== 'responses')
+  const demands = demandsOf(turn)
+  if (demands.length === 0) return lanes
+  const able = lanes.filter((lane) => missing(lane, demands).length === 0)
   if (able.length > 0 || lanes.length === 0) return able
-  const [param] = beyond
-  const message = `\`${param}\` cannot be had from '${id}': its providers speak Responses, which has nothing like it. Leave it out, or choose another model.`
+  const [demand] = lanes.flatMap((lane) => missing(lane, demands))
+  const part = turn.otherInputs.find((other) => partDemand(other) === demand)
+  if (part) return withoutAddress(id, part)
+  const param = demand === 'response_format' ? clientName('format', turn.protocol) : demand
+  const message = `\`${param}\` cannot be had from '${id}': none of its providers has anything like it. Leave it out, or choose another model.`
   return problem('unsupported_parameter', message, { param: param ?? null })
+}
+
+const missing = (lane: Lane, demands: readonly Demand[]): readonly Demand[] => {
+  const { cannot } = laneDialect(lane)
+  return cannot.length === 0 ? cannot : demands.filter((demand) => cannot.includes(demand))
+}
+
+function withoutAddress(id: string, { kind, param }: OtherInput): Problem {
+  const message = `\`${param}\` is an address, and no provider of '${id}' follows it. Millrace fetches nothing: send the ${kind} itself, as a data URL, or choose another model.`
+  return problem('unsupported_content', message, { param })
 }
 
 /** Who made the conversation short is the only one who can go on from it. */
@@ -26,15 +42,41 @@ function lanesOf(origin: string, lanes: readonly Lane[]): readonly Lane[] | Prob
   return problem('invalid_encrypted_content', message, { param: 'input' })
 }
 
-/** What of a chat request Responses has no words for, and would change the answer if it were left out. */
-function fieldsBeyondResponses(turn: TurnRequest): string[] {
-  if (turn.protocol !== 'chat') return []
-  return [...(turn.choices > 1 ? ['n'] : []), ...(asksFor(turn, 'stop') ? ['stop'] : [])]
+/** What the request asks for that is done or is not: without it the answer would be another one. */
+function demandsOf(turn: TurnRequest): readonly Demand[] {
+  const isChat = turn.protocol === 'chat'
+  return [
+    ...(turn.choices > 1 ? (['n'] as const) : []),
+    ...(isChat && asksFor(turn, 'stop') ? (['stop'] as const) : []),
+    ...(forcesTool(turn) ? (['tool_choice'] as const) : []),
+    ...(wantsSchema(turn) ? (['response_format'] as const) : []),
+    ...turn.otherInputs.flatMap((part) => partDemand(part) ?? []),
+  ]
 }
 
-function asksFor({ body: { bytes, members } }: TurnRequest, name: string): boolean {
+function partDemand({ kind, form }: OtherInput): PartDemand | undefined {
+  if (form !== 'address' || kind === 'audio') return undefined
+  return kind === 'image' ? 'image_url' : 'file_url'
+}
+
+function asksFor(turn: TurnRequest, name: string): boolean {
+  const value = textOf(turn, name)
+  return value !== undefined && value !== 'null' && !/^\[\s*\]$/.test(value)
+}
+
+const AT_WILL = new Set(['"auto"', '"none"', 'null'])
+
+function forcesTool(turn: TurnRequest): boolean {
+  const choice = textOf(turn, 'tool_choice')
+  if (choice === undefined || AT_WILL.has(choice)) return false
+  // A choice among some of them need not be one of them.
+  return !/"mode"\s*:\s*"auto"/.test(choice)
+}
+
+const wantsSchema = (turn: TurnRequest): boolean =>
+  /"type"\s*:\s*"json_schema"/.test(textOf(turn, turn.protocol === 'chat' ? 'response_format' : 'text') ?? '')
+
+function textOf({ body: { bytes, members } }: TurnRequest, name: string): string | undefined {
   const member = members.find((candidate) => candidate.name === name)
-  if (member === undefined) return false
-  const value = bytes.toString('utf8', member.valueStart, member.valueEnd)
-  return value !== 'null' && !/^\[\s*\]$/.test(value)
+  return member && bytes.toString('utf8', member.valueStart, member.valueEnd)
 }

@@ -1,14 +1,11 @@
 import type { Lane } from '../catalog/catalog.ts'
+import { readBeginning } from '../upstream/read-beginning.ts'
 import { readRetryAfter } from '../upstream/retry-after.ts'
-import { isUntouched, type UpstreamAnswer, type UpstreamBody } from '../upstream/upstream-answer.ts'
+import { isUntouched, type UpstreamAnswer } from '../upstream/upstream-answer.ts'
+import { classifyRefusal, type RefusalClass } from '../wire/classify-refusal.ts'
 import type { LaneDialect } from '../wire/codecs.ts'
 import { NO_CALL_SEALS } from '../wire/notice-seals.ts'
-import {
-  classifyRefusal,
-  type ProviderError,
-  type RefusalClass,
-  readProviderError,
-} from '../wire/read-provider-error.ts'
+import { type ProviderError, readProviderError } from '../wire/read-provider-error.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
 import { whenClientGoes } from './client-gone.ts'
 import { leastRoomFor } from './compaction-size.ts'
@@ -32,6 +29,8 @@ export interface TriedLane {
 export interface Manner {
   /** How many fields it has refused, and was asked again without. */
   readonly lessonsTaken: number
+  /** What it does not take as this turn has it. */
+  readonly withoutFields: readonly string[]
   /** It does not take back what was sealed. */
   readonly withoutSeals: boolean
   /** It was asked to make the conversation short in its own way, and has not. */
@@ -58,7 +57,7 @@ export async function askLane(
   { lane, dialect, manner }: Asking,
   onFirstContent: () => void,
 ): Promise<AskedLane> {
-  const { voice, abort, entry } = work
+  const { voice, abort, entry, cacheSalt } = work
   const { turn, callSeals } = manner.withoutSeals ? withoutSeals(work) : work
   const { withoutNativeCompaction } = manner
   const { mint } = deps
@@ -67,6 +66,7 @@ export async function askLane(
     voice,
     mint,
     callSeals,
+    cacheSalt,
     lanes: entry.model.lanes,
     withoutNativeCompaction,
   })
@@ -84,7 +84,7 @@ export async function askLane(
     const fate = await relay(deps, work, { road, body: outcome.body }, onFirstContent)
     return { tried: { fate, status: outcome.status, outcome: fate.kind }, road }
   }
-  const error = readProviderError(outcome.status, await readSome(outcome.body))
+  const error = readProviderError(outcome.status, await readBeginning(outcome.body))
   if (abort.reason) return { tried: stopped(abort, outcome.status), road }
   const kind = classifyRefusal(error)
   const fate = refused(error, readRetryAfter(outcome.headers, deps.now()))
@@ -102,7 +102,7 @@ function send(deps: LaneDeps, work: RunnableTurn, lane: Lane, road: Road) {
   const outputCap = Math.min(hold.cap, room)
   const { body, leftOut } = road.write({ entry, effort, outputCap })
   sink.announce(ignoredFieldsHeader(leftOut, turn.body))
-  return deps.send({ upstream: lane.upstream, body, delivery: road.delivery, signal: abort.signal })
+  return deps.send({ upstream: lane.upstream, model: lane.model, body, delivery: road.delivery, signal: abort.signal })
 }
 
 interface AnsweringLane {
@@ -139,22 +139,4 @@ export function stopped(abort: TurnAbort, status: number | undefined): TriedLane
   const reason = abort.reason ?? 'client-gone'
   const fate: RunFate = { kind: 'stopped', reason, accepted: false, used: NOTHING_PRODUCED }
   return { fate, status, outcome: reason }
-}
-
-/** Error bodies are short; what is longer is a page, and its beginning is enough. */
-const ERROR_BYTES_MAX = 64 * 1024
-
-async function readSome(body: UpstreamBody): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let size = 0
-  try {
-    for (let chunks = await body.read(); chunks.length > 0 && size < ERROR_BYTES_MAX; chunks = await body.read()) {
-      for (const chunk of chunks) size += chunk.length
-      parts.push(...chunks)
-    }
-  } catch {
-    // A refusal that breaks off is a refusal all the same.
-  }
-  body.cancel()
-  return Buffer.concat(parts).subarray(0, ERROR_BYTES_MAX)
 }

@@ -1,5 +1,6 @@
 import type { Lane } from '../catalog/catalog.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
+import type { CacheSalt } from '../wire/cache-salt.ts'
 import { codecs, type LaneDialect } from '../wire/codecs.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
 import { createSummaryReader } from '../wire/read-summary.ts'
@@ -15,6 +16,7 @@ interface CompactionJourney {
   readonly turn: ResponsesRequest
   readonly voice: ResponsesVoice
   readonly mint: MintIds
+  readonly cacheSalt: CacheSalt
   /** All that the next turn of the conversation may run on. */
   readonly lanes: readonly Lane[]
   readonly withoutNativeCompaction: boolean
@@ -35,25 +37,36 @@ export function compactionRoad(lane: Lane, dialect: LaneDialect, journey: Compac
   return bySummary(lane, dialect, journey)
 }
 
-function native({ model, origin }: Lane, dialect: ResponsesDialect, { turn, voice }: CompactionJourney): Road {
+function native(
+  { model, origin }: Lane,
+  dialect: ResponsesDialect,
+  { turn, voice, cacheSalt }: CompactionJourney,
+): Road {
   const reader = createNativeCompactionReader(origin)
   return {
     delivery: 'stream',
     ...(turn.boundTo === undefined ? { nativeCompaction: { hasFailed: () => reader.hasFailed } } : {}),
     write({ entry, ...target }) {
-      const leftOut = fieldsLeftOut(turn, dialect, entry.model.passFields)
-      return { body: retargetRequest(withTrigger(turn), { ...target, model, origin, dialect, leftOut }), leftOut }
+      const asked = { ...target, model, origin, dialect, cacheSalt }
+      const leftOut = fieldsLeftOut(turn, asked, entry.model.passFields)
+      return { body: retargetRequest(withTrigger(turn), { ...asked, leftOut }), leftOut }
     },
     carrier: () => voice.compact(reader),
   }
 }
 
-function bySummary({ model, origin }: Lane, dialect: LaneDialect, { turn, voice, mint }: CompactionJourney): Road {
+function bySummary(
+  { model, origin, promptCache }: Lane,
+  dialect: LaneDialect,
+  { turn, voice, mint, cacheSalt }: CompactionJourney,
+): Road {
   const conversation = codecs.readConversation(turn)
   return {
     delivery: 'stream',
     write({ effort, outputCap }) {
-      const target = { model, origin, dialect, effort, outputCap, delivery: 'stream' } as const
+      const client = turn.protocol
+      const lane = { model, origin, promptCache, dialect, cacheSalt }
+      const target = { ...lane, effort, outputCap, client, delivery: 'stream' } as const
       const { body } = codecs.writeRequest(askForSummary(conversation), target)
       // What else this lane has no words for would have changed an answer, and a summary is none.
       return { body, leftOut: turn.optionalFields }

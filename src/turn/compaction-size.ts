@@ -1,5 +1,5 @@
 import type { Model } from '../catalog/catalog.ts'
-import { estimateTokens } from '../metering/estimate-tokens.ts'
+import { estimateInput, estimateTokens } from '../metering/estimate-tokens.ts'
 import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import type { InputSize, TurnRequest } from '../model/turn.ts'
 import type { MeteredUsage } from '../model/usage.ts'
@@ -25,15 +25,16 @@ const SUMMARY_TOKENS = 2048
 
 /** How long the conversation was, and how long what stands in its place is: both by the catalogue's ratio. */
 export function compactedTokens(
-  { inputBytes }: InputSize,
-  { bytesPerToken }: Model,
+  { inputSize, otherInputs }: TurnRequest,
+  model: Model,
   compacted: CompactedSize,
   usage: MeteredUsage,
 ): CompactedTokens {
   const sealedTokens = compacted.hasSealed ? usage.output : 0
+  // That message is no part of the conversation.
+  const before = { ...inputSize, inputBytes: inputSize.inputBytes - SUMMARY_REQUEST_BYTES }
   return {
-    // That message is no part of the conversation.
-    tokensBefore: estimateTokens(inputBytes - SUMMARY_REQUEST_BYTES, bytesPerToken),
-    tokensAfter: estimateTokens(compacted.bytes, bytesPerToken) + sealedTokens,
+    tokensBefore: estimateInput({ inputSize: before, otherInputs }, model),
+    tokensAfter: estimateTokens(compacted.bytes, model.bytesPerToken) + sealedTokens,
   }
 }

@@ -1,10 +1,11 @@
 import { chargeWithin } from '../books/close-turn.ts'
 import type { Model } from '../catalog/catalog.ts'
-import type { AdmittedTurn, Ending, SettleOutcome } from '../ledger/ledger.ts'
+import type { AdmittedTurn, Attempt, Ending, SettleOutcome } from '../ledger/ledger.ts'
 import { priceUsage } from '../metering/price-usage.ts'
 import type { SeenPrefixes } from '../metering/seen-prefixes.ts'
 import type { Price } from '../model/price.ts'
 import type { TurnRequest } from '../model/turn.ts'
+import type { StickyLanes } from '../routing/sticky-lanes.ts'
 import { compactedTokens } from './compaction-size.ts'
 import { deliverEnd } from './deliver-end.ts'
 import { type Resolution, resolveEnding } from './ending.ts'
@@ -22,6 +23,7 @@ import type { TurnVoice } from './turn-voice.ts'
 
 export interface EndDeps {
   readonly seen: SeenPrefixes
+  readonly sticky: StickyLanes
   readonly ticks: () => number
 }
 
@@ -35,16 +37,27 @@ export interface TurnAtItsEnd {
   readonly plan: AdmissionPlan
   readonly hold: AdmittedTurn
   readonly run: Run
+  readonly way: Way
+}
+
+/** Which lane the conversation was on, and by what names it is known; nothing of either where there is one lane only. */
+export interface Way {
+  readonly names: readonly string[]
+  readonly cameFrom: string | undefined
 }
 
 /** What comes of a turn when its providers are done: what it means for the money, what is kept, the settle, the last words. */
 export async function endTurn(deps: EndDeps, call: TurnCall, end: TurnAtItsEnd): Promise<TurnRecord> {
-  const { model, price, hold, run, voice, sink, stored } = end
+  const { model, price, plan, hold, run, way, voice, sink, stored } = end
   const headGone = sink.phase !== 'quiet'
   const resolution = resolveEnding(run, { ...boundsOf(call, end), headGone })
-  if (resolution.kind === 'charge' && price.cachedInput < price.input) rememberPrompt(deps, call, model)
+  if (resolution.kind === 'charge') {
+    if (run.lane) deps.sticky.remember(way.names, run.lane.origin)
+    if (price.cachedInput < price.input) rememberPrompt(deps, call, model)
+  }
   const lastWords = createLastWords(voice, run.fate)
-  const unkept = endingOf(deps, call, model, run, resolution)
+  const attempts = withCacheLost(run, way, plan.request.cachedEstimate, resolution)
+  const unkept = { ...endingOf(deps, call, model, run, resolution), attempts }
   const { ending, isStored } = await keep(call, end, { resolution, lastWords, ending: unkept })
   const settled = await settle(hold, ending, resolution, price)
   // A keep-alive may have opened the answer meanwhile.
@@ -74,8 +87,8 @@ async function endStored(stored: StoredTurn | undefined, { fate }: Run, { outcom
 
 const boundsOf = ({ turn }: TurnCall, { model, plan, hold }: TurnAtItsEnd) => ({
   model,
-  inputSize: turn.inputSize,
   inputBound: plan.inputBound,
+  inputEstimate: plan.request.inputEstimate,
   cachedEstimate: plan.request.cachedEstimate,
   outputBound: hold.cap * turn.choices,
 })
@@ -86,24 +99,36 @@ const endingOf = (
   model: Model,
   run: Run,
   resolution: Resolution,
-): Ending => ({
+): Omit<Ending, 'attempts'> => ({
   outcome: resolution.outcome,
   lane: run.lane?.id,
   firstByteMs: run.firstContentAt === undefined ? undefined : msBetween(startedAt, run.firstContentAt),
   totalMs: msBetween(startedAt, deps.ticks()),
-  attempts: run.attempts,
   ...compactionOf(turn, model, run, resolution),
 })
 
+/** What a conversation pays for as new, because it goes on where nobody has its beginning in a cache. */
+function withCacheLost(
+  { attempts, lane }: Run,
+  { cameFrom }: Way,
+  cachedEstimate: number,
+  resolution: Resolution,
+): readonly Attempt[] {
+  const last = attempts.at(-1)
+  if (resolution.kind === 'free' || !last || cameFrom === undefined || lane?.origin === cameFrom) return attempts
+  const cacheLost = cachedEstimate - resolution.usage.cachedInput
+  return cacheLost > 0 ? [...attempts.slice(0, -1), { ...last, cacheLost }] : attempts
+}
+
 function compactionOf(
-  { inputSize }: TurnRequest,
+  turn: TurnRequest,
   model: Model,
   { fate }: Run,
   resolution: Resolution,
 ): Pick<Ending, 'compaction'> {
   const compacted = fate.kind === 'finished' ? fate.answer.compacted : undefined
   if (compacted === undefined || resolution.kind === 'free') return {}
-  return { compaction: compactedTokens(inputSize, model, compacted, resolution.usage) }
+  return { compaction: compactedTokens(turn, model, compacted, resolution.usage) }
 }
 
 interface Kept {

@@ -3,8 +3,7 @@ import type { TurnOutcome } from '../ledger/ledger.ts'
 import { assertNever } from '../lib/assert-never.ts'
 import { clampUsage } from '../metering/clamp-usage.ts'
 import { estimateTokens } from '../metering/estimate-tokens.ts'
-import type { InputSize } from '../model/turn.ts'
-import type { MeteredUsage } from '../model/usage.ts'
+import type { InputUsage, MeteredUsage } from '../model/usage.ts'
 import type { Produced, Run } from './run.ts'
 import type { StopReason } from './turn-abort.ts'
 
@@ -21,8 +20,9 @@ export type Resolution =
 
 export interface EndingBounds {
   readonly model: Model
-  readonly inputSize: InputSize
   readonly inputBound: number
+  /** What the input is taken for where its provider does not tell. */
+  readonly inputEstimate: number
   /** The part of the input that the provider had seen just before, in tokens. */
   readonly cachedEstimate: number
   readonly outputBound: number
@@ -90,15 +90,12 @@ function toldOf(
 function usageOf(produced: Produced, bounds: EndingBounds): MeteredUsage {
   const within = { inputTokens: bounds.inputBound, outputTokens: bounds.outputBound }
   if (produced.usage) return clampUsage(produced.usage, within)
-  const { bytesPerToken } = bounds.model
-  const input = estimateTokens(bounds.inputSize.inputBytes, bytesPerToken)
-  const cachedInput = Math.min(bounds.cachedEstimate, input)
-  const estimate = {
-    uncachedInput: input - cachedInput,
-    cachedInput,
-    cacheWrite: 0,
-    output: estimateTokens(produced.outputBytes, bytesPerToken),
-    reasoning: 0,
-  }
+  const output = estimateTokens(produced.outputBytes, bounds.model.bytesPerToken)
+  const estimate = { ...(produced.inputCounted ?? estimatedInput(bounds)), output, reasoning: 0 }
   return { ...clampUsage(estimate, within), estimated: true }
+}
+
+function estimatedInput({ inputEstimate, cachedEstimate }: EndingBounds): InputUsage {
+  const cachedInput = Math.min(cachedEstimate, inputEstimate)
+  return { uncachedInput: inputEstimate - cachedInput, cachedInput, cacheWrite: 0 }
 }

@@ -1,19 +1,19 @@
 import type { Lane } from '../catalog/catalog.ts'
 import type { TurnRequest } from '../model/turn.ts'
+import { laneDialect } from '../routing/lane-dialect.ts'
 import { codecs } from '../wire/codecs.ts'
 import type { CallSeals } from '../wire/notice-seals.ts'
 import { opaqueForLane } from '../wire/opaque-for-lane.ts'
 import { restoreSeals } from '../wire/restore-seals.ts'
-import { laneDialect } from './road.ts'
 
 /**
  * The same request, as large as a lane may get it: what is put back in front of its calls is read by the provider like all
  * the rest, so the hold, the limits and the charge have to cover it. Of several lanes the one counts that gets the most.
  */
 export function withGivenBack(turn: TurnRequest, lanes: readonly Lane[], callSeals: CallSeals): TurnRequest {
-  if (turn.protocol !== 'chat' || callSeals.isEmpty() || lanes.every(({ upstream }) => upstream.wire !== 'responses')) {
-    return turn
-  }
+  if (turn.protocol !== 'chat' || callSeals.isEmpty()) return turn
+  // To a lane that speaks Chat too the messages go as they came.
+  if (lanes.every((lane) => laneDialect(lane).wire === 'chat')) return turn
   const { items } = restoreSeals(codecs.readConversation(turn), callSeals.find)
   const opaques = items.flatMap((item) => (item.type === 'reasoning' && item.opaque ? [item.opaque] : []))
   const bytesFor = (lane: Lane): number => {

@@ -5,7 +5,7 @@ import type { RequestDigests } from '../idempotency/request-digests.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ByteBudget } from '../lib/byte-budget.ts'
 import { limitHeaders } from '../limits/limit-headers.ts'
-import { type ConfiguredLimits, limitsForTurn } from '../limits/limits-for-turn.ts'
+import { type ConfiguredLimits, limitsOfCaller } from '../limits/limits-for-turn.ts'
 import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import { type Problem, problem } from '../model/problem.ts'
@@ -97,14 +97,14 @@ function first(deps: OnceDeps, call: KeyedCall, claim: ClaimRequest, leaveClaim:
   }
 }
 
-/** It costs nothing, and counts as one request. */
+/** It costs nothing, and counts as one request of its key and account: no model is asked, and none is known here. */
 async function giveAgain(
   deps: OnceDeps,
   { caller }: KeyedCall,
   { requestId }: Claim,
   leave: () => void,
 ): Promise<LookedUpAnswer> {
-  const counted = await deps.ledger.takeRequest(limitsForTurn(deps.limits, caller, 0))
+  const counted = await deps.ledger.takeRequest(limitsOfCaller(deps.limits, caller))
   const headers = limitHeaders(counted.standings)
   if (counted.kind === 'refused') return { kind: 'refused', problem: rateProblem(counted.refusal), headers, leave }
   let taken = 0

@@ -2,7 +2,7 @@ import type { AdmitRequest } from '../books/admit-turn.ts'
 import type { Catalog, Model } from '../catalog/catalog.ts'
 import { type ConfiguredLimits, limitsForTurn } from '../limits/limits-for-turn.ts'
 import { holdTermsFor, inputBound } from '../metering/ceiling.ts'
-import { estimateTokens } from '../metering/estimate-tokens.ts'
+import { estimateInput } from '../metering/estimate-tokens.ts'
 import type { SeenPrefixes } from '../metering/seen-prefixes.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { Caller } from '../model/caller.ts'
@@ -34,8 +34,8 @@ export function planAdmission(
   price: Price,
 ): AdmissionPlan {
   const { turn, caller, requestId } = call
-  const bound = inputBound(turn.inputSize, model.contextTokens)
-  const estimate = Math.min(estimateTokens(turn.inputSize.inputBytes, model.bytesPerToken), bound)
+  const bound = inputBound(turn, model)
+  const estimate = Math.min(estimateInput(turn, model), bound)
   const clientCap = turn.outputCap === undefined ? undefined : Math.min(turn.outputCap, model.maxOutputTokens)
   const reserved = estimate + Math.min(clientCap ?? model.maxOutputTokens, OUTPUT_RESERVED_TOKENS) * turn.choices
   return {
@@ -57,12 +57,11 @@ export function planAdmission(
       plan: caller.plan?.id,
       allowances: allowancesOf(deps.catalog, caller),
       claim: call.once?.claim,
-      limits: limitsForTurn(deps.limits, caller, reserved),
+      limits: limitsForTurn(deps.limits, caller, { model: model.id, tokens: reserved }),
     },
   }
 }
 
-/** Rounded down: what is not certainly from the cache is charged as input. */
 function cachedEstimateOf(
   seen: SeenPrefixes,
   call: Pick<TurnCall, 'caller' | 'turn'>,
@@ -70,8 +69,7 @@ function cachedEstimateOf(
   estimate: number,
 ): number {
   const prompt = sentPromptOf(call, model)
-  const cachedBytes = prompt === undefined ? 0 : seen.seenBytes(prompt)
-  return cachedBytes === 0 ? 0 : Math.min(Math.floor(cachedBytes / model.bytesPerToken), estimate)
+  return prompt === undefined ? 0 : Math.min(seen.seenTokens(prompt), estimate)
 }
 
 /**

@@ -1,25 +1,19 @@
 import { type Problem, problem } from '../model/problem.ts'
+import { oneLine } from '../telemetry/one-line.ts'
 import { scrub } from '../telemetry/scrub.ts'
 import type { DeadlinePhase } from '../upstream/deadlines.ts'
+import { WAIT_MAX_MS } from '../upstream/retry-after.ts'
 import type { UpstreamFailed } from '../upstream/upstream-answer.ts'
+import { classifyRefusal, type RefusalClass } from '../wire/classify-refusal.ts'
 import type { UpstreamSaid } from '../wire/provider-error.ts'
-import { classifyRefusal, type ProviderError, type RefusalClass, refusesSeals } from '../wire/read-provider-error.ts'
+import type { ProviderError } from '../wire/read-provider-error.ts'
+import { refusesSeals } from '../wire/refused-extras.ts'
 import type { FailedLane } from './run.ts'
 
 const SOURCE = { source: 'upstream' } as const
 const FREE = 'Nothing was charged.'
-const SHOWN_MAX = 300
-
-/** A provider's own words, as far as a client may see them: one line, bounded, without anything like a key. */
-const cleaned = (message: string): string => {
-  const line = scrub(message)
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
-  return line.length > SHOWN_MAX ? `${line.slice(0, SHOWN_MAX)}…` : line
-}
-
 const quoting = (error: ProviderError): string =>
-  error.message === '' ? '' : ` The provider says: ${cleaned(error.message)}`
+  error.message === '' ? '' : ` The provider says: ${oneLine(error.message)}`
 
 /** A failure that is this lane's own, after the request had gone out to it. */
 export const failed = (problem: Problem): FailedLane => ({
@@ -29,17 +23,20 @@ export const failed = (problem: Problem): FailedLane => ({
   mayBeBilled: true,
 })
 
-/** The provider said no before any content, by its status or in its answer. */
-export function refused(error: ProviderError, retryAfterMs?: number): FailedLane {
+/** Any other provider would say the same. */
+const SAME_ELSEWHERE: ReadonlySet<RefusalClass> = new Set(['rejected', 'too-long', 'too-large', 'filtered'])
+
+/** The provider said no before any content, by its status or in its answer. A header says better when to come back. */
+export function refused(error: ProviderError, retryAfterMs = error.retryAfterMs): FailedLane {
   const kind = classifyRefusal(error)
-  const sameElsewhere = kind === 'rejected' || kind === 'too-long' || kind === 'filtered'
+  const sameElsewhere = SAME_ELSEWHERE.has(kind)
   const said = problemOfRefusal(kind, error, retryAfterMs)
   return { kind: 'failed', problem: said, sameElsewhere, mayBeBilled: false, refusesSeals: refusesSeals(error) }
 }
 
 /** An error inside an answer has no status: its words are all there is. */
 export const refusedInside = (said: UpstreamSaid): FailedLane =>
-  refused({ ...said, status: undefined, param: undefined })
+  refused({ ...said, status: undefined, param: said.param })
 
 /** A field's name and nothing else: what a provider writes there goes to the client as it is. */
 const fieldOf = ({ param }: ProviderError): string | null =>
@@ -55,6 +52,8 @@ function problemOfRefusal(kind: RefusalClass, error: ProviderError, retryAfterMs
         `The input is longer than the model's context. Send less.${quoting(error)}`,
         { ...SOURCE, param: 'messages' },
       )
+    case 'too-large':
+      return problem('request_too_large', `The request is larger than the provider takes. Send less. ${FREE}`, SOURCE)
     case 'rejected':
     case 'filtered':
     case 'unsupported-field':
@@ -63,7 +62,7 @@ function problemOfRefusal(kind: RefusalClass, error: ProviderError, retryAfterMs
         param,
       })
     case 'throttled': {
-      const seconds = Math.max(1, Math.ceil((retryAfterMs ?? 1000) / 1000))
+      const seconds = Math.max(1, Math.ceil(Math.min(retryAfterMs ?? 1000, WAIT_MAX_MS) / 1000))
       return problem('upstream_busy', `The provider limits requests at the moment. ${FREE} try again in ${seconds}s.`, {
         ...SOURCE,
         retryAfterSeconds: seconds,

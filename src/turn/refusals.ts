@@ -1,7 +1,7 @@
 import type { LimitRefusal } from '../books/turn-limits.ts'
 import type { AdmissionRefusal } from '../ledger/ledger.ts'
 import { assertNever } from '../lib/assert-never.ts'
-import type { AppliedLimit } from '../model/limit.ts'
+import type { AppliedLimit, LimitScope } from '../model/limit.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { claimProblem } from './claim-problem.ts'
@@ -15,6 +15,24 @@ const LIMIT_WORDS = {
   tokens: 'tokens per minute',
   concurrent: 'requests at a time',
 } as const
+
+/** Whose a limit is: how the configuration spells it, how a sentence says it, and what its holder can do about it. */
+const SCOPES = {
+  key: { spelled: 'key', holder: 'This key', terms: '', advice: 'Reduce simultaneous requests' },
+  account: { spelled: 'account', holder: 'This account', terms: '', advice: 'Reduce simultaneous requests' },
+  'account-model': {
+    spelled: 'account_model',
+    holder: 'This account',
+    terms: ' with this model',
+    advice: 'Reduce simultaneous requests',
+  },
+  model: {
+    spelled: 'model',
+    holder: 'This model',
+    terms: ', everybody together',
+    advice: 'Wait or use another model',
+  },
+} as const satisfies Record<LimitScope, object>
 
 /** Why admission said no, in words that tell what to do. A rate limit is never worded like an empty wallet. */
 export function refusalProblem(refusal: AdmissionRefusal, turn: TurnRequest): Problem {
@@ -66,7 +84,7 @@ export function rateProblem(refusal: LimitRefusal, capParam = 'output limit'): P
   if (refusal.kind === 'limited') return limitProblem(refusal.limit, refusal.retryAfterMs)
   return problem(
     'request_too_large_for_limit',
-    `This request alone takes about ${refusal.limit.cost} ${nameOf(refusal.limit)}; the limit lets at most ${refusal.limit.burst} through at once. Send less input or a smaller ${capParam}.`,
+    `This request alone takes about ${refusal.limit.cost} ${nameOf(refusal.limit)}. ${sentenceOf(refusal.limit)}, and at most ${refusal.limit.burst} at once. Send less input or a smaller ${capParam}.`,
     { details: limitDetails(refusal.limit) },
   )
 }
@@ -75,10 +93,17 @@ function limitProblem(limit: AppliedLimit, retryAfterMs: number): Problem {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
   return problem(
     'rate_limit_exceeded',
-    `This ${limit.scope} is limited to ${limit.limit} ${LIMIT_WORDS[limit.kind]}. Reduce simultaneous requests; try again in ${seconds}s.`,
+    `${sentenceOf(limit)}. ${SCOPES[limit.scope].advice}; try again in ${seconds}s.`,
     { retryAfterSeconds: seconds, details: limitDetails(limit) },
   )
 }
 
+function sentenceOf({ scope, kind, limit }: AppliedLimit): string {
+  const { holder, terms } = SCOPES[scope]
+  return `${holder} is limited to ${limit} ${LIMIT_WORDS[kind]}${terms}`
+}
+
 const nameOf = (limit: AppliedLimit) => (limit.kind === 'tokens' ? 'tokens' : 'requests')
-const limitDetails = (limit: AppliedLimit) => ({ limit: { scope: limit.scope, kind: limit.kind, value: limit.limit } })
+const limitDetails = ({ scope, kind, limit }: AppliedLimit) => ({
+  limit: { scope: SCOPES[scope].spelled, kind, value: limit },
+})

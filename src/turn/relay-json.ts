@@ -3,6 +3,7 @@ import type { RequestBody } from '../model/turn.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../upstream/upstream-answer.ts'
 import type { CarriedReply } from '../wire/carrier.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
+import { skipComments } from '../wire/json/skip-comments.ts'
 import { tryParse } from '../wire/json/try-parse.ts'
 import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
 import { NOTHING_PRODUCED, type RunFate } from './run.ts'
@@ -20,14 +21,15 @@ const NOTHING = Buffer.alloc(0)
 
 /** A whole answer at once: it is read, checked, and handed on as the provider's own bytes. */
 export async function relayJson(relay: JsonRelay): Promise<RunFate> {
-  const bytes = await readWhole(relay)
-  if (bytes instanceof Error) {
+  const whole = await readWhole(relay)
+  if (whole instanceof Error) {
     const { reason, signal } = relay.abort
     // While it is read on for a client that has gone, it may fail by itself.
     if (reason && signal.stopped) return { kind: 'stopped', reason, accepted: true, used: NOTHING_PRODUCED }
-    if (bytes instanceof UpstreamTimedOut) return failed(timedOut(bytes.phase))
+    if (whole instanceof UpstreamTimedOut) return failed(timedOut(whole.phase))
     return unusable('The connection to the provider ended before its answer was complete.')
   }
+  const bytes = skipComments(whole)
   const scanned = scanJson(bytes, relay.bounds)
   const value = scanned.kind === 'scanned' ? tryParse(bytes.toString('utf8')) : undefined
   if (scanned.kind !== 'scanned' || value === undefined)

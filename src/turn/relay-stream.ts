@@ -4,6 +4,7 @@ import { estimateTokens } from '../metering/estimate-tokens.ts'
 import type { Problem } from '../model/problem.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../upstream/upstream-answer.ts'
 import type { CarriedFrame, Carrier } from '../wire/carrier.ts'
+import { skipComments } from '../wire/json/skip-comments.ts'
 import type { UpstreamSaid } from '../wire/provider-error.ts'
 import { readProviderError } from '../wire/read-provider-error.ts'
 import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from '../wire/sse/split-frames.ts'
@@ -124,9 +125,10 @@ const isOver = ({ heard }: Carrier): boolean => heard.done || heard.garbled || h
 
 /** Some servers refuse with plain JSON although a stream was asked for. */
 function errorInstead(rest: Buffer): UpstreamSaid | undefined {
-  if (rest[0] !== OPENING_BRACE) return undefined
-  const { message, code } = readProviderError(undefined, rest)
-  return message === '' && code === undefined ? undefined : { message, code }
+  const body = skipComments(rest)
+  if (body[0] !== OPENING_BRACE) return undefined
+  const said = readProviderError(undefined, body)
+  return said.message === '' && said.code === undefined ? undefined : said
 }
 
 const OPENING_BRACE = 0x7b
@@ -143,6 +145,7 @@ function stopReading(relay: StreamRelay, fate: RunFate): RunFate {
 
 const producedOf = ({ carrier: { heard } }: StreamRelay): Produced => ({
   usage: heard.usage,
+  inputCounted: heard.inputCounted,
   outputBytes: heard.outputBytes,
 })
 

@@ -1,8 +1,8 @@
 import type { CatalogEntry, Lane } from '../catalog/catalog.ts'
 import type { Effort } from '../model/effort.ts'
 import type { Delivery, RequestBody, TurnRequest } from '../model/turn.ts'
+import type { CacheSalt } from '../wire/cache-salt.ts'
 import type { CarriedReply, Carrier } from '../wire/carrier.ts'
-import { codecs, type LaneDialect } from '../wire/codecs.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
 import type { CallSeals } from '../wire/notice-seals.ts'
 import type { TurnVoice } from './turn-voice.ts'
@@ -40,10 +40,10 @@ export interface Journey {
   readonly mint: MintIds
   /** Of the account whose turn it is. */
   readonly callSeals: CallSeals
+  /** Of the account, too. */
+  readonly cacheSalt: CacheSalt
   /** All that the model runs on. */
   readonly lanes: readonly Lane[]
   /** The lane was asked to make the conversation short by itself, and has not. */
   readonly withoutNativeCompaction: boolean
 }
-
-export const laneDialect = ({ upstream }: Lane): LaneDialect => codecs.dialect(upstream.wire, upstream.dialect)

@@ -2,7 +2,7 @@ import type { Lane } from '../catalog/catalog.ts'
 import type { Attempt } from '../ledger/ledger.ts'
 import type { Problem } from '../model/problem.ts'
 import type { SettledCharge } from '../model/settled-charge.ts'
-import type { Usage } from '../model/usage.ts'
+import type { InputUsage, Usage } from '../model/usage.ts'
 import type { CompactedSize } from '../wire/carrier.ts'
 import type { StopReason } from './turn-abort.ts'
 
@@ -47,6 +47,8 @@ export interface FailedLane {
 /** What a provider has produced, by its own count where it told one, and in bytes where it did not. */
 export interface Produced {
   readonly usage: Usage | undefined
+  /** Its count of the input, where it tells that first. */
+  readonly inputCounted?: InputUsage | undefined
   readonly outputBytes: number
 }
 

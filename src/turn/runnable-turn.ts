@@ -4,6 +4,7 @@ import type { Effort } from '../model/effort.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import type { LaneLessons } from '../routing/lane-lessons.ts'
 import type { Send } from '../upstream/send.ts'
+import type { CacheSalt } from '../wire/cache-salt.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
 import type { CallSeals } from '../wire/notice-seals.ts'
 import type { FirstWord } from './first-word.ts'
@@ -36,6 +37,8 @@ export interface RunnableTurn {
   readonly effort: Effort | undefined
   /** Of the account whose turn it is. */
   readonly callSeals: CallSeals
+  /** Of the account, too. */
+  readonly cacheSalt: CacheSalt
   readonly hold: AdmittedTurn
   readonly firstWord: FirstWord
   readonly inputEstimate: number

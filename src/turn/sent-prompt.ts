@@ -1,6 +1,7 @@
 import type { Model } from '../catalog/catalog.ts'
 import type { SentPrompt } from '../metering/seen-prefixes.ts'
-import type { RequestBody } from '../model/turn.ts'
+import { dataBytesOf, partEstimate } from '../metering/size-parts.ts'
+import type { RequestBody, TurnRequest } from '../model/turn.ts'
 import type { TurnCall } from './turn-call.ts'
 
 /** What comes before the messages in the prompt that a provider makes of a request. */
@@ -17,12 +18,20 @@ export function sentPromptOf(
 ): SentPrompt | undefined {
   if (turn.protocol === 'responses' && turn.compacts) return undefined
   const { body } = turn
+  const messages = withoutEnd(valueBytes(body, turn.protocol === 'chat' ? 'messages' : 'input'))
   const preamble = PREAMBLE_FIELDS.map((name) => valueBytes(body, name)).filter((value) => value.length > 0)
   return {
     owner: `${caller.key} ${model.id}`,
     preamble: preamble.length === 0 ? NOTHING : Buffer.concat(preamble),
-    messages: withoutEnd(valueBytes(body, turn.protocol === 'chat' ? 'messages' : 'input')),
+    messages,
+    tokens: tokensOf(messages, turn.otherInputs, model),
   }
+}
+
+/** Rounded down: what is not certainly from the cache is charged as input. */
+function tokensOf(messages: Buffer, parts: TurnRequest['otherInputs'], model: Model): number {
+  const words = Math.max(messages.length - dataBytesOf(parts), 0)
+  return Math.floor(words / model.bytesPerToken) + parts.reduce((sum, part) => sum + partEstimate(part, model), 0)
 }
 
 function valueBytes({ bytes, members }: RequestBody, name: string): Buffer {

@@ -8,10 +8,13 @@ import type { ChosenCapTerms } from '../model/hold-terms.ts'
 import type { Problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { planLanes } from '../routing/plan-lanes.ts'
+import type { StickyLanes } from '../routing/sticky-lanes.ts'
+import type { CacheSaltOf } from '../seals/cache-salts.ts'
 import { ableLanes } from './able-lanes.ts'
 import { ignoredToolsHeader } from './announced-names.ts'
 import type { CallSealMemory } from './call-seals.ts'
 import { checkInputs } from './check-inputs.ts'
+import { conversationNames } from './conversation-names.ts'
 import { sayInternalError } from './deliver-end.ts'
 import { endTurn, forgetAnswer } from './end-turn.ts'
 import { createFirstWord } from './first-word.ts'
@@ -35,6 +38,8 @@ export interface TurnDeps extends LaneDeps, AbortDeps, StoreDeps, VoiceDeps {
   readonly chosenCap: ChosenCapTerms
   readonly seen: SeenPrefixes
   readonly callSeals: CallSealMemory
+  readonly sticky: StickyLanes
+  readonly cacheSaltOf: CacheSaltOf
   readonly random: () => number
 }
 
@@ -91,9 +96,14 @@ async function runAdmitted(deps: TurnDeps, { call, resolved, lanes, plan, hold }
     const withheld = hold.overlap ? undefined : await firstWord.cleared()
     const { inputEstimate } = plan.request
     const callSeals = deps.callSeals.of(call.caller.account)
-    const work = { turn, voice, entry, effort, callSeals, hold, firstWord, inputEstimate, sink, abort }
-    const run = withheld ? notAsked(withheld) : await runLanes(deps, work, planLanes(lanes, deps.random))
-    return await endTurn(deps, call, { voice, sink, stored, model: entry.model, price, plan, hold, run })
+    const cacheSalt = deps.cacheSaltOf(call.caller.accountId)
+    const work = { turn, voice, entry, effort, callSeals, cacheSalt, hold, firstWord, inputEstimate, sink, abort }
+    // With one lane there is nothing to stay on.
+    const names = lanes.length > 1 ? conversationNames(call, entry.model) : []
+    const cameFrom = deps.sticky.find(names)
+    const run = withheld ? notAsked(withheld) : await runLanes(deps, work, planLanes(lanes, deps.random, cameFrom))
+    const way = { names, cameFrom }
+    return await endTurn(deps, call, { voice, sink, stored, model: entry.model, price, plan, hold, run, way })
   } catch (error) {
     const wasQuiet = sink.phase === 'quiet'
     sayInternalError({ sink, voice }, call.requestId)

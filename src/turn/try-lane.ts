@@ -1,14 +1,15 @@
 import type { Lane } from '../catalog/catalog.ts'
+import { laneDialect } from '../routing/lane-dialect.ts'
+import type { RefusalClass } from '../wire/classify-refusal.ts'
 import type { LaneDialect } from '../wire/codecs.ts'
-import { type RefusalClass, refusesTrigger } from '../wire/read-provider-error.ts'
+import { refusesTrigger } from '../wire/refused-extras.ts'
 import { type AskedLane, askLane, type Manner, stopped, type TriedLane } from './ask-lane.ts'
-import { laneDialect } from './road.ts'
 import type { LaneDeps, RunnableTurn } from './runnable-turn.ts'
 
 /** A server that refuses a field is asked again without it; one that refuses many is not our server. */
 const LESSONS_A_TURN_MAX = 3
 
-const PLAINLY: Manner = { lessonsTaken: 0, withoutSeals: false, withoutNativeCompaction: false }
+const PLAINLY: Manner = { lessonsTaken: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false }
 
 /**
  * Tries one lane, which may be asked more than once: what it does not take, and what the turn is worth without, it is not
@@ -23,13 +24,16 @@ export async function tryLane(
   for (let manner = PLAINLY; ; ) {
     // Who has gone before anybody was asked has cost nothing.
     if (work.abort.reason) return stopped(work.abort, undefined)
-    const dialect = deps.lessons.dialectOf(lane.id, laneDialect(lane))
+    const dialect = without(deps.lessons.dialectOf(lane.id, laneDialect(lane)), manner.withoutFields)
     const asked = await askLane(deps, work, { lane, dialect, manner }, onFirstContent)
     const other = anotherManner(deps, work, { lane, dialect, manner, asked })
     if (other === undefined) return asked.tried
     manner = other
   }
 }
+
+const without = (dialect: LaneDialect, fields: readonly string[]): LaneDialect =>
+  fields.length === 0 ? dialect : { ...dialect, withoutFields: [...dialect.withoutFields, ...fields] }
 
 interface Answered {
   readonly lane: Lane
@@ -46,7 +50,10 @@ function anotherManner(
 ): Manner | undefined {
   if (tried.fate.kind !== 'failed') return undefined
   if (refusal?.kind === 'unsupported-field' && manner.lessonsTaken < LESSONS_A_TURN_MAX) {
-    if (lessons.learn(lane.id, dialect, refusal.error)) return { ...manner, lessonsTaken: manner.lessonsTaken + 1 }
+    const lessonsTaken = manner.lessonsTaken + 1
+    if (lessons.learn(lane.id, dialect, refusal.error)) return { ...manner, lessonsTaken }
+    const passing = lessons.passing(dialect, refusal.error)
+    if (passing.length > 0) return { ...manner, lessonsTaken, withoutFields: [...manner.withoutFields, ...passing] }
   }
   // What a model has thought before is not worth a turn that fails.
   if (tried.fate.refusesSeals && !manner.withoutSeals && mayGiveSeals(work, dialect)) {

@@ -15,11 +15,12 @@ export function describeFailure(error: Error, { upstreamId, sent }: FailedCall):
   const expired = expiredPhase(error, sent)
   if (expired !== undefined)
     return { ...failed('timeout', `${upstreamId} was too slow: its ${expired} timeout passed.`), expired }
-  if (error instanceof AddressRefused) return failed('not-sent', `${error.message}.`)
   const code = codeOf(error)
-  return sent
+  if (error instanceof AddressRefused) return { ...failed('not-sent', `${error.message}.`), code }
+  const failure = sent
     ? failed('broken-off', `${upstreamId} took the request and broke off${BROKEN[code] ?? ''} (${code}).`)
     : failed('not-sent', `${upstreamId} could not be reached${reachedWords(code)} (${code}).`)
+  return { ...failure, code }
 }
 
 const failed = (reason: UpstreamFailed['reason'], message: string): UpstreamFailed => ({
@@ -37,6 +38,7 @@ function expiredPhase(error: Error, sent: boolean) {
 
 const BROKEN: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: ': its head is too large',
+  HTTP_PARSER: ': what it answered is no HTTP',
   ANSWER_COMPRESSED: ': it compressed its answer, although it was asked not to',
 }
 
@@ -56,6 +58,8 @@ const reachedWords = (code: string): string =>
 
 /** Of the error or of what it gathers: trying several addresses fails with one error for each. */
 function codeOf(error: Error): string {
+  // The library has a code for it in its sources, and loses it on the way.
+  if (error.name === 'HTTPParserError') return 'HTTP_PARSER'
   const { code } = error as NodeJS.ErrnoException
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : 'no code'
 }

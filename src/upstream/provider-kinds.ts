@@ -2,24 +2,55 @@ import type { Upstream, Wire } from '../catalog/catalog.ts'
 import type { Delivery } from '../model/turn.ts'
 
 /** How a provider is called, by its wire and dialect. */
-interface ProviderKind {
+export interface ProviderKind {
   /** Behind the base URL. */
-  readonly path: string
+  readonly path: (call: CalledModel) => string
   /** The header that carries the credential. */
   readonly credential: (key: string) => readonly [name: string, value: string]
+  /** What else every call carries. */
+  readonly headers: (upstream: Upstream) => readonly (readonly [name: string, value: string])[]
+}
+
+export interface CalledModel {
+  readonly model: string
+  readonly delivery: Delivery
 }
 
 const bearer: ProviderKind['credential'] = (key) => ['authorization', `Bearer ${key}`]
+const keyHeader =
+  (name: string): ProviderKind['credential'] =>
+  (key) => [name, key]
 
-/** Azure's v1 interface takes Entra tokens as Bearer and its own keys only in a header of their own. */
-const apiKeyHeader: ProviderKind['credential'] = (key) => ['api-key', key]
+const openAi = (path: string): ProviderKind => ({ path: () => path, credential: bearer, headers: () => [] })
 
-const PATHS: Readonly<Partial<Record<Wire, string>>> = { chat: '/chat/completions', responses: '/responses' }
+/** One row a wire that is called over the network. */
+const KINDS: Readonly<Partial<Record<Wire, ProviderKind>>> = {
+  chat: openAi('/chat/completions'),
+  responses: openAi('/responses'),
+  anthropic: {
+    path: () => '/messages',
+    credential: keyHeader('x-api-key'),
+    headers: ({ apiVersion }) => [['anthropic-version', apiVersion ?? '2023-06-01']],
+  },
+}
 
 /** Undefined for a wire that is not called over the network. */
 export function providerKindOf({ wire, dialect }: Upstream): ProviderKind | undefined {
-  const path = PATHS[wire]
-  return path === undefined ? undefined : { path, credential: dialect === 'azure' ? apiKeyHeader : bearer }
+  const kind = KINDS[wire]
+  // Azure's v1 interface takes Entra tokens as Bearer and its own keys only in a header of their own.
+  return kind !== undefined && dialect === 'azure' ? { ...kind, credential: keyHeader('api-key') } : kind
+}
+
+/** Where one call goes, behind the origin of a base URL. */
+export const pathBehind = ({ pathname }: URL, kind: ProviderKind, call: CalledModel): string =>
+  pathname.replace(/\/+$/, '') + kind.path(call)
+
+/** The whole address that a call asks, for people: nothing of a credential is in it. Undefined without a network. */
+export function addressOf(upstream: Upstream, call: CalledModel): string | undefined {
+  const kind = providerKindOf(upstream)
+  if (kind === undefined || upstream.baseUrl === undefined) return undefined
+  const url = new URL(upstream.baseUrl)
+  return url.origin + pathBehind(url, kind, call)
 }
 
 /** All that goes out besides the body: names and values in turn. Nothing of it comes from a client. */
@@ -28,6 +59,7 @@ export function headersFor(upstream: Upstream, kind: ProviderKind, call: CallMan
   const headers = new Map<string, string>([
     ['user-agent', call.userAgent],
     ...(apiKey === undefined ? [] : [kind.credential(apiKey.reveal())]),
+    ...kind.headers(upstream),
     ...[...upstream.headers].map(([name, value]) => [name, value.reveal()] as const),
     ['content-type', 'application/json'],
     ['accept', call.delivery === 'stream' ? 'text/event-stream' : 'application/json'],

@@ -1,5 +1,5 @@
 /** A provider that asks for more than this is asked again sooner: its word is advice, and some send nonsense. */
-const WAIT_MAX_MS = 600_000
+export const WAIT_MAX_MS = 600_000
 
 /**
  * How long a provider asks to be left alone. Seconds, with a fraction or not, or a date; milliseconds where it is more

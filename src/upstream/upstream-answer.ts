@@ -11,6 +11,8 @@ export interface UpstreamFailed {
   readonly message: string
   /** What was waited for when it took too long. */
   readonly expired?: DeadlinePhase
+  /** Of the error beneath: the network's, the library's, or one of ours. */
+  readonly code?: string
 }
 
 /**

@@ -1,19 +1,50 @@
 import type { Conversation } from '../model/conversation.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import { type ChatDialect, chatDialect } from './chat/dialects.ts'
+import { anthropicDialect } from './anthropic/dialects.ts'
+import { createEventReader as createAnthropicReader } from './anthropic/read-events.ts'
+import { writeRequest as writeAnthropicRequest } from './anthropic/write-request.ts'
+import { chatDialect } from './chat/dialects.ts'
 import { readConversation as readChatConversation } from './chat/read-conversation.ts'
 import { createEventReader as createChatReader } from './chat/read-events.ts'
 import { writeRequest as writeChatRequest } from './chat/write-request.ts'
-import type { EventReader } from './event-reader.ts'
+import type { EventReader, ReaderOptions } from './event-reader.ts'
+import { type KnownTraits, type LaneManners, withTraits } from './lane-manners.ts'
 import type { LaneTarget, WrittenRequest } from './lane-target.ts'
 import type { MintIds } from './mint-ids.ts'
-import { type ResponsesDialect, responsesDialect } from './responses/dialects.ts'
+import { responsesDialect } from './responses/dialects.ts'
 import { readConversation as readResponsesConversation } from './responses/read-conversation.ts'
 import { createEventReader as createResponsesReader } from './responses/read-events.ts'
 import { writeRequest as writeResponsesRequest } from './responses/write-request.ts'
 
-/** A lane's language, with the oddities of its server. */
-export type LaneDialect = ChatDialect | ResponsesDialect
+/** A provider's protocol: what it takes to ask and to hear one. */
+interface LaneCodec<Dialect extends LaneManners> {
+  /** By its name; a name that no row has speaks the protocol plainly. */
+  dialect(name: string): Dialect
+  /** A conversation in the lane's words. */
+  writeRequest(conversation: Conversation, target: LaneTarget<Dialect>): WrittenRequest
+  /** Reads what the lane streams. */
+  createEventReader(options: ReaderOptions<Dialect>): EventReader
+}
+
+/** One row a wire. The built-in demo speaks Chat. */
+const LANE_CODECS = {
+  chat: { dialect: chatDialect, writeRequest: writeChatRequest, createEventReader: createChatReader },
+  responses: {
+    dialect: responsesDialect,
+    writeRequest: writeResponsesRequest,
+    createEventReader: createResponsesReader,
+  },
+  anthropic: {
+    dialect: anthropicDialect,
+    writeRequest: writeAnthropicRequest,
+    createEventReader: createAnthropicReader,
+  },
+} as const
+
+type LaneWire = keyof typeof LANE_CODECS
+
+/** A lane's language, with the oddities of its server and of the model behind it. */
+export type LaneDialect = ReturnType<(typeof LANE_CODECS)[LaneWire]['dialect']>
 
 /** A lane, as whoever listens to it has to know it. */
 export interface SpeakingLane {
@@ -21,27 +52,30 @@ export interface SpeakingLane {
   readonly origin: string
 }
 
+const codecOf = (wire: LaneWire): LaneCodec<LaneDialect> => LANE_CODECS[wire]
+const isLaneWire = (wire: string): wire is LaneWire => Object.hasOwn(LANE_CODECS, wire)
+
 /** The protocols by what they are needed for: the one place that knows them all. */
 export const codecs = {
-  /** By the wire of an upstream and the name of its dialect; the built-in demo speaks Chat. */
-  dialect: (wire: string, name: string): LaneDialect =>
-    wire === 'responses' ? responsesDialect(name) : chatDialect(name),
+  /** Whether lanes may speak it. */
+  speaks: (wire: string): boolean => wire === 'demo' || isLaneWire(wire),
+
+  /** By the wire of an upstream, the name of its dialect, and what is known of the model and the interface. */
+  dialect(wire: string, name: string, known: KnownTraits = {}): LaneDialect {
+    const spoken = wire === 'demo' ? 'chat' : wire
+    if (!isLaneWire(spoken)) throw new Error(`No lane speaks ${wire}: the configuration should have refused it`)
+    return withTraits(codecOf(spoken).dialect(name), known)
+  },
 
   /** What a client's request says, in no protocol's words. */
   readConversation: (turn: TurnRequest): Conversation =>
     turn.protocol === 'chat' ? readChatConversation(turn) : readResponsesConversation(turn),
 
   /** The same in a lane's words. */
-  writeRequest(conversation: Conversation, target: LaneTarget<LaneDialect>): WrittenRequest {
-    const { dialect } = target
-    return dialect.wire === 'chat'
-      ? writeChatRequest(conversation, { ...target, dialect })
-      : writeResponsesRequest(conversation, { ...target, dialect })
-  },
+  writeRequest: (conversation: Conversation, target: LaneTarget<LaneDialect>): WrittenRequest =>
+    codecOf(target.dialect.wire).writeRequest(conversation, target),
 
   /** Reads what a lane streams. */
   createEventReader: ({ dialect, origin }: SpeakingLane, mint: MintIds): EventReader =>
-    dialect.wire === 'chat'
-      ? createChatReader({ dialect, origin, mint })
-      : createResponsesReader({ dialect, origin, mint }),
+    codecOf(dialect.wire).createEventReader({ dialect, origin, mint }),
 }

@@ -49,7 +49,7 @@ function collect(state: Collected, event: TurnEvent): void {
     case 'text-delta': {
       const part = partOf(state, 'text')
       part.text += event.text
-      if (event.logprobs && part.type === 'text') part.logprobs.push(...event.logprobs)
+      if (part.type === 'text') for (const token of event.logprobs ?? []) part.logprobs.push(token)
       return
     }
     case 'refusal-delta':

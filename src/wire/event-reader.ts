@@ -1,6 +1,7 @@
 import type { TurnEvent } from '../model/event.ts'
-import type { Usage } from '../model/usage.ts'
+import type { InputUsage, Usage } from '../model/usage.ts'
 import type { WordsRun } from './alike-words.ts'
+import type { MintIds } from './mint-ids.ts'
 import type { UpstreamSaid } from './provider-error.ts'
 import type { FrameSplitter } from './sse/split-frames.ts'
 
@@ -16,10 +17,19 @@ export interface EventReader {
   readonly heard: Heard
 }
 
+/** Whom it listens to, and what it needs for that. */
+export interface ReaderOptions<Dialect> {
+  readonly dialect: Dialect
+  readonly origin: string
+  readonly mint: MintIds
+}
+
 /** What has been learned so far of a stream that a lane sends. */
 export interface Heard {
   /** The last usage that was reported. */
   usage: Usage | undefined
+  /** What it has counted of its input before the output: all there is of its counts in an answer that breaks off. */
+  inputCounted: InputUsage | undefined
   /** Bytes of text, reasoning and tool arguments that were produced: the base of an estimate where usage is absent. */
   outputBytes: number
   /** Of those, how many wait here for their turn and have not been handed on. */
@@ -36,6 +46,7 @@ export interface Heard {
 
 export const nothingHeard = (): Heard => ({
   usage: undefined,
+  inputCounted: undefined,
   outputBytes: 0,
   heldBytes: 0,
   finished: false,
@@ -43,3 +54,6 @@ export const nothingHeard = (): Heard => ({
   error: undefined,
   garbled: false,
 })
+
+/** Of one answer: some models make a dozen at once. Who sends more is filling our memory, and our client's. */
+export const CALLS_MAX = 4096

@@ -1,5 +1,7 @@
 import type { Effort } from '../model/effort.ts'
-import type { Delivery } from '../model/turn.ts'
+import type { PromptCache } from '../model/model-traits.ts'
+import type { Delivery, Protocol } from '../model/turn.ts'
+import type { CacheSalt } from './cache-salt.ts'
 import type { ToolNames } from './tool-names.ts'
 
 /** What a translated request has to say to a lane besides the conversation. */
@@ -12,6 +14,11 @@ export interface LaneTarget<Dialect> {
   readonly outputCap: number
   readonly dialect: Dialect
   readonly delivery: Delivery
+  /** What of the prompt the provider shall keep, where it has to be asked to. */
+  readonly promptCache: PromptCache
+  readonly cacheSalt: CacheSalt
+  /** The protocol of the client, in whose words it is told what its lane does not get. */
+  readonly client: Protocol
 }
 
 /** A conversation in a lane's words. */
@@ -21,4 +28,6 @@ export interface WrittenRequest {
   readonly leftOut: readonly string[]
   /** For the way back. */
   readonly tools: ToolNames
+  /** The name of the tool whose input is the answer, where the lane keeps to a schema only in that way. */
+  readonly answerTool?: string | undefined
 }

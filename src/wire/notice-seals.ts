@@ -25,12 +25,13 @@ export const NO_CALL_SEALS: CallSeals = { keep: () => {}, find: () => [], isEmpt
  * were made at once the first has the seals: what stood in front of all of them stands in front of it.
  */
 export function noticeSeals(reader: EventReader, keep: CallSeals['keep']): EventReader {
-  let waiting: readonly SealBeforeCall[] = []
+  let waiting: SealBeforeCall[] = []
   const notice = (event: TurnEvent): void => {
     if (event.type === 'reasoning-seal') {
-      waiting = [...waiting, { opaque: event.opaque, wordsBetween: false }]
+      waiting.push({ opaque: event.opaque, wordsBetween: false })
     } else if (event.type === 'text-delta' || event.type === 'refusal-delta') {
-      if (waiting.some(({ wordsBetween }) => !wordsBetween)) waiting = waiting.map(withWordsBetween)
+      // Those before the last words have them already.
+      if (waiting.at(-1)?.wordsBetween === false) waiting = waiting.map(withWordsBetween)
     } else if (event.type === 'tool-call-start') {
       if (waiting.length > 0) keep(event.callId, waiting)
       waiting = []

@@ -3,7 +3,9 @@ import type { Opaque } from '../model/event.ts'
 /** A lane, as far as it tells whose seals it can open. */
 export interface OpeningLane {
   readonly origin: string
-  readonly dialect: { readonly wire: 'responses' } | { readonly wire: 'chat'; readonly reasoningBack: boolean }
+  readonly dialect:
+    | { readonly wire: Exclude<Opaque['wire'], 'chat'> }
+    | { readonly wire: 'chat'; readonly reasoningBack: boolean }
 }
 
 /**

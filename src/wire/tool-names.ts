@@ -16,11 +16,14 @@ export interface ToolNames {
 export interface ToolStyle {
   readonly custom: 'native' | 'as-function'
   readonly namespace: 'native' | 'flat'
+  /** What a name may begin with; left out: with anything that may be in it. */
+  readonly begins?: 'letter'
 }
 
 /** What every provider takes for a name. */
 const LENGTH_MAX = 64
 const FOREIGN = /[^A-Za-z0-9_-]/g
+const NO_LETTER = /^[^A-Za-z_]/
 const SEPARATOR = '__'
 const HASH_LENGTH = 8
 
@@ -30,12 +33,12 @@ export function createToolNames(tools: readonly ToolDefinition[], style: ToolSty
 
   const scopeOf = (tool: ToolName) => (style.namespace === 'native' ? tool.namespace : undefined)
   const take = (tool: ToolName, name: string): string => {
-    upstreamNames.set(keyOf(tool), name)
+    upstreamNames.set(keyOfTool(tool), name)
     clientNames.set(scoped(name, scopeOf(tool)), tool)
     return name
   }
   const upstreamName = (tool: ToolName): string => {
-    const known = upstreamNames.get(keyOf(tool))
+    const known = upstreamNames.get(keyOfTool(tool))
     if (known !== undefined) return known
     const isTaken = (name: string) => clientNames.has(scoped(name, scopeOf(tool)))
     return take(tool, freeName(tool, spelled(tool, style), isTaken))
@@ -50,12 +53,15 @@ export function createToolNames(tools: readonly ToolDefinition[], style: ToolSty
 
 export const toolNameOf = ({ type, name, namespace }: ToolDefinition): ToolName => ({ tool: type, name, namespace })
 
-const keyOf = ({ tool, name, namespace }: ToolName): string => JSON.stringify([tool, namespace ?? null, name])
+/** One word for a tool: two that share it are one. */
+export const keyOfTool = ({ tool, name, namespace }: ToolName): string =>
+  JSON.stringify([tool, namespace ?? null, name])
 const scoped = (name: string, namespace: string | undefined): string => JSON.stringify([namespace ?? null, name])
 
 function spelled({ name, namespace }: ToolName, style: ToolStyle): string {
   const full = namespace === undefined || style.namespace === 'native' ? name : `${namespace}${SEPARATOR}${name}`
-  return full.replace(FOREIGN, '_')
+  const plain = full.replace(FOREIGN, '_')
+  return style.begins === 'letter' && NO_LETTER.test(plain) ? `_${plain}` : plain
 }
 
 function freeName(tool: ToolName, name: string, isTaken: (name: string) => boolean): string {
@@ -63,7 +69,7 @@ function freeName(tool: ToolName, name: string, isTaken: (name: string) => boole
   const start = (name === '' ? 'tool' : name).slice(0, LENGTH_MAX - HASH_LENGTH - 1)
   for (let attempt = 0; ; attempt++) {
     const hash = createHash('sha256')
-      .update(`${attempt}${keyOf(tool)}`)
+      .update(`${attempt}${keyOfTool(tool)}`)
       .digest('hex')
       .slice(0, HASH_LENGTH)
     const candidate = `${start}_${hash}`

@@ -22,6 +22,9 @@ export function usageOfCounts({ input, cached, cacheWrite, output, reasoning }: 
   }
 }
 
+/** Of one answer, in one class: no model reads or writes a thousandth of it. What is more is as much as this, so that sums stay numbers. */
+const TOKENS_MAX = 1_000_000_000
+
 /** A count of tokens; undefined when it is none. Zero is a number, and is believed. */
 export const countOf = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.ceil(value) : undefined
+  typeof value === 'number' && value >= 0 && Number.isFinite(value) ? Math.min(Math.ceil(value), TOKENS_MAX) : undefined

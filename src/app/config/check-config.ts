@@ -1,9 +1,9 @@
+import { catalogView } from '../../account/compare-catalog.ts'
 import { type PlanView, planView, windowsInWords } from '../../account/plan-view.ts'
 import { termsView } from '../../account/price-view.ts'
 import { variantsOf } from '../../catalog/effort-suffix.ts'
-import { loadCatalog, type ModelDefinition } from '../../catalog/load-catalog.ts'
+import { loadCatalog, type ModelDefinition, type PriceList } from '../../catalog/load-catalog.ts'
 import { formatPricePerMillion } from '../../model/money.ts'
-import type { Config } from './config.ts'
 import { type ConfigProblem, formatPlace, formatProblem } from './config-problem.ts'
 import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } from './load-config.ts'
 
@@ -42,7 +42,9 @@ const problemJson = ({ place, path, message, cure }: ConfigProblem) => ({
 
 function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCheck {
   const { upstreams, models, storage } = config
-  const plans = plansOf(config)
+  const catalog = loadCatalog({ upstreams, models, plans: config.plans }, () => 0)
+  const plans = config.plans.map((plan) => planView(catalog, plan))
+  const { warnings } = catalogView(catalog.models)
   const json = {
     ok: true,
     origin,
@@ -51,6 +53,8 @@ function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCh
     models: models.map(modelJson),
     plans,
     problems: [],
+    // Nothing of this keeps the server from starting: what to sell at which price is the operator's to say.
+    warnings,
   }
   const lines = [
     `${originName(origin, cwd)}: good`,
@@ -59,13 +63,9 @@ function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCh
     `  models     ${models.length === 0 ? 'none: nothing can be called' : models.length}`,
     ...models.map(modelLine),
     ...(plans.length === 0 ? [] : [`  plans      ${plans.length}`, ...plans.map(planLine)]),
+    ...warnings.map((warning) => `  warning: ${warning}`),
   ]
   return { ok: true, lines, json }
-}
-
-function plansOf({ upstreams, models, plans }: Config): PlanView[] {
-  const catalog = loadCatalog({ upstreams, models, plans }, () => 0)
-  return plans.map((plan) => planView(catalog, plan))
 }
 
 const planLine = (plan: PlanView): string =>
@@ -84,12 +84,16 @@ const idsOf = ({ id, efforts }: ModelDefinition): string[] => [
 function modelLine(model: ModelDefinition): string {
   const { kinds, lanes, price } = model
   const ways = lanes.map((lane) => `${lane.upstream}/${lane.model}`).join(', ')
-  const cost =
-    price === undefined
-      ? 'no price: cannot be called'
-      : `${formatPricePerMillion(price.input)} in, ${formatPricePerMillion(price.output)} out (USD per million tokens)`
+  const cost = price === undefined ? 'no price: cannot be called' : `${costOf(price)} (USD per million tokens)`
   return `    ${idsOf(model).join(', ')}  ${kinds.join(' and ')}  on ${ways}  ${cost}`
 }
+
+const costOf = ({ input, cacheWrite, output }: PriceList): string =>
+  [
+    `${formatPricePerMillion(input)} in`,
+    ...(cacheWrite === input ? [] : [`${formatPricePerMillion(cacheWrite)} written to a cache`]),
+    `${formatPricePerMillion(output)} out`,
+  ].join(', ')
 
 function modelJson(model: ModelDefinition) {
   const { id, efforts, kinds, lanes, price, contextTokens, maxOutputTokens } = model

@@ -66,4 +66,6 @@ export interface LimitsConfig {
   readonly account: ConfiguredLimits
   readonly accountModel: ConfiguredLimits
   readonly model: ConfiguredLimits
+  /** Undefined: an address may be refused as often as it likes. */
+  readonly address: { readonly refusedPerMinute: number | undefined; readonly burstMs: number }
 }

@@ -13,7 +13,7 @@ export const initTemplate = (): string => `# yaml-language-server: $schema=${SCH
 #   public_url: null             # https://llm.example.com
 #   metrics_host: 127.0.0.1
 #   metrics_port: 4601
-#   trust_proxy: []              # no other value in this version
+#   trust_proxy: []              # [10.0.0.0/8]: networks of proxies whose X-Forwarded-For is believed
 #   allowed_origins: []          # web pages that may call /v1
 
 # storage:
@@ -37,12 +37,16 @@ upstreams:
   #   dialect: vllm
   #   base_url: http://10.0.0.7:8000/v1
   #   allow_private: true          # plain http and private addresses: only for servers of your own
-  # Other wires come with a later version; this is how they will be written.
   # - id: claude
   #   wire: anthropic
   #   base_url: https://api.anthropic.com/v1
   #   api_key: "\${ANTHROPIC_API_KEY}"
+  # - id: gemini
+  #   wire: gemini
+  #   base_url: https://generativelanguage.googleapis.com/v1beta
+  #   api_key: "\${GEMINI_API_KEY}"
 
+# An entry for a model that is known: millrace catalog --propose anthropic/claude-sonnet-5
 models:
   - id: demo
     description: Streams a made-up answer, word by word.
@@ -67,12 +71,24 @@ models:
   #     tiers:
   #       - { above_input_tokens: 128000, input: "6.00", cached_input: "0.60", cache_write: "7.50", output: "22.50" }
   #   lanes:
-  #     - { upstream: claude, model: claude-sonnet-5, priority: 1 }
-  #     - { upstream: vllm, model: qwen3-coder, priority: 2, weight: 3 }
+  #     - upstream: claude
+  #       model: claude-sonnet-5
+  #       priority: 1
+  #       prompt_cache: conversation   # or system, or off: what Anthropic is asked to keep; cache_write pays for it
+  #     - { upstream: gemini, model: gemini-3.5-flash, priority: 2 }
+  #     - upstream: vllm
+  #       model: qwen3-coder
+  #       priority: 2
+  #       weight: 3
+  #       # How a model wants to be asked. Known models need none of it: millrace catalog --all shows what is in force.
+  #       traits: { sampling: true, forced_tool_choice: true, json_schema: native, efforts: { none: disabled, high: high } }
 
-# limits:                        # none, unless they are written
+# limits:                        # none but that of addresses, unless they are written
 #   key: { requests_per_minute: 600, tokens_per_minute: 2000000, concurrent: 64 }
 #   account: { requests_per_minute: 3000, burst: 60s }
+#   account_model: { tokens_per_minute: 500000 }
+#   model: { concurrent: 200 }
+#   address: { refused_per_minute: 300 }  # without a valid key; stands so by default, off takes it away
 
 # bounds:
 #   body_bytes: 32MiB

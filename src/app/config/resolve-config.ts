@@ -1,6 +1,7 @@
 import type { Plan, Upstream } from '../../catalog/catalog.ts'
-import type { PriceList } from '../../catalog/load-catalog.ts'
+import type { LaneDefinition, PriceList } from '../../catalog/load-catalog.ts'
 import { planWindow } from '../../catalog/plan-window.ts'
+import { readTraits } from '../../catalog/written-traits.ts'
 import { Secret } from '../../lib/secret.ts'
 import { effortOf } from '../../model/effort.ts'
 import type { NanoUsd, PicoPerToken } from '../../model/money.ts'
@@ -70,6 +71,7 @@ const resolveUpstream = (upstream: ParsedUpstream): Upstream => ({
   wire: upstream.wire,
   dialect: upstream.dialect ?? OWN_DIALECT[upstream.wire],
   baseUrl: upstream.base_url,
+  apiVersion: upstream.api_version,
   apiKey: upstream.api_key === undefined ? undefined : new Secret(upstream.api_key),
   allowPrivate: upstream.allow_private,
   timeouts: {
@@ -90,6 +92,10 @@ const resolveModel = (model: ParsedModel): Config['models'][number] => ({
   description: model.description,
   efforts: model.efforts?.map(effortOf),
   inputs: model.inputs,
+  inputTokensMax: {
+    ...(model.input_tokens_max.image === undefined ? {} : { image: model.input_tokens_max.image }),
+    ...(model.input_tokens_max.file === undefined ? {} : { file: model.input_tokens_max.file }),
+  },
   contextTokens: model.context_tokens,
   maxOutputTokens: model.max_output_tokens,
   bytesPerToken: model.bytes_per_token,
@@ -97,7 +103,13 @@ const resolveModel = (model: ParsedModel): Config['models'][number] => ({
   price: model.price === undefined ? undefined : resolvePrice(model.price),
   kinds: model.kinds,
   passFields: model.pass_fields,
-  lanes: model.lanes,
+  lanes: model.lanes.map(resolveLane),
+})
+
+const resolveLane = ({ traits, prompt_cache, ...lane }: ParsedModel['lanes'][number]): LaneDefinition => ({
+  ...lane,
+  traits: readTraits(traits),
+  promptCache: prompt_cache,
 })
 
 function resolvePrice(price: NonNullable<ParsedModel['price']>): PriceList {
@@ -131,6 +143,7 @@ const resolveLimits = (limits: ParsedConfig['limits']): LimitsConfig => ({
   account: resolveRatesOf(limits.account),
   accountModel: resolveRatesOf(limits.account_model),
   model: resolveRatesOf(limits.model),
+  address: { refusedPerMinute: limits.address.refused_per_minute, burstMs: limits.address.burst },
 })
 
 const resolveRatesOf = (rates: ParsedConfig['limits']['key']): ConfiguredLimits => ({

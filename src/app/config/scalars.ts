@@ -77,14 +77,25 @@ export const integer = (description: string, { min, max }: NumberRange) =>
   scalar(
     description,
     { type: ['integer', 'string'], minimum: min, maximum: max, pattern: `^(\\d+|${VARIABLE})$` },
-    (value) => {
-      const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
-      if (Number.isInteger(number) && (number as number) >= min && (number as number) <= max) {
-        return read(number as number)
-      }
-      return wrong(`a whole number from ${min} to ${max}`)
-    },
+    (value) => readInteger(value, { min, max }) ?? wrong(`a whole number from ${min} to ${max}`),
   )
+
+/** `off` takes away a bound that is there by default. */
+export const integerOrOff = (description: string, { min, max }: NumberRange) =>
+  scalar<number | undefined>(
+    description,
+    { type: ['integer', 'string'], minimum: min, maximum: max, pattern: `^(\\d+|off|${VARIABLE})$` },
+    (value) =>
+      value === 'off'
+        ? read(undefined)
+        : (readInteger(value, { min, max }) ?? wrong(`a whole number from ${min} to ${max}, or off`)),
+  )
+
+function readInteger(value: unknown, { min, max }: NumberRange): Reading<number> | undefined {
+  const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
+  if (typeof number !== 'number' || !Number.isInteger(number) || number < min || number > max) return undefined
+  return read(number)
+}
 
 export const decimal = (description: string, { min, max }: NumberRange) =>
   scalar(

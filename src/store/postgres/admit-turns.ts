@@ -71,23 +71,31 @@ DECLARE
   each jsonb;
   place integer;
   per_unit double precision;
+  wait double precision;
+  longest double precision := 0;
 BEGIN
   FOR number IN 0..jsonb_array_length(applied) - 1 LOOP
     each := applied -> number;
     place := limit_place(states, each ->> 'subject');
     IF each ->> 'kind' = 'concurrent' THEN
-      refused := CASE WHEN states[place].running >= (each ->> 'limit')::double precision THEN number END;
+      wait := CASE WHEN states[place].running >= (each ->> 'limit')::double precision THEN 1000000 ELSE 0 END;
       started[place].running := started[place].running + 1;
+    ELSIF (each ->> 'cost')::double precision > (each ->> 'burst')::double precision THEN
+      refused := number;
+      RETURN;
     ELSE
       per_unit := 60000000 / (each ->> 'limit')::double precision;
       started[place].reached_at :=
         greatest(states[place].reached_at, now_micros) + (each ->> 'cost')::double precision * per_unit;
-      refused := CASE WHEN (each ->> 'cost')::double precision > (each ->> 'burst')::double precision
-        OR started[place].reached_at - now_micros - (each ->> 'burst')::double precision * per_unit > 1 THEN number END;
+      wait := started[place].reached_at - now_micros - (each ->> 'burst')::double precision * per_unit;
+      wait := CASE WHEN wait > 1 THEN ceil(wait - 0.01) ELSE 0 END;
     END IF;
-    IF refused IS NOT NULL THEN RETURN; END IF;
+    IF wait > longest THEN
+      longest := wait;
+      refused := number;
+    END IF;
   END LOOP;
-  states := started;
+  IF refused IS NULL THEN states := started; END IF;
 END $$;
 
 CREATE FUNCTION states_of(states limit_state[], applied jsonb, now_micros bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$

@@ -2,16 +2,14 @@ import { isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { OtherInput } from '../../model/turn.ts'
 import { checkEach } from '../fields/check-each.ts'
+import { wordsOnly } from '../fields/check-source.ts'
 import { wrongType } from '../fields/check-value.ts'
+import { isOtherPart, readOtherPart } from './check-other-part.ts'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 
-/** Parts that are not text, by what a model's `inputs` calls them. */
-const OTHER_PARTS: Readonly<Record<string, OtherInput['kind']>> = {
-  image_url: 'image',
-  input_audio: 'audio',
-  file: 'file',
-}
+/** Who may show what is not text. */
+const SHOWS = new Set(['user', 'tool', 'function'])
 const TEXT_PARTS = new Set(['text', 'refusal'])
 
 /** Messages as far as we must understand them: who speaks, and whether there is anything but text. */
@@ -63,16 +61,19 @@ function checkContent(
       : problem('missing_required_parameter', `\`${param}\` is missing.`, { param })
   }
   if (!Array.isArray(content)) return wrongType(param, content, 'a string or an array of parts')
-  return checkEach(param, content, (place, part) => checkPart(place, part, others))
+  return checkEach(param, content, (place, part) => checkPart(place, part, SHOWS.has(role) ? others : undefined))
 }
 
-function checkPart(param: string, part: unknown, others: OtherInput[]): Problem | undefined {
+/** `others`: undefined where only words may stand. */
+function checkPart(param: string, part: unknown, others: OtherInput[] | undefined): Problem | undefined {
   if (!isObject(part)) return wrongType(param, part, 'an object')
   const { type } = part
   if (typeof type !== 'string') return wrongType(`${param}.type`, type, 'a string')
-  const other = Object.hasOwn(OTHER_PARTS, type) ? OTHER_PARTS[type] : undefined
-  if (other) {
-    others.push({ kind: other, param })
+  if (isOtherPart(type)) {
+    if (others === undefined) return wordsOnly(param)
+    const other = readOtherPart(param, type, part)
+    if ('code' in other) return other
+    others.push(other)
     return undefined
   }
   if (!TEXT_PARTS.has(type)) {

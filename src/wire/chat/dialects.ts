@@ -1,30 +1,31 @@
+import { PLAIN_TRAITS } from '../../model/model-traits.ts'
+import type { CountedBeside } from '../agree-with-total.ts'
+import { dialectByName } from '../dialect-by-name.ts'
+import type { LaneManners } from '../lane-manners.ts'
+import type { EffortManner } from './put-effort.ts'
+
 /**
  * The oddities of servers that speak Chat, as data: an oddity is a column, a server is a row. Facts are from the vendors'
  * references and from recorded answers; each row says what it rests on.
  */
-export interface ChatDialect {
+export interface ChatDialect extends LaneManners {
   readonly wire: 'chat'
-  readonly name: string
-  /** Other names that the configuration accepts for it. */
-  readonly aliases: readonly string[]
   /** The name under which the server reads the output cap. */
   readonly capField: 'max_completion_tokens' | 'max_tokens'
   /** Whether the server knows the developer role; else such messages are sent as system messages. */
   readonly developerRole: boolean
   /** Whether `stream_options.include_usage` may be sent; servers without it report usage unasked. */
   readonly usageOption: boolean
-  /** How an effort is spelled. */
-  readonly effort: 'reasoning_effort' | 'reasoning'
+  /** Where an effort is said; how it is spelled is the model's affair (`traits.efforts`). */
+  readonly effort: EffortManner
+  /** Fields of the server's own that say the same: beside an effort they could contradict it, and go. */
+  readonly effortSwitches: readonly string[]
   /** Top-level fields beyond the standard ones that the server understands. */
   readonly extraFields: readonly string[]
-  /** Standard fields that the server refuses or does not know: they are left out and named to the client. */
-  readonly withoutFields: readonly string[]
   /** Fields that go under another name. */
   readonly renamedFields: Readonly<Record<string, string>>
-  /** `completion_tokens` leaves reasoning out: it has to be added. */
-  readonly reasoningBesideCompletion: boolean
-  /** Reasoning is counted and not sent: what is read of a stream tells nothing of what it has cost. */
-  readonly hidesReasoning: boolean
+  /** What the server counts outside of `prompt_tokens` and `completion_tokens`, where its total does not tell. */
+  readonly countedBeside: readonly CountedBeside[]
   /** The server wants its reasoning back with the messages that it led to, and refuses a tool loop without it. */
   readonly reasoningBack: boolean
   /** Tools that take free text; elsewhere they go as functions of one string. */
@@ -37,7 +38,8 @@ export interface ChatDialect {
   readonly messageNames: boolean
   /** How the ids of tool calls may look. */
   readonly callIds: 'any' | 'nine-letters'
-  readonly source: string
+  /** How a last message of the assistant says that the model shall go on from it; elsewhere it just stands there. */
+  readonly prefill: 'plain' | 'prefix'
 }
 
 const GENERIC: ChatDialect = {
@@ -47,11 +49,12 @@ const GENERIC: ChatDialect = {
   capField: 'max_tokens',
   developerRole: false,
   usageOption: true,
-  effort: 'reasoning_effort',
+  effort: 'word',
+  effortSwitches: [],
   extraFields: [],
   withoutFields: [],
   renamedFields: {},
-  reasoningBesideCompletion: false,
+  countedBeside: [],
   hidesReasoning: false,
   reasoningBack: false,
   customTools: false,
@@ -59,6 +62,9 @@ const GENERIC: ChatDialect = {
   refusals: false,
   messageNames: true,
   callIds: 'any',
+  prefill: 'plain',
+  cannot: ['file_url'],
+  traits: PLAIN_TRAITS,
   source: 'What nearly every compatible server accepts: the older cap name and no developer role.',
 }
 
@@ -72,6 +78,19 @@ const row = (name: string, source: string, over: Partial<ChatDialect> = {}): Cha
 /** What only OpenAI's own models were made for. */
 const OPENAI_ONLY = { customTools: true, allowedTools: true, refusals: true } as const
 const LOCAL_SAMPLING = ['top_k', 'min_p', 'repetition_penalty']
+
+/** Of servers that know three, as DeepSeek's guide maps the others. */
+const LOW_HIGH_MAX = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'high',
+  high: 'high',
+  xhigh: 'high',
+  max: 'max',
+  ultra: 'max',
+}
+/** Where an effort is a number of tokens no document says which: these are ours. */
+const BUDGETS = { none: 'disabled', minimal: 1024, low: 4096, medium: 12_288, high: 24_576 }
 
 export const CHAT_DIALECTS: readonly ChatDialect[] = [
   GENERIC,
@@ -94,8 +113,11 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
   }),
   row(
     'deepseek',
-    'API docs: prompt_cache_hit_tokens in usage; thinking switch; in tool loops reasoning_content goes back.',
+    'API docs: prompt_cache_hit_tokens in usage; thinking switch, efforts low, high and max and what others come to; in tool loops reasoning_content goes back.',
     {
+      effort: 'switch-and-word',
+      effortSwitches: ['thinking'],
+      traits: { ...PLAIN_TRAITS, efforts: { ...LOW_HIGH_MAX, none: 'disabled' } },
       extraFields: ['thinking'],
       reasoningBack: true,
     },
@@ -110,60 +132,91 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
       withoutFields: ['logprobs', 'top_logprobs', 'logit_bias'],
     },
   ),
-  row('mistral', 'API reference: random_seed; unknown fields are 422; content may be a list with thinking parts.', {
-    callIds: 'nine-letters',
-    extraFields: ['safe_prompt', 'prompt_mode'],
-    withoutFields: [
-      'logprobs',
-      'top_logprobs',
-      'logit_bias',
-      'user',
-      'safety_identifier',
-      'prompt_cache_key',
-      'verbosity',
-    ],
-    renamedFields: { seed: 'random_seed' },
-  }),
-  row('xai', 'Recorded: completion_tokens 1 beside reasoning_tokens 290.', {
-    capField: 'max_completion_tokens',
-    reasoningBesideCompletion: true,
-  }),
-  row('moonshot', 'Recorded: cached_tokens at the top level of usage. Docs: reasoning_content is kept in tool loops.', {
-    aliases: ['moonshotai'],
-    reasoningBack: true,
-  }),
-  row('alibaba', 'Recorded: id "" on later tool-call fragments.', {
-    aliases: ['qwen'],
-    extraFields: ['enable_thinking', 'thinking_budget', 'top_k'],
-  }),
+  row(
+    'mistral',
+    'API reference: random_seed; unknown fields are 422; content may be a list with thinking parts. Reasoning guide: efforts are none and high. A last message of the assistant is refused without prefix.',
+    {
+      effortSwitches: ['prompt_mode'],
+      traits: { ...PLAIN_TRAITS, efforts: { none: 'none', low: 'high', medium: 'high', high: 'high' } },
+      callIds: 'nine-letters',
+      prefill: 'prefix',
+      extraFields: ['safe_prompt', 'prompt_mode'],
+      withoutFields: [
+        'logprobs',
+        'top_logprobs',
+        'logit_bias',
+        'user',
+        'safety_identifier',
+        'prompt_cache_key',
+        'verbosity',
+      ],
+      renamedFields: { seed: 'random_seed' },
+    },
+  ),
+  row(
+    'xai',
+    'Recorded: completion_tokens 1 beside reasoning_tokens 290. AI SDK: more may be cached than prompt_tokens says.',
+    {
+      capField: 'max_completion_tokens',
+      countedBeside: ['reasoning', 'cached'],
+    },
+  ),
+  row(
+    'moonshot',
+    'Recorded: cached_tokens at the top level of usage. Docs: reasoning_content is kept in tool loops; efforts low, high and max, or a switch, by the model.',
+    {
+      aliases: ['moonshotai'],
+      effort: 'word-or-switch',
+      effortSwitches: ['thinking'],
+      traits: { ...PLAIN_TRAITS, efforts: { ...LOW_HIGH_MAX, none: 'disabled' } },
+      extraFields: ['thinking'],
+      reasoningBack: true,
+    },
+  ),
+  row(
+    'alibaba',
+    'Recorded: id "" on later tool-call fragments. Docs: enable_thinking, and thinking_budget in tokens.',
+    {
+      aliases: ['qwen'],
+      effort: 'budget',
+      effortSwitches: ['enable_thinking', 'thinking_budget'],
+      traits: { ...PLAIN_TRAITS, efforts: BUDGETS },
+      extraFields: ['enable_thinking', 'thinking_budget', 'top_k'],
+    },
+  ),
   row('openrouter', 'API docs: reasoning object; comments while it works; errors with 200.', {
-    effort: 'reasoning',
+    effort: 'object',
     extraFields: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'transforms', 'include_reasoning'],
   }),
   row('together', 'API docs.', { extraFields: LOCAL_SAMPLING }),
-  row('fireworks', 'API docs.', { extraFields: LOCAL_SAMPLING }),
-  row('vllm', 'Docs: extra sampling fields; reasoning or reasoning_content by version; usage only when asked.', {
-    extraFields: [
-      ...LOCAL_SAMPLING,
-      'chat_template_kwargs',
-      'structured_outputs',
-      'guided_json',
-      'guided_regex',
-      'guided_choice',
-    ],
+  row('fireworks', 'API docs; API reference: prompts are cached apart by prompt_cache_isolation_key.', {
+    extraFields: LOCAL_SAMPLING,
+    cacheSaltField: 'prompt_cache_isolation_key',
   }),
+  row(
+    'vllm',
+    'Docs: extra sampling fields; reasoning or reasoning_content by version; usage only when asked; cache_salt.',
+    {
+      cacheSaltField: 'cache_salt',
+      effort: 'template',
+      extraFields: [
+        ...LOCAL_SAMPLING,
+        'chat_template_kwargs',
+        'structured_outputs',
+        'guided_json',
+        'guided_regex',
+        'guided_choice',
+      ],
+    },
+  ),
   row('ollama', 'Docs, OpenAI compatibility: a subset; unknown fields are ignored.', {
     withoutFields: ['logit_bias', 'user', 'n'],
   }),
   row('llamacpp', 'Server README: sampling fields, timings beside usage.', {
+    effort: 'template',
     extraFields: [...LOCAL_SAMPLING, 'grammar', 'cache_prompt', 'chat_template_kwargs'],
   }),
   row('lmstudio', 'Docs, OpenAI compatibility.', { extraFields: ['top_k', 'repeat_penalty'] }),
 ]
 
-const BY_NAME = new Map(
-  CHAT_DIALECTS.flatMap((dialect) => [dialect.name, ...dialect.aliases].map((name) => [name, dialect] as const)),
-)
-
-/** The row of a dialect; a name that no row has speaks plain Chat. */
-export const chatDialect = (name: string): ChatDialect => BY_NAME.get(name) ?? GENERIC
+export const chatDialect = dialectByName(CHAT_DIALECTS, GENERIC)

@@ -14,6 +14,8 @@ export const CHAT_FIELDS: FieldTable = {
   reasoning_effort: { policy: 'control', check: { kind: 'string' } },
   reasoning: { policy: 'control', check: { kind: 'object' } },
   n: { policy: 'control', check: integer(1, 128) },
+  cache_salt: { policy: 'control' },
+  prompt_cache_isolation_key: { policy: 'control' },
 
   temperature: { policy: 'passed', check: number(0, 2) },
   top_p: { policy: 'passed', check: number(0, 1) },

@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Heard } from '../event-reader.ts'
-import { tryParse } from '../json/try-parse.ts'
 import { isError, readError, type UpstreamSaid } from '../provider-error.ts'
+import { parseData } from '../sse/parse-data.ts'
 import { readData } from '../sse/read-data.ts'
 import { saysFailure } from './mend-content.ts'
 
@@ -14,7 +14,7 @@ export function hearChunk(heard: Pick<Heard, 'done' | 'garbled' | 'error'>, fram
     heard.done = true
     return undefined
   }
-  const chunk = tryParse(data.toString('utf8'))
+  const chunk = parseData(data)
   if (!isObject(chunk)) {
     heard.garbled = true
     return undefined
@@ -23,18 +23,6 @@ export function hearChunk(heard: Pick<Heard, 'done' | 'garbled' | 'error'>, fram
   if (!isError(failed)) return chunk
   heard.error = readError(failed)
   return undefined
-}
-
-/**
- * Wherever a server puts it: in the chunk, in an extension, or, where one choice was asked for, in that choice (Moonshot's
- * docs, where it comes beside the finish reason). Of several choices none knows what the others have cost.
- */
-export const reportedUsage = (chunk: Fields, choicesAsked: number): unknown =>
-  chunk.usage ?? (isObject(chunk.x_groq) ? chunk.x_groq.usage : undefined) ?? usageInChoice(chunk, choicesAsked)
-
-const usageInChoice = ({ choices }: Fields, choicesAsked: number): unknown => {
-  const [choice] = choicesAsked === 1 && Array.isArray(choices) ? choices : []
-  return isObject(choice) ? choice.usage : undefined
 }
 
 /** Some servers say in a finish reason that they have failed. */

@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { finishWord, plainContent } from './mend-content.ts'
+import { type CallsSoFar, finishWord, plainContent } from './mend-content.ts'
 import { createToolCallMender } from './mend-tool-calls.ts'
 
 /** The same for a JSON answer: its choices as clients need them, or undefined when they can stay as they came. */
@@ -16,12 +16,19 @@ export function mendChoices(choices: readonly Fields[], mintCallId: () => string
 function mendChoice(choice: Fields, at: number, mintCallId: () => string): Fields {
   const message = isObject(choice.message) ? choice.message : {}
   const mendedMessage = mendMessage(message, mintCallId)
-  const hasCalls = Array.isArray(mendedMessage.tool_calls)
   // A JSON answer that came whole is whole, although some servers do not say why it ended.
-  const finish = finishWord(choice.finish_reason, hasCalls) ?? (hasCalls ? 'tool_calls' : 'stop')
+  const calls = callsIn(mendedMessage)
+  const finish = finishWord(choice.finish_reason, () => calls) ?? finishWord('stop', () => calls)
   const index = typeof choice.index === 'number' ? choice.index : at
   if (mendedMessage === choice.message && finish === choice.finish_reason && index === choice.index) return choice
   return { ...choice, index, message: mendedMessage, finish_reason: finish }
+}
+
+function callsIn({ tool_calls: calls }: Fields): CallsSoFar {
+  if (!Array.isArray(calls)) return 'none'
+  const mender = createToolCallMender(() => '')
+  mender.mend(calls.filter(isObject).map((call, index) => ({ ...call, index })))
+  return mender.calls()
 }
 
 function mendMessage(message: Fields, mintCallId: () => string): Fields {

@@ -10,6 +10,8 @@ import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
  */
 export interface ChunkMender {
   mend(chunk: Fields): boolean
+  /** More arguments of the call that was spoken of last, in frames that need no mending. */
+  goOn(text: string): void
 }
 
 interface ChoiceState {
@@ -17,10 +19,11 @@ interface ChoiceState {
   readonly calls: ToolCallMender
 }
 
-export function createChunkMender(mint: Pick<MintIds, 'completionId' | 'callId'>): ChunkMender {
+export function createChunkMender(mint: Pick<MintIds, 'completionId' | 'callId'>, now: () => number): ChunkMender {
   let id: string | undefined
   let created: number | undefined
   const choices = new Map<number, ChoiceState>()
+  let last: ChoiceState | undefined
 
   const stateOf = (index: number): ChoiceState => {
     const known = choices.get(index) ?? { spoken: false, calls: createToolCallMender(mint.callId) }
@@ -29,17 +32,19 @@ export function createChunkMender(mint: Pick<MintIds, 'completionId' | 'callId'>
   }
 
   return {
+    goOn: (text) => last?.calls.goOn(text),
     mend(chunk) {
       id ??= typeof chunk.id === 'string' && chunk.id !== '' ? chunk.id : mint.completionId()
-      if (typeof chunk.created === 'number') created ??= chunk.created
+      created ??= typeof chunk.created === 'number' ? chunk.created : Math.floor(now() / 1000)
       let changed = set(chunk, 'id', id)
-      if (created !== undefined) changed = set(chunk, 'created', created) || changed
+      changed = set(chunk, 'created', created) || changed
       changed = set(chunk, 'object', 'chat.completion.chunk') || changed
       if (!Array.isArray(chunk.choices)) return changed
       for (const [at, choice] of chunk.choices.entries()) {
         if (!isObject(choice)) continue
         if (typeof choice.index !== 'number') changed = set(choice, 'index', at) || changed
-        changed = mendChoice(stateOf(choice.index as number), choice) || changed
+        last = stateOf(choice.index as number)
+        changed = mendChoice(last, choice) || changed
       }
       return changed
     },
@@ -52,7 +57,7 @@ function mendChoice(state: ChoiceState, choice: Fields): boolean {
   changed = remove(choice, 'message') || changed
   const delta = choice.delta as Fields
   changed = mendDelta(state, delta) || changed
-  const finish = finishWord(choice.finish_reason, state.calls.count() > 0)
+  const finish = finishWord(choice.finish_reason, state.calls.calls)
   if (finish !== choice.finish_reason && (finish !== null || choice.finish_reason === '')) {
     changed = set(choice, 'finish_reason', finish) || changed
   }

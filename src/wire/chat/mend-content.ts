@@ -40,9 +40,18 @@ const FAILED_WORDS = new Set(['error', 'abort', 'insufficient_system_resource'])
 
 export const saysFailure = (reason: unknown): boolean => typeof reason === 'string' && FAILED_WORDS.has(reason)
 
-/** A finish reason in the words that clients know; an answer with tool calls that stopped has stopped to call them. */
-export function finishWord(reason: unknown, hasToolCalls: boolean): string | null {
+/** What an answer has of tool calls; `cut`: the arguments of one break off. */
+export type CallsSoFar = 'none' | 'whole' | 'cut'
+
+/**
+ * A finish reason in the words that clients know. An answer with tool calls that stopped has stopped to call them; one whose
+ * arguments break off was cut by its cap, although some servers say the same of it (vLLM, in streams).
+ */
+export function finishWord(reason: unknown, callsSoFar: () => CallsSoFar): string | null {
   if (typeof reason !== 'string' || reason === '') return null
   const word = (Object.hasOwn(FINISH_WORDS, reason) ? FINISH_WORDS[reason] : undefined) ?? reason
-  return word === 'stop' && hasToolCalls ? 'tool_calls' : word
+  if (word !== 'stop' && word !== 'tool_calls') return word
+  const calls = callsSoFar()
+  if (calls === 'cut') return 'length'
+  return calls === 'whole' ? 'tool_calls' : word
 }

@@ -1,4 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import { createJsonWatch, type JsonWatch } from '../json/json-watch.ts'
+import type { CallsSoFar } from './mend-content.ts'
 
 /**
  * Tool calls as clients need them: an index from 0 in the order of appearance, an id, type and name in the first
@@ -7,7 +9,9 @@ import { type Fields, isObject } from '../../lib/is-object.ts'
 export interface ToolCallMender {
   /** The fragments of one delta; undefined when they can stay as they came. */
   mend(fragments: readonly unknown[]): Fields[] | undefined
-  count(): number
+  /** More arguments of the call that was spoken of last, which need no mending. */
+  goOn(text: string): void
+  calls: () => CallsSoFar
   /** Bytes of arguments that wait for the name of their call. */
   waitingBytes(): number
 }
@@ -21,16 +25,22 @@ interface OpenCall {
   /** Arguments that came before the name, which the first fragment must carry. */
   early: string
   earlyBytes: number
+  readonly watch: JsonWatch
 }
 
 export function createToolCallMender(mintCallId: () => string): ToolCallMender {
   const calls: OpenCall[] = []
+  // A provider may begin as many calls as fit into a frame: each is found without a look at the others.
+  const ids = new Set<string>()
+  const byUpstreamId = new Map<string, OpenCall>()
   const byUpstreamIndex = new Map<number, OpenCall>()
+  let last: OpenCall | undefined
+  let waitingBytes = 0
 
   const open = (fragment: Fields): OpenCall => {
     const upstreamId = textOf(fragment.id)
     // Results are paired by id, so two calls may not share one.
-    const isTaken = calls.some(({ id }) => id === upstreamId)
+    const isTaken = ids.has(upstreamId)
     const call: OpenCall = {
       index: calls.length,
       id: upstreamId === '' || isTaken ? mintCallId() : upstreamId,
@@ -38,8 +48,11 @@ export function createToolCallMender(mintCallId: () => string): ToolCallMender {
       name: '',
       early: '',
       earlyBytes: 0,
+      watch: createJsonWatch(),
     }
     calls.push(call)
+    ids.add(call.id)
+    if (!byUpstreamId.has(upstreamId)) byUpstreamId.set(upstreamId, call)
     if (typeof fragment.index === 'number') byUpstreamIndex.set(fragment.index, call)
     return call
   }
@@ -50,19 +63,27 @@ export function createToolCallMender(mintCallId: () => string): ToolCallMender {
     const known =
       typeof fragment.index === 'number'
         ? byUpstreamIndex.get(fragment.index)
-        : (calls.find((call) => id !== '' && call.upstreamId === id) ??
-          (nameOf(fragment) === '' ? calls.at(-1) : undefined))
+        : ((id === '' ? undefined : byUpstreamId.get(id)) ?? (nameOf(fragment) === '' ? calls.at(-1) : undefined))
     const startsAnother = known !== undefined && id !== '' && id !== known.upstreamId && nameOf(fragment) !== ''
     return known && !startsAnother ? { call: known, isNew: false } : { call: open(fragment), isNew: true }
   }
 
   return {
-    count: () => calls.length,
-    waitingBytes: () => calls.reduce((sum, { earlyBytes }) => sum + earlyBytes, 0),
+    calls() {
+      if (calls.length === 0) return 'none'
+      return calls.some(({ watch }) => watch.isOpen()) ? 'cut' : 'whole'
+    },
+    goOn: (text) => last?.watch.feed(text),
+    waitingBytes: () => waitingBytes,
     mend(fragments) {
       const mended = fragments.filter(isObject).flatMap((fragment) => {
         const { call } = callOf(fragment)
-        return mendFragment(call, fragment)
+        last = call
+        call.watch.feed(argumentsOf(fragment))
+        const before = call.earlyBytes
+        const written = mendFragment(call, fragment)
+        waitingBytes += call.earlyBytes - before
+        return written
       })
       return mended.length === fragments.length && mended.every((fragment, at) => fragment === fragments[at])
         ? undefined

@@ -22,10 +22,11 @@ export function readConversation(turn: ChatRequest): Conversation {
     // Chat has no words to ask for a summary.
     reasoning: { summary: undefined },
     sampling: readSampling(body),
+    // An empty name is nobody's.
     identity: {
-      user: stringOf(body.user),
-      safetyIdentifier: stringOf(body.safety_identifier),
-      promptCacheKey: stringOf(body.prompt_cache_key),
+      user: stringOf(body.user) || undefined,
+      safetyIdentifier: stringOf(body.safety_identifier) || undefined,
+      promptCacheKey: stringOf(body.prompt_cache_key) || undefined,
     },
   }
 }

@@ -1,29 +1,24 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
 import { createAlikeWords } from '../alike-words.ts'
-import { type EventReader, nothingHeard } from '../event-reader.ts'
-import type { MintIds } from '../mint-ids.ts'
+import { CALLS_MAX, type EventReader, type Heard, nothingHeard, type ReaderOptions } from '../event-reader.ts'
 import { bytesOfWords } from './count-words.ts'
 import type { ChatDialect } from './dialects.ts'
-import { failureInFinish, hearChunk, reportedUsage } from './hear-chunk.ts'
+import { failureInFinish, hearChunk } from './hear-chunk.ts'
+import { createUsageListener } from './hear-usage.ts'
 import { readLogprobs } from './logprobs.ts'
 import { finishWord, plainContent, saidBy } from './mend-content.ts'
 import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
-import { readUsage } from './read-usage.ts'
 import { reasoningTextOf } from './reasoning-text.ts'
 import { WORDS_PLACE } from './words-place.ts'
 
-export interface ChatReaderOptions {
-  readonly dialect: ChatDialect
-  readonly origin: string
-  readonly mint: Pick<MintIds, 'callId'>
-}
-
 /** Reads the stream of a chat lane, with all the oddities of the servers that speak it, as events. Only its first choice counts. */
-export function createEventReader(options: ChatReaderOptions): EventReader {
+export function createEventReader(options: ReaderOptions<ChatDialect>): EventReader {
   const heard = nothingHeard()
+  const usage = createUsageListener({ dialect: options.dialect, choices: 1 })
   const reading: Reading = {
     options,
+    heard,
     // Only tells calls apart: what the client sees is minted when a call begins.
     mender: createToolCallMender(() => ''),
     begun: new Map(),
@@ -42,7 +37,8 @@ export function createEventReader(options: ChatReaderOptions): EventReader {
       if (heard.done || heard.garbled || heard.error) return []
       const chunk = hearChunk(heard, frame)
       if (chunk === undefined) return []
-      heard.usage = readUsage(reportedUsage(chunk, 1), options.dialect) ?? heard.usage
+      usage.hear(chunk)
+      heard.usage = usage.usage
       const choice = firstChoice(chunk)
       // What comes behind the end belongs to no answer.
       if (choice === undefined || heard.finished) return []
@@ -69,7 +65,8 @@ export function createEventReader(options: ChatReaderOptions): EventReader {
 }
 
 interface Reading {
-  readonly options: ChatReaderOptions
+  readonly options: ReaderOptions<ChatDialect>
+  readonly heard: Heard
   readonly mender: ToolCallMender
   /** The calls that have begun, in that order, by the mender's number. */
   readonly begun: Map<number, number>
@@ -92,7 +89,7 @@ function readDelta(reading: Reading, raw: Fields, logprobs: unknown, events: Tur
   reading.wordsHandedOn += bytesOfWords(delta)
   const reasoning = reasoningTextOf(delta)
   if (reasoning !== '') think(reading, reasoning, events)
-  reading.logprobs.push(...readLogprobs(logprobs))
+  for (const token of readLogprobs(logprobs)) reading.logprobs.push(token)
   if (isWords(delta.content)) {
     sealThought(reading, events)
     events.push({ type: 'text-delta', text: delta.content, ...takeLogprobs(reading) })
@@ -147,6 +144,8 @@ function readFragment(reading: Reading, fragment: Fields, events: TurnEvent[]): 
   const call = reading.begun.get(fragment.index as number) ?? reading.begun.size
   if (call === reading.begun.size) {
     if (!isWords(said.name)) return
+    if (call === CALLS_MAX) reading.heard.garbled = true
+    if (reading.heard.garbled) return
     sealThought(reading, events)
     reading.begun.set(fragment.index as number, call)
     const callId = reading.options.mint.callId()
@@ -159,7 +158,7 @@ function readFragment(reading: Reading, fragment: Fields, events: TurnEvent[]): 
 
 function readFinish(reading: Reading, reason: unknown, events: TurnEvent[]): boolean {
   const calls = reading.begun.size
-  const word = finishWord(reason, calls > 0)
+  const word = finishWord(reason, reading.mender.calls)
   if (word === null) return false
   sealThought(reading, events)
   for (let call = 0; call < calls; call++) events.push({ type: 'tool-call-end', call })

@@ -6,9 +6,9 @@ import type { MintIds } from '../mint-ids.ts'
 import { readError, type UpstreamSaid } from '../provider-error.ts'
 import { bytesOfWords } from './count-words.ts'
 import type { ChatDialect } from './dialects.ts'
+import { createUsageListener } from './hear-usage.ts'
 import { mendChoices } from './mend-choices.ts'
 import { saysFailure } from './mend-content.ts'
-import { readUsage } from './read-usage.ts'
 
 /** A JSON answer of a provider that speaks Chat, as far as it must be understood to be passed on. */
 export type ChatReply =
@@ -39,12 +39,14 @@ export function readReply(
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(hasMessage)) return { kind: 'garbled' }
   const failed = choices.find((choice) => saysFailure(choice.finish_reason))
   if (failed) return { kind: 'error', said: { message: `it ended with "${failed.finish_reason}"`, code: undefined } }
+  const usage = createUsageListener({ dialect: options.dialect, choices: choices.length })
+  usage.hear(value)
   const mended = mendChoices(choices, options.mint.callId)
   return {
     kind: 'reply',
     body,
     rewritten: rewrittenMembers(value, mended, options.mint),
-    usage: readUsage(value.usage, options.dialect),
+    usage: usage.usage,
     outputBytes: (mended ?? choices).reduce((sum, choice) => sum + bytesOfWords(choice.message as Fields), 0),
   }
 }

@@ -10,6 +10,7 @@ import { optionalNames } from '../fields/optional-names.ts'
 import { readNested } from '../fields/read-nested.ts'
 import type { ParsedBody } from '../parsed-body.ts'
 import { malformed, type ReadRequestOutcome } from '../read-request-outcome.ts'
+import { toolsInPrompt } from '../tools-in-prompt.ts'
 import { checkMessages } from './check-messages.ts'
 import { CHAT_FIELDS, CONTROL_FIELDS, NESTED_FIELDS } from './fields.ts'
 import { mendMessages } from './mend-messages.ts'
@@ -80,12 +81,17 @@ function readEffort(
 const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format'])
 
 function sizeOf(body: ParsedBody, rewritten: TurnRequest['rewritten']): InputSize {
-  const { messages, tools, functions } = body.value
+  const { messages, tools, functions, response_format: format } = body.value
   const count = (field: unknown) => (Array.isArray(field) ? field.length : 0)
+  const declared = count(tools) + count(functions)
+  const hasCalls = declared === 0 && Array.isArray(messages) && messages.some(hasToolCalls)
   return {
     bodyBytes: body.bytes.length,
     inputBytes: inputBytes(body, INPUT_FIELDS, rewritten),
     messages: count(messages),
-    tools: count(tools) + count(functions),
+    tools: toolsInPrompt({ declared, format, hasCalls }),
   }
 }
+
+const hasToolCalls = (message: unknown): boolean =>
+  isObject(message) && (Array.isArray(message.tool_calls) || isObject(message.function_call))

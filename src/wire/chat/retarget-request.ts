@@ -1,35 +1,43 @@
-import type { Effort } from '../../model/effort.ts'
+import { isObject } from '../../lib/is-object.ts'
 import type { TurnRequest } from '../../model/turn.ts'
+import { type CacheSalt, saltFields } from '../cache-salt.ts'
+import { clientName } from '../client-names.ts'
 import { isNullMember } from '../fields/null-members.ts'
-import { arrayElements } from '../json/array-elements.ts'
-import { jsonArray } from '../json/json-array.ts'
 import { spliceMembers } from '../json/splice-members.ts'
+import { tryParse } from '../json/try-parse.ts'
 import type { ChatDialect } from './dialects.ts'
 import { CHAT_FIELDS } from './fields.ts'
-import { withChanges } from './mend-messages.ts'
+import { fitMessages } from './fit-messages.ts'
+import { type EffortTarget, putEffort } from './put-effort.ts'
+import { fittingEffort, losesEffort, messagesOf } from './thought-calls.ts'
 
 /** What the lane is told in place of what the client wrote. */
-export interface ChatTarget {
+export interface ChatTarget extends EffortTarget {
   readonly model: string
-  readonly effort: Effort | undefined
-  /** The cap that the hold covers: never more than what admission granted. */
-  readonly outputCap: number
-  readonly dialect: ChatDialect
+  readonly cacheSalt: CacheSalt
   /** Fields of the client that this lane does not get. */
   readonly leftOut: readonly string[]
 }
 
 /**
  * The fields of this request that a lane does not get: optional ones that neither its dialect nor the operator passes on,
- * and standard ones that the server refuses.
+ * standard ones that the server refuses, and what says of the effort something else than we do.
  */
-export function fieldsLeftOut(turn: TurnRequest, dialect: ChatDialect, passFields: readonly string[]): string[] {
+export function fieldsLeftOut(turn: TurnRequest, target: EffortTarget, passFields: readonly string[]): string[] {
+  const { dialect } = target
   const optional = turn.optionalFields.filter(
     (field) => !passFields.includes(field) && !dialect.extraFields.includes(field),
   )
-  if (dialect.withoutFields.length === 0) return optional
-  const refused = turn.body.members.flatMap(({ name }) => (dialect.withoutFields.includes(name) ? [name] : []))
-  return [...optional, ...refused]
+  const told = fittingEffort(target, () => messagesOf(turn))
+  const effort = putEffort(told)
+  const contradicting = Object.keys(effort.fields).length === 0 ? [] : dialect.effortSwitches
+  const unwanted = [...dialect.withoutFields, ...contradicting]
+  const refused = turn.body.members.flatMap(({ name }) => (unwanted.includes(name) ? [name] : []))
+  const named = [
+    ...(effort.isLost || losesEffort(target, told) ? [clientName('effort', 'chat')] : []),
+    ...(fitMessages(turn, dialect).withoutNames ? [clientName('messageName', 'chat')] : []),
+  ]
+  return [...new Set([...optional, ...refused, ...named])]
 }
 
 const USAGE_WANTED = '{"include_usage":true}'
@@ -49,21 +57,29 @@ export function retargetRequest(turn: TurnRequest, target: ChatTarget): Buffer {
   }
   for (const name of target.leftOut) changes.set(name, null)
   renameFields(turn, dialect, changes)
-  if (!dialect.developerRole) hideDeveloperRole(turn, changes)
+  const { messages } = fitMessages(turn, dialect)
+  if (messages !== undefined) changes.set('messages', messages)
   changes.set('model', JSON.stringify(target.model))
   if (turn.delivery === 'stream') {
     changes.set('stream', 'true')
     if (dialect.usageOption) changes.set('stream_options', USAGE_WANTED)
   }
-  if (target.effort !== undefined && !target.leftOut.includes(dialect.effort)) {
-    changes.set(
-      dialect.effort,
-      dialect.effort === 'reasoning' ? JSON.stringify({ effort: target.effort }) : JSON.stringify(target.effort),
-    )
+  const told = fittingEffort(target, () => messagesOf(turn))
+  for (const [name, value] of Object.entries(putEffort(told).fields)) {
+    changes.set(name, JSON.stringify(withTheirs(turn, name, value)))
   }
   changes.set(dialect.capField, JSON.stringify(target.outputCap))
+  for (const [name, salt] of Object.entries(saltFields(target))) changes.set(name, JSON.stringify(salt))
   if (turn.choices !== 1) changes.set('n', JSON.stringify(turn.choices))
   return spliceMembers(turn.body, changes)
+}
+
+/** Of an object that the client may have filled itself, as the arguments of a template, only what we say is changed. */
+function withTheirs({ body }: TurnRequest, name: string, ours: unknown): unknown {
+  if (name !== 'chat_template_kwargs') return ours
+  const member = body.members.find((candidate) => candidate.name === name)
+  const theirs = member && tryParse(body.bytes.toString('utf8', member.valueStart, member.valueEnd))
+  return isObject(theirs) && isObject(ours) ? { ...theirs, ...ours } : ours
 }
 
 function renameFields(turn: TurnRequest, dialect: ChatDialect, changes: Map<string, Buffer | string | null>): void {
@@ -74,21 +90,4 @@ function renameFields(turn: TurnRequest, dialect: ChatDialect, changes: Map<stri
     changes.set(from, null)
     changes.set(to, turn.body.bytes.subarray(member.valueStart, member.valueEnd))
   }
-}
-
-const DEVELOPER = Buffer.from('developer')
-const AS_SYSTEM: ReadonlyMap<string, string> = new Map([['role', '"system"']])
-
-/** Servers that know only `system` refuse a developer's message, or take it for a user's. */
-function hideDeveloperRole({ body }: TurnRequest, changes: Map<string, Buffer | string | null>): void {
-  const member = body.members.find(({ name }) => name === 'messages')
-  if (!member) return
-  const mended = changes.get('messages')
-  const messages = Buffer.isBuffer(mended) ? mended : body.bytes.subarray(member.valueStart, member.valueEnd)
-  if (!messages.includes(DEVELOPER)) return
-  const written = arrayElements(messages).map((message) => {
-    const isTheirs = message.includes(DEVELOPER) && JSON.parse(message.toString('utf8')).role === 'developer'
-    return isTheirs ? withChanges(message, AS_SYSTEM) : message
-  })
-  changes.set('messages', jsonArray(written))
 }

@@ -6,12 +6,13 @@ import type { MintIds } from '../mint-ids.ts'
 import { dataFrame } from '../sse/format-frame.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
 import { type AlikeFrames, createAlikeFrames } from './alike-frames.ts'
+import { argumentsIn } from './arguments-in.ts'
 import type { StreamHead } from './close-answer.ts'
 import { bytesOfWords } from './count-words.ts'
 import type { ChatDialect } from './dialects.ts'
-import { failureInFinish, hearChunk, reportedUsage } from './hear-chunk.ts'
+import { failureInFinish, hearChunk } from './hear-chunk.ts'
+import { createUsageListener, type UsageListener } from './hear-usage.ts'
 import { type ChunkMender, createChunkMender } from './mend-chunk.ts'
-import { readUsage } from './read-usage.ts'
 import { createModelRenamer, type ModelRenamer } from './rename-model.ts'
 
 /** What listens in a relayed stream: it passes frames on as they came, and picks out the few that matter. */
@@ -36,6 +37,8 @@ export interface ChatTapOptions {
   readonly mint: Pick<MintIds, 'completionId' | 'callId'>
   /** How many choices were asked for: the stream is whole when each has said why it ended. */
   readonly choices: number
+  /** Wall time in milliseconds, for a server that tells none. */
+  readonly now: () => number
 }
 
 const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }
@@ -47,7 +50,8 @@ export function createChatTap(options: ChatTapOptions): ChatTap {
     heard,
     options,
     rename,
-    mender: createChunkMender(options.mint),
+    usage: createUsageListener(options),
+    mender: createChunkMender(options.mint, options.now),
     finishedChoices: new Set(),
     alike: createAlikeFrames(rename),
   }
@@ -62,6 +66,7 @@ export function createChatTap(options: ChatTapOptions): ChatTap {
       const alike = listening.alike.take(frames)
       if (alike === undefined) return undefined
       heard.outputBytes += alike.words
+      for (const written of argumentsIn(alike.bytes)) listening.mender.goOn(written)
       return { bytes: alike.bytes, isContent: alike.words > 0 }
     },
   }
@@ -71,6 +76,7 @@ interface Listening {
   readonly heard: ChatHeard
   readonly options: ChatTapOptions
   readonly rename: ModelRenamer
+  readonly usage: UsageListener
   readonly mender: ChunkMender
   readonly finishedChoices: Set<unknown>
   readonly alike: AlikeFrames
@@ -82,9 +88,9 @@ function readFrame(listening: Listening, frame: Buffer): CarriedFrame {
 }
 
 function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, unknown>): CarriedFrame {
-  const { heard, rename, mender, options } = listening
-  const reported = reportedUsage(chunk, options.choices)
-  heard.usage = readUsage(reported, options.dialect) ?? heard.usage
+  const { heard, rename, mender, usage } = listening
+  const tellsUsage = usage.hear(chunk)
+  heard.usage = usage.usage
   const choices = Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []
   // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
   if (choices.length === 0) return NOTHING
@@ -98,7 +104,7 @@ function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, un
     return NOTHING
   }
   const isContent = heard.outputBytes > bytesBefore
-  if (isObject(reported)) {
+  if (tellsUsage) {
     const { x_groq: _withUsage, ...rest } = chunk
     const withoutUsage = choices.map(({ usage: _reported, ...choice }) => choice)
     return { bytes: dataFrame({ ...rest, choices: withoutUsage, model: rename.to, usage: null }), isContent }

@@ -48,6 +48,7 @@ export function openChatVoice({ turn, model, requestId, mint, now }: ChatVoiceOp
         dialect: lane.dialect,
         mint,
         choices: turn.choices,
+        now,
       }),
     relayReply: (body, value, { dialect }) => carryReply(turn, body, value, { dialect, mint }),
     translate(reader) {

@@ -2,10 +2,6 @@ import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { ContentPart } from '../../model/conversation.ts'
 
-/** The words among parts, as the string that every server takes. */
-export const textOfParts = (parts: readonly ContentPart[], separator: string): string =>
-  parts.flatMap((part) => (part.type === 'text' || part.type === 'refusal' ? [part.text] : [])).join(separator)
-
 /** A user's content: many servers only take a string, and get one wherever nothing is lost by it. */
 export function writeContent(parts: readonly ContentPart[]): string | Fields[] {
   const [first] = parts
@@ -31,5 +27,3 @@ export function writePart(part: ContentPart): Fields[] {
       return assertNever(part)
   }
 }
-
-export const isText = (part: ContentPart): boolean => part.type === 'text' || part.type === 'refusal'

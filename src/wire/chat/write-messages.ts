@@ -2,15 +2,16 @@ import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { ContentPart, Conversation, ConversationItem } from '../../model/conversation.ts'
 import type { LaneTarget } from '../lane-target.ts'
+import { ABORTED } from '../made-up-words.ts'
 import { opaqueForLane } from '../opaque-for-lane.ts'
+import { type CallItem, type PairedResults, pairResults } from '../pair-results.ts'
+import { isText, textOfParts } from '../text-of-parts.ts'
 import type { ToolNames } from '../tool-names.ts'
 import type { ChatDialect } from './dialects.ts'
+import { isPrefill } from './fit-messages.ts'
 import { mapCallId } from './map-call-id.ts'
-import { type CallItem, type PairedResults, pairResults } from './pair-results.ts'
-import { isText, textOfParts, writeContent, writePart } from './write-content.ts'
+import { writeContent, writePart } from './write-content.ts'
 
-/** What the tool message says of a call whose turn was given up before there was a result. */
-const ABORTED = 'aborted'
 /** Between messages, reasonings and results that become one. */
 const BREAK = '\n\n'
 const RESULT_ELSEWHERE = 'The result is in the next message.'
@@ -43,7 +44,9 @@ export function writeMessages(conversation: Conversation, names: ToolNames, lane
   }
   for (const item of conversation.items) writeItem(writing, item)
   endAssistant(writing)
-  if (results.orphans) writing.leftOut.add('function_call_output')
+  const last = writing.messages.at(-1)
+  if (last !== undefined && isPrefill(last) && dialect.prefill === 'prefix') last.prefix = true
+  if (results.orphans.size > 0) writing.leftOut.add('function_call_output')
   return { messages: writing.messages, leftOut: [...writing.leftOut] }
 }
 

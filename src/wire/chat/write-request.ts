@@ -1,12 +1,16 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { AnswerFormat, Conversation } from '../../model/conversation.ts'
+import { saltFields } from '../cache-salt.ts'
+import { clientName, type NamedApart } from '../client-names.ts'
 import type { LaneTarget, WrittenRequest } from '../lane-target.ts'
 import { createToolNames } from '../tool-names.ts'
 import type { ChatDialect } from './dialects.ts'
+import { putEffort } from './put-effort.ts'
+import { fittingEffort, losesEffort } from './thought-calls.ts'
 import { writeMessages } from './write-messages.ts'
 import { writeTools } from './write-tools.ts'
 
-/** A conversation as the request that a chat lane takes, in its dialect. What it does not get is named as Responses names it. */
+/** A conversation as the request that a chat lane takes, in its dialect. What it does not get is named as its client names it. */
 export function writeRequest(conversation: Conversation, target: LaneTarget<ChatDialect>): WrittenRequest {
   const { dialect } = target
   const names = createToolNames(conversation.tools, {
@@ -15,16 +19,21 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Chat
   })
   const tools = writeTools(conversation, names, dialect)
   const { messages, leftOut } = writeMessages(conversation, names, target)
-  const given: Fields = { ...tools, ...writeSettings(conversation), ...writeEffort(target) }
-  const { fields, refused } = inDialect(given, dialect)
+  const told = fittingEffort(target, () => messages)
+  const effort = putEffort(told)
+  const given: Fields = { ...tools, ...writeSettings(conversation) }
+  const { fields, refused } = inDialect(given, target)
   const body = {
     model: target.model,
     messages,
     ...fields,
+    ...effort.fields,
     [dialect.capField]: target.outputCap,
+    ...saltFields(target),
     ...writeDelivery(target),
   }
-  return { body: Buffer.from(JSON.stringify(body)), leftOut: [...leftOut, ...refused], tools: names }
+  const lost = effort.isLost || losesEffort(target, told) ? [clientName('effort', target.client)] : []
+  return { body: Buffer.from(JSON.stringify(body)), leftOut: [...leftOut, ...refused, ...lost], tools: names }
 }
 
 /** Fields without a value are not in the JSON. */
@@ -56,31 +65,25 @@ function writeFormat(format: AnswerFormat): unknown {
   return { type, json_schema: schema }
 }
 
-function writeEffort({ effort, dialect }: LaneTarget<ChatDialect>): Fields {
-  if (effort === undefined) return {}
-  return { [dialect.effort]: dialect.effort === 'reasoning' ? { effort } : effort }
-}
-
 function writeDelivery({ delivery, dialect }: LaneTarget<ChatDialect>): Fields {
   if (delivery === 'json') return {}
   return { stream: true, ...(dialect.usageOption ? { stream_options: { include_usage: true } } : {}) }
 }
 
-/** Where a Responses client has written what chat calls otherwise. */
-const CLIENT_NAMES: Readonly<Record<string, string>> = {
-  verbosity: 'text.verbosity',
-  response_format: 'text.format',
-  logprobs: 'include',
-  reasoning_effort: 'reasoning.effort',
-  reasoning: 'reasoning.effort',
+/** What the two protocols of clients call by different names. */
+const NAMED_APART: Readonly<Record<string, NamedApart>> = {
+  verbosity: 'verbosity',
+  response_format: 'format',
+  logprobs: 'logprobs',
 }
 
-function inDialect(given: Fields, dialect: ChatDialect): { fields: Fields; refused: string[] } {
+function inDialect(given: Fields, { dialect, client }: LaneTarget<ChatDialect>): { fields: Fields; refused: string[] } {
   const fields: Fields = {}
   const refused: string[] = []
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue
-    if (dialect.withoutFields.includes(name)) refused.push(CLIENT_NAMES[name] ?? name)
+    const apart = Object.hasOwn(NAMED_APART, name) ? NAMED_APART[name] : undefined
+    if (dialect.withoutFields.includes(name)) refused.push(apart ? clientName(apart, client) : name)
     else fields[dialect.renamedFields[name] ?? name] = value
   }
   return { fields, refused }

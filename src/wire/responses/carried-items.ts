@@ -1,4 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
+import { ABORTED } from '../made-up-words.ts'
 import { isCallType, isCarriedType, isOutputType, typeOfItem } from './item-types.ts'
 import { ownTools } from './own-tools.ts'
 
@@ -32,7 +33,7 @@ export function carriedItems(items: readonly Item[]): Item[] {
 }
 
 /** Behind all calls that were made at once. */
-const outputOfGivenUp = ({ type, call_id }: Item): Item => ({ type: `${type}_output`, call_id, output: 'aborted' })
+const outputOfGivenUp = ({ type, call_id }: Item): Item => ({ type: `${type}_output`, call_id, output: ABORTED })
 
 function withOwnTools(item: Item): Item[] {
   const tools = item.tools as Fields[]

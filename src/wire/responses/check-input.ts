@@ -7,19 +7,29 @@ import { checkContent } from './check-content.ts'
 import { checkMaybeText, checkName, checkWord, isAbsent, missing } from './check-member.ts'
 import { isCallType, isCarriedType, isOutputType, typeOfItem } from './item-types.ts'
 
+/** What of an item is not text, by the item: only those that go to a model count. */
+export type OthersByItem = ReadonlyMap<unknown, readonly OtherInput[]>
+
+const NO_OTHERS: OthersByItem = new Map()
+
 /** The input as far as we must understand it: what each item says, and whether there is anything but text. */
-export function checkInput(input: unknown): Problem | OtherInput[] {
+export function checkInput(input: unknown): Problem | OthersByItem {
   if (isAbsent(input) || input === '') {
     const message = 'The field `input` is missing. Send a text or at least one item.'
     return problem('missing_required_parameter', message, { param: 'input' })
   }
-  if (typeof input === 'string') return []
+  if (typeof input === 'string') return NO_OTHERS
   if (!Array.isArray(input)) return wrongType('input', input, 'a string or an array of items')
   if (input.length === 0) {
     return problem('invalid_value', '`input` is empty. Send at least one item.', { param: 'input' })
   }
-  const others: OtherInput[] = []
-  const found = checkEach('input', input, (param, item) => checkItem(param, item, others))
+  const others = new Map<unknown, OtherInput[]>()
+  const found = checkEach('input', input, (param, item) => {
+    const ofItem: OtherInput[] = []
+    const wrong = checkItem(param, item, ofItem)
+    if (ofItem.length > 0) others.set(item, ofItem)
+    return wrong
+  })
   return found ?? checkOrphans(input) ?? others
 }
 
@@ -53,12 +63,12 @@ function checkMessage(param: string, item: Readonly<Fields>, others: OtherInput[
   if (found) return found
   // An assistant that only called tools has said nothing, and clients send that as null or not at all.
   if (isAbsent(item.content)) return item.role === 'assistant' ? undefined : missing(`${param}.content`)
-  return checkContent(`${param}.content`, item.content, others)
+  return checkContent(`${param}.content`, item.content, item.role === 'user' ? others : undefined)
 }
 
-function checkReasoning(param: string, item: Readonly<Fields>, others: OtherInput[]): Problem | undefined {
+function checkReasoning(param: string, item: Readonly<Fields>): Problem | undefined {
   for (const name of ['summary', 'content']) {
-    const found = isAbsent(item[name]) ? undefined : checkContent(`${param}.${name}`, item[name], others)
+    const found = isAbsent(item[name]) ? undefined : checkContent(`${param}.${name}`, item[name], undefined)
     if (found) return found
   }
   return checkMaybeText(`${param}.encrypted_content`, item.encrypted_content)

@@ -1,25 +1,21 @@
+import { PLAIN_TRAITS } from '../../model/model-traits.ts'
+import { dialectByName } from '../dialect-by-name.ts'
+import type { LaneManners } from '../lane-manners.ts'
+
 /**
  * The oddities of servers that speak Responses, as data: an oddity is a column, a server is a row. Facts are from the
  * vendors' references and from recorded answers; each row says what it rests on.
  */
-export interface ResponsesDialect {
+export interface ResponsesDialect extends LaneManners {
   readonly wire: 'responses'
-  readonly name: string
-  /** Other names that the configuration accepts for it. */
-  readonly aliases: readonly string[]
   /** Kinds of tools beyond functions that the server takes; for any other they are told as functions. */
   readonly nativeTools: readonly NativeTool[]
   /** Top-level fields beyond the standard ones that the server understands. */
   readonly extraFields: readonly string[]
-  /** Standard fields that the server refuses or does not know: they are left out and named to the client. */
-  readonly withoutFields: readonly string[]
-  /** Reasoning is counted and at most a summary is sent: what is read of a stream tells little of what it has cost. */
-  readonly hidesReasoning: boolean
   /** Makes a conversation short itself when it is asked to; only it can read what comes of that. */
   readonly compacts: boolean
   /** May be asked for its reasoning in a form that only it can read, and takes it back. */
   readonly sealsReasoning: boolean
-  readonly source: string
 }
 
 export type NativeTool = 'custom' | 'namespace'
@@ -34,6 +30,8 @@ const GENERIC: ResponsesDialect = {
   hidesReasoning: false,
   compacts: false,
   sealsReasoning: false,
+  cannot: ['n', 'stop'],
+  traits: PLAIN_TRAITS,
   source: 'What nearly every compatible server accepts: functions and plain reasoning, without state.',
 }
 
@@ -46,6 +44,11 @@ const row = (name: string, source: string, over: Partial<ResponsesDialect> = {})
 
 const LOCAL_SAMPLING = ['top_k', 'min_p', 'repetition_penalty']
 const PENALTIES = ['presence_penalty', 'frequency_penalty']
+/** As DeepSeek's guide maps the others. */
+const NONE_LOW_HIGH_MAX = {
+  ...{ none: 'none', minimal: 'low', low: 'low', medium: 'high' },
+  ...{ high: 'high', xhigh: 'high', max: 'max', ultra: 'max' },
+}
 const CACHE_OPTIONS = ['prompt_cache_retention', 'prompt_cache_options']
 
 export const RESPONSES_DIALECTS: readonly ResponsesDialect[] = [
@@ -69,14 +72,21 @@ export const RESPONSES_DIALECTS: readonly ResponsesDialect[] = [
     hidesReasoning: true,
     sealsReasoning: true,
   }),
-  row('deepseek', 'Recorded: raw reasoning as reasoning_text, ids without a prefix, a phase on messages.'),
+  row(
+    'deepseek',
+    'Recorded: raw reasoning as reasoning_text, ids without a prefix, a phase on messages. Guide: efforts none, low, high, max.',
+    { traits: { ...PLAIN_TRAITS, efforts: NONE_LOW_HIGH_MAX } },
+  ),
   row('xai', 'API docs: encrypted reasoning on request; what it thinks is sent as a summary.', {
     sealsReasoning: true,
   }),
   row('groq', 'Console docs, Responses API: the named fields are not supported.', {
     withoutFields: ['store', 'include', 'top_logprobs', 'truncation', 'safety_identifier', 'prompt_cache_key'],
   }),
-  row('vllm', 'Docs: extra sampling fields; encrypted reasoning is an error.', { extraFields: LOCAL_SAMPLING }),
+  row('vllm', 'Docs: extra sampling fields; encrypted reasoning is an error; cache_salt.', {
+    extraFields: LOCAL_SAMPLING,
+    cacheSaltField: 'cache_salt',
+  }),
   row('ollama', 'Docs, OpenAI compatibility: without state; functions only.'),
   row('llamacpp', 'Server README: tools that are no functions are skipped.', { extraFields: LOCAL_SAMPLING }),
   row('lmstudio', 'Recorded: arguments come whole, with their end and without deltas; log probabilities unasked.', {
@@ -87,9 +97,4 @@ export const RESPONSES_DIALECTS: readonly ResponsesDialect[] = [
   }),
 ]
 
-const BY_NAME = new Map(
-  RESPONSES_DIALECTS.flatMap((dialect) => [dialect.name, ...dialect.aliases].map((name) => [name, dialect] as const)),
-)
-
-/** The row of a dialect; a name that no row has speaks plain Responses. */
-export const responsesDialect = (name: string): ResponsesDialect => BY_NAME.get(name) ?? GENERIC
+export const responsesDialect = dialectByName(RESPONSES_DIALECTS, GENERIC)

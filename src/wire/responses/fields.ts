@@ -14,6 +14,8 @@ export const RESPONSES_FIELDS: FieldTable = {
   previous_response_id: { policy: 'control', check: { kind: 'string' } },
   include: { policy: 'control', check: { kind: 'strings' } },
   n: { policy: 'control', check: integer(1, 1) },
+  cache_salt: { policy: 'control' },
+  prompt_cache_isolation_key: { policy: 'control' },
 
   text: { policy: 'passed', check: { kind: 'object' } },
   tools: { policy: 'passed', check: { kind: 'array' } },

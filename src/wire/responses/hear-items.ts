@@ -20,12 +20,9 @@ export interface ItemHearer {
   /** The items of a whole response: what has been heard of them before is not told again. Then all of them are over. */
   hearOutput(output: unknown, status: 'completed' | 'incomplete'): void
   take(): readonly ItemStep[]
-  /** More items than any answer has. */
+  /** More items, or more parts of them, than any answer has: what is heard from here on is not told. */
   tooMany(): boolean
 }
-
-/** Answers have a handful of items, long agent turns some dozens. */
-const ITEMS_MAX = 4096
 
 export function createItemHearer(counts: Heard, origin: string): ItemHearer {
   const hearing: Hearing = { items: createHeardItems(), queue: createItemQueue(counts), origin }
@@ -33,7 +30,7 @@ export function createItemHearer(counts: Heard, origin: string): ItemHearer {
     hear: (type, event) => hearEvent(hearing, type, event),
     hearOutput: (output, status) => hearOutput(hearing, output, status),
     take: () => hearing.queue.take(),
-    tooMany: () => hearing.items.all.length > ITEMS_MAX,
+    tooMany: () => hearing.queue.tooMany(),
   }
 }
 
@@ -130,6 +127,7 @@ function hearOutput(hearing: Hearing, output: unknown, status: 'completed' | 'in
   const claimed = new Set<HeardItem>()
   const items = Array.isArray(output) ? output : []
   for (const [index, item] of items.entries()) {
+    if (hearing.queue.tooMany()) return
     if (!isObject(item)) continue
     const kind = itemKindOf(item)
     if (kind === undefined) continue
@@ -221,6 +219,7 @@ function finishCall(hearing: Hearing, heard: HeardItem, kind: 'arguments' | 'inp
 function finishParts(hearing: Hearing, heard: HeardItem, parts: unknown): void {
   if (!Array.isArray(parts)) return
   for (const [index, part] of parts.entries()) {
+    if (hearing.queue.tooMany()) return
     const kind = isObject(part) ? partKindOf(part) : undefined
     if (kind !== undefined && ITEM_OF_PART[kind] === heard.item.kind) finishPart(hearing, heard, kind, index, part)
   }

@@ -43,7 +43,13 @@ export interface ItemQueue {
   endAll(status: 'completed' | 'incomplete'): void
   /** What has become tellable since the last time. */
   take(): readonly ItemStep[]
+  /** More items, or more parts of them, than any answer has. */
+  tooMany(): boolean
 }
+
+/** Answers have a handful of items, long agent turns some dozens. Each is looked for among all that there are, and told in frames of its own. */
+const ITEMS_MAX = 4096
+const PARTS_MAX = 4096
 
 const NO_STEPS: readonly ItemStep[] = []
 
@@ -51,6 +57,7 @@ export function createItemQueue(counts: Pick<Heard, 'outputBytes' | 'heldBytes'>
   /** In the order of telling; those that have been told to their end are gone. */
   const waiting: HeardItem[] = []
   let steps: ItemStep[] = []
+  let [items, parts] = [0, 0]
 
   const tell = (heard: HeardItem, step: ItemStep): void => {
     if (heard === waiting[0] && heard.hasStarted) {
@@ -93,6 +100,7 @@ export function createItemQueue(counts: Pick<Heard, 'outputBytes' | 'heldBytes'>
 
   const queue: ItemQueue = {
     add({ kind, fields, id, index, callId }) {
+      items += 1
       const heard: HeardItem = {
         item: { kind, fields, callId, opaque: undefined, parts: [], status: undefined },
         id,
@@ -109,8 +117,11 @@ export function createItemQueue(counts: Pick<Heard, 'outputBytes' | 'heldBytes'>
       return heard
     },
     learn(heard, fields) {
-      heard.item.fields = { ...heard.item.fields, ...fields }
-      if (!heard.hasStarted) advance()
+      const { item, hasStarted } = heard
+      // A call goes on under the name that it was told of with.
+      const told = hasStarted && isCall(item.kind) ? { name: item.fields.name } : {}
+      item.fields = { ...item.fields, ...fields, ...told }
+      if (!hasStarted) advance()
     },
     say(heard, part, text, event) {
       part.text += text
@@ -126,6 +137,7 @@ export function createItemQueue(counts: Pick<Heard, 'outputBytes' | 'heldBytes'>
         ...{ kind, index: alike.length, key: key ?? alike.length, fields, ended: undefined, text: '', annotations: [] },
       }
       item.parts.push(part)
+      parts += 1
       heard.openPart = part
       tell(heard, { type: 'part-start', item, part })
       return part
@@ -164,6 +176,7 @@ export function createItemQueue(counts: Pick<Heard, 'outputBytes' | 'heldBytes'>
       steps = []
       return taken
     },
+    tooMany: () => items > ITEMS_MAX || parts > PARTS_MAX,
   }
   return queue
 }

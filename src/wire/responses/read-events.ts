@@ -1,6 +1,6 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { FinishReason, Phase, TurnEvent } from '../../model/event.ts'
-import type { EventReader } from '../event-reader.ts'
+import type { EventReader, Heard, ReaderOptions } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import type { Ending } from './read-ending.ts'
@@ -8,16 +8,10 @@ import { readLogprobs } from './read-logprobs.ts'
 import { createStepReader, type StepReader } from './read-steps.ts'
 import { type ItemStep, isCall, nameOfCall, type SpokenItem, type SpokenPart } from './spoken-item.ts'
 
-export interface EventReaderOptions {
-  readonly dialect: ResponsesDialect
-  readonly origin: string
-  readonly mint: MintIds
-}
-
 /** A stream of a lane that speaks Responses, for a client that does not, or whose tools the lane does not know. */
-export function createEventReader({ mint, origin }: EventReaderOptions): EventReader {
+export function createEventReader({ mint, origin }: ReaderOptions<ResponsesDialect>): EventReader {
   const steps = createStepReader(origin)
-  const state: EventState = { mint, call: -1, begun: undefined, summary: undefined }
+  const state: EventState = { mint, heard: steps.heard, call: -1, begun: undefined, summary: undefined }
   let isOneEvent = false
   return {
     heard: steps.heard,
@@ -33,6 +27,7 @@ export function createEventReader({ mint, origin }: EventReaderOptions): EventRe
 
 interface EventState {
   readonly mint: MintIds
+  readonly heard: Heard
   /** The number of the call that is being told: calls are told one after the other. */
   call: number
   /** A message or a reasoning begins with its first words: an empty one is nothing. */
@@ -48,7 +43,7 @@ const hasLogprobs = (event: TurnEvent): boolean => event.type === 'text-delta' &
 function eventsOf(state: EventState, step: ItemStep): readonly TurnEvent[] {
   switch (step.type) {
     case 'item-start':
-      return isCall(step.item.kind) ? [startOfCall(state, step.item)] : NO_EVENTS
+      return isToldCall(step.item) ? [startOfCall(state, step.item)] : NO_EVENTS
     case 'part-start':
     case 'annotation':
     case 'part-end':
@@ -56,11 +51,15 @@ function eventsOf(state: EventState, step: ItemStep): readonly TurnEvent[] {
     case 'delta':
       return wordsOf(state, step)
     case 'item-end':
-      return isCall(step.item.kind) ? [{ type: 'tool-call-end', call: state.call }] : sealOf(state, step.item)
+      if (isToldCall(step.item)) return [{ type: 'tool-call-end', call: state.call }]
+      return sealOf(state, step.item)
     default:
       return assertNever(step)
   }
 }
+
+/** Nobody can make anything of a call that has come to its end without a name. */
+const isToldCall = (item: SpokenItem): boolean => isCall(item.kind) && nameOfCall(item) !== ''
 
 function startOfCall(state: EventState, item: SpokenItem): TurnEvent {
   state.call++
@@ -92,7 +91,10 @@ function wordsOf(
   switch (part.kind) {
     case 'arguments':
     case 'input':
-      return [{ type: 'tool-call-delta', call: state.call, text }]
+      if (isToldCall(item)) return [{ type: 'tool-call-delta', call: state.call, text }]
+      // For good: its words are produced, and nobody gets them.
+      state.heard.heldBytes += Buffer.byteLength(text)
+      return NO_EVENTS
     case 'output_text': {
       const logprobs = readLogprobs(event?.logprobs)
       return [...begin(state, item), logprobs ? { type: 'text-delta', text, logprobs } : { type: 'text-delta', text }]

@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { tryParse } from '../json/try-parse.ts'
 import { isError } from '../provider-error.ts'
+import { parseData } from '../sse/parse-data.ts'
 import { readData } from '../sse/read-data.ts'
 
 /** One frame of a stream, as far as every answer has it. */
@@ -17,7 +17,7 @@ export function readFrame(frame: Buffer): ReadFrame {
   const data = readData(frame)
   if (data === undefined || data.length === 0) return NOTHING
   if (data.length < 12 && data.indexOf(DONE) !== -1) return { kind: 'done' }
-  const event = tryParse(data.toString('utf8'))
+  const event = parseData(data)
   if (!isObject(event)) return { kind: 'garbled' }
   if (typeof event.type === 'string' && event.type !== '' && !isBareError(event)) {
     return { kind: 'event', type: event.type, event }

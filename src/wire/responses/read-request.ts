@@ -10,9 +10,10 @@ import { optionalNames } from '../fields/optional-names.ts'
 import { type ReadNested, readNested } from '../fields/read-nested.ts'
 import type { ParsedBody } from '../parsed-body.ts'
 import { malformed, type ReadRequestOutcome } from '../read-request-outcome.ts'
+import { toolsInPrompt } from '../tools-in-prompt.ts'
 import { carriedItems } from './carried-items.ts'
 import { checkFormat } from './check-format.ts'
-import { checkInput } from './check-input.ts'
+import { checkInput, type OthersByItem } from './check-input.ts'
 import { checkMetadata } from './check-metadata.ts'
 import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'
 import { mendItems } from './mend-items.ts'
@@ -32,10 +33,11 @@ export function readRequest(body: ParsedBody, found: FoundInBody): ReadRequestOu
   const wrongFormat = checkFormat(value.text)
   if (wrongFormat) return malformed(wrongFormat)
   const others = checkInput(value.input)
-  if (!Array.isArray(others)) return malformed(others)
+  if ('code' in others) return malformed(others)
   const tools = readTools(value)
   if (tools.kind === 'refused') return malformed(tools.problem)
-  return { kind: 'turn', turn: { ...turnOf(body, { nested, others, tools }), ...found } }
+  const carried = Array.isArray(value.input) ? carriedItems(value.input) : []
+  return { kind: 'turn', turn: { ...turnOf(body, { nested, others, tools, carried }), ...found } }
 }
 
 const checkFields = (value: ParsedBody['value']): Problem | undefined =>
@@ -46,13 +48,18 @@ export type FoundInBody = Pick<ResponsesRequest, 'sealed' | 'boundTo' | 'compact
 
 interface Parts {
   readonly nested: Extract<ReadNested, { kind: 'read' }>
-  readonly others: readonly OtherInput[]
+  readonly others: OthersByItem
   readonly tools: Extract<ReadTools, { kind: 'tools' }>
+  /** The items that go to a model. */
+  readonly carried: readonly Fields[]
 }
 
-function turnOf(body: ParsedBody, { nested, others, tools }: Parts): Omit<ResponsesRequest, keyof FoundInBody> {
+function turnOf(
+  body: ParsedBody,
+  { nested, others, tools, carried }: Parts,
+): Omit<ResponsesRequest, keyof FoundInBody> {
   const { value } = body
-  const rewritten = rewrittenMembers(body, tools)
+  const rewritten = rewrittenMembers(body, tools, carried)
   const effort = isObject(value.reasoning) ? value.reasoning.effort : undefined
   return {
     protocol: 'responses',
@@ -65,7 +72,7 @@ function turnOf(body: ParsedBody, { nested, others, tools }: Parts): Omit<Respon
     outputCapParam: 'max_output_tokens',
     choices: 1,
     inputSize: sizeOf(body, tools.count, rewritten),
-    otherInputs: others,
+    otherInputs: othersIn(carried, others),
     ignoredTools: tools.ignored,
     rewritten,
     optionalFields: [...optionalNames(body.members, RESPONSES_FIELDS), ...nested.ignored.filter(goesNowhere)],
@@ -74,11 +81,19 @@ function turnOf(body: ParsedBody, { nested, others, tools }: Parts): Omit<Respon
   }
 }
 
-function rewrittenMembers(body: ParsedBody, tools: Parts['tools']): Map<string, Buffer | null> {
+/** The output of a call that is left out is left out with it: what is in it is neither read nor paid for. */
+const othersIn = (carried: readonly Fields[], others: OthersByItem): readonly OtherInput[] =>
+  others.size === 0 ? [] : carried.flatMap((item) => others.get(item) ?? [])
+
+function rewrittenMembers(
+  body: ParsedBody,
+  tools: Parts['tools'],
+  items: readonly Fields[],
+): Map<string, Buffer | null> {
   const { tools: declared, input } = body.value
   const rewritten = rewrittenTools(body, (declared as Fields[] | null | undefined) ?? [], tools)
   if (!Array.isArray(input)) return rewritten
-  const carried = mendItems(carriedItems(input))
+  const carried = mendItems(items)
   const isWhole = carried.length === input.length && carried.every((item, at) => item === input[at])
   return isWhole ? rewritten : rewritten.set('input', Buffer.from(JSON.stringify(carried)))
 }
@@ -94,8 +109,20 @@ function askedFields(value: ParsedBody['value'], changes: ReadonlyMap<string, un
 
 const INPUT_FIELDS = new Set(['input', 'instructions', 'tools', 'text'])
 
-function sizeOf(body: ParsedBody, tools: number, rewritten: TurnRequest['rewritten']): InputSize {
+function sizeOf(body: ParsedBody, declared: number, rewritten: TurnRequest['rewritten']): InputSize {
   const { bytes, value } = body
-  const messages = Array.isArray(value.input) ? value.input.length : 1
-  return { bodyBytes: bytes.length, inputBytes: inputBytes(body, INPUT_FIELDS, rewritten), messages, tools }
+  const items: readonly unknown[] = Array.isArray(value.input) ? value.input : ['']
+  return {
+    bodyBytes: bytes.length,
+    inputBytes: inputBytes(body, INPUT_FIELDS, rewritten),
+    messages: items.length,
+    tools: toolsInPrompt({
+      declared,
+      format: isObject(value.text) ? value.text.format : undefined,
+      hasCalls: declared === 0 && items.some(isCall),
+    }),
+  }
 }
+
+const isCall = (item: unknown): boolean =>
+  isObject(item) && (item.type === 'function_call' || item.type === 'custom_tool_call')

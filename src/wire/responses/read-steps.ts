@@ -37,8 +37,12 @@ export function createStepReader(origin: string): StepReader {
       heard.error = found.said
       return NO_STEPS
     }
-    ending = found
     hearer.hearOutput(response.output, found.kind)
+    if (hearer.tooMany()) {
+      heard.garbled = true
+      return NO_STEPS
+    }
+    ending = found
     heard.finished = true
     // Nothing comes after the last event: its counts are in it.
     heard.done = true
@@ -52,6 +56,7 @@ export function createStepReader(origin: string): StepReader {
     read(frame) {
       delta = undefined
       alike.forget()
+      if (heard.garbled) return NO_STEPS
       const read = readFrame(frame)
       if (read.kind === 'done') heard.done = true
       if (read.kind === 'garbled') heard.garbled = true

@@ -1,5 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Usage } from '../../model/usage.ts'
+import { agreeWithTotal } from '../agree-with-total.ts'
 import { countOf, usageOfCounts } from '../usage-of-counts.ts'
 
 /**
@@ -12,13 +13,14 @@ export function readUsage(usage: unknown): Usage | undefined {
   const output = countOf(usage.output_tokens)
   if (input === undefined || output === undefined) return undefined
   const details = detailsOf(usage.input_tokens_details)
-  return usageOfCounts({
+  const counts = {
     input,
     cached: countOf(details.cached_tokens) ?? 0,
     cacheWrite: countOf(details.cache_write_tokens) ?? 0,
     output,
     reasoning: countOf(detailsOf(usage.output_tokens_details).reasoning_tokens) ?? 0,
-  })
+  }
+  return usageOfCounts(agreeWithTotal(counts, { total: countOf(usage.total_tokens), beside: [] }))
 }
 
 const detailsOf = (details: unknown): Fields => (isObject(details) ? details : {})

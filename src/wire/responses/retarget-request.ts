@@ -1,43 +1,41 @@
 import { isObject } from '../../lib/is-object.ts'
-import type { Effort } from '../../model/effort.ts'
 import type { RequestBody, ResponsesRequest } from '../../model/turn.ts'
+import { type CacheSalt, saltFields } from '../cache-salt.ts'
+import { clientName } from '../client-names.ts'
 import { isNullMember } from '../fields/null-members.ts'
 import { spliceMembers } from '../json/splice-members.ts'
-import type { ResponsesDialect } from './dialects.ts'
+import { effortWord, isEffortLost, type WordTarget } from './effort-word.ts'
 import { RESPONSES_FIELDS } from './fields.ts'
 import { type InputTarget, retargetInput } from './retarget-input.ts'
-import { includeFor, LOGPROBS } from './sealed-include.ts'
+import { includeFor, LOGPROBS, takesLogprobs } from './sealed-include.ts'
 
 /** What the lane is told in place of what the client wrote. */
-export interface ResponsesTarget {
+export interface ResponsesTarget extends WordTarget {
   readonly model: string
   /** Whose seals it can open. */
   readonly origin: string
-  readonly effort: Effort | undefined
   /** The cap that the hold covers: never more than what admission granted. */
   readonly outputCap: number
-  readonly dialect: ResponsesDialect
+  readonly cacheSalt: CacheSalt
   /** Fields of the client that this lane does not get. */
   readonly leftOut: readonly string[]
 }
 
 /**
  * The fields of this request that a lane does not get: optional ones that neither its dialect nor the operator passes on,
- * and standard ones that the server refuses. What we decide on is not the client's to miss.
+ * standard ones that the server refuses, and an effort that it cannot be told. What we decide on is not the client's to miss.
  */
-export function fieldsLeftOut(
-  turn: ResponsesRequest,
-  dialect: ResponsesDialect,
-  passFields: readonly string[],
-): string[] {
+export function fieldsLeftOut(turn: ResponsesRequest, target: WordTarget, passFields: readonly string[]): string[] {
+  const { dialect } = target
   const optional = turn.optionalFields.filter(
     (field) => !passFields.includes(field) && !dialect.extraFields.includes(field),
   )
-  if (dialect.withoutFields.length === 0) return optional
   const refused = turn.body.members.flatMap(({ name }) =>
-    dialect.withoutFields.includes(name) && !WITHOUT_LOSS.has(name) && !optional.includes(name) ? [name] : [],
+    dialect.withoutFields.includes(name) && !WITHOUT_LOSS.has(name) ? [name] : [],
   )
-  return [...optional, ...refused]
+  const probabilities = asksFor(turn, LOGPROBS) && !takesLogprobs(dialect) ? ['include'] : []
+  const effort = isEffortLost(target) ? [clientName('effort', 'responses')] : []
+  return [...new Set([...optional, ...refused, ...probabilities, ...effort])]
 }
 
 /** The response is stored here, and the lane keeps no state: whether it knows these fields makes no difference. */
@@ -66,6 +64,7 @@ export function retargetRequest(turn: ResponsesRequest, target: ResponsesTarget)
   changes.set('reasoning', isWithout('reasoning') ? null : reasoningFor(turn, target))
   const include = includeFor(dialect, { logprobs: asksFor(turn, LOGPROBS) })
   changes.set('include', include.length === 0 || isWithout('include') ? null : JSON.stringify(include))
+  for (const [name, salt] of Object.entries(saltFields(target))) changes.set(name, JSON.stringify(salt))
   const input = retargetedInput(turn.body, changes, { dialect, origin: target.origin, sealed: turn.sealed })
   if (input !== undefined) changes.set('input', input)
   return spliceMembers(turn.body, changes)
@@ -77,7 +76,9 @@ const asksFor = ({ fields }: ResponsesRequest, what: string): boolean =>
 /** How it wants to be told of the reasoning stays; what changes the price is not among it. */
 const REASONING_KEPT = ['summary', 'generate_summary', 'context']
 
-function reasoningFor({ fields }: ResponsesRequest, { effort, leftOut, dialect }: ResponsesTarget): string | null {
+function reasoningFor({ fields }: ResponsesRequest, target: ResponsesTarget): string | null {
+  const { leftOut, dialect } = target
+  const effort = effortWord(target)
   const asked = isObject(fields.reasoning) ? fields.reasoning : {}
   const reasoning: Record<string, unknown> = effort === undefined ? {} : { effort }
   for (const name of REASONING_KEPT) {

@@ -53,12 +53,14 @@ interface Saying {
    */
   last: SaidItem | undefined
   open: Place | undefined
+  /** Seals behind a message, of which nobody has been told yet. */
+  readonly waiting: SaidItem[]
   /** Annotations of a part that has no words yet. */
   early: AnnotationStep[]
 }
 
 export function createSaidItems(how: HowSaid): SaidItems {
-  const saying: Saying = { how, all: [], toldCount: 0, last: undefined, open: undefined, early: [] }
+  const saying: Saying = { how, all: [], toldCount: 0, last: undefined, open: undefined, waiting: [], early: [] }
   const { all } = saying
   return {
     follow: (step) => follow(saying, saidOf(saying, step), step),
@@ -100,14 +102,29 @@ function follow(saying: Saying, said: SaidItem, step: ItemStep): readonly Unsent
     case 'item-end':
       // That it is over is told when the next item is, or with the end of the answer. One with nothing but a seal is told of
       // here, even to who is not shown the seal: who refers to it by its id later sends the seal back.
-      return step.item.opaque !== undefined ? tell(saying, said) : NOTHING
+      return step.item.opaque !== undefined && !waitsForCall(saying, said) ? tell(saying, said) : NOTHING
     default:
       return assertNever(step)
   }
 }
 
+/**
+ * Some providers sign what they have said behind it. To who does not see the seal that is nothing behind the message, where
+ * many look for the answer: it is told of when something follows that it has led to, and else not at all.
+ */
+function waitsForCall(saying: Saying, said: SaidItem): boolean {
+  const waits = saying.how.seals === 'hidden' && !isTold(said) && saying.last?.item.kind === 'message'
+  if (waits) saying.waiting.push(said)
+  return waits
+}
+
 function tell(saying: Saying, said: SaidItem): readonly UnsentEvent[] {
   if (isTold(said)) return NOTHING
+  const waiting = saying.waiting.splice(0)
+  return [...waiting, said].flatMap((each) => tellNext(saying, each))
+}
+
+function tellNext(saying: Saying, said: SaidItem): readonly UnsentEvent[] {
   const before = endLast(saying, 'completed')
   said.outputIndex = saying.toldCount
   saying.toldCount += 1

@@ -9,5 +9,10 @@ export const LOGPROBS = 'message.output_text.logprobs'
  */
 export function includeFor(dialect: ResponsesDialect, asked: { readonly logprobs: boolean }): readonly string[] {
   if (dialect.withoutFields.includes('include')) return []
-  return [...(dialect.sealsReasoning ? [SEALED_REASONING] : []), ...(asked.logprobs ? [LOGPROBS] : [])]
+  const logprobs = asked.logprobs && takesLogprobs(dialect)
+  return [...(dialect.sealsReasoning ? [SEALED_REASONING] : []), ...(logprobs ? [LOGPROBS] : [])]
 }
+
+/** Those that refuse to be asked for them refuse it in every place. */
+export const takesLogprobs = ({ withoutFields }: ResponsesDialect): boolean =>
+  !withoutFields.includes('include') && !withoutFields.includes('logprobs')

@@ -26,8 +26,9 @@ export function createStepsOfEvents(reader: EventReader, rawReasoning: HowSaid['
     read(frame) {
       const events = reader.read(frame)
       // Behind the end come counts at most.
-      for (const event of events) if (turning.ending === undefined) turn(turning, event)
+      for (const event of events) if (turning.ending === undefined && !turning.queue.tooMany()) turn(turning, event)
       takeOver()
+      if (turning.queue.tooMany()) heard.garbled = true
       const steps = turning.queue.take()
       delta = events.length === 1 ? onlyWords(steps) : undefined
       return steps
@@ -147,7 +148,7 @@ function noteLogprobs({ fields, text }: SpokenPart, logprobs: readonly TokenLogp
   const fresh = logprobs.map(logprobFields)
   const all = fields.logprobs
   if (!Array.isArray(all)) return fresh
-  all.push(...fresh)
+  for (const token of fresh) all.push(token)
   return text === '' ? [...all] : fresh
 }
 

@@ -2,13 +2,28 @@ import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
 import type { LaneTarget } from '../lane-target.ts'
+import { mapCallIds } from '../map-call-ids.ts'
 import { opaqueForLane } from '../opaque-for-lane.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import type { ToolWriter } from './write-tools.ts'
 
 /** The items of a conversation as a lane's input. */
 export function writeItems(items: readonly ConversationItem[], lane: ItemsLane, tools: ToolWriter): readonly Fields[] {
-  return items.flatMap((item) => writeItem(item, lane, tools))
+  return withDistinctIds(items).flatMap((item) => writeItem(item, lane, tools))
+}
+
+/**
+ * No two calls have the same id, as those of some providers have that were asked before: it would be refused. A result
+ * belongs to the last call of its id before it.
+ */
+function withDistinctIds(items: readonly ConversationItem[]): readonly ConversationItem[] {
+  const ids = mapCallIds()
+  const last = new Map<string, string>()
+  return items.map((item) => {
+    if (item.type === 'tool-call') last.set(item.callId, ids.take(item.callId))
+    if (item.type !== 'tool-call' && item.type !== 'tool-result') return item
+    return { ...item, callId: last.get(item.callId) ?? item.callId }
+  })
 }
 
 type ItemsLane = Pick<LaneTarget<ResponsesDialect>, 'dialect' | 'origin'>

@@ -1,9 +1,12 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { AnswerFormat, Conversation } from '../../model/conversation.ts'
+import { saltFields } from '../cache-salt.ts'
+import { clientName } from '../client-names.ts'
 import type { LaneTarget, WrittenRequest } from '../lane-target.ts'
 import { createToolNames } from '../tool-names.ts'
 import type { ResponsesDialect } from './dialects.ts'
-import { includeFor } from './sealed-include.ts'
+import { effortWord, isEffortLost } from './effort-word.ts'
+import { includeFor, takesLogprobs } from './sealed-include.ts'
 import { writeItems } from './write-items.ts'
 import { toolWriterFor, writeToolChoice, writeTools } from './write-tools.ts'
 
@@ -22,6 +25,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Resp
     input: writeItems(conversation.items, target, tools),
     max_output_tokens: target.outputCap,
     store: false,
+    ...saltFields(target),
   }
   if (target.delivery === 'stream') body.stream = true
   if (conversation.tools.length > 0) {
@@ -41,7 +45,13 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Resp
   set(body, 'user', identity.user)
   set(body, 'safety_identifier', identity.safetyIdentifier)
   set(body, 'prompt_cache_key', identity.promptCacheKey)
-  const leftOut = [...withoutCounterpart(conversation), ...leaveOut(body, dialect)]
+  const wantsLogprobs = sampling.topLogprobs !== undefined
+  const leftOut = [
+    ...withoutCounterpart(conversation),
+    ...leaveOut(body, dialect),
+    ...(isEffortLost(target) ? [clientName('effort', target.client)] : []),
+    ...(wantsLogprobs && !takesLogprobs(dialect) ? [clientName('logprobs', target.client)] : []),
+  ]
   return { body: Buffer.from(JSON.stringify(body)), leftOut, tools: names }
 }
 
@@ -93,7 +103,8 @@ function writeFormat(format: AnswerFormat): Fields {
   }
 }
 
-function writeReasoning({ reasoning }: Conversation, { effort }: LaneTarget<ResponsesDialect>): Fields | undefined {
+function writeReasoning({ reasoning }: Conversation, target: LaneTarget<ResponsesDialect>): Fields | undefined {
+  const effort = effortWord(target)
   if (effort === undefined && reasoning.summary === undefined) return undefined
   return {
     ...(effort === undefined ? {} : { effort }),

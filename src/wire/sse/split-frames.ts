@@ -24,13 +24,36 @@ export class FrameTooLarge extends Error {
 const LF = 0x0a
 const CR = 0x0d
 const EMPTY = Buffer.alloc(0)
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+
+/** From so many bytes on, an unfinished frame is given room to grow: each further piece of it would have all of it copied. */
+const ROOM_FROM_BYTES = 64 * 1024
 
 export function createFrameSplitter(bounds: { readonly frameBytesMax: number }): FrameSplitter {
   let bytes: Buffer = EMPTY
   let start = 0
   // Where the search for the end goes on, so that a frame that comes in many pieces is not searched again each time.
   let searched = 0
+  // A byte order mark may open a stream, and means nothing.
+  let isAtItsBegin = true
+  /** What the bytes are the end of, up to `used`, while an unfinished frame is large. */
+  let room: Buffer | undefined
+  let used = 0
 
+  const append = (more: Buffer): Buffer => {
+    const rest = bytes.subarray(start)
+    if (rest.length < ROOM_FROM_BYTES) {
+      room = undefined
+      return Buffer.concat([rest, more])
+    }
+    const length = rest.length + more.length
+    if (room === undefined || used + more.length > room.length) {
+      room = Buffer.allocUnsafeSlow(2 * length)
+      used = rest.copy(room)
+    }
+    used += more.copy(room, used)
+    return room.subarray(used - length, used)
+  }
   const takeUntil = (end: number): Buffer => {
     const isAll = end === bytes.length
     const taken = isAll && start === 0 ? bytes : bytes.subarray(start, end)
@@ -38,19 +61,27 @@ export function createFrameSplitter(bounds: { readonly frameBytesMax: number }):
     if (isAll) bytes = EMPTY
     start = isAll ? 0 : end
     searched = start
+    isAtItsBegin = false
     return taken
   }
   return {
     push(more) {
       searched -= start
-      bytes = bytes.length === 0 ? more : Buffer.concat([bytes.subarray(start), more])
+      if (bytes.length === 0) room = undefined
+      bytes = bytes.length === 0 ? more : append(more)
       start = 0
+      if (!isAtItsBegin || bytes.length < BYTE_ORDER_MARK.length) return
+      isAtItsBegin = false
+      if (bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) start = BYTE_ORDER_MARK.length
+      searched = Math.max(searched, start)
     },
     next() {
       const end = endOfFrame(bytes, searched)
+      // Also one that has come whole, in one read: how a stream is cut changes nothing.
+      const length = (end === -1 ? bytes.length : end) - start
+      if (length > bounds.frameBytesMax) throw new FrameTooLarge(`over ${bounds.frameBytesMax} bytes`)
       if (end !== -1) return takeUntil(end)
       searched = Math.max(start, bytes.length - 3)
-      if (bytes.length - start > bounds.frameBytesMax) throw new FrameTooLarge(`over ${bounds.frameBytesMax} bytes`)
       return undefined
     },
     take(endOf) {

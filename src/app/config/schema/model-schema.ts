@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import type { EffortSpelling } from '../../../model/model-traits.ts'
 import { CHAT_FIELDS } from '../../../wire/chat/fields.ts'
 import { mayBePassedOn } from '../../../wire/fields/field-rule.ts'
 import { RESPONSES_FIELDS } from '../../../wire/responses/fields.ts'
 import { factor, price, usd } from '../money-scalars.ts'
-import { decimal, integer, maybeText, read, scalar, text, word, wrong } from '../scalars.ts'
+import { decimal, flag, integer, maybeText, read, scalar, text, word, wrong } from '../scalars.ts'
 import { list, section } from './section.ts'
 import { identifier } from './upstream-schema.ts'
 
@@ -72,6 +73,35 @@ function refuseDearCache({ input, cached_input }: CacheRates, context: z.Refinem
   context.addIssue({ code: 'custom', path: ['cached_input'], message, params })
 }
 
+const spellingSchema = scalar<EffortSpelling>(
+  'The provider’s word, a number of tokens to think with, or disabled.',
+  { type: ['string', 'integer'] },
+  (value) => {
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 10_000_000) return read(value)
+    return typeof value === 'string' && /^[A-Za-z0-9_]{1,32}$/.test(value)
+      ? read(value)
+      : wrong('a word such as low, a number of tokens such as 8000, or disabled')
+  },
+)
+
+const traitsSchema = section(
+  'How this provider’s model wants to be asked. Left out: as the list of known models says, else as its dialect assumes.',
+  {
+    efforts: z
+      .record(z.string().regex(/^[a-z0-9_]{1,32}$/), spellingSchema)
+      .meta({ description: 'How each effort is said to it; one that is missing goes as the nearest below.' })
+      .optional(),
+    sampling: flag('Takes temperature, top_p, penalties and the like.').optional(),
+    forced_tool_choice: flag('Can be made to call a tool.').optional(),
+    json_schema: word(
+      'How it is made to answer in a schema: its server sees to it, a tool does that it has to call, or nothing can.',
+      ['native', 'tool', 'none'],
+    ).optional(),
+    signed_calls: flag('Refuses its own tool calls without their signatures.').optional(),
+    system_prompt: flag('Takes instructions in a place of their own.').optional(),
+  },
+).prefault({})
+
 const laneSchema = section('One way to run the model.', {
   upstream: identifier('The id of an upstream.'),
   model: text('How that upstream calls the model.', {
@@ -81,6 +111,12 @@ const laneSchema = section('One way to run the model.', {
   }),
   priority: integer('Lower is tried first.', { min: 0, max: 1000 }).prefault(1),
   weight: integer('Share among lanes of one priority.', { min: 1, max: 1_000_000 }).prefault(1),
+  traits: traitsSchema,
+  prompt_cache: word(
+    'What the provider is asked to keep of a prompt, on the wire anthropic; other providers see to it themselves. ' +
+      'Left out: conversation where the price names cache_write, else off.',
+    ['off', 'system', 'conversation'],
+  ).optional(),
 })
 
 const effortSchema = scalar('A word for how hard the model thinks.', { type: 'string' }, (value) =>

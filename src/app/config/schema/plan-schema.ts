@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Cycle } from '../../../model/cycle.ts'
 import { usd } from '../money-scalars.ts'
-import { duration, integer, parseDuration, type Reading, read, scalar, wrong } from '../scalars.ts'
+import { duration, integer, integerOrOff, parseDuration, type Reading, read, scalar, wrong } from '../scalars.ts'
 import { modelGlob } from './model-schema.ts'
 import { section } from './section.ts'
 import { identifier } from './upstream-schema.ts'
@@ -33,20 +33,29 @@ export function readWindow(value: unknown): Reading<Cycle> {
 
 const COUNT = { min: 1, max: 1_000_000_000_000 }
 
+const burst = () =>
+  duration('How many seconds’ worth of the rates may be taken at once after a pause.', {
+    min: '1s',
+    max: '1h',
+  }).prefault('60s')
+
 const ratesSchema = (subject: string) =>
   section(`What ${subject} may do. A key that is left out sets no limit.`, {
     requests_per_minute: integer('Requests in a minute.', COUNT).optional(),
     tokens_per_minute: integer('Tokens in a minute, input and output.', COUNT).optional(),
     concurrent: integer('Requests at once.', COUNT).optional(),
-    burst: duration('How many seconds’ worth of the rates may be taken at once after a pause.', {
-      min: '1s',
-      max: '1h',
-    }).prefault('60s'),
+    burst: burst(),
   }).prefault({})
 
-export const limitsSchema = section('Limits that apply where a key or an account carries none of its own.', {
+const addressSchema = section('What one address (of IPv6: one /64) may do without a valid key.', {
+  refused_per_minute: integerOrOff('Requests in a minute that get 401; further ones get 429.', COUNT).prefault(300),
+  burst: burst(),
+}).prefault({})
+
+export const limitsSchema = section('Limits that apply to everybody; those of a key itself come before them.', {
   key: ratesSchema('one key'),
   account: ratesSchema('all keys of one account together'),
   account_model: ratesSchema('one account with one model'),
   model: ratesSchema('everybody together with one model'),
+  address: addressSchema,
 })

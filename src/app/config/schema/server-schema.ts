@@ -83,7 +83,8 @@ function isWebUrl(written: string): boolean {
 function isNetwork(written: string): boolean {
   const [address = '', bits, ...more] = written.split('/')
   const family = isIP(address)
-  if (family === 0 || more.length > 0) return false
+  // A zone such as %eth0 names a link of this machine, and no proxy.
+  if (family === 0 || address.includes('%') || more.length > 0) return false
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
 }
 

@@ -66,8 +66,9 @@ const readCredential = (value: string): Reading<string> =>
     : wrong('a credential without spaces and line breaks', 'Remove what is not part of it.')
 
 /** What only a call over the network has, and what stands there when nothing is written. */
-const NETWORK_KEYS = ['dialect', 'allow_private', 'timeouts', 'headers'] as const
+const NETWORK_KEYS = ['api_version', 'dialect', 'allow_private', 'timeouts', 'headers'] as const
 const STANDING = {
+  api_version: undefined,
   dialect: undefined,
   allow_private: false,
   timeouts: timeoutsSchema.parse({}),
@@ -83,6 +84,9 @@ export const upstreamSchema = section('A provider that lanes run on.', {
     readBaseUrl,
   ).prefault(null),
   api_key: maybeText(`Its credential: best as \${NAME} or \${file:/path}.`, readCredential).prefault(null),
+  api_version: maybeText('The version of its interface, on the wire anthropic; left out: 2023-06-01.', (value) =>
+    /^\d{4}-\d{2}-\d{2}$/.test(value) ? read(value) : wrong('a day such as 2023-06-01'),
+  ).prefault(null),
   dialect: word(
     'Known oddities of the server; left out: those of the wire’s own inventor.',
     DIALECTS,
@@ -110,6 +114,9 @@ export const upstreamSchema = section('A provider that lanes run on.', {
   }
   if (upstream.base_url === undefined) {
     return refuse('base_url', `an upstream of wire ${upstream.wire} needs an address`, 'Add base_url: https://…/v1')
+  }
+  if (upstream.api_version !== undefined && upstream.wire !== 'anthropic') {
+    refuse('api_version', `the wire ${upstream.wire} has its version in base_url`, 'Leave api_version out.')
   }
   const refusal = refusalOfBaseUrl(new URL(upstream.base_url), { allowPrivate: upstream.allow_private })
   if (refusal !== undefined) {

@@ -1,4 +1,4 @@
-import type { ConversationItem } from '../../model/conversation.ts'
+import type { ConversationItem } from '../model/conversation.ts'
 
 export type CallItem = Extract<ConversationItem, { type: 'tool-call' }>
 export type ResultItem = Extract<ConversationItem, { type: 'tool-result' }>
@@ -6,8 +6,8 @@ export type ResultItem = Extract<ConversationItem, { type: 'tool-result' }>
 export interface PairedResults {
   /** Which result belongs to which call. */
   readonly byCall: ReadonlyMap<CallItem, ResultItem>
-  /** There was a result that no call asked for. */
-  readonly orphans: boolean
+  /** Results that no call asked for. */
+  readonly orphans: ReadonlySet<ResultItem>
 }
 
 /**
@@ -30,5 +30,5 @@ export function pairResults(items: readonly ConversationItem[]): PairedResults {
       else early.set(item.callId, item)
     }
   }
-  return { byCall, orphans: early.size > 0 }
+  return { byCall, orphans: new Set(early.values()) }
 }

@@ -1,0 +1,35 @@
+import { lookup } from 'node:dns/promises'
+import type { Upstream } from '../catalog/catalog.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Closing } from '../lib/closing.ts'
+import type { RandomBytes } from '../lib/random-id.ts'
+import { createProviderCaller } from '../upstream/call-provider.ts'
+import { createDemoUpstream } from '../upstream/demo/demo-upstream.ts'
+import { createOriginPools, type OriginPools } from '../upstream/origin-pools.ts'
+import { createSend, type Send } from '../upstream/send.ts'
+import { readVersions } from './read-versions.ts'
+
+interface SendGround {
+  readonly clock: Clock
+  readonly random: RandomBytes
+}
+
+/** The way to the providers. The library of the network is loaded before the first request, if any of them is out there. */
+export async function openSend(
+  { clock, random }: SendGround,
+  upstreams: readonly Upstream[],
+  closing: Closing,
+): Promise<{ readonly pools: OriginPools; readonly send: Send }> {
+  const pools = createOriginPools({ resolve: (host) => lookup(host, { all: true }) })
+  closing.add(() => pools.close())
+  if (upstreams.some((upstream) => upstream.wire !== 'demo')) await pools.warmUp()
+  const send = createSend({
+    demo: createDemoUpstream({ clock, random }),
+    callProvider: createProviderCaller({
+      pools,
+      ticks: () => clock.ticks(),
+      userAgent: `millrace/${readVersions().millrace}`,
+    }),
+  })
+  return { pools, send }
+}

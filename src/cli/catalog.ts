@@ -1,0 +1,62 @@
+import type { Command } from 'commander'
+import { knownViews } from '../account/known-view.ts'
+import { proposeModel } from '../account/propose-model.ts'
+import { knownModel, knownModels } from '../catalog/known-models.ts'
+import type { CommandContext } from './command-context.ts'
+import { EXIT } from './exit-codes.ts'
+import { formatComparison } from './format-comparison.ts'
+import { formatKnown } from './format-known.ts'
+
+interface CatalogOptions {
+  readonly all?: true
+  readonly known?: string | true
+  readonly propose?: string
+}
+
+export function addCatalog(program: Command, context: CommandContext): void {
+  program
+    .command('catalog [model]')
+    .description('your models beside the known facts of their providers: where they differ, and what that costs')
+    .option('--all', 'also what does not differ')
+    .option('--known [dialect]', 'list the facts that this program comes with')
+    .option('--propose <dialect/model>', 'print an entry for the configuration, made of those facts')
+    .action(async (model: string | undefined, { all, known, propose }: CatalogOptions) => {
+      if ([model, known, propose].filter((part) => part !== undefined).length > 1) {
+        context.fail(EXIT.usage, 'Name a model, or use --known, or --propose: one of them.')
+      } else if (known !== undefined) tellKnown(context, known === true ? undefined : known)
+      else if (propose !== undefined) tellProposal(context, propose)
+      else {
+        await context.operate('catalog.compare', model === undefined ? {} : { model }, (view, style) =>
+          formatComparison(style, view, { all: all === true }),
+        )
+      }
+    })
+}
+
+/** The snapshot is part of the program: neither a server nor a data folder is needed to read it. */
+function tellKnown(context: CommandContext, dialect: string | undefined): void {
+  const models = knownViews(dialect)
+  const { asOf, pricesFrom } = knownModels()
+  if (models === undefined) context.fail(EXIT.failure, noSuchDialect(dialect ?? ''))
+  else {
+    const value = { as_of: asOf, prices_from: pricesFrom, models }
+    context.print(value, { data: formatKnown(context.style, models), aside: `Facts of ${asOf}.\n` })
+  }
+}
+
+function tellProposal(context: CommandContext, wanted: string): void {
+  const [dialect = '', ...rest] = wanted.split('/')
+  const id = rest.join('/')
+  const known = knownModel(dialect, id)
+  if (known !== undefined) {
+    const yaml = proposeModel(known, id)
+    const aside = `Its lane runs on an upstream called ${dialect}: write the id of yours. Then: millrace check\n`
+    context.print({ as_of: knownModels().asOf, yaml }, { data: yaml, aside })
+  } else if (knownModels().providers.has(dialect)) {
+    const where = `see millrace catalog --known ${dialect}`
+    context.fail(EXIT.failure, `Nothing is known of a model ${JSON.stringify(id)} of ${dialect}: ${where}.`)
+  } else context.fail(EXIT.failure, noSuchDialect(dialect))
+}
+
+const noSuchDialect = (dialect: string): string =>
+  `Nothing is known of the dialect ${JSON.stringify(dialect)}; there is ${[...knownModels().providers.keys()].join(', ')}.`

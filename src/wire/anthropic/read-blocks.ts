@@ -1,0 +1,254 @@
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import type { FinishReason, TurnEvent } from '../../model/event.ts'
+import type { WordsRun } from '../alike-words.ts'
+import type { ReaderOptions } from '../event-reader.ts'
+import type { AnthropicDialect } from './dialects.ts'
+import { wordsIn } from './words-place.ts'
+
+/** What an answer is made of, one block after the other. */
+export interface BlockReader {
+  /** One frame of a block: its start, a piece of it, or its end. */
+  read(frame: Fields): readonly TurnEvent[]
+  /** More of the words that the last frame had. */
+  goOn(run: WordsRun): void
+  /** Nothing more comes. */
+  endAll(reason: FinishReason): readonly TurnEvent[]
+  /** Of words and of calls. */
+  bytes(): number
+  /** How many calls there were. */
+  calls(): number
+  /** Something came that nobody could hand on. */
+  isGarbled(): boolean
+}
+
+/** Of all signatures of one answer, which no cap of tokens bounds: a hundred times what the longest have. */
+const SEALED_BYTES_MAX = 8 * 1024 * 1024
+
+export function createBlockReader({ mint, origin }: ReaderOptions<AnthropicDialect>): BlockReader {
+  const state: State = {
+    mint,
+    origin,
+    bytes: 0,
+    sealedBytes: 0,
+    isGarbled: false,
+    calls: 0,
+    events: [],
+    open: undefined,
+    tools: new Map(),
+    lastTool: undefined,
+    last: undefined,
+  }
+  const taken = (): readonly TurnEvent[] => {
+    const { events } = state
+    state.events = []
+    return events
+  }
+  return {
+    read(frame) {
+      if (frame.type === 'content_block_start') startBlock(state, frame)
+      else if (frame.type === 'content_block_delta') readDelta(state, frame)
+      else stopBlock(state, frame.index)
+      return taken()
+    },
+    goOn({ text, textBytes }) {
+      state.bytes += textBytes
+      if (state.last?.kind === 'thinking') state.last.thinking += text
+    },
+    endAll(reason) {
+      endOpen(state)
+      for (const tool of state.tools.values()) endTool(state, tool, reason)
+      state.tools.clear()
+      return taken()
+    },
+    bytes: () => state.bytes,
+    calls: () => state.calls,
+    isGarbled: () => state.isGarbled,
+  }
+}
+
+interface State {
+  readonly mint: ReaderOptions<AnthropicDialect>['mint']
+  readonly origin: string
+  bytes: number
+  sealedBytes: number
+  isGarbled: boolean
+  calls: number
+  events: TurnEvent[]
+  /** The block that is being told. */
+  open: Text | Thinking | Ignored | undefined
+  /** Calls that have not ended, by their index: what is told of one says so. */
+  readonly tools: Map<unknown, Tool>
+  /** Of these the one that was begun last. */
+  lastTool: Tool | undefined
+  /** What the last words belonged to. */
+  last: Text | Thinking | Tool | undefined
+}
+
+interface Text {
+  readonly kind: 'text'
+  readonly index: unknown
+}
+interface Thinking {
+  readonly kind: 'thinking'
+  readonly index: unknown
+  thinking: string
+  signature: string
+}
+interface Tool {
+  readonly kind: 'tool'
+  readonly id: unknown
+  readonly call: number
+  /** Servers that do not stream arguments give them with the start. */
+  readonly whole: string | undefined
+  hasWords: boolean
+}
+/** A block of a kind that nobody knows. */
+interface Ignored {
+  readonly kind: 'ignored'
+  readonly index: unknown
+}
+
+function startBlock(state: State, { index, content_block }: Fields): void {
+  if (!isObject(content_block)) return
+  const { type } = content_block
+  if (type === 'text') {
+    openText(state, index)
+    say(state, content_block.text)
+  } else if (type === 'thinking') {
+    openThinking(state, index)
+    think(state, content_block.thinking)
+    sign(state, content_block.signature)
+  } else if (type === 'tool_use' && typeof content_block.name === 'string' && content_block.name !== '') {
+    openTool(state, index, { ...content_block, name: content_block.name })
+  } else {
+    endOpen(state)
+    state.open = { kind: 'ignored', index }
+    const { data } = content_block
+    if (type === 'redacted_thinking' && typeof data === 'string' && isInBounds(state, data)) seal(state, content_block)
+  }
+}
+
+/** A block that is announced twice is one. */
+function openText(state: State, index: unknown): void {
+  if (state.open?.kind === 'text' && state.open.index === index) return
+  endOpen(state)
+  state.open = { kind: 'text', index }
+}
+
+function openThinking(state: State, index: unknown): Thinking {
+  const { open } = state
+  if (open?.kind === 'thinking' && open.index === index) return open
+  endOpen(state)
+  const begun: Thinking = { kind: 'thinking', index, thinking: '', signature: '' }
+  state.open = begun
+  return begun
+}
+
+function openTool(state: State, index: unknown, { id, name, input }: Fields & { readonly name: string }): void {
+  endOpen(state)
+  const standing = state.tools.get(index)
+  if (standing !== undefined && standing.id === id) return
+  if (standing !== undefined) endTool(state, standing, 'tool-calls')
+  const whole = isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : undefined
+  const call = state.calls++
+  state.lastTool = { kind: 'tool', id, call, whole, hasWords: false }
+  state.tools.set(index, state.lastTool)
+  state.bytes += Buffer.byteLength(name)
+  const callId = state.mint.callId()
+  state.events.push({ type: 'tool-call-start', call, callId, name, namespace: undefined, tool: 'function' })
+}
+
+function readDelta(state: State, { index, delta }: Fields): void {
+  if (!isObject(delta)) return
+  const words = wordsIn(delta)
+  const { open } = state
+  if (delta.type === 'text_delta' && words !== undefined) {
+    // Words of a block that was not announced are words all the same.
+    if (open?.kind !== 'text') openText(state, index)
+    say(state, words)
+  } else if (delta.type === 'thinking_delta' && words !== undefined) {
+    if (open?.kind !== 'thinking') openThinking(state, index)
+    think(state, words)
+  } else if (delta.type === 'signature_delta') {
+    sign(state, delta.signature)
+  } else if (delta.type === 'input_json_delta' && words !== undefined) {
+    const isIgnored = open?.kind === 'ignored' && open.index === index
+    const tool = isIgnored ? undefined : (state.tools.get(index) ?? state.lastTool)
+    if (tool !== undefined) write(state, tool, words)
+  }
+}
+
+function say(state: State, text: unknown): void {
+  if (typeof text !== 'string' || text === '' || state.open?.kind !== 'text') return
+  state.last = state.open
+  state.bytes += Buffer.byteLength(text)
+  state.events.push({ type: 'text-delta', text })
+}
+
+/** What is told of the thinking is what the server chooses to tell. */
+function think(state: State, text: unknown): void {
+  const { open } = state
+  if (typeof text !== 'string' || text === '' || open?.kind !== 'thinking') return
+  if (open.thinking === '') state.events.push({ type: 'reasoning-start' }, { type: 'summary-start' })
+  open.thinking += text
+  state.last = open
+  state.bytes += Buffer.byteLength(text)
+  state.events.push({ type: 'summary-delta', text })
+}
+
+function sign(state: State, signature: unknown): void {
+  const { open } = state
+  if (typeof signature !== 'string' || open?.kind !== 'thinking' || !isInBounds(state, signature)) return
+  open.signature += signature
+}
+
+function isInBounds(state: State, sealed: string): boolean {
+  state.sealedBytes += sealed.length
+  state.isGarbled ||= state.sealedBytes > SEALED_BYTES_MAX
+  return !state.isGarbled
+}
+
+function write(state: State, tool: Tool, text: string): void {
+  tool.hasWords = true
+  state.last = tool
+  state.bytes += Buffer.byteLength(text)
+  state.events.push({ type: 'tool-call-delta', call: tool.call, text })
+}
+
+function stopBlock(state: State, index: unknown): void {
+  const tool = state.tools.get(index)
+  if (tool !== undefined) {
+    state.tools.delete(index)
+    if (tool === state.lastTool) state.lastTool = [...state.tools.values()].at(-1)
+    endTool(state, tool, 'tool-calls')
+  } else if (state.open?.index === index) {
+    endOpen(state)
+  }
+}
+
+/** Arguments that were never told are none; those of a call that was cut off are not known. */
+function endTool(state: State, tool: Tool, reason: FinishReason): void {
+  if (!tool.hasWords && (tool.whole !== undefined || reason !== 'length')) write(state, tool, tool.whole ?? '{}')
+  state.events.push({ type: 'tool-call-end', call: tool.call })
+}
+
+/** Thinking goes back whole, so it is sealed whole; without a signature nobody takes it back. */
+function endOpen(state: State): void {
+  const { open } = state
+  state.open = undefined
+  if (open?.kind !== 'thinking' || open.signature === '') return
+  const { thinking, signature } = open
+  if (thinking === '') state.events.push({ type: 'reasoning-start' })
+  pushSeal(state, { type: 'thinking', thinking, signature })
+}
+
+/** A block of which only the server knows what it says. */
+function seal(state: State, { type, data }: Fields): void {
+  state.events.push({ type: 'reasoning-start' })
+  pushSeal(state, { type, data })
+}
+
+function pushSeal(state: State, block: Fields): void {
+  const { origin } = state
+  state.events.push({ type: 'reasoning-seal', opaque: { wire: 'anthropic', origin, data: JSON.stringify(block) } })
+}

@@ -1,0 +1,100 @@
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import type { TurnEvent } from '../../model/event.ts'
+import { createAlikeWords } from '../alike-words.ts'
+import { CALLS_MAX, type EventReader, type Heard, nothingHeard, type ReaderOptions } from '../event-reader.ts'
+import { isError, readError } from '../provider-error.ts'
+import { parseData } from '../sse/parse-data.ts'
+import { readData } from '../sse/read-data.ts'
+import type { AnthropicDialect } from './dialects.ts'
+import { finishOf } from './finish-reason.ts'
+import { createBlockReader } from './read-blocks.ts'
+import { mergeUsage, promptCounts, readInput, readUsage } from './read-usage.ts'
+import { WORDS_PLACE } from './words-place.ts'
+
+/** Reads the stream of an Anthropic lane as events. */
+export function createEventReader(options: ReaderOptions<AnthropicDialect>): EventReader {
+  const heard = nothingHeard()
+  const blocks = createBlockReader(options)
+  const alike = createAlikeWords(WORDS_PLACE)
+  let counts: Fields = {}
+  /** The last frame was nothing but words. */
+  let canGoOn = false
+
+  const end = (stopReason: unknown): readonly TurnEvent[] => {
+    if (heard.finished) return []
+    heard.finished = true
+    const reason = finishOf(stopReason, blocks.calls() > 0)
+    return [...blocks.endAll(reason), { type: 'turn-end', reason }]
+  }
+  const eventsOf = (frame: Fields): readonly TurnEvent[] => {
+    switch (frame.type) {
+      case 'message_start':
+        if (isObject(frame.message)) counts = mergeUsage(counts, promptCounts(frame.message.usage))
+        heard.inputCounted = readInput(counts)
+        return []
+      case 'content_block_start':
+      case 'content_block_delta':
+      case 'content_block_stop':
+        // What comes behind the end belongs to no answer.
+        return heard.finished ? [] : blocks.read(frame)
+      case 'message_delta': {
+        counts = mergeUsage(counts, frame.usage)
+        heard.usage = readUsage(counts) ?? heard.usage
+        const reason = isObject(frame.delta) ? frame.delta.stop_reason : undefined
+        return reason === undefined || reason === null ? [] : end(reason)
+      }
+      case 'message_stop':
+        heard.done = true
+        return end(undefined)
+      default:
+        return []
+    }
+  }
+  return {
+    heard,
+    read(bytes) {
+      canGoOn = false
+      alike.forget()
+      if (heard.done || heard.garbled || heard.error) return []
+      const frame = hearFrame(heard, bytes)
+      if (frame === undefined) return []
+      const events = eventsOf(frame)
+      heard.outputBytes = blocks.bytes()
+      heard.garbled ||= blocks.isGarbled() || blocks.calls() > CALLS_MAX
+      const words = WORDS_PLACE.wordsOf(frame)
+      canGoOn = words !== undefined && isOnlyWords(events, words)
+      if (canGoOn && words !== undefined) alike.learn(bytes, words)
+      return events
+    },
+    readAlike(frames) {
+      const run = canGoOn ? alike.take(frames) : undefined
+      if (run === undefined) return undefined
+      blocks.goOn(run)
+      heard.outputBytes = blocks.bytes()
+      return run
+    },
+  }
+}
+
+function hearFrame(heard: Heard, bytes: Buffer): Fields | undefined {
+  const data = readData(bytes)
+  // Comments are keep-alives; the client gets ours.
+  if (data === undefined || data.length === 0) return undefined
+  const frame = parseData(data)
+  if (!isObject(frame)) {
+    // Servers of others end as they are used to from another protocol.
+    if (data.equals(DONE)) heard.done = true
+    else heard.garbled = true
+    return undefined
+  }
+  if (frame.type !== 'error' && !(frame.type === undefined && isError(frame.error))) return frame
+  heard.error = readError(frame.error)
+  return undefined
+}
+
+const DONE = Buffer.from('[DONE]')
+
+function isOnlyWords(events: readonly TurnEvent[], words: string): boolean {
+  const [event] = events
+  return events.length === 1 && event !== undefined && 'text' in event && event.text === words
+}

@@ -1,0 +1,88 @@
+import type { Fields } from '../../lib/is-object.ts'
+import type { Conversation, ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
+import { allowedTools } from '../allowed-tools.ts'
+import { answerToolFor } from '../answer-tool.ts'
+import { customAsFunction } from '../custom-as-function.ts'
+import { type ToolNames, toolNameOf } from '../tool-names.ts'
+import type { AnthropicDialect } from './dialects.ts'
+import { isHeldAsIs } from './held-schema.ts'
+import type { FormatPlan } from './plan-format.ts'
+import { toolSchema } from './tool-schema.ts'
+
+export interface WrittenTools {
+  readonly fields: { readonly tools?: readonly Fields[]; readonly tool_choice?: Fields }
+  /** The model has to call one now. */
+  readonly isForced: boolean
+  /** The tool whose input is the answer. */
+  readonly answerTool: string | undefined
+}
+
+/** The client's tools, the one that takes the answer where there is one, and what is to be done with them. */
+export function writeTools(conversation: Conversation, names: ToolNames, lane: ToolsLane): WrittenTools {
+  const { format } = lane
+  const tools = allowedTools(conversation).map((tool) => writeTool(tool, names, lane))
+  const own = uniquelyNamed(tools.length > 0 ? tools : pastTools(conversation, names))
+  const choice = tools.length === 0 ? 'none' : choiceOf(conversation.toolChoice)
+  // A client that wants a tool called now wants that, and the answer later.
+  if (format.kind === 'tool' && (choice === 'auto' || choice === 'none')) {
+    return withAnswerTool(own, choice, { names, format })
+  }
+  if (own.length === 0) return { fields: {}, isForced: false, answerTool: undefined }
+  const written = typeof choice === 'string' ? { type: choice } : { type: 'tool', name: names.upstreamName(choice) }
+  const isForced = written.type === 'any' || written.type === 'tool'
+  const oneAtATime = conversation.parallelToolCalls === false && written.type !== 'none'
+  const isUnsaid = written.type === 'auto' && !oneAtATime && conversation.toolChoice === undefined
+  const tool_choice = oneAtATime ? { ...written, ...ONE_AT_A_TIME } : written
+  return { fields: { tools: own, ...(isUnsaid ? {} : { tool_choice }) }, isForced, answerTool: undefined }
+}
+
+interface ToolsLane {
+  readonly dialect: AnthropicDialect
+  readonly format: FormatPlan
+}
+
+const ONE_AT_A_TIME = { disable_parallel_tool_use: true }
+
+function withAnswerTool(
+  own: readonly Fields[],
+  choice: 'auto' | 'none',
+  { names, format }: { names: ToolNames; format: Extract<FormatPlan, { kind: 'tool' }> },
+): WrittenTools {
+  const { name, description } = answerToolFor(format, names)
+  const tools = [...own, { name, description, input_schema: toolSchema(format.schema) }]
+  const mayCallOthers = choice === 'auto' && own.length > 0
+  const tool_choice = { ...(mayCallOthers ? { type: 'any' } : { type: 'tool', name }), ...ONE_AT_A_TIME }
+  return { fields: { tools, tool_choice }, isForced: true, answerTool: name }
+}
+
+/** Calls in the past want their tools declared, though none is to be called any more. */
+function pastTools({ items }: Conversation, names: ToolNames): Fields[] {
+  const calls = items.filter((item) => item.type === 'tool-call')
+  return calls.map((call) => ({ name: names.upstreamName(call), input_schema: toolSchema(undefined) }))
+}
+
+function uniquelyNamed(tools: readonly Fields[]): Fields[] {
+  const byName = new Map<unknown, Fields>()
+  for (const tool of tools) if (!byName.has(tool.name)) byName.set(tool.name, tool)
+  return [...byName.values()]
+}
+
+function writeTool(tool: ToolDefinition, names: ToolNames, { dialect }: ToolsLane): Fields {
+  const name = names.upstreamName(toolNameOf(tool))
+  if (tool.type === 'custom') {
+    const { description, parameters } = customAsFunction(tool)
+    return { name, description, input_schema: parameters }
+  }
+  const { description, parameters, strict } = tool
+  const input_schema = toolSchema(parameters)
+  const canHold = dialect.strictTools && dialect.traits.jsonSchema === 'native' && isHeldAsIs(input_schema)
+  return { name, description, input_schema, ...(strict === true && canHold ? { strict } : {}) }
+}
+
+const CHOICES = { auto: 'auto', none: 'none', required: 'any' } as const
+
+function choiceOf(choice: ToolChoice | undefined): 'auto' | 'none' | 'any' | ToolName {
+  if (choice === undefined) return 'auto'
+  if (choice.type === 'tool') return choice
+  return CHOICES[choice.type === 'allowed' ? choice.mode : choice.type]
+}

@@ -32,6 +32,13 @@ const KINDS: Readonly<Partial<Record<Wire, ProviderKind>>> = {
     credential: keyHeader('x-api-key'),
     headers: ({ apiVersion }) => [['anthropic-version', apiVersion ?? '2023-06-01']],
   },
+  gemini: {
+    // A colon ends the name, so one inside it is escaped; a slash parts its segments.
+    path: ({ model, delivery }) =>
+      `/models/${model.split('/').map(encodeURIComponent).join('/')}:${delivery === 'stream' ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    credential: keyHeader('x-goog-api-key'),
+    headers: () => [],
+  },
 }
 
 /** Undefined for a wire that is not called over the network. */

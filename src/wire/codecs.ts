@@ -8,6 +8,9 @@ import { readConversation as readChatConversation } from './chat/read-conversati
 import { createEventReader as createChatReader } from './chat/read-events.ts'
 import { writeRequest as writeChatRequest } from './chat/write-request.ts'
 import type { EventReader, ReaderOptions } from './event-reader.ts'
+import { geminiDialect } from './gemini/dialects.ts'
+import { createEventReader as createGeminiReader } from './gemini/read-events.ts'
+import { writeRequest as writeGeminiRequest } from './gemini/write-request.ts'
 import { type KnownTraits, type LaneManners, withTraits } from './lane-manners.ts'
 import type { LaneTarget, WrittenRequest } from './lane-target.ts'
 import type { MintIds } from './mint-ids.ts'
@@ -39,6 +42,7 @@ const LANE_CODECS = {
     writeRequest: writeAnthropicRequest,
     createEventReader: createAnthropicReader,
   },
+  gemini: { dialect: geminiDialect, writeRequest: writeGeminiRequest, createEventReader: createGeminiReader },
 } as const
 
 type LaneWire = keyof typeof LANE_CODECS

@@ -37,6 +37,7 @@ const definition = {
       wire: 'demo' as const,
       dialect: 'generic',
       baseUrl: undefined,
+      apiVersion: undefined,
       apiKey: undefined,
       allowPrivate: false,
       timeouts: { connectMs: 5000, firstByteMs: 120_000, idleMs: 90_000, noProgressMs: 300_000, totalMs: 1_800_000 },
@@ -53,6 +54,7 @@ const definition = {
     inputs: ['text'],
     contextTokens: 1000,
     maxOutputTokens: 100,
+    inputTokensMax: {},
     bytesPerToken: 4,
     choicesMax: 1,
     price: {

@@ -21,7 +21,8 @@ export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutco
       rules: {
         current: {
           catalog: books.deps.catalog(),
-          limits: { key: {}, account: {} },
+          limits: { key: {}, account: {}, accountModel: {}, model: {} },
+          strangersOfAddress: undefined,
           chosenCap: { sharePercent: 25, tokensMin: 1024 },
           upstreams: [],
           hostedTools: 'ignore' as const,

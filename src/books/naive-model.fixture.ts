@@ -258,20 +258,23 @@ function takenClaim(facts: NaiveFacts, scope: string, at: number) {
 const MINUTE_MICROS = 60_000_000
 
 function limitedBy(facts: NaiveFacts, op: NaiveAdmit): { readonly kind: string } | undefined {
+  const waits: { readonly limit: AppliedLimit; readonly retryAfterMs: number }[] = []
   for (const limit of op.limits) {
     if (limit.kind === 'concurrent') {
       const running = facts.turns.filter(
         (turn) => isOpen(turn) && turn.limits.some(({ subject }) => subject === limit.subject),
       )
-      if (running.length >= limit.limit) return { kind: 'limited', ...{ limit, retryAfterMs: 1000 } }
+      if (running.length >= limit.limit) waits.push({ limit, retryAfterMs: 1000 })
       continue
     }
     if (limit.cost > limit.burst) return { kind: 'limit-too-small', ...{ limit } }
     const micros = MINUTE_MICROS / limit.limit
     const over = owedTo(facts, limit, op.ticks) + (limit.cost - limit.burst) * micros
-    if (over > 0) return { kind: 'limited', ...{ limit, retryAfterMs: over / 1000 } }
+    if (over > 0) waits.push({ limit, retryAfterMs: Math.ceil(over) / 1000 })
   }
-  return undefined
+  const longest = Math.max(...waits.map(({ retryAfterMs }) => retryAfterMs))
+  const named = waits.find(({ retryAfterMs }) => retryAfterMs === longest)
+  return named && { kind: 'limited', ...named }
 }
 
 /** How long, in microseconds, until everything that was taken is earned back. */

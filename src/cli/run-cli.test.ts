@@ -40,6 +40,7 @@ function fixture(options: { operations?: Answers; answers?: string[]; json?: boo
       place.config === 'bad.yaml'
         ? { ok: false, lines: ['bad.yaml:1:1  wrong'], json: { ok: false } }
         : { ok: true, lines: ['good'], json: { ok: true } },
+    upstreams: { list: () => ({ kind: 'done', value: [] }), test: async () => ({ kind: 'done', value: [] }) },
     writeTemplate: async (path, mode) => ({ kind: mode.overwrite ? 'written' : 'exists', path }),
     versions: { millrace: '1.2.3', node: '20.20.2', driver: 'libsql 3', schema: '0001' },
   }

@@ -50,6 +50,7 @@ export const TEST_OPTIONS: EdgeOptions = {
   linger: LINGER,
   stream: { headDelayMs: 10_000, keepAliveMs: 15_000, stallMs: STALL_MS },
   allowedOrigins: [],
+  trustedProxies: [],
 }
 
 const open: Edge[] = []
@@ -65,6 +66,7 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     logRequest: (fields) => logs.push(fields),
     logConnection: (fields) => connectionLogs.push(fields),
     findCaller: (token) => (token === GOOD_KEY ? { kind: 'caller', caller } : { kind: 'refused', reason: 'unknown' }),
+    takeFromAddress: () => ({ kind: 'taken' }),
     refuseEarly: () => undefined,
     lookUpAnswer: async () => ({ kind: 'refused', problem: problem('idempotency_in_progress', 'Wait.'), leave() {} }),
     readTurn({ body }) {

@@ -21,6 +21,20 @@ describe('takeFromRate', () => {
     expect(takeFromRate({ perMinute: 100, burst: 10 }, 0, 11, 0).kind).toBe('too-large')
   })
 
+  it('waits whole ticks: drift of doubles makes no second of it when the wait is rounded up', () => {
+    const rule: RateRule = { perMinute: 70, burst: 70 }
+    let reachedAt = 0
+    for (let taken = 0; taken < 70; taken++) {
+      const decision = takeFromRate(rule, reachedAt, 1, 0)
+      if (decision.kind !== 'taken') throw new Error('the burst was refused')
+      reachedAt = decision.reachedAt
+    }
+    // Seven are earned in six seconds; in doubles that is 6000000.000000045 microseconds.
+    expect(takeFromRate(rule, reachedAt, 7, 0)).toEqual({ kind: 'wait', waitMs: 6000 })
+    expect(takeFromRate(rule, reachedAt, 7, 5_999_999).kind).toBe('wait')
+    expect(takeFromRate(rule, reachedAt, 7, 6_000_000).kind).toBe('taken')
+  })
+
   it('never lets more through than burst + rate × time, and tells the waiting time exactly', () => {
     const seed = 20261120
     let decisions = 0

@@ -61,9 +61,11 @@ describe('the ceiling of a turn', () => {
   })
 
   it('bounds the input by bytes, and by the context', () => {
-    const size = { bodyBytes: 1000, inputBytes: 900, messages: 2, tools: 1 }
-    expect(inputBound(size, 200_000)).toBe(1000 + 2 * 8 + 1024 + 16 + 64)
-    expect(inputBound(size, 500)).toBe(500)
+    const inputSize = { bodyBytes: 1000, inputBytes: 900, messages: 2, tools: 1 }
+    const words = { inputSize, otherInputs: [] }
+    const model = { contextTokens: 200_000, bytesPerToken: 4, inputTokensMax: {} }
+    expect(inputBound(words, model)).toBe(1000 + 2 * 8 + 1024 + 16 + 64)
+    expect(inputBound(words, { ...model, contextTokens: 500 })).toBe(500)
   })
 })
 

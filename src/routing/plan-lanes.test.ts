@@ -21,6 +21,12 @@ describe('the order of lanes', () => {
     for (const drawn of [0, 0.5, 0.999999]) expect(idsOf(planLanes(lanes, () => drawn))).toEqual(['a', 'b', 'c'])
   })
 
+  it('begins with the lane that the conversation is on, whatever its priority', () => {
+    const lanes = [lane('a', 1), lane('b', 2), lane('c', 3)].map((each) => ({ ...each, origin: `of-${each.id}` }))
+    expect(idsOf(planLanes(lanes, () => 0.5, 'of-c'))).toEqual(['c', 'a', 'b'])
+    expect(idsOf(planLanes(lanes, () => 0.5, 'of-none-of-them'))).toEqual(['a', 'b', 'c'])
+  })
+
   it('keeps every lane exactly once and leaves the list as it was', () => {
     const lanes = [lane('a', 1), lane('b', 1), lane('c', 2)]
     expect(idsOf(planLanes(lanes, seeded(1))).sort()).toEqual(['a', 'b', 'c'])

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import type { CatalogEntry, Lane, Wire } from '../catalog/catalog.ts'
 import type { Fields } from '../lib/is-object.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
+import { laneDialect } from '../routing/lane-dialect.ts'
 import { NO_CALL_SEALS } from '../wire/notice-seals.ts'
 import { added, ended, event } from '../wire/responses/re-emit.fixture.ts'
 import { turnOf, withItems } from '../wire/responses/read-request.fixture.ts'
 import { countedIds, openVoice, settledCharge } from '../wire/responses/voice.fixture.ts'
-import { laneDialect } from './road.ts'
 import { roadTo } from './road-to.ts'
 
 const laneOn = (wire: Wire, dialect: string, origin = 'here') =>
@@ -19,7 +19,8 @@ function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<ResponsesReques
   const turn: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
   const [lane] = lanes
   const voice = openVoice({ others: { turn } })
-  const journey = { turn, voice, mint: countedIds(), callSeals: NO_CALL_SEALS, lanes, withoutNativeCompaction: false }
+  const seals = { callSeals: NO_CALL_SEALS, cacheSalt: 'salt' }
+  const journey = { turn, voice, mint: countedIds(), ...seals, lanes, withoutNativeCompaction: false }
   const road = roadTo(lane, laneDialect(lane), journey)
   const body = JSON.parse(String(road.write({ entry, effort: undefined, outputCap: 500 }).body)) as Fields
   return { road, body, voice }

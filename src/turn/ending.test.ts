@@ -1,14 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
 import type { Model, OnClientGone } from '../catalog/catalog.ts'
-import type { Usage } from '../model/usage.ts'
+import type { InputUsage, Usage } from '../model/usage.ts'
 import { resolveEnding } from './ending.ts'
 import { NOTHING_PRODUCED, type Run, type RunFate } from './run.ts'
 import type { StopReason } from './turn-abort.ts'
 
 const model: Model = catalogOf(modelDefinition('small', { contextTokens: 1000 })).entries.get('small')!.model
 
-const bounds = { model, inputBound: 172, cachedEstimate: 0, outputBound: 100, headGone: true } as const
+const bounds = {
+  model,
+  inputBound: 172,
+  inputEstimate: 20,
+  cachedEstimate: 0,
+  outputBound: 100,
+  headGone: true,
+} as const
 
 const finishedWith = (uncachedInput: number, output = 5) => {
   const usage: Usage = { uncachedInput, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 }
@@ -19,8 +26,7 @@ const finishedWith = (uncachedInput: number, output = 5) => {
     attempts: [],
     firstContentAt: 0,
   } as const
-  const inputSize = { bodyBytes: 100, inputBytes: 80, messages: 1, tools: 0 }
-  return resolveEnding(run, { ...bounds, inputSize })
+  return resolveEnding(run, bounds)
 }
 
 describe('the end of a whole answer', () => {
@@ -44,17 +50,23 @@ describe('the end of a whole answer', () => {
 })
 
 describe('an answer that broke off without counts', () => {
-  const brokenOff = (cachedEstimate: number) => {
+  const brokenOff = (cachedEstimate: number, inputCounted?: InputUsage) => {
     const problem = { code: 'upstream_error', message: '', param: null, source: 'upstream' } as const
     const run = {
-      fate: { kind: 'broken-off', problem, used: { usage: undefined, outputBytes: 20 } },
+      fate: { kind: 'broken-off', problem, used: { usage: undefined, inputCounted, outputBytes: 20 } },
       lane: undefined,
       attempts: [],
       firstContentAt: 0,
     } as const
-    const inputSize = { bodyBytes: 100, inputBytes: 80, messages: 1, tools: 0 }
-    return resolveEnding(run, { ...bounds, inputSize, cachedEstimate })
+    return resolveEnding(run, { ...bounds, cachedEstimate })
   }
+
+  it('is charged the input that its provider had counted before it began to speak', () => {
+    const counted = { uncachedInput: 3, cachedInput: 40, cacheWrite: 90 }
+    expect(brokenOff(7, counted)).toMatchObject({ usage: { ...counted, output: 5, estimated: true } })
+    const beyond = { uncachedInput: 1000, cachedInput: 0, cacheWrite: 0 }
+    expect(brokenOff(7, beyond)).toMatchObject({ usage: { uncachedInput: 172, output: 5 } })
+  })
 
   it('is charged by its bytes, the part that the provider had just seen as cached input', () => {
     expect(brokenOff(0)).toMatchObject({ usage: { uncachedInput: 20, cachedInput: 0, output: 5, estimated: true } })
@@ -67,12 +79,11 @@ describe('a client that went before its answer was whole', () => {
   const usage: Usage = { uncachedInput: 30, cachedInput: 0, cacheWrite: 0, output: 40, reasoning: 33 }
   const produced = { usage: undefined, outputBytes: 20 }
   const answer = { unsent: Buffer.alloc(0), close: () => Buffer.alloc(0) }
-  const inputSize = { bodyBytes: 100, inputBytes: 80, messages: 1, tools: 0 }
 
   const ended = (fate: RunFate, onClientGone: OnClientGone | undefined, headGone = true) => {
     const lane = { ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, onClientGone } }
     const run: Run = { fate, lane, attempts: [], firstContentAt: 0 }
-    return resolveEnding(run, { ...bounds, headGone, inputSize })
+    return resolveEnding(run, { ...bounds, headGone })
   }
   const stopped = (reason: StopReason, accepted: boolean): RunFate => ({
     kind: 'stopped',

@@ -35,7 +35,7 @@ async function openScene(over: Partial<Pick<Ledger, 'available'>> & { durable?: 
       return over.answer
     },
   } as unknown as OnceDeps['answers']
-  const limits = { key: {}, account: {} }
+  const limits = { key: {}, account: {}, accountModel: {}, model: {} }
   const deps = { ledger, answers, digests, limits, keptMs: 1, answerBytesMax: 1000, budget: scene.budget }
   const call = { requestId: 'req_2' as RequestId, caller, method: 'POST', path: '/v1/chat/completions' }
   return { scene, found: await lookUpAnswer(deps, { ...call, idempotencyKey: 'key', body: BODY }) }

@@ -8,6 +8,7 @@ import type { AccountId, AccountRow, KeyId, KeyRow, RequestId } from '../model/i
 import type { NanoUsd } from '../model/money.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
+import { createStickyLanes } from '../routing/sticky-lanes.ts'
 import { plainSeals } from '../seals/plain-seals.fixture.ts'
 import type { UpstreamCall } from '../upstream/send.ts'
 import type { UpstreamOutcome } from '../upstream/upstream-answer.ts'
@@ -76,17 +77,19 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
   const deps: TurnDeps = {
     catalog: catalogOf(modelDefinition('small', { lanes })),
     ledger: ledger as Ledger,
-    limits: { key: {}, account: {} },
+    limits: { key: {}, account: {}, accountModel: {}, model: {} },
     chosenCap: { sharePercent: 25, tokensMin: 1024 },
     seen: createSeenPrefixes({ ticks: () => 0 }),
     onCut: () => () => {},
     drains: createDrains({ ticks: () => 0 }),
     random: () => 0.5,
+    cacheSaltOf: () => 'salt',
     send: async (call) => {
       asked.push(JSON.parse(call.body.toString()))
       return providers[asked.length - 1]!(call)
     },
     lessons: createLaneLessons(),
+    sticky: createStickyLanes({ ticks: () => 0 }),
     mint: countedIds(),
     seals: plainSeals,
     callSeals: createCallSeals({ ticks: () => 0 }),

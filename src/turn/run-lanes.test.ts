@@ -106,6 +106,7 @@ async function run(delivery: Delivery, plays: readonly Play[], turn: TurnRequest
   firstWord.waitFor(hold, undefined)
   const work: RunnableTurn = {
     turn,
+    cacheSalt: undefined,
     voice: openVoice(
       { ...deps, seals: plainSeals },
       { turn, requestId: 'req_1' as RequestId, caller: {} as Caller },

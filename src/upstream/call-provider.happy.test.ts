@@ -55,6 +55,18 @@ describe('a call', () => {
     expect(head).not.toMatch(/^authorization/m)
   })
 
+  test('of the wire anthropic names the version of the interface that is spoken', async () => {
+    const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
+    const upstream = upstreamAt(provider.url, { wire: 'anthropic', apiKey: new Secret('ak-1') })
+    await readAll(answered(await caller().call(upstream)))
+    await readAll(answered(await caller().call({ ...upstream, apiVersion: '2026-10-21' })))
+    const [first, second] = provider.requests.map(({ head }) => head)
+    expect(first).toMatch(/^POST \/v1\/messages HTTP/)
+    expect(first).toMatch(/^x-api-key: ak-1\r\nanthropic-version: 2023-06-01\r$/m)
+    expect(first).not.toMatch(/^authorization/m)
+    expect(second).toMatch(/^anthropic-version: 2026-10-21\r$/m)
+  })
+
   test('gives the headers that somebody reads, and no others', async () => {
     const head = 'Retry-After: 3\r\nX-Request-Id: r1\r\nX-Request-ID: r2\r\nset-cookie: a=b\r\n'
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}', head)))

@@ -1,7 +1,10 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 
 /** A certificate for tests, made on the spot: nothing secret lies in the repository and nothing expires in it. */
-export function createCertificate(host: string): { readonly key: string; readonly cert: string } {
+export function createCertificate(
+  host: string,
+  { from = '20200101000000Z', to = '20991231235959Z' }: { readonly from?: string; readonly to?: string } = {},
+): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const name = sequence(set(sequence(OID.commonName, der(0x0c, Buffer.from(host)))))
   const signature = sequence(OID.ecdsaWithSha256)
@@ -10,7 +13,7 @@ export function createCertificate(host: string): { readonly key: string; readonl
     der(0x02, Buffer.from([1])),
     signature,
     name,
-    sequence(time('20200101000000Z'), time('20991231235959Z')),
+    sequence(time(from), time(to)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(sequence(OID.subjectAltName, der(0x04, sequence(der(0x82, Buffer.from(host))))))),

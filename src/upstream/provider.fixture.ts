@@ -92,6 +92,7 @@ export const upstreamAt = (baseUrl: string, more: Partial<Upstream> = {}): Upstr
   wire: 'chat',
   dialect: 'generic',
   baseUrl,
+  apiVersion: undefined,
   apiKey: undefined,
   allowPrivate: true,
   timeouts: TIMEOUTS,
@@ -112,6 +113,7 @@ export function caller(more: { readonly resolve?: ResolveHost; readonly ca?: str
     call: (upstream: Upstream, more: Partial<ProviderCall> = {}) =>
       call({
         upstream,
+        model: 'far-model',
         body: Buffer.from('{"a":1}'),
         delivery: 'stream',
         signal: new Stopper(),

@@ -32,6 +32,7 @@ export interface Streams {
   /** A stream whose frames come in runs of one kind, with something else in between. */
   responses(): Buffer[]
   chat(): Buffer[]
+  anthropic(): Buffer[]
 }
 
 export function alikeStreams(random: Random): Streams {
@@ -143,8 +144,43 @@ export function alikeStreams(random: Random): Streams {
       const last = { choices: [{ index: 0, delta: {}, finish_reason: pick(['stop', 'length']) }] }
       return [...all, written(last, style()), Buffer.from('data: [DONE]\n\n')]
     },
+    anthropic() {
+      const all = runs(() => {
+        const how = style()
+        const index = random(3)
+        const [announced, deltaOf] = pick<readonly [Json, (said: string) => Json]>([
+          [{ type: 'text', text: '' }, (text) => ({ type: 'text_delta', text })],
+          [{ type: 'text', text: '' }, (text) => ({ type: 'text_delta', text })],
+          [{ type: 'thinking', thinking: '', signature: '' }, (thinking) => ({ type: 'thinking_delta', thinking })],
+          [{ type: 'tool_use', id: 'a', name: pick(['call', 'f', 'g']), input: {} }, inputDelta],
+          [{ type: 'text', text: '' }, (text) => ({ type: 'citations_delta', citation: { cited_text: text }, text })],
+        ])
+        const said = () =>
+          written(
+            shaped({ type: 'content_block_delta', index, delta: deltaOf(words()) }, how),
+            how,
+            'content_block_delta',
+          )
+        const signed = { type: 'content_block_delta', index, delta: { type: 'signature_delta', signature: 'S' } }
+        return [
+          ...(random(4) ? [written({ type: 'content_block_start', index, content_block: announced }, how)] : []),
+          ...some(said),
+          ...(random(2) ? [written(signed, how)] : []),
+          ...(random(3) ? [written({ type: 'content_block_stop', index }, how)] : [Buffer.from(': ping\n\n')]),
+        ]
+      })
+      const usage = { input_tokens: 9, output_tokens: 5 }
+      const last = {
+        type: 'message_delta',
+        delta: { stop_reason: pick(['end_turn', 'max_tokens', 'tool_use']) },
+        usage,
+      }
+      return [...all, written(last, style()), written({ type: 'message_stop' }, style())]
+    },
   }
 }
+
+const inputDelta = (partial_json: string): Json => ({ type: 'input_json_delta', partial_json })
 
 /** A stream as reads may cut it. */
 export function cutAnywhere(random: Random, whole: Buffer): Buffer[] {

@@ -5,7 +5,7 @@ import type { ReplyItem } from '../model/reply.ts'
 import { SETTLED } from './chat/translate.fixture.ts'
 import { collectReply } from './collect-reply.fixture.ts'
 import { lossRows } from './loss-pages.fixture.ts'
-import { randomAnswer, saidBy, saidInChat } from './random-answer.fixture.ts'
+import { finishInChat, randomAnswer, saidBy, saidInChat } from './random-answer.fixture.ts'
 import { eventsIn, framesIn, openClient, readerOf, sentBy } from './turns.fixture.ts'
 
 const SEED = 20_263
@@ -68,7 +68,7 @@ it('a random answer that is written and read again is the same, but for what is 
       const inChat = sentBy('chat', events)
       const afterChat = eventsIn('chat', inChat)
       expect(saidBy(afterChat)).toEqual(saidInChat(events, 'untold'))
-      expect(afterChat.at(-1)).toEqual(finish)
+      expect(afterChat.at(-1)).toEqual(finishInChat(events))
 
       const afterResponses = eventsIn('responses', sentBy('responses', events))
       expect(summed(itemsOf(afterResponses))).toEqual(summed(itemsOf(events)))
@@ -76,7 +76,7 @@ it('a random answer that is written and read again is the same, but for what is 
 
       const afterBoth = eventsIn('responses', throughResponses(inChat))
       expect(itemsOf(afterBoth)).toEqual(itemsOf(afterChat))
-      expect(afterBoth.at(-1)).toEqual(finish)
+      expect(afterBoth.at(-1)).toEqual(finishInChat(events))
     }),
     { seed: SEED, numRuns: RUNS },
   )

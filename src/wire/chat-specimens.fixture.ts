@@ -3,6 +3,7 @@ import { asked, type Specimen } from './specimen.fixture.ts'
 
 const user = (content: unknown = 'q', more: object = {}) => ({ role: 'user', content, ...more })
 const QUESTION = { messages: [user()] }
+const PDF = 'data:application/pdf;base64,JVBERi0xLjQK'
 const PLAIN = [{ type: 'text', text: 'q' }]
 
 const field = (name: string, value: unknown, more: object = {}): Specimen =>
@@ -99,10 +100,7 @@ const PARTS: Readonly<Record<ContentPart['type'], readonly Specimen[]>> = {
     part('content[]: image_url', { type: 'image_url', image_url: { url: 'https://a/b.png', detail: 'low' } }),
     part('content[]: image_url without detail', { type: 'image_url', image_url: { url: 'https://a/b.png' } }),
   ],
-  file: [
-    part('content[]: file, file_data', { type: 'file', file: { file_data: 'data:x', filename: 'a.pdf' } }),
-    part('content[]: file, file_id', { type: 'file', file: { file_id: 'file_1' } }),
-  ],
+  file: [part('content[]: file, file_data', { type: 'file', file: { file_data: PDF, filename: 'a.pdf' } })],
   audio: [part('content[]: input_audio', { type: 'input_audio', input_audio: { data: 'AA==', format: 'mp3' } })],
 }
 

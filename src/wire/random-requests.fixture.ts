@@ -3,6 +3,15 @@ import fc from 'fast-check'
 // Random requests of both protocols that mean something: what is hostile is tried elsewhere.
 
 const words = fc.constantFrom('a', 'é漢', '"\\\n', '🙂', '{"input":"x"}', 'q')
+const addresses = fc.constantFrom('https://a.example/b.png?c=é&d="e"', 'HTTP://a/b', 'https://[::1]:8/x')
+const pictures = fc.oneof(
+  addresses,
+  fc.constantFrom('data:image/png;base64,iVBORw0KGgoAAAAN', 'data:image/x;a=b;base64,AA=='),
+)
+const documents = fc.constantFrom(
+  'data:application/pdf;base64,JVBERi0xLjQK',
+  'data:text/plain;charset=utf-8;base64,aGk',
+)
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined })
 const some = <Value>(value: fc.Arbitrary<Value>) => fc.array(value, { minLength: 1, maxLength: 3 })
 const detail = maybe(fc.constantFrom('low', 'high'))
@@ -23,11 +32,11 @@ const schema = { schema: { type: 'object' }, strict: true }
 // Responses.
 
 const sayText = fc.record({ type: fc.constantFrom('input_text', 'output_text', 'text'), text: words })
-const image = words.chain((url) => detail.map((each) => ({ type: 'input_image', image_url: url, detail: each })))
+const image = pictures.chain((url) => detail.map((each) => ({ type: 'input_image', image_url: url, detail: each })))
 const otherPart = fc.oneof(
   image,
-  words.map((data) => ({ type: 'input_file', file_data: data, filename: 'a.pdf' })),
-  words.map((url) => ({ type: 'input_file', file_url: url })),
+  documents.map((data) => ({ type: 'input_file', file_data: data, filename: 'a.pdf' })),
+  addresses.map((url) => ({ type: 'input_file', file_url: url })),
   words.map((data) => ({ type: 'input_audio', input_audio: { data, format: 'mp3' } })),
 )
 const refusal = words.map((said) => ({ type: 'refusal', refusal: said }))
@@ -155,8 +164,8 @@ export const randomResponsesRequest: fc.Arbitrary<RandomRequest> = fc
 
 const said = fc.record({ type: fc.constant('text'), text: words })
 const shown = fc.oneof(
-  fc.record({ url: words, detail }).map((image_url) => ({ type: 'image_url', image_url })),
-  words.map((data) => ({ type: 'file', file: { file_data: data, filename: 'a.pdf' } })),
+  fc.record({ url: pictures, detail }).map((image_url) => ({ type: 'image_url', image_url })),
+  documents.map((data) => ({ type: 'file', file: { file_data: data, filename: 'a.pdf' } })),
   words.map((data) => ({ type: 'input_audio', input_audio: { data, format: 'mp3' } })),
 )
 const name = maybe(fc.constant('ann'))

@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { classifyRefusal } from './classify-refusal.ts'
 import { readError } from './provider-error.ts'
-import {
-  classifyRefusal,
-  namedField,
-  type ProviderError,
-  readProviderError,
-  refusesSeals,
-  refusesTrigger,
-} from './read-provider-error.ts'
+import { type ProviderError, readProviderError } from './read-provider-error.ts'
+import { refusesSeals, refusesTrigger } from './refused-extras.ts'
+import { refusedField } from './refused-field.ts'
 
 const read = (status: number | undefined, body: unknown): ProviderError =>
   readProviderError(status, Buffer.from(JSON.stringify(body)))
@@ -48,13 +44,13 @@ describe("a Responses server's refusal", () => {
     }
     expect(classOf(400, error)).toBe('unsupported-field')
     expect(read(400, { error })).toMatchObject({ param: 'temperature', code: 'invalid_request_error' })
-    expect(namedField(error.message)).toBe('temperature')
+    expect(refusedField(read(400, { error }))).toEqual({ names: ['temperature'], onlyValue: false })
   })
 
   it('of sealed reasoning is one of the field that asks for it', () => {
     const message = 'Encrypted content is not supported with this model.'
     expect(classOf(400, { message, type: 'invalid_request_error', param: null, code: null })).toBe('unsupported-field')
-    expect(namedField(message)).toBe('include')
+    expect(refusedField(read(400, { error: { message } }))).toEqual({ names: ['include'], onlyValue: false })
   })
 
   it.each([

@@ -9,6 +9,7 @@ import { requestOf } from './chat/translate.fixture.ts'
 import { CHAT_SPECIMENS } from './chat-specimens.fixture.ts'
 import { codecs, type LaneDialect } from './codecs.ts'
 import type { FieldTable } from './fields/field-rule.ts'
+import { laneTarget } from './lane-target.fixture.ts'
 import { differences, type Fate, fateOf, lossRows } from './loss-pages.fixture.ts'
 import { RESPONSES_DIALECTS } from './responses/dialects.ts'
 import { RESPONSES_FIELDS } from './responses/fields.ts'
@@ -62,11 +63,13 @@ const meaningOf = (turn: TurnRequest) => ({
 
 function carry(way: Way, body: object, dialect: LaneDialect) {
   const turn = way.ask(body)
-  const { effort, outputCap = 999 } = turn
-  const target = { model: 'lane', origin: 'lane', effort, outputCap, dialect, delivery: 'stream' } as const
+  const { effort, outputCap = 99_999 } = turn
+  const target = laneTarget(dialect, { effort, outputCap, client: turn.protocol })
   const written = codecs.writeRequest(codecs.readConversation(turn), target)
   // The dialect's own spelling of standard fields is no other meaning.
-  const sent = JSON.parse(String(written.body).replaceAll('"random_seed":', '"seed":'))
+  const sent = { ...JSON.parse(String(written.body).replaceAll('"random_seed":', '"seed":')) }
+  const budget = Object.entries(dialect.traits.efforts ?? {}).find(([, tokens]) => tokens === sent.thinking_budget)
+  if (budget !== undefined) sent.reasoning_effort = budget[0]
   const meant = { ...meaningOf(turn), outputCap }
   return { meant, understood: meaningOf(way.understand(sent)), leftOut: written.leftOut }
 }
@@ -82,6 +85,9 @@ function fateIn(way: Way, specimen: Specimen, dialect: LaneDialect): { fate: Fat
   const isOurs = fate === 'lost' && [specimen.what, ...fieldsOf(specimen)].some((name) => OURS.has(name))
   return { fate: isOurs ? 'ours' : fate, named }
 }
+
+/** Nothing that a client says there means anything: a salt is the account's. */
+const NEVER_THE_CLIENTS = ['cache_salt', 'prompt_cache_isolation_key']
 
 /** What Millrace does itself, so that no lane has to. */
 const OURS = new Set([
@@ -117,7 +123,7 @@ describe.each(Object.entries(WAYS))('a request from %s', (_name, way) => {
   })
 
   it('is looked at field by field: those that no lane gets are in the page of the fields', () => {
-    const looked = new Set(way.specimens.flatMap(fieldsOf))
+    const looked = new Set([...way.specimens.flatMap(fieldsOf), ...NEVER_THE_CLIENTS])
     const carried = Object.entries(way.fields).filter(([, { policy }]) => policy === 'passed' || policy === 'control')
     expect(carried.map(([name]) => name).filter((name) => !looked.has(name))).toEqual([])
   })

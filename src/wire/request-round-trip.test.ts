@@ -6,6 +6,7 @@ import { chatDialect } from './chat/dialects.ts'
 import { requestOf } from './chat/translate.fixture.ts'
 import { codecs, type LaneDialect } from './codecs.ts'
 import { type KnownLoss, lossesIntoChat, lossesIntoResponses } from './known-losses.fixture.ts'
+import { laneTarget } from './lane-target.fixture.ts'
 import { lossRows } from './loss-pages.fixture.ts'
 import { type RandomRequest, randomChatRequest, randomResponsesRequest } from './random-requests.fixture.ts'
 import { responsesDialect } from './responses/dialects.ts'
@@ -18,24 +19,19 @@ const RUNS = 1500
 const askedIn = (protocol: Protocol, body: object): TurnRequest =>
   protocol === 'chat' ? requestOf(body) : turnOf({ model: 'm', ...body })
 
+/** Of a protocol that clients speak too. */
+type ClientDialect = Extract<LaneDialect, { readonly wire: Protocol }>
+
 /** What the protocol of a lane leaves of a conversation, read as if a client had sent it. */
-function carried(conversation: Conversation, dialect: LaneDialect): Conversation {
-  const target = {
-    model: 'lane',
-    origin: 'lane',
-    effort: undefined,
-    outputCap: 9,
-    dialect,
-    delivery: 'stream',
-  } as const
-  const body = JSON.parse(String(codecs.writeRequest(conversation, target).body))
+function carried(conversation: Conversation, dialect: ClientDialect): Conversation {
+  const body = JSON.parse(String(codecs.writeRequest(conversation, laneTarget(dialect)).body))
   // Asked of every server that seals, whoever wants it.
   if (Array.isArray(body.include)) body.include = body.include.filter((what: string) => what !== SEALED_REASONING)
   return codecs.readConversation(askedIn(dialect.wire, body))
 }
 
 interface Leg {
-  readonly dialect: LaneDialect
+  readonly dialect: ClientDialect
   readonly page: string
   readonly losses: readonly KnownLoss[]
 }

@@ -4,6 +4,7 @@ import { asked, type Specimen } from './specimen.fixture.ts'
 
 const user = (content: unknown = 'q') => ({ type: 'message', role: 'user', content })
 const QUESTION = { input: [user()] }
+const PDF = 'data:application/pdf;base64,JVBERi0xLjQK'
 const PLAIN = [{ type: 'input_text', text: 'q' }]
 
 const field = (name: string, value: unknown, more: object = {}): Specimen =>
@@ -142,8 +143,7 @@ const PARTS: Readonly<Record<ContentPart['type'], readonly Specimen[]>> = {
   ],
   image: [part('content[]: input_image', { type: 'input_image', image_url: 'https://a/b.png', detail: 'low' })],
   file: [
-    part('content[]: input_file, file_data', { type: 'input_file', file_data: 'data:x', filename: 'a.pdf' }),
-    part('content[]: input_file, file_id', { type: 'input_file', file_id: 'file_1' }),
+    part('content[]: input_file, file_data', { type: 'input_file', file_data: PDF, filename: 'a.pdf' }),
     part('content[]: input_file, file_url', { type: 'input_file', file_url: 'https://a/b.pdf' }),
   ],
   audio: [part('content[]: input_audio', { type: 'input_audio', input_audio: { data: 'AA==', format: 'mp3' } })],

@@ -38,6 +38,14 @@ it('a long name is cut and told apart by a hash', () => {
   expect(names.clientName(names.upstreamName(named(two)))).toEqual(named(two))
 })
 
+it('where a name has to begin with a letter, one that does not gets a line in front, and finds its way back', () => {
+  const names = createToolNames([tool('2nd'), tool('_2nd'), tool('-x'), tool('fine')], { ...FLAT, begins: 'letter' })
+  expect(['_2nd', '-x', 'fine'].map((name) => names.upstreamName(named(name)))).toEqual(['_2nd', '_-x', 'fine'])
+  const other = names.upstreamName(named('2nd'))
+  expect(other).toMatch(/^_2nd_[0-9a-f]{8}$/)
+  expect(names.clientName(other)).toEqual(named('2nd'))
+})
+
 it('a tool that is only in the history gets a name that no declared one has, and finds its way back', () => {
   const names = createToolNames([tool('a_b')], FLAT)
   const past = names.upstreamName(named('a.b'))

@@ -132,7 +132,14 @@ const streamArb = fc
 const tapOf = (publicModel: string) => {
   let calls = 0
   const mint = { completionId: () => 'minted', callId: () => `call_${calls++}` }
-  return createChatTap({ laneModel: 'lane', publicModel, dialect: chatDialect('generic'), mint, choices: 1 })
+  return createChatTap({
+    laneModel: 'lane',
+    publicModel,
+    dialect: chatDialect('generic'),
+    mint,
+    choices: 1,
+    now: () => 1000,
+  })
 }
 
 /** Reads a stream as the relay does, with or without what knows frames by sight, and notes all that can be seen of it. */

@@ -47,18 +47,19 @@ describe('messages', () => {
   })
 
   it('have images, files and audio', () => {
+    const PDF = 'data:application/pdf;base64,JVBERi0xLjQK'
     const parts = [
-      { type: 'image_url', image_url: { url: 'u', detail: 'low' } },
-      { type: 'image_url', image_url: 'v' },
+      { type: 'image_url', image_url: { url: 'https://u', detail: 'low' } },
+      { type: 'image_url', image_url: 'https://v' },
       { type: 'input_audio', input_audio: { data: 'd', format: 'mp3' } },
-      { type: 'file', file: { file_data: 'f', filename: 'n' } },
+      { type: 'file', file: { file_data: PDF, filename: 'n' } },
     ]
     expect(itemsIn({ role: 'user', content: parts })).toEqual([
       message('user', [
-        { type: 'image', url: 'u', detail: 'low' },
-        { type: 'image', url: 'v', detail: undefined },
+        { type: 'image', url: 'https://u', detail: 'low' },
+        { type: 'image', url: 'https://v', detail: undefined },
         { type: 'audio', data: 'd', format: 'mp3' },
-        { type: 'file', data: 'f', url: undefined, id: undefined, name: 'n' },
+        { type: 'file', data: PDF, url: undefined, id: undefined, name: 'n' },
       ]),
     ])
   })
@@ -176,6 +177,11 @@ describe('tools', () => {
     })
     expect(choose('whatever')).toBeUndefined()
   })
+})
+
+it('an empty name is nobody’s', () => {
+  const { identity } = conversationIn({ user: '', safety_identifier: '', prompt_cache_key: '' })
+  expect(identity).toEqual({ user: undefined, safetyIdentifier: undefined, promptCacheKey: undefined })
 })
 
 it('settings are read, null counts as absent, and zero is a value', () => {

@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { randomFrom } from '../../lib/seeded-random.fixture.ts'
 import type { TurnEvent } from '../../model/event.ts'
+import { countedIds } from '../mint-ids.fixture.ts'
 import { chatDialect } from './dialects.ts'
 import { createEventReader } from './read-events.ts'
 import { chunk, frame } from './translate.fixture.ts'
 
 function readerOf(dialect = 'generic') {
   let calls = 0
-  return createEventReader({
-    dialect: chatDialect(dialect),
-    origin: 'lane',
-    mint: { callId: () => `minted_${calls++}` },
-  })
+  const mint = { ...countedIds(), callId: () => `minted_${calls++}` }
+  return createEventReader({ dialect: chatDialect(dialect), origin: 'lane', mint })
 }
 
 function read(...chunks: object[]): TurnEvent[] {
@@ -152,9 +150,17 @@ describe('calls', () => {
     expect(read(called, chunk({}, 'length')).at(-1)).toEqual(over('length'))
   })
 
-  it('that were cut are what their server says of them', () => {
+  it('that were cut in their arguments have not ended to call, whatever their server says', () => {
     const cut = fragments(fragment(0, { name: 'look', arguments: '{"a' }))
-    expect(read(cut, chunk({}, 'tool_calls')).at(-1)).toEqual(over('tool-calls'))
+    for (const word of ['tool_calls', 'stop', 'eos', 'length']) {
+      expect(read(cut, chunk({}, word)).at(-1)).toEqual(over('length'))
+    }
+    const whole = fragments(fragment(0, { arguments: '":1}' }))
+    expect(read(cut, whole, chunk({}, 'tool_calls')).at(-1)).toEqual(over('tool-calls'))
+    // One of two is enough: the answer is not whole.
+    const other = fragments(fragment(1, { name: 'look', arguments: '' }, { id: 'b' }))
+    expect(read(cut, other, chunk({}, 'tool_calls')).at(-1)).toEqual(over('length'))
+    expect(read(other, chunk({}, 'tool_calls')).at(-1)).toEqual(over('tool-calls'))
   })
 
   it('without index, with an object for arguments, or one index for two, are still whole', () => {

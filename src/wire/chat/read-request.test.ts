@@ -103,10 +103,46 @@ describe('readRequest', () => {
   })
 
   it('notes parts that are not text, for the model to decide', () => {
-    const content = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }]
-    expect(turnOf({ model: 'demo', messages: [{ role: 'user', content }] }).otherInputs).toEqual([
-      { kind: 'image', param: 'messages[0].content[0]' },
+    const content = [
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: null } },
+      { type: 'image_url', image_url: 'http://a/b.png' },
+      { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0x', filename: 'a.pdf', file_id: null } },
+      { type: 'input_audio', input_audio: 5 },
+    ]
+    const result = { role: 'tool', tool_call_id: 'call_1', content: content.slice(1, 2) }
+    expect(turnOf({ model: 'demo', messages: [{ role: 'user', content }, result] }).otherInputs).toEqual([
+      { kind: 'image', param: 'messages[0].content[0]', form: 'picture', dataBytes: 12 },
+      { kind: 'image', param: 'messages[0].content[1]', form: 'address', dataBytes: 0 },
+      { kind: 'file', param: 'messages[0].content[2]', form: 'document', dataBytes: 8 },
+      { kind: 'audio', param: 'messages[0].content[3]', form: 'text', dataBytes: 0 },
+      { kind: 'image', param: 'messages[1].content[0]', form: 'address', dataBytes: 0 },
     ])
+  })
+
+  const image = (image_url: unknown) => ({ type: 'image_url', image_url })
+  const file = (fields: unknown) => ({ type: 'file', file: fields })
+  it.each([
+    ['an image without a place', image(undefined), 'missing_required_parameter', 'image_url'],
+    ['an image that is a number', image(7), 'invalid_type', 'image_url'],
+    ['an image without an address', image({}), 'missing_required_parameter', 'image_url.url'],
+    ['an address that is an object', image({ url: {} }), 'invalid_type', 'image_url.url'],
+    ['an address of another kind', image({ url: 'ftp://a/b.png' }), 'invalid_value', 'image_url.url'],
+    ['a detail that is a number', image({ url: 'https://a', detail: 1 }), 'invalid_type', 'image_url.detail'],
+    ['a file without its object', file('data:text/plain;base64,aGk='), 'invalid_type', 'file'],
+    ['a file of nothing', file({ filename: 'a.pdf' }), 'missing_required_parameter', 'file.file_data'],
+    ['a file by its id', file({ file_id: 'file_1' }), 'unsupported_content', 'file.file_id'],
+    ['a file that is only base64', file({ file_data: 'JVBERi0x' }), 'invalid_value', 'file.file_data'],
+    ['a name that is a number', file({ file_data: 'x', filename: 5 }), 'invalid_type', 'file.filename'],
+  ])('refuses %s', (_name, part, code, place) => {
+    const refused = read({ model: 'demo', messages: [{ role: 'user', content: [part] }] })
+    expect(refused).toMatchObject({ kind: 'malformed', problem: { code, param: `messages[0].content[0].${place}` } })
+  })
+
+  it.each(['system', 'developer', 'assistant'])('takes only words from the %s', (role) => {
+    const message = { role, content: [{ type: 'text', text: 'x' }, image({ url: 'https://a' })] }
+    expect(read({ model: 'demo', messages: [message] })).toMatchObject({
+      problem: { code: 'unsupported_content', param: 'messages[0].content[1]' },
+    })
   })
 
   it.each([
@@ -223,7 +259,14 @@ describe('readRequest', () => {
 })
 
 describe('retargetRequest', () => {
-  const target = { model: 'lane-model', effort: undefined, outputCap: 500, dialect: chatDialect('openai'), leftOut: [] }
+  const target = {
+    model: 'lane-model',
+    effort: undefined,
+    outputCap: 500,
+    dialect: chatDialect('openai'),
+    cacheSalt: undefined,
+    leftOut: [],
+  }
 
   it('writes the control fields anew and copies everything else byte for byte', () => {
     const body =
@@ -291,12 +334,8 @@ describe('retargetRequest', () => {
       reasoning_effort: 'low',
     })
     const sent = (name: string) => {
-      const dialect = chatDialect(name)
-      return JSON.parse(
-        String(
-          retargetRequest(turn, { ...target, effort: turn.effort, dialect, leftOut: fieldsLeftOut(turn, dialect, []) }),
-        ),
-      )
+      const asked = { ...target, effort: turn.effort, dialect: chatDialect(name) }
+      return JSON.parse(String(retargetRequest(turn, { ...asked, leftOut: fieldsLeftOut(turn, asked, []) })))
     }
     expect(sent('mistral')).toEqual({
       model: 'lane-model',
@@ -305,7 +344,7 @@ describe('retargetRequest', () => {
         { role: 'user', content: 'developer' },
       ],
       random_seed: 7,
-      reasoning_effort: 'low',
+      reasoning_effort: 'high',
       max_tokens: 500,
     })
     expect(sent('openai')).toMatchObject({

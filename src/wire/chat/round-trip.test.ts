@@ -29,7 +29,11 @@ const textPart = (text: string): ContentPart => ({ type: 'text', text })
 
 function spoken(random: Random, pair: Pair, dialect: Dialect): void {
   const role = (['user', 'system', 'developer'] as const)[random(3)]!
-  const image: ContentPart = { type: 'image', url: word(random), detail: random(2) ? 'low' : undefined }
+  const image: ContentPart = {
+    type: 'image',
+    url: `https://a/${word(random).trim()}`,
+    detail: random(2) ? 'low' : undefined,
+  }
   const content = [textPart(word(random)), ...(random(2) ? [textPart(word(random))] : [])]
   if (role === 'user') {
     const said = { ...message(role, random(3) ? content : [...content, image]), name: random(4) ? undefined : 'ann' }

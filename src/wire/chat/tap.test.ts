@@ -14,7 +14,7 @@ const chunk = (delta: object, finish: string | null = null, over: object = {}) =
 
 const mint = { completionId: () => 'minted', callId: () => 'call_minted' }
 const tapOf = (publicModel = 'public', dialect = 'generic', choices = 1) =>
-  createChatTap({ laneModel: 'lane', publicModel, dialect: chatDialect(dialect), mint, choices })
+  createChatTap({ laneModel: 'lane', publicModel, dialect: chatDialect(dialect), mint, choices, now: () => 7000 })
 
 describe('the chat tap', () => {
   it('passes a frame on with only the model renamed, however the text looks', () => {
@@ -102,7 +102,7 @@ describe('the chat tap', () => {
   it.each([
     [
       { error: { message: 'boom', type: 'server_error', code: 500 } },
-      { message: 'boom', code: '500', type: 'server_error' },
+      { message: 'boom', code: 'server_error', number: 500 },
     ],
     [{ error: 'boom' }, { message: 'boom', code: undefined }],
     [

@@ -4,67 +4,17 @@ import type { NanoUsd } from '../../model/money.ts'
 import type { Price } from '../../model/price.ts'
 import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { ChatRequest } from '../../model/turn.ts'
+import { conversationOf } from '../conversation.fixture.ts'
 import type { EventReader } from '../event-reader.ts'
 import { nothingHeard } from '../event-reader.ts'
 import { scanJson } from '../json/scan-json.ts'
-import { NO_SAMPLING } from '../no-sampling.ts'
+import { laneTarget } from '../lane-target.fixture.ts'
 import type { ToolNames } from '../tool-names.ts'
 import { chatDialect } from './dialects.ts'
 import { readRequest } from './read-request.ts'
 import { writeRequest } from './write-request.ts'
 
-export const conversationOf = (items: readonly ConversationItem[], over: Partial<Conversation> = {}): Conversation => ({
-  instructions: undefined,
-  items,
-  tools: [],
-  toolChoice: undefined,
-  parallelToolCalls: undefined,
-  format: undefined,
-  verbosity: undefined,
-  reasoning: { summary: undefined },
-  sampling: NO_SAMPLING,
-  identity: { user: undefined, safetyIdentifier: undefined, promptCacheKey: undefined },
-  ...over,
-})
-
-type Item<Type extends ConversationItem['type']> = Extract<ConversationItem, { type: Type }>
-
-const text = (said: string) => [{ type: 'text' as const, text: said }]
-
-export const message = (
-  role: Item<'message'>['role'],
-  content: string | Item<'message'>['content'],
-): ConversationItem => ({
-  type: 'message',
-  role,
-  content: typeof content === 'string' ? text(content) : content,
-  phase: undefined,
-  name: undefined,
-})
-
-export const call = (callId: string, over: Partial<Item<'tool-call'>> = {}): ConversationItem => ({
-  type: 'tool-call',
-  tool: 'function',
-  callId,
-  name: 'look',
-  namespace: undefined,
-  text: '{}',
-  ...over,
-})
-
-export const result = (callId: string, content: string | Item<'tool-result'>['content']): ConversationItem => ({
-  type: 'tool-result',
-  tool: 'function',
-  callId,
-  content: typeof content === 'string' ? text(content) : content,
-})
-
-export const reasoning = (said: string, summary: readonly string[] = []): ConversationItem => ({
-  type: 'reasoning',
-  summary,
-  text: said,
-  opaque: undefined,
-})
+export { call, conversationOf, message, reasoning, result } from '../conversation.fixture.ts'
 
 export interface Written {
   readonly body: Record<string, unknown> & { readonly messages: readonly Record<string, unknown>[] }
@@ -78,14 +28,8 @@ export function written(
   dialect = 'openai',
   over: Partial<{ effort: string }> = {},
 ): Written {
-  const target = {
-    model: 'lane',
-    origin: 'lane',
-    outputCap: 100,
-    dialect: chatDialect(dialect),
-    delivery: 'stream' as const,
-  }
-  const request = writeRequest(conversation, { ...target, effort: over.effort as never })
+  const target = laneTarget(chatDialect(dialect), { outputCap: 100, effort: over.effort as never })
+  const request = writeRequest(conversation, target)
   return { ...request, body: JSON.parse(String(request.body)) }
 }
 

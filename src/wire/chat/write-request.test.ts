@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Conversation, ToolChoice, ToolDefinition } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
+import { laneTarget } from '../lane-target.fixture.ts'
 import { NO_SAMPLING } from '../no-sampling.ts'
 import { CHAT_DIALECTS, chatDialect } from './dialects.ts'
 import { conversationOf, message, written } from './translate.fixture.ts'
@@ -37,8 +38,8 @@ describe('what is always said', () => {
   })
 
   it('JSON is asked for without a word about streams', () => {
-    const target = { model: 'lane', origin: 'lane', effort: undefined, outputCap: 1, dialect: chatDialect('openai') }
-    const body = JSON.parse(String(writeRequest(conversationOf(ITEMS), { ...target, delivery: 'json' }).body))
+    const target = laneTarget(chatDialect('openai'), { delivery: 'json' })
+    const body = JSON.parse(String(writeRequest(conversationOf(ITEMS), target).body))
     expect(Object.keys(body)).toEqual(['model', 'messages', 'max_completion_tokens'])
   })
 
@@ -101,15 +102,10 @@ describe('settings', () => {
 
   it('that a lane has learned to leave out are named too', () => {
     const dialect = { ...chatDialect('openai'), withoutFields: ['reasoning_effort', 'response_format'] }
-    const target = {
-      model: 'lane',
-      origin: 'lane',
-      effort: effortOf('low'),
-      outputCap: 1,
-      dialect,
-      delivery: 'stream' as const,
-    }
-    expect(writeRequest(settings, target).leftOut).toEqual(['text.format', 'reasoning.effort'])
+    expect(writeRequest(settings, laneTarget(dialect, { effort: effortOf('low') })).leftOut).toEqual([
+      'text.format',
+      'reasoning.effort',
+    ])
   })
 
   it('plain text is not asked for, an object is', () => {

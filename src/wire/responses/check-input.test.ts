@@ -84,16 +84,35 @@ describe('the items of an input', () => {
   })
 
   it('parts that are not text are noted with their place, for the model to decide', () => {
-    const image = { type: 'input_image', image_url: 'data:image/png;base64,AA', detail: 'auto' }
-    const file = { type: 'input_file', file_data: 'data:x', filename: 'a.pdf', file_id: null }
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'auto' }
+    const file = { type: 'input_file', file_url: 'https://a/b.pdf', filename: 'a.pdf', file_id: null }
     const audio = { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }
     const asked = withItems(parts({ type: 'text', text: '' }, image, file, audio), call, { ...output, output: [image] })
     expect(turnOf(asked).otherInputs).toEqual([
-      { kind: 'image', param: 'input[0].content[1]' },
-      { kind: 'file', param: 'input[0].content[2]' },
-      { kind: 'audio', param: 'input[0].content[3]' },
-      { kind: 'image', param: 'input[2].output[0]' },
+      { kind: 'image', param: 'input[0].content[1]', form: 'picture', dataBytes: 12 },
+      { kind: 'file', param: 'input[0].content[2]', form: 'address', dataBytes: 0 },
+      { kind: 'audio', param: 'input[0].content[3]', form: 'text', dataBytes: 0 },
+      { kind: 'image', param: 'input[2].output[0]', form: 'picture', dataBytes: 12 },
     ])
+  })
+
+  it('parts in the output of a call that is left out are nobody’s input', () => {
+    const shell = { type: 'local_shell_call', call_id: 'call_1', action: {} }
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' }
+    expect(turnOf(withItems(user, shell, { ...output, output: [image] })).otherInputs).toEqual([])
+  })
+
+  it.each([
+    ['a message of the assistant', { role: 'assistant' }],
+    ['a message of the system', { role: 'system' }],
+    ['a message of the developer', { role: 'developer' }],
+    ['a reasoning', { type: 'reasoning', summary: [] }],
+  ])('%s has words only: no lane could show the model anything else in it', (_name, item) => {
+    const image = { type: 'input_image', image_url: 'https://a/b.png' }
+    expect(problemOf(withItems(user, { ...item, content: [image] }))).toMatchObject({
+      code: 'unsupported_content',
+      param: 'input[1].content[0]',
+    })
   })
 
   it.each([
@@ -119,6 +138,48 @@ describe('the items of an input', () => {
       parts({ type: 'input_image', file_id: 'file_1' }),
       'unsupported_content',
       'input[1].content[0].file_id',
+    ],
+    [
+      'an image that is a file as well',
+      parts({ type: 'input_image', file_id: 'file_1', image_url: 'https://a' }),
+      'unsupported_content',
+      'input[1].content[0].file_id',
+    ],
+    [
+      'a file by its id',
+      parts({ type: 'input_file', file_id: 'file_1' }),
+      'unsupported_content',
+      'input[1].content[0].file_id',
+    ],
+    [
+      'a file twice',
+      parts({ type: 'input_file', file_data: 'data:text/plain;base64,aGk=', file_url: 'https://a' }),
+      'invalid_value',
+      'input[1].content[0]',
+    ],
+    [
+      'an image on our own disk',
+      parts({ type: 'input_image', image_url: 'file:///etc/passwd' }),
+      'invalid_value',
+      'input[1].content[0].image_url',
+    ],
+    [
+      'a file that is no data URL',
+      parts({ type: 'input_file', file_data: 'JVBERi0xLjQK' }),
+      'invalid_value',
+      'input[1].content[0].file_data',
+    ],
+    [
+      'a file whose address is its data',
+      parts({ type: 'input_file', file_url: 'data:text/plain;base64,aGk=' }),
+      'invalid_value',
+      'input[1].content[0].file_url',
+    ],
+    [
+      'a detail that is a number',
+      parts({ type: 'input_image', image_url: 'https://a', detail: 1 }),
+      'invalid_type',
+      'input[1].content[0].detail',
     ],
     [
       'an image of nothing',

@@ -3,6 +3,12 @@ import fc from 'fast-check'
 // Requests put together of pieces that are right nearly always: what is wrong is one member, deep inside.
 
 const word = fc.constantFrom('', 'a', 'b', 'call_1', 'call_2', 'n', '__proto__', 'x'.repeat(70), '\u0000\ud800')
+const address = fc.constantFrom('https://a.example/b', 'http://[::1]/', 'HTTPS://a')
+const picture = fc.oneof(
+  address,
+  fc.constantFrom('data:image/png;base64,iVBORw0KGgoAAAAN', 'data:image/a;b=c;base64,AAA'),
+)
+const document = fc.constantFrom('data:application/pdf;base64,JVBERi0xLjQK', 'data:text/x;base64,aGk=')
 const rubbish = fc.constantFrom<unknown>(null, 0, -1, true, [], {}, [null], { type: 'x' }, 'x')
 
 /** Right forty times of forty-one. */
@@ -20,8 +26,9 @@ const part = fc.oneof(
     }),
   },
   fc.record({ type: just('refusal'), refusal: mostly(word) }),
-  fc.record({ type: just('input_image'), image_url: mostly(word), detail: maybe(word) }),
-  fc.record({ type: just('input_file'), file_data: mostly(word), filename: maybe(word), file_url: maybe(word) }),
+  fc.record({ type: just('input_image'), image_url: mostly(picture), detail: maybe(word) }),
+  fc.record({ type: just('input_file'), file_data: mostly(document), filename: maybe(word) }),
+  fc.record({ type: just('input_file'), file_url: mostly(address), filename: maybe(word) }),
   fc.record({
     type: just('input_audio'),
     input_audio: mostly(fc.record({ data: mostly(word), format: mostly(word) })),

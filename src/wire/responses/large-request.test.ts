@@ -34,7 +34,7 @@ it.each([
   ['messages', { input: many(2, () => ({ role: 'user', content: 'x' })) }],
   ['parts', { input: user(many(2, () => ({ type: 'text', text: '' }))) }],
   ['parts of a reasoning', { input: [{ type: 'reasoning', summary: many(2, () => ({ type: 'text', text: '' })) }] }],
-  ['parts that are not text', { input: user(many(2, () => ({ type: 'input_image', image_url: '' }))) }],
+  ['parts that are not text', { input: user(many(2, () => ({ type: 'input_image', image_url: 'http://a' }))) }],
   [
     'calls with their outputs',
     {

@@ -109,6 +109,23 @@ describe('a re-emitted stream', () => {
     ])
   })
 
+  it('goes on with a call under the name that it was told of with', () => {
+    const call = (name: string) => ({ id: 'f', type: 'function_call', name, arguments: '{}' })
+    const { bytes } = reEmit([
+      added(call('go')),
+      event('response.function_call_arguments.done', { item_id: 'f', name: 'come', arguments: '{}' }),
+      event('response.output_item.done', { output_index: 0, item: call('stay') }),
+      ended({ output: [call('leave')] }),
+    ])
+    expect(
+      bytes
+        .toString()
+        .match(/"name":"\w+"/g)
+        ?.every((name) => name === '"name":"go"'),
+    ).toBe(true)
+    expect(bytes.toString()).toContain('"name":"go"')
+  })
+
   it('takes a call for content by its name, and a reasoning without a word for none', () => {
     const carrier = createReEmitter(plainFraming(), laneOf())
     const reasoning = { id: 'r', type: 'reasoning', summary: [] }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { NO_SAMPLING } from '../no-sampling.ts'
+import { EMPTY_CONVERSATION } from '../empty-conversation.ts'
 import { carriedItems } from './carried-items.ts'
 import { AI_SDK, ALL_NULL, CODEX, CODEX_LITE, FROM_ELSEWHERE } from './client-requests.fixture.ts'
 import { readConversation } from './read-conversation.ts'
@@ -16,18 +16,7 @@ const message = (role: string, ...content: readonly object[]) => ({
 
 describe('readConversation', () => {
   it('reads a text as one message of the user', () => {
-    expect(conversationOf(base)).toEqual({
-      instructions: undefined,
-      items: [message('user', text('Hello'))],
-      tools: [],
-      toolChoice: undefined,
-      parallelToolCalls: undefined,
-      format: undefined,
-      verbosity: undefined,
-      reasoning: { summary: undefined },
-      sampling: NO_SAMPLING,
-      identity: { user: undefined, safetyIdentifier: undefined, promptCacheKey: undefined },
-    })
+    expect(conversationOf(base)).toEqual({ ...EMPTY_CONVERSATION, items: [message('user', text('Hello'))] })
   })
 
   it('reads a turn of Codex: items in order, sealed reasoning, calls and their outputs', () => {
@@ -121,14 +110,14 @@ describe('readConversation', () => {
   it('reads parts that are not text', () => {
     const content = [
       { type: 'input_image', image_url: 'data:image/png;base64,AA', detail: null },
-      { type: 'input_file', file_id: 'file_1', filename: 'a.pdf' },
+      { type: 'input_file', file_url: 'https://a/b.pdf', filename: 'a.pdf' },
       { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } },
     ]
     expect(conversationOf(withItems({ role: 'user', content })).items).toEqual([
       message(
         'user',
         { type: 'image', url: 'data:image/png;base64,AA', detail: undefined },
-        { type: 'file', data: undefined, url: undefined, id: 'file_1', name: 'a.pdf' },
+        { type: 'file', data: undefined, url: 'https://a/b.pdf', id: undefined, name: 'a.pdf' },
         { type: 'audio', data: 'AA', format: 'wav' },
       ),
     ])

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { effortOf } from '../../model/effort.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { scanJson } from '../json/scan-json.ts'
+import { withTraits } from '../lane-manners.ts'
 import { responsesDialect } from './dialects.ts'
 import { fieldsLeftOut, type ResponsesTarget, retargetRequest } from './retarget-request.ts'
 
@@ -43,6 +44,7 @@ const retarget = (turn: ResponsesRequest, over: Partial<ResponsesTarget> = {}, d
       effort: undefined,
       outputCap: 100,
       dialect: responsesDialect(dialect),
+      cacheSalt: undefined,
       leftOut: [],
       ...over,
     }),
@@ -78,6 +80,39 @@ describe('a Responses request for a lane of its own protocol', () => {
     expect(retargeted(turnOf(asked), { effort: effortOf('low'), dialect: lesson })).not.toHaveProperty('reasoning')
   })
 
+  it('tells a model of an effort in its own words, and names the one that has no place here', () => {
+    const turn = turnOf('{"input":"x","reasoning":{"effort":"medium","summary":"auto"}}')
+    const told = (efforts: Record<string, string | number>) => {
+      const asked = {
+        dialect: withTraits(responsesDialect('generic'), { traits: { efforts } }),
+        effort: effortOf('medium'),
+      }
+      return [retargeted(turn, asked).reasoning, fieldsLeftOut(turn, asked, [])]
+    }
+    expect(told({ low: 'low', high: 'high' })).toEqual([{ effort: 'low', summary: 'auto' }, []])
+    expect(told({ medium: 'disabled' })).toEqual([{ effort: 'none', summary: 'auto' }, []])
+    expect(told({ medium: 9000 })).toEqual([{ summary: 'auto' }, ['reasoning.effort']])
+    expect(told({})).toEqual([{ summary: 'auto' }, ['reasoning.effort']])
+    const lesson = { ...responsesDialect('openai'), withoutFields: ['reasoning'] }
+    const plain = turnOf('{"input":"x"}')
+    expect(fieldsLeftOut(plain, { dialect: lesson, effort: effortOf('high') }, [])).toEqual(['reasoning.effort'])
+  })
+
+  it('leaves out all that chooses words for a model that takes none of it, also where it is inside of another field', () => {
+    const dialect = withTraits(responsesDialect('generic'), { traits: { sampling: false } })
+    const turn = turnOf(
+      '{"input":"x","temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0,"top_logprobs":2,"include":["message.output_text.logprobs"]}',
+    )
+    const asked = { dialect, effort: undefined }
+    const leftOut = fieldsLeftOut(turn, asked, [])
+    expect(leftOut).toEqual([
+      ...['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'top_logprobs', 'include'],
+    ])
+    expect(Object.keys(retargeted(turn, { ...asked, leftOut }))).toEqual([
+      ...['input', 'model', 'stream', 'max_output_tokens', 'store'],
+    ])
+  })
+
   it('asks those that seal for sealed reasoning, and nobody for what hosted tools include', () => {
     const turn = turnOf('{"input":"x","include":["file_search_call.results","message.output_text.logprobs"]}')
     expect(retargeted(turn, {}, 'openai').include).toEqual([
@@ -95,9 +130,10 @@ describe('a Responses request for a lane of its own protocol', () => {
       optionalFields: ['top_k', 'odd'],
     })
     const groq = responsesDialect('groq')
-    expect(fieldsLeftOut(turn, groq, ['odd'])).toEqual(['top_k', 'safety_identifier'])
-    expect(fieldsLeftOut(turn, responsesDialect('vllm'), [])).toEqual(['odd'])
-    const leftOut = fieldsLeftOut(turn, groq, [])
+    const left = (dialect = groq, passed: string[] = []) => fieldsLeftOut(turn, { dialect, effort: undefined }, passed)
+    expect(left(groq, ['odd'])).toEqual(['top_k', 'safety_identifier'])
+    expect(left(responsesDialect('vllm'))).toEqual(['odd'])
+    const leftOut = left()
     expect(retargeted(turn, { dialect: groq, leftOut })).toEqual({
       input: 'x',
       model: 'lane',

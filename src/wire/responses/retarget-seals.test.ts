@@ -18,7 +18,7 @@ interface Sent {
 
 /** The items of an input as a lane gets them. */
 function sent(input: readonly object[], { dialect = 'openai', sealed = SEALED }: Sent = {}): unknown {
-  const target = { model: 'lane', origin: 'here', effort: undefined, outputCap: 100, leftOut: [] }
+  const target = { model: 'lane', origin: 'here', effort: undefined, outputCap: 100, cacheSalt: undefined, leftOut: [] }
   const turn = { ...turnOf({ model: 'm', input }), sealed }
   return JSON.parse(String(retargetRequest(turn, { ...target, dialect: responsesDialect(dialect) }))).input
 }

@@ -81,6 +81,28 @@ describe('what a re-emitted stream shows', () => {
     expect(lastResponse(bytes).output[0]).toMatchObject({ summary: [summaryText('long'), summaryText('short')] })
   })
 
+  it('what is sealed behind a message, to who does not see the seal, only where it has led to something', () => {
+    const message = { id: 'm', type: 'message', content: [{ type: 'output_text', text: 'x' }] }
+    const seal = { id: 's', type: 'reasoning', summary: [], encrypted_content: 'sealed' }
+    const call = { id: 'f', type: 'function_call', name: 'go', arguments: '' }
+    const typesOf = (output: readonly object[], seals: 'hidden' | 'shown'): unknown[] => {
+      const ends = output.map((item, index) => event('response.output_item.done', { output_index: index, item }))
+      const { bytes, carrier } = reEmit([...ends, ended({ output })], { seals })
+      const said = expectGrammar(bytes, { whole: true }).map(({ type }) => type)
+      expect(carrier.storedItems().map(({ type }) => type)).toEqual(said)
+      return said
+    }
+    expect(typesOf([message, seal], 'hidden')).toEqual(['message'])
+    expect(typesOf([message, seal], 'shown')).toEqual(['message', 'reasoning'])
+    for (const seals of ['hidden', 'shown'] as const) {
+      expect(typesOf([message, seal, { ...seal, id: 't' }, call], seals)).toEqual([
+        ...['message', 'reasoning', 'reasoning', 'function_call'],
+      ])
+      expect(typesOf([seal, message], seals)).toEqual(['reasoning', 'message'])
+      expect(typesOf([seal], seals)).toEqual(['reasoning'])
+    }
+  })
+
   it('no reasoning without words or a seal, no empty message, no empty part, and no gap for them', () => {
     const message = (id: string, texts: readonly string[]) => ({
       ...{ id, type: 'message', content: texts.map((text) => ({ type: 'output_text', text })) },

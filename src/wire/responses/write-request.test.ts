@@ -1,35 +1,24 @@
 import { describe, expect, it } from 'vitest'
 import type { ContentPart, Conversation, ConversationItem, ToolName } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
+import { EMPTY_CONVERSATION } from '../empty-conversation.ts'
+import { withTraits } from '../lane-manners.ts'
+import { laneTarget } from '../lane-target.fixture.ts'
 import type { LaneTarget } from '../lane-target.ts'
-import { NO_SAMPLING } from '../no-sampling.ts'
 import { type ResponsesDialect, responsesDialect } from './dialects.ts'
 import { writeRequest } from './write-request.ts'
 
 const conversationOf = (over: Partial<Conversation> = {}): Conversation => ({
-  instructions: undefined,
-  items: [],
-  tools: [],
-  toolChoice: undefined,
-  parallelToolCalls: undefined,
-  format: undefined,
-  verbosity: undefined,
-  reasoning: { summary: undefined },
-  sampling: NO_SAMPLING,
-  identity: { user: undefined, safetyIdentifier: undefined, promptCacheKey: undefined },
+  ...EMPTY_CONVERSATION,
   ...over,
 })
 
 function write(over: Partial<Conversation>, dialect = 'generic', target: Partial<LaneTarget<ResponsesDialect>> = {}) {
-  const { body, leftOut } = writeRequest(conversationOf(over), {
-    ...{ model: 'lane', origin: 'lane', effort: undefined, outputCap: 50, delivery: 'stream' },
-    dialect: responsesDialect(dialect),
-    ...target,
-  })
+  const { body, leftOut } = writeRequest(conversationOf(over), laneTarget(responsesDialect(dialect), target))
   return { body: JSON.parse(String(body)), leftOut }
 }
 
-const call = (over: Partial<ToolName> & { text?: string }) => ({
+const call = (over: Partial<ToolName> & { text?: string; callId?: string }) => ({
   ...({ type: 'tool-call', tool: 'function', callId: 'call_1', name: 'f', namespace: undefined, text: '{}' } as const),
   ...over,
 })
@@ -122,8 +111,8 @@ describe('a conversation, written for a lane of Responses', () => {
         parallelToolCalls: false,
         items: [
           call({ name: 'a', namespace: 'n' }),
-          call({ tool: 'custom', name: 'p', text: 'in' }),
-          { type: 'tool-result', tool: 'custom', callId: 'call_1', content: [text('out'), text('put')] },
+          call({ tool: 'custom', name: 'p', callId: 'call_2', text: 'in' }),
+          { type: 'tool-result', tool: 'custom', callId: 'call_2', content: [text('out'), text('put')] },
         ],
       },
       'openai',
@@ -145,8 +134,8 @@ describe('a conversation, written for a lane of Responses', () => {
       parallel_tool_calls: false,
       input: [
         { type: 'function_call', call_id: 'call_1', name: 'a', namespace: 'n', arguments: '{}' },
-        { type: 'custom_tool_call', call_id: 'call_1', name: 'p', input: 'in' },
-        { type: 'custom_tool_call_output', call_id: 'call_1', output: 'output' },
+        { type: 'custom_tool_call', call_id: 'call_2', name: 'p', input: 'in' },
+        { type: 'custom_tool_call_output', call_id: 'call_2', output: 'output' },
       ],
     })
   })
@@ -171,11 +160,11 @@ describe('a conversation, written for a lane of Responses', () => {
       },
       items: [
         call({ name: 'a', namespace: 'n' }),
-        call({ tool: 'custom', name: 'p', text: 'a "b"' }),
+        call({ tool: 'custom', name: 'p', callId: 'call_2', text: 'a "b"' }),
         {
           type: 'tool-result',
           tool: 'custom',
-          callId: 'call_1',
+          callId: 'call_2',
           content: [{ type: 'image', url: 'u', detail: 'low' }],
         },
       ],
@@ -195,13 +184,36 @@ describe('a conversation, written for a lane of Responses', () => {
     })
     expect(body.input).toEqual([
       { type: 'function_call', call_id: 'call_1', name: 'n__a', arguments: '{}' },
-      { type: 'function_call', call_id: 'call_1', name: 'p', arguments: '{"input":"a \\"b\\""}' },
+      { type: 'function_call', call_id: 'call_2', name: 'p', arguments: '{"input":"a \\"b\\""}' },
       {
         type: 'function_call_output',
-        call_id: 'call_1',
+        call_id: 'call_2',
         output: [{ type: 'input_image', image_url: 'u', detail: 'low' }],
       },
     ])
+  })
+
+  it('gives no two calls the same id, and every result that of its call', () => {
+    const result = (words: string) =>
+      ({ type: 'tool-result', tool: 'function', callId: 'call_1', content: [text(words)] }) as const
+    const long = 'c'.repeat(65)
+    const items = [call({}), result('one'), call({}), result('two'), call({ callId: long })]
+    const { input } = write({ items }).body
+    const [one, again, other] = [input[0].call_id, input[2].call_id, input[4].call_id]
+    expect(one).toBe('call_1')
+    expect(new Set([one, again, other]).size).toBe(3)
+    for (const id of [again, other]) expect(id).toMatch(/^call_[0-9a-f]{12}$/)
+    expect(input.map(({ call_id, output }: Record<string, string>) => [call_id, output])).toEqual([
+      ...[
+        [one, undefined],
+        [one, 'one'],
+        [again, undefined],
+        [again, 'two'],
+        [other, undefined],
+      ],
+    ])
+    // What went to the provider before goes again as it was.
+    expect(write({ items: items.slice(0, 4) }).body.input).toEqual(input.slice(0, 4))
   })
 
   it('speaks of tools only when there are any', () => {
@@ -227,6 +239,32 @@ describe('a conversation, written for a lane of Responses', () => {
     ])
   })
 
+  it('tells a model of an effort in its own words, and names the one that has no place here', () => {
+    const told = (effort: string, over: object = {}, name = 'deepseek') => {
+      const dialect = withTraits(responsesDialect(name), { traits: over })
+      const { body, leftOut } = write({}, name, { dialect, effort: effortOf(effort), client: 'chat' })
+      return [body.reasoning, leftOut]
+    }
+    expect(told('medium')).toEqual([{ effort: 'high' }, []])
+    expect(told('medium', {}, 'generic')).toEqual([{ effort: 'medium' }, []])
+    expect(told('none', { efforts: { none: 'disabled' } })).toEqual([{ effort: 'none' }, []])
+    expect(told('low', { efforts: { low: 4096 } })).toEqual([undefined, ['reasoning_effort']])
+    expect(told('strange', { efforts: { low: 'low' } })).toEqual([undefined, ['reasoning_effort']])
+  })
+
+  it('leaves out all that chooses words for a model that takes none of it, also where it is inside of another field', () => {
+    const sampling = {
+      ...{ temperature: 0.5, topP: 0.5, presencePenalty: 1, frequencyPenalty: 1, stop: [], seed: undefined },
+      ...{ logitBias: undefined, topLogprobs: 3 },
+    }
+    const dialect = withTraits(responsesDialect('generic'), { traits: { sampling: false } })
+    const { body, leftOut } = write({ sampling }, 'generic', { dialect, client: 'chat' })
+    expect(body).toEqual({ model: 'lane', input: [], max_output_tokens: 50, store: false, stream: true })
+    expect(new Set(leftOut)).toEqual(
+      new Set(['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'top_logprobs', 'logprobs']),
+    )
+  })
+
   it('names what has no counterpart, and what the server does not take', () => {
     const sampling = {
       ...{ temperature: 0, topP: 1, presencePenalty: 0, frequencyPenalty: 0.5, stop: ['x'], seed: 0 },
@@ -234,7 +272,9 @@ describe('a conversation, written for a lane of Responses', () => {
     }
     const identity = { user: 'u', safetyIdentifier: 's', promptCacheKey: 'p' }
     const { body, leftOut } = write({ sampling, identity }, 'groq')
-    expect(leftOut).toEqual(['stop', 'seed', 'logit_bias', 'top_logprobs', 'safety_identifier', 'prompt_cache_key'])
+    expect(leftOut).toEqual([
+      ...['stop', 'seed', 'logit_bias', 'top_logprobs', 'safety_identifier', 'prompt_cache_key', 'include'],
+    ])
     expect(body).toEqual({
       model: 'lane',
       input: [],

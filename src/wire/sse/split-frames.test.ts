@@ -49,6 +49,33 @@ describe('createFrameSplitter', () => {
   it('refuses a frame that grows without end', () => {
     expect(() => split([Buffer.alloc(2000, 0x61)], 1000)).toThrow(FrameTooLarge)
   })
+
+  it('refuses a frame that is too large, also when it has come whole', () => {
+    const whole = Buffer.from(`data: ${'a'.repeat(2000)}\n\n`)
+    expect(() => split([whole], 1000)).toThrow(FrameTooLarge)
+    expect(split([whole], whole.length).frames).toEqual([String(whole)])
+  })
+
+  it('gives large frames in small pieces as they came, while others of them are still held', () => {
+    const large = (letter: string) => `data: ${letter.repeat(300_000)}\n\n`
+    const whole = Buffer.from(`${large('a')}data: b\n\n${large('c')}${large('d')}data: e\n\n`)
+    const pieces = Array.from({ length: Math.ceil(whole.length / 1400) }, (_, at) =>
+      whole.subarray(at * 1400, (at + 1) * 1400),
+    )
+    const { frames, rest } = split(pieces)
+    expect(frames.join('') === String(whole)).toBe(true)
+    expect(frames.map(({ length }) => length)).toEqual([300_008, 9, 300_008, 300_008, 9])
+    expect(rest).toBe('')
+  })
+
+  it('leaves out a byte order mark at the begin, however it is cut, and nowhere else', () => {
+    const bytes = Buffer.from('\ufeffdata: a\n\n\ufeffdata: b\n\n')
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      const { frames } = split([bytes.subarray(0, cut), bytes.subarray(cut)])
+      expect(frames).toEqual(['data: a\n\n', '\ufeffdata: b\n\n'])
+    }
+    expect(split([Buffer.from('\n\n'), Buffer.from('\ufeffdata: b\n\n')]).frames).toEqual(['\n\n', '\ufeffdata: b\n\n'])
+  })
 })
 
 describe('readData', () => {

@@ -1,0 +1,47 @@
+import type { Conversation, ConversationItem } from '../model/conversation.ts'
+import { EMPTY_CONVERSATION } from './empty-conversation.ts'
+
+export const conversationOf = (items: readonly ConversationItem[], over: Partial<Conversation> = {}): Conversation => ({
+  ...EMPTY_CONVERSATION,
+  items,
+  ...over,
+})
+
+type Item<Type extends ConversationItem['type']> = Extract<ConversationItem, { type: Type }>
+
+const text = (said: string) => [{ type: 'text' as const, text: said }]
+
+export const message = (
+  role: Item<'message'>['role'],
+  content: string | Item<'message'>['content'],
+): ConversationItem => ({
+  type: 'message',
+  role,
+  content: typeof content === 'string' ? text(content) : content,
+  phase: undefined,
+  name: undefined,
+})
+
+export const call = (callId: string, over: Partial<Item<'tool-call'>> = {}): ConversationItem => ({
+  type: 'tool-call',
+  tool: 'function',
+  callId,
+  name: 'look',
+  namespace: undefined,
+  text: '{}',
+  ...over,
+})
+
+export const result = (callId: string, content: string | Item<'tool-result'>['content']): ConversationItem => ({
+  type: 'tool-result',
+  tool: 'function',
+  callId,
+  content: typeof content === 'string' ? text(content) : content,
+})
+
+export const reasoning = (said: string, summary: readonly string[] = []): ConversationItem => ({
+  type: 'reasoning',
+  summary,
+  text: said,
+  opaque: undefined,
+})

@@ -1,6 +1,6 @@
 // Drives real clients through the real server at a mock provider. See ../acceptance/README.md.
 //
-//   node test/clients/run.mjs [--clients curl,openai7,…] [--wire chat,responses] [--dialect openai] [--only REGEX]
+//   node test/clients/run.mjs [--clients curl,openai7,…] [--wire chat,responses,anthropic,gemini] [--dialect NAME] [--only REGEX]
 //     [--effort LEVEL] [--installed FOLDER] [--dist FOLDER]
 //
 // `--effort` puts the level behind the ids of the models and into the settings of the clients.
@@ -25,7 +25,9 @@ const CLIENTS = {
   opencode: { group: 'opencode' },
 }
 /** One model for each wire that the mock provider is asked on. */
-const MODELS = { chat: 'mill-1', responses: 'mill-2' }
+const MODELS = { chat: 'mill-1', responses: 'mill-2', anthropic: 'mill-3', gemini: 'mill-4' }
+/** Of the wires that more than one server speaks. */
+const SERVERS = { chat: 'openai', responses: 'openai' }
 const EFFORTS = ['low', 'medium', 'high']
 
 const CLIENT_MS_MAX = 600_000
@@ -33,7 +35,7 @@ const CLIENT_MS_MAX = 600_000
 const options = readOptions({
   clients: Object.keys(CLIENTS).join(','),
   wire: Object.keys(MODELS).join(','),
-  dialect: 'openai',
+  dialect: '',
   only: '',
   effort: '',
   installed: '',
@@ -57,11 +59,11 @@ async function driveAll(folder) {
   const mockUrl = `http://127.0.0.1:${mockPort}`
   const gateway = await serveGateway({ dist: options.dist, config: configFor(mockUrl) })
   console.log(
-    `gateway ${process.version}, clients on ${node}, wires ${wires.join(' and ')}, dialect ${options.dialect}`,
+    `gateway ${process.version}, clients on ${node}, wires ${wires.join(', ')}${options.dialect === '' ? '' : `, dialect ${options.dialect}`}`,
   )
   for (const name of clients) {
     const began = Date.now()
-    // What a client does is mostly waiting, so both wires are asked at once.
+    // What a client does is mostly waiting, so all wires are asked at once.
     const driven = wires.map((wire) => drive(name, wire, { harness, env: harnessEnv(wire) }))
     for (const result of await Promise.all(driven)) count(name, result)
     console.log(`${name}: ${seconds(Date.now() - began)}`)
@@ -81,9 +83,13 @@ async function driveAll(folder) {
 
 function configFor(mockUrl) {
   const place = { base_url: `${mockUrl}/v1`, api_key: 'mock-key', allow_private: true }
+  const dialectFor = (wire) => {
+    const dialect = wire in SERVERS && options.dialect !== '' ? options.dialect : SERVERS[wire]
+    return dialect === undefined ? {} : { dialect }
+  }
   return {
     upstreams: wires.map((wire) => ({
-      ...{ id: `mock-${wire}`, wire, dialect: options.dialect, ...place },
+      ...{ id: `mock-${wire}`, wire, ...dialectFor(wire), ...place },
       // The harness looks whether a cancel reaches the provider; a dialect that hides reasoning would be read on.
       on_client_gone: 'cancel_estimate',
     })),

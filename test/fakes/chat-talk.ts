@@ -8,6 +8,7 @@ import {
   type HeardTool,
   type Hearing,
   POLITE,
+  reasoningTokens,
   type Saying,
   type Step,
   spokenName,
@@ -18,8 +19,10 @@ import type { Talk } from './talk.ts'
 /** A provider that speaks Chat: functions alone, reasoning in words, and every rule about messages kept. */
 export const chatTalk = ({ wantsReasoningBack = false, mind = POLITE } = {}): Script =>
   strictly(async (talk) => {
-    const hearing = hear(talk.asked)
-    if (wantsReasoningBack) demandReasoning(talk.asked.messages as readonly Fields[])
+    const { thinking, ...asked } = talk.asked
+    const hearing = hear(wantsReasoningBack ? asked : talk.asked)
+    const thinks = !isObject(thinking) || thinking.type !== 'disabled'
+    if (wantsReasoningBack && thinks) demandReasoning(talk.asked.messages as readonly Fields[])
     const saying = mind.sayingOf(hearing)
     const usage = usageOf(mind.countsOf(talk.asked, hearing, saying), saying)
     return talk.delivery === 'stream' ? stream(talk, saying, usage) : whole(talk, saying, usage)
@@ -71,7 +74,7 @@ function schemaOf(format: unknown): Fields | undefined {
   return schema
 }
 
-/** As DeepSeek does in tool loops: every call with what it was thought with, word for word. */
+/** As DeepSeek does in tool loops, unless it is told not to think: every call with what it was thought with, word for word. */
 function demandReasoning(messages: readonly Fields[]): void {
   for (const { tool_calls: calls, reasoning_content: thought } of messages) {
     if (calls === undefined) continue
@@ -146,13 +149,20 @@ function contentOf(content: unknown, at: string): string {
     .join('')
 }
 
-const usageOf = ({ input, cached, output }: Counted, { thoughts }: Saying) => ({
-  prompt_tokens: input,
-  ...(cached === 0 ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
-  completion_tokens: output,
-  total_tokens: input + output,
-  completion_tokens_details: { reasoning_tokens: thoughts.length },
-})
+function usageOf(counted: Counted, saying: Saying): object {
+  const { input, cached, written = 0, output } = counted
+  const details = {
+    ...(cached === 0 ? {} : { cached_tokens: cached }),
+    ...(written === 0 ? {} : { cache_write_tokens: written }),
+  }
+  return {
+    prompt_tokens: input,
+    ...(cached + written === 0 ? {} : { prompt_tokens_details: details }),
+    completion_tokens: output,
+    total_tokens: input + output,
+    completion_tokens_details: { reasoning_tokens: reasoningTokens(counted, saying) },
+  }
+}
 
 async function stream(talk: Talk, saying: Saying, usage: object): Promise<void> {
   const say = (delta: object, finish: string | null = null) => talk.frames(chunk(talk.model, { delta, finish }))

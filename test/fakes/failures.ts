@@ -128,7 +128,7 @@ export const FAILURES = {
 
   async 'usage-then-cut'(talk) {
     await talk.head()
-    const usage = { ...USAGE, completion_tokens: 2 }
+    const usage = { ...USAGE, completion_tokens: 2, total_tokens: USAGE.prompt_tokens + 2 }
     await talk.frames(chunk(talk.model, { delta: { content: WORDS[0] }, more: { usage } }))
     await delivered()
     talk.reset()

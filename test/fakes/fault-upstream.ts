@@ -33,8 +33,13 @@ export async function startFaultUpstream(scriptOf: (model: string) => Script | u
     // Whoever was cut off sees it as a close.
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
-    readRequests(socket, (asked, askedWith) => {
-      const talk = createTalk({ socket, asked, askedWith, weather: upstream.weather })
+    readRequests(socket, (asked, askedWith, path) => {
+      const talk = createTalk({
+        socket,
+        asked: { ...askedByPath(path), ...asked },
+        askedWith,
+        weather: upstream.weather,
+      })
       talks.push(talk)
       const script = scriptOf(talk.model)
       if (script) void script(talk)
@@ -61,22 +66,29 @@ export async function startFaultUpstream(scriptOf: (model: string) => Script | u
 
 const HEAD_END = '\r\n\r\n'
 
-type OnRequest = (asked: Record<string, unknown>, askedWith: Headers) => void
+type OnRequest = (asked: Record<string, unknown>, askedWith: Headers, path: string) => void
 
 function readRequests(socket: Socket, onRequest: OnRequest): void {
   let text = Buffer.alloc(0)
   socket.on('data', (bytes) => {
     text = Buffer.concat([text, bytes])
     for (let end = text.indexOf(HEAD_END); end !== -1; end = text.indexOf(HEAD_END)) {
-      const headers = headersOf(text.subarray(0, end).toString('latin1'))
+      const head = text.subarray(0, end).toString('latin1')
+      const headers = headersOf(head)
       const length = Number(headers.get('content-length') ?? 0)
       const bodyAt = end + HEAD_END.length
       if (text.length < bodyAt + length) return
       const body = text.subarray(bodyAt, bodyAt + length).toString('utf8')
       text = text.subarray(bodyAt + length)
-      onRequest(JSON.parse(body), headers)
+      onRequest(JSON.parse(body), headers, head.split(' ')[1] ?? '/')
     }
   })
+}
+
+/** Gemini has in the path what others have in the body. */
+function askedByPath(path: string): Record<string, unknown> {
+  const [, model, method] = /\/models\/([^/:]+):(\w+)/.exec(path) ?? []
+  return model === undefined ? {} : { model: decodeURIComponent(model), stream: method === 'streamGenerateContent' }
 }
 
 const headersOf = (head: string): Headers =>

@@ -37,10 +37,10 @@ const SUMMARY = 'Summary of the mill.'
 
 let callsMade = 0
 
-function sayingOf({ steps, tools, effort }: Hearing): Saying {
+function sayingOf({ steps, tools, choice, effort }: Hearing): Saying {
   const thoughts = effort === undefined || effort === 'none' ? [] : ['Let me', ' think.']
   const says = (text: string): Saying => ({ thoughts, words: text.match(/\s*\S+/g) ?? [], calls: [] })
-  if (asksForSummary({ steps, tools })) return says(summaryOf(knownFrom(steps.slice(0, -1))))
+  if (asksForSummary({ steps, tools, choice })) return says(summaryOf(knownFrom(steps.slice(0, -1))))
   const known = knownFrom(steps)
   if (known.question !== undefined) return says(answerOf(known, known.question))
   const { task } = known
@@ -51,8 +51,10 @@ function sayingOf({ steps, tools, effort }: Hearing): Saying {
 }
 
 /** Nobody else speaks of a summary, and nobody who wants one lets it call tools. */
-export const asksForSummary = ({ steps, tools }: Pick<Hearing, 'steps' | 'tools'>): boolean =>
-  tools.length === 0 && steps.at(-1)?.from === 'user' && /summary/i.test(steps.at(-1)?.text ?? '')
+export const asksForSummary = ({ steps, tools, choice }: Pick<Hearing, 'steps' | 'tools' | 'choice'>): boolean =>
+  (tools.length === 0 || choice === 'none') &&
+  steps.at(-1)?.from === 'user' &&
+  /summary/i.test(steps.at(-1)?.text ?? '')
 
 function knownFrom(steps: readonly Step[]): Known {
   const known: Known = { facts: new Map(), done: 0, task: undefined, question: undefined }

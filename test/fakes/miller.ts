@@ -1,8 +1,11 @@
 import type { Fields } from '../../src/lib/is-object.ts'
+import { anthropicTalk } from './anthropic-talk.ts'
 import { chatTalk } from './chat-talk.ts'
 import { delivered } from './delivered.ts'
 import { type Script, startFaultUpstream } from './fault-upstream.ts'
+import { geminiTalk } from './gemini-talk.ts'
 import { asksForSummary, millerMind } from './miller-mind.ts'
+import { noting } from './noting.ts'
 import type { Counted, Hearing, Mind } from './polite-model.ts'
 import { TRIGGER } from './responses-hearing.ts'
 import { responsesTalk } from './responses-talk.ts'
@@ -37,7 +40,7 @@ export interface Miller {
   close(): Promise<void>
 }
 
-export type MillerKind = 'chat' | 'openai' | 'plain'
+export type MillerKind = 'chat' | 'openai' | 'plain' | 'anthropic' | 'gemini'
 
 const BYTES_PER_TOKEN = 4
 
@@ -85,6 +88,8 @@ const TALKS: Readonly<Record<MillerKind, (mind: Mind) => Script>> = {
   chat: (mind) => chatTalk({ mind }),
   openai: (mind) => responsesTalk('everything', { mind, name: `mill-${++mills}` }),
   plain: (mind) => responsesTalk('functions', { mind }),
+  anthropic: (mind) => anthropicTalk({ mind, name: `mill-${++mills}` }),
+  gemini: (mind) => geminiTalk({ mind, name: `mill-${++mills}` }),
 }
 
 let mills = 0
@@ -94,8 +99,16 @@ function factsOf(asked: Fields, hearing: Hearing): Omit<Served, 'counted'> {
   return {
     bytes: Buffer.byteLength(JSON.stringify(asked)),
     shortens: items.at(-1)?.type === TRIGGER ? 'natively' : asksForSummary(hearing) ? 'by-summary' : undefined,
-    sealsBack: items.filter(({ type }) => type === 'reasoning').length,
+    sealsBack: items.filter(({ type }) => type === 'reasoning').length + signedIn(asked),
   }
+}
+
+/** How much of it is signed. */
+function signedIn({ messages, contents }: Fields): number {
+  const pieces = [messages, contents].flatMap((turns) => (Array.isArray(turns) ? turns : []))
+  return pieces
+    .flatMap(({ content, parts }) => content ?? parts ?? [])
+    .filter((piece) => /^signed-by-/.test(piece.signature ?? piece.thoughtSignature ?? '')).length
 }
 
 /** A token is four bytes, and what begins as the request before began comes from a cache. */
@@ -130,29 +143,15 @@ const FRAMES_BEFORE_BREAK = 5
 /** A few frames of a stream get through. */
 function breaking(talk: Talk): Talk {
   let frames = 0
-  return {
-    ...talk,
-    async frames(...events) {
-      frames += 1
-      if (frames <= FRAMES_BEFORE_BREAK) return talk.frames(...events)
-      await delivered()
-      talk.reset()
-    },
+  const orBreak = async (write: () => Promise<void>) => {
+    frames += 1
+    if (frames <= FRAMES_BEFORE_BREAK) return write()
+    await delivered()
+    talk.reset()
   }
-}
-
-/** Notes what it refuses, which a gateway might cure on another lane without a word. */
-function noting(talk: Talk, refused: string[]): Talk {
-  let isRefused = false
   return {
     ...talk,
-    head(status, headers) {
-      isRefused = (status ?? 200) >= 400
-      return talk.head(status, headers)
-    },
-    bytes(body) {
-      if (isRefused) refused.push(`${body} ${JSON.stringify(talk.asked).slice(-2000)}`)
-      return talk.bytes(body)
-    },
+    frames: (...events) => orBreak(() => talk.frames(...events)),
+    events: (...events) => orBreak(() => talk.events(...events)),
   }
 }

@@ -39,8 +39,12 @@ export interface SaidCall extends Omit<HeardTool, 'parameters'> {
 
 export interface Counted {
   readonly input: number
+  /** Of the input, what was read from a cache, and what was written into one. */
   readonly cached: number
+  readonly written?: number
   readonly output: number
+  /** Of the output; one for each piece of thought unless it is told. */
+  readonly reasoning?: number
 }
 
 /** What thinks and counts behind the wire of a provider. */
@@ -48,6 +52,8 @@ export interface Mind {
   sayingOf(hearing: Hearing): Saying
   countsOf(asked: Fields, hearing: Hearing, saying: Saying): Counted
 }
+
+export const reasoningTokens = ({ reasoning }: Counted, { thoughts }: Saying): number => reasoning ?? thoughts.length
 
 export const callId = ({ id }: SaidCall, index: number): string => id ?? `call_fake_${index}`
 
@@ -70,6 +76,18 @@ export const POLITE: Mind = {
     cached: 0,
     output: thoughts.length + words.length + 5 * calls.length,
   }),
+}
+
+/** The words of one turn as they were said: a sentence that was cut into parts is one, and whatever else stands for itself. */
+export function joinSentences(steps: readonly Step[]): Step[] {
+  const joined: Step[] = []
+  for (const step of steps) {
+    const last = joined.at(-1)
+    const goesOn = last?.from === 'user' && step.from === 'user' && last.text.endsWith(' ')
+    if (goesOn) joined[joined.length - 1] = { ...last, text: last.text + step.text }
+    else joined.push(step)
+  }
+  return joined
 }
 
 /** The name of a tool as it is said in words. */

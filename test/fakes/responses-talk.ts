@@ -1,7 +1,16 @@
 import { type Fields, isObject } from '../../src/lib/is-object.ts'
 import { delivered } from './delivered.ts'
 import type { Script } from './fault-upstream.ts'
-import { type Counted, callId, type Mind, POLITE, type SaidCall, type Saying, type Step } from './polite-model.ts'
+import {
+  type Counted,
+  callId,
+  type Mind,
+  POLITE,
+  reasoningTokens,
+  type SaidCall,
+  type Saying,
+  type Step,
+} from './polite-model.ts'
 import { hearResponses, type ResponsesTaste, TRIGGER } from './responses-hearing.ts'
 import { mannerOf, strictly } from './strict-request.ts'
 import type { Talk } from './talk.ts'
@@ -86,13 +95,19 @@ function reasoningOf({ reasoning, include }: Fields, text: string, seal: string 
   }
 }
 
-const usageOf = ({ input, cached, output }: Counted, { thoughts }: Saying) => ({
-  input_tokens: input,
-  input_tokens_details: { cached_tokens: cached },
-  output_tokens: output,
-  output_tokens_details: { reasoning_tokens: thoughts.length },
-  total_tokens: input + output,
-})
+function usageOf(counted: Counted, saying: Saying): object {
+  const { input, cached, written, output } = counted
+  return {
+    input_tokens: input,
+    input_tokens_details: {
+      cached_tokens: cached,
+      ...(written === undefined ? {} : { cache_write_tokens: written }),
+    },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoningTokens(counted, saying) },
+    total_tokens: input + output,
+  }
+}
 
 const responseOf = ({ model }: Talk, more: Fields): Fields => ({
   ...{ id: 'resp_fake', object: 'response', created_at: 1_700_000_000, model, error: null, incomplete_details: null },

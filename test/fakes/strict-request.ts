@@ -44,9 +44,15 @@ export function demandToolName(value: unknown, param: string): string {
   return name
 }
 
+type Refusal = (message: string, param: string, code: string | null) => object
+
+const inOpenAisWords: Refusal = (message, param, code) => ({
+  error: { message, type: 'invalid_request_error', param, code },
+})
+
 /** Answers what it takes, and tells of anything else that it is a bad request, as providers do. */
 export const strictly =
-  (answer: (talk: Talk) => Promise<void>): Script =>
+  (answer: (talk: Talk) => Promise<void>, inTheirWords: Refusal = inOpenAisWords): Script =>
   async (talk) => {
     try {
       await answer(talk)
@@ -54,7 +60,7 @@ export const strictly =
       if (!(error instanceof BadRequest)) throw error
       const { message, param, code } = error
       await talk.head(400)
-      await talk.bytes(JSON.stringify({ error: { message, type: 'invalid_request_error', param, code } }))
+      await talk.bytes(JSON.stringify(inTheirWords(message, param, code)))
       await talk.end()
     }
   }
@@ -64,3 +70,14 @@ export type Manner = 'whole' | 'sleeps' | 'breaks' | 'resets'
 
 export const mannerOf = ({ model }: Talk): Manner =>
   model === 'sleeps' || model === 'breaks' || model === 'resets' ? model : 'whole'
+
+/** What a strict provider says of it; undefined: it is as it has to be. */
+export function refusalBy(judge: () => void): string | undefined {
+  try {
+    judge()
+  } catch (error) {
+    if (!(error instanceof BadRequest)) throw error
+    return `${error.param}: ${error.message}`
+  }
+  return undefined
+}

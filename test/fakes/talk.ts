@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Fields } from '../../src/lib/is-object.ts'
 import type { Weather } from './weather.ts'
 
 /** One request and everything that a script may answer to it, down to the byte and the way the connection ends. */
@@ -21,6 +22,8 @@ export interface Talk {
   bytes(body: string | Buffer): Promise<void>
   /** Events of a stream; a string is taken as it is. */
   frames(...events: readonly (object | string)[]): Promise<void>
+  /** The same, under the names of their types. */
+  events(...events: readonly (Fields & { readonly type: string })[]): Promise<void>
   /** The regular end of the body; the connection stays. */
   end(): Promise<void>
   /** The connection ends, with a farewell but without the end of the body. */
@@ -74,6 +77,8 @@ export function createTalk({ socket, asked, askedWith, weather }: TalkParts): Ta
     bytes,
     frames: (...events) =>
       bytes(events.map((event) => weather.frame(typeof event === 'string' ? event : JSON.stringify(event))).join('')),
+    events: (...events) =>
+      bytes(events.map((event) => `event: ${event.type}\n${weather.frame(JSON.stringify(event))}`).join('')),
     end: () => raw('0\r\n\r\n'),
     close: () => void socket.end(),
     reset: () => void socket.resetAndDestroy(),

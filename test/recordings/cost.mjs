@@ -16,10 +16,13 @@ import { loadExchanges } from './lib/recorded-exchanges.mjs'
 import { startRecordedProvider } from './lib/recorded-provider.mjs'
 import { visibleBytes } from './lib/visible.mjs'
 
-const WIRES = ['openai-chat', 'openai-responses']
+const WIRES = ['openai-chat', 'openai-responses', 'anthropic', 'gemini']
 const AT_ONCE = 8
 /** More bytes than any recorded prompt had tokens: nobody is charged for more tokens than were sent bytes. */
-const LONG_PROMPT = 'as long as the prompt that was recorded, or longer '.repeat(20)
+const longPromptOf = ({ usage: { uncached_input, cached_input, cache_write } }) =>
+  'as long as the prompt that was recorded, or longer '.repeat(
+    20 + Math.ceil((uncached_input + cached_input + cache_write) / 50),
+  )
 
 /** Of a shorter one, what stands around it in a request would be most. */
 const PROMPT_TOKENS_MIN = 100
@@ -61,7 +64,7 @@ async function priceAll(copy) {
 }
 
 async function askForWhole({ gateway }, { exchange, protocol, stream }) {
-  const content = `${++numbers}: ${LONG_PROMPT}`
+  const content = `${++numbers}: ${longPromptOf(exchange)}`
   const asked = await askWhole(gateway, { protocol, model: exchange.id, content, stream })
   return { exchange, protocol, stream, ...asked }
 }

@@ -1,6 +1,6 @@
 // Plays recorded provider answers to the real server and compares what a client gets. See ../acceptance/README.md.
 //
-//   node test/recordings/run.mjs [--id REGEX] [--chop 0] [--reasoning require] [--strict no] [--dist FOLDER]
+//   node test/recordings/run.mjs [--id REGEX] [--chop 0] [--reasoning optional] [--strict no] [--dist FOLDER]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyAcceptance } from '../acceptance/acceptance-folder.mjs'
@@ -11,11 +11,11 @@ import { readOptions } from '../chaos/lib/options.mjs'
 import { createTally } from '../chaos/lib/tally.mjs'
 
 /** What Millrace speaks to providers, and what to clients: the columns and rows of the comparison. */
-const WIRES = ['openai-chat', 'openai-responses']
+const WIRES = ['openai-chat', 'openai-responses', 'anthropic', 'gemini']
 const LANES = ['chat-stream', 'chat-json', 'responses-stream', 'responses-json']
 const PROTOCOLS = ['chat', 'responses']
 
-const options = readOptions({ id: '', chop: '1', reasoning: 'optional', strict: 'yes' })
+const options = readOptions({ id: '', chop: '1', reasoning: 'require', strict: 'yes' })
 const strict = options.strict === 'no' ? [] : ['--strict']
 const tally = createTally()
 const copy = copyAcceptance('recordings')

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll } from 'vitest'
+import { anthropicTalk } from '../fakes/anthropic-talk.ts'
 import { chatTalk } from '../fakes/chat-talk.ts'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../fakes/fault-upstream.ts'
+import { geminiTalk } from '../fakes/gemini-talk.ts'
 import { responsesTalk } from '../fakes/responses-talk.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { expectCleanBooks } from '../support/use-server.ts'
@@ -53,6 +55,11 @@ const FAR_LANES: readonly FarLane[] = [
     ...{ wire: 'responses', dialect: 'generic' },
     script: () => responsesTalk('functions'),
   }),
+  farLane('an anthropic lane', 'scribe', {
+    ...{ wire: 'anthropic', dialect: 'anthropic', seals: true },
+    script: anthropicTalk,
+  }),
+  farLane('a gemini lane', 'twin', { ...{ wire: 'gemini', dialect: 'google', seals: true }, script: geminiTalk }),
 ]
 
 const DEMO: LaneCase = {

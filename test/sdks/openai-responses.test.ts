@@ -41,6 +41,10 @@ function resultsOf(output: readonly OutputItem[], result: string): InputItem[] {
 
 const typesOf = (items: readonly { readonly type: string }[]): string[] => items.map(({ type }) => type)
 
+/** Without what is only there to be carried: some providers sign a call that was not thought about. */
+const toldIn = (output: readonly OutputItem[]): OutputItem[] =>
+  output.filter((item) => item.type !== 'reasoning' || item.summary.length > 0)
+
 describe.each(LANES)('the openai package over $lane', ({ model, callsAgain }) => {
   it('gets an answer, and its usage with the charge', async () => {
     const answer = await client.responses.create({ model, input: 'count to 4' })
@@ -135,7 +139,7 @@ describe.each(LANES)('the openai package over $lane', ({ model, callsAgain }) =>
   it('has its arguments parsed, and its answer, by the schemas it gave', async () => {
     const look = zodResponsesFunction({ name: 'look', parameters: z.object({ city: z.string() }) })
     const called = await client.responses.parse({ model, input: 'Use look.', tools: [look] })
-    expect(called.output[0]).toMatchObject({ type: 'function_call', parsed_arguments: { city: 'demo' } })
+    expect(toldIn(called.output)[0]).toMatchObject({ type: 'function_call', parsed_arguments: { city: 'demo' } })
     const Forecast = z.object({ city: z.string(), degrees: z.number() })
     const format = zodTextFormat(Forecast, 'forecast')
     const told = await client.responses.parse({ model, input: 'How is it?', text: { format } })

@@ -38,8 +38,10 @@ function insist(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Violation(message)
 }
 
-const same = (said: unknown, expected: unknown, what: string): void =>
-  insist(isDeepStrictEqual(said, expected), `${what} is ${JSON.stringify(said)} instead of ${JSON.stringify(expected)}`)
+function same(said: unknown, expected: unknown, what: string): void {
+  if (said === expected || isDeepStrictEqual(said, expected)) return
+  throw new Violation(`${what} is ${JSON.stringify(said)} instead of ${JSON.stringify(expected)}`)
+}
 
 function framesIn(text: string): string[] {
   const frames = text.split('\n\n')
@@ -51,6 +53,7 @@ interface OpenPart {
   readonly kind: string
   words: string
   readonly logprobs: unknown[]
+  readonly annotations: unknown[]
   /** Its text has been told whole. */
   isTold: boolean
 }
@@ -124,6 +127,7 @@ const READERS: Readonly<Record<string, (stream: Stream, event: Fields) => void>>
   'response.content_part.done': readPartDone('content_index'),
   'response.reasoning_summary_part.added': readPartAdded('summary_index', ['summary_text']),
   'response.reasoning_summary_part.done': readPartDone('summary_index'),
+  'response.output_text.annotation.added': readAnnotation,
   ...wordsOf('output_text', 'output_text', 'text', 'content_index'),
   ...wordsOf('refusal', 'refusal', 'refusal', 'content_index'),
   ...wordsOf('reasoning_text', 'reasoning_text', 'text', 'content_index'),
@@ -207,9 +211,9 @@ function wholeItem(added: Fields, parts: readonly Fields[]): Fields {
   return { ...added, summary, ...(content.length === 0 ? {} : { content }) }
 }
 
-function finishedPart({ kind, words, logprobs }: OpenPart): Fields {
+function finishedPart({ kind, words, logprobs, annotations }: OpenPart): Fields {
   if (kind === 'refusal') return { type: kind, refusal: words }
-  if (kind === 'output_text') return { type: kind, text: words, annotations: [], logprobs }
+  if (kind === 'output_text') return { type: kind, text: words, annotations, logprobs }
   return kind in WORDS_OF_CALL ? { words } : { type: kind, text: words }
 }
 
@@ -237,7 +241,7 @@ function readItemAdded(stream: Stream, event: Fields): void {
   if (words !== undefined) stream.open.part = newPart(String(item.type))
 }
 
-const newPart = (kind: string): OpenPart => ({ kind, words: '', logprobs: [], isTold: false })
+const newPart = (kind: string): OpenPart => ({ kind, words: '', logprobs: [], annotations: [], isTold: false })
 
 function checkPlace(stream: Stream, event: Fields): OpenItem {
   const { open } = stream
@@ -294,6 +298,13 @@ function wordsOf(stem: string, kind: string, words: string, index: string | unde
       if (index === undefined) stream.open?.parts.push(finishedPart(part))
     },
   }
+}
+
+function readAnnotation(stream: Stream, event: Fields): void {
+  const part = openPart(stream, event, 'content_index')
+  same(part.kind, 'output_text', 'the open part')
+  same(event.annotation_index, part.annotations.length, 'annotation_index')
+  part.annotations.push(event.annotation)
 }
 
 function readPartDone(index: string) {

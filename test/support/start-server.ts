@@ -40,11 +40,13 @@ export interface StartOptions {
   readonly config?: string
   /** What lies in the data folder before the server opens it. */
   readonly prepare?: (folder: string) => Promise<void>
+  /** Still: time passes by `advance` only, so that what depends on it is exact however busy the machine is. */
+  readonly clock?: 'goes' | 'still'
 }
 
 /** The real house in this process: real SQLite file in a folder of its own, real sockets, a port that is free. */
 export async function startServer(options: StartOptions = {}): Promise<TestServer> {
-  const { config = TEST_CONFIG, prepare } = options
+  const { config = TEST_CONFIG, prepare, clock = 'goes' } = options
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'millrace-walk-')))
   await prepare?.(folder)
   await writeFile(join(folder, 'millrace.yaml'), config)
@@ -55,7 +57,12 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   if (loaded.kind === 'invalid') throw new Error(loaded.message)
   const { settings } = loaded
   const time = { ahead: 0 }
-  const opened = await openHouse({ settings, clock: clockAhead(time), random: secureRandom, purpose: 'server' })
+  const opened = await openHouse({
+    settings,
+    clock: clockAhead(time, clock === 'still' ? stopped(systemClock) : systemClock),
+    random: secureRandom,
+    purpose: 'server',
+  })
   if (opened.kind !== 'open') throw new Error(`The house did not open: ${JSON.stringify(opened)}`)
   const { house } = opened
   const serving = await house.openServing()
@@ -87,7 +94,13 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   }
 }
 
-const clockAhead = (time: { readonly ahead: number }): Clock => ({
-  now: () => systemClock.now() + time.ahead,
-  ticks: () => systemClock.ticks() + time.ahead * 1000,
+const clockAhead = (time: { readonly ahead: number }, clock: Clock): Clock => ({
+  now: () => clock.now() + time.ahead,
+  ticks: () => clock.ticks() + time.ahead * 1000,
 })
+
+function stopped(clock: Clock): Clock {
+  const now = clock.now()
+  const ticks = clock.ticks()
+  return { now: () => now, ticks: () => ticks }
+}

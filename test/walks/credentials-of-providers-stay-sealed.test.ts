@@ -10,7 +10,7 @@ import { OPERATIONS } from '../../src/account/operations.ts'
 import { chunk } from '../fakes/chat-words.ts'
 import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
 import type { Talk } from '../fakes/talk.ts'
-import { chat, hello, send } from '../support/ask.ts'
+import { chat, get, hello, send } from '../support/ask.ts'
 import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
 import { startServer } from '../support/start-server.ts'
 import { openAccount } from '../support/test-account.ts'
@@ -169,6 +169,35 @@ describe('the credentials of providers', { timeout: 60_000 }, () => {
     }
   })
 
+  it.each(Object.keys(SCRIPTS))('reach no response, stored or told as it comes: %s', async (name) => {
+    for (const stream of [false, true]) {
+      const asked = { model: `far-${name}`, stream, input: 'Good day' }
+      const response = await send(server, server, asked, { path: '/responses' })
+      const text = await response.text()
+      expectSealed(`a response of ${name}`, inspect([...response.headers]) + text)
+      requests.push(response.headers.get('x-request-id') ?? '')
+      const [stored] = /\bresp_\w+/.exec(text) ?? []
+      if (stored === undefined) continue
+      for (const path of [`/responses/${stored}`, `/responses/${stored}?stream=true`]) {
+        const shown = await fetch(`${server.baseUrl}${path}`, { headers: { authorization: `Bearer ${server.key}` } })
+        expectSealed(path, inspect([...shown.headers]) + (await shown.text()))
+      }
+    }
+  })
+
+  it('are in no receipt', async () => {
+    const shown = await Promise.all(requests.map((id) => get(server, server, `/requests/${id}`)))
+    expect(shown.filter(({ status }) => status === 200).length).toBeGreaterThan(Object.keys(SCRIPTS).length)
+    for (const { json } of shown) expectSealed('a receipt', JSON.stringify(json))
+  })
+
+  it('and the client’s own: no provider gets to see its key', () => {
+    expect(far.talks.length).toBeGreaterThan(0)
+    for (const { asked, askedWith } of far.talks) {
+      expect(JSON.stringify(asked) + inspect([...askedWith], EVERYTHING)).not.toContain(server.key)
+    }
+  })
+
   it('are printed by no command, and by no operation of the admin socket', async () => {
     const commands = ['check', 'status', 'models', 'accounts list', 'accounts show owner@example.com', 'keys list']
     commands.push('wallet show owner@example.com', 'wallet entries owner@example.com', 'db verify')
@@ -228,7 +257,12 @@ describe('the credentials of providers', { timeout: 60_000 }, () => {
     expectSealed('the crash', out + err)
     const files = await readdir(join(server.folder, 'data'))
     expect(files).toContain('ledger.db')
-    for (const name of files) expectSealed(name, (await readFile(join(server.folder, 'data', name))).toString('latin1'))
+    expect(files).toContain('content.db')
+    for (const name of files.filter((file) => !file.endsWith('.sock'))) {
+      const bytes = (await readFile(join(server.folder, 'data', name))).toString('latin1')
+      expectSealed(name, bytes)
+      expect(bytes.includes(server.key), `the client's key in ${name}`).toBe(false)
+    }
   })
 
   it('do not come out by inspecting what the server is made of', async () => {

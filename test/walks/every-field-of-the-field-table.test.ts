@@ -77,6 +77,8 @@ const SAMPLES: Readonly<Record<string, Samples>> = {
       ['1', 'invalid_type'],
     ],
   },
+  cache_salt: ANYTHING,
+  prompt_cache_isolation_key: ANYTHING,
   temperature: numberBetween(0, 2),
   top_p: numberBetween(0, 1),
   presence_penalty: numberBetween(-2, 2),

@@ -10,7 +10,7 @@ const slowCommits = {
   put: `        setTimeout(() => {
             armed = false;
             void recordGathered();
-        }, 60);`,
+        }, 200);`,
 }
 
 /** Between the answer that is kept and its charge. */

@@ -41,8 +41,8 @@ export const MUTANTS = [
     replacements: [
       {
         file: 'src/wire/chat/read-usage.ts',
-        find: 'if (prompt === undefined || completion === undefined) return undefined',
-        put: 'if (!(prompt || completion)) return undefined',
+        find: 'if (input === undefined || output === undefined) return undefined',
+        put: 'if (!(input || output)) return undefined',
       },
     ],
   },

@@ -3,6 +3,9 @@ import { DISTRIBUTION_HEAD, describeDistribution, middleOf } from './distributio
 /** Of fewer, one provider's way of counting decides. */
 const JUDGED_FROM = 100
 
+/** What these have counted before they spoke is believed, and counts the prompt that was recorded. */
+const COUNTS_INPUT_FIRST = new Set(['anthropic', 'gemini'])
+
 /** How far the estimates are from what was produced, as distributions of charged tokens by true ones. */
 export function checkEstimates(tally, known) {
   const estimated = known.filter(({ receipt, bytes }) => Number(receipt.estimated) === 1 && bytes > 0)
@@ -10,13 +13,14 @@ export function checkEstimates(tally, known) {
   const recorded = estimated.filter(({ exchange }) => !exchange.edited)
   print('output', recorded.map(outputRatio))
   print('output, 20 tokens or more', recorded.filter((one) => trueOutput(one) >= 20).map(outputRatio))
-  print('input', recorded.map(inputRatio))
+  const unread = recorded.filter(({ exchange }) => !COUNTS_INPUT_FIRST.has(exchange.wire))
+  print('input', unread.map(inputRatio))
   print('output of thinned recordings', estimated.filter(({ exchange }) => exchange.edited).map(outputRatio))
   for (const [id, list] of groupBy(estimated, ({ exchange }) => exchange.id)) print(`  ${id}`, list.map(outputRatio))
-  for (const [id, list] of groupBy(recorded, ({ prompt }) => prompt.id)) print(`  input: ${id}`, list.map(inputRatio))
+  for (const [id, list] of groupBy(unread, ({ prompt }) => prompt.id)) print(`  input: ${id}`, list.map(inputRatio))
   if (recorded.length < JUDGED_FROM) return
-  for (const [name, ratio] of Object.entries({ output: outputRatio, input: inputRatio })) {
-    const middle = middleOf(recorded.map(ratio))
+  for (const [name, ratios] of Object.entries({ output: recorded.map(outputRatio), input: unread.map(inputRatio) })) {
+    const middle = middleOf(ratios)
     tally.check(
       middle > 0.5 && middle < 2,
       `the middle estimate of the ${name} is ${middle.toFixed(2)} of what is true`,

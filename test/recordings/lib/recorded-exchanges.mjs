@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { wordsOfItem, wordsOfMessage } from './visible.mjs'
+import { wordsOfBlock, wordsOfItem, wordsOfMessage, wordsOfPart } from './visible.mjs'
 
 /**
  * Every recording of these wires that has a usage, in both forms: the one that was recorded, and the other as the
@@ -30,8 +30,16 @@ const usageOf = ({ input, cached, cacheWrite, output }) => ({
 })
 
 /** A tool call is more tokens than its words: only an answer in plain words tells how long these are. */
-function seenIn({ choices, output }) {
-  const words = choices ? wordsOfMessage(choices[0].message) : output.map(wordsOfItem).join('')
-  const plain = choices ? !choices[0].message.tool_calls?.length : output.every(({ call_id }) => !call_id)
+function seenIn(body) {
+  const { words, plain } = said(body)
   return { bytes: Buffer.byteLength(words), words, plain }
+}
+
+/** By the member that only this wire has. */
+function said({ choices, output, content, candidates }) {
+  if (choices) return { words: wordsOfMessage(choices[0].message), plain: !choices[0].message.tool_calls?.length }
+  if (output) return { words: output.map(wordsOfItem).join(''), plain: output.every(({ call_id }) => !call_id) }
+  if (content) return { words: content.map(wordsOfBlock).join(''), plain: content.every(({ input }) => !input) }
+  const parts = candidates?.[0]?.content?.parts ?? []
+  return { words: parts.map(wordsOfPart).join(''), plain: parts.every(({ functionCall }) => !functionCall) }
 }

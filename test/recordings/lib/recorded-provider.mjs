@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 
 /**
- * A provider on both wires that answers with recordings. A request's first message begins with its number and a colon;
+ * A provider on every wire that answers with recordings. A request's first message begins with its number and a colon;
  * by that number a test has said beforehand after how many chunks the provider falls silent. One that has told why it
  * finished goes on when it may: there is nothing left to break off.
  */
@@ -11,8 +11,9 @@ export async function startRecordedProvider(exchanges) {
   const server = createServer(async (request, response) => {
     const text = Buffer.concat(await request.toArray()).toString()
     const body = JSON.parse(text)
-    const exchange = known.get(body.model)
-    if (body.stream !== true) {
+    const [, model, method] = GEMINI_PATH.exec(request.url) ?? []
+    const exchange = known.get(model ? decodeURIComponent(model) : body.model)
+    if (body.stream !== true && method !== 'streamGenerateContent') {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(exchange.body))
       return
     }
@@ -45,8 +46,13 @@ export async function startRecordedProvider(exchanges) {
   }
 }
 
+/** It has in the path what others have in the body. */
+const GEMINI_PATH = /\/models\/([^/:]+):(\w+)/
 const NUMBER = /"(\d+): /
 const frameOf = (chunk) => `${chunk.type ? `event: ${chunk.type}\n` : ''}data: ${JSON.stringify(chunk)}\n\n`
 
-const isLast = ({ type, choices }) =>
-  /^response\.(completed|incomplete)$/.test(type) || (choices ?? []).some((choice) => choice.finish_reason)
+const isLast = ({ type, choices, candidates, delta }) =>
+  /^response\.(completed|incomplete)$/.test(type) ||
+  Boolean(delta?.stop_reason) ||
+  (choices ?? []).some((choice) => choice.finish_reason) ||
+  (candidates ?? []).some((candidate) => candidate.finishReason)

@@ -16,12 +16,22 @@ export function wordsOfItem({ name, arguments: written, input, summary, content 
   return [...parts, name, written ?? input].map(textOf).join('')
 }
 
-/** How many bytes of words a piece of a stream has brought: chunks of Chat Completions, or events of Responses. */
+/** The same of a block of Messages. */
+export const wordsOfBlock = ({ text, thinking, name, input }) =>
+  [thinking, text, name, input && JSON.stringify(input)].map(textOf).join('')
+
+/** The same of a part of generateContent. */
+export const wordsOfPart = ({ text, functionCall: call }) =>
+  [text, call?.name, call && JSON.stringify(call.args ?? {})].map(textOf).join('')
+
+/** How many bytes of words the pieces of a stream have brought, of whatever wire. */
 export function visibleBytes(pieces) {
   const said = new Map()
   let bytes = 0
   for (const piece of pieces) {
-    if (piece.type === undefined) bytes += bytesOfChunk(piece)
+    if (piece.candidates) bytes += bytesOfCandidate(piece.candidates[0])
+    else if (/^(message|content_block)_|^ping$/.test(piece.type)) bytes += bytesOfBlockEvent(piece)
+    else if (piece.type === undefined) bytes += bytesOfChunk(piece)
     else hearEvent(said, piece)
   }
   return [...said.values()].reduce((sum, words) => sum + Buffer.byteLength(words), bytes)
@@ -29,6 +39,11 @@ export function visibleBytes(pieces) {
 
 const bytesOfChunk = ({ choices }) =>
   (choices ?? []).reduce((sum, { delta }) => sum + Buffer.byteLength(wordsOfMessage(delta ?? {})), 0)
+
+const bytesOfCandidate = (candidate) => Buffer.byteLength((candidate?.content?.parts ?? []).map(wordsOfPart).join(''))
+
+const bytesOfBlockEvent = ({ content_block: begun, delta }) =>
+  Buffer.byteLength([begun?.name, delta?.text, delta?.thinking, delta?.partial_json].map(textOf).join(''))
 
 /** Some servers send the words of a call only with its end, so whatever says more of one place counts. */
 function hearEvent(said, { type, output_index, content_index, summary_index, delta, item, arguments: written }) {

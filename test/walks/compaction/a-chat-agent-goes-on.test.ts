@@ -15,9 +15,9 @@ const TIMEOUT_MS = 120_000
 
 let house: MillHouse
 beforeAll(async () => {
-  const mills = { words: 'chat', seals: 'openai', plain: 'plain' } as const
-  house = await openMillHouse(mills, { lanes: ['words', 'seals', 'plain'], inputPico: 300_001 })
-})
+  const mills = { words: 'chat', seals: 'openai', plain: 'plain', signs: 'anthropic', twin: 'gemini' } as const
+  house = await openMillHouse(mills, { lanes: ['words', 'seals', 'plain', 'signs', 'twin'], inputPico: 300_001 })
+}, TIMEOUT_MS)
 afterAll(() => house?.close())
 
 const allAreWell = () => {

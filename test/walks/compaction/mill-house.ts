@@ -35,6 +35,8 @@ const DIALECTS: Readonly<Record<MillerKind, string>> = {
   chat: 'wire: chat, dialect: generic',
   openai: 'wire: responses, dialect: openai',
   plain: 'wire: responses, dialect: generic',
+  anthropic: 'wire: anthropic, dialect: anthropic',
+  gemini: 'wire: gemini, dialect: google',
 }
 
 const AGAIN = '-again'

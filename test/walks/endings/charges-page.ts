@@ -41,6 +41,8 @@ export interface ChargeFacts {
   readonly zero?: boolean
   /** How many of the words were marked as delivered when the process died. */
   readonly marked?: number | undefined
+  /** Nobody is left who has heard the provider. */
+  readonly isRecovered?: boolean
 }
 
 interface Charge {
@@ -56,15 +58,23 @@ const priced = (input: number, output: number, cached = 0): bigint =>
 const inputOf = ({ column, asked }: ChargeFacts): number => tokensOf(column.inputBytes(asked))
 const NOTHING: Charge = { nano: 0n, flagged: undefined }
 
+const CACHED = USAGE.prompt_tokens_details.cached_tokens
+const INPUT = USAGE.prompt_tokens - CACHED
+
 const counted = ({ zero }: ChargeFacts): Charge => {
-  const { cached_tokens: cached } = USAGE.prompt_tokens_details
-  const nano = zero ? 0n : priced(USAGE.prompt_tokens - cached, USAGE.completion_tokens, cached)
+  const nano = zero ? 0n : priced(INPUT, USAGE.completion_tokens, CACHED)
   return { nano, flagged: false }
 }
 
 const produced = (facts: ChargeFacts): Charge => {
   const output = WORDS.slice(0, facts.words).join('')
-  return { nano: priced(inputOf(facts), tokensOf(Buffer.byteLength(output))), flagged: true }
+  const tokens = tokensOf(Buffer.byteLength(output))
+  // This provider has counted its input before it said a word.
+  const nano =
+    facts.column.wire === 'anthropic' && !facts.isRecovered
+      ? priced(INPUT, tokens, CACHED)
+      : priced(inputOf(facts), tokens)
+  return { nano, flagged: true }
 }
 
 const mostPossible = ({ column, body }: ChargeFacts): Charge => {
@@ -73,7 +83,7 @@ const mostPossible = ({ column, body }: ChargeFacts): Charge => {
 }
 
 const marked = (facts: ChargeFacts): Charge =>
-  facts.marked === undefined ? NOTHING : produced({ ...facts, words: facts.marked })
+  facts.marked === undefined ? NOTHING : produced({ ...facts, words: facts.marked, isRecovered: true })
 
 /** The words of the page, and what they come to. Words that are not here are words that nobody has proved. */
 const CHARGES: Readonly<Record<string, (facts: ChargeFacts) => Charge>> = {

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { errorBody, USAGE } from '../../fakes/chat-words.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Talk } from '../../fakes/talk.ts'
-import { type Finish, type Wire, wordsOf } from './provider-words.ts'
+import type { Finish, Wire } from './provider-words.ts'
+import { wordsOf } from './words-of.ts'
 
 /** What a provider may do next. A JSON answer has a `half` and a `rest`, a stream has its frames. */
 export type Step =

@@ -1,7 +1,7 @@
 import { chunk, errorBody, reply, usageChunk, WHOLE_TEXT, WORDS } from '../../fakes/chat-words.ts'
 
 /** The language that a provider speaks. */
-export type Wire = 'chat' | 'responses'
+export type Wire = 'chat' | 'responses' | 'anthropic' | 'gemini'
 
 export type Finish = 'stop' | 'length'
 
@@ -13,7 +13,7 @@ export interface ProviderWords {
   page(): readonly object[]
   /** The last word has been said; why the answer ends has not. */
   itemEnd(): readonly object[]
-  /** In the words of Responses the reason comes with the counts, and this says nothing of it yet. */
+  /** In the words of Responses and Messages the reason comes with the counts, and this says nothing of it yet. */
   finish(why: Finish): readonly object[]
   /** As the chat wire names counts; null for none. */
   usage(counts: unknown): readonly object[]
@@ -23,12 +23,14 @@ export interface ProviderWords {
   whole(finish: Finish, usage: unknown): object
 }
 
-const PAGE = 'and so on '.repeat(100)
+export const PAGE = 'and so on '.repeat(100)
 
-export const wordsOf = (wire: Wire, model: string): ProviderWords =>
-  (wire === 'chat' ? chatWords : responsesWords)(model)
+/** Who is always asked for a stream has no answer in one piece. */
+export const NOTHING_IN_ONE_PIECE = (): never => {
+  throw new Error('this provider is never asked for JSON')
+}
 
-function chatWords(model: string): ProviderWords {
+export function chatWords(model: string): ProviderWords {
   let said = 0
   return {
     begin: () => [chunk(model, { delta: { role: 'assistant', content: '' } })],
@@ -46,7 +48,7 @@ function chatWords(model: string): ProviderWords {
 const ITEM = { type: 'message', id: 'msg_theirs', role: 'assistant' } as const
 const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] })
 
-function responsesWords(model: string): ProviderWords {
+export function responsesWords(model: string): ProviderWords {
   let sequence = 0
   let said = 0
   let text = ''

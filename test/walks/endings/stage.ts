@@ -35,8 +35,11 @@ export const playedIn = (column: Column, endings: readonly Ending[]): readonly P
     return course ? [{ ending, course, model: `e${at}`, wire: column.wire }] : []
   })
 
+/** Who gives the reason and the counts in one piece cannot break off between the two. */
+const COUNTS_WITH_THE_REASON: ReadonlySet<Wire> = new Set(['responses', 'anthropic'])
+
 function courseIn(column: Column, ending: Ending): Course | undefined {
-  if (ending.countsApart && column.wire === 'responses') return undefined
+  if (ending.countsApart && COUNTS_WITH_THE_REASON.has(column.wire)) return undefined
   switch (column.way) {
     case 'json':
     case 'stream':
@@ -114,7 +117,7 @@ const TIMEOUTS: Readonly<Record<UpstreamName, string>> = {
   'brief-total': 'total: 500ms',
 }
 
-const WIRES: readonly Wire[] = ['chat', 'responses']
+const WIRES: readonly Wire[] = ['chat', 'responses', 'anthropic', 'gemini']
 
 /** A window that is short enough to end while an answer waits, and no deadline notices. */
 export const WINDOW_MS = 60_000
@@ -124,7 +127,8 @@ export async function configOf(played: readonly Played[], provider: Provider, mo
   const each = WIRES.flatMap((wire) => Object.entries(TIMEOUTS).map(([id, timeouts]) => ({ wire, id, timeouts })))
   const upstreams = each.map(({ wire, id, timeouts }) => {
     const port = id === 'deaf' ? deaf : provider.far.port
-    return `  - { id: ${wire}-${id}, wire: ${wire}, dialect: generic, base_url: "http://127.0.0.1:${port}/v1", allow_private: true, timeouts: { ${timeouts} } }`
+    // Where a wire tells summaries of its reasoning only, a provider would be read on instead: every column is one of cuts.
+    return `  - { id: ${wire}-${id}, wire: ${wire}, dialect: generic, base_url: "http://127.0.0.1:${port}/v1", allow_private: true, on_client_gone: cancel_estimate, timeouts: { ${timeouts} } }`
   })
   const models = played.map(({ model, wire, ending, course }) => {
     const upstream = `${wire}-${ending.upstream ?? 'patient'}`

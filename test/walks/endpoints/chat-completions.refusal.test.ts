@@ -83,7 +83,10 @@ describe('POST /v1/chat/completions refuses', () => {
       ['unsupported_value', { model: 'swift', messages: hello(), reasoning_effort: 'max' }, 'reasoning_effort'],
       [
         'unsupported_content',
-        { model: 'swift', messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
+        {
+          model: 'swift',
+          messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x' } }] }],
+        },
         'messages[0].content[0]',
       ],
       [

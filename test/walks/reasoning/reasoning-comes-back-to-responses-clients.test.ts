@@ -141,6 +141,7 @@ describe('what was sealed elsewhere', () => {
     const two = await respondIn(house(), account, { ...asked, delivery: 'stream', input })
     expect(shortly(house().heard('second'))).toEqual(['user', 'look_up()', 'result'])
     house().isDown('first', false)
+    house().isDown('second', true)
     const last = [...input, ...two.output, ...resultsOf(two.output, 'pong')]
     await respondIn(house(), account, { ...asked, delivery: 'json', input: last })
     expect(shortly(house().heard('first'))).toEqual(['user', sealOfFirst, 'look_up()', 'result', 'ping()', 'result'])

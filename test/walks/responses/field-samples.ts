@@ -183,6 +183,8 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
     refused: wrongTypes('all', [5]),
   },
   n: { served: [{ value: 1 }], refused: [[0, 'invalid_value'], [2, 'invalid_value'], ...wrongTypes('1')] },
+  cache_salt: { served: [{ value: 'mine', sent: { plain: {}, native: {}, chat: {}, translated: {} } }], refused: [] },
+  prompt_cache_isolation_key: { served: [{ value: 'mine' }], refused: [] },
   text: {
     served: [
       { value: {}, sent: { chat: {}, translated: {} } },

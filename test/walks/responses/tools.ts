@@ -27,7 +27,7 @@ export const TOOLS = [LOOK_UP, PING, PATCH, AGENTS]
 export const CALLS = {
   look_up: { kind: 'function', name: 'look_up', words: ['{"q":', '"Grüße 🙂"}'] },
   ping: { kind: 'function', name: 'ping', words: [] },
-  broken: { kind: 'function', name: 'look_up', words: ['{"q": "no', ' end'] },
+  broken: { kind: 'function', name: 'look_up', words: ['{"q": no', ' quotes}'] },
   patch: { kind: 'custom', name: 'patch', words: ['*** Begin\n', '+a "quoted" \\ line\t🙂\n'] },
   'agents.wait': { kind: 'function', name: 'wait', namespace: 'agents', words: ['{"q":"', 'a"}'] },
   'agents.note': { kind: 'custom', name: 'note', namespace: 'agents', words: ['free', ' text'] },

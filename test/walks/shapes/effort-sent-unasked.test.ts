@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { COUNT, COUNTED } from './chat-shapes.ts'
-import { effortAsked, LANES, modelsOf, useShapes } from './shapes-house.ts'
+import { LANES, lastAsked, modelsOf, useShapes } from './shapes-house.ts'
 import { DELIVERIES, hearShape, type Protocol, tellShape } from './tell-shape.ts'
 
 const house = useShapes()
@@ -50,7 +50,7 @@ describe.each(LANES)('over $lane an agent that sends "medium" on every call', (l
       for (const delivery of DELIVERIES) {
         const { text } = await hearShape(house(), account, { protocol, delivery }, { model, ...fields(effort) })
         expect(text).toBe(COUNTED)
-        if (isSeen) expect(effortAsked(house(), lane)).toBe('medium')
+        if (isSeen) expect(lastAsked(house(), lane.model).effort).toBe('medium')
       }
     })
 
@@ -103,10 +103,10 @@ describe.each(LANES)('over $lane an agent that sends "medium" on every call', (l
       for (const { protocol, fields } of SPELLINGS) {
         const way = { protocol, delivery: 'stream' } as const
         expect((await hearShape(house(), account, way, { model, ...fields('low') })).text).toBe(COUNTED)
-        if (isSeen) expect(effortAsked(house(), lane)).toBe('low')
+        if (isSeen) expect(lastAsked(house(), lane.model).effort).toBe('low')
         const main = protocol === 'chat' ? { messages } : { input: COUNT }
         expect((await hearShape(house(), account, way, { model, ...main })).text).toBe(COUNTED)
-        if (isSeen) expect(effortAsked(house(), lane)).toBe(model === graded ? undefined : 'low')
+        if (isSeen) expect(lastAsked(house(), lane.model).effort).toBe(model === graded ? undefined : 'low')
       }
     }
   })

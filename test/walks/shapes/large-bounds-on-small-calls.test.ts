@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
 import { COUNT, COUNTED } from './chat-shapes.ts'
-import { LANES, useShapes } from './shapes-house.ts'
+import { LANES, lastAsked, useShapes } from './shapes-house.ts'
 import { DELIVERIES, hearShape, type Protocol, tellShape } from './tell-shape.ts'
 
 const house = useShapes()
@@ -31,16 +31,13 @@ const asksFor = (model: string, { protocol, field, tokens }: Bound, more: object
   ...more,
 })
 
-const capAsked = (asked: Readonly<Record<string, unknown>> | undefined): unknown =>
-  asked?.max_tokens ?? asked?.max_completion_tokens ?? asked?.max_output_tokens
-
 describe.each(LANES)('over $lane a small call with a large bound', ({ model, endless }) => {
   it.each(BOUNDS)('$bound is served up to what the model has, and costs what was said', async (bound) => {
     const account = await openAccount(house())
     for (const delivery of DELIVERIES) {
       const { text } = await hearShape(house(), account, { ...bound, delivery }, asksFor(model, bound))
       expect(text).toBe(COUNTED)
-      if (model !== 'demo') expect(capAsked(house().asked(model).at(-1))).toBe(MODEL_MAX)
+      if (model !== 'demo') expect(lastAsked(house(), model).cap).toBe(MODEL_MAX)
     }
     const receipts = await account.receipts()
     expect(receipts).toHaveLength(DELIVERIES.length)
@@ -84,6 +81,6 @@ describe.each(LANES)('over $lane a small call with a large bound', ({ model, end
     const granted = Number(answer.headers.get('x-millrace-max-output-tokens'))
     expect(granted).toBeGreaterThanOrEqual(1024)
     expect(granted).toBeLessThan(MODEL_MAX)
-    if (model !== 'demo') expect(capAsked(house().asked(model).at(-1))).toBe(granted)
+    if (model !== 'demo') expect(lastAsked(house(), model).cap).toBe(granted)
   })
 })

@@ -1,4 +1,4 @@
-import type { Fields } from '../../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../../src/lib/is-object.ts'
 import { LANES, type LaneCase, type LaneHouse, useLanes } from '../../sdks/lanes.ts'
 
 export { LANES, type LaneHouse }
@@ -18,8 +18,28 @@ export const useShapes = (): (() => LaneHouse) => useLanes(MORE.join(''))
 /** Models on one lane: with efforts and suffixed ids, and with none at all. */
 export const modelsOf = (lane: LaneCase) => ({ graded: graded(lane), plain: plain(lane) })
 
-/** The effort that the provider behind a lane was asked for last; the demo tells nobody. */
-export function effortAsked(house: LaneHouse, { model }: LaneCase): unknown {
-  const asked = house.asked(model).at(-1)
-  return asked?.reasoning_effort ?? (asked?.reasoning as Fields | undefined)?.effort
+/** What the provider behind a lane was asked last, by what it is here; nothing of the demo, which tells nobody. */
+export interface AskedOf {
+  readonly effort: unknown
+  readonly cap: unknown
+  readonly tools: readonly unknown[]
+  /** Messages, items or contents. */
+  readonly turns: readonly unknown[]
 }
+
+export function lastAsked(house: LaneHouse, model: string): AskedOf {
+  const asked = house.asked(model).at(-1) ?? {}
+  const config = fieldsOf(asked.generationConfig)
+  const [reasoning, output] = [fieldsOf(asked.reasoning), fieldsOf(asked.output_config)]
+  const level = fieldsOf(config.thinkingConfig).thinkingLevel
+  const declared = listOf(asked.tools).flatMap((tool) => fieldsOf(tool).functionDeclarations ?? [tool])
+  return {
+    effort: asked.reasoning_effort ?? reasoning.effort ?? output.effort ?? level,
+    cap: asked.max_tokens ?? asked.max_completion_tokens ?? asked.max_output_tokens ?? config.maxOutputTokens,
+    tools: declared,
+    turns: listOf(asked.messages ?? asked.input ?? asked.contents),
+  }
+}
+
+const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {})
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { openAccount } from '../../support/test-account.ts'
 import { COUNT, COUNTED } from './chat-shapes.ts'
-import { LANES, type LaneHouse, useShapes } from './shapes-house.ts'
+import { LANES, lastAsked, useShapes } from './shapes-house.ts'
 import { DELIVERIES, hearShape, type Protocol } from './tell-shape.ts'
 
 const house = useShapes()
@@ -75,8 +75,6 @@ const LONG: Readonly<Record<Protocol, object>> = {
   },
 }
 
-const lastAsked = (server: LaneHouse, model: string) => server.asked(model).at(-1) as Record<string, unknown[]>
-
 describe.each(['chat', 'responses'] as const)('an agent that speaks %s', (protocol) => {
   describe.each(LANES)('over $lane', ({ model }) => {
     it(`begins with ${TOOLS} tools and ${TURN_BYTES / 1000} kB`, async () => {
@@ -96,8 +94,7 @@ describe.each(['chat', 'responses'] as const)('an agent that speaks %s', (protoc
         const { text } = await hearShape(house(), account, { protocol, delivery }, { model, ...LONG[protocol] })
         expect(text).toBe(COUNTED)
         if (model === 'demo') continue
-        const { messages, input } = lastAsked(house(), model)
-        expect(messages ?? input).toHaveLength(MESSAGES + 1)
+        expect(lastAsked(house(), model).turns).toHaveLength(MESSAGES + 1)
       }
     })
   })

@@ -1,0 +1,73 @@
+import { type Fields, isObject } from '../../src/lib/is-object.ts'
+import { type HeardMessage, judgeMessages } from './messages-order.ts'
+import { judgeSettings } from './messages-settings.ts'
+import { judgeChoice, judgeTools } from './messages-tools.ts'
+import { demand, demandKnown, demandList, demandText, refusalBy } from './strict-request.ts'
+
+/** What differs between servers and models that speak Anthropic Messages. */
+export interface MessagesManners {
+  /** Thinks as long as it finds right, or as many tokens as it is told. */
+  readonly thinking: 'adaptive' | 'budget'
+  readonly sampling: boolean
+  readonly prefill: boolean
+  readonly midSystem: boolean
+}
+
+const NEW_MODEL: MessagesManners = { thinking: 'adaptive', sampling: false, prefill: false, midSystem: false }
+
+const KNOWN = new Set([
+  ...['model', 'messages', 'max_tokens', 'system', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'stream'],
+  ...['thinking', 'output_config', 'tools', 'tool_choice', 'metadata', 'service_tier'],
+])
+const MARKS_MAX = 4
+
+/** Why a strict server would not take the body of a Messages request; undefined: it is as it has to be. */
+export const refusalOfMessagesRequest = (body: unknown, manners: Partial<MessagesManners> = {}): string | undefined =>
+  refusalBy(() => judgeRequest(body, { ...NEW_MODEL, ...manners }))
+
+function judgeRequest(body: unknown, manners: MessagesManners): void {
+  demand(isObject(body), 'the body should be an object', 'body')
+  demandKnown(body, KNOWN)
+  demandText(body.model, 'model')
+  const { max_tokens, stream } = body
+  demand(typeof max_tokens === 'number' && Number.isInteger(max_tokens) && max_tokens > 0, 'at least 1', 'max_tokens')
+  demand(stream === undefined || typeof stream === 'boolean', 'should be a boolean', 'stream')
+  judgeSystem(body.system)
+  const messages = judgeMessages(body.messages, manners)
+  const tools = judgeTools(body.tools)
+  judgeChoice(body.tool_choice, tools)
+  const speaksOfTools = messages.some(({ blocks }) => blocks.some(({ type }) => String(type).startsWith('tool_')))
+  demand(!speaksOfTools || tools.size > 0, 'requests which include `tool_use` blocks must define tools', 'tools')
+  judgeSettings(body, manners)
+  judgeThinkingInPlace(body, messages, manners)
+  const marks = JSON.stringify(body).split('"cache_control":').length - 1
+  demand(marks <= MARKS_MAX, `a maximum of ${MARKS_MAX} blocks with cache_control may be provided`, 'cache_control')
+}
+
+function judgeSystem(system: unknown): void {
+  if (system === undefined || typeof system === 'string') return
+  for (const block of demandList(system, 'system')) {
+    demand(block.type === 'text' && demandText(block.text, 'system').trim() !== '', 'no text', 'system')
+    demandKnown(block, new Set(['type', 'text', 'cache_control']), 'system.')
+  }
+}
+
+/** What was thought before, and what is begun for the model, fit how it is to think now. */
+function judgeThinkingInPlace(body: Fields, messages: readonly HeardMessage[], manners: MessagesManners): void {
+  const type = isObject(body.thinking) ? body.thinking.type : undefined
+  const isOn = type === 'enabled' || type === 'adaptive' || type === 'between_tools'
+  const last = messages.at(-1)
+  if (last?.role === 'assistant') {
+    demand(manners.prefill && !isOn, 'this model does not support assistant message prefill', 'messages')
+    const text = last.blocks.at(-1)?.text
+    demand(String(text) === String(text).trimEnd(), 'final assistant content cannot end with whitespace', 'messages')
+  }
+  const said = messages.findLast(({ role }) => role === 'assistant')?.blocks ?? []
+  const types = said.map((block) => block.type)
+  if (type === 'enabled' && types.includes('tool_use')) {
+    const isThought = types[0] === 'thinking' || types[0] === 'redacted_thinking'
+    demand(isThought, 'a final assistant message must start with a thinking block', 'messages')
+  }
+  const all = messages.flatMap(({ blocks }) => blocks.map((block) => block.type))
+  demand(type !== 'disabled' || !all.includes('thinking'), 'thinking is disabled', 'messages')
+}

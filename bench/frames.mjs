@@ -1,4 +1,4 @@
-// What a frame costs on each road: relayed in Chat, said anew in Responses, translated from one into the other. CPU of the
+// What a frame costs on each road: relayed in Chat, said anew in Responses, translated from one into the other, and from the languages of other providers. CPU of the
 // whole gateway over real sockets, the roads in rotation, and every ratio to the relay of Chat in the same run. A table
 // before it says what the carriers alone take, without sockets, money and store.
 //
@@ -30,6 +30,9 @@ const ROADS = [
   { name: 'Responses, re-emitted', client: 'responses', lane: 'responses' },
   { name: 'Chat lane, Responses client', client: 'responses', lane: 'chat' },
   { name: 'Responses lane, Chat client', client: 'chat', lane: 'responses' },
+  { name: 'Anthropic lane, Chat client', client: 'chat', lane: 'anthropic' },
+  { name: 'Anthropic lane, Responses client', client: 'responses', lane: 'anthropic' },
+  { name: 'Gemini lane, Chat client', client: 'chat', lane: 'gemini' },
   { name: 'Responses, re-emitted, stored', client: 'responses', lane: 'responses', store: true },
 ]
 const SCENARIOS = [
@@ -80,6 +83,7 @@ const SCENARIOS = [
   },
   { name: 'json', title: 'a JSON answer', model: 'json', concurrent: 32, warmUp: 6000, requests: 2500, frames: 1 },
 ]
+const WIRES = [...new Set(ROADS.map(({ lane }) => lane))]
 const MODELS = [...new Set(SCENARIOS.map(({ model }) => model))]
 
 console.log(`# frames: ${describeMachine()}\n`)
@@ -151,9 +155,9 @@ function configText(port) {
     lanes: [{ upstream: ${wire}, model: ${name} }]`
   return `server: { metrics_port: 0 }
 upstreams:
-${['chat', 'responses'].map(upstream).join('\n')}
+${WIRES.map(upstream).join('\n')}
 models:
-${['chat', 'responses'].flatMap((wire) => MODELS.map((name) => model(wire, name))).join('\n')}
+${WIRES.flatMap((wire) => MODELS.map((name) => model(wire, name))).join('\n')}
 limits: { key: { requests_per_minute: 100000000, tokens_per_minute: 100000000000, concurrent: 10000 } }
 `
 }

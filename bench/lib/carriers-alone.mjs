@@ -39,6 +39,13 @@ const ROADS = [
   },
   { name: 'Chat lane, Responses client', lane: 'chat', open: () => responsesVoice().translate(reader('chat')) },
   { name: 'Responses lane, Chat client', lane: 'responses', open: () => chatVoice().translate(reader('responses')) },
+  { name: 'Anthropic lane, Chat client', lane: 'anthropic', open: () => chatVoice().translate(reader('anthropic')) },
+  {
+    name: 'Anthropic lane, Responses client',
+    lane: 'anthropic',
+    open: () => responsesVoice().translate(reader('anthropic')),
+  },
+  { name: 'Gemini lane, Chat client', lane: 'gemini', open: () => chatVoice().translate(reader('gemini')) },
 ]
 
 /** What frames take from a read of the provider to the bytes for the client. */

@@ -20,6 +20,7 @@ const WORDS = [
 const LETTERS = 'kJ3xQ0aZ9bYvT2mW'
 const ITEM = 'msg_68e4d0a1b6d481a0b7c3f2e19d5c4b7a0f1e2d3c4b5a6978'
 const RESPONSE = 'resp_68e4d0a1b6d481a0b7c3f2e19d5c4b7a0f1e2d3c4b5a6978'
+const MESSAGE = 'msg_01XQ4g3HwBThD4BaNtBckFDJ'
 const COUNTS = { input_tokens: 200, output_tokens: 200, total_tokens: 400 }
 
 const wordAt = (at) => WORDS[(at * 7) % WORDS.length]
@@ -72,6 +73,36 @@ export const FRAMES = {
       frame('response.completed', response('completed', [item('completed', [part(text)])], COUNTS)),
     ].join('')
     return { opening, words, ending }
+  },
+  anthropic(model, count) {
+    const frame = (type, fields) => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+    const message = { id: MESSAGE, type: 'message', role: 'assistant', model, content: [], stop_reason: null }
+    const usage = { input_tokens: 200, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 1 }
+    const stop = { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { ...usage, output_tokens: count } }
+    return {
+      opening: [
+        frame('message_start', { message: { ...message, stop_sequence: null, usage } }),
+        frame('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+        frame('ping', {}),
+      ].join(''),
+      words: range(count, (at) =>
+        frame('content_block_delta', { index: 0, delta: { type: 'text_delta', text: wordAt(at) } }),
+      ),
+      ending: frame('content_block_stop', { index: 0 }) + frame('message_delta', stop) + frame('message_stop', {}),
+    }
+  },
+  gemini(modelVersion, count) {
+    const counts = (at) => ({ promptTokenCount: 200, candidatesTokenCount: at, totalTokenCount: 200 + at })
+    const frame = (text, at, more = {}) => {
+      const candidates = [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...more }]
+      const usageMetadata = { ...counts(at), promptTokensDetails: [{ modality: 'TEXT', tokenCount: 200 }] }
+      return `data: ${JSON.stringify({ candidates, usageMetadata, modelVersion, responseId: RESPONSE })}\r\n\r\n`
+    }
+    return {
+      opening: '',
+      words: range(count, (at) => frame(wordAt(at), at + 1)),
+      ending: frame('', count, { finishReason: 'STOP' }),
+    }
   },
 }
 

@@ -1,4 +1,4 @@
-// A provider of both languages, by the path that it is asked under. The model name orders what it answers: `json` is one
+// A provider of every language, by the path that it is asked under. The model name orders what it answers: `json` is one
 // JSON answer, or the same as a stream where a stream is asked for, `cN-dM` a stream of N frames of words with M milliseconds between them, `cN-dM-padded` the same with padding;
 // with d0 all of them are written at once.
 import { createServer } from 'node:http'
@@ -43,14 +43,20 @@ function send(response, { json, pause, opening, words, ending, whole }) {
   response.on('close', () => clearInterval(timer))
 }
 
+function languageOf(url) {
+  if (url.endsWith('/messages')) return 'anthropic'
+  if (url.includes('/models/')) return 'gemini'
+  return url.endsWith('/responses') ? 'responses' : 'chat'
+}
+
 const server = createServer((request, response) => {
   const parts = []
   request.on('data', (part) => parts.push(part))
   request.on('end', () => {
     const asked = Buffer.concat(parts).toString('latin1')
-    const [, named] = /"model":"([^"]+)"/.exec(asked)
-    const model = named === 'json' && asked.includes('"stream":true') ? 'c20-d0' : named
-    send(response, answerOf(request.url.endsWith('/responses') ? 'responses' : 'chat', model))
+    const [, named] = /\/models\/([^:]+):/.exec(request.url) ?? /"model":"([^"]+)"/.exec(asked)
+    const isStream = request.url.includes(':stream') || asked.includes('"stream":true')
+    send(response, answerOf(languageOf(request.url), named === 'json' && isStream ? 'c20-d0' : named))
   })
 })
 server.keepAliveTimeout = 60_000

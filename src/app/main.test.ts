@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 // The program as it is shipped: `npm test` builds it first.
 const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url))
 
-vi.setConfig({ testTimeout: 30_000 })
+vi.setConfig({ testTimeout: 120_000 })
 
 let folder: string
 let children: ChildProcess[]

@@ -9,6 +9,7 @@ import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { effortOf } from '../model/effort.ts'
 import { type NanoUsd, parsePricePerMillion } from '../model/money.ts'
+import { everyLaneAsked } from '../routing/lane-health.fixture.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import type { OperationDeps } from './operations.ts'
 
@@ -91,6 +92,7 @@ export async function openTestBooks(folder: string): Promise<TestBooks> {
       random,
       ledger,
       catalog: () => catalog,
+      health: everyLaneAsked,
       mintKey: (kind) => mintKey({ pepper: PEPPER, random }, kind),
       forgetKey: finder.forget,
       forgetAccount: finder.forgetAccount,

@@ -15,6 +15,7 @@ import {
   refundWallet,
 } from './credit-wallet.ts'
 import { endPlan, endPlanArgs } from './end-plan.ts'
+import { type ExplainRouteDeps, explainRoute, explainRouteArgs } from './explain-route.ts'
 import { oneKeyArgs } from './find-owned-key.ts'
 import { listAccounts, listAccountsArgs } from './list-accounts.ts'
 import { listKeys, listKeysArgs } from './list-keys.ts'
@@ -41,7 +42,8 @@ export interface OperationDeps
     AssignPlanDeps,
     ShowWalletDeps,
     ChangeAccountDeps,
-    ChangeKeyDeps {
+    ChangeKeyDeps,
+    ExplainRouteDeps {
   readonly catalog: CreateKeyDeps['catalog']
   readonly ledger: CreditWalletDeps['ledger'] &
     ShowAccountDeps['ledger'] &
@@ -90,6 +92,7 @@ export const OPERATIONS = {
   'plans.show': operation(oneAccountArgs, showPlan),
   'models.list': operation(listModelsArgs, listModels),
   'catalog.compare': operation(compareCatalogArgs, compareCatalog),
+  'route.explain': operation(explainRouteArgs, explainRoute),
   'requests.trace': operation(traceRequestArgs, traceRequest),
   'db.verify': operation(verifyLedgerArgs, verifyLedger),
   status: operation(serverStatusArgs, serverStatus),

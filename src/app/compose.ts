@@ -18,6 +18,7 @@ import type { House, HouseGround, HouseOutcome } from './house.ts'
 import { loadKeyRing } from './key-ring.ts'
 import { openServing } from './open-serving.ts'
 import { createRuleBook } from './rules.ts'
+import { watchLanes } from './watch-lanes.ts'
 
 /**
  * Builds everything once, in the order in which things need each other: ring, database, books (whatever a dead process
@@ -97,10 +98,24 @@ async function furnish(
     },
     settings.config,
   )
+  const health = watchLanes({ clock, random, rules, log, metrics })
   const pepper = deriveKey(ring.founding.secret, 'api-key-pepper')
   const finder = createCallerFinder({ db, pepper, clock })
   const kept = { answers, responses, seals: createSeals(ring.keys) }
-  const parts = { config: settings.config, clock, random, db, ledger, ...kept, ring, rules, finder, log, metrics }
+  const parts = {
+    config: settings.config,
+    clock,
+    random,
+    db,
+    ledger,
+    ...kept,
+    ring,
+    rules,
+    health,
+    finder,
+    log,
+    metrics,
+  }
   return {
     operations: {
       db,
@@ -109,6 +124,7 @@ async function furnish(
       random,
       ledger,
       catalog: () => rules.current.catalog,
+      health,
       mintKey: (kind) => mintKey({ pepper, random }, kind),
       forgetKey: (id) => finder.forget(id),
       forgetAccount: (account) => finder.forgetAccount(account),

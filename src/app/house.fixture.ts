@@ -24,6 +24,7 @@ export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutco
           limits: { key: {}, account: {}, accountModel: {}, model: {} },
           strangersOfAddress: undefined,
           chosenCap: { sharePercent: 25, tokensMin: 1024 },
+          routing: { putAside: undefined, retries: undefined },
           upstreams: [],
           hostedTools: 'ignore' as const,
         },

@@ -8,7 +8,7 @@ import type { ChosenCapTerms } from '../model/hold-terms.ts'
 import { countRunningPlans } from '../store/subscriptions.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { HostedTools } from '../turn/read-turn.ts'
-import type { Config } from './config/config.ts'
+import type { Config, RoutingConfig } from './config/config.ts'
 import { effectiveAddressRule, effectiveLimits } from './effective-limits.ts'
 import { sameUpstream } from './same-upstream.ts'
 
@@ -19,6 +19,7 @@ export interface Rules {
   /** Requests of one address without a valid key; undefined when it may send any number. */
   readonly strangersOfAddress: RateRule | undefined
   readonly chosenCap: ChosenCapTerms
+  readonly routing: RoutingConfig
   readonly upstreams: readonly Upstream[]
   readonly hostedTools: HostedTools
 }
@@ -71,6 +72,7 @@ async function rulesOf(deps: RuleDeps, config: Config, known: readonly Upstream[
     limits: effectiveLimits(config.limits),
     strangersOfAddress: effectiveAddressRule(config.limits.address),
     chosenCap: config.hold,
+    routing: config.routing,
     upstreams,
     hostedTools: config.hostedTools,
   }

@@ -5,6 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { Seals } from '../model/seals.ts'
+import type { LaneHealth } from '../routing/lane-health.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -24,6 +25,7 @@ export interface ServingParts {
   readonly ring: DatabaseRing
   readonly seals: Seals
   readonly rules: RuleBook
+  readonly health: LaneHealth
   readonly finder: CallerFinder
   readonly log: Log
   readonly metrics: Metrics

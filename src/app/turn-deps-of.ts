@@ -1,7 +1,9 @@
 import { createRequestDigests } from '../idempotency/request-digests.ts'
 import { createByteBudget } from '../lib/byte-budget.ts'
+import { uniform } from '../lib/random-id.ts'
 import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
+import { createRetryBudget } from '../routing/retry-budget.ts'
 import { createStickyLanes } from '../routing/sticky-lanes.ts'
 import { createCacheSalts } from '../seals/cache-salts.ts'
 import { createCallSeals } from '../turn/call-seals.ts'
@@ -35,7 +37,7 @@ interface TurnMeans {
 
 /** What turns need of the house: the rules of the moment, the books, and the way to the providers. */
 export function turnDepsOf(parts: ServingParts, { turns, send, recording }: TurnMeans): TurnDeps {
-  const { clock, random, rules, ledger, responses, seals, config } = parts
+  const { clock, random, rules, ledger, responses, seals, health, config } = parts
   const { bounds } = config
   return {
     get catalog() {
@@ -59,11 +61,13 @@ export function turnDepsOf(parts: ServingParts, { turns, send, recording }: Turn
     cacheSaltOf: createCacheSalts(parts.ring.founding.secret),
     send,
     lessons: createLaneLessons(),
+    health,
+    retries: createRetryBudget({ ticks: () => clock.ticks(), terms: () => rules.current.routing.retries }),
     mint: mintIdsOf(random),
     seals,
     now: () => clock.now(),
     ticks: () => clock.ticks(),
-    random: () => Buffer.from(random(6)).readUIntBE(0, 6) / 2 ** 48,
+    random: () => uniform(random),
     bounds: {
       frameBytesMax: bounds.frameBytesMax,
       bodyBytesMax: bounds.bodyBytesMax,

@@ -24,6 +24,7 @@ import { addPlansAssign } from './plans-assign.ts'
 import { addPlansEnd } from './plans-end.ts'
 import { addPlansList } from './plans-list.ts'
 import { addPlansShow } from './plans-show.ts'
+import { addRouteExplain } from './route-explain.ts'
 import { addServe } from './serve.ts'
 import { addStatus } from './status.ts'
 import { addTrace } from './trace.ts'
@@ -101,6 +102,8 @@ function addCommands(program: Command, context: CommandContext): void {
   addPlansAssign(plans, context)
   addPlansEnd(plans, context)
   addPlansShow(plans, context)
+  const route = program.command('route').description('which lane answers')
+  addRouteExplain(route, context)
   const upstreams = program.command('upstreams').description('the providers behind the models')
   addUpstreamsList(upstreams, context)
   addUpstreamsTest(upstreams, context)

@@ -20,6 +20,9 @@ export const secureRandom: RandomBytes = (size) => {
   return bytes
 }
 
+/** A number from 0 up to, and never, 1. */
+export const uniform = (random: RandomBytes): number => Buffer.from(random(6)).readUIntBE(0, 6) / 2 ** 48
+
 // Crockford's alphabet: no i, l, o or u, so an id can be read out on the telephone.
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 

@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Lane } from '../catalog/catalog.ts'
-import { planLanes } from './plan-lanes.ts'
+import { type LaneOrder, planLanes } from './plan-lanes.ts'
 
 const lane = (id: string, priority: number, weight = 1) => ({ id, priority, weight }) as Lane
 const idsOf = (lanes: readonly Lane[]) => lanes.map(({ id }) => id)
+
+const orderBy = (random: () => number, origin?: string): LaneOrder => ({ random, origin, shareOf: () => 1 })
 
 /** Numbers in [0, 1) that a seed repeats. */
 function seeded(seed: number): () => number {
@@ -18,19 +20,52 @@ function seeded(seed: number): () => number {
 describe('the order of lanes', () => {
   it('is by priority, whatever the weights and the draw', () => {
     const lanes = [lane('c', 3, 1000), lane('a', 1), lane('b', 2, 1000)]
-    for (const drawn of [0, 0.5, 0.999999]) expect(idsOf(planLanes(lanes, () => drawn))).toEqual(['a', 'b', 'c'])
+    for (const drawn of [0, 0.5, 0.999999])
+      expect(
+        idsOf(
+          planLanes(
+            lanes,
+            orderBy(() => drawn),
+          ),
+        ),
+      ).toEqual(['a', 'b', 'c'])
   })
 
   it('begins with the lane that the conversation is on, whatever its priority', () => {
     const lanes = [lane('a', 1), lane('b', 2), lane('c', 3)].map((each) => ({ ...each, origin: `of-${each.id}` }))
-    expect(idsOf(planLanes(lanes, () => 0.5, 'of-c'))).toEqual(['c', 'a', 'b'])
-    expect(idsOf(planLanes(lanes, () => 0.5, 'of-none-of-them'))).toEqual(['a', 'b', 'c'])
+    expect(
+      idsOf(
+        planLanes(
+          lanes,
+          orderBy(() => 0.5, 'of-c'),
+        ),
+      ),
+    ).toEqual(['c', 'a', 'b'])
+    expect(
+      idsOf(
+        planLanes(
+          lanes,
+          orderBy(() => 0.5, 'of-none-of-them'),
+        ),
+      ),
+    ).toEqual(['a', 'b', 'c'])
   })
 
   it('keeps every lane exactly once and leaves the list as it was', () => {
     const lanes = [lane('a', 1), lane('b', 1), lane('c', 2)]
-    expect(idsOf(planLanes(lanes, seeded(1))).sort()).toEqual(['a', 'b', 'c'])
+    expect(idsOf(planLanes(lanes, orderBy(seeded(1)))).sort()).toEqual(['a', 'b', 'c'])
     expect(idsOf(lanes)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('gives a lane that is coming back a part of its share only', () => {
+    const random = seeded(7)
+    const shareOf = ({ id }: Lane) => (id === 'b' ? 0.1 : 1)
+    const firsts = Array.from({ length: 10_000 }, () => {
+      const [first] = planLanes([lane('a', 1), lane('b', 1)], { random, shareOf, origin: undefined })
+      return first?.id
+    })
+    const share = firsts.filter((id) => id === 'b').length / firsts.length
+    expect(Math.abs(share - 0.1 / 1.1)).toBeLessThan(0.015)
   })
 
   it('is a draw by weight among lanes of one priority: the first, and the second once the first is out', () => {
@@ -39,7 +74,7 @@ describe('the order of lanes', () => {
     const weights = { a: 1, b: 3, c: 6 }
     const lanes = Object.entries(weights).map(([id, weight]) => lane(id, 1, weight))
     const DRAWS = 40_000
-    const orders = Array.from({ length: DRAWS }, () => idsOf(planLanes(lanes, random)).join(''))
+    const orders = Array.from({ length: DRAWS }, () => idsOf(planLanes(lanes, orderBy(random))).join(''))
     const share = (start: string) => orders.filter((order) => order.startsWith(start)).length / DRAWS
     console.log(`seed ${seed}: a ${share('a')}, b ${share('b')}, c ${share('c')}, then b after c ${share('cb')}`)
     // Five standard deviations of the widest share are 0.0125.

@@ -8,6 +8,7 @@ export const METRIC = {
   tokens: 'millrace_tokens_total',
   charged: 'millrace_charged_nano_usd_total',
   shortfall: 'millrace_shortfall_nano_usd_total',
+  lanesAside: 'millrace_lanes_aside',
   holdsOpen: 'millrace_holds_open',
   holdsRecovered: 'millrace_holds_recovered_total',
   violations: 'millrace_ledger_violations',

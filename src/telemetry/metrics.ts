@@ -12,6 +12,8 @@ export interface Metrics {
   booksAudited(report: { readonly violations: number }): void
   /** Asked at each scrape. */
   watchOpenHolds(read: () => number): void
+  /** Asked at each scrape: the lanes that no request is sent to now. */
+  watchLanesAside(read: () => readonly { readonly lane: string; readonly reason: string }[]): void
   render(): Promise<{ readonly contentType: string; readonly body: string }>
 }
 
@@ -67,6 +69,18 @@ export function createMetrics(): Metrics {
         registers: [registry],
         collect(this: Gauge) {
           this.set(read())
+        },
+      })
+    },
+    watchLanesAside(read) {
+      new Gauge({
+        name: METRIC.lanesAside,
+        help: 'Lanes that no request is sent to now, and why.',
+        labelNames: ['lane', 'reason'],
+        registers: [registry],
+        collect(this: Gauge) {
+          this.reset()
+          for (const { lane, reason } of read()) this.labels(lane, reason).set(1)
         },
       })
     },

@@ -7,6 +7,7 @@ import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow, RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { TurnRequest } from '../model/turn.ts'
+import { anyNumberOfRetries, everyLaneAsked } from '../routing/lane-health.fixture.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
 import { createStickyLanes } from '../routing/sticky-lanes.ts'
 import { plainSeals } from '../seals/plain-seals.fixture.ts'
@@ -89,6 +90,8 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
       return providers[asked.length - 1]!(call)
     },
     lessons: createLaneLessons(),
+    health: everyLaneAsked,
+    retries: anyNumberOfRetries,
     sticky: createStickyLanes({ ticks: () => 0 }),
     mint: countedIds(),
     seals: plainSeals,

@@ -8,6 +8,7 @@ import { classifyRefusal, type RefusalClass } from '../wire/classify-refusal.ts'
 import type { UpstreamSaid } from '../wire/provider-error.ts'
 import type { ProviderError } from '../wire/read-provider-error.ts'
 import { refusesSeals } from '../wire/refused-extras.ts'
+import { verdictOfRefusal } from './lane-verdict.ts'
 import type { FailedLane } from './run.ts'
 
 const SOURCE = { source: 'upstream' } as const
@@ -21,6 +22,7 @@ export const failed = (problem: Problem): FailedLane => ({
   problem,
   sameElsewhere: false,
   mayBeBilled: true,
+  verdict: { kind: 'failed' },
 })
 
 /** Any other provider would say the same. */
@@ -31,7 +33,15 @@ export function refused(error: ProviderError, retryAfterMs = error.retryAfterMs)
   const kind = classifyRefusal(error)
   const sameElsewhere = SAME_ELSEWHERE.has(kind)
   const said = problemOfRefusal(kind, error, retryAfterMs)
-  return { kind: 'failed', problem: said, sameElsewhere, mayBeBilled: false, refusesSeals: refusesSeals(error) }
+  const verdict = verdictOfRefusal(kind, error, retryAfterMs)
+  return {
+    kind: 'failed',
+    problem: said,
+    sameElsewhere,
+    mayBeBilled: false,
+    verdict,
+    refusesSeals: refusesSeals(error),
+  }
 }
 
 /** An error inside an answer has no status: its words are all there is. */
@@ -100,15 +110,9 @@ export const overloaded = (what: string): Problem =>
 
 /** What is said when every lane was tried: the one answer they have in common, or that none could. */
 export function commonProblem(problems: readonly Problem[]): Problem {
-  const [first, ...others] = problems
-  if (first === undefined) {
-    return problem(
-      'no_lane_available',
-      'No provider can serve this model now. Nothing was charged. Try again shortly.',
-      { retryAfterSeconds: 1 },
-    )
-  }
-  if (others.some(({ code }) => code !== first.code)) return overloaded('Every provider of this model failed.')
+  const [first] = problems
+  if (first === undefined || problems.some(({ code }) => code !== first.code))
+    return overloaded('Every provider of this model failed.')
   const soonest = Math.min(...problems.map(({ retryAfterSeconds }) => retryAfterSeconds ?? 1))
   return problems.find(({ retryAfterSeconds }) => (retryAfterSeconds ?? 1) === soonest) ?? first
 }

@@ -4,6 +4,7 @@ import type { AdmittedTurn } from '../ledger/ledger.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { TurnRequest } from '../model/turn.ts'
+import { anyNumberOfRetries, everyLaneAsked } from '../routing/lane-health.fixture.ts'
 import { createLaneLessons } from '../routing/lane-lessons.ts'
 import { plainSeals } from '../seals/plain-seals.fixture.ts'
 import type { UpstreamBody, UpstreamFailed, UpstreamOutcome } from '../upstream/upstream-answer.ts'
@@ -15,8 +16,8 @@ import { turnOf as responsesTurnOf, withItems } from '../wire/responses/read-req
 import { createCallSeals } from './call-seals.ts'
 import { createFirstWord } from './first-word.ts'
 import { openVoice } from './open-voice.ts'
-import { runLanes } from './run-lanes.ts'
-import type { LaneDeps, RunnableTurn } from './runnable-turn.ts'
+import { type RunDeps, runLanes } from './run-lanes.ts'
+import type { RunnableTurn } from './runnable-turn.ts'
 import type { Sink } from './sink.ts'
 import { createTurnAbort } from './turn-abort.ts'
 
@@ -93,9 +94,11 @@ async function run(delivery: Delivery, plays: readonly Play[], turn: TurnRequest
   const lanes = plays.map((_, at) => ({ upstream: 'demo', model: `lane-${at}`, priority: at, weight: 1 }))
   const entry = catalogOf(modelDefinition('m', { lanes })).entries.get('m')!
   let asked = 0
-  const deps: LaneDeps = {
+  const deps: RunDeps = {
     send: () => Promise.resolve(plays[asked++]!(delivery)),
     lessons: createLaneLessons(),
+    health: everyLaneAsked,
+    retries: anyNumberOfRetries,
     mint: countedIds(),
     ticks: () => 0,
     now: () => 0,

@@ -3,6 +3,7 @@ import type { Attempt } from '../ledger/ledger.ts'
 import type { Problem } from '../model/problem.ts'
 import type { SettledCharge } from '../model/settled-charge.ts'
 import type { InputUsage, Usage } from '../model/usage.ts'
+import type { LaneVerdict } from '../routing/lane-health.ts'
 import type { CompactedSize } from '../wire/carrier.ts'
 import type { StopReason } from './turn-abort.ts'
 
@@ -40,6 +41,8 @@ export interface FailedLane {
   readonly sameElsewhere: boolean
   /** The request had left, and no refusal came: the provider may have done the work, and bill the operator for it. */
   readonly mayBeBilled: boolean
+  /** What it says of the lane, for whoever comes next; undefined: nothing. */
+  readonly verdict: LaneVerdict | undefined
   /** It does not take sealed reasoning that it was given back. */
   readonly refusesSeals?: boolean
 }

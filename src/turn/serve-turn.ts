@@ -24,14 +24,13 @@ import { type AdmissionPlan, planAdmission } from './plan-admission.ts'
 import { createRecordingSink } from './recording-sink.ts'
 import { refusalProblem } from './refusals.ts'
 import type { Run } from './run.ts'
-import { msBetween, runLanes } from './run-lanes.ts'
-import type { LaneDeps } from './runnable-turn.ts'
+import { msBetween, type RunDeps, runLanes } from './run-lanes.ts'
 import { type StoreDeps, storeTurn } from './stored-turn.ts'
 import { type AbortDeps, createTurnAbort } from './turn-abort.ts'
 import type { TurnCall } from './turn-call.ts'
 import { recordOfRefused, type TurnRecord } from './turn-record.ts'
 
-export interface TurnDeps extends LaneDeps, AbortDeps, StoreDeps, VoiceDeps {
+export interface TurnDeps extends RunDeps, AbortDeps, StoreDeps, VoiceDeps {
   readonly catalog: Catalog
   readonly ledger: Ledger
   readonly limits: ConfiguredLimits
@@ -101,7 +100,8 @@ async function runAdmitted(deps: TurnDeps, { call, resolved, lanes, plan, hold }
     // With one lane there is nothing to stay on.
     const names = lanes.length > 1 ? conversationNames(call, entry.model) : []
     const cameFrom = deps.sticky.find(names)
-    const run = withheld ? notAsked(withheld) : await runLanes(deps, work, planLanes(lanes, deps.random, cameFrom))
+    const order = { random: deps.random, shareOf: deps.health.shareOf, origin: cameFrom }
+    const run = withheld ? notAsked(withheld) : await runLanes(deps, work, planLanes(lanes, order))
     const way = { names, cameFrom }
     return await endTurn(deps, call, { voice, sink, stored, model: entry.model, price, plan, hold, run, way })
   } catch (error) {

@@ -5,6 +5,7 @@ import { type FaultUpstream, type Script, startFaultUpstream } from '../fakes/fa
 import { geminiTalk } from '../fakes/gemini-talk.ts'
 import { responsesTalk } from '../fakes/responses-talk.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
+import { EVERY_LANE_ASKED } from '../support/test-config.ts'
 import { expectCleanBooks } from '../support/use-server.ts'
 
 /** What a client may have behind a model, without being told. */
@@ -119,7 +120,7 @@ function configOf(providers: ReadonlyMap<string, FaultUpstream>): string {
     ...['sleeps', 'breaks', 'resets'].map((how) => modelText(`${model}-${how}`, model, how)),
   ])
   const near = [modelText('demo', 'demo', 'demo-fast'), modelText('calm', 'demo', 'demo')]
-  return `upstreams:\n  - { id: demo, wire: demo }\n${upstreams.join('')}models:\n${[...far, ...near].join('')}`
+  return `${EVERY_LANE_ASKED}upstreams:\n  - { id: demo, wire: demo }\n${upstreams.join('')}models:\n${[...far, ...near].join('')}`
 }
 
 // One that may reason unseen is read on when its client has gone: whoever is to be cut at once has no efforts.

@@ -52,6 +52,9 @@ models:
     lanes: [{ upstream: demo, model: demo-fast }]
 `
 
+/** For whoever breaks lanes again and again, and wants to see each time what comes of it. */
+export const EVERY_LANE_ASKED = 'routing: { put_aside: false, retry_percent: off }\n'
+
 /** The same with plans: a token of `paid` is a thousandth of a dollar, so `pro` has 200 of them every five hours. */
 export const PLANS_CONFIG = `${TEST_CONFIG}
 plans:

@@ -3,12 +3,14 @@ import { reply, USAGE } from '../fakes/chat-words.ts'
 import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
 import { chat } from '../support/ask.ts'
 import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
+import { EVERY_LANE_ASKED } from '../support/test-config.ts'
 
 let provider: FaultUpstream
 let server: SpawnedServer
 
 /** `known` and `decided` ask the same model, of which the operator says something else in one; `unknown` asks no known one. */
 const config = () => `
+${EVERY_LANE_ASKED}
 upstreams: [{ id: far, wire: chat, dialect: openai, base_url: "${provider.baseUrl}", allow_private: true }]
 models:
   - { id: known, efforts: [low, high], context_tokens: 400000, max_output_tokens: 128000, price: { input: "1.00", cached_input: "0.125", output: "12.00" }, lanes: [{ upstream: far, model: gpt-5 }] }

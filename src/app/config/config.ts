@@ -2,6 +2,8 @@ import type { Plan, Upstream } from '../../catalog/catalog.ts'
 import type { ModelDefinition } from '../../catalog/load-catalog.ts'
 import type { ChosenCapTerms } from '../../model/hold-terms.ts'
 import type { LimitRates } from '../../model/limit.ts'
+import type { RetryTerms } from '../../routing/retry-budget.ts'
+import type { AsideTimes } from '../../routing/time-aside.ts'
 import type { HostedTools } from '../../turn/read-turn.ts'
 import type { ParsedConfig } from './schema/config-schema.ts'
 import type { DatabaseChoice } from './schema/storage-schema.ts'
@@ -18,6 +20,7 @@ export interface Config {
   readonly models: readonly ModelDefinition[]
   readonly plans: readonly Plan[]
   readonly limits: LimitsConfig
+  readonly routing: RoutingConfig
   readonly hostedTools: HostedTools
   readonly streams: { readonly keepAliveMs: number; readonly silenceBeforeHeadMs: number }
   readonly hold: ChosenCapTerms
@@ -35,6 +38,13 @@ export interface ServerConfig {
   readonly trustProxy: readonly string[]
   readonly workers: number
   readonly allowedOrigins: readonly string[]
+}
+
+export interface RoutingConfig {
+  /** How long a lane is left alone that fails; undefined: none is put aside. */
+  readonly putAside: AsideTimes | undefined
+  /** Undefined: as many as there are failures. */
+  readonly retries: RetryTerms | undefined
 }
 
 export interface RetentionConfig {

@@ -90,6 +90,13 @@ models:
 #   model: { concurrent: 200 }
 #   address: { refused_per_minute: 300 }  # without a valid key; stands so by default, off takes it away
 
+# routing:
+#   put_aside: true              # a lane that fails is left alone for a while
+#   aside_first: 10s             # twice as long each time in a row …
+#   aside_longest: 5m            # … up to this
+#   retry_percent: 20            # of what succeeds; off takes the bound away
+#   retries_per_second: 3        # in any case
+
 # bounds:
 #   body_bytes: 32MiB
 #   expansion_ratio: 100

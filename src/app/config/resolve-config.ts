@@ -6,7 +6,7 @@ import { Secret } from '../../lib/secret.ts'
 import { effortOf } from '../../model/effort.ts'
 import type { NanoUsd, PicoPerToken } from '../../model/money.ts'
 import type { Rates } from '../../model/price.ts'
-import type { BoundsConfig, Config, ConfiguredLimits, LimitsConfig, ServerConfig } from './config.ts'
+import type { BoundsConfig, Config, ConfiguredLimits, LimitsConfig, RoutingConfig, ServerConfig } from './config.ts'
 import type { ParsedConfig, ParsedModel, ParsedPlan, ParsedUpstream } from './schema/config-schema.ts'
 
 /** From the file's words to ours. Everything was validated: nothing can fail here. */
@@ -21,6 +21,7 @@ export function resolveConfig(parsed: ParsedConfig, data: string): Config {
     models: parsed.models.map(resolveModel),
     plans: parsed.plans.map(resolvePlan),
     limits: resolveLimits(parsed.limits),
+    routing: resolveRouting(parsed.routing),
     hostedTools: parsed.hosted_tools,
     streams: { keepAliveMs: parsed.streams.keep_alive, silenceBeforeHeadMs: parsed.streams.silence_before_head },
     hold: { sharePercent: parsed.hold.uncapped_share_percent, tokensMin: parsed.hold.uncapped_tokens_min },
@@ -144,6 +145,14 @@ const resolveLimits = (limits: ParsedConfig['limits']): LimitsConfig => ({
   accountModel: resolveRatesOf(limits.account_model),
   model: resolveRatesOf(limits.model),
   address: { refusedPerMinute: limits.address.refused_per_minute, burstMs: limits.address.burst },
+})
+
+const resolveRouting = (routing: ParsedConfig['routing']): RoutingConfig => ({
+  putAside: routing.put_aside ? { firstMs: routing.aside_first, longestMs: routing.aside_longest } : undefined,
+  retries:
+    routing.retry_percent === undefined
+      ? undefined
+      : { percent: routing.retry_percent, perSecondMin: routing.retries_per_second },
 })
 
 const resolveRatesOf = (rates: ParsedConfig['limits']['key']): ConfiguredLimits => ({

@@ -1,6 +1,7 @@
 import { type Miller, type MillerKind, type Served, startMiller } from '../../fakes/miller.ts'
 import { get } from '../../support/ask.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
+import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
 
 /** What the one model of the house runs on, first choice first, and what it costs. */
@@ -52,6 +53,7 @@ export async function openMillHouse(kinds: Readonly<Record<string, MillerKind>>,
   let rules = given
   let written = 0
   const configOf = ({ lanes, inputPico }: Rules): string => `
+${EVERY_LANE_ASKED}
 upstreams:
 ${Object.entries(kinds)
   .flatMap(([name, kind]) => [[name, kind] as const, [`${name}${AGAIN}`, kind] as const])

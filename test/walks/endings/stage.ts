@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
+import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { MODEL_CAP, PRICE_YAML } from './charges-page.ts'
 import type { Column } from './columns.ts'
 import type { Course, Ending, UpstreamName } from './ending.ts'
@@ -138,6 +139,7 @@ export async function configOf(played: readonly Played[], provider: Provider, mo
     return `  - { id: ${model}, context_tokens: 100000, max_output_tokens: ${MODEL_CAP}, price: ${PRICE_YAML}, lanes: [${lanes.join(', ')}] }`
   })
   return `${more}
+${EVERY_LANE_ASKED}
 upstreams:
 ${upstreams.join('\n')}
 models:

@@ -7,6 +7,7 @@ import { refuses } from '../../fakes/say.ts'
 import { chat } from '../../support/ask.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
+import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
 
 interface Refusal {
@@ -71,7 +72,7 @@ const scriptOf = (refusal: Refusal): Script => {
     refusal.field(talk.asked) === undefined ? talks(talk) : refuses(400, bodyOf(refusal))(talk, 'before')
 }
 
-const configOf = ({ baseUrl }: FaultUpstream) => `upstreams:
+const configOf = ({ baseUrl }: FaultUpstream) => `${EVERY_LANE_ASKED}upstreams:
   - { id: anthropic, wire: anthropic, base_url: "${baseUrl}", allow_private: true }
   - { id: gemini, wire: gemini, base_url: "${baseUrl}", allow_private: true }
 models:

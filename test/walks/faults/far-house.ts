@@ -1,5 +1,6 @@
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
+import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 
 /** The real house in front of one provider whose scripts the test writes itself. */
 export interface FarHouse {
@@ -37,7 +38,7 @@ export async function startFarHouse(
   const common = `wire: chat, base_url: "${far.baseUrl}", allow_private: true, timeouts: { ${timeouts} }`
   const providers = Object.entries(upstreams).map(([id, written]) => `  - { id: ${id}, ${common}, ${written} }\n`)
   const server = await startServer({
-    config: `${config}\nupstreams:\n${providers.join('')}models:\n${entries.join('')}`,
+    config: `${EVERY_LANE_ASKED}${config}\nupstreams:\n${providers.join('')}models:\n${entries.join('')}`,
   })
   return {
     server,

@@ -6,6 +6,7 @@ import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstre
 import { laneModel, scriptOfModel } from '../../fakes/faults.ts'
 import type { Stage } from '../../fakes/say.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
+import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { CASES, type Case } from './fault-cases.ts'
 import type { FaultRow, UpstreamName } from './fault-row.ts'
 import { TRUSTLESS_HOST } from './hosts.ts'
@@ -107,7 +108,7 @@ function configOf(ground: Ground): string {
     models.set(modelOf(subject, 'alone'), lane)
     models.set(modelOf(subject, 'backed'), `${lane}, { upstream: healthy, model: healthy.before, priority: 2 }`)
   }
-  return `bounds: { body_bytes: ${BODY_BYTES_MAX / 1024 / 1024}MiB }\nupstreams:\n${upstreams.join('')}models:\n${[...models].map(modelText).join('')}`
+  return `bounds: { body_bytes: ${BODY_BYTES_MAX / 1024 / 1024}MiB }\n${EVERY_LANE_ASKED}upstreams:\n${upstreams.join('')}models:\n${[...models].map(modelText).join('')}`
 }
 
 const modelText = ([id, lanes]: readonly [string, string]): string => `  - id: ${id}

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
+import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
 
 /** The real house in front of a provider whose scripts the test writes itself. */
@@ -89,7 +90,7 @@ export const upstreamLine = (baseUrl: string, id = 'far', more = ''): string =>
 
 /** A file with one provider. */
 export const configOf = (baseUrl: string, models: readonly string[], more = ''): string =>
-  `upstreams:\n${upstreamLine(baseUrl)}models:\n${models.join('')}${more}`
+  `${EVERY_LANE_ASKED}upstreams:\n${upstreamLine(baseUrl)}models:\n${models.join('')}${more}`
 
 /** Something that an account draws on, and the turns that do so, as one moment has them. */
 export interface Drawn {

@@ -4,6 +4,7 @@ import { type Answer, answerOf, get } from '../../support/ask.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { eventsOf } from '../../support/responses-grammar.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
+import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
 import { playSteps, type Step, WHOLE } from '../endings/provider-steps.ts'
 import type { Wire } from '../endings/provider-words.ts'
@@ -46,7 +47,7 @@ const house = useLessonHouse(scriptOf, (baseUrl) => {
   const models = WIRES.flatMap((wire) =>
     Object.keys(SCRIPTS).map((name) => modelLine(laneName(wire, name), [laneName(wire, name)], { upstream: wire })),
   )
-  return `upstreams:\n${chat}${responses}models:\n${models.join('')}`
+  return `${EVERY_LANE_ASKED}upstreams:\n${chat}${responses}models:\n${models.join('')}`
 })
 
 async function post(who: { readonly key: string }, body: object, headers: Readonly<Record<string, string>> = {}) {

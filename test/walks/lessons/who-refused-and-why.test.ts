@@ -6,7 +6,7 @@ import { type Answer, answerOf, chat, get, hello, send } from '../../support/ask
 import { expectProblem } from '../../support/expect-problem.ts'
 import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
-import { PLANS_CONFIG } from '../../support/test-config.ts'
+import { EVERY_LANE_ASKED, PLANS_CONFIG } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
 import { modelLine, upstreamLine, useLessonHouse } from './lesson-house.ts'
 
@@ -22,7 +22,7 @@ const scripts: Record<string, Script> = {
 const house = useLessonHouse(
   (model) => scripts[model],
   (baseUrl) =>
-    PLANS_CONFIG.replace('upstreams:\n', `upstreams:\n${upstreamLine(baseUrl)}`).replace(
+    PLANS_CONFIG.replace('upstreams:\n', `${EVERY_LANE_ASKED}upstreams:\n${upstreamLine(baseUrl)}`).replace(
       'models:\n',
       `models:\n${[...Object.keys(scripts).map((name) => modelLine(`far-${name}`, [name])), modelLine('far-in-turn', ['full', 'broken', 'good'])].join('')}`,
     ),

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { FILE_TOKENS, IMAGE_TOKENS, seesParts } from '../../fakes/sees-parts.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
+import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
 
 /** Nano-dollars a token. */
@@ -32,6 +33,7 @@ const lane = (upstream: string, priority = 1, called = 'seer') =>
 
 const configFor = (baseUrl: string): string =>
   [
+    EVERY_LANE_ASKED,
     'upstreams:\n',
     `  - { id: far-chat, wire: chat, base_url: "${baseUrl}", allow_private: true }\n`,
     `  - { id: far-responses, wire: responses, dialect: generic, base_url: "${baseUrl}", allow_private: true }\n`,

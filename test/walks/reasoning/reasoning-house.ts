@@ -3,6 +3,7 @@ import { chatTalk } from '../../fakes/chat-talk.ts'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { responsesTalk } from '../../fakes/responses-talk.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
+import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
 
 /** Two providers that seal their reasoning, and one that wants to see its own in words. All of them are strict about it. */
@@ -85,6 +86,7 @@ function configOf(providers: Readonly<Record<ProviderName, Provider>>): string {
   const upstream = (id: string, about: string, name: ProviderName) =>
     `  - { id: ${id}, ${about}, base_url: "${providers[name].upstream.baseUrl}", allow_private: true }\n`
   return [
+    EVERY_LANE_ASKED,
     'upstreams:\n',
     upstream('first', 'wire: responses, dialect: openai', 'first'),
     upstream('first-functions', 'wire: responses, dialect: xai', 'first'),

@@ -4,6 +4,7 @@ import type { SaidAnswer } from '../../fakes/responses-words.ts'
 import { saysAnswer } from '../../fakes/say-items.ts'
 import type { Talk } from '../../fakes/talk.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
+import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
 
 /** Models by what their one lane speaks; the demo is `swift`, and word by word `calm`. */
@@ -34,7 +35,7 @@ const model = (id: string, upstream: string, called: string, more = '') =>
 
 const configFor = (baseUrl: string, { config = '', more = '' }: HouseOptions): string =>
   [
-    `${config}\nupstreams:\n  - { id: demo, wire: demo }\n`,
+    `${EVERY_LANE_ASKED}${config}\nupstreams:\n  - { id: demo, wire: demo }\n`,
     ...FAR_MODELS.map((id) => `  - { id: ${id}, ${UPSTREAMS[id]}, base_url: "${baseUrl}", allow_private: true }\n`),
     'models:\n',
     model('swift', 'demo', 'demo-fast', more),

@@ -7,6 +7,7 @@ import { noting } from '../../fakes/noting.ts'
 import type { Mind } from '../../fakes/polite-model.ts'
 import { responsesTalk } from '../../fakes/responses-talk.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
+import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
 import { spokenMind } from './spoken-mind.ts'
 
@@ -131,6 +132,7 @@ function configOf(providers: Readonly<Record<ProviderName, Provider>>): string {
     return `  - { id: ${id}, ${about}, base_url: "${providers[name].upstream.baseUrl}", allow_private: true }\n`
   }
   return [
+    EVERY_LANE_ASKED,
     'upstreams:\n',
     ...NAMES.map((name) => upstream(name, name, `a-key-of-${name}`)),
     ...WIRES.map((wire) => upstream(`${wire}-other-key`, wire, `another-key-of-${wire}`)),

@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import type { Catalog, Lane, Model } from '../catalog/catalog.ts'
+import type { Clock } from '../lib/clock.ts'
+import { laneDialect } from '../routing/lane-dialect.ts'
+import type { LaneHealth } from '../routing/lane-health.ts'
+import type { AsideReason } from '../routing/time-aside.ts'
+import { done, type Outcome, refused } from './outcome.ts'
+import { nameArgument } from './plain-text.ts'
+import type { ServerStatus } from './server-status.ts'
+
+export const explainRouteArgs = z.strictObject({ model: nameArgument })
+
+export interface RouteView {
+  readonly model: string
+  readonly effort: string | null
+  /** Without one nobody may call it. */
+  readonly has_price: boolean
+  /** Where no server runs, every lane looks as it does when one has just started. */
+  readonly server_runs: boolean
+  /** In the order in which a new conversation goes through them. */
+  readonly lanes: readonly RouteLaneView[]
+}
+
+export interface RouteLaneView {
+  readonly id: string
+  readonly priority: number
+  readonly weight: number
+  /** Of new conversations: how many in a hundred ask it first now. */
+  readonly first_percent: number
+  readonly aside: LaneAsideView | null
+  /** What it cannot do: a request that asks for it passes this lane over. */
+  readonly cannot: readonly string[]
+}
+
+export interface LaneAsideView {
+  readonly reason: AsideReason
+  /** 0: the next request tries it. */
+  readonly seconds_left: number
+}
+
+export interface ExplainRouteDeps {
+  readonly catalog: () => Catalog
+  readonly health: LaneHealth
+  readonly clock: Clock
+  readonly status: () => ServerStatus
+}
+
+/** Where a request for a model would go, if it came now. */
+export async function explainRoute(
+  { catalog, health, clock, status }: ExplainRouteDeps,
+  args: z.output<typeof explainRouteArgs>,
+): Promise<Outcome<RouteView>> {
+  const entry = catalog().entries.get(args.model)
+  if (entry === undefined)
+    return refused('model_not_found', `There is no model ${JSON.stringify(args.model)}. See: millrace models`)
+  const { model } = entry
+  const lanes = laneViews(model, health, clock.ticks())
+  return done({
+    model: model.id,
+    effort: entry.suffixEffort ?? null,
+    has_price: model.price !== undefined,
+    server_runs: status().running,
+    lanes,
+  })
+}
+
+function laneViews({ lanes }: Model, health: LaneHealth, now: number): RouteLaneView[] {
+  const asked = lanes.filter((lane) => health.asideOf(lane) === undefined)
+  const firstPriority = Math.min(...asked.map(({ priority }) => priority))
+  const first = asked.filter(({ priority }) => priority === firstPriority)
+  const shareOf = (lane: Lane): number => lane.weight * health.shareOf(lane)
+  const whole = first.reduce((sum, lane) => sum + shareOf(lane), 0)
+  const views = lanes.map((lane) => ({
+    id: lane.id,
+    priority: lane.priority,
+    weight: lane.weight,
+    first_percent: first.includes(lane) ? Math.round((1000 * shareOf(lane)) / whole) / 10 : 0,
+    aside: asideView(health, lane, now),
+    cannot: laneDialect(lane).cannot,
+  }))
+  return views.sort(
+    (a, b) =>
+      Number(a.aside !== null) - Number(b.aside !== null) ||
+      a.priority - b.priority ||
+      b.first_percent - a.first_percent ||
+      b.weight - a.weight,
+  )
+}
+
+function asideView(health: LaneHealth, lane: Lane, now: number): LaneAsideView | null {
+  const aside = health.asideOf(lane)
+  return aside ? { reason: aside.reason, seconds_left: Math.max(0, Math.ceil((aside.until - now) / 1_000_000)) } : null
+}

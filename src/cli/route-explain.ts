@@ -1,0 +1,58 @@
+import type { Command } from 'commander'
+import type { LaneAsideView, RouteLaneView, RouteView } from '../account/explain-route.ts'
+import type { CommandContext } from './command-context.ts'
+import type { Style } from './style.ts'
+import { formatTable } from './table.ts'
+
+const COLUMNS = [
+  { title: 'lane' },
+  { title: 'priority', align: 'right' },
+  { title: 'weight', align: 'right' },
+  { title: 'asked first', align: 'right' },
+  { title: 'now' },
+  { title: 'cannot' },
+] as const
+
+export function addRouteExplain(route: Command, context: CommandContext): void {
+  route
+    .command('explain <model>')
+    .description('which lanes a request for a model would go through now, and which are left alone')
+    .action(async (model: string) => {
+      await context.operate('route.explain', { model }, (view, style) => ({
+        data: formatTable(style, COLUMNS, view.lanes.map(laneRow)),
+        aside: notesOf(view, style),
+      }))
+    })
+}
+
+const laneRow = (lane: RouteLaneView): string[] => [
+  lane.id,
+  String(lane.priority),
+  String(lane.weight),
+  `${lane.first_percent} %`,
+  lane.aside === null ? 'is asked' : asideWords(lane.aside),
+  lane.cannot.join(' '),
+]
+
+const REASONS: Readonly<Record<LaneAsideView['reason'], string>> = {
+  failing: 'has failed',
+  busy: 'limits requests',
+  'locked-out': 'refuses the credential',
+}
+
+const asideWords = ({ reason, seconds_left: left }: LaneAsideView): string =>
+  left === 0 ? `${REASONS[reason]}; the next request tries it` : `${REASONS[reason]}; left alone for ${left} s`
+
+function notesOf(view: RouteView, style: Style): string {
+  const notes = [
+    ...(view.has_price ? [] : ['It has no price, so nobody may call it: models[].price.']),
+    ...(view.lanes.length > 0 && view.lanes.every(({ aside }) => aside !== null)
+      ? ['No lane is asked now: requests get 503 with Retry-After, or 429 where every lane limits requests.']
+      : []),
+    ...(view.lanes.length > 1 ? ['A conversation stays on the lane that it is on, whatever its place here.'] : []),
+    ...(view.server_runs
+      ? []
+      : ['No server runs here: what a running one has found out about its lanes is not known.']),
+  ]
+  return notes.map((note) => `${style.dim(note)}\n`).join('')
+}

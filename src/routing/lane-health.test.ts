@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import type { Lane, Upstream } from '../catalog/catalog.ts'
+import { createLaneHealth, type LaneVerdict } from './lane-health.ts'
+
+const laneOn = (upstream: Upstream, model: string): Lane => ({ id: `${upstream.id}/${model}`, upstream, model }) as Lane
+
+function setUp(putsAside = true) {
+  const time = { now: 0 }
+  const changes: string[] = []
+  const health = createLaneHealth({
+    ticks: () => time.now,
+    random: () => 0,
+    failing: () => (putsAside ? { firstMs: 10_000, longestMs: 300_000 } : undefined),
+    onChange: (whose, aside) => changes.push(`${whose} ${aside?.reason ?? 'back'}`),
+  })
+  const call = (lane: Lane, verdict: LaneVerdict, times = 1) => {
+    for (let count = 0; count < times; count++) {
+      const visit = health.visit(lane)
+      visit?.tell(verdict)
+      visit?.leave()
+    }
+  }
+  const isAsked = (lane: Lane) => health.asideOf(lane) === undefined
+  return { time, changes, health, call, isAsked }
+}
+
+const WELL: LaneVerdict = { kind: 'well' }
+const FAILED: LaneVerdict = { kind: 'failed' }
+
+describe('the health of lanes', () => {
+  const upstream = { id: 'u' } as Upstream
+  const [one, two] = [laneOn(upstream, 'one'), laneOn(upstream, 'two')]
+
+  it('is that of a model with a credential: its neighbours are asked on', () => {
+    const { call, isAsked, changes } = setUp()
+    call(one, FAILED, 5)
+    expect([isAsked(one), isAsked(two)]).toEqual([false, true])
+    expect(changes).toEqual(['u/one failing'])
+  })
+
+  it('is the same for two lanes of the same name there', () => {
+    const { call, isAsked } = setUp()
+    call(one, FAILED, 5)
+    expect(isAsked({ ...one, priority: 7 })).toBe(false)
+  })
+
+  it('puts aside all that a refused credential is for, until one call with it has gone well', () => {
+    const { time, health, call, isAsked, changes } = setUp()
+    call(one, { kind: 'locked-out', of: 'credential' })
+    expect([isAsked(one), isAsked(two)]).toEqual([false, false])
+    expect(health.visit(two)).toBeUndefined()
+    time.now += 60_000_000
+    call(two, WELL)
+    expect([isAsked(one), isAsked(two)]).toEqual([true, true])
+    expect(changes).toEqual(['u locked-out', 'u back'])
+  })
+
+  it('puts aside the one lane that a credential is not good for', () => {
+    const { call, isAsked } = setUp()
+    call(one, { kind: 'locked-out', of: 'lane' })
+    expect([isAsked(one), isAsked(two)]).toEqual([false, true])
+  })
+
+  it('does not lose the trial of a credential to a lane that is left alone', () => {
+    const { time, health, call, isAsked } = setUp()
+    call(one, FAILED, 5)
+    call(two, { kind: 'locked-out', of: 'credential' })
+    time.now += 60_000_000
+    const trial = health.visit(one)
+    expect(health.visit(two)).toBeUndefined()
+    trial?.leave()
+    call(two, WELL)
+    expect(isAsked(two)).toBe(true)
+  })
+
+  it('begins anew with another credential', () => {
+    const { call, isAsked } = setUp()
+    call(one, { kind: 'locked-out', of: 'credential' })
+    expect(isAsked(laneOn({ ...upstream }, 'one'))).toBe(true)
+  })
+
+  it('is nobody’s concern where the operator wants every lane asked', () => {
+    const { health, call, isAsked } = setUp(false)
+    call(one, FAILED, 100)
+    expect(isAsked(one)).toBe(true)
+    expect(health.visit(one)).toBeDefined()
+    expect(health.shareOf(one)).toBe(1)
+  })
+})

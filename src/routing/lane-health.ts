@@ -1,0 +1,101 @@
+import type { Lane, Upstream } from '../catalog/catalog.ts'
+import { type Aside, createStanding, type Standing, type StandingDeps, type Verdict, type Visit } from './standing.ts'
+import type { AsideTimes } from './time-aside.ts'
+
+/**
+ * Which lanes are asked: one that fails, limits us, or refuses our credential is put aside for a while, so that clients do
+ * not wait for it. A lane stands for itself; a credential that is refused stands for all lanes that use it. The only lane
+ * of a model is put aside as well: its clients hear at once what they would have heard after a timeout.
+ */
+export interface LaneHealth {
+  /** Leave to ask it now; undefined: it is put aside, or somebody else is trying it. */
+  visit(lane: Lane): LaneVisit | undefined
+  /** Undefined: it is asked. */
+  asideOf(lane: Lane): Aside | undefined
+  /** Of the calls that its weight would give it. */
+  shareOf(lane: Lane): number
+}
+
+export interface LaneVisit {
+  tell(verdict: LaneVerdict): void
+  /** In any case, when the call is over. */
+  leave(): void
+}
+
+/** `locked-out` says of what: of this lane, or of all that the credential is for. */
+export type LaneVerdict = Exclude<Verdict, { kind: 'locked-out' }> | { kind: 'locked-out'; of: 'lane' | 'credential' }
+
+export interface HealthDeps extends Pick<StandingDeps, 'ticks' | 'random'> {
+  /** Undefined: nothing is put aside. */
+  readonly failing: () => AsideTimes | undefined
+  /** `whose`: a lane by its id, or an upstream by its own. */
+  readonly onChange: (whose: string, aside: Aside | undefined) => void
+}
+
+interface Provider {
+  readonly credential: Standing
+  /** By the model's name there: as many as the configuration names. */
+  readonly lanes: Map<string, Standing>
+}
+
+const ASKED_ANYWAY: LaneVisit = { tell() {}, leave() {} }
+const WELL: Verdict = { kind: 'well' }
+const LOCKED_OUT: Verdict = { kind: 'locked-out' }
+const UNUSED: AsideTimes = { firstMs: 0, longestMs: 0 }
+
+export function createLaneHealth(deps: HealthDeps): LaneHealth {
+  // By the object: an upstream whose credential or address was changed is another one, and begins anew.
+  const providers = new WeakMap<Upstream, Provider>()
+  const standingFor = (whose: string): Standing =>
+    createStanding({
+      ...deps,
+      failing: () => deps.failing() ?? UNUSED,
+      onChange: (aside) => deps.onChange(whose, aside),
+    })
+  const providerOf = ({ upstream }: Lane): Provider => {
+    const known = providers.get(upstream)
+    if (known) return known
+    const provider = { credential: standingFor(upstream.id), lanes: new Map<string, Standing>() }
+    providers.set(upstream, provider)
+    return provider
+  }
+  const laneOf = (provider: Provider, lane: Lane): Standing => {
+    const known = provider.lanes.get(lane.model)
+    if (known) return known
+    const standing = standingFor(lane.id)
+    provider.lanes.set(lane.model, standing)
+    return standing
+  }
+  return {
+    visit(lane) {
+      if (deps.failing() === undefined) return ASKED_ANYWAY
+      const provider = providerOf(lane)
+      const credential = provider.credential.visit()
+      if (credential === undefined) return undefined
+      const own = laneOf(provider, lane).visit()
+      if (own === undefined) credential.leave()
+      return own && bothOf(own, credential)
+    },
+    asideOf(lane) {
+      if (deps.failing() === undefined) return undefined
+      const provider = providerOf(lane)
+      return provider.credential.aside ?? laneOf(provider, lane).aside
+    },
+    shareOf(lane) {
+      return deps.failing() === undefined ? 1 : laneOf(providerOf(lane), lane).share
+    },
+  }
+}
+
+/** What a call says of its lane; of its credential only what concerns that. */
+const bothOf = (lane: Visit, credential: Visit): LaneVisit => ({
+  tell(verdict) {
+    if (verdict.kind === 'locked-out') (verdict.of === 'lane' ? lane : credential).tell(LOCKED_OUT)
+    else lane.tell(verdict)
+    if (verdict.kind === 'well') credential.tell(WELL)
+  },
+  leave() {
+    lane.leave()
+    credential.leave()
+  },
+})

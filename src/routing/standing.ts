@@ -1,0 +1,137 @@
+import { createFailureCount } from './failure-count.ts'
+import { type AsideReason, type AsideTimes, createTimeAside } from './time-aside.ts'
+
+/** What one call tells of where it went. `well` may be followed by `failed`: an answer can break off after it began. */
+export type Verdict =
+  | { readonly kind: 'well' }
+  | { readonly kind: 'failed' }
+  /** It limits requests, and perhaps says how long it wants to be left alone. */
+  | { readonly kind: 'busy'; readonly forMs?: number | undefined }
+  | { readonly kind: 'locked-out' }
+
+/** Whether a lane, or a credential, is asked. Put aside, it is left alone for a while and then tried by one call at a time. */
+export interface Standing {
+  /** Undefined: it is left alone now. */
+  visit(): Visit | undefined
+  readonly aside: Aside | undefined
+  /** Of the calls that it would get: less than 1 while it comes back. */
+  readonly share: number
+}
+
+/** One call that is on its way. */
+export interface Visit {
+  tell(verdict: Verdict): void
+  /** It is over. Who has told nothing, because it was the client's mistake, counts for nothing. */
+  leave(): void
+}
+
+export interface Aside {
+  readonly reason: AsideReason
+  /** Monotonic microseconds; past: whoever comes tries it. */
+  readonly until: number
+}
+
+export interface StandingDeps {
+  readonly ticks: () => number
+  readonly random: () => number
+  /** How long one stays aside that fails. */
+  readonly failing: () => AsideTimes
+  readonly onChange: (aside: Aside | undefined) => void
+}
+
+/** What brings one back when its time is over: so many good answers. None: time alone. */
+const TRIES: Readonly<Record<AsideReason, number>> = { failing: 3, busy: 0, 'locked-out': 1 }
+
+/** Who comes back gets a tenth of its calls, and more from second to second. */
+const RETURN_MICROS = 30_000_000
+const RETURN_SHARE = 0.1
+
+type State =
+  | { readonly kind: 'in' }
+  | { readonly kind: 'aside'; readonly aside: Aside }
+  | { readonly kind: 'tried'; readonly aside: Aside; readonly left: number; readonly by: Visit | undefined }
+
+export function createStanding(deps: StandingDeps): Standing {
+  const { ticks, onChange } = deps
+  const failures = createFailureCount(ticks)
+  const times = createTimeAside(deps)
+  let state: State = { kind: 'in' }
+  let cameBackAt: number | undefined
+
+  const putAside = (reason: AsideReason, toldMs?: number) => {
+    const aside = { reason, until: ticks() + times.next(reason, toldMs) }
+    state = { kind: 'aside', aside }
+    onChange(aside)
+  }
+  const comeBack = (reason: AsideReason) => {
+    state = { kind: 'in' }
+    failures.clear()
+    if (reason !== 'busy') cameBackAt = ticks()
+    onChange(undefined)
+  }
+  /** Who flaps has its times grow; who was well for as long as it can be aside starts anew. */
+  const praise = () => {
+    times.forgive('busy')
+    if (cameBackAt === undefined || ticks() - cameBackAt < deps.failing().longestMs * 1000) return
+    times.forgive('failing', 'locked-out')
+    cameBackAt = undefined
+  }
+  const hear = (verdict: Verdict) => {
+    if (verdict.kind === 'busy') return putAside('busy', verdict.forMs)
+    if (verdict.kind === 'locked-out') return putAside('locked-out')
+    if (failures.add(verdict.kind === 'failed')) putAside('failing')
+    else if (verdict.kind === 'well') praise()
+  }
+  const hearOnTrial = ({ aside, left }: State & { kind: 'tried' }, verdict: Verdict) => {
+    if (verdict.kind === 'failed') putAside('failing')
+    else if (verdict.kind !== 'well') hear(verdict)
+    else if (left === 1) comeBack(aside.reason)
+    else state = { kind: 'tried', aside, left: left - 1, by: undefined }
+  }
+
+  const open = (isTrial: boolean): Visit => {
+    let wasWell = false
+    const visit: Visit = {
+      tell(verdict) {
+        const again = wasWell && verdict.kind === 'well'
+        wasWell ||= verdict.kind === 'well'
+        if (again) return
+        if (state.kind === 'in') hear(verdict)
+        // What began before it was put aside tells nothing about now, but that it wants to be left alone for longer.
+        else if (state.kind === 'aside') state = { kind: 'aside', aside: longer(state.aside, verdict, ticks()) }
+        else if (state.by === visit || (isTrial && verdict.kind === 'failed')) hearOnTrial(state, verdict)
+      },
+      leave() {
+        if (state.kind === 'tried' && state.by === visit) state = { ...state, by: undefined }
+      },
+    }
+    return visit
+  }
+
+  return {
+    visit() {
+      if (state.kind === 'in') return open(false)
+      const { aside } = state
+      if (ticks() < aside.until || (state.kind === 'tried' && state.by !== undefined)) return undefined
+      const left = state.kind === 'tried' ? state.left : TRIES[aside.reason]
+      const visit = open(left > 0)
+      if (left === 0) comeBack(aside.reason)
+      else state = { kind: 'tried', aside, left, by: visit }
+      return visit
+    },
+    get aside() {
+      if (state.kind === 'in') return undefined
+      const isOver = TRIES[state.aside.reason] === 0 && ticks() >= state.aside.until
+      return isOver ? undefined : state.aside
+    },
+    get share() {
+      const returning = cameBackAt === undefined ? 1 : (ticks() - cameBackAt) / RETURN_MICROS
+      return Math.min(1, RETURN_SHARE + (1 - RETURN_SHARE) * returning)
+    },
+  }
+}
+
+const longer = (aside: Aside, verdict: Verdict, now: number): Aside =>
+  verdict.kind === 'busy' && aside.reason === 'busy'
+    ? { ...aside, until: Math.max(aside.until, now + 1000 * (verdict.forMs ?? 0)) }
+    : aside

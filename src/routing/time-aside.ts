@@ -1,0 +1,43 @@
+/** Why nobody is sent to a lane, or with a credential, for a while. */
+export type AsideReason = 'failing' | 'busy' | 'locked-out'
+
+/** How long somebody stays aside: longer each time in a row. */
+export interface AsideTimes {
+  readonly firstMs: number
+  readonly longestMs: number
+}
+
+/** How long, how often in a row. */
+export interface TimeAside {
+  /** In microseconds. `toldMs`: what the provider asked for itself. */
+  next(reason: AsideReason, toldMs: number | undefined): number
+  forgive(...reasons: readonly AsideReason[]): void
+}
+
+interface TimeDeps {
+  readonly random: () => number
+  /** For one that fails. */
+  readonly failing: () => AsideTimes
+}
+
+const BUSY: AsideTimes = { firstMs: 1_000, longestMs: 30_000 }
+const LOCKED_OUT: AsideTimes = { firstMs: 60_000, longestMs: 600_000 }
+/** Nodes that have seen the same outage must not all come back in the same moment. */
+const JITTER = 0.2
+
+export function createTimeAside({ random, failing }: TimeDeps): TimeAside {
+  const inARow: Record<AsideReason, number> = { failing: 0, busy: 0, 'locked-out': 0 }
+  const timesOf = (reason: AsideReason): AsideTimes =>
+    reason === 'failing' ? failing() : reason === 'busy' ? BUSY : LOCKED_OUT
+  return {
+    next(reason, toldMs) {
+      const { firstMs, longestMs } = timesOf(reason)
+      const ms = Math.min(firstMs * 2 ** inARow[reason], longestMs) * (1 - JITTER * random())
+      inARow[reason]++
+      return Math.ceil(1000 * (toldMs ?? ms))
+    },
+    forgive(...reasons) {
+      for (const reason of reasons) inARow[reason] = 0
+    },
+  }
+}

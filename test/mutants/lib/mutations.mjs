@@ -76,8 +76,8 @@ export const MUTANTS = [
     replacements: [
       {
         file: 'src/turn/run-lanes.ts',
-        find: '    problems.push(fate.problem)\n',
-        put: `    problems.push(fate.problem)
+        find: '    failures.push(fate)\n',
+        put: `    failures.push(fate)
     const usage = { uncachedInput: work.inputEstimate, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
     await work.hold.settle({ outcome: 'upstream_failed', lane: lane.id, attempts, usage, cost: work.hold.hold })
 `,

@@ -1,0 +1,229 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { expectCleanBooks } from '../../support/use-server.ts'
+import {
+  LONGEST_S,
+  type Outage,
+  type OutageHouse,
+  openOutageHouse,
+  play,
+  RETRY_AFTER_S,
+  type Second,
+} from './outage-script.ts'
+
+// Thousands of requests, of which some wait for a lane that says nothing.
+vi.setConfig({ testTimeout: 240_000 })
+
+/** When the outage begins and ends, in virtual seconds. */
+const FROM = 10
+const MINUTES = 5
+const UNTIL = FROM + 60 * MINUTES
+/** Times are up to a fifth shorter, so that not all nodes come back at once. */
+const SHORTEST = 0.8
+
+/** What the configuration promises of each outage. */
+interface Bounds {
+  /** How often the lane is asked in the first minute, and in each of the others. */
+  readonly firstMinute: number
+  readonly minute: number
+  /** Seconds from the recovery until its answers are heard again. */
+  readonly recovery: number
+}
+
+const probesOfAMinute = Math.ceil(60 / (SHORTEST * LONGEST_S))
+/** Five failures put it aside; then it is tried after ten seconds, twenty more, forty more. */
+const FAILING: Bounds = { firstMinute: 5 + 3, minute: probesOfAMinute + 1, recovery: LONGEST_S + 1 }
+const BOUNDS: Readonly<Record<Outage, Bounds>> = {
+  dead: FAILING,
+  slow: FAILING,
+  failing: FAILING,
+  'overloaded inside the stream': FAILING,
+  throttling: { firstMinute: 60 / RETRY_AFTER_S, minute: 60 / RETRY_AFTER_S, recovery: RETRY_AFTER_S + 1 },
+  'locking us out': { firstMinute: 2, minute: 1, recovery: 240 + 1 },
+}
+const OUTAGES = Object.keys(BOUNDS) as readonly Outage[]
+
+let house: OutageHouse
+beforeEach(async () => {
+  house = await openOutageHouse()
+})
+afterEach(async () => {
+  await expectCleanBooks(house.server)
+  await house.close()
+})
+
+const report: Record<string, object> = {}
+afterAll(() => console.table(report))
+
+const asksOf = (seconds: readonly Second[]): number => seconds.reduce((sum, { firstAsked }) => sum + firstAsked, 0)
+const answersOf = (seconds: readonly Second[]) => seconds.flatMap(({ answers }) => answers)
+const codesOf = (seconds: readonly Second[]): string[] => [
+  ...new Set(answersOf(seconds).map(({ status, code }) => `${status} ${code ?? ''}`.trim())),
+]
+const byMinute = (seconds: readonly Second[]): number[] =>
+  Array.from({ length: Math.ceil(seconds.length / 60) }, (_, minute) =>
+    asksOf(seconds.slice(60 * minute, 60 * (minute + 1))),
+  )
+
+/** Seconds after the recovery: the first answer of the lane, and the first second with nothing but its answers. */
+function recoveryOf(after: readonly Second[]): { readonly heard: number; readonly whole: number } {
+  const find = (fits: (second: Second) => boolean) => after.findIndex(fits)
+  return {
+    heard: find(({ firstAsked }) => firstAsked > 0),
+    whole: find(({ firstAsked, secondAsked, answers }) => firstAsked === answers.length && secondAsked === 0),
+  }
+}
+
+describe('a lane with another one behind it', () => {
+  it.each(OUTAGES)('that is %s: no client hears of it, few wait for it, and it comes back in time', async (outage) => {
+    const bounds = BOUNDS[outage]
+    const played = await play(house, 'both', UNTIL + bounds.recovery + 10, (at) => {
+      if (at === FROM) house.is('first', outage)
+      if (at === UNTIL) house.is('first', undefined)
+    })
+    const [before, during, after] = [played.slice(0, FROM), played.slice(FROM, UNTIL), played.slice(UNTIL)]
+    expect(codesOf(played)).toEqual(['200'])
+    expect(asksOf(before)).toBe(answersOf(before).length)
+
+    const [firstMinute = 0, ...minutes] = byMinute(during)
+    expect(firstMinute).toBeLessThanOrEqual(bounds.firstMinute)
+    expect(Math.max(...minutes)).toBeLessThanOrEqual(bounds.minute)
+    // Nobody waits for it twice.
+    expect(Math.max(...answersOf(during).map(({ waitedForFirst }) => waitedForFirst))).toBe(1)
+
+    const recovery = recoveryOf(after)
+    expect(recovery.heard).toBeGreaterThanOrEqual(0)
+    expect(recovery.heard).toBeLessThanOrEqual(bounds.recovery)
+    expect(recovery.whole).toBeGreaterThanOrEqual(recovery.heard)
+    expect(recovery.whole).toBeLessThanOrEqual(recovery.heard + 2)
+    const asks = asksOf(during)
+    report[outage] = {
+      'asked by minute': [firstMinute, ...minutes].join(' '),
+      bounds: `${bounds.firstMinute}, ${bounds.minute}`,
+      'requests that waited': `${asks} of ${answersOf(during).length}`,
+      'back after s': `${recovery.heard}, wholly ${recovery.whole}`,
+      'bound s': bounds.recovery,
+    }
+  })
+
+  it('that flaps is asked less and less, and no client hears of it', async () => {
+    const isDown = (at: number) => at >= FROM && at < UNTIL && Math.floor((at - FROM) / 20) % 2 === 0
+    const played = await play(house, 'both', UNTIL + LONGEST_S + 10, (at) =>
+      house.is('first', isDown(at) ? 'dead' : undefined),
+    )
+    expect(codesOf(played)).toEqual(['200'])
+    const failures = byMinute(
+      played
+        .slice(FROM, UNTIL)
+        .filter(({ at }) => isDown(at))
+        .map((second) => second),
+    )
+    const inVain = played.filter(({ at }) => isDown(at)).reduce((sum, { firstAsked }) => sum + firstAsked, 0)
+    // Eight times down, which nobody could know before: five failures for each time that it was back, and the trials.
+    expect(inVain).toBeLessThanOrEqual(8 * 5)
+    expect(recoveryOf(played.slice(UNTIL)).whole).toBeLessThanOrEqual(LONGEST_S + 3)
+    report.flapping = {
+      'asked by minute': failures.join(' '),
+      'requests that waited': `${inVain} of ${answersOf(played.filter(({ at }) => isDown(at))).length}`,
+    }
+  })
+})
+
+describe('when there is nobody else', () => {
+  it('a lane that is dead is asked as rarely, and its clients are told when it is tried again', async () => {
+    const played = await play(house, 'lone', UNTIL + LONGEST_S + 10, (at) => {
+      if (at === FROM) house.is('first', 'dead')
+      if (at === UNTIL) house.is('first', undefined)
+    })
+    const during = played.slice(FROM, UNTIL)
+    expect(codesOf(during)).toEqual(['503 server_is_overloaded', '503 no_lane_available'])
+    const [firstMinute = 0, ...minutes] = byMinute(during)
+    expect(firstMinute).toBeLessThanOrEqual(FAILING.firstMinute)
+    expect(Math.max(...minutes)).toBeLessThanOrEqual(FAILING.minute)
+    const waits = answersOf(during).flatMap(({ retryAfter }) => retryAfter ?? Number.NaN)
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(1)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(LONGEST_S)
+    const heard = played.slice(UNTIL).findIndex(({ answers }) => answers.some(({ status }) => status === 200))
+    expect(heard).toBeGreaterThanOrEqual(0)
+    expect(heard).toBeLessThanOrEqual(LONGEST_S + 1)
+    const unserved = (await house.account.receipts()).filter(({ outcome }) => outcome === 'upstream_failed')
+    expect(unserved).toHaveLength(answersOf(played).filter(({ status }) => status === 503).length)
+    expect(unserved.filter(({ charge_nano: charge }) => charge !== 0n)).toEqual([])
+    report['dead and alone'] = {
+      'asked by minute': [firstMinute, ...minutes].join(' '),
+      bounds: `${FAILING.firstMinute}, ${FAILING.minute}`,
+      'requests that waited': `${asksOf(during)} of ${answersOf(during).length}`,
+      'back after s': heard,
+      'bound s': LONGEST_S + 1,
+    }
+  })
+
+  it('what is told to wait for is true: refused until a second before, asked at it', async () => {
+    const [refusedOnce] = await play(house, 'lone', 1, () => house.is('first', 'throttling'))
+    expect(refusedOnce?.answers.map(({ code }) => code)).toEqual(['upstream_busy', 'upstream_busy'])
+    expect(refusedOnce?.firstAsked).toBe(1)
+    house.is('first', undefined)
+    let [last] = await play(house, 'lone', 1, () => {})
+    while (last!.answers[0]!.status === 429) {
+      const { retryAfter, code } = last!.answers[0]!
+      expect(code).toBe('upstream_busy')
+      expect(retryAfter).toBeLessThanOrEqual(RETRY_AFTER_S - 1)
+      // `play` has let one second pass already.
+      house.server.advance((retryAfter! - 2) * 1000)
+      const [early] = await play(house, 'lone', 1, () => {})
+      expect(early?.answers.map(({ status }) => status)).toEqual([429, 429])
+      ;[last] = await play(house, 'lone', 1, () => {})
+    }
+    expect(last?.answers.map(({ status }) => status)).toEqual([200, 200])
+  })
+
+  it('the operator sees where a request would go', async () => {
+    const explain = (model: string) => house.server.operate('route.explain', { model })
+    const asked = { aside: null, cannot: [] }
+    expect(await explain('both')).toMatchObject({
+      model: 'both',
+      has_price: true,
+      lanes: [
+        { id: 'first/m', priority: 1, weight: 1, first_percent: 100, ...asked },
+        { id: 'second/m', priority: 2, weight: 1, first_percent: 0, ...asked },
+      ],
+    })
+    await play(house, 'both', 1, () => house.is('first', 'locking us out'))
+    const { lanes } = await explain('both')
+    expect(lanes.map(({ id, first_percent, aside }) => [id, first_percent, aside?.reason])).toEqual([
+      ['second/m', 100, undefined],
+      ['first/m', 0, 'locked-out'],
+    ])
+    const left = lanes[1]?.aside?.seconds_left ?? 0
+    expect(left).toBeGreaterThan(60 * SHORTEST - 5)
+    house.server.advance(left * 1000)
+    expect((await explain('lone')).lanes[0]?.aside).toEqual({ reason: 'locked-out', seconds_left: 0 })
+    expect(await house.server.attempt('route.explain', { model: 'nobody' })).toMatchObject({
+      reason: 'model_not_found',
+    })
+  })
+
+  it('all lanes down: nobody is asked but by trials, and both are back in time', async () => {
+    const played = await play(house, 'both', UNTIL + LONGEST_S + 10, (at) => {
+      if (at === FROM) for (const lane of ['first', 'second'] as const) house.is(lane, 'failing')
+      if (at === UNTIL) for (const lane of ['first', 'second'] as const) house.is(lane, undefined)
+    })
+    const during = played.slice(FROM, UNTIL)
+    expect(codesOf(during)).toEqual(['503 server_is_overloaded', '503 no_lane_available'])
+    const [firstMinute = 0, ...minutes] = byMinute(during)
+    expect(firstMinute).toBeLessThanOrEqual(FAILING.firstMinute)
+    expect(Math.max(...minutes)).toBeLessThanOrEqual(FAILING.minute)
+    expect(during.reduce((sum, { secondAsked }) => sum + secondAsked, 0)).toBeLessThanOrEqual(
+      FAILING.firstMinute + (MINUTES - 1) * FAILING.minute,
+    )
+    const heard = played.slice(UNTIL).findIndex(({ answers }) => answers.some(({ status }) => status === 200))
+    expect(heard).toBeGreaterThanOrEqual(0)
+    expect(heard).toBeLessThanOrEqual(LONGEST_S + 1)
+    report['all down'] = {
+      'asked by minute': [firstMinute, ...minutes].join(' '),
+      bounds: `${FAILING.firstMinute}, ${FAILING.minute}`,
+      'requests that waited': `${asksOf(during)} of ${answersOf(during).length}`,
+      'back after s': heard,
+      'bound s': LONGEST_S + 1,
+    }
+  })
+})

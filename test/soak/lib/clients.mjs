@@ -5,8 +5,11 @@ import { planAsk } from './plan-ask.mjs'
 import { askWithoutReading, send } from './send-ask.mjs'
 
 const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses' }
-/** Half of those that read nothing go away by themselves, the others wait until they are given up. */
-const PATIENCE_MS = [20_000, 120_000]
+/** Half of those that read nothing go away; the others look after the minute in which they are given up. */
+const PATIENCE = [
+  { patienceMs: 20_000, looks: false },
+  { patienceMs: 80_000, looks: true },
+]
 /** A refusal takes no time; a loop on it would only heat. */
 const REST_MS = 250
 
@@ -54,7 +57,7 @@ async function standStill({ port, told, state }, ask, random) {
     port,
     ask,
     path: PATHS[ask.protocol],
-    patienceMs: random.pick(PATIENCE_MS),
+    ...random.pick(PATIENCE),
     leave: state.leaving.signal,
   })
   count(told.ends, `never read: ${ended}`)

@@ -7,8 +7,11 @@ export function printTold({ kinds, ends, codes, started, replays }, minutes) {
   }
 }
 
+/** Until then few have waited long enough: a run that is shorter may have none. */
+const GIVEN_UP_FROM_MINUTES = 4
+
 /** A run that saw none of these has proved nothing about them. */
-export function checkCoverage(tally, { kinds, ends, codes, started, replays }, { streams }) {
+export function checkCoverage(tally, { kinds, ends, codes, started, replays }, { streams, minutes }) {
   const roads = ['relayed', 'translated', 'faulty-chat', 'faulty-anthropic', 'backed']
   const all = ['chat', 'responses'].flatMap((protocol) =>
     ['stream', 'json'].flatMap((delivery) => roads.map((road) => `${protocol} ${delivery} ${road}`)),
@@ -20,6 +23,7 @@ export function checkCoverage(tally, { kinds, ends, codes, started, replays }, {
     'requests for all of its clients': started > streams,
     'hang-ups': ends.aborted > 0,
     'clients that never read': kinds['never reads'] > 0,
+    'clients that the server gave up': minutes < GIVEN_UP_FROM_MINUTES || ends['never read: givenUp'] > 0,
     'answers that broke off inside': ends.failed > 0,
     'refusals for want of money': codes.insufficient_balance > 0,
     'keys of both kinds': kinds['wallet key'] > 0 && kinds['builder key'] > 0,

@@ -14,6 +14,7 @@ export async function readHandles(metricsPort) {
   })
   return {
     holds: series.get('millrace_holds_open'),
+    recovered: series.get('millrace_holds_recovered_total'),
     files: series.get('process_open_fds'),
     handles: series.get('nodejs_active_handles_total'),
     requests: series.get('nodejs_active_requests_total'),
@@ -34,6 +35,7 @@ export function startSampling({ pid, metricsPort }) {
         pss: memoryMb(pid),
         rss: series.get('process_resident_memory_bytes') / 1e6,
         heap: series.get('nodejs_heap_size_used_bytes') / 1e6,
+        'heap, all of it': series.get('nodejs_heap_size_total_bytes') / 1e6,
         external: series.get('nodejs_external_memory_bytes') / 1e6,
         holds: series.get('millrace_holds_open'),
         files: series.get('process_open_fds'),

@@ -68,10 +68,11 @@ function judge(note, { head, tail, errors, streamed }) {
 }
 
 /**
- * Asks and never reads a byte: paused before it is connected, so that the kernel's buffers do not grow either. Resolves
- * when the server has given it up, or to `leftAlone` after `patienceMs` and when all are to `leave`.
+ * Asks and reads nothing: paused before it is connected, so that the kernel's buffers do not grow either. A socket that is
+ * not read does not learn of its end, so who has waited `patienceMs` looks: `givenUp` if the server has cut it, `served` if the
+ * rest still comes. Others go away without looking, then or when all are to `leave`: `leftAlone`.
  */
-export function askWithoutReading({ port, ask, path, patienceMs, leave }) {
+export function askWithoutReading({ port, ask, path, patienceMs, looks, leave }) {
   const body = JSON.stringify(ask.body)
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' })
@@ -83,7 +84,14 @@ export function askWithoutReading({ port, ask, path, patienceMs, leave }) {
       resolve({ ended })
     }
     const leaveAlone = () => end('leftAlone')
-    const timer = setTimeout(leaveAlone, patienceMs)
+    const look = () => {
+      let tail = ''
+      socket.on('data', (bytes) => {
+        tail = (tail + bytes.toString('latin1', Math.max(0, bytes.length - 64))).slice(-64)
+        if (tail.endsWith('data: [DONE]\n\n\r\n0\r\n\r\n')) end('served')
+      })
+    }
+    const timer = setTimeout(looks ? look : leaveAlone, patienceMs)
     leave.addEventListener('abort', leaveAlone)
     socket.on('error', () => end('givenUp'))
     socket.on('close', () => end('givenUp'))

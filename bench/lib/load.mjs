@@ -27,7 +27,8 @@ export async function load({ port, path = '/v1/chat/completions', headers, body,
   }
 }
 
-function ask({ agent, port, path, headers, body }) {
+/** One request, read to its end. */
+export function ask({ agent, port, path, headers, body }) {
   return new Promise((resolve, reject) => {
     const sent = request({
       agent,

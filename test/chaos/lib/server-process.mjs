@@ -59,6 +59,7 @@ export function spawnServer({ dist, config, data, port, logPath }) {
     })
   })
   return {
+    pid: child.pid,
     exited,
     get ended() {
       return !running.has(child)

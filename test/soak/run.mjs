@@ -1,0 +1,134 @@
+// Hours of mixed traffic in minutes: does anything grow, and is everything given back? See README.md.
+//
+//   node test/soak/run.mjs [--minutes 30] [--streams 300] [--seed N] [--dist FOLDER]
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { describeMachine } from '../../bench/lib/measure.mjs'
+import { verifyBooks } from '../chaos/lib/cli.mjs'
+import { copyDist } from '../chaos/lib/dist-copy.mjs'
+import { readOptions } from '../chaos/lib/options.mjs'
+import { createRandom } from '../chaos/lib/random.mjs'
+import { readBooks } from '../chaos/lib/read-books.mjs'
+import { findFreePort, startServer } from '../chaos/lib/server-process.mjs'
+import { createTally } from '../chaos/lib/tally.mjs'
+import { auditBooks } from './lib/audit.mjs'
+import { startClients } from './lib/clients.mjs'
+import { boundsFor, checkGrowth } from './lib/growth.mjs'
+import { openLiveHeap } from './lib/live-heap.mjs'
+import { checkCoverage, printTold } from './lib/report.mjs'
+import { readHandles, startSampling } from './lib/sample.mjs'
+import { configText, prepareAccounts } from './lib/scene.mjs'
+
+const EXIT_WITHIN_MS = 40_000
+/** Connections to providers and clients that are kept for the next request close by themselves within these. */
+const QUIET_WITHIN_MS = 100_000
+const POLL_MS = 500
+
+const options = readOptions({ minutes: 30, streams: 300 })
+const random = createRandom(options.seed)
+const tally = createTally()
+const folder = mkdtempSync(join(tmpdir(), 'millrace-soak-'))
+const logPath = join(folder, 'server.log')
+const place = { dist: copyDist(options.dist), config: join(folder, 'millrace.yaml'), data: join(folder, 'data') }
+console.log(`# soak: ${describeMachine()}`)
+console.log(
+  `${options.minutes} minutes, ${options.streams} at a time, seed ${options.seed} (choices only: what the kernel schedules is its own)`,
+)
+
+const provider = fork(fileURLToPath(new URL('lib/provider.mjs', import.meta.url)))
+const [{ port: providerPort }] = await once(provider, 'message')
+const [port, metricsPort, inspectorPort] = [
+  await findFreePort(random),
+  await findFreePort(random),
+  await findFreePort(random),
+]
+writeFileSync(place.config, configText({ metricsPort, providerPort }))
+const accounts = await prepareAccounts(place)
+process.env.NODE_OPTIONS = `--inspect-port=127.0.0.1:${inspectorPort}`
+const server = await startServer({ ...place, port, logPath })
+const heap = await openLiveHeap(server.pid, inspectorPort)
+await soak()
+provider.disconnect()
+tally.close()
+if (process.exitCode === 0) rmSync(folder, { recursive: true, force: true })
+else console.log(`The data folder and the log of the server are in ${folder}`)
+
+async function soak() {
+  await sleep(1000)
+  const before = await readHandles(metricsPort)
+  const idleMb = await heap.readMb()
+  const sampling = startSampling({ pid: server.pid, metricsPort })
+  const clients = startClients({ port, accounts, random, count: options.streams })
+  const live = await readWhileItRuns()
+  await sampling.stop()
+  await clients.stop()
+  const after = await waitForQuiet(before)
+  const quietMb = await heap.readMb()
+  heap.close()
+
+  const { told } = clients
+  printTold(told, options.minutes)
+  checkGrowth(tally, { samples: sampling.samples, live, bounds: boundsFor(options.minutes) })
+  console.log(`reachable in the heap: ${idleMb.toFixed(1)} MB before, ${quietMb.toFixed(1)} MB when all was over`)
+  console.log(`handles before ${JSON.stringify(before)}\nhandles after  ${JSON.stringify(after)}`)
+  tally.check(after.holds === 0, `${after.holds} holds are open at the end`)
+  // The sweeper ends what a turn has forgotten, and so would hide that it did.
+  tally.check(after.recovered === 0, `${after.recovered} holds had been left to the sweeper`)
+  tally.check(
+    after.files <= before.files,
+    `${after.files} files and sockets are open at the end, ${before.files} before`,
+  )
+  tally.check(after.handles <= before.handles, `${after.handles} handles are open at the end, ${before.handles} before`)
+  for (const note of told.wrong.slice(0, 5)) console.log(`  ${JSON.stringify(note)}`)
+  tally.check(told.wrong.length === 0, `${told.wrong.length} answers were not what they had to be`)
+  checkCoverage(tally, told, options)
+  await checkBooks(told)
+}
+
+/** The heap with everybody there, three times: at a third, when all that fills itself has begun to, then, and at the end. */
+async function readWhileItRuns() {
+  const live = []
+  for (let third = 1; third <= 3; third++) {
+    await sleep((options.minutes * 60_000) / 3)
+    live.push({ x: (options.minutes * third) / 3, y: await heap.readMb() })
+  }
+  return live
+}
+
+async function waitForQuiet(before) {
+  const until = performance.now() + QUIET_WITHIN_MS
+  for (;;) {
+    const now = await readHandles(metricsPort)
+    const isBack = now.holds === 0 && now.files <= before.files && now.handles <= before.handles
+    if (isBack || performance.now() > until) return now
+    await sleep(POLL_MS)
+  }
+}
+
+async function checkBooks({ charges }) {
+  const underWay = await verifyBooks(place)
+  tally.check(underWay.ok, 'db verify finds nothing while the server runs')
+  server.kill('SIGTERM')
+  const late = setTimeout(() => server.kill('SIGKILL'), EXIT_WITHIN_MS)
+  const exit = await server.exited
+  clearTimeout(late)
+  tally.check(exit === 0, `the server ends by itself when it is asked to (${exit})`)
+  const books = await readBooks(place)
+  const faults = auditBooks({ books, charges })
+  for (const fault of faults.slice(0, 5)) console.log(`  ${fault}`)
+  tally.check(
+    faults.length === 0,
+    `${books.receipts.length} receipts and ${charges.size} charges that were told make the balances (${faults.length} faults)`,
+  )
+  tally.check((await verifyBooks(place)).ok, 'db verify finds nothing at rest')
+  const errors = readFileSync(logPath, 'utf8')
+    .split('\n')
+    .filter((line) => /"level":"?(error|fatal|50|60)/.test(line))
+  for (const line of errors.slice(0, 3)) console.log(`  ${line.slice(0, 500)}`)
+  tally.check(errors.length === 0, `the server logged ${errors.length} errors`)
+}

@@ -18,6 +18,7 @@ export interface Config {
   readonly models: readonly ModelDefinition[]
   readonly plans: readonly Plan[]
   readonly limits: LimitsConfig
+  readonly overload: OverloadConfig
   readonly hostedTools: HostedTools
   readonly streams: { readonly keepAliveMs: number; readonly silenceBeforeHeadMs: number }
   readonly hold: ChosenCapTerms
@@ -33,8 +34,19 @@ export interface ServerConfig {
   readonly metricsHost: string
   readonly metricsPort: number
   readonly trustProxy: readonly string[]
+  readonly maxConnections: number
   readonly workers: number
   readonly allowedOrigins: readonly string[]
+}
+
+export interface OverloadConfig {
+  /** Undefined: worked out from what the process may use. */
+  readonly memoryBytes: number | undefined
+  readonly queueLength: number
+  readonly queueMs: number
+  /** Undefined: however late the event loop is, nobody is sent away for it. */
+  readonly loopDelayMs: number | undefined
+  readonly loopDelayForMs: number
 }
 
 export interface RetentionConfig {

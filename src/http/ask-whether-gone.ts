@@ -2,7 +2,7 @@ import type { Exchange } from './exchange.ts'
 import { onAnswerOver } from './on-answer-over.ts'
 
 /** Of a near client is known after the second question whether it has gone; each further one waits twice as long. */
-const FIRST_PAUSE_MS = 25
+const FIRST_PAUSE_MS = 1
 
 type Asked = Pick<Exchange, 'connection' | 'answerOver'>
 

@@ -15,13 +15,20 @@ import { readTurn } from '../turn/read-turn.ts'
 import { serveTurn } from '../turn/serve-turn.ts'
 import type { Send } from '../upstream/send.ts'
 import type { Config } from './config/config.ts'
+import type { OpenLoadGuard } from './open-load-guard.ts'
 import type { ServingParts } from './serving-parts.ts'
 import type { TurnCounter } from './turn-counter.ts'
 import { createRecordingBounds, onceDepsOf, readDepsOf, turnDepsOf } from './turn-deps-of.ts'
 import { turnLogFields } from './turn-log-fields.ts'
 
+interface EdgeMeans {
+  readonly turns: TurnCounter
+  readonly send: Send
+  readonly guard: OpenLoadGuard
+}
+
 /** What the edge needs of the house behind it, as plain functions. */
-export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send): EdgeDeps {
+export function edgeDepsOf(parts: ServingParts, { turns, send, guard }: EdgeMeans): EdgeDeps {
   const { clock, random, rules, ledger, responses, finder, db, log, metrics, config } = parts
   const recording = createRecordingBounds()
   const turnDeps = turnDepsOf(parts, { turns, send, recording })
@@ -32,12 +39,14 @@ export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send):
     clock,
     random,
     options: edgeOptionsOf(config),
+    load: guard.load,
     logRequest(fields) {
       turns.countServed()
       metrics.requestEnded({ endpoint: String(fields.endpoint ?? 'none'), status: Number(fields.status ?? 0) })
       log.request(fields)
     },
     logConnection: (fields) => log.request(fields),
+    connectionDropped: () => guard.onShed('connections'),
     findCaller: (token) => finder.find(token),
     takeFromAddress: (address) => strangers.take(address),
     limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsOfCaller(rules.current.limits, caller))),
@@ -71,6 +80,7 @@ export function edgeDepsOf(parts: ServingParts, turns: TurnCounter, send: Send):
 }
 
 const edgeOptionsOf = ({ bounds, streams, server }: Config): EdgeOptions => ({
+  connectionsMax: server.maxConnections,
   headersTimeoutMs: bounds.headerTimeoutMs,
   requestTimeoutMs: bounds.requestTimeoutMs,
   keepAliveTimeoutMs: bounds.keepAliveTimeoutMs,

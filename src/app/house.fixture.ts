@@ -23,6 +23,8 @@ export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutco
           catalog: books.deps.catalog(),
           limits: { key: {}, account: {}, accountModel: {}, model: {} },
           strangersOfAddress: undefined,
+          load: { memoryBytes: 0, queueLength: 0, queueMs: 0 },
+          strain: undefined,
           chosenCap: { sharePercent: 25, tokensMin: 1024 },
           routing: { putAside: undefined, retries: undefined },
           upstreams: [],

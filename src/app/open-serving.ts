@@ -3,6 +3,7 @@ import { createEdge } from '../http/server.ts'
 import type { Closing } from '../lib/closing.ts'
 import { edgeDepsOf } from './edge-deps-of.ts'
 import type { Serving } from './house.ts'
+import { openLoadGuard } from './open-load-guard.ts'
 import { openSend } from './open-send.ts'
 import type { ServingParts } from './serving-parts.ts'
 import { startAuditor } from './start-auditor.ts'
@@ -18,7 +19,7 @@ export async function openServing(parts: ServingParts, closing: Closing): Promis
   const { metrics } = parts
   const turns = createTurnCounter()
   const { pools, send } = await openSend(parts, parts.rules.current.upstreams, closing)
-  const http = createEdge(edgeDepsOf(parts, turns, send))
+  const http = createEdge(edgeDepsOf(parts, { turns, send, guard: openLoadGuard(parts, closing) }))
   closing.add(() => http.cut())
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())

@@ -1,8 +1,10 @@
 import type { Catalog, Upstream } from '../catalog/catalog.ts'
 import { loadCatalog } from '../catalog/load-catalog.ts'
+import type { LoadTerms } from '../http/load-guard.ts'
 import { recordPrices } from '../ledger/record-prices.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RateRule } from '../lib/gcra.ts'
+import type { StrainTerms } from '../lib/loop-strain.ts'
 import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
 import type { ChosenCapTerms } from '../model/hold-terms.ts'
 import { countRunningPlans } from '../store/subscriptions.ts'
@@ -10,6 +12,7 @@ import type { LedgerDb } from '../store/tables.ts'
 import type { HostedTools } from '../turn/read-turn.ts'
 import type { Config, RoutingConfig } from './config/config.ts'
 import { effectiveAddressRule, effectiveLimits } from './effective-limits.ts'
+import { memoryBudget, memoryOfProcess } from './memory-budget.ts'
 import { sameUpstream } from './same-upstream.ts'
 
 /** What a request is judged by, and what is swapped whole when the configuration is read again. */
@@ -18,6 +21,10 @@ export interface Rules {
   readonly limits: ConfiguredLimits
   /** Requests of one address without a valid key; undefined when it may send any number. */
   readonly strangersOfAddress: RateRule | undefined
+  /** How much this process takes on. */
+  readonly load: LoadTerms
+  /** When it is behind its work; undefined: never. */
+  readonly strain: StrainTerms | undefined
   readonly chosenCap: ChosenCapTerms
   readonly routing: RoutingConfig
   readonly upstreams: readonly Upstream[]
@@ -71,9 +78,20 @@ async function rulesOf(deps: RuleDeps, config: Config, known: readonly Upstream[
     catalog,
     limits: effectiveLimits(config.limits),
     strangersOfAddress: effectiveAddressRule(config.limits.address),
+    load: loadOf(config),
+    strain: strainOf(config),
     chosenCap: config.hold,
     routing: config.routing,
     upstreams,
     hostedTools: config.hostedTools,
   }
 }
+
+const loadOf = ({ overload, bounds }: Config): LoadTerms => ({
+  memoryBytes: overload.memoryBytes ?? memoryBudget(memoryOfProcess(), bounds.bodyBytesMax),
+  queueLength: overload.queueLength,
+  queueMs: overload.queueMs,
+})
+
+const strainOf = ({ overload: { loopDelayMs, loopDelayForMs } }: Config): StrainTerms | undefined =>
+  loopDelayMs === undefined ? undefined : { delayMs: loopDelayMs, forMs: loopDelayForMs }

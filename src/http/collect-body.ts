@@ -3,6 +3,7 @@ import type { Transform } from 'node:stream'
 import { type Problem, problem } from '../model/problem.ts'
 import type { BodyBounds } from './edge-options.ts'
 import type { Exchange } from './exchange.ts'
+import type { LoadPlace } from './load-guard.ts'
 
 export type CollectOutcome =
   | { readonly kind: 'collected'; readonly bytes: Buffer }
@@ -13,8 +14,15 @@ export type CollectOutcome =
 /** Text that repeats itself compresses well in honest hands too; so little does no harm however it was made. */
 const UNSUSPICIOUS_BYTES = 1024 * 1024
 
-/** Reads a body to its end, decompressed if need be, and stops at the first bound that it breaks. */
-export function collectBody(exchange: Exchange, decoder: Transform | undefined): Promise<CollectOutcome> {
+/**
+ * Reads a body to its end, decompressed if need be, and stops at the first bound that it breaks. Room is taken for what has
+ * come, never for what a Content-Length promises.
+ */
+export function collectBody(
+  exchange: Exchange,
+  place: LoadPlace,
+  decoder: Transform | undefined,
+): Promise<CollectOutcome> {
   const { request, connection, edge } = exchange
   const { bytesMax } = edge.options.body
   const gathered: Gathered = { chunks: [], bytes: 0 }
@@ -31,7 +39,7 @@ export function collectBody(exchange: Exchange, decoder: Transform | undefined):
     const keep = (chunk: Buffer) => {
       gathered.chunks.push(chunk)
       gathered.bytes += chunk.length
-      const refusal = refuseSize(gathered.bytes, exchange.bodyBytesRead, edge.options.body)
+      const refusal = refuseSize(gathered.bytes, exchange.bodyBytesRead, edge.options.body) ?? place.take(chunk.length)
       if (refusal) refuse(refusal)
     }
     const whole = () => settle({ kind: 'collected', bytes: wholeOf(gathered) })

@@ -12,6 +12,7 @@ import type { TurnCall } from '../turn/turn-call.ts'
 import type { FindClientAddress } from './client-address.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import type { Heartbeat } from './heartbeat.ts'
+import type { LoadGuard } from './load-guard.ts'
 
 /** What one log line says of a request: ids, times, outcome; never contents. */
 export type LogFields = Readonly<Record<string, unknown>>
@@ -27,10 +28,14 @@ export interface EdgeDeps {
   readonly clock: Clock
   readonly random: RandomBytes
   readonly options: EdgeOptions
+  /** Whether there is room for another turn. */
+  readonly load: LoadGuard
   /** A request that was answered, or whose client has gone. */
   logRequest(fields: LogFields): void
   /** What happened to a connection and never became a request: not one of those that were served. */
   logConnection(fields: LogFields): void
+  /** As many connections are open as may be: this one was closed without a word. */
+  connectionDropped(): void
   findCaller(token: string): MaybePromise<CallerOutcome>
   /** Counts a request without a valid key on the address that it came from. */
   readonly takeFromAddress: AddressRates['take']

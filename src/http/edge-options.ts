@@ -1,5 +1,6 @@
 /** The bounds of the edge. What can be configured is said, with its default and the reason for it, in `app/config`. */
 export interface EdgeOptions {
+  readonly connectionsMax: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number

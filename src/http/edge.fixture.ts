@@ -8,6 +8,7 @@ import type { TurnRequest } from '../model/turn.ts'
 import type { ParsedBody } from '../wire/parsed-body.ts'
 import type { EdgeDeps, LogFields } from './edge-deps.ts'
 import { type EdgeOptions, LINGER, STALL_MS } from './edge-options.ts'
+import { createLoadGuard } from './load-guard.ts'
 import { createEdge, type Edge } from './server.ts'
 
 /** A real edge on a real socket, before a house of a few lines: for the tests of this folder. */
@@ -42,6 +43,7 @@ const MiB = 1024 * KiB
 
 /** Bounds that are out of the way of whoever does not test them. */
 export const TEST_OPTIONS: EdgeOptions = {
+  connectionsMax: 1000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
   keepAliveTimeoutMs: 75_000,
@@ -63,8 +65,15 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     clock: systemClock,
     random: secureRandom,
     options: { ...TEST_OPTIONS, ...options },
+    load: createLoadGuard({
+      terms: () => ({ memoryBytes: 256 * MiB, queueLength: 64, queueMs: 2000 }),
+      isStrained: () => false,
+      random: secureRandom,
+      onShed: () => {},
+    }),
     logRequest: (fields) => logs.push(fields),
     logConnection: (fields) => connectionLogs.push(fields),
+    connectionDropped: () => {},
     findCaller: (token) => (token === GOOD_KEY ? { kind: 'caller', caller } : { kind: 'refused', reason: 'unknown' }),
     takeFromAddress: () => ({ kind: 'taken' }),
     refuseEarly: () => undefined,

@@ -4,15 +4,21 @@ import type { TurnEndpoint } from '../turn/read-turn.ts'
 import { authenticate } from './authenticate.ts'
 import type { Exchange } from './exchange.ts'
 import { createJsonSink } from './json-sink.ts'
+import type { LoadPlace } from './load-guard.ts'
+import { onAnswerOver } from './on-answer-over.ts'
 import { readBody } from './read-body.ts'
 import { receiveBody } from './receive-body.ts'
 import { sendProblem } from './send-problem.ts'
 import { type RecordAnswer, serveOnce } from './serve-once.ts'
 import { createSseSink } from './sse-sink.ts'
 
-/** `POST /v1/chat/completions`, `/v1/responses` and `/v1/responses/compact`: what runs a turn. */
+/**
+ * `POST /v1/chat/completions`, `/v1/responses` and `/v1/responses/compact`: what runs a turn. Whether there is room for it is
+ * asked after its key, which costs next to nothing, and an empty wallet: who would be refused anyway shall hear that, instead of
+ * waiting and coming back for it. It is asked before the body, which is what costs.
+ */
 export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Promise<void> {
-  const { edge, request, log } = exchange
+  const { edge, request } = exchange
   const who = await authenticate(exchange)
   if (who.kind === 'refused') return sendProblem(exchange, who.problem)
   const named = readIdempotencyKey(request.headers['idempotency-key'])
@@ -21,18 +27,36 @@ export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Prom
   const early = named.kind === 'none' ? await edge.refuseEarly(who.caller) : undefined
   if (early) return sendProblem(exchange, early)
 
-  const received = await receiveBody(exchange)
-  if (received.kind === 'refused') return sendProblem(exchange, received.problem)
-  if (received.kind === 'gone') {
-    log.outcome = 'client_gone'
-    return
+  const entry = await edge.load.enter((leave) => onAnswerOver(exchange, leave))
+  if (entry.kind === 'refused') return sendProblem(exchange, entry.problem)
+  if (entry.kind === 'gone') return noteGone(exchange)
+  try {
+    const idempotencyKey = named.kind === 'none' ? undefined : named.key
+    await takeIn(exchange, { endpoint, caller: who.caller, idempotencyKey }, entry.place)
+  } finally {
+    entry.place.leave()
   }
+}
+
+interface Wanted {
+  readonly endpoint: TurnEndpoint
+  readonly caller: Caller
+  readonly idempotencyKey: string | undefined
+}
+
+async function takeIn(exchange: Exchange, wanted: Wanted, place: LoadPlace): Promise<void> {
+  const { endpoint, caller, idempotencyKey } = wanted
+  const received = await receiveBody(exchange, place)
+  if (received.kind === 'refused') return sendProblem(exchange, received.problem)
+  if (received.kind === 'gone') return noteGone(exchange)
   const { bytes } = received
-  const asked = { endpoint, caller: who.caller, bytes }
-  if (named.kind === 'none') return serve(exchange, asked)
-  return serveOnce(exchange, who.caller, { idempotencyKey: named.key, body: bytes }, (record) =>
-    serve(exchange, asked, record),
-  )
+  const asked = { endpoint, caller, bytes }
+  if (idempotencyKey === undefined) return serve(exchange, asked)
+  return serveOnce(exchange, caller, { idempotencyKey, body: bytes }, (record) => serve(exchange, asked, record))
+}
+
+function noteGone({ log }: Exchange): void {
+  log.outcome = 'client_gone'
 }
 
 interface Asked {

@@ -4,6 +4,7 @@ import { readContentCoding } from './content-coding.ts'
 import { refuseContentType } from './content-type.ts'
 import type { Exchange } from './exchange.ts'
 import { giveWay } from './give-way.ts'
+import type { LoadPlace } from './load-guard.ts'
 
 export type ReceivedBody =
   | { readonly kind: 'received'; readonly bytes: Buffer }
@@ -12,7 +13,7 @@ export type ReceivedBody =
   | { readonly kind: 'gone' }
 
 /** The body as bytes, or the problem with it; what the head gives away is refused first. */
-export async function receiveBody(exchange: Exchange): Promise<ReceivedBody> {
+export async function receiveBody(exchange: Exchange, place: LoadPlace): Promise<ReceivedBody> {
   const { request, response, connection, edge } = exchange
   const { bytesMax } = edge.options.body
   const coding = readContentCoding(request.headers)
@@ -27,7 +28,7 @@ export async function receiveBody(exchange: Exchange): Promise<ReceivedBody> {
     response.writeContinue()
     exchange.expectation = 'none'
   }
-  const collected = await collectBody(exchange, coding.kind === 'coded' ? coding.createDecoder() : undefined)
+  const collected = await collectBody(exchange, place, coding.kind === 'coded' ? coding.createDecoder() : undefined)
   if (collected.kind !== 'collected') return collected
   await giveWay(collected.bytes)
   return { kind: 'received', bytes: collected.bytes }

@@ -37,7 +37,8 @@ export function createEdge(deps: EdgeDeps): Edge {
     onAnswered,
   }
   const server = createServer({
-    headersTimeout: options.headersTimeoutMs,
+    // Headers are a part of the request; Node takes no longer time for them than for the whole.
+    headersTimeout: Math.min(options.headersTimeoutMs, options.requestTimeoutMs),
     requestTimeout: options.requestTimeoutMs,
     keepAliveTimeout: options.keepAliveTimeoutMs,
     maxHeaderSize: options.headerBytesMax,
@@ -48,6 +49,8 @@ export function createEdge(deps: EdgeDeps): Edge {
   })
   // The size of all headers is bounded; a bound on their number would drop the rest in silence.
   server.maxHeadersCount = 0
+  server.maxConnections = options.connectionsMax
+  allowHalfOpen(server)
   answerOn(edge, server)
 
   return {
@@ -84,6 +87,7 @@ function answerOn(edge: EdgeContext, server: Server): void {
   on('request', 'none')
   on('checkContinue', 'continue')
   on('checkExpectation', 'unknown')
+  server.on('drop', makeRoom(edge, server))
   server.on('clientError', (error, socket) => onClientError(edge, error, socket))
   server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy())
@@ -91,6 +95,28 @@ function answerOn(edge: EdgeContext, server: Server): void {
     refuseSocket(edge, socket, problem('method_not_allowed', message, { headers: { allow: 'GET, HEAD, POST' } }))
   })
 }
+
+/**
+ * A client that has sent its last byte may still read: Node would take away the answer from it. What tells it from one that has
+ * gone is in `ask-whether-gone.ts`. Node has had this switch since its first versions, and names it only in its source.
+ */
+function allowHalfOpen(server: Server & { httpAllowHalfOpen?: boolean }): void {
+  server.httpAllowHalfOpen = true
+}
+
+/** Connections that nobody uses make room for those that somebody needs; looking through all of them for each would cost too much. */
+function makeRoom(edge: EdgeContext, server: Server): () => void {
+  let lookedAt = Number.NEGATIVE_INFINITY
+  return () => {
+    edge.connectionDropped()
+    const now = edge.clock.ticks()
+    if (now - lookedAt < IDLE_LOOK_TICKS) return
+    lookedAt = now
+    server.closeIdleConnections()
+  }
+}
+
+const IDLE_LOOK_TICKS = 1_000_000
 
 /** A tenth of the shortest wait is exact enough, and one second is never too often. */
 const beatFor = ({ headDelayMs, keepAliveMs, stallMs }: StreamTimes): number =>

@@ -316,7 +316,7 @@ describe('an answer in one piece', () => {
       await until(() => gone)
       told.end(Buffer.from('{}'))
     }, '{}')
-    client.socket.end()
+    client.socket.destroy()
     await until(() => gone)
   })
 })

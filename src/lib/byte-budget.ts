@@ -6,11 +6,13 @@ export interface ByteBudget {
   readonly taken: number
 }
 
-export function createByteBudget(bytesMax: number): ByteBudget {
+/** A bound that is asked for each time may become smaller than what is taken; nothing is taken then until enough is back. */
+export function createByteBudget(bytesMax: number | (() => number)): ByteBudget {
+  const bound = typeof bytesMax === 'number' ? () => bytesMax : bytesMax
   let taken = 0
   return {
     take(bytes) {
-      if (taken + bytes > bytesMax) return false
+      if (taken + bytes > bound()) return false
       taken += bytes
       return true
     },

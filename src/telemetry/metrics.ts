@@ -14,7 +14,19 @@ export interface Metrics {
   watchOpenHolds(read: () => number): void
   /** Asked at each scrape: the lanes that no request is sent to now. */
   watchLanesAside(read: () => readonly { readonly lane: string; readonly reason: string }[]): void
+  watchLoad(read: () => LoadNow): void
+  /** A request, or a connection, was sent away, because this process cannot take on more. */
+  shed(reason: string): void
   render(): Promise<{ readonly contentType: string; readonly body: string }>
+}
+
+/** How much of what this process may take on is in use. */
+export interface LoadNow {
+  readonly running: number
+  readonly bytesTaken: number
+  readonly bytesMax: number
+  readonly waiting: number
+  readonly isStrained: boolean
 }
 
 /** `model` is an id of the catalogue: a label that clients could make up would grow without end. */
@@ -62,15 +74,9 @@ export function createMetrics(): Metrics {
       series.violations.set(violations)
       series.auditedAt.setToCurrentTime()
     },
-    watchOpenHolds(read) {
-      new Gauge({
-        name: METRIC.holdsOpen,
-        help: 'Holds that stand on wallets and windows now.',
-        registers: [registry],
-        collect(this: Gauge) {
-          this.set(read())
-        },
-      })
+    watchOpenHolds: (read) => watch(registry, METRIC.holdsOpen, 'Holds that stand on wallets and windows now.', read),
+    watchLoad(read) {
+      for (const [name, help, of] of LOAD_SERIES) watch(registry, name, help, () => of(read()))
     },
     watchLanesAside(read) {
       new Gauge({
@@ -84,8 +90,33 @@ export function createMetrics(): Metrics {
         },
       })
     },
+    shed: (reason) => series.shed.labels(reason).inc(),
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   }
+}
+
+const LOAD_SERIES: readonly (readonly [name: string, help: string, of: (load: LoadNow) => number])[] = [
+  [METRIC.turnsRunning, 'Turns that have a place, from their body to their end.', (load) => load.running],
+  [METRIC.memoryUsed, 'What they count for in memory.', (load) => load.bytesTaken],
+  [METRIC.memoryMax, 'The memory that turns may take together.', (load) => load.bytesMax],
+  [METRIC.queueLength, 'Turns that wait for a place.', (load) => load.waiting],
+  [
+    METRIC.strained,
+    'Whether new turns are sent away because the event loop is behind.',
+    (load) => Number(load.isStrained),
+  ],
+]
+
+/** A gauge that asks at each scrape. */
+function watch(registry: Registry, name: string, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect(this: Gauge) {
+      this.set(read())
+    },
+  })
 }
 
 type Series = ReturnType<typeof createSeries>
@@ -106,6 +137,7 @@ function createSeries(registry: Registry) {
     tokens: counter(METRIC.tokens, 'Tokens by model, in classes that do not overlap.', ['model', 'class']),
     charged: counter(METRIC.charged, 'Charged to accounts, in nano-dollars.', ['model']),
     shortfall: counter(METRIC.shortfall, 'Cost above the hold, which nobody was charged, in nano-dollars.', ['model']),
+    shed: counter(METRIC.shed, 'Sent away because this process cannot take on more, by reason.', ['reason']),
     holdsRecovered: counter(METRIC.holdsRecovered, 'Holds that recovery or the sweeper had to end.', []),
     violations: new Gauge({
       name: METRIC.violations,

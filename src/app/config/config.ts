@@ -21,6 +21,7 @@ export interface Config {
   readonly plans: readonly Plan[]
   readonly limits: LimitsConfig
   readonly routing: RoutingConfig
+  readonly overload: OverloadConfig
   readonly hostedTools: HostedTools
   readonly streams: { readonly keepAliveMs: number; readonly silenceBeforeHeadMs: number }
   readonly hold: ChosenCapTerms
@@ -36,6 +37,7 @@ export interface ServerConfig {
   readonly metricsHost: string
   readonly metricsPort: number
   readonly trustProxy: readonly string[]
+  readonly maxConnections: number
   readonly workers: number
   readonly allowedOrigins: readonly string[]
 }
@@ -45,6 +47,16 @@ export interface RoutingConfig {
   readonly putAside: AsideTimes | undefined
   /** Undefined: as many as there are failures. */
   readonly retries: RetryTerms | undefined
+}
+
+export interface OverloadConfig {
+  /** Undefined: worked out from what the process may use. */
+  readonly memoryBytes: number | undefined
+  readonly queueLength: number
+  readonly queueMs: number
+  /** Undefined: however late the event loop is, nobody is sent away for it. */
+  readonly loopDelayMs: number | undefined
+  readonly loopDelayForMs: number
 }
 
 export interface RetentionConfig {

@@ -13,6 +13,7 @@ export const initTemplate = (): string => `# yaml-language-server: $schema=${SCH
 #   public_url: null             # https://llm.example.com
 #   metrics_host: 127.0.0.1
 #   metrics_port: 4601
+#   max_connections: 10000
 #   trust_proxy: []              # [10.0.0.0/8]: networks of proxies whose X-Forwarded-For is believed
 #   allowed_origins: []          # web pages that may call /v1
 
@@ -96,6 +97,13 @@ models:
 #   aside_longest: 5m            # … up to this
 #   retry_percent: 20            # of what succeeds; off takes the bound away
 #   retries_per_second: 3        # in any case
+
+# overload:                      # what this process takes on; beyond it requests get 503 and come back
+#   memory_budget: auto          # for all running requests: 256KiB each and their bodies; auto: half of what there is
+#   queue: 64                    # requests that wait for a place, before their bodies are read
+#   queue_wait: 2s
+#   loop_delay: 250ms            # the 99th percentile; off: nobody is sent away for it
+#   loop_delay_for: 5s
 
 # bounds:
 #   body_bytes: 32MiB

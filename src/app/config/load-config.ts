@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { checkMemoryBudget } from './check-memory-budget.ts'
 import { checkReferences } from './check-references.ts'
 import { checkShape } from './check-shape.ts'
 import type { Config } from './config.ts'
@@ -51,7 +52,10 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   if (tree.kind !== 'map') return { kind: 'invalid', problems: [...problems, ...checkShape(tree)], origin }
   const overrides = applyOverrides(sources, tree)
   hideCredentials(tree)
-  const all = [...problems, ...overrides, ...checkShape(tree), ...checkReferences(tree), ...checkNotYet(tree)]
+  const all = [
+    ...[...problems, ...overrides, ...checkShape(tree), ...checkReferences(tree)],
+    ...[...checkMemoryBudget(tree), ...checkNotYet(tree)],
+  ]
   const configured = configuredData(tree)
   const configPath = origin.kind === 'file' ? origin.path : undefined
   const { environment, cwd, flags } = sources

@@ -6,7 +6,15 @@ import { Secret } from '../../lib/secret.ts'
 import { effortOf } from '../../model/effort.ts'
 import type { NanoUsd, PicoPerToken } from '../../model/money.ts'
 import type { Rates } from '../../model/price.ts'
-import type { BoundsConfig, Config, ConfiguredLimits, LimitsConfig, RoutingConfig, ServerConfig } from './config.ts'
+import type {
+  BoundsConfig,
+  Config,
+  ConfiguredLimits,
+  LimitsConfig,
+  OverloadConfig,
+  RoutingConfig,
+  ServerConfig,
+} from './config.ts'
 import type { ParsedConfig, ParsedModel, ParsedPlan, ParsedUpstream } from './schema/config-schema.ts'
 
 /** From the file's words to ours. Everything was validated: nothing can fail here. */
@@ -22,6 +30,7 @@ export function resolveConfig(parsed: ParsedConfig, data: string): Config {
     plans: parsed.plans.map(resolvePlan),
     limits: resolveLimits(parsed.limits),
     routing: resolveRouting(parsed.routing),
+    overload: resolveOverload(parsed.overload),
     hostedTools: parsed.hosted_tools,
     streams: { keepAliveMs: parsed.streams.keep_alive, silenceBeforeHeadMs: parsed.streams.silence_before_head },
     hold: { sharePercent: parsed.hold.uncapped_share_percent, tokensMin: parsed.hold.uncapped_tokens_min },
@@ -43,6 +52,7 @@ const resolveServer = (server: ParsedConfig['server']): ServerConfig => ({
   metricsHost: server.metrics_host,
   metricsPort: server.metrics_port,
   trustProxy: server.trust_proxy,
+  maxConnections: server.max_connections,
   workers: server.workers,
   allowedOrigins: server.allowed_origins,
 })
@@ -57,6 +67,14 @@ const resolveBounds = (bounds: ParsedConfig['bounds']): BoundsConfig => ({
   requestTimeoutMs: bounds.request_timeout,
   keepAliveTimeoutMs: bounds.keep_alive_timeout,
   frameBytesMax: bounds.frame_bytes,
+})
+
+const resolveOverload = (overload: ParsedConfig['overload']): OverloadConfig => ({
+  memoryBytes: overload.memory_budget,
+  queueLength: overload.queue,
+  queueMs: overload.queue_wait,
+  loopDelayMs: overload.loop_delay,
+  loopDelayForMs: overload.loop_delay_for,
 })
 
 const OWN_DIALECT = {

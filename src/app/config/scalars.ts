@@ -143,6 +143,19 @@ export const duration = (description: string, { min, max }: { min: string; max: 
   })
 }
 
+/** `off` takes away a bound that is there by default. */
+export const durationOrOff = (description: string, range: { min: string; max: string }) => {
+  const low = parseDuration(range.min)!
+  const high = parseDuration(range.max)!
+  const hints = { type: 'string', pattern: `^(\\d+(ms|s|m|h|d)|off|${VARIABLE})$` }
+  return scalar<number | undefined>(description, hints, (value) => {
+    if (value === 'off') return read(undefined)
+    const ms = typeof value === 'string' ? parseDuration(value) : undefined
+    if (ms !== undefined && ms >= low && ms <= high) return read(ms)
+    return wrong(`a duration from ${range.min} to ${range.max}, such as 100ms or 30s, or off`)
+  })
+}
+
 const UNIT_BYTES: Readonly<Record<string, number>> = {
   B: 1,
   KB: 1000,
@@ -167,5 +180,18 @@ export const size = (description: string, { min, max }: { min: string; max: stri
     const bytes = typeof value === 'number' ? value : typeof value === 'string' ? parseSize(value) : undefined
     if (bytes !== undefined && Number.isInteger(bytes) && bytes >= low && bytes <= high) return read(bytes)
     return wrong(`a size from ${min} to ${max}, such as 16KiB or 32MiB, or a number of bytes`)
+  })
+}
+
+/** `auto` leaves the size to be worked out where the server runs. */
+export const sizeOrAuto = (description: string, { min, max }: { min: string; max: string }) => {
+  const low = parseSize(min)!
+  const high = parseSize(max)!
+  const hints = { type: ['string', 'integer'], pattern: `^(\\d+ ?(B|KB|MB|GB|KiB|MiB|GiB)?|auto|${VARIABLE})$` }
+  return scalar<number | undefined>(description, hints, (value) => {
+    if (value === 'auto') return read(undefined)
+    const bytes = typeof value === 'number' ? value : typeof value === 'string' ? parseSize(value) : undefined
+    if (bytes !== undefined && Number.isInteger(bytes) && bytes >= low && bytes <= high) return read(bytes)
+    return wrong(`a size from ${min} to ${max}, such as 512MiB, a number of bytes, or auto`)
   })
 }

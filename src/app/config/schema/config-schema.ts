@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { duration, flag, word } from '../scalars.ts'
 import { modelSchema } from './model-schema.ts'
+import { overloadSchema } from './overload-schema.ts'
 import { limitsSchema, planSchema } from './plan-schema.ts'
 import { routingSchema } from './routing-schema.ts'
 import { list, section } from './section.ts'
@@ -44,6 +45,7 @@ export const configSchema = section('Configuration of Millrace.', {
   plans: list('Builder subscriptions.', planSchema),
   limits: limitsSchema.prefault({}),
   routing: routingSchema.prefault({}),
+  overload: overloadSchema.prefault({}),
   hosted_tools: word(
     'Tools that only a provider could run. ignore: left out and named in a header. reject: declaring one is an error.',
     ['ignore', 'reject'],

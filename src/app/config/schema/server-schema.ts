@@ -26,6 +26,11 @@ export const serverSchema = section('Where the server listens and whom it believ
       typeof value === 'string' && isNetwork(value) ? read(value) : wrong('an address or a network such as 10.0.0.0/8'),
     ),
   ),
+  // Each takes a file descriptor and some ten kilobytes, whoever it belongs to: the one bound on those without a key.
+  max_connections: integer('Connections that are open at once; one more is closed at once.', {
+    min: 10,
+    max: 1_000_000,
+  }).prefault(10_000),
   workers: integer('Processes that serve. More than one needs PostgreSQL.', { min: 1, max: 256 }).prefault(1),
   allowed_origins: list(
     'Web pages that may call /v1 from a browser. Keys in a public page are everybody’s keys: think twice.',

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { createLoadGuard, type LoadEntry, type LoadPlace, TURN_BYTES } from './load-guard.ts'
+
+const MiB = 1024 * 1024
+
+function openGuard(terms = { memoryBytes: MiB, queueLength: 2, queueMs: 60_000 }) {
+  const state = { terms, strained: false, shed: [] as string[] }
+  let drawn = 0
+  const guard = createLoadGuard({
+    terms: () => state.terms,
+    isStrained: () => state.strained,
+    random: (size) => new Uint8Array(size).fill(drawn++),
+    onShed: (reason) => state.shed.push(reason),
+  })
+  const stays = () => () => {}
+  const enter = () => guard.enter(stays)
+  const placeOf = async (entry: LoadEntry | Promise<LoadEntry>): Promise<LoadPlace> => {
+    const entered = await entry
+    if (entered.kind !== 'entered') throw new Error(entered.kind)
+    return entered.place
+  }
+  return { state, guard, enter, placeOf }
+}
+
+describe('the guard at the door of turns', () => {
+  it('lets as many in as there is memory for, keeps an eighth for bodies, and lets the others wait in order', async () => {
+    const { state, guard, enter, placeOf } = openGuard()
+    const first = await placeOf(enter())
+    await placeOf(enter())
+    await placeOf(enter())
+    const waits = [enter(), enter()]
+    expect(guard.figures).toMatchObject({ running: 3, bytesTaken: 3 * TURN_BYTES, waiting: 2 })
+    expect(await enter()).toMatchObject({ kind: 'refused', problem: { code: 'server_is_overloaded' } })
+    expect(state.shed).toEqual(['queue_full'])
+    first.leave()
+    first.leave()
+    await placeOf(waits[0]!)
+    expect(guard.figures).toMatchObject({ running: 3, waiting: 1 })
+  })
+
+  it('counts a body as it comes, refuses the byte too many, and gives all of it back', async () => {
+    const { state, guard, enter, placeOf } = openGuard()
+    const place = await placeOf(enter())
+    expect(place.take(MiB - TURN_BYTES)).toBeUndefined()
+    expect(place.take(1)).toMatchObject({ code: 'server_is_overloaded' })
+    expect(guard.figures.bytesTaken).toBe(MiB)
+    place.leave()
+    expect(guard.figures).toMatchObject({ running: 0, bytesTaken: 0 })
+    expect(state.shed).toEqual(['body'])
+  })
+
+  it('sends away whose wait was too long, and forgets who has gone', async () => {
+    const { state, guard, enter, placeOf } = openGuard({ memoryBytes: MiB, queueLength: 2, queueMs: 10 })
+    for (let count = 0; count < 3; count++) await placeOf(enter())
+    expect(await enter()).toMatchObject({ kind: 'refused' })
+    expect(state.shed).toEqual(['memory'])
+    let leave = () => {}
+    const goes = guard.enter((listener) => {
+      leave = listener
+      return () => {}
+    })
+    leave()
+    expect(await goes).toEqual({ kind: 'gone' })
+    expect(guard.figures.waiting).toBe(0)
+    expect(state.shed).toEqual(['memory'])
+  })
+
+  it('sends everybody away while the loop is strained, to come back in one, two or three seconds', async () => {
+    const { state, enter } = openGuard()
+    state.strained = true
+    const entries = await Promise.all([enter(), enter(), enter(), enter()])
+    expect(entries.map((entry) => entry.kind === 'refused' && entry.problem.retryAfterSeconds)).toEqual([1, 2, 3, 1])
+    for (const entry of entries)
+      expect(entry).toMatchObject({ problem: { message: expect.stringMatching(/try again in [123]s\.$/) as string } })
+    state.strained = false
+    expect(await enter()).toMatchObject({ kind: 'entered' })
+  })
+
+  it('takes other terms from then on', async () => {
+    const { state, enter, placeOf } = openGuard()
+    const places = [await placeOf(enter()), await placeOf(enter()), await placeOf(enter())]
+    const waits = enter()
+    state.terms = { ...state.terms, memoryBytes: 8 * MiB }
+    places[0]?.leave()
+    await placeOf(waits)
+    await placeOf(enter())
+    state.terms = { ...state.terms, memoryBytes: MiB, queueLength: 0 }
+    expect(await enter()).toMatchObject({ kind: 'refused' })
+  })
+})

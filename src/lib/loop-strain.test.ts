@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { createLoopStrain, type StrainTerms } from './loop-strain.ts'
+
+const SECOND = 1_000_000
+
+/** One sample a second, in a time of its own. */
+function play(delays: readonly number[], terms: StrainTerms | 'off' = { delayMs: 250, forMs: 5000 }): string {
+  const strain = createLoopStrain(() => (terms === 'off' ? undefined : terms))
+  return delays
+    .map((delay, second) => {
+      strain.sample(delay, (second + 1) * SECOND)
+      return strain.strained ? '#' : '.'
+    })
+    .join('')
+}
+
+const times = (count: number, delay: number) => Array.from({ length: count }, () => delay)
+
+describe('strain of the event loop', () => {
+  it('begins when every sample of five seconds was late', () => {
+    expect(play([0, ...times(7, 300)])).toBe('.....###')
+  })
+
+  it('is not one long step, nor many with pauses between them', () => {
+    expect(play([0, 8000, ...times(10, 0)])).toBe('............')
+    expect(play([0, ...times(4, 300), 10, ...times(4, 300), 10])).toBe('...........')
+  })
+
+  it('ends only when all has been well for as long, and well is better than not late', () => {
+    expect(play([0, ...times(5, 300), ...times(6, 200)])).toBe('.....#######')
+    expect(play([0, ...times(5, 300), ...times(4, 100), 200, ...times(6, 100)])).toBe('.....##########..')
+  })
+
+  it('is measured by the time that has passed, however few samples a busy loop takes', () => {
+    const strain = createLoopStrain(() => ({ delayMs: 250, forMs: 5000 }))
+    strain.sample(0, 0)
+    strain.sample(4000, 4 * SECOND)
+    expect(strain.strained).toBe(false)
+    strain.sample(4000, 8 * SECOND)
+    expect(strain.strained).toBe(true)
+  })
+
+  it('is nothing where it is switched off, and ends where it is', () => {
+    expect(play(times(20, 9000), 'off')).toBe('.'.repeat(20))
+    let terms: StrainTerms | undefined = { delayMs: 250, forMs: 0 }
+    const strain = createLoopStrain(() => terms)
+    strain.sample(300, 0)
+    expect(strain.strained).toBe(true)
+    terms = undefined
+    strain.sample(300, SECOND)
+    expect(strain.strained).toBe(false)
+  })
+})

@@ -1,0 +1,59 @@
+import { openRawSocket, type RawSocket } from '../../support/raw-socket.ts'
+import type { TestServer } from '../../support/start-server.ts'
+import { TEST_CONFIG } from '../../support/test-config.ts'
+import { until } from '../../support/until.ts'
+
+export const KiB = 1024
+
+/** Room for three turns with small bodies: each counts for 256 KiB, and an eighth is kept for bodies. */
+const houseOf = (wait: string, requestTimeout: string) => `${TEST_CONFIG}
+overload: { memory_budget: 1MiB, queue: 2, queue_wait: ${wait} }
+bounds: { body_bytes: 512KiB, request_timeout: ${requestTimeout} }
+server: { max_connections: 10 }
+`
+export const PATIENT_HOUSE = houseOf('1m', '1h')
+export const HASTY_HOUSE = houseOf('100ms', '1s')
+
+const portOf = new WeakMap<TestServer, Promise<number>>()
+
+function listen(server: TestServer): Promise<number> {
+  const listening = server.serving.listenMetrics({ host: '127.0.0.1', port: 0 }).then((outcome) => {
+    if (outcome.kind !== 'listening') throw new Error(outcome.kind)
+    return outcome.port
+  })
+  portOf.set(server, listening)
+  return listening
+}
+
+/** What the server's own metrics say, by series. */
+export async function openLoadReader(server: TestServer) {
+  const port = await (portOf.get(server) ?? listen(server))
+  const read = async (): Promise<Readonly<Record<string, number>>> => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    const lines = text.split('\n').filter((line) => line.startsWith('millrace_'))
+    return Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]),
+    )
+  }
+  const load = async () => {
+    const all = await read()
+    return {
+      running: all.millrace_turns_running,
+      bytes: all.millrace_memory_budget_used_bytes,
+      waiting: all.millrace_queue_length,
+    }
+  }
+  const shed = async (reason: string) => (await read())[`millrace_shed_total{reason="${reason}"}`] ?? 0
+  const idle = () => until(async () => (await load()).running === 0)
+  return { load, shed, idle }
+}
+
+/** A request whose head says one thing about its body, and whose sender does what the test says. */
+export async function beginRequest(server: TestServer, key: string, claimedBytes: number): Promise<RawSocket> {
+  const socket = await openRawSocket(server)
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${claimedBytes}\r\n\r\n`,
+  )
+  return socket
+}

@@ -6,7 +6,7 @@ import type { SettingsOutcome } from './load-settings.ts'
 import type { RuleBook } from './rules.ts'
 
 /** What of a configuration takes effect while the server runs; the rest is bound when it starts. */
-const SWAPPED = new Set<keyof Config>(['upstreams', 'models', 'plans', 'limits', 'overload', 'hold'])
+const SWAPPED = new Set<keyof Config>(['upstreams', 'models', 'plans', 'limits', 'routing', 'overload', 'hold'])
 
 export interface ReloadDeps {
   readonly loadSettings: () => SettingsOutcome

@@ -12,10 +12,6 @@ export interface Connection {
   failBody: ((problem: Problem) => void) | undefined
   /** What the parser stumbled on behind a running answer: nothing more can be understood on this socket. */
   failure: Problem | undefined
-  /** The client has sent its last byte: it may still read, or be gone. */
-  clientEnded: boolean
-  /** Called when that happens. */
-  readonly endListeners: Bag<() => void>
   /** Called when the socket has closed: one listener on it, however many requests are pipelined. */
   readonly closeListeners: Bag<() => void>
 }
@@ -26,21 +22,14 @@ export function connectionOf(socket: Duplex): Connection {
   const known = connections.get(socket)
   if (known) return known
   const closeListeners = createBag<() => void>()
-  const endListeners = createBag<() => void>()
   const connection: Connection = {
     openExchanges: 0,
     lastRequest: undefined,
     failBody: undefined,
     failure: undefined,
     closeListeners,
-    clientEnded: false,
-    endListeners,
   }
   connections.set(socket, connection)
-  socket.once('end', () => {
-    connection.clientEnded = true
-    endListeners.each((listener) => listener())
-  })
   socket.once('close', () => {
     closeListeners.each((listener) => listener())
   })

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../model/caller.ts'
 import { mintRequestId, type RequestId } from '../model/ids.ts'
-import { askWhetherGone, sendInterim } from './ask-whether-gone.ts'
 import { type Connection, connectionOf } from './connection.ts'
 import type { EdgeContext } from './edge-deps.ts'
 import { type AnswerOver, onAnswerOver, watchAnswer } from './on-answer-over.ts'
@@ -42,7 +41,6 @@ export function openExchange(
   connection.openExchanges += 1
   connection.lastRequest = request
   const answerOver = watchAnswer(response, connection)
-  askWhetherGone({ connection, answerOver }, () => sendInterim({ request, response }))
   onAnswerOver({ answerOver }, () => {
     connection.openExchanges -= 1
     edge.onAnswered()

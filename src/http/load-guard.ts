@@ -48,7 +48,7 @@ export interface LoadFigures {
   readonly waiting: number
 }
 
-/** Beside its body: what streams of all kinds take, with the buffers of two sockets. Measured, it is less than half. */
+/** Beside its body: what streams of all kinds take, with the buffers of two sockets (`bench/slow-clients.mjs` measures it). */
 export const TURN_BYTES = 256 * 1024
 /** At the door, so much of the memory is kept for the bodies of those who are in already. */
 const KEPT_FOR_BODIES = 1 / 8

@@ -50,7 +50,6 @@ export function createEdge(deps: EdgeDeps): Edge {
   // The size of all headers is bounded; a bound on their number would drop the rest in silence.
   server.maxHeadersCount = 0
   server.maxConnections = options.connectionsMax
-  allowHalfOpen(server)
   answerOn(edge, server)
 
   return {
@@ -94,14 +93,6 @@ function answerOn(edge: EdgeContext, server: Server): void {
     const message = 'This server is not a proxy: CONNECT is not available. Use GET or POST.'
     refuseSocket(edge, socket, problem('method_not_allowed', message, { headers: { allow: 'GET, HEAD, POST' } }))
   })
-}
-
-/**
- * A client that has sent its last byte may still read: Node would take away the answer from it. What tells it from one that has
- * gone is in `ask-whether-gone.ts`. Node has had this switch since its first versions, and names it only in its source.
- */
-function allowHalfOpen(server: Server & { httpAllowHalfOpen?: boolean }): void {
-  server.httpAllowHalfOpen = true
 }
 
 /** Connections that nobody uses make room for those that somebody needs; looking through all of them for each would cost too much. */

@@ -316,7 +316,7 @@ describe('an answer in one piece', () => {
       await until(() => gone)
       told.end(Buffer.from('{}'))
     }, '{}')
-    client.socket.destroy()
+    client.socket.end()
     await until(() => gone)
   })
 })

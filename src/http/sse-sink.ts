@@ -1,7 +1,6 @@
 import type { Problem } from '../model/problem.ts'
 import type { Sink, SinkPhase } from '../turn/sink.ts'
 import { asChunk } from './as-chunk.ts'
-import { askWhetherGone } from './ask-whether-gone.ts'
 import type { Exchange } from './exchange.ts'
 import { sendProblem } from './send-problem.ts'
 import { watchSilence } from './stream-silence.ts'
@@ -42,11 +41,6 @@ export function createSseSink(exchange: Exchange): Sink {
       if (sink.phase === 'quiet') sink.phase = 'head'
       send(breakSilence() ?? KEEP_ALIVE)
     },
-  })
-  askWhetherGone(exchange, () => {
-    // Who takes nothing is asked by what waits for it already; and to ask is not to break a silence.
-    if ((sink.phase === 'head' || sink.phase === 'body') && !writer.isRefused())
-      writer.write(KEEP_ALIVE, silence.broken)
   })
   const send = (bytes: Buffer): Promise<void> | undefined => {
     silence.broken()

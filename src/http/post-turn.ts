@@ -27,15 +27,32 @@ export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Prom
   const early = named.kind === 'none' ? await edge.refuseEarly(who.caller) : undefined
   if (early) return sendProblem(exchange, early)
 
-  const entry = await edge.load.enter((leave) => onAnswerOver(exchange, leave))
+  const entry = await edge.load.enter((leave) => onGone(exchange, leave))
   if (entry.kind === 'refused') return sendProblem(exchange, entry.problem)
-  if (entry.kind === 'gone') return noteGone(exchange)
+  if (entry.kind === 'gone') return endUnread(exchange)
   try {
     const idempotencyKey = named.kind === 'none' ? undefined : named.key
     await takeIn(exchange, { endpoint, caller: who.caller, idempotencyKey }, entry.place)
   } finally {
     entry.place.leave()
   }
+}
+
+/** While a request waits nobody reads its body, whose end would tell that its client has gone. */
+function onGone({ connection, answerOver }: Exchange, leave: () => void): () => void {
+  connection.failBody = leave
+  const forget = onAnswerOver({ answerOver }, leave)
+  return () => {
+    connection.failBody = undefined
+    forget()
+  }
+}
+
+/** What is wrong with its connection is said to whoever may still read. */
+function endUnread(exchange: Exchange): void {
+  const { failure } = exchange.connection
+  if (failure) sendProblem(exchange, failure)
+  else noteGone(exchange)
 }
 
 interface Wanted {

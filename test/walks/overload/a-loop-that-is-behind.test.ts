@@ -27,7 +27,13 @@ it('an event loop that is behind takes no new turns, finishes those it has, and 
   const account = await openAccount(server())
   const load = await openLoadReader(server())
   const body = { model: 'calm', stream: true, messages: hello('count to 40') }
-  const running = readStream(await send(server(), account, body))
+  // A machine that is busy for a moment sends the first away, too.
+  const running = readStream(
+    await until(async () => {
+      const response = await send(server(), account, body)
+      return response.status === 200 && response
+    }),
+  )
   const stop = workHard()
   const refused = await until(async () => {
     const answer = await chat(server(), account)

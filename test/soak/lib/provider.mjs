@@ -19,6 +19,9 @@ function wireOf(url) {
   return url.endsWith('/responses') ? 'responses' : 'chat'
 }
 
+/** Only who is configured as failing fails: what a lane does to one request, it does to everybody's next. */
+const isFailing = ({ headers }) => `${headers.authorization} ${headers['x-api-key']}`.includes('failing')
+
 /** The last one counts: a conversation that goes on carries the older ones along. */
 function toldIn(text) {
   const [, words, pace, tool, fault, at] = [...text.matchAll(SAY)].at(-1) ?? [0, 20, 0, 0, 'none', 0]
@@ -27,7 +30,7 @@ function toldIn(text) {
 
 async function answer(request, response, text) {
   const wire = wireOf(request.url)
-  const told = toldIn(text)
+  const told = { ...toldIn(text), ...(isFailing(request) ? {} : { fault: 'none' }) }
   if (told.fault === 'busy') return refuse(response, 429)
   if (told.fault === 'broken') return refuse(response, 500)
   const isStream = request.url.includes(':stream') || /"stream":\s*true/.test(text)

@@ -64,7 +64,7 @@ const upstream = (id, wire, port) => ({
   id,
   wire,
   base_url: `http://127.0.0.1:${port}${WIRES[wire]}`,
-  api_key: 'soak',
+  api_key: id.startsWith('failing') ? 'failing' : 'soak',
   allow_private: true,
 })
 

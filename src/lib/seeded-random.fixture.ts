@@ -8,3 +8,9 @@ export function randomFrom(seed: number): (below: number) => number {
     return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
   }
 }
+
+/** The same as numbers from 0 to just below 1. */
+export function fractionsFrom(seed: number): () => number {
+  const below = randomFrom(seed)
+  return () => below(2 ** 32) / 2 ** 32
+}

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
+import { fractionsFrom } from './seeded-random.fixture.ts'
 import { createSlidingCount } from './sliding-count.ts'
 
 const SPAN = 10_000
 const SCHEDULES = 300
 
 it('is between what the last nine tenths and the whole of the span had, whenever it is asked', () => {
-  const random = randomOf(20261122)
+  const random = fractionsFrom(20261122)
   let asked = 0
   for (let schedule = 0; schedule < SCHEDULES; schedule++) {
     let now = Math.floor(random() * 1e9)
@@ -32,11 +33,3 @@ it('begins anew when it is cleared', () => {
   count.clear()
   expect(count.total()).toBe(0)
 })
-
-function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}

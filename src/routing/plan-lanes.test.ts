@@ -1,21 +1,13 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Lane } from '../catalog/catalog.ts'
+import { fractionsFrom } from '../lib/seeded-random.fixture.ts'
 import { type LaneOrder, planLanes } from './plan-lanes.ts'
 
 const lane = (id: string, priority: number, weight = 1) => ({ id, priority, weight }) as Lane
 const idsOf = (lanes: readonly Lane[]) => lanes.map(({ id }) => id)
 
 const orderBy = (random: () => number, origin?: string): LaneOrder => ({ random, origin, shareOf: () => 1 })
-
-/** Numbers in [0, 1) that a seed repeats. */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}
 
 describe('the order of lanes', () => {
   it('is by priority, whatever the weights and the draw', () => {
@@ -53,12 +45,12 @@ describe('the order of lanes', () => {
 
   it('keeps every lane exactly once and leaves the list as it was', () => {
     const lanes = [lane('a', 1), lane('b', 1), lane('c', 2)]
-    expect(idsOf(planLanes(lanes, orderBy(seeded(1)))).sort()).toEqual(['a', 'b', 'c'])
+    expect(idsOf(planLanes(lanes, orderBy(fractionsFrom(1)))).sort()).toEqual(['a', 'b', 'c'])
     expect(idsOf(lanes)).toEqual(['a', 'b', 'c'])
   })
 
   it('gives a lane that is coming back a part of its share only', () => {
-    const random = seeded(7)
+    const random = fractionsFrom(7)
     const shareOf = ({ id }: Lane) => (id === 'b' ? 0.1 : 1)
     const firsts = Array.from({ length: 10_000 }, () => {
       const [first] = planLanes([lane('a', 1), lane('b', 1)], { random, shareOf, origin: undefined })
@@ -70,7 +62,7 @@ describe('the order of lanes', () => {
 
   it('is a draw by weight among lanes of one priority: the first, and the second once the first is out', () => {
     const seed = randomInt(2 ** 32)
-    const random = seeded(seed)
+    const random = fractionsFrom(seed)
     const weights = { a: 1, b: 3, c: 6 }
     const lanes = Object.entries(weights).map(([id, weight]) => lane(id, 1, weight))
     const DRAWS = 40_000

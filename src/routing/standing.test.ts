@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { fractionsFrom } from '../lib/seeded-random.fixture.ts'
 import { createStanding, type Standing, type Verdict } from './standing.ts'
 
 const SECOND = 1_000_000
@@ -271,7 +272,7 @@ function anyHalfHour(standing: Standing, time: { now: number }, random: () => nu
 it('whatever happens: never two try it at a time, nothing keeps it aside for longer than ten minutes, and it comes back', () => {
   const total = { asked: 0, refused: 0, onTrial: 0 }
   const SEED = 20261122
-  const random = randomOf(SEED)
+  const random = fractionsFrom(SEED)
   for (let lane = 0; lane < 50; lane++) {
     const { time, standing, call } = setUp(random)
     const seen = anyHalfHour(standing, time, random)
@@ -283,11 +284,3 @@ it('whatever happens: never two try it at a time, nothing keeps it aside for lon
   console.log(`standings: seed ${SEED}`, total)
   expect(Math.min(total.asked, total.refused, total.onTrial)).toBeGreaterThan(100)
 })
-
-function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}

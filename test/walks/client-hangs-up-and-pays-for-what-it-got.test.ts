@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { randomFrom } from '../../src/lib/seeded-random.fixture.ts'
 import type { ReceiptsTable } from '../../src/store/tables.ts'
 import { hello, send } from '../support/ask.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
@@ -116,11 +117,7 @@ describe('a client that hangs up pays for what it got', () => {
     const account = await openAccount(server(), { credit: '5.00' })
     const credit = (await account.wallet()).balance
     const seed = 20_261_120
-    let state = seed
-    const next = (below: number) => {
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-      return state % below
-    }
+    const next = randomFrom(seed)
     const cut = { frames: 0, whole: 0 }
     const CLIENTS = 40
     await Promise.all(

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { randomFrom } from '../../../src/lib/seeded-random.fixture.ts'
 import { chunk, USAGE, usageChunk, WORDS } from '../../fakes/chat-words.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
@@ -41,11 +42,7 @@ it('hundreds of hang-ups at random moments leave one closed receipt each, and no
     const account = await openAccount(server, { credit: '1000' })
     const credit = (await account.wallet()).balance
     const seed = 20_261_121
-    let state = seed
-    const below = (limit: number) => {
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-      return (state >>> 8) % limit
-    }
+    const below = randomFrom(seed)
     const askAndHangUp = async () => {
       const body = JSON.stringify({
         model: LANE_NAMES[below(LANE_NAMES.length)],

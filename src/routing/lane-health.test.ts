@@ -73,6 +73,29 @@ describe('the health of lanes', () => {
     expect(isAsked(two)).toBe(true)
   })
 
+  it('says of a lane that is put aside twice until when both are', () => {
+    const { time, health, call } = setUp()
+    call(one, { kind: 'locked-out', of: 'lane' })
+    time.now += 30_000_000
+    call(two, { kind: 'busy', forMs: 300_000 })
+    expect(health.asideOf(two)?.until).toBe(330_000_000)
+    const three = laneOn(upstream, 'three')
+    call(three, { kind: 'locked-out', of: 'credential' })
+    expect(health.asideOf(one)).toEqual({ reason: 'locked-out', until: 90_000_000 })
+    expect(health.asideOf(two)).toEqual({ reason: 'busy', until: 330_000_000 })
+    expect(health.asideOf(three)?.until).toBe(90_000_000)
+  })
+
+  it('gives every lane of a credential that is back a tenth of its calls at first', () => {
+    const { time, health, call } = setUp()
+    call(one, { kind: 'locked-out', of: 'credential' })
+    time.now += 60_000_000
+    call(two, WELL)
+    expect([health.shareOf(one), health.shareOf(two)]).toEqual([0.1, 0.1])
+    time.now += 30_000_000
+    expect(health.shareOf(one)).toBe(1)
+  })
+
   it('begins anew with another credential', () => {
     const { call, isAsked } = setUp()
     call(one, { kind: 'locked-out', of: 'credential' })

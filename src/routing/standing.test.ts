@@ -56,6 +56,17 @@ describe('who fails', () => {
     expect(standing.aside?.reason).toBe('failing')
   })
 
+  it('counts a call once that says both at its first word and at its end that it went well', () => {
+    const { standing, call } = setUp()
+    for (let round = 0; round < 5; round++) {
+      const visit = standing.visit()
+      visit?.tell(WELL)
+      visit?.tell(WELL)
+      call(FAILED)
+    }
+    expect(standing.aside?.reason).toBe('failing')
+  })
+
   it('is not put aside for failures of which the first are long past', () => {
     const { standing, call, pass } = setUp()
     for (let round = 0; round < 20; round++) {
@@ -167,6 +178,7 @@ describe('who fails', () => {
     calls(WELL, 2)
     expect(standing.aside).toBeUndefined()
     calls(FAILED, 4)
+    expect(standing.aside).toBeUndefined()
     trial?.tell(FAILED)
     expect(standing.aside?.reason).toBe('failing')
   })

@@ -197,7 +197,7 @@ describe('answers', () => {
     const nobody = { ...view, server_runs: true, has_price: false, lanes: lanes.slice(1) }
     const alone = fixture({ operations: { 'route.explain': done(nobody) } })
     await alone.run('route explain m')
-    expect(alone.said.err).toMatch(/no price[^]*No lane is asked now/)
+    expect(alone.said.err).toMatch(/no price[\s\S]*No lane is asked now/)
     expect(alone.said.err).not.toMatch(/No server/)
   })
 

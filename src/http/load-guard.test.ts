@@ -65,6 +65,33 @@ describe('the guard at the door of turns', () => {
     expect(state.shed).toEqual(['memory'])
   })
 
+  it('lets one turn in however small the memory is', async () => {
+    const { guard, enter, placeOf } = openGuard({ memoryBytes: TURN_BYTES, queueLength: 0, queueMs: 10 })
+    const place = await placeOf(enter())
+    expect(await enter()).toMatchObject({ kind: 'refused' })
+    place.leave()
+    await placeOf(enter())
+    expect(guard.figures.running).toBe(1)
+  })
+
+  it('listens to a client that waits until its wait is over, however it ends', async () => {
+    const { guard, enter, placeOf } = openGuard({ memoryBytes: MiB, queueLength: 2, queueMs: 10 })
+    const places = [await placeOf(enter()), await placeOf(enter()), await placeOf(enter())]
+    let listening = 0
+    const wait = () =>
+      guard.enter(() => {
+        listening++
+        return () => {
+          listening--
+        }
+      })
+    const waits = [wait(), wait()]
+    expect(listening).toBe(2)
+    places[0]?.leave()
+    expect([(await waits[0])?.kind, (await waits[1])?.kind]).toEqual(['entered', 'refused'])
+    expect(listening).toBe(0)
+  })
+
   it('sends everybody away while the loop is strained, to come back in one, two or three seconds', async () => {
     const { state, enter } = openGuard()
     state.strained = true

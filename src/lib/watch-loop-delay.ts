@@ -14,8 +14,9 @@ export function watchLoopDelay(
   let last = deps.ticks()
   const timer = setInterval(() => {
     const ticks = deps.ticks()
-    // Where the loop stood still for the whole time, nothing was counted but that time itself.
-    const delayMs = histogram.count === 0 ? (ticks - last) / 1000 : histogram.percentile(99) / 1e6 - RESOLUTION_MS
+    // Where nothing was counted, the loop stood still, or the time is too short for it: how late this call is says which.
+    const delayMs =
+      histogram.count === 0 ? (ticks - last) / 1000 - everyMs : histogram.percentile(99) / 1e6 - RESOLUTION_MS
     last = ticks
     histogram.reset()
     onSample(Math.max(0, delayMs), ticks)

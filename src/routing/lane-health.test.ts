@@ -63,14 +63,49 @@ describe('the health of lanes', () => {
 
   it('does not lose the trial of a credential to a lane that is left alone', () => {
     const { time, health, call, isAsked } = setUp()
-    call(one, FAILED, 5)
+    call(one, { kind: 'busy', forMs: 300_000 })
     call(two, { kind: 'locked-out', of: 'credential' })
     time.now += 60_000_000
-    const trial = health.visit(one)
-    expect(health.visit(two)).toBeUndefined()
-    trial?.leave()
+    expect(health.visit(one)).toBeUndefined()
     call(two, WELL)
     expect(isAsked(two)).toBe(true)
+  })
+
+  it('is tried by the next when a call has found nothing out, neither of the lane nor of the credential', () => {
+    const { time, health, call, isAsked } = setUp()
+    call(one, FAILED, 4)
+    const others = health.visit(one)
+    call(one, { kind: 'locked-out', of: 'credential' })
+    others?.tell(FAILED)
+    time.now += 60_000_000
+    const trial = health.visit(one)
+    expect(health.visit(one)).toBeUndefined()
+    trial?.leave()
+    call(one, WELL, 3)
+    expect(isAsked(one)).toBe(true)
+  })
+
+  it('says of a lane that is put aside twice until when both are', () => {
+    const { time, health, call } = setUp()
+    call(one, { kind: 'locked-out', of: 'lane' })
+    time.now += 30_000_000
+    call(two, { kind: 'busy', forMs: 300_000 })
+    expect(health.asideOf(two)?.until).toBe(330_000_000)
+    const three = laneOn(upstream, 'three')
+    call(three, { kind: 'locked-out', of: 'credential' })
+    expect(health.asideOf(one)).toEqual({ reason: 'locked-out', until: 90_000_000 })
+    expect(health.asideOf(two)).toEqual({ reason: 'busy', until: 330_000_000 })
+    expect(health.asideOf(three)?.until).toBe(90_000_000)
+  })
+
+  it('gives every lane of a credential that is back a tenth of its calls at first', () => {
+    const { time, health, call } = setUp()
+    call(one, { kind: 'locked-out', of: 'credential' })
+    time.now += 60_000_000
+    call(two, WELL)
+    expect([health.shareOf(one), health.shareOf(two)]).toEqual([0.1, 0.1])
+    time.now += 30_000_000
+    expect(health.shareOf(one)).toBe(1)
   })
 
   it('begins anew with another credential', () => {

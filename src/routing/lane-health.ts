@@ -79,13 +79,19 @@ export function createLaneHealth(deps: HealthDeps): LaneHealth {
     asideOf(lane) {
       if (deps.failing() === undefined) return undefined
       const provider = providerOf(lane)
-      return provider.credential.aside ?? laneOf(provider, lane).aside
+      return later(provider.credential.aside, laneOf(provider, lane).aside)
     },
     shareOf(lane) {
-      return deps.failing() === undefined ? 1 : laneOf(providerOf(lane), lane).share
+      if (deps.failing() === undefined) return 1
+      const provider = providerOf(lane)
+      return Math.min(provider.credential.share, laneOf(provider, lane).share)
     },
   }
 }
+
+/** Both have to be over before it is asked. */
+const later = (one: Aside | undefined, other: Aside | undefined): Aside | undefined =>
+  one === undefined || (other !== undefined && other.until > one.until) ? other : one
 
 /** What a call says of its lane; of its credential only what concerns that. */
 const bothOf = (lane: Visit, credential: Visit): LaneVisit => ({

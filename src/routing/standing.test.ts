@@ -57,6 +57,17 @@ describe('who fails', () => {
     expect(standing.aside?.reason).toBe('failing')
   })
 
+  it('counts a call once that says both at its first word and at its end that it went well', () => {
+    const { standing, call } = setUp()
+    for (let round = 0; round < 5; round++) {
+      const visit = standing.visit()
+      visit?.tell(WELL)
+      visit?.tell(WELL)
+      call(FAILED)
+    }
+    expect(standing.aside?.reason).toBe('failing')
+  })
+
   it('is not put aside for failures of which the first are long past', () => {
     const { standing, call, pass } = setUp()
     for (let round = 0; round < 20; round++) {
@@ -139,6 +150,51 @@ describe('who fails', () => {
     calls(WELL, 2)
     expect(standing.aside).toBeUndefined()
     expect(call(WELL)).toBe(true)
+  })
+
+  it('is not put aside again, when it is back, by calls that began before and end only now', () => {
+    const { standing, calls, pass } = setUp()
+    const hanging = Array.from({ length: 20 }, () => standing.visit())
+    calls(FAILED, 5)
+    pass(10)
+    calls(WELL, 3)
+    for (const early of hanging) early?.tell(FAILED)
+    hanging[0]?.tell(LOCKED_OUT)
+    expect(standing.aside).toBeUndefined()
+    hanging[1]?.tell({ kind: 'busy', forMs: 2_000 })
+    expect(standing.aside?.reason).toBe('busy')
+  })
+
+  it('is not put aside by a trial of another time that breaks off only now, but by one that has brought it back', () => {
+    const { standing, calls, call, pass } = setUp()
+    calls(FAILED, 5)
+    pass(10)
+    const former = standing.visit()
+    former?.tell(WELL)
+    call(FAILED)
+    pass(20)
+    const trial = standing.visit()
+    trial?.tell(WELL)
+    former?.tell(FAILED)
+    calls(WELL, 2)
+    expect(standing.aside).toBeUndefined()
+    calls(FAILED, 4)
+    expect(standing.aside).toBeUndefined()
+    trial?.tell(FAILED)
+    expect(standing.aside?.reason).toBe('failing')
+  })
+
+  it('is tried again when a trial was limited, which tells nothing of what it was put aside for', () => {
+    const { standing, calls, call, pass, asideFor, changes } = setUp()
+    calls(FAILED, 5)
+    pass(10)
+    call({ kind: 'busy', forMs: 4_000 })
+    expect(standing.aside?.reason).toBe('failing')
+    expect(asideFor()).toBe(4)
+    pass(4)
+    expect(standing.visit()).toBeDefined()
+    expect(standing.visit()).toBeUndefined()
+    expect(changes).toEqual(['failing', 'failing'])
   })
 
   it('is put aside again by a trial that breaks off after it began well', () => {
@@ -266,6 +322,7 @@ function anyHalfHour(standing: Standing, time: { now: number }, random: () => nu
     }
     running.push({ visit, begun: time.now, endsAt: time.now + Math.ceil(random() * 3 * SECOND) })
   }
+  for (const { visit } of running) visit.leave()
   return seen
 }
 

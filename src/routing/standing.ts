@@ -57,12 +57,16 @@ export function createStanding(deps: StandingDeps): Standing {
   const times = createTimeAside(deps)
   let state: State = { kind: 'in' }
   let cameBackAt: number | undefined
+  /** How often it was put aside: what began before the last time tells nothing about now. */
+  let round = 0
 
-  const putAside = (reason: AsideReason, toldMs?: number) => {
-    const aside = { reason, until: ticks() + times.next(reason, toldMs) }
+  const leaveAlone = (reason: AsideReason, micros: number) => {
+    const aside = { reason, until: ticks() + micros }
+    round++
     state = { kind: 'aside', aside }
     onChange(aside)
   }
+  const putAside = (reason: AsideReason, toldMs?: number) => leaveAlone(reason, times.next(reason, toldMs))
   const comeBack = (reason: AsideReason) => {
     state = { kind: 'in' }
     failures.clear()
@@ -84,22 +88,32 @@ export function createStanding(deps: StandingDeps): Standing {
   }
   const hearOnTrial = ({ aside, left }: State & { kind: 'tried' }, verdict: Verdict) => {
     if (verdict.kind === 'failed') putAside('failing')
-    else if (verdict.kind !== 'well') hear(verdict)
+    else if (verdict.kind === 'locked-out') putAside('locked-out')
+    // Who is limited while it is tried has shown nothing of what it was put aside for.
+    else if (verdict.kind === 'busy') leaveAlone(aside.reason, times.next('busy', verdict.forMs))
     else if (left === 1) comeBack(aside.reason)
     else state = { kind: 'tried', aside, left: left - 1, by: undefined }
   }
 
-  const open = (isTrial: boolean): Visit => {
+  /** Of calls from before only one thing holds now: that it wants to be left alone, or for longer. */
+  const hearLate = (verdict: Verdict) => {
+    if (verdict.kind !== 'busy') return
+    if (state.kind === 'in') hear(verdict)
+    else if (state.kind === 'aside') state = { kind: 'aside', aside: longer(state.aside, verdict, ticks()) }
+  }
+
+  const open = (): Visit => {
+    const openedIn = round
     let wasWell = false
     const visit: Visit = {
       tell(verdict) {
         const again = wasWell && verdict.kind === 'well'
         wasWell ||= verdict.kind === 'well'
         if (again) return
-        if (state.kind === 'in') hear(verdict)
-        // What began before it was put aside tells nothing about now, but that it wants to be left alone for longer.
-        else if (state.kind === 'aside') state = { kind: 'aside', aside: longer(state.aside, verdict, ticks()) }
-        else if (state.by === visit || (isTrial && verdict.kind === 'failed')) hearOnTrial(state, verdict)
+        if (openedIn !== round) hearLate(verdict)
+        else if (state.kind === 'in') hear(verdict)
+        else if (state.kind === 'tried' && (state.by === visit || verdict.kind === 'failed'))
+          hearOnTrial(state, verdict)
       },
       leave() {
         if (state.kind === 'tried' && state.by === visit) state = { ...state, by: undefined }
@@ -110,11 +124,11 @@ export function createStanding(deps: StandingDeps): Standing {
 
   return {
     visit() {
-      if (state.kind === 'in') return open(false)
+      if (state.kind === 'in') return open()
       const { aside } = state
       if (ticks() < aside.until || (state.kind === 'tried' && state.by !== undefined)) return undefined
       const left = state.kind === 'tried' ? state.left : TRIES[aside.reason]
-      const visit = open(left > 0)
+      const visit = open()
       if (left === 0) comeBack(aside.reason)
       else state = { kind: 'tried', aside, left, by: visit }
       return visit
@@ -131,7 +145,5 @@ export function createStanding(deps: StandingDeps): Standing {
   }
 }
 
-const longer = (aside: Aside, verdict: Verdict, now: number): Aside =>
-  verdict.kind === 'busy' && aside.reason === 'busy'
-    ? { ...aside, until: Math.max(aside.until, now + 1000 * (verdict.forMs ?? 0)) }
-    : aside
+const longer = (aside: Aside, { forMs = 0 }: Verdict & { kind: 'busy' }, now: number): Aside =>
+  aside.reason === 'busy' ? { ...aside, until: Math.max(aside.until, now + 1000 * forMs) } : aside

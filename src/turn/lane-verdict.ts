@@ -1,6 +1,6 @@
 import type { LaneVerdict } from '../routing/lane-health.ts'
 import { WAIT_MAX_MS } from '../upstream/retry-after.ts'
-import { isCertain, type RefusalClass } from '../wire/classify-refusal.ts'
+import { isCertain, namesOurAccount, type RefusalClass } from '../wire/classify-refusal.ts'
 import type { ProviderError } from '../wire/read-provider-error.ts'
 
 /** What a client has written wrong says nothing about the lane. */
@@ -14,6 +14,11 @@ const CLIENTS_OWN: ReadonlySet<RefusalClass> = new Set([
 
 const FAILED: LaneVerdict = { kind: 'failed' }
 
+/** One request that is more than the limit of a minute: smaller ones may be fine, and whoever sent it could go on. */
+const TOO_LARGE_FOR_LIMIT = /request (?:is )?too large/i
+const isTooLargeForLimit = ({ status, message }: ProviderError): boolean =>
+  status === 413 || TOO_LARGE_FOR_LIMIT.test(message)
+
 /**
  * What a refusal says of the lane, which serves everybody; undefined where it says nothing. One word of a status or a code
  * is enough to leave it alone. A sentence may quote a client, so it counts as one failure among others.
@@ -26,9 +31,12 @@ export function verdictOfRefusal(
   if (CLIENTS_OWN.has(kind)) return undefined
   if (!isCertain(error)) return FAILED
   if (kind === 'throttled') {
+    if (isTooLargeForLimit(error)) return undefined
     return { kind: 'busy', forMs: retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, WAIT_MAX_MS) }
   }
-  // 403 may be about this one model; a missing, wrong or unpaid credential is none for any.
-  if (kind === 'credential') return { kind: 'locked-out', of: error.status === 403 ? 'lane' : 'credential' }
-  return FAILED
+  if (kind !== 'credential') return FAILED
+  // A missing, wrong or unpaid credential is none for any lane.
+  if (error.status !== 403) return { kind: 'locked-out', of: 'credential' }
+  // 403 may be about this one model, and without a word for it about this one text: firewalls and filters say it as well.
+  return namesOurAccount(error) ? { kind: 'locked-out', of: 'lane' } : FAILED
 }

@@ -110,6 +110,10 @@ export function isCertain(error: ProviderError): boolean {
   return fits(sign, { ...error, message: '' })
 }
 
+/** Whether the provider's own code says that it is about us: a status alone may be about a text. */
+export const namesOurAccount = ({ code = '', type = '' }: ProviderError): boolean =>
+  [code, type].some((word) => OUR_ACCOUNT_WORD.test(word))
+
 /** 5xx is 5xx, whatever the page says that comes with it. */
 const isServerFault = ({ status }: ProviderError): boolean => status !== undefined && status >= 500
 

@@ -1,33 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { chat, get, hello, send } from '../../support/ask.ts'
+import { chat, get } from '../../support/ask.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
-import { framesOf } from '../../support/read-stream.ts'
-import type { TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
-import { beginRequest, HASTY_HOUSE, KiB, openLoadReader, PATIENT_HOUSE } from './load-of.ts'
-
-/** Three answers that go on until they are hung up on. */
-async function fill(server: TestServer) {
-  const account = await openAccount(server)
-  const body = { model: 'calm', stream: true, messages: hello('count to 5000') }
-  const ends = await Promise.all(
-    [1, 2, 3].map(async () => {
-      const controller = new AbortController()
-      const response = await send(server, account, body, { signal: controller.signal })
-      const frames = framesOf(response)
-      return { next: () => frames.next(), end: () => controller.abort() }
-    }),
-  )
-  return {
-    account,
-    streams: ends,
-    end: () => {
-      for (const stream of ends) stream.end()
-    },
-  }
-}
+import { beginRequest, fill, HASTY_HOUSE, KiB, openLoadReader, PATIENT_HOUSE } from './load-of.ts'
 
 describe('a server that has memory for three turns', () => {
   const server = useServer({ config: PATIENT_HOUSE })

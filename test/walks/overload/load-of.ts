@@ -1,5 +1,8 @@
+import { hello, send } from '../../support/ask.ts'
 import { openRawSocket, type RawSocket } from '../../support/raw-socket.ts'
+import { framesOf } from '../../support/read-stream.ts'
 import type { TestServer } from '../../support/start-server.ts'
+import { openAccount } from '../../support/test-account.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
 
@@ -46,6 +49,27 @@ export async function openLoadReader(server: TestServer) {
   const shed = async (reason: string) => (await read())[`millrace_shed_total{reason="${reason}"}`] ?? 0
   const idle = () => until(async () => (await load()).running === 0)
   return { load, shed, idle }
+}
+
+/** Three answers that go on until they are hung up on. */
+export async function fill(server: TestServer) {
+  const account = await openAccount(server)
+  const body = { model: 'calm', stream: true, messages: hello('count to 5000') }
+  const ends = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const controller = new AbortController()
+      const response = await send(server, account, body, { signal: controller.signal })
+      const frames = framesOf(response)
+      return { next: () => frames.next(), end: () => controller.abort() }
+    }),
+  )
+  return {
+    account,
+    streams: ends,
+    end: () => {
+      for (const stream of ends) stream.end()
+    },
+  }
 }
 
 /** A request whose head says one thing about its body, and whose sender does what the test says. */

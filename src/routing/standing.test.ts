@@ -252,6 +252,28 @@ describe('who limits requests', () => {
     expect(standing.share).toBe(1)
   })
 
+  it('is left alone for a second at least, and longer each time in a row where it asks for less', () => {
+    const { call, pass, asideFor } = setUp()
+    const waits: number[] = []
+    for (let round = 0; round < 4; round++) {
+      call({ kind: 'busy', forMs: 1 })
+      waits.push(asideFor())
+      pass(asideFor())
+    }
+    expect(waits).toEqual([1, 2, 4, 8])
+  })
+
+  it('because it is overloaded is left alone as it says, and fails all the same when that happens again and again', () => {
+    const { standing, call, pass, asideFor } = setUp()
+    for (let round = 0; round < 4; round++) {
+      call({ kind: 'failed', forMs: 3_000 })
+      expect([standing.aside?.reason, asideFor()]).toEqual(['busy', 3])
+      pass(3)
+    }
+    call({ kind: 'failed', forMs: 3_000 })
+    expect([standing.aside?.reason, asideFor()]).toEqual(['failing', 10])
+  })
+
   it('is left alone for a second if it says nothing, twice as long each time in a row, half a minute at most', () => {
     const { call, pass, asideFor } = setUp()
     const waits: number[] = []

@@ -4,7 +4,8 @@ import { type AsideReason, type AsideTimes, createTimeAside } from './time-aside
 /** What one call tells of where it went. `well` may be followed by `failed`: an answer can break off after it began. */
 export type Verdict =
   | { readonly kind: 'well' }
-  | { readonly kind: 'failed' }
+  /** Perhaps it says itself how long it will. */
+  | { readonly kind: 'failed'; readonly forMs?: number | undefined }
   /** It limits requests, and perhaps says how long it wants to be left alone. */
   | { readonly kind: 'busy'; readonly forMs?: number | undefined }
   | { readonly kind: 'locked-out' }
@@ -69,9 +70,10 @@ export function createStanding(deps: StandingDeps): Standing {
   const putAside = (reason: AsideReason, toldMs?: number) => leaveAlone(reason, times.next(reason, toldMs))
   const comeBack = (reason: AsideReason) => {
     state = { kind: 'in' }
-    failures.clear()
-    if (reason !== 'busy') cameBackAt = ticks()
     onChange(undefined)
+    if (reason === 'busy') return
+    failures.clear()
+    cameBackAt = ticks()
   }
   /** Who flaps has its times grow; who was well for as long as it can be aside starts anew. */
   const praise = () => {
@@ -85,6 +87,8 @@ export function createStanding(deps: StandingDeps): Standing {
     if (verdict.kind === 'locked-out') return putAside('locked-out')
     if (failures.add(verdict.kind === 'failed')) putAside('failing')
     else if (verdict.kind === 'well') praise()
+    // Its own word goes for the moment; failing again and again is more than that.
+    else if (verdict.forMs !== undefined) putAside('busy', verdict.forMs)
   }
   const hearOnTrial = ({ aside, left }: State & { kind: 'tried' }, verdict: Verdict) => {
     if (verdict.kind === 'failed') putAside('failing')

@@ -34,7 +34,8 @@ export function createTimeAside({ random, failing }: TimeDeps): TimeAside {
       const { firstMs, longestMs } = timesOf(reason)
       const ms = Math.min(firstMs * 2 ** inARow[reason], longestMs) * (1 - JITTER * random())
       inARow[reason]++
-      return Math.ceil(1000 * (toldMs ?? ms))
+      // Less than a second is no rest: who says so again and again would be asked by everybody.
+      return Math.ceil(1000 * (toldMs === undefined || toldMs < BUSY.firstMs ? Math.max(toldMs ?? 0, ms) : toldMs))
     },
     forgive(...reasons) {
       for (const reason of reasons) inARow[reason] = 0

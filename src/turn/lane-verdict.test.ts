@@ -33,6 +33,17 @@ describe('a refusal says of its lane', () => {
     expect(verdictOf(429, '', 10 ** 15)).toEqual({ kind: 'busy', forMs: 600_000 })
   })
 
+  it('that it failed, and for how long it wants to be left alone, where it is overloaded and says so', () => {
+    for (const status of [503, 529]) expect(verdictOf(status, '', 7_000)).toEqual({ kind: 'failed', forMs: 7_000 })
+    expect(verdictOf(500, '', 7_000)).toEqual(FAILED)
+  })
+
+  it('no more than that it failed where less could be paid for', () => {
+    const message =
+      'This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 900.'
+    expect(verdictOf(402, { error: { message, code: 402 } })).toEqual(FAILED)
+  })
+
   it('no more than that it failed where only a sentence says so, which may quote the client', () => {
     expect(verdictOf(400, said('Your credit balance is too low.'))).toEqual(FAILED)
     expect(verdictOf(undefined, said('rate limit'))).toEqual(FAILED)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createChunkQueue } from './chunk-queue.ts'
 
-function queueOf(bytesMax = 10) {
+function queueOf(unawaitedMax = 10, awaitedMax = 100) {
   const said: string[] = []
   const queue = createChunkQueue(
     {
@@ -10,7 +10,7 @@ function queueOf(bytesMax = 10) {
       cancel: () => said.push('cancel'),
       release: () => said.push('release'),
     },
-    { bytesMax },
+    { awaitedMax, unawaitedMax },
   )
   const push = (text: string) => queue.push(Buffer.from(text))
   const read = async () => String(Buffer.concat(await queue.body.read()))
@@ -60,6 +60,27 @@ describe('a queue of chunks', () => {
     push('e')
     expect(said).toEqual(['pause'])
     expect(await read()).toBe('abcde')
+    expect(said).toEqual(['pause', 'resume'])
+  })
+
+  test('lets a waiting reader have more in one read than may stand here unread', async () => {
+    const { said, push, read } = queueOf(3, 6)
+    const waiting = read()
+    push('abcd')
+    push('ef')
+    expect(said).toEqual([])
+    expect(await waiting).toBe('abcdef')
+    push('abcd')
+    expect(said).toEqual(['pause'])
+    expect(await read()).toBe('abcd')
+  })
+
+  test('pauses its source for a waiting reader too, where one read has no end', async () => {
+    const { said, push, read } = queueOf(3, 6)
+    const waiting = read()
+    push('abcdefg')
+    expect(said).toEqual(['pause'])
+    expect(await waiting).toBe('abcdefg')
     expect(said).toEqual(['pause', 'resume'])
   })
 

@@ -16,7 +16,16 @@ interface Source {
   release?(): void
 }
 
-export function createChunkQueue(source: Source, bounds: { readonly bytesMax: number }): ChunkQueue {
+/**
+ * How much may stand here. A reader that waits takes it in the same moment, so that its bound is the size of one read. What
+ * comes while nobody waits stands behind a client that does not read, for as long as that lasts, and for each such client.
+ */
+export interface QueueBounds {
+  readonly awaitedMax: number
+  readonly unawaitedMax: number
+}
+
+export function createChunkQueue(source: Source, bounds: QueueBounds): ChunkQueue {
   let chunks: Buffer[] = []
   let bytes = 0
   let paused = false
@@ -64,7 +73,7 @@ export function createChunkQueue(source: Source, bounds: { readonly bytesMax: nu
       if (state !== 'open' || released) return
       chunks.push(chunk)
       bytes += chunk.length
-      if (bytes > bounds.bytesMax && !paused) {
+      if (bytes > (waiting ? bounds.awaitedMax : bounds.unawaitedMax) && !paused) {
         paused = true
         source.pause()
       }

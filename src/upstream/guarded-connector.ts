@@ -20,6 +20,9 @@ export class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED'
 }
 
+/** What a socket may read ahead. Of more than this, the library's own choice, each client that does not read holds a second read. */
+const READ_AHEAD_BYTES = 16 * 1024
+
 /** Tried one after another, each for this long: a provider may be further away than the 250 ms that Node gives by itself. */
 const ADDRESS_ATTEMPT_MS = 1000
 
@@ -34,6 +37,7 @@ export function createGuardedConnector(deps: ConnectorDeps, upstream: Upstream):
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
     lookup: createGuardedLookup(deps, upstream),
+    highWaterMark: READ_AHEAD_BYTES,
     // Said aloud, because an environment variable could turn it off for the whole process.
     rejectUnauthorized: true,
     ...(deps.ca === undefined ? {} : { ca: deps.ca }),

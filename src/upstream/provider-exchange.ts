@@ -21,8 +21,11 @@ export interface ExchangeTerms {
   readonly signal: StopSignal
 }
 
-/** The bytes that may wait for a slow reader; beyond, the provider's socket is not read. */
-const QUEUE_BYTES_MAX = 256 * 1024
+/**
+ * Beyond, the provider's socket is not read. One read of it is 64 KiB at most, and what is left of one that was paused in
+ * shares its memory: so a client that does not read costs one read here, one at the socket and one that it was written.
+ */
+const QUEUE_BOUNDS = { awaitedMax: 64 * 1024, unawaitedMax: 16 * 1024 }
 /** An end that is near comes within this; else the connection is not worth keeping. */
 const RELEASE_MS = 1000
 const RELEASE_BYTES_MAX = 64 * 1024
@@ -87,7 +90,7 @@ export function createExchange(deps: { readonly ticks: () => number }, terms: Ex
           releaseTimer = setTimeout(cancel, RELEASE_MS)
         },
       },
-      { bytesMax: QUEUE_BYTES_MAX },
+      QUEUE_BOUNDS,
     )
     settle({ kind: 'answer', status, headers: head, body: queue.body })
   }

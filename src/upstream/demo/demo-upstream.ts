@@ -60,7 +60,10 @@ async function whole(
   const pieces = reply.completionTokens / reply.choices
   const cancelled = await pause(pieces * THOUGHT_PAUSE_MS * paceOf(request), signal)
   if (cancelled) return CANCELLED
-  const queue = createChunkQueue({ pause() {}, resume() {}, cancel() {} }, { bytesMax: Number.POSITIVE_INFINITY })
+  const queue = createChunkQueue(
+    { pause() {}, resume() {}, cancel() {} },
+    { awaitedMax: Number.POSITIVE_INFINITY, unawaitedMax: Number.POSITIVE_INFINITY },
+  )
   queue.push(demoCompletion(reply, stamp))
   queue.end()
   return { kind: 'answer', status: 200, headers: { 'content-type': 'application/json' }, body: queue.body }

@@ -55,7 +55,7 @@ export function createSpeaker({ chunks, pauseMs, headStartMs, signal }: Speech):
       },
       cancel: end,
     },
-    { bytesMax: QUEUE_BYTES_MAX },
+    { awaitedMax: QUEUE_BYTES_MAX, unawaitedMax: QUEUE_BYTES_MAX },
   )
   const forgetSignal = signal.onStop(cancelled)
   schedule(headStartMs)

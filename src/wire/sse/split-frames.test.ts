@@ -68,6 +68,17 @@ describe('createFrameSplitter', () => {
     expect(rest).toBe('')
   })
 
+  it('does not hold on to a large read for the begin of a frame at its end', () => {
+    const read = Buffer.concat([Buffer.from('data: a\n\n'.repeat(5000)), Buffer.from('data: b')])
+    const splitter = createFrameSplitter({ frameBytesMax: 1024 })
+    splitter.push(read)
+    expect(allOf(splitter)).toHaveLength(5000)
+    expect(String(splitter.rest())).toBe('data: b')
+    expect(splitter.rest().buffer).not.toBe(read.buffer)
+    splitter.push(Buffer.from('\n\n'))
+    expect(String(splitter.next())).toBe('data: b\n\n')
+  })
+
   it('leaves out a byte order mark at the begin, however it is cut, and nowhere else', () => {
     const bytes = Buffer.from('\ufeffdata: a\n\n\ufeffdata: b\n\n')
     for (let cut = 0; cut <= bytes.length; cut++) {

@@ -29,6 +29,9 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 /** From so many bytes on, an unfinished frame is given room to grow: each further piece of it would have all of it copied. */
 const ROOM_FROM_BYTES = 64 * 1024
 
+/** An unfinished frame up to this size is copied out of its read: else a stream that stands still holds all of that for it. */
+const COPIED_BYTES_MAX = 4096
+
 export function createFrameSplitter(bounds: { readonly frameBytesMax: number }): FrameSplitter {
   let bytes: Buffer = EMPTY
   let start = 0
@@ -64,6 +67,13 @@ export function createFrameSplitter(bounds: { readonly frameBytesMax: number }):
     isAtItsBegin = false
     return taken
   }
+  const letGoOfRead = () => {
+    if (start === 0 || bytes.length - start > COPIED_BYTES_MAX) return
+    bytes = Buffer.from(bytes.subarray(start))
+    searched -= start
+    start = 0
+    room = undefined
+  }
   return {
     push(more) {
       searched -= start
@@ -82,6 +92,7 @@ export function createFrameSplitter(bounds: { readonly frameBytesMax: number }):
       if (length > bounds.frameBytesMax) throw new FrameTooLarge(`over ${bounds.frameBytesMax} bytes`)
       if (end !== -1) return takeUntil(end)
       searched = Math.max(start, bytes.length - 3)
+      letGoOfRead()
       return undefined
     },
     take(endOf) {

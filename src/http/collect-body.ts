@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
+import { gatherBytes } from '../lib/gather-bytes.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import type { BodyBounds } from './edge-options.ts'
 import type { Exchange } from './exchange.ts'
@@ -25,24 +26,24 @@ export function collectBody(
 ): Promise<CollectOutcome> {
   const { request, connection, edge } = exchange
   const { bytesMax } = edge.options.body
-  const gathered: Gathered = { chunks: [], bytes: 0 }
+  /** The bytes that count: those that come out of the decoder, where there is one. */
+  const gathered = gatherBytes()
 
   return new Promise((resolve) => {
     const settle = (outcome: CollectOutcome) => {
       stopReading()
       stopDecoding?.()
       connection.failBody = undefined
-      exchange.log.body_bytes = gathered.bytes
+      exchange.log.body_bytes = gathered.length
       resolve(outcome)
     }
     const refuse = (refusal: Problem) => settle({ kind: 'refused', problem: refusal })
     const keep = (chunk: Buffer) => {
-      gathered.chunks.push(chunk)
-      gathered.bytes += chunk.length
-      const refusal = refuseSize(gathered.bytes, exchange.bodyBytesRead, edge.options.body) ?? place.take(chunk.length)
+      gathered.add(chunk)
+      const refusal = refuseSize(gathered.length, exchange.bodyBytesRead, edge.options.body) ?? place.take(chunk.length)
       if (refusal) refuse(refusal)
     }
-    const whole = () => settle({ kind: 'collected', bytes: wholeOf(gathered) })
+    const whole = () => settle({ kind: 'collected', bytes: gathered.whole() })
     const onRaw = (chunk: Buffer) => {
       exchange.bodyBytesRead += chunk.length
       if (exchange.bodyBytesRead > bytesMax) refuse(tooLarge(bytesMax))
@@ -59,14 +60,6 @@ export function collectBody(
     connection.failBody = refuse
   })
 }
-
-/** The bytes that count: those that come out of the decoder, where there is one. */
-interface Gathered {
-  readonly chunks: Buffer[]
-  bytes: number
-}
-
-const wholeOf = ({ chunks }: Gathered): Buffer => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
 
 interface DecoderListeners {
   keep(chunk: Buffer): void

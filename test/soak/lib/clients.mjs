@@ -99,7 +99,7 @@ async function askAgain(place, ask, first) {
   })
   if (again.ended === 'whole' && again.replayed && again.charge === first.charge) place.told.replays += 1
   // What was asked just at the end of its minute of keeping is refused by name, and never run again.
-  else if (again.code !== 'idempotency_not_replayable')
+  else if (again.code !== 'idempotency_not_replayable' && again.code !== 'server_is_overloaded')
     place.told.wrong.push({ kinds: ['asked again', ...ask.kinds], ...again })
 }
 

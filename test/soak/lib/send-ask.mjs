@@ -90,6 +90,8 @@ export function askWithoutReading({ port, ask, path, patienceMs, looks, leave })
         tail = (tail + bytes.toString('latin1', Math.max(0, bytes.length - 64))).slice(-64)
         if (tail.endsWith('data: [DONE]\n\n\r\n0\r\n\r\n')) end('served')
       })
+      // Who was paused by name does not go on because somebody listens.
+      socket.resume()
     }
     const timer = setTimeout(looks ? look : leaveAlone, patienceMs)
     leave.addEventListener('abort', leaveAlone)

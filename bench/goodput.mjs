@@ -3,6 +3,7 @@
 // waiting. Each round compares with the windows before and after it: on a machine with other work the peak itself moves.
 //
 //   npm run bench -- goodput [--rounds 3] [--seconds 20] [--times 2] [--within 2000]
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { askFor, withPinnedServer } from './lib/edge-bench.mjs'
 import { cpuMicros, median } from './lib/measure.mjs'
@@ -22,7 +23,8 @@ const SHARE_MIN = 0.85
 const ANSWER = 'c200-d0'
 const CONCURRENCIES = [8, 16, 32, 64, 128]
 const WARM_UP_SECONDS = 8
-const CLOSED_SECONDS = 5
+const CLOSED_SECONDS = 8
+const REST_SECONDS = 15
 /** Shedding looks at the last seconds before it acts. */
 const SETTLED_AFTER = 1 / 3
 
@@ -46,6 +48,8 @@ await withPinnedServer({ name: 'goodput', answers: [ANSWER] }, async (server) =>
   let before = await closed(server, concurrent)
   for (let round = 0; round < rounds; round++) {
     const over = await offer(server, before.good * times)
+    // What had been let in goes on for a while after the last client has left: the peak is measured at rest.
+    await sleep(REST_SECONDS * 1000)
     const after = await closed(server, concurrent)
     const peak = (before.good + after.good) / 2
     shares.all.push(over.good / peak)

@@ -68,6 +68,7 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     load: createLoadGuard({
       terms: () => ({ memoryBytes: 256 * MiB, queueLength: 64, queueMs: 2000 }),
       isStrained: () => false,
+      isLate: () => false,
       random: secureRandom,
       onShed: () => {},
     }),

@@ -3,6 +3,7 @@ import type { Caller } from '../model/caller.ts'
 import type { TurnEndpoint } from '../turn/read-turn.ts'
 import { authenticate } from './authenticate.ts'
 import type { Exchange } from './exchange.ts'
+import { goneMeanwhile } from './gone-meanwhile.ts'
 import { createJsonSink } from './json-sink.ts'
 import type { LoadPlace } from './load-guard.ts'
 import { onAnswerOver } from './on-answer-over.ts'
@@ -19,6 +20,7 @@ import { createSseSink } from './sse-sink.ts'
  */
 export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Promise<void> {
   const { edge, request } = exchange
+  if (await goneMeanwhile(exchange)) return noteGone(exchange)
   const who = await authenticate(exchange)
   if (who.kind === 'refused') return sendProblem(exchange, who.problem)
   const named = readIdempotencyKey(request.headers['idempotency-key'])

@@ -6,22 +6,11 @@ import { TEST_CONFIG } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
 import { openLoadReader } from './load-of.ts'
+import { workHard } from './work-hard.ts'
 
 const server = useServer({
   config: `${TEST_CONFIG}\noverload: { loop_delay: 40ms, loop_delay_for: 200ms }\n`,
 })
-
-/** Keeps this process busy, in which the server runs as well, with a breath between one piece of work and the next. */
-function workHard(): () => void {
-  let piece: NodeJS.Immediate
-  const work = () => {
-    const until = performance.now() + 100
-    while (performance.now() < until);
-    piece = setImmediate(work)
-  }
-  work()
-  return () => clearImmediate(piece)
-}
 
 it('an event loop that is behind takes no new turns, finishes those it has, and takes new ones when it is well', async () => {
   const account = await openAccount(server())

@@ -45,6 +45,7 @@ function say(log: Log, whose: string, aside: Aside | undefined, now: number): vo
 
 const WORDS = {
   busy: { level: 'info', message: 'a lane limits requests and is left alone' },
+  overloaded: { level: 'info', message: 'a lane is overloaded and is left alone as it asks' },
   failing: { level: 'warn', message: 'a lane fails and is left alone' },
   'locked-out': {
     level: 'warn',

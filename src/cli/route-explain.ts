@@ -37,6 +37,7 @@ const laneRow = (lane: RouteLaneView): string[] => [
 const REASONS: Readonly<Record<LaneAsideView['reason'], string>> = {
   failing: 'has failed',
   busy: 'limits requests',
+  overloaded: 'is overloaded',
   'locked-out': 'refuses the credential',
 }
 

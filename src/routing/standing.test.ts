@@ -267,7 +267,7 @@ describe('who limits requests', () => {
     const { standing, call, pass, asideFor } = setUp()
     for (let round = 0; round < 4; round++) {
       call({ kind: 'failed', forMs: 3_000 })
-      expect([standing.aside?.reason, asideFor()]).toEqual(['busy', 3])
+      expect([standing.aside?.reason, asideFor()]).toEqual(['overloaded', 3])
       pass(3)
     }
     call({ kind: 'failed', forMs: 3_000 })

@@ -41,7 +41,7 @@ export interface StandingDeps {
 }
 
 /** What brings one back when its time is over: so many good answers. None: time alone. */
-const TRIES: Readonly<Record<AsideReason, number>> = { failing: 3, busy: 0, 'locked-out': 1 }
+const TRIES: Readonly<Record<AsideReason, number>> = { failing: 3, busy: 0, overloaded: 0, 'locked-out': 1 }
 
 /** Who comes back gets a tenth of its calls, and more from second to second. */
 const RETURN_MICROS = 30_000_000
@@ -71,13 +71,13 @@ export function createStanding(deps: StandingDeps): Standing {
   const comeBack = (reason: AsideReason) => {
     state = { kind: 'in' }
     onChange(undefined)
-    if (reason === 'busy') return
+    if (TRIES[reason] === 0) return
     failures.clear()
     cameBackAt = ticks()
   }
   /** Who flaps has its times grow; who was well for as long as it can be aside starts anew. */
   const praise = () => {
-    times.forgive('busy')
+    times.forgive('busy', 'overloaded')
     if (cameBackAt === undefined || ticks() - cameBackAt < deps.failing().longestMs * 1000) return
     times.forgive('failing', 'locked-out')
     cameBackAt = undefined
@@ -88,7 +88,7 @@ export function createStanding(deps: StandingDeps): Standing {
     if (failures.add(verdict.kind === 'failed')) putAside('failing')
     else if (verdict.kind === 'well') praise()
     // Its own word goes for the moment; failing again and again is more than that.
-    else if (verdict.forMs !== undefined) putAside('busy', verdict.forMs)
+    else if (verdict.forMs !== undefined) putAside('overloaded', verdict.forMs)
   }
   const hearOnTrial = ({ aside, left }: State & { kind: 'tried' }, verdict: Verdict) => {
     if (verdict.kind === 'failed') putAside('failing')
@@ -150,4 +150,4 @@ export function createStanding(deps: StandingDeps): Standing {
 }
 
 const longer = (aside: Aside, { forMs = 0 }: Verdict & { kind: 'busy' }, now: number): Aside =>
-  aside.reason === 'busy' ? { ...aside, until: Math.max(aside.until, now + 1000 * forMs) } : aside
+  TRIES[aside.reason] === 0 ? { ...aside, until: Math.max(aside.until, now + 1000 * forMs) } : aside

@@ -1,5 +1,5 @@
 /** Why nobody is sent to a lane, or with a credential, for a while. */
-export type AsideReason = 'failing' | 'busy' | 'locked-out'
+export type AsideReason = 'failing' | 'busy' | 'overloaded' | 'locked-out'
 
 /** How long somebody stays aside: longer each time in a row. */
 export interface AsideTimes {
@@ -26,9 +26,9 @@ const LOCKED_OUT: AsideTimes = { firstMs: 60_000, longestMs: 600_000 }
 const JITTER = 0.2
 
 export function createTimeAside({ random, failing }: TimeDeps): TimeAside {
-  const inARow: Record<AsideReason, number> = { failing: 0, busy: 0, 'locked-out': 0 }
+  const inARow: Record<AsideReason, number> = { failing: 0, busy: 0, overloaded: 0, 'locked-out': 0 }
   const timesOf = (reason: AsideReason): AsideTimes =>
-    reason === 'failing' ? failing() : reason === 'busy' ? BUSY : LOCKED_OUT
+    reason === 'failing' ? failing() : reason === 'locked-out' ? LOCKED_OUT : BUSY
   return {
     next(reason, toldMs) {
       const { firstMs, longestMs } = timesOf(reason)

@@ -10,6 +10,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { openDatabase } from '../../src/store/open-database.ts'
 import type { LedgerDb } from '../../src/store/tables.ts'
 import { unwatchedDb } from './query-plans.ts'
+import { withoutStrain } from './test-config.ts'
 import { until } from './until.ts'
 
 /** The program as it is shipped: `npm test` builds it first. */
@@ -78,7 +79,7 @@ async function open(
   const configPath = join(folder, 'millrace.yaml')
   const data = join(folder, 'data')
   const writeConfig = (text: string) => writeFile(configPath, text)
-  await writeConfig(config)
+  await writeConfig(withoutStrain(config))
   const start = (...args: readonly string[]) => {
     const child = spawn(process.execPath, [PROGRAM, ...args, '--config', configPath, '--data', data], {
       cwd: folder,

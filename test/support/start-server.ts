@@ -14,7 +14,7 @@ import { loadSettings } from '../../src/app/load-settings.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
 import { unwatchedDb } from './query-plans.ts'
-import { TEST_CONFIG } from './test-config.ts'
+import { TEST_CONFIG, withoutStrain } from './test-config.ts'
 
 export interface TestServer {
   readonly port: number
@@ -49,7 +49,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   const { config = TEST_CONFIG, prepare, clock = 'goes' } = options
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'millrace-walk-')))
   await prepare?.(folder)
-  await writeFile(join(folder, 'millrace.yaml'), config)
+  await writeFile(join(folder, 'millrace.yaml'), withoutStrain(config))
   const loaded = loadSettings(
     { environment: { HOME: folder }, cwd: folder },
     { config: 'millrace.yaml', data: '.', port: 0, logLevel: 'silent' },

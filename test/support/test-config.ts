@@ -52,6 +52,10 @@ models:
     lanes: [{ upstream: demo, model: demo-fast }]
 `
 
+/** A server that shares its event loop with a test, or a machine with all of them, is late: only walks of overload look at that. */
+export const withoutStrain = (config: string): string =>
+  config.includes('overload:') ? config : `${config}\noverload: { loop_delay: off }\n`
+
 /** For whoever breaks lanes again and again, and wants to see each time what comes of it. */
 export const EVERY_LANE_ASKED = 'routing: { put_aside: false, retry_percent: off }\n'
 

@@ -14,6 +14,7 @@ import { chat, get, hello, send } from '../support/ask.ts'
 import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
 import { startServer } from '../support/start-server.ts'
 import { openAccount } from '../support/test-account.ts'
+import { EVERY_LANE_ASKED } from '../support/test-config.ts'
 import { until } from '../support/until.ts'
 
 /** Of no known shape: nothing but having been told can make anybody hide them. */
@@ -86,7 +87,7 @@ const SCRIPTS: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
 const modelText = (name: string, upstream: string) =>
   `  - { id: ${upstream}-${name}, context_tokens: 100000, max_output_tokens: 2000, price: { input: "1.00", output: "2.00" }, lanes: [{ upstream: ${upstream}, model: ${name} }] }`
 
-const configOf = (far: FaultUpstream) => `upstreams:
+const configOf = (far: FaultUpstream) => `${EVERY_LANE_ASKED}upstreams:
   - { id: far, wire: chat, base_url: "${far.baseUrl}", allow_private: true, api_key: "\${FAR_KEY}", headers: { x-proxy-auth: "Token \${FAR_PROXY}" } }
   - { id: literal, wire: chat, base_url: "${far.baseUrl}", allow_private: true, api_key: "${LITERAL}", headers: { x-proxy-auth: "\${FAR_PROXY}" } }
 models:

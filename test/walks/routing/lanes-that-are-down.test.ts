@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 /** When the outage begins and ends, in virtual seconds. */
 const FROM = 10
-const MINUTES = 5
+const MINUTES = 3
 const UNTIL = FROM + 60 * MINUTES
 /** Times are up to a fifth shorter, so that not all nodes come back at once. */
 const SHORTEST = 0.8
@@ -170,7 +170,7 @@ describe('when there is nobody else', () => {
 
   it('what is told to wait for is true: refused until a second before, asked at it', async () => {
     const [refusedOnce] = await play(house, 'lone', 1, () => house.is('first', 'throttling'))
-    expect(refusedOnce?.answers.map(({ code }) => code)).toEqual(['upstream_busy', 'upstream_busy'])
+    expect(refusedOnce?.answers.map(({ code }) => code)).toEqual(['upstream_busy'])
     expect(refusedOnce?.firstAsked).toBe(1)
     house.is('first', undefined)
     let [last] = await play(house, 'lone', 1, () => {})
@@ -181,10 +181,10 @@ describe('when there is nobody else', () => {
       // `play` has let one second pass already.
       house.server.advance((retryAfter! - 2) * 1000)
       const [early] = await play(house, 'lone', 1, () => {})
-      expect(early?.answers.map(({ status }) => status)).toEqual([429, 429])
+      expect(early?.answers.map(({ status }) => status)).toEqual([429])
       ;[last] = await play(house, 'lone', 1, () => {})
     }
-    expect(last?.answers.map(({ status }) => status)).toEqual([200, 200])
+    expect(last?.answers.map(({ status }) => status)).toEqual([200])
   })
 
   it('the operator sees where a request would go', async () => {

@@ -32,7 +32,7 @@ export const OUTAGES = {
   slow: async () => {},
   throttling: throttled,
   'overloaded inside the stream': overloadedInside,
-  failing: (talk) => FAULTS['refused-503'](talk, 'before'),
+  failing: (talk) => FAULTS['refused-500'](talk, 'before'),
   'locking us out': async (talk) => {
     await talk.head(401)
     await talk.bytes(JSON.stringify(errorBody('Incorrect API key provided.')))
@@ -103,7 +103,7 @@ export interface Heard {
   readonly waitedForFirst: number
 }
 
-const PER_SECOND = 2
+const PER_SECOND = 1
 let conversation = 0
 
 /** Plays so many virtual seconds; `change` is called at the beginning of each. */

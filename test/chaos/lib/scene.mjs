@@ -113,6 +113,8 @@ export const configText = ({ metricsPort, providerPort }) =>
       })),
       plans: PLANS.map((plan) => ({ ...plan, models: ['*'] })),
       server: { metrics_port: metricsPort },
+      // Each fault has to be met by the request that asks for it.
+      routing: { put_aside: false, retry_percent: 'off' },
       ledger: { mark_interval: `${MARK_INTERVAL_MS}ms` },
       telemetry: { log: { level: 'warn', format: 'json' } },
     },

@@ -85,7 +85,10 @@ const seconds = (performance.now() - from) / 1000
 
 console.log(JSON.stringify(counts))
 for (const { what, request, came } of violations.slice(0, SHOWN_MAX)) {
-  console.log(`\n${what}\n  ${request.kind}: ${shown(Buffer.concat(request.pieces))}`)
+  const bytes = Buffer.concat(request.pieces)
+  console.log(`\n${what}\n  ${request.kind}: ${shown(bytes)}`)
+  const { before, failure = 'none' } = came
+  console.log(`  ${bytes.length} bytes in ${request.pieces.length} pieces; before it ${before}; error ${failure}`)
   for (const { raw } of came.answers) console.log(`  answered: ${shown(raw)}`)
 }
 const isAlive = !server.ended

@@ -10,9 +10,13 @@ export async function openConnection(port) {
   let bytes = Buffer.alloc(0)
   let over = false
   let wake = () => {}
+  let failure
+  let before = 'nothing'
   socket.setNoDelay(true)
   // Whoever refuses may reset what it does not read any more; what it has said before that counts.
-  socket.on('error', () => {})
+  socket.on('error', (error) => {
+    failure = error.code
+  })
   socket.on('data', (more) => {
     bytes = bytes.length === 0 ? more : Buffer.concat([bytes, more])
     wake()
@@ -62,15 +66,20 @@ export async function openConnection(port) {
         if (over) break
         if (!(await more(until - performance.now()))) {
           socket.destroy()
-          return { answers, closed: false, hung: true, rest: bytes }
+          return { answers, closed: false, hung: true, rest: bytes, before, failure }
         }
       }
       const isLast = answers.at(-1)?.headers.get('connection') === 'close'
       if (isLast || !isWhole) socket.destroy()
-      return { answers, closed: over || isLast || !isWhole, hung: false, rest: bytes }
+      const came = { answers, closed: over || isLast || !isWhole, hung: false, rest: bytes, before, failure }
+      // What a connection has been through explains what becomes of it.
+      before = `${firstLine(pieces)} (${answers.map(({ status }) => status).join()})`
+      return came
     },
   }
 }
+
+const firstLine = (pieces) => Buffer.concat(pieces).toString('latin1', 0, 80).split('\r\n')[0]
 
 function readAnswer(bytes, isHead, isOver) {
   const headEnd = bytes.indexOf(HEAD_END)

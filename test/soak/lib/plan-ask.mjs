@@ -6,8 +6,10 @@ const KEYED = 0.12
 const TOOLS = 0.12
 /** Each stands for a minute, until the server gives it up. */
 const NEVER_READ = 0.003
-/** More than the kernel takes for a client that reads nothing: about 3.6 MB of frames. */
-const WORDS_NEVER_READ = 12_000
+/** More than the kernel takes for a client that reads nothing, which may be 4 MB on either side: about 9 MB of frames. */
+const WORDS_NEVER_READ = 30_000
+/** Covers the most of them. */
+const TOKENS_MAX = 64_000
 
 const PROMPTS = [
   { upTo: 0.5, bytes: 20 },
@@ -75,11 +77,11 @@ function bodyOf({ protocol, model, isStream, stored, tool, content }) {
   const look = { name: 'look', description: 'Looks.', parameters: PARAMETERS }
   if (protocol === 'responses') {
     const tools = tool ? { tools: [{ type: 'function', ...look }] } : {}
-    return { model, input: content, stream: isStream, store: stored, max_output_tokens: 16_000, ...tools }
+    return { model, input: content, stream: isStream, store: stored, max_output_tokens: TOKENS_MAX, ...tools }
   }
   const tools = tool ? { tools: [{ type: 'function', function: look }] } : {}
   const stream = isStream ? { stream: true, stream_options: { include_usage: true } } : {}
-  return { model, messages: [{ role: 'user', content }], max_completion_tokens: 16_000, ...stream, ...tools }
+  return { model, messages: [{ role: 'user', content }], max_completion_tokens: TOKENS_MAX, ...stream, ...tools }
 }
 
 function size(random, table) {

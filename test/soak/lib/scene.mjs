@@ -36,7 +36,7 @@ export const configText = ({ metricsPort, providerPort }) =>
     models: Object.entries(LANES).map(([id, lanes]) => ({
       id,
       context_tokens: 2_000_000,
-      max_output_tokens: 20_000,
+      max_output_tokens: 80_000,
       price: { input: '0.173456', cached_input: '0.02', output: '0.731579', per_request: '0.000001003' },
       lanes,
     })),

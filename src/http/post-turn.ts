@@ -19,14 +19,19 @@ import { createSseSink } from './sse-sink.ts'
  * waiting and coming back for it. It is asked before the body, which is what costs.
  */
 export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Promise<void> {
-  const { edge, request } = exchange
-  if (await goneMeanwhile(exchange)) return noteGone(exchange)
+  if (await goneMeanwhile(exchange)) return letGo(exchange)
   const who = await authenticate(exchange)
   if (who.kind === 'refused') return sendProblem(exchange, who.problem)
+  await postTurnAs(exchange, endpoint, who.caller)
+}
+
+/** Whoever asks is known. */
+export async function postTurnAs(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller): Promise<void> {
+  const { edge, request } = exchange
   const named = readIdempotencyKey(request.headers['idempotency-key'])
   if (named.kind === 'invalid') return sendProblem(exchange, named.problem)
   // With a key the answer may be there already, whatever the wallet says by now.
-  const early = named.kind === 'none' ? await edge.refuseEarly(who.caller) : undefined
+  const early = named.kind === 'none' ? await edge.refuseEarly(caller) : undefined
   if (early) return sendProblem(exchange, early)
 
   const entry = await edge.load.enter((leave) => onGone(exchange, leave))
@@ -34,7 +39,7 @@ export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Prom
   if (entry.kind === 'gone') return endUnread(exchange)
   try {
     const idempotencyKey = named.kind === 'none' ? undefined : named.key
-    await takeIn(exchange, { endpoint, caller: who.caller, idempotencyKey }, entry.place)
+    await takeIn(exchange, { endpoint, caller, idempotencyKey }, entry.place)
   } finally {
     entry.place.leave()
   }
@@ -72,6 +77,12 @@ async function takeIn(exchange: Exchange, wanted: Wanted, place: LoadPlace): Pro
   const asked = { endpoint, caller, bytes }
   if (idempotencyKey === undefined) return serve(exchange, asked)
   return serveOnce(exchange, caller, { idempotencyKey, body: bytes }, (record) => serve(exchange, asked, record))
+}
+
+/** Its client may have closed its own half only, behind a body that it has cut off: then nobody else would ever close the other. */
+function letGo(exchange: Exchange): void {
+  noteGone(exchange)
+  exchange.response.destroy()
 }
 
 function noteGone({ log }: Exchange): void {

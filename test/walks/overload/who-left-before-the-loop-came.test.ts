@@ -32,3 +32,25 @@ it('where the event loop is late, a client that asked and left costs nothing, an
   expect((await chat(server(), account)).status).toBe(200)
   stop()
 })
+
+it('and one that has closed its own half behind a body it has cut off is not left standing', async () => {
+  const account = await openAccount(server())
+  const stop = workHard()
+  await sleep(LOOKED_AT_MS)
+  const socket = connect({ host: '127.0.0.1', port: server().port, allowHalfOpen: true })
+  const closed = once(socket, 'end')
+  await once(socket, 'connect')
+  socket.resume()
+  socket.end(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\n` +
+      'content-type: application/json\r\ncontent-length: 200\r\n\r\n{"model":',
+  )
+  await Promise.race([
+    closed,
+    once(socket, 'error'),
+    sleep(30_000).then(() => Promise.reject(new Error('it still stands'))),
+  ])
+  expect(await account.receipts()).toEqual([])
+  socket.destroy()
+  stop()
+})

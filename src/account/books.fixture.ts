@@ -1,17 +1,20 @@
 import { join } from 'node:path'
 import { loadCatalog } from '../catalog/load-catalog.ts'
+import { digestKey } from '../keys/digest-key.ts'
 import { createCallerFinder } from '../keys/find-caller.ts'
 import { mintKey } from '../keys/mint-key.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import { recordPrices } from '../ledger/record-prices.ts'
-import { systemClock } from '../lib/clock.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { effortOf } from '../model/effort.ts'
 import { type NanoUsd, parsePricePerMillion } from '../model/money.ts'
 import { everyLaneAsked } from '../routing/lane-health.fixture.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import type { OperationDeps } from './operations.ts'
+import { createPeopleDeps } from './people-deps.ts'
+import { createRedeemTries } from './redeem-tries.ts'
 
 /** Real books in a folder of a test's own: the smallest composition that the operator's use cases run on. */
 export interface TestBooks {
@@ -70,8 +73,7 @@ const definition = {
 }
 
 /** Rejects with DatabaseLocked when somebody else has the folder. */
-export async function openTestBooks(folder: string): Promise<TestBooks> {
-  const clock = systemClock
+export async function openTestBooks(folder: string, clock: Clock = systemClock): Promise<TestBooks> {
   const random = secureRandom
   const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
   const { db, file, journal } = database
@@ -94,8 +96,15 @@ export async function openTestBooks(folder: string): Promise<TestBooks> {
       catalog: () => catalog,
       health: everyLaneAsked,
       mintKey: (kind) => mintKey({ pepper: PEPPER, random }, kind),
+      digestCode: (letters) => digestKey(PEPPER, letters),
+      redeemTries: createRedeemTries(clock),
       forgetKey: finder.forget,
       forgetAccount: finder.forgetAccount,
+      people: createPeopleDeps({
+        ...{ db, file, clock, random, secret: PEPPER },
+        consoleUrl: () => 'http://127.0.0.1:4600/console',
+        onFailure: () => {},
+      }),
     },
     async close() {
       await ledger.close()

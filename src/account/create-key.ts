@@ -8,6 +8,7 @@ import { mintKeyId } from '../model/ids.ts'
 import type { LimitRates } from '../model/limit.ts'
 import { findKeyById, insertKey } from '../store/keys.ts'
 import type { LedgerDb } from '../store/tables.ts'
+import { unreadableMoment } from './assign-plan.ts'
 import { type KeyView, keyView } from './key-view.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import { parseExpiry } from './parse-expiry.ts'
@@ -16,22 +17,22 @@ import { readCaps, spendCapArgs } from './read-caps.ts'
 import { resolveAccount } from './resolve-account.ts'
 import { unmatchedModels } from './unmatched-models.ts'
 
-const count = z.number().int().positive().max(1_000_000_000_000)
+const rate = z.number().int().positive().max(1_000_000_000_000).nullable().optional()
+
+/** Null is no such limit. */
+export const keyLimitsArgs = z.strictObject({ requests_per_minute: rate, tokens_per_minute: rate, concurrent: rate })
+
+export const keyModelsArgs = z.array(plainText(200)).min(1).max(500)
 
 export const createKeyArgs = z.strictObject({
   account: nameArgument,
   kind: z.enum(['wallet', 'builder']),
   name: plainText(100),
-  models: z.array(plainText(200)).min(1).max(500).optional(),
-  /** A date, or a span from now such as `30d`. */
-  expires: z.string().optional(),
-  limits: z
-    .strictObject({
-      requests_per_minute: count.optional(),
-      tokens_per_minute: count.optional(),
-      concurrent: count.optional(),
-    })
-    .optional(),
+  /** Null or absent: every model of its kind. */
+  models: keyModelsArgs.nullable().optional(),
+  /** A date, or a span from now such as `30d`; null or absent: never. */
+  expires: z.string().nullable().optional(),
+  limits: keyLimitsArgs.optional(),
   caps: spendCapArgs.optional(),
 })
 
@@ -56,8 +57,8 @@ export async function createKey(deps: CreateKeyDeps, args: CreateKeyArgs): Promi
   const { account } = resolved
   if (account.status === 'closed') return refused('account_closed', `Account ${account.id} is closed.`)
   const now = deps.clock.now()
-  const expiresAt = args.expires === undefined ? undefined : parseExpiry(args.expires, now)
-  if (args.expires !== undefined && expiresAt === undefined) return unreadableExpiry(args.expires)
+  const expiresAt = args.expires == null ? null : parseExpiry(args.expires, now)
+  if (expiresAt === undefined) return unreadableMoment(args.expires ?? '')
   const unmatched = unmatchedModels(deps.catalog(), args.kind, args.models ?? [])
   if (unmatched.length > 0) return noSuchModel(args.kind, unmatched)
 
@@ -74,9 +75,9 @@ export async function createKey(deps: CreateKeyDeps, args: CreateKeyArgs): Promi
     name: args.name,
     digest: minted.digest,
     shown: minted.shown,
-    models: args.models === undefined ? null : JSON.stringify(args.models),
+    models: args.models == null ? null : JSON.stringify(args.models),
     limits: Object.keys(limits).length === 0 ? null : JSON.stringify(limits),
-    expires_at: expiresAt ?? null,
+    expires_at: expiresAt,
     ...caps.columns,
     created_at: now,
   })
@@ -86,16 +87,10 @@ export async function createKey(deps: CreateKeyDeps, args: CreateKeyArgs): Promi
 }
 
 const readLimits = (limits: CreateKeyArgs['limits'] = {}): LimitRates => ({
-  ...(limits.requests_per_minute !== undefined && { requestsPerMinute: limits.requests_per_minute }),
-  ...(limits.tokens_per_minute !== undefined && { tokensPerMinute: limits.tokens_per_minute }),
-  ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
+  ...(limits.requests_per_minute != null && { requestsPerMinute: limits.requests_per_minute }),
+  ...(limits.tokens_per_minute != null && { tokensPerMinute: limits.tokens_per_minute }),
+  ...(limits.concurrent != null && { concurrent: limits.concurrent }),
 })
 
-const noSuchModel = (kind: KeyKind, names: readonly string[]): Refused =>
+export const noSuchModel = (kind: KeyKind, names: readonly string[]): Refused =>
   refused('model_not_found', `No model for ${kind} keys matches ${names.join(', ')}. See: millrace models`)
-
-const unreadableExpiry = (expires: string): Refused =>
-  refused(
-    'invalid_expiry',
-    `${JSON.stringify(expires)} is not a time to come: write a date (2027-01-31) or a span (30d, 12h).`,
-  )

@@ -4,6 +4,7 @@ import type { AccountRow } from '../model/ids.ts'
 import { formatUsd, type NanoUsd, parseUsd } from '../model/money.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { type WalletView, walletView } from './account-view.ts'
+import { CODE_REF } from './credit-code.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { nameArgument, plainText } from './plain-text.ts'
 import { resolveAccount } from './resolve-account.ts'
@@ -13,7 +14,10 @@ export const creditWalletArgs = z.strictObject({
   /** A decimal string: a JSON number would already have been rounded. */
   amount: z.string(),
   reason: plainText(500),
-  ref: plainText(200),
+  ref: plainText(200).refine(
+    (ref) => !ref.startsWith(CODE_REF),
+    `begins with ${CODE_REF}, which is for codes that were redeemed`,
+  ),
 })
 
 export const adjustWalletArgs = creditWalletArgs.extend({ direction: z.enum(['add', 'take']) })

@@ -64,7 +64,7 @@ export async function explainRoute(
   })
 }
 
-function laneViews({ lanes }: Model, health: LaneHealth, now: number): RouteLaneView[] {
+export function laneViews({ lanes }: Model, health: LaneHealth, now: number): RouteLaneView[] {
   const asked = lanes.filter((lane) => health.asideOf(lane) === undefined)
   const firstPriority = Math.min(...asked.map(({ priority }) => priority))
   const first = asked.filter(({ priority }) => priority === firstPriority)

@@ -27,6 +27,8 @@ export interface KeyView {
   /** What a person recognises it by: its beginning and its end. */
   readonly shown: string
   readonly state: KeyState
+  /** Of the console's playground: no program can use it. */
+  readonly playground: boolean
   /** Ids and globs; null admits every model of its kind. */
   readonly models: readonly string[] | null
   readonly limits: LimitsView
@@ -34,6 +36,13 @@ export interface KeyView {
   readonly caps: CapsView
   readonly expires_at: string | null
   readonly created_at: string
+  /** While a rotation lasts: the secret that it had before still works until then. */
+  readonly former: FormerSecret | null
+}
+
+export interface FormerSecret {
+  readonly shown: string
+  readonly until: string
 }
 
 /** Revoked is final, so it is said first; expired beats disabled because enabling would not help. */
@@ -55,12 +64,21 @@ export const keyView = (
   name: key.name,
   shown: key.shown,
   state: keyStateOf(key, now),
+  playground: key.playground === 1,
   models: key.models === null ? null : (JSON.parse(key.models) as string[]),
   limits: limitsView(key.limits === null ? {} : (JSON.parse(key.limits) as LimitRates)),
   caps: capsView(key),
   expires_at: isoTimeOrNull(key.expires_at),
   created_at: isoTime(key.created_at),
+  former: formerOf(key, now),
 })
+
+/** None of a key that is revoked: that has ended both. */
+export function formerOf(key: StoredKey, now: number): FormerSecret | null {
+  const { former_shown, former_until, revoked_at } = key
+  if (former_shown === null || former_until === null || former_until <= now || revoked_at !== null) return null
+  return { shown: former_shown, until: isoTime(former_until) }
+}
 
 export const limitsView = (limits: LimitRates): LimitsView => ({
   ...(limits.requestsPerMinute !== undefined && { requests_per_minute: limits.requestsPerMinute }),

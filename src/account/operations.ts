@@ -1,10 +1,15 @@
 import type { z } from 'zod'
+import { findAccountById } from '../store/accounts.ts'
 import { type AssignPlanDeps, assignPlan, assignPlanArgs } from './assign-plan.ts'
+import { COMMAND_LINE, recordAudit } from './audit-trail.ts'
+import { type AuditedAct, auditedAct } from './audited-acts.ts'
 import { type ChangeAccountDeps, changeAccountStatus, oneAccountArgs } from './change-account-status.ts'
 import { changeCaps, changeCapsArgs } from './change-caps.ts'
 import { type ChangeKeyDeps, changeKey } from './change-key.ts'
+import { type ChangeKeyTermsDeps, changeKeyTerms, changeKeyTermsArgs } from './change-key-terms.ts'
 import { compareCatalog, compareCatalogArgs } from './compare-catalog.ts'
 import { type CreateAccountDeps, createAccount, createAccountArgs } from './create-account.ts'
+import { type CreateCodesDeps, createCodes, createCodesArgs } from './create-codes.ts'
 import { type CreateKeyDeps, createKey, createKeyArgs } from './create-key.ts'
 import {
   adjustWallet,
@@ -14,15 +19,25 @@ import {
   creditWalletArgs,
   refundWallet,
 } from './credit-wallet.ts'
+import { disablePerson, enablePerson, onePersonArgs } from './disable-person.ts'
 import { endPlan, endPlanArgs } from './end-plan.ts'
 import { type ExplainRouteDeps, explainRoute, explainRouteArgs } from './explain-route.ts'
 import { oneKeyArgs } from './find-owned-key.ts'
+import { invitePerson, invitePersonArgs } from './invite-person.ts'
 import { listAccounts, listAccountsArgs } from './list-accounts.ts'
+import { listCodes } from './list-codes.ts'
 import { listKeys, listKeysArgs } from './list-keys.ts'
 import { listModels, listModelsArgs } from './list-models.ts'
+import { listPeople, listPeopleArgs } from './list-people.ts'
 import { listPlans, listPlansArgs } from './list-plans.ts'
+import { listWishes } from './list-wishes.ts'
 import { type Done, type Outcome, refused } from './outcome.ts'
+import { pageArgs } from './page-args.ts'
+import type { PeopleDeps } from './people-deps.ts'
+import type { RedeemCodeDeps } from './redeem-code.ts'
+import { redeemCodeFor, redeemCodeForArgs } from './redeem-code-for.ts'
 import { renameKey, renameKeyArgs } from './rename-key.ts'
+import { type RotateKeyDeps, rotateKey, rotateKeyArgs } from './rotate-key.ts'
 import { type ServerStatus, serverStatus, serverStatusArgs } from './server-status.ts'
 import { type ShowAccountDeps, showAccount } from './show-account.ts'
 import { type ShowKeyDeps, showKey } from './show-key.ts'
@@ -31,6 +46,7 @@ import { type ShowWalletDeps, showWallet } from './show-wallet.ts'
 import { traceRequest, traceRequestArgs } from './trace-request.ts'
 import { type VerifyLedgerDeps, verifyLedger, verifyLedgerArgs } from './verify-ledger.ts'
 import { walletEntries } from './wallet-entries.ts'
+import { type WithdrawCodeDeps, withdrawCode, withdrawCodeArgs } from './withdraw-code.ts'
 
 /** All that the operator's use cases need together; each asks for its own part only. */
 export interface OperationDeps
@@ -43,6 +59,11 @@ export interface OperationDeps
     ShowWalletDeps,
     ChangeAccountDeps,
     ChangeKeyDeps,
+    ChangeKeyTermsDeps,
+    RotateKeyDeps,
+    CreateCodesDeps,
+    RedeemCodeDeps,
+    WithdrawCodeDeps,
     ExplainRouteDeps {
   readonly catalog: CreateKeyDeps['catalog']
   readonly ledger: CreditWalletDeps['ledger'] &
@@ -50,6 +71,7 @@ export interface OperationDeps
     AssignPlanDeps['ledger'] &
     VerifyLedgerDeps['ledger']
   readonly status: () => ServerStatus
+  readonly people: PeopleDeps
 }
 
 interface Operation<Schema extends z.ZodType, Value> {
@@ -77,6 +99,7 @@ export const OPERATIONS = {
   'wallet.adjust': operation(adjustWalletArgs, adjustWallet),
   'wallet.show': operation(oneAccountArgs, showWallet),
   'wallet.entries': operation(oneAccountArgs, walletEntries),
+  'wallet.wishes': operation(pageArgs, listWishes),
   'keys.create': operation(createKeyArgs, createKey),
   'keys.list': operation(listKeysArgs, listKeys),
   'keys.show': operation(oneKeyArgs, showKey),
@@ -86,10 +109,20 @@ export const OPERATIONS = {
   'keys.enable': operation(oneKeyArgs, (deps, { key }) => changeKey(deps, key, { disabled_at: null })),
   'keys.rename': operation(renameKeyArgs, renameKey),
   'keys.caps': operation(changeCapsArgs, changeCaps),
+  'keys.change': operation(changeKeyTermsArgs, (deps, args) => changeKeyTerms(deps, args)),
+  'keys.rotate': operation(rotateKeyArgs, (deps, args) => rotateKey(deps, args)),
+  'codes.create': operation(createCodesArgs, (deps, args) => createCodes(deps, args)),
+  'codes.list': operation(pageArgs, listCodes),
+  'codes.withdraw': operation(withdrawCodeArgs, withdrawCode),
+  'codes.redeem': operation(redeemCodeForArgs, redeemCodeFor),
   'plans.list': operation(listPlansArgs, listPlans),
   'plans.assign': operation(assignPlanArgs, assignPlan),
   'plans.end': operation(endPlanArgs, endPlan),
   'plans.show': operation(oneAccountArgs, showPlan),
+  'people.invite': operation(invitePersonArgs, (deps, args) => invitePerson(reachedAt(deps), args, COMMAND_LINE)),
+  'people.list': operation(listPeopleArgs, listPeople),
+  'people.disable': operation(onePersonArgs, (deps, args) => disablePerson(deps.people, args, COMMAND_LINE)),
+  'people.enable': operation(onePersonArgs, (deps, args) => enablePerson(deps.people, args, COMMAND_LINE)),
   'models.list': operation(listModelsArgs, listModels),
   'catalog.compare': operation(compareCatalogArgs, compareCatalog),
   'route.explain': operation(explainRouteArgs, explainRoute),
@@ -114,7 +147,22 @@ export async function runOperation(deps: OperationDeps, name: string, args: unkn
   const { args: schema, run } = OPERATIONS[name] as Operation<z.ZodType, unknown>
   const parsed = schema.safeParse(args)
   if (!parsed.success) return refused('invalid_arguments', describeIssues(parsed.error))
-  return run(deps, parsed.data)
+  const outcome = await run(deps, parsed.data)
+  const act = outcome.kind === 'done' ? auditedAct(name, outcome.value) : undefined
+  if (act !== undefined) await recordAct(deps, act)
+  return outcome
+}
+
+async function recordAct({ db, people }: OperationDeps, { owner, ...entry }: AuditedAct): Promise<void> {
+  const account = owner === undefined ? undefined : await findAccountById(db, owner)
+  await recordAudit(people, { ...entry, actor: COMMAND_LINE, account: account?.row })
+}
+
+/** A running server knows under which address it is reached, whatever port it was given. */
+function reachedAt({ people, status }: OperationDeps): PeopleDeps {
+  const server = status()
+  if (!server.running) return people
+  return { ...people, consoleUrl: () => `${server.public_url ?? server.url}/console` }
 }
 
 const describeIssues = (error: z.ZodError): string =>

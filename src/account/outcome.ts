@@ -7,14 +7,35 @@ export type RefusalReason =
   | 'account_closed'
   | 'key_not_found'
   | 'key_revoked'
+  | 'key_changed'
+  | 'key_without_secret'
+  | 'invalid_grace'
+  | 'account_suspended'
+  | 'code_not_found'
+  | 'code_mistyped'
+  | 'code_redeemed'
+  | 'too_many_tries'
+  | 'wallet_full'
   | 'model_not_found'
   | 'request_not_found'
+  | 'window_not_found'
+  | 'invalid_cursor'
+  | 'invalid_range'
   | 'invalid_amount'
   | 'invalid_expiry'
   | 'plan_not_found'
   | 'no_subscription'
   | 'ref_taken'
   | 'balance_too_small'
+  | 'wrong_password'
+  | 'busy'
+  | 'invite_not_valid'
+  | 'email_missing'
+  | 'person_exists'
+  | 'person_not_found'
+  | 'person_disabled'
+  | 'last_operator'
+  | 'session_not_found'
 
 export interface Done<Value> {
   readonly kind: 'done'
@@ -26,6 +47,8 @@ export interface Refused {
   readonly reason: RefusalReason
   /** A sentence for the person who asked: what was received, and what to do next. */
   readonly message: string
+  /** Whole seconds, where trying again later helps. */
+  readonly retryAfter?: number
 }
 
 /**
@@ -36,4 +59,9 @@ export type Outcome<Value> = Done<Value> | Refused
 
 export const done = <Value>(value: Value): Done<Value> => ({ kind: 'done', value })
 
-export const refused = (reason: RefusalReason, message: string): Refused => ({ kind: 'refused', reason, message })
+export const refused = (reason: RefusalReason, message: string, advice: { retryAfter?: number } = {}): Refused => ({
+  kind: 'refused',
+  reason,
+  message,
+  ...advice,
+})

@@ -9,5 +9,13 @@ export const plainText = (charactersMax: number) =>
     .max(charactersMax, `is longer than ${charactersMax} characters`)
     .refine((text) => !/\p{Cc}/u.test(text), 'contains control characters')
 
+/** The same, and may be left out. */
+export const plainNote = (charactersMax: number) =>
+  z
+    .string()
+    .trim()
+    .max(charactersMax, `is longer than ${charactersMax} characters`)
+    .refine((text) => !/\p{Cc}/u.test(text), 'contains control characters')
+
 /** What an account, a key or a request is named by: an id or an address, which nobody needs to write longer. */
 export const nameArgument = plainText(320)

@@ -42,6 +42,16 @@ export async function showPlan(
   return resolved.kind === 'found' ? done(await subscriptionOf(deps, resolved.account)) : resolved
 }
 
+export function subscriptionStateOf(known: {
+  readonly newest: object | undefined
+  readonly plan: object | undefined
+  readonly runs: boolean
+}): SubscriptionState {
+  if (known.newest === undefined) return 'none'
+  if (!known.runs) return 'ended'
+  return known.plan === undefined ? 'not_configured' : 'active'
+}
+
 export async function subscriptionOf(deps: ShowPlanDeps, account: StoredAccount): Promise<SubscriptionView> {
   const newest = await findSubscription(deps.db, account.row)
   const plan = newest && deps.catalog().plans.get(newest.plan)
@@ -50,7 +60,7 @@ export async function subscriptionOf(deps: ShowPlanDeps, account: StoredAccount)
   return {
     account: account.id,
     email: account.email,
-    state: newest === undefined ? 'none' : !runs ? 'ended' : plan === undefined ? 'not_configured' : 'active',
+    state: subscriptionStateOf({ newest, plan, runs }),
     plan: newest?.plan ?? null,
     since: isoTimeOrNull(newest?.started_at ?? null),
     until: isoTimeOrNull(newest?.ends_at ?? null),

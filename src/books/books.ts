@@ -42,6 +42,8 @@ export interface AccountBooks {
   subscription: Subscription | undefined
   /** Its rows did not add up when they were last looked at. */
   frozen: boolean
+  /** How many receipts have closed and transfers moved on it: the number of the last of them. */
+  movements: number
 }
 
 /** Money that is there, and the part of it that running turns hold. `posted - held` never goes below zero. */
@@ -122,7 +124,11 @@ export const createAccountBooks = (
   outlived: new Set(),
   subscription: undefined,
   frozen: false,
+  movements: 0,
 })
+
+/** The number of what closes or moves now. Nothing else may count: the order of these is the order of the decisions. */
+export const nextMovement = (account: AccountBooks): number => ++account.movements
 
 export const availableIn = ({ posted, held }: { readonly posted: bigint; readonly held: bigint }): bigint =>
   posted - held

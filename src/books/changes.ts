@@ -40,6 +40,7 @@ export interface ReceiptOpened {
 export interface ReceiptClosed {
   readonly kind: 'receipt-closed'
   readonly receipt: number
+  readonly account: AccountRow
   readonly state: 'settled' | 'released'
   readonly at: number
   readonly outcome: string
@@ -54,6 +55,9 @@ export interface ReceiptClosed {
   /** JSON: see Attempt in ledger. */
   readonly attempts: string
   readonly compaction: CompactedTokens | undefined
+  readonly movement: number
+  /** Of the wallet, just behind the charge; undefined where a plan pays. */
+  readonly balance: bigint | undefined
 }
 
 export interface BucketMoved {
@@ -78,6 +82,9 @@ export interface Transferred {
   /** Unique in its account and unit. */
   readonly ref: string
   readonly at: number
+  readonly movement: number
+  /** Of the wallet, just behind it; undefined for allowances. */
+  readonly balance: bigint | undefined
 }
 
 /** A bucket for a new period of an allowance, empty until it is granted. */

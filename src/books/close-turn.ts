@@ -2,7 +2,7 @@ import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import type { RequestId } from '../model/ids.ts'
 import { type NanoUsd, smallest, ZERO } from '../model/money.ts'
 import { inputTokensOf, type MeteredUsage } from '../model/usage.ts'
-import { type Books, booksOf, type OpenTurn } from './books.ts'
+import { type AccountBooks, type Books, booksOf, nextMovement, type OpenTurn } from './books.ts'
 import type { Change } from './changes.ts'
 import { endClaim } from './claims.ts'
 import { closePeriod } from './periods.ts'
@@ -68,10 +68,12 @@ type Amounts = { readonly cost: NanoUsd; readonly charge: NanoUsd; readonly shor
 
 function changesOf(books: Books, turn: OpenTurn, op: CloseTurn, amounts: Amounts): Change[] {
   const { charge } = amounts
+  const account = booksOf(books, turn.account)
   const changes: Change[] = [
     {
       kind: 'receipt-closed',
       receipt: turn.receipt,
+      account: turn.account,
       state: op.charge ? 'settled' : 'released',
       at: op.at,
       outcome: op.outcome,
@@ -83,23 +85,25 @@ function changesOf(books: Books, turn: OpenTurn, op: CloseTurn, amounts: Amounts
       totalMs: op.totalMs,
       attempts: op.attempts,
       compaction: op.compaction,
+      movement: nextMovement(account),
+      balance: turn.buckets.find(({ unit }) => unit === 'usd')?.posted,
     },
   ]
   for (const { row, unit } of turn.buckets) {
     changes.push({ kind: 'bucket-moved', bucket: row, posted: -charge, held: -turn.hold })
     if (charge > 0n) changes.push({ kind: 'bucket-moved', bucket: SIDES[unit].used, posted: charge, held: 0n })
   }
-  changes.push(...closeOutlived(books, turn, op.at))
+  changes.push(...closeOutlived(books, account, turn, op.at))
   if (turn.claim !== undefined) changes.push(endClaim(books, turn.claim, claimStateOf(op)))
   return changes
 }
 
-/** A period that only this turn kept from being closed. */
-function closeOutlived(books: Books, turn: OpenTurn, at: number): readonly Change[] {
-  const account = booksOf(books, turn.account)
+/** Periods that only this turn kept from being closed, the oldest first. */
+function closeOutlived(books: Books, account: AccountBooks, turn: OpenTurn, at: number): readonly Change[] {
   if (account.outlived.size === 0) return []
   return [...account.outlived]
     .filter((period) => period.held === 0n && turn.buckets.includes(period))
+    .sort((one, other) => one.row - other.row)
     .flatMap((period) => closePeriod(books, account, period, at))
 }
 

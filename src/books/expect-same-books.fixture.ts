@@ -19,6 +19,7 @@ export function expectSameBooks(beside: Beside): void {
   }
   expectUseOfRows(beside)
   expectClaimsAndPlans(beside)
+  expectMovements(beside)
   const open = beside.facts.turns.filter(({ state }) => state === 'open')
   if (books.turns.size !== open.length) expect([...books.turns.keys()]).toEqual(open.map(({ requestId }) => requestId))
 }
@@ -100,6 +101,20 @@ function expectUseOfRows({ rows }: Beside): void {
     if (unit === 'usd' || account === undefined) continue
     const shown = granted - expired - posted
     if (shown !== (used.get(row) ?? 0n)) expect(shown, `used of row ${row}`).toBe(used.get(row) ?? 0n)
+  }
+}
+
+/** Each account has counted what is recorded, and what the facts know of it comes in the same order with the same balances. */
+function expectMovements({ books, rows, facts }: Beside): void {
+  for (const { account, movements } of books.accounts.values()) {
+    const recorded = rows.movements.get(account) ?? []
+    if (movements !== recorded.length) expect(movements, `movements of ${account}`).toBe(recorded.length)
+    const known = recorded.filter(({ what }) => what !== 'allowance')
+    const history = facts.history.filter((each) => each.account === account)
+    if (known.length !== history.length) expect(known, `of account ${account}`).toHaveLength(history.length)
+    const [last, expected] = [known.at(-1), history.at(-1)]
+    if (last?.what === expected?.what && last?.balance === expected?.balance) continue
+    expect(last).toMatchObject({ what: expected?.what, balance: expected?.balance })
   }
 }
 

@@ -16,6 +16,8 @@ export interface NaiveFacts {
   /** What was taken from a rate, and what was given back to it, with the moment. */
   readonly rates: { subject: string; ticks: number; cost: number }[]
   readonly frozen: Set<number>
+  /** What closed on an account, and what was moved on its wallet: in this order, and with this behind it. */
+  readonly history: { account: number; what: 'charge' | 'transfer'; balance: bigint | undefined }[]
 }
 
 export interface NaiveTurn {
@@ -70,6 +72,7 @@ export const createFacts = (): NaiveFacts => ({
   plans: [],
   rates: [],
   frozen: new Set(),
+  history: [],
 })
 
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n)
@@ -308,6 +311,8 @@ export function closeNaively(facts: NaiveFacts, op: NaiveClose): { readonly kind
   turn.charge = cost > turn.hold ? turn.hold : cost
   turn.kept = op.kept
   turn.compaction = op.compaction
+  const { account } = turn
+  facts.history.push({ account, what: 'charge', balance: turn.onWallet ? walletOf(facts, account).posted : undefined })
   for (const { kind, subject, cost: reserved } of turn.limits) {
     if (kind === 'tokens') facts.rates.push({ subject, ticks: op.ticks, cost: op.tokens - reserved })
   }
@@ -327,6 +332,7 @@ export function transferNaively(facts: NaiveFacts, account: number, amount: bigi
     return { kind: 'too-much', ...{ holder: 'books', most: 9n * BILLION } }
   }
   facts.transfers.push({ account, amount })
+  facts.history.push({ account, what: 'transfer', balance: posted + amount })
   return { kind: 'transferred' }
 }
 

@@ -2,7 +2,7 @@ import type { Allowance } from '../model/allowance.ts'
 import { type Period, periodAt } from '../model/cycle.ts'
 import type { BucketRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import type { AccountBooks, Books, PeriodBucket } from './books.ts'
+import { type AccountBooks, type Books, nextMovement, type PeriodBucket } from './books.ts'
 import type { Change } from './changes.ts'
 import { EXPIRED, SIDES } from './sides.ts'
 
@@ -138,7 +138,7 @@ interface Movement {
   readonly at: number
 }
 
-function moveBetween(books: Books, { account }: AccountBooks, bucket: PeriodBucket, movement: Movement): Change[] {
+function moveBetween(books: Books, owner: AccountBooks, bucket: PeriodBucket, movement: Movement): Change[] {
   const { transferKind, counter, reason, at } = movement
   const amount = movement.amount as NanoUsd
   const transfer = books.next.transfer++
@@ -149,13 +149,15 @@ function moveBetween(books: Books, { account }: AccountBooks, bucket: PeriodBuck
       transfer,
       transferKind,
       unit,
-      account,
+      account: owner.account,
       bucket: row,
       counter,
       amount,
       reason,
       ref: `${row}.${transfer}`,
       at,
+      movement: nextMovement(owner),
+      balance: undefined,
     },
     { kind: 'bucket-moved', bucket: row, posted: amount, held: 0n },
     { kind: 'bucket-moved', bucket: counter, posted: -amount, held: 0n },

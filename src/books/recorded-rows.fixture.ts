@@ -10,6 +10,16 @@ export interface RecordedRows {
   readonly claims: Map<string, { receipt: number; state: 'running' | 'kept' | 'not-kept'; expiresAt: number }>
   readonly plans: Map<number, { account: number; plan: string; billingDay: number; endsAt: number | undefined }>
   readonly refs: Set<string>
+  /** What closed or moved on each account, in the order of its numbers. */
+  readonly movements: Map<number, RecordedMovement[]>
+}
+
+export interface RecordedMovement {
+  readonly what: 'charge' | 'transfer' | 'allowance'
+  /** Signed, and of the wallet alone: nothing where a plan pays. */
+  readonly amount: bigint
+  /** What the change said of the wallet behind it. */
+  readonly balance: bigint | undefined
 }
 
 export interface RecordedBucket {
@@ -46,7 +56,7 @@ export function createRows(wallets: Iterable<readonly [account: number, row: num
     }
   }
   for (const [account, row] of wallets) add(row, { unit: 'usd', account, subject: 'wallet' })
-  return { buckets, receipts: new Map(), claims: new Map(), plans: new Map(), refs: new Set() }
+  return { buckets, receipts: new Map(), claims: new Map(), plans: new Map(), refs: new Set(), movements: new Map() }
 }
 
 function demand(condition: boolean, says: string): asserts condition {
@@ -88,6 +98,8 @@ function record(rows: RecordedRows, moves: Moves, change: Change): void {
       const receipt = rows.receipts.get(change.receipt)
       demand(receipt !== undefined && receipt.charge === undefined, `receipt ${change.receipt} was not open`)
       receipt.charge = change.charge
+      const amount = receipt.keyKind === 'wallet' ? -change.charge : 0n
+      number(rows, receipt.account, change.movement, { what: 'charge', amount, balance: change.balance })
       for (const row of receipt.buckets) {
         moveOf(moves, row).heldByTurns -= receipt.hold
         moveOf(moves, row).byEntries -= change.charge
@@ -148,7 +160,8 @@ function recordOther(rows: RecordedRows, change: Change): void {
   }
 }
 
-function transfer({ buckets, refs }: RecordedRows, moves: Moves, change: Transferred): void {
+function transfer(rows: RecordedRows, moves: Moves, change: Transferred): void {
+  const { buckets, refs } = rows
   const { transferKind, unit, account, amount } = change
   const bucket = buckets.get(change.bucket)
   demand(bucket?.unit === unit && bucket.account === account, `a transfer of ${unit} went into another unit or account`)
@@ -158,10 +171,26 @@ function transfer({ buckets, refs }: RecordedRows, moves: Moves, change: Transfe
   const ref = `${account} ${unit} ${change.ref}`
   demand(!refs.has(ref), `a second transfer with ref ${ref}`)
   refs.add(ref)
+  const what = unit === 'usd' ? 'transfer' : 'allowance'
+  number(rows, account, change.movement, { what, amount: unit === 'usd' ? amount : 0n, balance: change.balance })
   if (transferKind === 'grant') bucket.granted += amount
   if (transferKind === 'expiry') bucket.expired -= amount
   moveOf(moves, bucket.row).byEntries += amount
   moveOf(moves, counter).byEntries -= amount
+}
+
+/** Numbered without a gap, and each balance is the last one with what moved. */
+function number(rows: RecordedRows, account: number, movement: number, moved: RecordedMovement): void {
+  const before = rows.movements.get(account) ?? []
+  rows.movements.set(account, before)
+  before.push(moved)
+  demand(movement === before.length, `movement ${before.length} of account ${account} is numbered ${movement}`)
+  if (moved.balance === undefined) {
+    demand(moved.amount === 0n, `movement ${movement} of account ${account} moved the wallet, and has no balance`)
+    return
+  }
+  const last = before.findLast((each, place) => place < before.length - 1 && each.balance !== undefined)?.balance ?? 0n
+  demand(moved.balance === last + moved.amount, `balance ${moved.balance} follows ${last} and ${moved.amount}`)
 }
 
 function moveOf(moves: Moves, row: number) {

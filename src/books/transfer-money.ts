@@ -1,6 +1,6 @@
 import type { AccountRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { availableIn, type Books, booksOf } from './books.ts'
+import { availableIn, type Books, booksOf, nextMovement } from './books.ts'
 import type { Change } from './changes.ts'
 import { SIDES } from './sides.ts'
 
@@ -34,7 +34,8 @@ const WALLET_MAX = (1_000_000_000n * NANO_PER_USD) as NanoUsd
 const ISSUED_MAX = (9_000_000_000n * NANO_PER_USD) as NanoUsd
 
 export function transferMoney(books: Books, op: TransferMoney): TransferOutcome {
-  const { wallet } = booksOf(books, op.account)
+  const owner = booksOf(books, op.account)
+  const { wallet } = owner
   if (availableIn(wallet) + op.amount < 0n) return { kind: 'short', available: availableIn(wallet) as NanoUsd }
   const tooMuch = op.amount > 0n ? boundPassed(books, wallet.posted, op.amount) : undefined
   if (tooMuch) return tooMuch
@@ -56,6 +57,8 @@ export function transferMoney(books: Books, op: TransferMoney): TransferOutcome 
         reason,
         ref,
         at,
+        movement: nextMovement(owner),
+        balance: wallet.posted,
       },
       { kind: 'bucket-moved', bucket: wallet.row, posted: amount, held: 0n },
       { kind: 'bucket-moved', bucket: SIDES.usd.issued, posted: -amount, held: 0n },

@@ -92,13 +92,11 @@ it('is asked nothing that has to be searched for', async () => {
 
 it('that was written before responses were stored is taken further', async () => {
   await bench.file.atomic([
-    ...['response_items', 'items', 'events', 'response_objects', 'responses', 'account_keys', 'state_size'].map(
-      (table) => ({
-        sql: `DROP TABLE ${table}`,
-        rows: [[]],
-      }),
-    ),
-    { sql: "DELETE FROM migrations WHERE name = '0002-responses'", rows: [[]] },
+    ...[
+      ...['response_items', 'items', 'events', 'response_objects', 'responses', 'account_keys', 'state_size'],
+      ...['usage', 'usage_series', 'usage_upto'],
+    ].map((table) => ({ sql: `DROP TABLE ${table}`, rows: [[]] })),
+    { sql: "DELETE FROM migrations WHERE name >= '0002'", rows: [[]] },
   ])
   await bench.reopen()
   expect(await bench.responses.finish(ended('a'))).toBe(true)

@@ -1,5 +1,6 @@
 import type { Schema } from '../sqlite/migrate.ts'
 import { responsesMigration } from './responses-migration.ts'
+import { usageMigration } from './usage-migration.ts'
 
 /**
  * Answers that may be given again. The body is the last column, so that a row is judged without reading it; the index
@@ -25,9 +26,9 @@ const answersMigration: readonly string[] = [
 
 /** A static list: what ships is what runs, and no folder is searched at start. */
 export const contentSchema: Schema = {
-  migrations: [{ name: '0001-answers', statements: answersMigration }, responsesMigration],
+  migrations: [{ name: '0001-answers', statements: answersMigration }, responsesMigration, usageMigration],
   tables: [
     ...['answers', 'account_keys', 'responses', 'response_objects', 'items', 'response_items', 'events'],
-    'state_size',
+    ...['state_size', 'usage_series', 'usage', 'usage_upto'],
   ],
 }

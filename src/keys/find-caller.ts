@@ -1,27 +1,12 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../lib/clock.ts'
 import { createLruMap } from '../lib/lru-map.ts'
-import type { Caller, CallerPlan } from '../model/caller.ts'
-import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
-import type { LimitRates } from '../model/limit.ts'
-import { allowancesOfCaps } from '../model/spend-caps.ts'
-import { findKeyByDigest, type KeyWithAccount } from '../store/keys.ts'
+import type { AccountRow, KeyId } from '../model/ids.ts'
+import { findKeyByDigest } from '../store/keys.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { digestKey } from './digest-key.ts'
+import { type CallerOutcome, judgeKey, type KnownKey, knownKeyOf, UNKNOWN } from './known-key.ts'
 import { KEY_LENGTH_MAX, readKey } from './read-key.ts'
-
-export type CallerRefusal =
-  | 'malformed'
-  | 'unknown'
-  | 'expired'
-  | 'disabled'
-  | 'revoked'
-  | 'account-suspended'
-  | 'account-closed'
-
-export type CallerOutcome =
-  | { readonly kind: 'caller'; readonly caller: Caller }
-  | { readonly kind: 'refused'; readonly reason: CallerRefusal }
 
 export interface CallerFinder {
   /** Answers at once when the key was seen before: this is on every request's way. */
@@ -32,16 +17,6 @@ export interface CallerFinder {
   forgetAccount(account: AccountRow): void
 }
 
-interface KnownKey {
-  readonly id: KeyId
-  readonly account: AccountRow
-  readonly expiresAt: number | undefined
-  /** What holds as long as the key has not expired. */
-  readonly outcome: CallerOutcome
-  /** What holds once the subscription has ended by itself: nobody is told of that moment. */
-  readonly lapsed: { readonly from: number; readonly outcome: CallerOutcome } | undefined
-}
-
 /** Keys that are in use at the same time; each takes about a kilobyte. */
 const KNOWN_MAX = 10_000
 /** Tokens that look like keys and are none: remembered shortly, so that a client in a loop does not reach the database. */
@@ -49,8 +24,6 @@ const UNKNOWN_MAX = 10_000
 const UNKNOWN_MICROS = 5_000_000
 
 const MALFORMED = { kind: 'refused', reason: 'malformed' } as const
-const UNKNOWN = { kind: 'refused', reason: 'unknown' } as const
-const EXPIRED = { kind: 'refused', reason: 'expired' } as const
 
 export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clock: Clock }): CallerFinder {
   const { db, pepper, clock } = deps
@@ -60,15 +33,12 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
   const lookingUp = new Map<string, Promise<CallerOutcome>>()
   let changes = 0
 
-  const judge = ({ expiresAt, lapsed, outcome }: KnownKey): CallerOutcome => {
-    if (expiresAt !== undefined && expiresAt <= clock.now() && !isRevoked(outcome)) return EXPIRED
-    return lapsed !== undefined && lapsed.from <= clock.now() ? lapsed.outcome : outcome
-  }
+  const judge = (key: KnownKey): CallerOutcome => judgeKey(key, clock.now())
 
   const lookUp = async (name: string, digest: Buffer): Promise<CallerOutcome> => {
     const changesBefore = changes
     const found = await findKeyByDigest(db, digest)
-    const key = found && knownKeyOf(found)
+    const key = found && knownKeyOf(found, digest.equals(found.digest) ? 'present' : 'former')
     // What was read before a change must not be remembered after it: a revoked key would live on in the cache.
     if (changes === changesBefore) {
       if (key) known.set(name, key)
@@ -112,43 +82,3 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
 
 /** Plain SHA-256 is four times cheaper than the peppered digest, and 256 random bits cannot be guessed from it either. */
 const nameOf = (token: string): string => hash('sha256', token, 'base64url')
-
-const isRevoked = (outcome: CallerOutcome): boolean => outcome.kind === 'refused' && outcome.reason === 'revoked'
-
-function knownKeyOf(key: KeyWithAccount): KnownKey {
-  const refusal = refusalOf(key)
-  const known = { id: key.id as KeyId, account: key.account as AccountRow, expiresAt: key.expires_at ?? undefined }
-  if (refusal) return { ...known, lapsed: undefined, outcome: { kind: 'refused', reason: refusal } }
-  const caller = callerOf(key)
-  const from = caller.plan?.endsAt
-  const lapsed = { kind: 'caller', caller: { ...caller, plan: undefined } } as const
-  return {
-    ...known,
-    lapsed: from === undefined ? undefined : { from, outcome: lapsed },
-    outcome: { kind: 'caller', caller },
-  }
-}
-
-/** The most final reason first: it is the one worth telling. */
-function refusalOf(key: KeyWithAccount): CallerRefusal | undefined {
-  if (key.revoked_at !== null) return 'revoked'
-  if (key.disabled_at !== null) return 'disabled'
-  if (key.account_status === 'closed') return 'account-closed'
-  return key.account_status === 'suspended' ? 'account-suspended' : undefined
-}
-
-const callerOf = (key: KeyWithAccount): Caller => ({
-  accountId: key.account_id as AccountId,
-  account: key.account as AccountRow,
-  keyId: key.id as KeyId,
-  key: key.row as KeyRow,
-  keyName: key.name,
-  kind: key.kind,
-  models: key.models === null ? undefined : (JSON.parse(key.models) as string[]),
-  limits: key.limits === null ? {} : (JSON.parse(key.limits) as LimitRates),
-  caps: allowancesOfCaps(key.row as KeyRow, { day: key.cap_day_nano, month: key.cap_month_nano }),
-  plan: key.kind === 'builder' ? planOf(key) : undefined,
-})
-
-const planOf = ({ plan, plan_ends_at }: KeyWithAccount): CallerPlan | undefined =>
-  plan === null ? undefined : { id: plan, endsAt: plan_ends_at ?? undefined }

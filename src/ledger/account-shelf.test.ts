@@ -73,4 +73,27 @@ describe('the shelf', () => {
     await shelf.load(2 as AccountRow)
     expect(books.accounts.get(2 as AccountRow)?.wallet.posted).toBe(7n)
   })
+
+  it('reads how far an account has counted, whether a transfer or a receipt came last', async () => {
+    const { file } = bench.database
+    const last = async () => {
+      ticks += HOUR
+      shelf.tidy(0)
+      await shelf.load(2 as AccountRow)
+      return books.accounts.get(2 as AccountRow)?.movements
+    }
+    expect(await last()).toBe(0)
+    const transfer = "INSERT INTO transfers VALUES (?, ?, ?, 2, ?, 'why', 5, 1, ?, ?)"
+    await file.atomic([{ sql: transfer, rows: [[1, 'credit', 'usd', 'may', 1, 5n]] }])
+    expect(await last()).toBe(1)
+    await file.atomic([{ sql: transfer, rows: [[2, 'grant', 'quota', '9.2', 2, null]] }])
+    expect(await last()).toBe(2)
+    const receipt = `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets,
+        hold_nano, output_cap, output_bound, input_estimate, opened_at, charge_nano, movement)
+      VALUES (?, ?, 2, 1, ?, 'released', 'demo', 1, '[]', 0, 1, 1, 1, 1, 0, ?)`
+    await file.atomic([{ sql: receipt, rows: [[1, 'req_a', 'wallet', 3]] }])
+    expect(await last()).toBe(3)
+    await file.atomic([{ sql: receipt, rows: [[2, 'req_b', 'builder', 4]] }])
+    expect(await last()).toBe(4)
+  })
 })

@@ -88,7 +88,7 @@ describe('an audit', () => {
 
   it('keeps no balance of a period that is closed, and still finds what moved on it', async () => {
     const grant = (transfer: number, kind: string, amount: number, other: number) => [
-      `INSERT INTO transfers VALUES (${transfer}, '${kind}', 'quota', ${bench.account}, '${kind}', 'why', ${amount}, 1)`,
+      `INSERT INTO transfers VALUES (${transfer}, '${kind}', 'quota', ${bench.account}, '${kind}', 'why', ${amount}, 1, ${transfer}, NULL)`,
       `INSERT INTO entries VALUES (${transfer}, 0, ${PERIOD}, ${amount}), (${transfer}, 1, ${other}, ${-amount})`,
       `UPDATE buckets SET posted_nano = posted_nano - ${amount} WHERE row = ${other}`,
     ]

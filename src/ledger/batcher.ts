@@ -8,7 +8,11 @@ export interface BatcherDeps {
   record(changes: readonly Change[], marks: PackedMarks | undefined): Promise<void>
   /** Called once when a batch could not be recorded: memory is ahead of the database from here on. */
   onFailure(error: unknown): void
-  onBatch?(facts: { readonly operations: number; readonly tickMicros: number }): void
+  onBatch?(facts: {
+    readonly operations: number
+    readonly tickMicros: number
+    readonly changes: readonly Change[]
+  }): void
   ticks(): number
 }
 
@@ -64,7 +68,8 @@ export function createBatcher(deps: BatcherDeps): Batcher {
     written = undefined
     if (failure) fail(batch, failure.error)
     else {
-      deps.onBatch?.({ operations: batch.operations, tickMicros: deps.ticks() - started })
+      const { operations, changes } = batch
+      deps.onBatch?.({ operations, tickMicros: deps.ticks() - started, changes })
       batch.resolve('durable')
     }
     if (gathering.changes.length > 0 || gathering.marks) arm()

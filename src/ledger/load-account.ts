@@ -2,15 +2,17 @@ import { type AccountBooks, createAccountBooks, type PeriodBucket, type Subscrip
 import type { AccountRow, BucketRow } from '../model/ids.ts'
 import { isFrozen } from '../store/accounts.ts'
 import { type LiveBucket, listLiveBuckets } from '../store/buckets.ts'
+import { findLastMovement } from '../store/movements.ts'
 import { findSubscription, type StoredSubscription } from '../store/subscriptions.ts'
 import type { LedgerDb } from '../store/tables.ts'
 
 /** Everything that decisions about an account look at, as the file has it. */
 export async function loadAccountBooks(db: LedgerDb, account: AccountRow): Promise<AccountBooks> {
-  const [buckets, subscription, frozen] = await Promise.all([
+  const [buckets, subscription, frozen, movements] = await Promise.all([
     listLiveBuckets(db, account),
     findSubscription(db, account),
     isFrozen(db, account),
+    findLastMovement(db, account),
   ])
   const wallet = buckets.find(({ kind }) => kind === 'wallet')
   if (!wallet) throw new Error(`Account ${account} has no wallet`)
@@ -25,6 +27,7 @@ export async function loadAccountBooks(db: LedgerDb, account: AccountRow): Promi
   }
   books.subscription = subscription && subscriptionOf(subscription)
   books.frozen = frozen
+  books.movements = movements
   return books
 }
 

@@ -1,4 +1,5 @@
 import { createBooks } from '../books/books.ts'
+import type { Change } from '../books/changes.ts'
 import { PERIOD_ROWS_FROM } from '../books/sides.ts'
 import { assignPlan, endPlan } from '../books/subscriptions.ts'
 import { forgetEarnedBackRates, standingsOf } from '../books/turn-limits.ts'
@@ -42,7 +43,12 @@ export interface LedgerDeps {
 /** What telemetry may learn; the ledger itself does not log. */
 export interface LedgerObserver {
   /** `operations`: turns opened and closed, and transfers; what they moved on wallets is not counted again. */
-  batchRecorded(facts: { readonly operations: number; readonly seconds: number }): void
+  batchRecorded(facts: {
+    readonly operations: number
+    readonly seconds: number
+    /** What is durable now. */
+    readonly changes: readonly Change[]
+  }): void
   batchFailed(error: unknown): void
   recovered(holds: number): void
   /** The machine's clock is far behind the newest row: rows keep that row's time until the clock has caught up. */
@@ -118,9 +124,9 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
   const batcher = createBatcher({
     ticks,
     record: async (changes, marks) => void (await file.atomic(recordChanges(changes, marks))),
-    onBatch({ operations, tickMicros }) {
+    onBatch({ operations, tickMicros, changes }) {
       failuresInARow = 0
-      observer.batchRecorded({ operations, seconds: tickMicros / 1e6 })
+      observer.batchRecorded({ operations, seconds: tickMicros / 1e6, changes })
     },
     onFailure: (error) => {
       observer.batchFailed(error)

@@ -108,6 +108,34 @@ describe('while the books are being read back', () => {
   })
 })
 
+describe('what is counted on an account', () => {
+  it('goes on behind what was recorded, when a credit and a charge were decided and lost', async () => {
+    await bench.credit(HOLD * 10n)
+    const turn = await bench.admit()
+    await turn.durable
+    await bench.run("CREATE TRIGGER broken BEFORE INSERT ON transfers BEGIN SELECT RAISE(ABORT, 'broken'); END")
+    const [lost, settled] = [bench.credit(5n, 'lost'), turn.settle(settlement(1000n))]
+    await expect(lost).rejects.toThrow()
+    expect(await settled).toMatchObject({ kind: 'settled', charge: 1000n })
+    await bench.run(MEND)
+    await opensAgain()
+    await bench.credit(7n, 'later')
+    const rows = await bench.database.file.all(
+      `SELECT movement, balance_nano FROM receipts WHERE movement IS NOT NULL
+        UNION ALL SELECT movement, balance_nano FROM transfers ORDER BY movement`,
+      [],
+    )
+    const [first, charged] = [HOLD * 10n, HOLD * 10n - 1000n]
+    expect(rows.map(({ movement, balance_nano }) => [movement, balance_nano])).toEqual([
+      [1, first],
+      [2, charged],
+      [3, charged + 7n],
+    ])
+    await bench.expectMemoryIsTheFile()
+    await bench.expectCleanBooks()
+  })
+})
+
 describe('a full disk', () => {
   it('stays closed until a write has become durable, and opens by itself then', async () => {
     await bench.credit(HOLD * 1000n)

@@ -72,11 +72,13 @@ describe('verify of books in use', () => {
   it('reads them in slices, and misses none', async () => {
     await bench.run(`WITH RECURSIVE n (row) AS (SELECT 100 UNION ALL SELECT row + 1 FROM n WHERE row < 6500)
       INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
-        output_bound, input_estimate, opened_at, cost_nano, charge_nano, shortfall_nano)
-      SELECT row, 'req_' || row, 1, 1, 'wallet', 'released', 'demo', 1, '[3]', 5, 1, 1, 1, 1, 0, 0, 0 FROM n`)
+        output_bound, input_estimate, opened_at, cost_nano, charge_nano, shortfall_nano,
+        movement, balance_nano)
+      SELECT row, 'req_' || row, 1, 1, 'wallet', 'released', 'demo', 1, '[3]', 5, 1, 1, 1, 1, 0, 0, 0,
+        row - 95, ${HOLD * 9n - 7n} FROM n`)
     expect((await verifyBooks({ db: bench.database.db })).report).toMatchObject({ ok: true, receipts: 6405 })
     await bench.run('DROP TRIGGER closed_receipts_are_final')
-    for (const row of [100, 2000, 2001, 4000, 6500]) {
+    for (const row of [100, 1000, 1001, 4000, 6500]) {
       await bench.run(`UPDATE receipts SET cost_nano = 1 WHERE row = ${row}`)
       expect(await broken(), `row ${row}`).toEqual(['cost is charge plus shortfall'])
       await bench.run(`UPDATE receipts SET cost_nano = 0 WHERE row = ${row}`)
@@ -111,7 +113,47 @@ describe('verify finds', () => {
 
   it('a charge that was changed by hand', async () => {
     await tamper('UPDATE receipts SET charge_nano = 6, cost_nano = 6 WHERE row = 1')
-    expect(await broken()).toEqual(['posted is the sum of entries', 'revenue is what was charged'])
+    expect(await broken()).toEqual([
+      'a balance is the one before and what moved',
+      'posted is the sum of entries',
+      'revenue is what was charged',
+    ])
+  })
+
+  const GAP = 'movements of an account are numbered without a gap'
+  const BALANCE = 'a balance is the one before and what moved'
+
+  it('a movement without a number, one that is missing, and one that is there twice, also in another table', async () => {
+    await tamper('UPDATE receipts SET movement = NULL WHERE row = 2')
+    expect(await broken()).toContain(GAP)
+    await bench.run('UPDATE receipts SET movement = 5 WHERE row = 2')
+    expect(await broken()).toContain(GAP)
+    await bench.run("UPDATE receipts SET kind = 'builder', movement = 4, balance_nano = NULL WHERE row = 2")
+    expect(await broken()).toContain(GAP)
+    await bench.run(`UPDATE receipts SET kind = 'wallet', movement = 3, balance_nano = ${HOLD * 9n - 7n} WHERE row = 2`)
+    await bench.expectCleanBooks()
+    await bench.run('UPDATE transfers SET movement = 2')
+    expect(await broken()).toContain(GAP)
+    await bench.run('UPDATE transfers SET movement = NULL')
+    expect(await broken()).toContain(GAP)
+  })
+
+  it('a balance that does not follow from the one before, of a charge or of a credit', async () => {
+    await tamper('UPDATE receipts SET balance_nano = balance_nano + 1 WHERE row = 3')
+    expect(await broken()).toEqual([BALANCE])
+    await bench.run('UPDATE receipts SET balance_nano = NULL WHERE row = 3')
+    expect(await broken()).toEqual([BALANCE])
+    await bench.run(`UPDATE receipts SET balance_nano = ${HOLD * 9n - 7n} WHERE row = 3`)
+    await bench.expectCleanBooks()
+    await bench.run('UPDATE transfers SET balance_nano = balance_nano - 1')
+    expect(await broken()).toEqual([BALANCE])
+  })
+
+  it('the account whose numbers do not add up, and no other, in what is new since the last proof', async () => {
+    await bench.ledger.audit({ whole: true })
+    await (await bench.admit()).settle(settlement(9n))
+    await tamper('UPDATE receipts SET movement = movement + 1 WHERE row = 5')
+    expect(await bench.ledger.audit({ whole: false })).toMatchObject({ ok: false, suspects: [bench.account] })
   })
 
   it('a hold that no balance knows', async () => {

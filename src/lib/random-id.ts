@@ -26,7 +26,8 @@ export const uniform = (random: RandomBytes): number => Buffer.from(random(6)).r
 // Crockford's alphabet: no i, l, o or u, so an id can be read out on the telephone.
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 
-function encodeBase32(bytes: Uint8Array): string {
+/** Five bits a letter; the last one is filled up with zeros. */
+export function encodeBase32(bytes: Uint8Array): string {
   const letters = Buffer.allocUnsafe(Math.ceil((bytes.length * 8) / 5))
   let written = 0
   let buffer = 0

@@ -5,6 +5,8 @@ import { type RandomBytes, randomId, timeOrderedId } from '../lib/random-id.ts'
 export type RequestId = Brand<string, 'request'>
 export type AccountId = Brand<string, 'account'>
 export type KeyId = Brand<string, 'key'>
+export type PersonId = Brand<string, 'person'>
+export type SessionId = Brand<string, 'session'>
 
 /**
  * Row numbers in the ledger. They never leave the process: short integers keep the books small and quick, and the
@@ -17,6 +19,10 @@ export type BucketRow = Brand<number, 'bucket-row'>
 export const mintRequestId = (now: number, random: RandomBytes) => timeOrderedId('req_', now, random) as RequestId
 export const mintAccountId = (random: RandomBytes) => randomId('acct_', random) as AccountId
 export const mintKeyId = (random: RandomBytes) => randomId('key_', random) as KeyId
+export const mintPersonId = (random: RandomBytes) => randomId('usr_', random) as PersonId
+export const mintSessionId = (random: RandomBytes) => randomId('ses_', random) as SessionId
+export const mintCodeId = (random: RandomBytes) => randomId('code_', random)
+export const mintBatchId = (random: RandomBytes) => randomId('batch_', random)
 
 const REQUEST_ID = /^req_[0-9a-hjkmnp-tv-z]{26}$/
 export const isRequestId = (text: string): text is RequestId => REQUEST_ID.test(text)

@@ -51,6 +51,15 @@ export function formatUsd(amount: bigint): string {
   return `${amount < 0n ? '-' : ''}${whole}.${fraction}`
 }
 
+/** Pico-dollars as an exact decimal string: what a line of a price adds up to before the one rounding. */
+export function formatPico(amount: bigint): string {
+  const fraction = (amount % 1_000_000_000_000n)
+    .toString()
+    .padStart(12, '0')
+    .replace(/0{1,10}$/, '')
+  return `${amount / 1_000_000_000_000n}.${fraction}`
+}
+
 /** `"3.00"` USD per million tokens to pico-dollars per token; six places at most, so that it is exact. */
 export function parsePricePerMillion(text: string): PicoPerToken | undefined {
   const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text)

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { PERIOD_ROWS_FROM } from '../books/sides.ts'
 import { isAlreadyThere } from '../sqlite/sqlite-failure.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { AtomicStatement, SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { AccountStatus, AccountsTable, LedgerDb } from './tables.ts'
 
 export type StoredAccount = Selectable<AccountsTable>
@@ -13,16 +13,22 @@ const INSERT_WALLET = `INSERT INTO buckets (row, unit, kind, account, subject)
       'usd', 'wallet', row, 'wallet'
     FROM accounts WHERE id = ?`
 
-/** An account is never without its wallet: both rows are one commit. The e-mail is in lower case already. */
-export async function insertAccount(
-  file: SqliteFile,
-  account: { readonly id: string; readonly email: string; readonly createdAt: number },
-): Promise<'inserted' | 'email-taken'> {
+interface NewAccount {
+  readonly id: string
+  /** In lower case already. */
+  readonly email: string
+  readonly createdAt: number
+}
+
+/** An account is never without its wallet: both rows are one commit. */
+export const accountInserts = (account: NewAccount): AtomicStatement[] => [
+  { sql: INSERT_ACCOUNT, rows: [[account.id, account.email, account.createdAt]], expectChanges: 1 },
+  { sql: INSERT_WALLET, rows: [[account.id]], expectChanges: 1 },
+]
+
+export async function insertAccount(file: SqliteFile, account: NewAccount): Promise<'inserted' | 'email-taken'> {
   try {
-    await file.atomic([
-      { sql: INSERT_ACCOUNT, rows: [[account.id, account.email, account.createdAt]], expectChanges: 1 },
-      { sql: INSERT_WALLET, rows: [[account.id]], expectChanges: 1 },
-    ])
+    await file.atomic(accountInserts(account))
     return 'inserted'
   } catch (error) {
     if (isAlreadyThere(error) && error.message.includes('accounts.email')) return 'email-taken'
@@ -56,6 +62,13 @@ export async function updateAccountStatus(db: LedgerDb, row: number, status: Acc
     .executeTakeFirstOrThrow()
   return numUpdatedRows > 0n
 }
+
+/** One change of several that belong together: its only row gets another e-mail. */
+export const emailUpdate = (row: number, email: string): AtomicStatement => ({
+  sql: 'UPDATE accounts SET email = ? WHERE row = ?',
+  rows: [[email, row]],
+  expectChanges: 1,
+})
 
 export const isFrozen = async (db: LedgerDb, account: number): Promise<boolean> =>
   (await db.selectFrom('accounts').select('frozen_at').where('row', '=', account).executeTakeFirst())?.frozen_at != null

@@ -24,12 +24,14 @@ export const BATCH_STATEMENTS = {
       ...(['state', 'closed_at', 'outcome', 'lane'] as const),
       ...(['uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning', 'estimated'] as const),
       ...(['tier', 'cost_nano', 'charge_nano', 'shortfall_nano', 'first_byte_ms', 'total_ms', 'attempts'] as const),
-      ...(['tokens_before', 'tokens_after'] as const),
+      ...(['tokens_before', 'tokens_after', 'movement', 'balance_nano'] as const),
     ],
     // Compared in the same statement: a receipt that somebody else has closed undoes the whole batch.
     where: "receipts.state = 'open'",
   }),
-  addTransfer: insertInto('transfers', ['row', 'kind', 'unit', 'account', 'ref', 'reason', 'amount_nano', 'at']),
+  addTransfer: insertInto('transfers', [
+    ...(['row', 'kind', 'unit', 'account', 'ref', 'reason', 'amount_nano', 'at', 'movement', 'balance_nano'] as const),
+  ]),
   addEntry: insertInto('entries', ['transfer', 'seq', 'bucket', 'delta_nano']),
   // Deltas, not balances: the row in the file is the truth and its CHECK has the last word.
   moveBucket: updateRows('buckets', { add: ['posted_nano', 'held_nano'] }),

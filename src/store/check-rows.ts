@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { MOVEMENT_CHECKS } from './movement-checks.ts'
 import type { LedgerDb } from './tables.ts'
 
 /** Rows behind `after`, up to and with `to`. */
@@ -70,7 +71,12 @@ const MOVED = `
   UNION ALL SELECT 'moved', CAST(bucket AS TEXT), 0, SUM(delta_nano) FROM moves GROUP BY bucket`
 
 /** The rules that every row is held to, by the names that the operator reads. */
-export const ROW_CHECKS: readonly string[] = Object.keys({ ...TRANSFER_CHECKS, ...CLOSED_CHECKS, ...RECEIPT_CHECKS })
+export const ROW_CHECKS: readonly string[] = Object.keys({
+  ...TRANSFER_CHECKS,
+  ...CLOSED_CHECKS,
+  ...RECEIPT_CHECKS,
+  ...MOVEMENT_CHECKS,
+})
 
 /** A slice of the receipts; `open` names those of them that had not ended in the moment of the balances. */
 export async function checkReceipts(
@@ -80,13 +86,16 @@ export async function checkReceipts(
   const openHere = JSON.stringify(open)
   const { rows } = await sql<Finding>`
   WITH slice AS MATERIALIZED (
-      SELECT row, account, kind, state, model, price_version, buckets, hold_nano, cost_nano, charge_nano, shortfall_nano
+      SELECT row, account, kind, state, model, price_version, buckets, hold_nano, cost_nano, charge_nano, shortfall_nano,
+          movement, balance_nano
         FROM receipts WHERE row > ${after} AND row <= ${to}),
     closed AS (SELECT * FROM slice WHERE row NOT IN (SELECT value FROM json_each(${openHere}))),
+    numbered AS (
+      SELECT account, movement, balance_nano, CASE kind WHEN 'wallet' THEN -charge_nano END AS delta_nano FROM closed),
     moves AS MATERIALIZED (
       SELECT receipt, bucket, delta_nano FROM usage_entries
         WHERE receipt > ${after} AND receipt <= ${to} AND receipt NOT IN (SELECT value FROM json_each(${openHere})))
-  ${sql.raw(asFindings({ ...CLOSED_CHECKS, ...RECEIPT_CHECKS }))}
+  ${sql.raw(asFindings({ ...CLOSED_CHECKS, ...RECEIPT_CHECKS, ...MOVEMENT_CHECKS }))}
   UNION ALL SELECT 'count', 'receipts', 0, COUNT(*) FROM slice
   UNION ALL SELECT 'charged', 'revenue', 0, COALESCE(SUM(charge_nano), 0)
     FROM closed WHERE state = 'settled' AND kind = 'wallet'
@@ -96,10 +105,13 @@ export async function checkReceipts(
 
 export async function checkTransfers(db: LedgerDb, { after, to }: RowSlice): Promise<readonly Finding[]> {
   const { rows } = await sql<Finding>`
-  WITH slice AS MATERIALIZED (SELECT row, account, unit, amount_nano FROM transfers WHERE row > ${after} AND row <= ${to}),
+  WITH slice AS MATERIALIZED (
+      SELECT row, account, unit, amount_nano, movement, balance_nano FROM transfers WHERE row > ${after} AND row <= ${to}),
+    numbered AS (
+      SELECT account, movement, balance_nano, CASE unit WHEN 'usd' THEN amount_nano END AS delta_nano FROM slice),
     moves AS MATERIALIZED (
       SELECT transfer, seq, bucket, delta_nano FROM entries WHERE transfer > ${after} AND transfer <= ${to})
-  ${sql.raw(asFindings(TRANSFER_CHECKS))}
+  ${sql.raw(asFindings({ ...TRANSFER_CHECKS, ...MOVEMENT_CHECKS }))}
   UNION ALL SELECT 'count', 'transfers', 0, COUNT(*) FROM slice
   ${sql.raw(MOVED)}`.execute(db)
   return rows

@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from 'kysely'
+import { type Insertable, type Selectable, sql } from 'kysely'
 import type { AccountStatus, KeysTable, LedgerDb } from './tables.ts'
 
 export type StoredKey = Selectable<KeysTable>
@@ -19,8 +19,7 @@ export interface KeyWithAccount extends StoredKey {
   plan_ends_at: number | null
 }
 
-/** The index finds the digest, so nothing here takes longer because more of it was guessed right. */
-export const findKeyByDigest = (db: LedgerDb, digest: Uint8Array): Promise<KeyWithAccount | undefined> =>
+const keysWithAccount = (db: LedgerDb) =>
   db
     .selectFrom('keys')
     .innerJoin('accounts', 'accounts.row', 'keys.account')
@@ -34,8 +33,43 @@ export const findKeyByDigest = (db: LedgerDb, digest: Uint8Array): Promise<KeyWi
     )
     .select(['accounts.id as account_id', 'accounts.status as account_status'])
     .select(['subscriptions.plan', 'subscriptions.ends_at as plan_ends_at'])
-    .where('keys.digest', '=', digest)
+
+/**
+ * By the digest that it has, or had before it was rotated last. The indexes find it, so nothing here takes longer because
+ * more of it was guessed right.
+ */
+export const findKeyByDigest = (db: LedgerDb, digest: Uint8Array): Promise<KeyWithAccount | undefined> =>
+  keysWithAccount(db)
+    .where(({ eb, or }) => or([eb('keys.digest', '=', digest), eb('keys.former_digest', '=', digest)]))
     .executeTakeFirst()
+
+/** The one of an account and kind that is not revoked. The index is known by what is spelled out, not by a parameter. */
+export const findPlaygroundKey = (
+  db: LedgerDb,
+  account: number,
+  kind: StoredKey['kind'],
+): Promise<KeyWithAccount | undefined> =>
+  keysWithAccount(db)
+    .where('keys.account', '=', account)
+    .where('keys.kind', '=', kind)
+    .where('keys.playground', '=', sql.lit(1))
+    .where('keys.revoked_at', 'is', null)
+    .executeTakeFirst()
+
+/** Does nothing where there is one: of two that come together one is stored. */
+export async function insertPlaygroundKey(db: LedgerDb, key: NewKey): Promise<void> {
+  await db
+    .insertInto('keys')
+    .values({ ...key, playground: 1 })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account', 'kind'])
+        .where('playground', '=', sql.lit(1))
+        .where('revoked_at', 'is', null)
+        .doNothing(),
+    )
+    .execute()
+}
 
 export const findKeyById = (db: LedgerDb, id: string): Promise<StoredKey | undefined> =>
   db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
@@ -43,13 +77,47 @@ export const findKeyById = (db: LedgerDb, id: string): Promise<StoredKey | undef
 export const findKeyByRow = (db: LedgerDb, row: number): Promise<StoredKey | undefined> =>
   db.selectFrom('keys').selectAll().where('row', '=', row).executeTakeFirst()
 
+/** What these keys are called, whoever's they are. */
+export async function listKeyNames(
+  db: LedgerDb,
+  rows: readonly number[],
+): Promise<{ row: number; id: string; name: string }[]> {
+  const list = JSON.stringify(rows)
+  const found = await sql<{
+    row: number
+    id: string
+    name: string
+  }>`SELECT keys.row AS row, keys.id AS id, keys.name AS name
+    FROM json_each(${list}) AS list CROSS JOIN keys ON keys.row = list.value`.execute(db)
+  return found.rows
+}
+
 /** Oldest first, revoked ones included: what a key has used stays explainable. */
 export const listKeysOfAccount = (db: LedgerDb, account: number): Promise<StoredKey[]> =>
   db.selectFrom('keys').selectAll().where('account', '=', account).orderBy('row').execute()
 
+/** Newest first; the next page ends before the row of this one's last key. */
+export const listKeyPage = (
+  db: LedgerDb,
+  account: number,
+  { before, limit }: { readonly before: number; readonly limit: number },
+): Promise<StoredKey[]> =>
+  db
+    .selectFrom('keys')
+    .selectAll()
+    .where('account', '=', account)
+    .where('row', '<', before)
+    .orderBy('row', 'desc')
+    .limit(limit)
+    .execute()
+
 /** What can change about a key. `disabled_at: null` enables it again; nothing undoes a revocation. */
 export interface KeyChange {
   readonly name?: string
+  readonly models?: string | null
+  /** Of LimitRates: null takes a limit away, and what is not named stays. */
+  readonly limits?: Readonly<Record<string, number | null>>
+  readonly expires_at?: number | null
   readonly disabled_at?: number | null
   readonly revoked_at?: number
   readonly cap_day_nano?: bigint | null
@@ -58,11 +126,67 @@ export interface KeyChange {
 
 /** False when there is no such key, or it is revoked: that is final, and its time stays the first one. */
 export async function updateKey(db: LedgerDb, row: number, change: KeyChange): Promise<boolean> {
+  const { limits, ...columns } = change
   const { numUpdatedRows } = await db
     .updateTable('keys')
-    .set(change)
+    .set({ ...columns, ...(limits !== undefined && { limits: mergedLimits(limits) }) })
     .where('row', '=', row)
     .where('revoked_at', 'is', null)
     .executeTakeFirstOrThrow()
   return numUpdatedRows > 0n
+}
+
+/** Merged by the database: of two changes that come together, neither takes back what the other has set. */
+const mergedLimits = (limits: NonNullable<KeyChange['limits']>) =>
+  sql<string | null>`nullif(json_patch(coalesce(limits, '{}'), ${JSON.stringify(limits)}), '{}')`
+
+/** The secret that a key shall have, and until when the one that it has goes on working; null ends that at once. */
+export interface KeyRotation {
+  readonly digest: Uint8Array
+  readonly shown: string
+  readonly formerUntil: number | null
+}
+
+/** False when the key is revoked, has no secret, or has another than `known`: somebody was quicker, and theirs counts. */
+export async function rotateDigest(db: LedgerDb, known: StoredKey, rotation: KeyRotation): Promise<boolean> {
+  const { digest, shown, formerUntil } = rotation
+  const keeps = formerUntil !== null
+  const { numUpdatedRows } = await db
+    .updateTable('keys')
+    .set({
+      digest,
+      shown,
+      former_digest: keeps ? known.digest : null,
+      former_shown: keeps ? known.shown : null,
+      former_until: formerUntil,
+    })
+    .where('row', '=', known.row)
+    .where('digest', '=', known.digest)
+    .where('playground', '=', 0)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}
+
+/** Of an account, but for those of the playground: how many there are, and how many may be used. */
+export async function countKeys(
+  db: LedgerDb,
+  account: number,
+  now: number,
+): Promise<{ readonly active: number; readonly total: number }> {
+  const { active, total } = await db
+    .selectFrom('keys')
+    .select(({ fn, eb }) => [
+      fn.countAll<number>().as('total'),
+      fn
+        .countAll<number>()
+        .filterWhere('revoked_at', 'is', null)
+        .filterWhere('disabled_at', 'is', null)
+        .filterWhere(({ or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+        .as('active'),
+    ])
+    .where('account', '=', account)
+    .where('playground', '=', 0)
+    .executeTakeFirstOrThrow()
+  return { active, total }
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ReceiptClosed } from '../books/changes.ts'
+import type { AccountRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { migrate } from '../sqlite/migrate.ts'
 import { openSqlite } from '../sqlite/open-sqlite.ts'
@@ -64,9 +65,19 @@ describe('a ledger of the version before compactions', () => {
     VALUES (?, ?, 1, 1, 'wallet', ?, 'demo', 1, '[3]', 50, 10, 10, 10, 1, ?, ?)`
   const closed: ReceiptClosed = {
     kind: 'receipt-closed',
-    ...{ receipt: 2, state: 'settled', at: 3, outcome: 'completed', lane: 'demo/demo', usage: undefined, tier: 0 },
+    ...{
+      receipt: 2,
+      account: 1 as AccountRow,
+      state: 'settled',
+      at: 3,
+      outcome: 'completed',
+      lane: 'demo/demo',
+      usage: undefined,
+      tier: 0,
+    },
     ...{ cost: 7n as NanoUsd, charge: 7n as NanoUsd, shortfall: 0n as NanoUsd },
     ...{ firstByteMs: 1, totalMs: 2, attempts: '[]', compaction: { tokensBefore: 48_210, tokensAfter: 2_034 } },
+    ...{ movement: 2, balance: 93n },
   }
 
   it('is brought along: what is closed says nothing of one, and what is open may end with one', async () => {
@@ -89,6 +100,71 @@ describe('a ledger of the version before compactions', () => {
     expect(await findReceipt(database.db, 'req_open')).toMatchObject({
       ...{ state: 'settled', charge_nano: 7n, tokens_before: 48_210, tokens_after: 2_034 },
     })
+  })
+})
+
+describe('a ledger of the version before movements', () => {
+  const migrations = ledgerSchema.migrations.filter(({ name }) => name < '0004')
+  const RECEIPT = `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano,
+      output_cap, output_bound, input_estimate, opened_at, closed_at, charge_nano)
+    VALUES (?, 'req_' || ?1, ?, 1, ?, ?, 'demo', 1, '[3]', 50, 10, 10, 10, 1, ?, ?)`
+  const TRANSFER = `INSERT INTO transfers VALUES (?, ?, ?, ?, 'ref ' || ?1, 'why', ?, ?)`
+
+  it('is numbered in the order of its times, account by account, with the balances that follow', async () => {
+    await database.close()
+    rmSync(path)
+    const old = await openSqlite({ path })
+    await migrate(old, { ...ledgerSchema, migrations }, clock)
+    for (const name of ['a', 'b']) await insertAccount(old, { id: name, email: `${name}@example.com`, createdAt: 1 })
+    await old.atomic([
+      {
+        sql: TRANSFER,
+        rows: [
+          [1, 'credit', 'usd', 1, 100n, 5],
+          [2, 'credit', 'usd', 2, 70n, 5],
+          [3, 'grant', 'quota', 1, 900n, 6],
+          [4, 'refund', 'usd', 1, -20n, 9],
+        ],
+      },
+      {
+        sql: RECEIPT,
+        rows: [
+          [1, 1, 'wallet', 'settled', 9, 7n],
+          [2, 1, 'wallet', 'settled', 6, 3n],
+          [3, 1, 'builder', 'settled', 8, 40n],
+          [4, 1, 'wallet', 'open', null, null],
+          [5, 1, 'wallet', 'released', 9, 0n],
+          [6, 2, 'wallet', 'settled', 7, 1n],
+        ],
+      },
+    ])
+    await old.close()
+
+    database = await openDatabase({ path, clock })
+    const numbered = await database.file.all(
+      `SELECT account, movement, 'transfer ' || row AS what, balance_nano FROM transfers
+        UNION ALL SELECT account, movement, 'receipt ' || row, balance_nano FROM receipts ORDER BY account, movement`,
+      [],
+    )
+    expect(
+      numbered.map(({ account, movement, what, balance_nano }) => [account, movement, what, balance_nano]),
+    ).toEqual([
+      [1, null, 'receipt 4', null],
+      [1, 1, 'transfer 1', 100n],
+      [1, 2, 'transfer 3', null],
+      [1, 3, 'receipt 2', 97n],
+      [1, 4, 'receipt 3', null],
+      [1, 5, 'transfer 4', 77n],
+      [1, 6, 'receipt 1', 70n],
+      [1, 7, 'receipt 5', 70n],
+      [2, 1, 'transfer 2', 70n],
+      [2, 2, 'receipt 6', 69n],
+    ])
+    const edit = database.file.atomic([{ sql: 'UPDATE receipts SET charge_nano = 6 WHERE row = 1', rows: [[]] }])
+    await expect(edit).rejects.toThrow(/closed receipt is never edited/)
+    const twice = { sql: "UPDATE receipts SET state = 'released', charge_nano = 0, movement = ? WHERE row = 4" }
+    await expect(database.file.atomic([{ ...twice, rows: [[7]] }])).rejects.toThrow(/UNIQUE/)
+    await database.file.atomic([{ ...twice, rows: [[8]] }])
   })
 })
 
@@ -131,7 +207,7 @@ describe('what the file itself refuses', () => {
     expect(await code(OPEN, [1, 'req_1', 50n])).toBe('done')
     expect(await code(CLOSE, ['settled', 50n, 1])).toBe('done')
     expect(await code(CLOSE, ['settled', 49n, 1])).toBe('SQLITE_CONSTRAINT_TRIGGER')
-    expect(await code("INSERT INTO transfers VALUES (1, 'credit', 'usd', 1, 'r', 'why', 5, 1)", [])).toBe('done')
+    expect(await code("INSERT INTO transfers VALUES (1, 'credit', 'usd', 1, 'r', 'why', 5, 1, 1, 5)", [])).toBe('done')
     expect(await code('INSERT INTO entries VALUES (1, 1, 3, 5)', [])).toBe('done')
     expect(await code('UPDATE entries SET delta_nano = 6', [])).toBe('SQLITE_CONSTRAINT_TRIGGER')
     expect(await code('DELETE FROM entries', [])).toBe('SQLITE_CONSTRAINT_TRIGGER')

@@ -99,7 +99,11 @@ describe('keys', () => {
   beforeEach(() => insertKey(db, key))
 
   it('are found with their account by digest, and alone by id, row and account', async () => {
-    const stored = { ...key, row: 1, disabled_at: null, revoked_at: null, cap_day_nano: null, cap_month_nano: null }
+    const never = { former_digest: null, former_shown: null, former_until: null, playground: 0 }
+    const stored = {
+      ...{ ...key, ...never, row: 1, disabled_at: null, revoked_at: null },
+      ...{ cap_day_nano: null, cap_month_nano: null },
+    }
     const subscribed = { plan: null, plan_ends_at: null }
     expect(await findKeyByDigest(db, digest)).toEqual({
       ...stored,
@@ -158,7 +162,7 @@ describe('receipts', () => {
     expect(await findLatestLedgerTime(db)).toBe(110)
     await run(CLOSE, [130, 1])
     expect(await findLatestLedgerTime(db)).toBe(130)
-    await run("INSERT INTO transfers VALUES (1, 'credit', 'usd', 1, 'r', 'why', 5, 140)", [])
+    await run("INSERT INTO transfers VALUES (1, 'credit', 'usd', 1, 'r', 'why', 5, 140, 1, 5)", [])
     expect(await findLatestLedgerTime(db)).toBe(140)
     await run('INSERT INTO marks VALUES (?, ?, ?)', [1, 150, new Uint8Array([1, 2])])
     expect(await findLatestLedgerTime(db)).toBe(150)
@@ -168,10 +172,10 @@ describe('receipts', () => {
 
 it('finds a transfer by the reference of its own account, and lists newest first', async () => {
   await run(
-    "INSERT INTO transfers VALUES (?, 'credit', 'usd', ?, ?, 'why', ?, ?)",
-    [1, 1, 'may', 5n, 10],
-    [2, 1, 'june', 6n, 20],
-    [3, 2, 'may', 7n, 30],
+    "INSERT INTO transfers VALUES (?, 'credit', 'usd', ?, ?, 'why', ?, ?, ?, ?)",
+    [1, 1, 'may', 5n, 10, 1, 5n],
+    [2, 1, 'june', 6n, 20, 2, 11n],
+    [3, 2, 'may', 7n, 30, 1, 7n],
   )
   expect(await findTransferByRef(db, 2, 'may')).toMatchObject({ row: 3, amount_nano: 7n })
   expect(await findTransferByRef(db, 2, 'june')).toBeUndefined()

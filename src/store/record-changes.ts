@@ -135,6 +135,8 @@ const closedRow = (change: ReceiptClosed): SqlValue[] => [
   change.attempts,
   change.compaction?.tokensBefore ?? null,
   change.compaction?.tokensAfter ?? null,
+  change.movement,
+  change.balance ?? null,
   change.receipt,
 ]
 
@@ -169,8 +171,11 @@ function addMove({ moves }: Batch, { bucket, posted, held }: BucketMoved): void 
 
 /** Double entry: the two entries of a transfer sum to zero. */
 function addTransfer(batch: Batch, change: Transferred): void {
-  const { transfer, transferKind, unit, account, bucket, counter, amount, reason, ref, at } = change
-  add(batch, 'addTransfer', [transfer, transferKind, unit, account, ref, reason, amount, at])
+  const { transfer, transferKind, unit, account, bucket, counter, amount, reason, ref, at, movement, balance } = change
+  add(batch, 'addTransfer', [
+    ...[transfer, transferKind, unit, account, ref, reason, amount, at],
+    ...[movement, balance ?? null],
+  ])
   add(batch, 'addEntry', [transfer, 0, bucket, amount])
   add(batch, 'addEntry', [transfer, 1, counter, -amount])
 }

@@ -1,5 +1,6 @@
 import type { Generated, Kysely } from 'kysely'
 import type { Unit } from '../model/allowance.ts'
+import type { AuditTable, InvitesTable, PeopleTable, SessionsTable } from './people-tables.ts'
 
 /**
  * The ledger's rows as they lie in the file. Two conventions hold in every database: a column whose name ends in `_nano`
@@ -19,6 +20,12 @@ export interface LedgerTables {
   claims: ClaimsTable
   proved_rows: ProvedRowsTable
   proved_balances: ProvedBalancesTable
+  people: PeopleTable
+  sessions: SessionsTable
+  invites: InvitesTable
+  audit: AuditTable
+  codes: CodesTable
+  wishes: WishesTable
 }
 
 /** What every question is asked of. */
@@ -63,6 +70,12 @@ export interface KeysTable {
   /** What this key may spend in a day or a month of UTC, or null for no such cap. */
   cap_day_nano: bigint | null
   cap_month_nano: bigint | null
+  /** What was its digest before it was rotated last: counts until just before `former_until`. */
+  former_digest: Generated<Uint8Array | null>
+  former_shown: Generated<string | null>
+  former_until: Generated<number | null>
+  /** 1: of the console's playground. Nobody has a secret for it. */
+  playground: Generated<number>
 }
 
 export interface BucketsTable {
@@ -130,6 +143,10 @@ export interface ReceiptsTable {
   /** Of a compaction: how many tokens the conversation had, and how many what stands in its place has. */
   tokens_before: number | null
   tokens_after: number | null
+  /** Its number among everything that closed or moved on its account, 1, 2, 3 …; null while it is open. */
+  movement: number | null
+  /** The balance of the wallet just behind its charge; null while it is open, and for what a plan pays. */
+  balance_nano: bigint | null
 }
 
 export interface TransfersTable {
@@ -143,6 +160,10 @@ export interface TransfersTable {
   reason: string
   amount_nano: bigint
   at: number
+  /** Counted together with the receipts of its account. */
+  movement: number | null
+  /** The balance of the wallet just behind it; null for allowances. */
+  balance_nano: bigint | null
 }
 
 export interface EntriesTable {
@@ -198,4 +219,37 @@ export interface ProvedRowsTable {
 export interface ProvedBalancesTable {
   bucket: number
   posted_nano: bigint
+}
+
+/** Money on a slip of paper. Whoever redeems it first has it; the text itself is stored nowhere. */
+export interface CodesTable {
+  row: Generated<number>
+  id: string
+  /** What was made in one act. */
+  batch: string
+  /** HMAC-SHA-256 of its letters under a key of the ring. */
+  digest: Uint8Array
+  shown: string
+  amount_nano: bigint
+  note: string
+  created_at: number
+  created_by: string
+  expires_at: number | null
+  withdrawn_at: number | null
+  /** The account that claimed it. That is final, and not yet money. */
+  redeemed_by: number | null
+  redeemed_at: number | null
+  /** When the credit under its reference was known to be durable. */
+  credited_at: number | null
+}
+
+/** An owner's wish for funds; at most one of an account is open. */
+export interface WishesTable {
+  row: Generated<number>
+  account: number
+  amount_nano: bigint
+  note: string
+  at: number
+  /** When the operator credited the account. */
+  answered_at: number | null
 }

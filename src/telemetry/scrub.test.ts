@@ -6,6 +6,7 @@ describe('scrub', () => {
   it.each([
     ['Key mr_wallet_7Q2Fabcdefghijklmnopqrstuvwxyz is unknown', 'Key mr_wallet_[hidden] is unknown'],
     ['builder mr_builder_AbC123', 'builder mr_builder_[hidden]'],
+    ['cookie s=mr_session_AbC123', 'cookie s=mr_session_[hidden]'],
     ['Incorrect API key provided: sk-proj-abcdEFGH1234_-xy.', 'Incorrect API key provided: sk-proj-[hidden].'],
     ['sk-ant-api03-AAAABBBBCCCC', 'sk-ant-[hidden]'],
     ['authorization: Bearer abc.def-ghi', 'authorization: Bearer [hidden]'],

@@ -19,7 +19,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   // Up to the last @ before the path: passwords with an @ of their own are common.
   [/([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#"'<>]+@/gi, `$1${HIDDEN}@`],
   [/(bearer|basic)\s+(?!\[hidden\])[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
-  [/(mr(?:_|%5f)(?:wallet|builder)(?:_|%5f))\w+/gi, `$1${HIDDEN}`],
+  [/(mr(?:_|%5f)(?:wallet|builder|session)(?:_|%5f))\w+/gi, `$1${HIDDEN}`],
   // Behind a letter it may be a task-list or risk-free: there only what is long and has a digit is taken for a key.
   [/(?<![a-z0-9])((?:sk|rk|pk)[-_](?:[a-z]{2,12}[-_])*)[\w-]{8,}/gi, `$1${HIDDEN}`],
   [/((?:sk|rk|pk)[-_])(?=[\w-]{0,64}\d)[\w-]{16,}/g, `$1${HIDDEN}`],

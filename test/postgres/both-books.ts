@@ -42,6 +42,12 @@ export async function createBothBooks(
     )
   }
   for (const scope of scopes) books.claims.set(scope, undefined)
+  /** What has closed or moved since somebody looked, by the reducer. */
+  let moved: string[] = []
+  let compared = accounts.map(() => 0)
+  const remember = (outcome: { readonly changes?: readonly Change[] } | { readonly kind: string }) => {
+    if ('changes' in outcome) moved.push(...(outcome.changes ?? []).flatMap(movementIn))
+  }
   const refs = new Map<string, bigint>()
   const node = Number(await call<string>('begin_node($1)', [2 ** 50]))
   let micros = 0
@@ -60,6 +66,7 @@ export async function createBothBooks(
     async admit(turns: readonly AdmitRequest[]) {
       const expected = turns.map((turn) => {
         const outcome = admitTurn(books, { ...turn, at: micros / 1000, ticks: micros })
+        remember(outcome)
         return { outcome: withoutChanges(outcome), standings: standingsOf(books, turn.limits, micros) }
       })
       const rows = await call<AdmitRow[]>('admit_turns($1, $2)', [asJson(turns), node])
@@ -73,6 +80,7 @@ export async function createBothBooks(
       const expected = wishes.map((wish) => {
         const closed = closeTurn(books, { ...ENDING, ...wish, at: micros / 1000, ticks: micros })
         if (closed.kind !== 'closed') return closed.kind
+        remember(closed)
         return { charge: closed.charge, shortfall: closed.shortfall, compaction: compactionIn(closed.changes) }
       })
       const ops = wishes.map(({ charge, ...wish }) => ({ ...ENDING, ...wish, closing: `${++closings}`, ...charge }))
@@ -88,12 +96,9 @@ export async function createBothBooks(
     async transfer(order: Omit<TransferMoney, 'at'>) {
       const name = `${order.account} ${order.ref}`
       const known = refs.get(name)
-      const expected =
-        known === undefined
-          ? transferMoney(books, { ...order, at: micros / 1000 }).kind
-          : known === order.amount
-            ? 'exists'
-            : 'ref-taken'
+      const decided = known === undefined ? transferMoney(books, { ...order, at: micros / 1000 }) : undefined
+      if (decided) remember(decided)
+      const expected = decided?.kind ?? (known === order.amount ? 'exists' : 'ref-taken')
       if (expected === 'transferred') refs.set(name, order.amount)
       const { kind } = await call<{ kind: string }>('transfer_money($1)', [asJson(order)])
       return { expected, found: kind === 'credited' ? 'transferred' : kind }
@@ -104,8 +109,9 @@ export async function createBothBooks(
       windows: readonly Allowance[]
       endsAt: number | undefined
     }) {
-      const expected = planOf(assignPlan(books, { ...order, at: micros / 1000 }))
-      return { expected, found: planOf(await call<PlanOutcome>('assign_plan($1)', [asJson(order)])) }
+      const assigned = assignPlan(books, { ...order, at: micros / 1000 })
+      remember(assigned)
+      return { expected: planOf(assigned), found: planOf(await call<PlanOutcome>('assign_plan($1)', [asJson(order)])) }
     },
     async end(account: AccountRow, endsAt: number) {
       const expected = planOf(endPlan(books, { account, endsAt, at: micros / 1000 }))
@@ -123,14 +129,19 @@ export async function createBothBooks(
         ),
       )
       const buckets = (await pool.query(BUCKETS)).rows.map((row) => JSON.stringify(row))
+      const movements = (await pool.query(MOVEMENTS, [accounts, compared])).rows.map(({ words }) => words as string)
+      compared = accounts.map((account) => books.accounts.get(account)!.movements)
+      const since = moved.sort()
+      moved = []
       const periods = [...books.accounts.values()].flatMap((account) => [...account.periods.values()])
       return {
         ends: periods.map(({ end }) => end),
         expected: {
           buckets: bucketsOf(books).sort(),
+          movements: since,
           standings: accounts.map((account) => standingsIn(books, account, allowances, micros / 1000)),
         },
-        found: { buckets: buckets.sort(), standings: reports.map(({ draws }) => draws) },
+        found: { buckets: buckets.sort(), movements: movements.sort(), standings: reports.map(({ draws }) => draws) },
       }
     },
   }
@@ -164,6 +175,24 @@ const compactionIn = (changes: readonly Change[]): CompactedTokens | undefined =
 
 const COMPACTIONS = `SELECT request_id AS id, tokens_before::integer AS before, tokens_after::integer AS after
   FROM receipts WHERE request_id = ANY ($1)`
+
+/** Everything that has come on these accounts since so many of each. */
+const MOVEMENTS = `
+  WITH seen AS (SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS seen (account, movements))
+  SELECT concat_ws(' ', 'receipt', row, movement, balance_nano) AS words
+    FROM receipts JOIN seen USING (account) WHERE movement > movements
+  UNION ALL
+  SELECT concat_ws(' ', account, unit, kind, amount_nano, movement, balance_nano)
+    FROM transfers JOIN seen USING (account) WHERE movement > movements`
+
+/** In the words of the query above. */
+function movementIn(change: Change): string[] {
+  const words = (...parts: unknown[]) => [parts.filter((part) => part !== undefined).join(' ')]
+  if (change.kind === 'receipt-closed') return words('receipt', change.receipt, change.movement, change.balance)
+  if (change.kind !== 'transferred') return []
+  const { account, unit, transferKind, amount, movement, balance } = change
+  return words(account, unit, transferKind, amount, movement, balance)
+}
 
 const BUCKETS = `SELECT account::integer, subject, period_start::text AS start, period_end::text AS end,
     CASE kind WHEN 'wallet' THEN '0' ELSE granted_nano::text END AS granted, posted_nano::text AS posted, held_nano::text AS held

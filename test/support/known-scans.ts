@@ -8,16 +8,33 @@ export interface KnownScan {
 
 export const KNOWN_SCANS: readonly KnownScan[] = [
   { step: /^SCAN \d+(-ROW VALUES CLAUSE| CONSTANT ROWS?)$/, why: 'the rows of a batch, as they were sent' },
+  { step: /^SCAN CONSTANT ROW$/, why: 'one row that is worked out of others, each of which an index has found' },
   { step: /^SCAN batch$/, of: /WITH batch .* AS \(VALUES/s, why: 'the rows of a batch, as they were sent' },
+  { step: /^SCAN CONSTANT ROW$/, why: 'a question without a table of its own: what it names is looked up one by one' },
   {
-    step: /^SCAN \w+ VIRTUAL TABLE INDEX/,
+    step: /^SCAN \(subquery-\d+\)$/,
+    of: /ORDER BY movement DESC LIMIT 1/,
+    why: 'the last movement of each kind of an account, which is one row each',
+  },
+  {
+    step: /^SCAN subjects$/,
+    of: /WITH RECURSIVE subjects/,
+    why: 'a row for each kind of window that an account ever had, each found in the index',
+  },
+  {
+    step: /^SCAN \w+( EXISTS)? VIRTUAL TABLE INDEX/,
     of: /json_each/,
     why: 'a list in one value: the buckets of a receipt, or rows that were asked for',
   },
   {
-    step: /^SCAN (slice|moves|closed|usage_entries|\(subquery-\d+\))$|^SEARCH moves USING AUTOMATIC/,
+    step: /^SCAN (slice|moves|closed|numbered|usage_entries|\(subquery-\d+\))$|^SEARCH moves USING AUTOMATIC/,
     of: /WITH slice AS MATERIALIZED/,
     why: 'the rows of one slice of an audit, which have a bound',
+  },
+  {
+    step: /^SCAN (bounded|\(subquery-\d+\))$/,
+    of: /WITH slices AS/,
+    why: 'a slice of usage: a row for each account that was noted, and of each kind as many numbers as fit one',
   },
   {
     step: /^SCAN receipts USING (COVERING )?INDEX open_receipts$/,

@@ -65,13 +65,11 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   })
   if (opened.kind !== 'open') throw new Error(`The house did not open: ${JSON.stringify(opened)}`)
   const { house } = opened
-  const serving = await house.openServing()
+  const status = () => ({ running: false as const, version: 'test', node: process.version, data: folder })
+  const serving = await house.openServing({ version: 'test', status })
   const listening = await serving.listen(settings.config.server)
   if (listening.kind !== 'listening') throw new Error(`The server does not listen: ${listening.kind}`)
-  const operations = {
-    ...house.operations,
-    status: () => ({ running: false as const, version: 'test', node: process.version, data: folder }),
-  }
+  const operations = { ...house.operations, status }
   return {
     port: listening.port,
     folder,

@@ -1,10 +1,18 @@
 /**
- * The one way in which holds end here: books/close-turn.ts once more, for a batch. Nothing of it looks at a balance, so all
- * buckets move in one statement at the end. Each close is a compare-and-set: who comes second changes nothing.
+ * The one way in which holds end here: books/close-turn.ts once more, for a batch. Nothing of it decides on a balance, so all
+ * buckets move in one statement at the end, or before a period is closed. Each close is a compare-and-set: who comes second
+ * changes nothing.
  */
 export const CLOSE_FUNCTIONS = `
+-- The wallet as it is when the closes before this one in the batch, whose buckets have not moved yet, have moved it.
+CREATE FUNCTION wallet_behind(of_account bigint, unmoved bigint[]) RETURNS bigint LANGUAGE sql AS $$
+  SELECT posted_nano - coalesce((SELECT sum(charge_nano)::bigint FROM receipts
+      WHERE receipts.row = ANY (unmoved) AND receipts.account = of_account AND receipts.kind = 'wallet'), 0)
+    FROM buckets WHERE kind = 'wallet' AND account = of_account
+$$;
+
 -- Null: no such hold is open. The charge never exceeds the hold; what cannot be collected is written down as shortfall.
-CREATE FUNCTION close_receipt(op jsonb, at bigint) RETURNS receipts LANGUAGE plpgsql AS $$
+CREATE FUNCTION close_receipt(op jsonb, unmoved bigint[], at bigint) RETURNS receipts LANGUAGE plpgsql AS $$
 DECLARE
   cost numeric := (op ->> 'cost')::numeric;
   usage jsonb := op -> 'usage';
@@ -20,7 +28,8 @@ BEGIN
       shortfall_nano = coalesce(cost, 0) - least(coalesce(cost, 0), hold_nano),
       first_byte_ms = (op ->> 'firstByteMs')::double precision, total_ms = (op ->> 'totalMs')::double precision,
       attempts = op ->> 'attempts', tokens_before = (compaction ->> 'tokensBefore')::bigint,
-      tokens_after = (compaction ->> 'tokensAfter')::bigint
+      tokens_after = (compaction ->> 'tokensAfter')::bigint, movement = next_movement(account),
+      balance_nano = CASE kind WHEN 'wallet' THEN wallet_behind(account, unmoved) - least(coalesce(cost, 0), hold_nano) END
     WHERE request_id = op ->> 'requestId' AND state = 'open'
     RETURNING * INTO closed;
   RETURN closed;
@@ -67,16 +76,21 @@ CREATE FUNCTION move_closed(closed bigint[]) RETURNS void LANGUAGE sql AS $$
     WHERE buckets.row = moved.bucket
 $$;
 
--- Periods that only these turns kept from being closed: another one has followed, and nothing holds on them any more.
-CREATE FUNCTION close_outlived(closed bigint[], at bigint) RETURNS void LANGUAGE plpgsql AS $$
+-- Whether another period has followed one of these.
+CREATE FUNCTION is_outlived(bucket buckets) RETURNS boolean LANGUAGE sql AS $$
+  SELECT bucket.kind IN ('window', 'cap') AND bucket.closed_at IS NULL
+    AND EXISTS (SELECT FROM buckets AS later WHERE later.account = bucket.account AND later.subject = bucket.subject
+      AND later.closed_at IS NULL AND later.row > bucket.row)
+$$;
+
+-- Periods that only this turn kept from being closed: another one has followed, and nothing holds on them any more.
+CREATE FUNCTION close_outlived(closed receipts, at bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   outlived buckets;
   bucket live_bucket;
 BEGIN
-  FOR outlived IN SELECT * FROM buckets WHERE kind IN ('window', 'cap') AND held_nano = 0 AND closed_at IS NULL
-      AND row IN (SELECT unnest(receipts.buckets) FROM receipts WHERE receipts.row = ANY (closed))
-      AND EXISTS (SELECT FROM buckets AS later WHERE later.account = buckets.account AND later.subject = buckets.subject
-        AND later.closed_at IS NULL AND later.row > buckets.row) LOOP
+  FOR outlived IN SELECT * FROM buckets WHERE row = ANY (closed.buckets) AND held_nano = 0 AND is_outlived(buckets)
+      ORDER BY row LOOP
     bucket := ROW(outlived.row, outlived.account, outlived.kind, outlived.subject, outlived.period_start,
       outlived.period_end, NULL, outlived.granted_nano, outlived.posted_nano, 0);
     PERFORM write_books(ARRAY[close_period(bucket, at)]);
@@ -97,7 +111,7 @@ DECLARE
   now_micros bigint;
   op jsonb;
   receipt receipts;
-  closed bigint[] := '{}';
+  unmoved bigint[] := '{}';
   results jsonb := '[]';
 BEGIN
   SELECT coalesce(array_agg(DISTINCT account), '{}'),
@@ -111,16 +125,21 @@ BEGIN
   now_micros := ledger_micros();
   FOR number IN 0..jsonb_array_length(batch) - 1 LOOP
     op := batch -> number;
-    receipt := close_receipt(op, now_micros / 1000);
+    receipt := close_receipt(op, unmoved, now_micros / 1000);
     IF receipt.row IS NOT NULL THEN
-      closed := array_append(closed, receipt.row);
+      unmoved := array_append(unmoved, receipt.row);
       states := end_under_limits(states, receipt, now_micros);
       PERFORM end_claim(receipt, (op ->> 'kept')::boolean);
+      -- What a period has left expires behind the charge that ends it, and before the next one.
+      IF EXISTS (SELECT FROM buckets WHERE row = ANY (receipt.buckets) AND is_outlived(buckets)) THEN
+        PERFORM move_closed(unmoved);
+        unmoved := '{}';
+        PERFORM close_outlived(receipt, now_micros / 1000);
+      END IF;
     END IF;
     results := results || jsonb_build_array(close_result(op));
   END LOOP;
-  PERFORM move_closed(closed);
-  PERFORM close_outlived(closed, now_micros / 1000);
+  PERFORM move_closed(unmoved);
   PERFORM write_limits(states);
   RETURN results;
 END $$;

@@ -25,6 +25,13 @@ BEGIN
   IF locked <> cardinality(concerned) THEN RAISE EXCEPTION 'An account of % has no wallet', concerned; END IF;
 END $$;
 
+-- What closes or moves on an account now gets this number. Whoever asks has its lock, so nobody else is given the same.
+CREATE FUNCTION next_movement(of_account bigint) RETURNS bigint LANGUAGE sql AS $$
+  SELECT 1 + greatest(
+    coalesce((SELECT max(movement) FROM receipts WHERE account = of_account AND movement IS NOT NULL), 0),
+    coalesce((SELECT max(movement) FROM transfers WHERE account = of_account), 0))
+$$;
+
 -- Makes the rows that are missing and locks the others, in one statement: a row that a sweep deletes in between is made
 -- anew. The condition is never true, but it is asked of a row that is locked by then.
 CREATE FUNCTION lock_limits(subjects text[]) RETURNS void LANGUAGE sql AS $$

@@ -44,8 +44,9 @@ BEGIN
     RETURN jsonb_build_object('kind', 'too-much', 'holder', 'books', 'most', issued_max::text);
   END IF;
   transfer := nextval('transfer_rows');
-  INSERT INTO transfers (row, kind, unit, account, ref, reason, amount_nano, at)
-    VALUES (transfer, op ->> 'kind', 'usd', of_account, op ->> 'ref', op ->> 'reason', delta, ledger_micros() / 1000);
+  INSERT INTO transfers (row, kind, unit, account, ref, reason, amount_nano, at, movement, balance_nano)
+    VALUES (transfer, op ->> 'kind', 'usd', of_account, op ->> 'ref', op ->> 'reason', delta, ledger_micros() / 1000,
+      next_movement(of_account), wallet.posted_nano + delta);
   INSERT INTO entries (transfer, seq, bucket, delta_nano) VALUES (transfer, 0, wallet.row, delta), (transfer, 1, 1, -delta);
   UPDATE buckets SET posted_nano = posted_nano + delta, granted_nano = granted_nano + delta WHERE row = wallet.row;
   UPDATE buckets SET posted_nano = posted_nano - delta WHERE row = 1;

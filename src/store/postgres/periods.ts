@@ -99,8 +99,9 @@ BEGIN
     counter := counter - 2;
     reason := 'unused when its period ended';
   END IF;
-  INSERT INTO transfers (row, kind, unit, account, ref, reason, amount_nano, at)
-    VALUES (transfer, transfer_kind, of_unit, bucket.account, bucket.row || '.' || transfer, reason, amount, at);
+  INSERT INTO transfers (row, kind, unit, account, ref, reason, amount_nano, at, movement)
+    VALUES (transfer, transfer_kind, of_unit, bucket.account, bucket.row || '.' || transfer, reason, amount, at,
+      next_movement(bucket.account));
   INSERT INTO entries (transfer, seq, bucket, delta_nano)
     VALUES (transfer, 0, bucket.row, amount), (transfer, 1, counter, -amount);
 END $$;

@@ -98,11 +98,16 @@ CREATE TABLE receipts (
   attempts text,
   tokens_before bigint,
   tokens_after bigint,
+  movement bigint,
+  balance_nano bigint,
+  CHECK ((state = 'open') = (movement IS NULL)),
   CHECK (charge_nano IS NULL OR charge_nano BETWEEN 0 AND hold_nano),
   CHECK ((state = 'open') = (charge_nano IS NULL)),
   CHECK (state <> 'released' OR charge_nano = 0)
 ) WITH (fillfactor = 70);
 CREATE INDEX open_receipts ON receipts (node) WHERE state = 'open';
+CREATE UNIQUE INDEX receipts_by_movement ON receipts (account, movement) WHERE movement IS NOT NULL;
+CREATE INDEX receipts_of_account ON receipts (account, row);
 
 CREATE SEQUENCE transfer_rows;
 CREATE TABLE transfers (
@@ -114,7 +119,10 @@ CREATE TABLE transfers (
   reason text NOT NULL,
   amount_nano bigint NOT NULL,
   at bigint NOT NULL,
+  movement bigint NOT NULL,
+  balance_nano bigint,
   UNIQUE (account, unit, ref),
+  UNIQUE (account, movement),
   CHECK ((unit = 'usd') = (kind IN ('credit', 'refund', 'adjustment')))
 );
 CREATE TABLE entries (

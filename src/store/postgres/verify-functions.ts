@@ -3,6 +3,13 @@ export const VERIFY_FUNCTIONS = `
 CREATE FUNCTION verify_books() RETURNS jsonb LANGUAGE sql AS $$
 WITH movements AS (
     SELECT bucket, delta_nano FROM entries UNION ALL SELECT bucket, delta_nano FROM usage_entries),
+  history AS (
+    SELECT account, movement, balance_nano, CASE kind WHEN 'wallet' THEN -charge_nano END AS delta_nano
+      FROM receipts WHERE state <> 'open'
+    UNION ALL SELECT account, movement, balance_nano, CASE unit WHEN 'usd' THEN amount_nano END FROM transfers),
+  numbered AS (SELECT *, row_number() OVER by_number AS place,
+      CASE WHEN delta_nano IS NOT NULL THEN sum(delta_nano) OVER by_number END AS total
+    FROM history WINDOW by_number AS (PARTITION BY account ORDER BY movement ROWS UNBOUNDED PRECEDING)),
   moved AS (SELECT bucket, sum(delta_nano) AS total FROM movements GROUP BY bucket),
   granted AS (SELECT bucket, sum(delta_nano) AS total FROM entries WHERE delta_nano <> 0 GROUP BY bucket),
   holds AS (SELECT bucket, sum(hold_nano) AS total FROM receipts, unnest(receipts.buckets) AS held_on (bucket)
@@ -44,6 +51,10 @@ WITH movements AS (
       WHERE held_nano <> coalesce(holds.total, 0))
     UNION ALL SELECT 'turns at once are the open ones', (SELECT count(*) FROM limits LEFT JOIN places USING (subject)
       WHERE running <> coalesce(places.total, 0))
+    UNION ALL SELECT 'movements of an account are numbered without a gap',
+      (SELECT count(*) FROM numbered WHERE movement <> place)
+    UNION ALL SELECT 'a balance is the one before and what moved',
+      (SELECT count(*) FROM numbered WHERE balance_nano IS DISTINCT FROM total)
     UNION ALL SELECT 'no account is overdrawn',
       (SELECT count(*) FROM buckets WHERE kind <> 'system' AND posted_nano - held_nano < 0)
     UNION ALL SELECT 'a closed receipt has given its key free or ended it', (SELECT count(*) FROM claims JOIN receipts

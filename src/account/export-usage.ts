@@ -1,0 +1,48 @@
+import { csvRow } from '../lib/csv-row.ts'
+import { isoTime } from './iso-time.ts'
+import { done, type Outcome, refused } from './outcome.ts'
+import { listUsageParts } from './usage-parts.ts'
+import type { UsageDeps } from './usage-report.ts'
+import { readUsageScope, type UsageArgs } from './usage-scope.ts'
+import { usedView } from './usage-sums.ts'
+import { usedBetween } from './used-between.ts'
+
+/** Some megabytes, which are made before the first byte leaves: all of it is of the same moment. */
+const ROWS_MAX = 50_000
+
+const COUNTS = ['requests', 'failed', 'uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
+/** One part more than that, read at once, would be made for nothing. */
+const PARTS_AT_ONCE = 20
+
+/** What an account has used as CSV: a row for each step and each model, key or kind of which something was used in it. */
+export async function exportUsage(deps: UsageDeps, args: UsageArgs): Promise<Outcome<string>> {
+  const read = await readUsageScope(deps, args)
+  if (read.kind === 'refused') return read
+  const scope = read.value
+  const instants = [...scope.beginnings, scope.range.to]
+  return deps.usage.readUpToDate(scope.account, async () => {
+    const parts = await listUsageParts(deps, scope, args.by)
+    const rows = [csvRow(['begins_at', args.by, 'name', ...COUNTS, 'wallet_usd', 'plan_usd'])]
+    for (let from = 0; from < parts.length; from += PARTS_AT_ONCE) {
+      const some = parts.slice(from, from + PARTS_AT_ONCE)
+      const ids = some.map(({ series }) => series)
+      const steps = await usedBetween(deps.content, ids, instants)
+      for (const { series, id, name } of some) {
+        for (const [step, sums] of steps.get(series)!.entries()) {
+          if (sums.requests === 0) continue
+          const used = usedView(sums)
+          const counts = COUNTS.map((count) => used[count])
+          rows.push(csvRow([isoTime(instants[step]!), id, name, ...counts, used.wallet, used.plan]))
+        }
+      }
+      if (rows.length > ROWS_MAX) return tooManyRows()
+    }
+    return done(rows.join(''))
+  })
+}
+
+const tooManyRows = () =>
+  refused(
+    'invalid_range',
+    `There are more than ${ROWS_MAX} rows: ask for a larger step, a shorter range, or one model or key.`,
+  )

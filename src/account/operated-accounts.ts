@@ -1,0 +1,66 @@
+import type { z } from 'zod'
+import type { accountDetail, accountItem, accountsPage, accountsQuery } from '../contract/operate.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { AccountRow } from '../model/ids.ts'
+import { findAccountById } from '../store/accounts.ts'
+import { type CountedAccount, listAccountsLike } from '../store/operated-accounts.ts'
+import { findSubscriptionAt } from '../store/subscriptions.ts'
+import { accountView, walletOf } from './account-view.ts'
+import { listPeople } from './list-people.ts'
+import { openWish } from './open-wish.ts'
+import { done, type Outcome, refused } from './outcome.ts'
+import { cutPage, PAGE_LIMIT } from './page-args.ts'
+import { readCursor, writeCursor } from './page-cursor.ts'
+import { type PlanStandingDeps, planStanding } from './plan-standing.ts'
+
+export interface OperatedAccountsDeps extends PlanStandingDeps {
+  readonly ledger: PlanStandingDeps['ledger'] & Pick<Ledger, 'standing'>
+}
+
+type AccountItem = z.output<typeof accountItem>
+type AccountDetail = z.output<typeof accountDetail>
+
+/** All accounts, newest first, as whoever operates the server looks for one. */
+export async function operatedAccounts(
+  deps: OperatedAccountsDeps,
+  { after, limit = PAGE_LIMIT, search }: z.output<typeof accountsQuery>,
+): Promise<Outcome<z.output<typeof accountsPage>>> {
+  const before = readCursor(after) ?? Number.MAX_SAFE_INTEGER
+  if (typeof before !== 'number') return before
+  const read = await listAccountsLike(deps.db, { before, limit: limit + 1, search })
+  const { rows, next } = cutPage(read, limit, ({ row }) => row)
+  return done({ items: await Promise.all(rows.map((row) => itemOf(deps, row))), next: writeCursor(next) })
+}
+
+/** Everything about one of them, by its id. */
+export async function operatedAccount(deps: OperatedAccountsDeps, id: string): Promise<Outcome<AccountDetail>> {
+  const account = await findAccountById(deps.db, id)
+  if (account === undefined)
+    return refused('account_not_found', `There is no account ${JSON.stringify(id.slice(0, 80))}.`)
+  const [counted] = await listAccountsLike(deps.db, { before: account.row + 1, limit: 1, search: undefined })
+  const plan = await planStanding(deps, account.row as AccountRow)
+  if (plan.kind === 'refused') return plan
+  const members = await listPeople(deps, { account: id })
+  if (members.kind === 'refused') return members
+  return done({
+    ...(await itemOf(deps, counted!)),
+    subscription: plan.value,
+    members: members.value.people.map(({ id, email, role, created_at, disabled_at }) => ({
+      ...{ id, email, role, created_at, disabled: disabled_at !== null },
+    })),
+    asked: await openWish(deps, account.row as AccountRow),
+  })
+}
+
+async function itemOf(deps: OperatedAccountsDeps, account: CountedAccount): Promise<AccountItem> {
+  const now = deps.clock.now()
+  const newest = await findSubscriptionAt(deps.db, account.row, now)
+  const runs = newest !== undefined && (newest.ends_at === null || newest.ends_at > now)
+  return {
+    ...accountView(account),
+    wallet: { ...(await walletOf(deps.ledger, account.row)) },
+    plan: runs ? newest.plan : null,
+    keys: account.keys,
+    people: account.people,
+  }
+}

@@ -1,0 +1,104 @@
+import type { z } from 'zod'
+import { listSeries } from '../content/read-usage.ts'
+import type { UsageSums } from '../content/usage-totals.ts'
+import type { usageAnswer } from '../contract/usage.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { LedgerDb } from '../store/tables.ts'
+import { isoTime } from './iso-time.ts'
+import { done, type Outcome } from './outcome.ts'
+import type { UsageKeeper } from './usage-keeper.ts'
+import { listUsageParts, type UsagePart } from './usage-parts.ts'
+import { readUsageScope, type UsageArgs, type UsageScope } from './usage-scope.ts'
+import { addUsed, NO_USAGE, subtractUsed, usedView } from './usage-sums.ts'
+import { usedBetween } from './used-between.ts'
+
+export interface UsageDeps {
+  readonly db: LedgerDb
+  readonly content: SqliteFile
+  readonly usage: Pick<UsageKeeper, 'readUpToDate'>
+}
+
+export type UsageAnswer = z.output<typeof usageAnswer>
+
+/** As many as a chart can tell apart. */
+const SERIES_MAX = 8
+const TABLE_ROWS_MAX = 1000
+
+/** What an account has used in a range of days, step by step, by model, key or kind. */
+export async function usageReport(deps: UsageDeps, args: UsageArgs): Promise<Outcome<UsageAnswer>> {
+  const scope = await readUsageScope(deps, args)
+  if (scope.kind === 'refused') return scope
+  const { account } = scope.value
+  return deps.usage.readUpToDate(account, async (asOf) => done(await report(deps, scope.value, { by: args.by, asOf })))
+}
+
+async function report(
+  deps: UsageDeps,
+  scope: UsageScope,
+  { by, asOf }: { readonly by: UsageArgs['by']; readonly asOf: number },
+): Promise<UsageAnswer> {
+  const { range, beginnings } = scope
+  const instants = [...beginnings, range.to]
+  const [whole] = await listSeries(deps.content, scope.whole)
+  const parts = await listUsageParts(deps, scope, by)
+  const largest = parts.slice(0, SERIES_MAX)
+  const ids = [...(whole ? [whole] : []), ...largest].map(({ series }) => series)
+  const steps = await usedBetween(deps.content, ids, instants)
+  const totalSteps = (whole && steps.get(whole.series)) ?? beginnings.map(() => NO_USAGE)
+  const total = totalSteps.reduce(addUsed, NO_USAGE)
+  const shown = largest.map((part) => ({ ...part, steps: steps.get(part.series)! }))
+  const rest = {
+    used: without(
+      total,
+      shown.map(({ used }) => used),
+    ),
+    steps: restOf(totalSteps, shown),
+  }
+  return {
+    from: isoTime(range.from),
+    to: isoTime(range.to),
+    as_of: isoTime(asOf),
+    steps: beginnings.map(isoTime),
+    total: usedView(total),
+    total_steps: totalSteps.map(usedView),
+    series: [...shown, ...(parts.length > shown.length ? [{ ...REST, ...rest }] : [])].map(
+      ({ id, name, used, steps }) => ({
+        ...{ id, name, total: usedView(used), steps: steps.map(usedView) },
+      }),
+    ),
+    table: tableOf(parts, total),
+  }
+}
+
+const REST = { id: null, name: 'the rest' } as const
+
+const without = (total: UsageSums, parts: readonly UsageSums[]): UsageSums => parts.reduce(subtractUsed, total)
+
+const restOf = (
+  total: readonly UsageSums[],
+  shown: readonly { readonly steps: readonly UsageSums[] }[],
+): readonly UsageSums[] =>
+  total.map((used, step) =>
+    without(
+      used,
+      shown.map(({ steps }) => steps[step]!),
+    ),
+  )
+
+function tableOf(parts: readonly UsagePart[], total: UsageSums): UsageAnswer['table'] {
+  const listed = parts.slice(0, TABLE_ROWS_MAX)
+  const rows = listed.map(({ id, name, used }) => ({ id, name, used: usedView(used) }))
+  if (listed.length === parts.length) return rows
+  return [
+    ...rows,
+    {
+      ...REST,
+      used: usedView(
+        without(
+          total,
+          listed.map(({ used }) => used),
+        ),
+      ),
+    },
+  ]
+}

@@ -1,0 +1,146 @@
+import type { KeyKind } from '../model/caller.ts'
+import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import { addSums, type SeriesUsage, type Sums, sumBySeries } from './sum-by-series.ts'
+import { USAGE_SUMS } from './usage-migration.ts'
+
+export type UsageSums = Readonly<Record<Exclude<(typeof USAGE_SUMS)[number], MoneySum>, number>> &
+  Readonly<Record<MoneySum, bigint>>
+type MoneySum = 'wallet_nano' | 'plan_nano'
+
+/** What closed on one account in a quarter of an hour, of one key and model. */
+export interface ClosedUsage extends UsageSums {
+  readonly account: number
+  readonly quarter: number
+  readonly key: number
+  readonly model: string
+  readonly kind: KeyKind
+  readonly last_at: number
+}
+
+/** How far an account is counted: the number of the last receipt, 0 for none, and when that closed. */
+export interface CountedUpTo {
+  readonly movement: number
+  readonly closedAt: number
+}
+
+/** What the receipts between two of them come to. */
+export interface CountedSlice {
+  readonly account: number
+  readonly from: CountedUpTo
+  readonly to: CountedUpTo
+}
+
+const FIND_UPTO = `SELECT account, movement, closed_at FROM json_each(?) list
+  CROSS JOIN usage_upto ON usage_upto.account = list.value`
+
+/** Only accounts of which something is counted. */
+export async function findCountedUpTo(
+  file: SqliteFile,
+  accounts: readonly number[],
+): Promise<ReadonlyMap<number, CountedUpTo>> {
+  const rows = await file.all(FIND_UPTO, [JSON.stringify(accounts)])
+  const upTo = ({ movement, closed_at }: (typeof rows)[number]) =>
+    ({ movement, closedAt: closed_at }) as unknown as CountedUpTo
+  return new Map(rows.map((row) => [row.account as number, upTo(row)]))
+}
+
+const LIST_UPTO = `SELECT account, movement, closed_at AS closedAt FROM usage_upto
+  WHERE account > ? ORDER BY account LIMIT ?`
+
+/** All accounts of which something is counted, in pages; whether the ledger still has them is not known here. */
+export const listCountedUpTo = async (
+  file: SqliteFile,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<(CountedUpTo & { readonly account: number })[]> =>
+  (await file.all(LIST_UPTO, [after, limit])) as unknown as (CountedUpTo & { account: number })[]
+
+const COLUMNS = USAGE_SUMS.join(', ')
+
+/** The series that are there, as they are named, with the newest row of each. */
+const FIND_NEWEST = `SELECT list.key AS place, usage_series.series AS series, quarter, ${COLUMNS}
+  FROM json_each(?) AS list
+  CROSS JOIN usage_series ON account = list.value ->> 0 AND level = list.value ->> 1 AND usage_series.key = list.value ->> 2
+    AND model = list.value ->> 3 AND kind = list.value ->> 4
+  LEFT JOIN usage ON usage.series = usage_series.series
+    AND quarter = (SELECT MAX(quarter) FROM usage WHERE usage.series = usage_series.series)`
+
+const NAME_SERIES = `INSERT INTO usage_series (series, account, level, key, model, kind, last_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (series) DO UPDATE SET last_at = MAX(last_at, excluded.last_at)`
+
+const VALUES = `(?, ?, ${USAGE_SUMS.map(() => '?').join(', ')})`
+const SET_TOTAL = `INSERT INTO usage (series, quarter, ${COLUMNS}) VALUES ${VALUES}
+  ON CONFLICT (series, quarter) DO UPDATE SET ${USAGE_SUMS.map((sum) => `${sum} = excluded.${sum}`).join(', ')}`
+
+/** A quarter of an hour begins with what its series had come to before it. */
+const BEGIN_LATE = `INSERT INTO usage (series, quarter, ${COLUMNS})
+  SELECT ?1, ?2, ${USAGE_SUMS.map((sum) => `COALESCE(before.${sum}, 0)`).join(', ')}
+    FROM (SELECT 1) AS one LEFT JOIN usage AS before ON before.series = ?1
+      AND before.quarter = (SELECT MAX(quarter) FROM usage WHERE series = ?1 AND quarter <= ?2)
+    WHERE TRUE
+  ON CONFLICT DO NOTHING`
+const ADD_LATE = `UPDATE usage SET ${USAGE_SUMS.map((sum, index) => `${sum} = ${sum} + ?${index + 3}`).join(', ')}
+  WHERE series = ?1 AND quarter >= ?2`
+
+const BEGIN_ACCOUNT = 'INSERT INTO usage_upto (account, movement, closed_at) VALUES (?, 0, 0) ON CONFLICT DO NOTHING'
+const GO_ON = 'UPDATE usage_upto SET movement = ?, closed_at = ? WHERE account = ? AND movement = ?'
+
+/**
+ * Adds what has closed, and says in the same step how far that goes. Whoever comes with a slice that does not go on from
+ * where the file is has counted something twice or left something out: nothing of it is done, and it throws. As the rows of
+ * an account change in no other way, what is read here before is still so when it is added to.
+ */
+export async function addUsage(
+  file: SqliteFile,
+  slices: readonly CountedSlice[],
+  closed: readonly ClosedUsage[],
+): Promise<void> {
+  const usage = sumBySeries(closed)
+  const totals = await continueTotals(file, usage)
+  const late = totals.flatMap((series) => series.late)
+  const statements: AtomicStatement[] = [
+    { sql: BEGIN_ACCOUNT, rows: slices.map(({ account }) => [account]) },
+    {
+      sql: GO_ON,
+      rows: slices.map(({ account, from, to }) => [to.movement, to.closedAt, account, from.movement]),
+      expectChanges: 1,
+    },
+    { sql: NAME_SERIES, rows: totals.map(({ named }) => named) },
+    { sql: SET_TOTAL, several: { sql: SET_TOTAL, each: VALUES }, rows: totals.flatMap(({ rows }) => rows) },
+    { sql: BEGIN_LATE, rows: late.map(([series, quarter]) => [series!, quarter!]) },
+    { sql: ADD_LATE, rows: late },
+  ]
+  await file.atomic(statements)
+}
+
+interface SeriesTotals {
+  /** A row of `usage_series`. */
+  readonly named: SqlValue[]
+  /** Of its newest quarter, and of those that come now. */
+  readonly rows: SqlValue[][]
+  /** What closed in a quarter before its newest one, should a clock ever have been wrong: every later row gets as much more. */
+  readonly late: SqlValue[][]
+}
+
+async function continueTotals(file: SqliteFile, usage: readonly SeriesUsage[]): Promise<SeriesTotals[]> {
+  const names = usage.map(({ account, name: { level, key, model, kind } }) => [account, level, key, model, kind])
+  const found = new Map((await file.all(FIND_NEWEST, [JSON.stringify(names)])).map((row) => [row.place, row]))
+  const [newest] = found.size < usage.length ? await file.all('SELECT MAX(series) AS series FROM usage_series', []) : []
+  let last = (newest?.series ?? 0) as number
+  return usage.map((series, place) => {
+    const row = found.get(place)
+    const id = (row?.series as number | undefined) ?? ++last
+    const named = [id, ...names[place]!, series.lastAt]
+    let total: Sums = row?.quarter == null ? NOTHING_USED : USAGE_SUMS.map((sum) => row[sum] as number | bigint)
+    const since = (row?.quarter ?? 0) as number
+    const rows = series.quarters
+      .filter(({ quarter }) => quarter >= since)
+      .map(({ quarter, sums }) => {
+        total = addSums(total, sums)
+        return [id, quarter, ...total]
+      })
+    const late = series.quarters.filter(({ quarter }) => quarter < since)
+    return { named, rows, late: late.map(({ quarter, sums }) => [id, quarter, ...sums]) }
+  })
+}
+
+const NOTHING_USED: Sums = USAGE_SUMS.map((sum) => (sum.endsWith('_nano') ? 0n : 0))

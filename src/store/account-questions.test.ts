@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Kysely, type LogEvent } from 'kysely'
+import { expect, it } from 'vitest'
+import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
+import type { SqlValue } from '../sqlite/sqlite-file.ts'
+import { findSliceStart, listRequestsOfAccount, listRunningRequests, sumRunning } from './account-requests.ts'
+import { findLastMovement } from './movements.ts'
+import { openDatabase } from './open-database.ts'
+import { findMovementTime, findStatementSliceStart, listStatement } from './statement.ts'
+import type { LedgerDb, LedgerTables } from './tables.ts'
+import { listReceiptsThatAreThere, sumClosedReceipts } from './usage-slices.ts'
+import { countByBucket, findOpeningTime, findWindow, listWindowSubjects, listWindowsBefore } from './windows.ts'
+
+it('what an account asks about itself is answered from an index, in its order', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-account-questions-'))
+  const { file, close } = await openDatabase({
+    path: join(folder, 'ledger.db'),
+    clock: { now: () => 1, ticks: () => 0 },
+  })
+  const open = `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano,
+    output_cap, output_bound, input_estimate, opened_at) VALUES (1, 'req_a', 1, 1, 'wallet', 'open', 'demo', 1, '[3]', 5, 1, 1, 1, 1)`
+  await file.atomic([{ sql: open, rows: [[]] }])
+  const asked: { sql: string; parameters: readonly unknown[] }[] = []
+  const log = (event: LogEvent) => void asked.push(event.query)
+  const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file), log })
+  await findLastMovement(db, 1)
+  await findSliceStart(db, 1, { before: 9, requests: 5 })
+  const filter = { key: 1, model: 'demo', kind: 'builder', outcome: 'ok', bucket: 7 } as const
+  for (const each of [{}, filter, { bucket: 7 }, { key: 1 }]) {
+    await listRequestsOfAccount(db, 1, { from: 1, before: 9, limit: 5, filter: each })
+  }
+  await listRunningRequests(db, 1, { before: 9, limit: 5, filter })
+  await sumRunning(db, 1, 'wallet')
+  for (const kind of [undefined, 'charge', 'refund'] as const) {
+    await listStatement(db, 1, { from: 1, before: 9, limit: 5, kind })
+  }
+  await findStatementSliceStart(db, 1, { before: 9, requests: 5 })
+  await findMovementTime(db, 1, 7)
+  await findWindow(db, 1, { subject: 'window:5h', start: 1 })
+  await listWindowSubjects(db, 1)
+  await listWindowsBefore(db, 1, { subject: 'window:5h', before: 5, limit: 5 })
+  await findOpeningTime(db, 7)
+  await countByBucket(db, 1, { from: 1, before: 9 })
+  await sumClosedReceipts(db, [{ account: 1, after: 7 }], 5)
+  await listReceiptsThatAreThere(db, [{ account: 1, movement: 7, closedAt: 1 }])
+  expect(asked).toHaveLength(21)
+  for (const { sql, parameters } of asked) {
+    const plan = await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[])
+    const steps = plan.map((step) => String(step.detail))
+    const scans = steps.filter((step) => /\bSCAN\b|AUTOMATIC|TEMP B-TREE/.test(step))
+    expect(
+      scans.filter((step) => !EXPECTED.some((known) => known.test(step))),
+      sql,
+    ).toEqual([])
+    expect(
+      steps.some((step) => /USING .*(INDEX|PRIMARY KEY)/.test(step)),
+      sql,
+    ).toBe(true)
+    expect(
+      steps.filter((step) => ALL_OF_AN_ACCOUNT.test(step)),
+      sql,
+    ).toEqual([])
+    if (sql.includes('charge_nano > 0'))
+      expect(steps, 'merged as they are read').not.toContain('USE TEMP B-TREE FOR ORDER BY')
+  }
+  await close()
+  rmSync(folder, { recursive: true })
+})
+
+/** An index that is entered by the account alone passes over all that it ever asked. */
+const ALL_OF_AN_ACCOUNT = /^SEARCH receipts .*\(account=\?\)$/
+
+/** What is as small as it looks: a constant, a list that was handed in and what is made of it, the buckets of one receipt, open holds, the one or two rows of a subquery. */
+const EXPECTED = [
+  /^SCAN CONSTANT ROW$/,
+  /^SCAN (held_on|json_each|named)( EXISTS)? VIRTUAL TABLE INDEX/,
+  /^SCAN (slices|bounded)$/,
+  /^SCAN receipts USING (COVERING )?INDEX open_receipts$/,
+  /^SCAN (subjects|\(subquery-\d+\))$/,
+  /^USE TEMP B-TREE FOR (GROUP BY|ORDER BY)$/,
+]

@@ -1,0 +1,123 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import type { LedgerDb, LedgerTables, ReceiptsTable } from './tables.ts'
+
+/** A receipt with the key that asked. */
+export interface ListedRequest extends ReceiptsTable {
+  key_id: string
+  key_name: string
+}
+
+export interface RequestFilter {
+  /** The row of a key. */
+  readonly key?: number | undefined
+  readonly model?: string | undefined
+  readonly kind?: 'wallet' | 'builder' | undefined
+  readonly outcome?: 'ok' | 'not_ok' | 'running' | undefined
+  /** The row of a bucket that its hold stands or stood on. */
+  readonly bucket?: number | undefined
+}
+
+/** Rows of the table of receipts from `from` on, before `before`. */
+export interface RequestRows {
+  readonly from: number
+  readonly before: number
+}
+
+/**
+ * The row from which on an account has so many requests before another row; undefined when it has fewer. Only the index
+ * is read: this is how a list that is filtered looks at a bounded part of an account at a time.
+ */
+export async function findSliceStart(
+  db: LedgerDb,
+  account: number,
+  { before, requests }: { readonly before: number; readonly requests: number },
+): Promise<number | undefined> {
+  const found = await db
+    .selectFrom('receipts')
+    .select('row')
+    .where('account', '=', account)
+    .where('row', '<', before)
+    .orderBy('row', 'desc')
+    .limit(1)
+    .offset(requests - 1)
+    .executeTakeFirst()
+  return found?.row
+}
+
+/** Newest first. */
+export const listRequestsOfAccount = (
+  db: LedgerDb,
+  account: number,
+  { from, before, limit, filter }: RequestRows & { readonly limit: number; readonly filter: RequestFilter },
+): Promise<ListedRequest[]> =>
+  withKeys(db)
+    .where('receipts.account', '=', account)
+    .where('receipts.row', '>=', from)
+    .where('receipts.row', '<', before)
+    .where((eb) => eb.and(conditionsOf(eb, filter)))
+    .orderBy('receipts.row', 'desc')
+    .limit(limit)
+    .execute()
+
+/** Of an account's open holds, by an index that has nothing but open ones. Newest first. */
+export async function listRunningRequests(
+  db: LedgerDb,
+  account: number,
+  { before, limit, filter }: { readonly before: number; readonly limit: number; readonly filter: RequestFilter },
+): Promise<ListedRequest[]> {
+  const { rows } = await sql<{ row: number }>`SELECT row FROM receipts INDEXED BY open_receipts
+    WHERE state = 'open' AND account = ${account} AND row < ${before} ORDER BY row DESC LIMIT ${RUNNING_MAX}`.execute(
+    db,
+  )
+  if (rows.length === 0) return []
+  return withKeys(db)
+    .where(
+      'receipts.row',
+      'in',
+      rows.map(({ row }) => row),
+    )
+    .where((eb) => eb.and(conditionsOf(eb, filter)))
+    .orderBy('receipts.row', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+/** Nobody runs more at once; whoever does sees the newest of them. */
+const RUNNING_MAX = 1000
+
+export interface RunningSum {
+  requests: number
+  held_nano: bigint
+}
+
+/** What of an account runs now, by who pays. */
+export async function sumRunning(db: LedgerDb, account: number, kind: 'wallet' | 'builder'): Promise<RunningSum> {
+  const { rows } = await sql<RunningSum>`SELECT COUNT(*) AS requests, COALESCE(SUM(hold_nano), 0) AS held_nano
+    FROM receipts INDEXED BY open_receipts WHERE state = 'open' AND account = ${account} AND kind = ${kind}`.execute(db)
+  return rows[0]!
+}
+
+const withKeys = (db: LedgerDb) =>
+  db
+    .selectFrom('receipts')
+    .innerJoin('keys', 'keys.row', 'receipts.key')
+    .selectAll('receipts')
+    .select(['keys.id as key_id', 'keys.name as key_name'])
+
+function conditionsOf(
+  eb: ExpressionBuilder<LedgerTables, 'receipts' | 'keys'>,
+  { key, model, kind, outcome, bucket }: RequestFilter,
+): Expression<SqlBool>[] {
+  const conditions: Expression<SqlBool>[] = []
+  if (key !== undefined) conditions.push(eb('receipts.key', '=', key))
+  if (model !== undefined) conditions.push(eb('receipts.model', '=', model))
+  if (kind !== undefined) conditions.push(eb('receipts.kind', '=', kind))
+  if (outcome === 'running') conditions.push(eb('receipts.state', '=', 'open'))
+  if (outcome === 'ok') conditions.push(eb('receipts.outcome', '=', 'completed'))
+  if (outcome === 'not_ok') conditions.push(eb('receipts.outcome', '<>', 'completed'))
+  if (bucket !== undefined) conditions.push(standsOn(bucket))
+  return conditions
+}
+
+const standsOn = (bucket: number) =>
+  sql<SqlBool>`EXISTS (SELECT 1 FROM json_each(receipts.buckets) AS held_on WHERE held_on.value = ${bucket})`

@@ -1,0 +1,109 @@
+import {
+  type AnswerOf,
+  type BodyOf,
+  CONSOLE_API,
+  type ParamsOf,
+  type QueryOf,
+  type RouteName,
+} from '../../src/contract/console-api.ts'
+import type { ConsoleError } from '../../src/contract/errors.ts'
+import { readSetCookie } from './set-cookie.ts'
+import type { TestServer } from './start-server.ts'
+
+export const PASSWORD = 'a password for walks'
+
+/** What is sent along; whatever the types of a route say, a test may send something else. */
+export interface Sent {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  /** Beside those of an honest page; undefined takes one away. */
+  readonly headers?: Readonly<Record<string, string | undefined>>
+}
+
+export interface Told {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly json: unknown
+  readonly error: ConsoleError['error'] | undefined
+}
+
+/** A browser with the console open in it. */
+export interface ConsolePerson {
+  readonly email: string
+  /** What the browser sends, or nothing. */
+  cookie: string | undefined
+  csrf: string | undefined
+  /** Whatever is answered. */
+  send(name: RouteName, sent?: Sent): Promise<Told>
+  /** What is answered, judged by the contract; a refusal is a failure of the test. */
+  ask<Name extends RouteName>(name: Name, sent?: Asked<Name>): Promise<AnswerOf<Name>>
+}
+
+interface Asked<Name extends RouteName> {
+  readonly params?: ParamsOf<Name>
+  readonly query?: QueryOf<Name>
+  readonly body?: BodyOf<Name>
+}
+
+export function openBrowser(server: Pick<TestServer, 'port'>, email = 'nobody@example.com'): ConsolePerson {
+  const origin = `http://127.0.0.1:${server.port}`
+  const person: ConsolePerson = {
+    email,
+    cookie: undefined,
+    csrf: undefined,
+    async send(name, { params = {}, query = {}, body, headers = {} } = {}) {
+      const [method = '', template = ''] = name.split(' ')
+      const path = template.replace(/:(\w+)/g, (_, key: string) => encodeURIComponent(params[key] ?? 'none'))
+      const search = new URLSearchParams(query).toString()
+      const all: Record<string, string | undefined> = {
+        ...(method === 'GET' ? {} : { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin', origin }),
+        cookie: person.cookie,
+        'x-csrf-token': person.csrf,
+        ...headers,
+      }
+      const sent = Object.entries(all).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]))
+      const response = await fetch(`${origin}/console/api${path}${search === '' ? '' : `?${search}`}`, {
+        method,
+        headers: sent as [string, string][],
+        ...(method === 'GET' ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body ?? {}) }),
+      })
+      return read(person, response)
+    },
+    async ask(name, sent) {
+      const told = await person.send(name, sent as Sent)
+      if (told.status !== 200) throw new Error(`${name}: ${told.status} ${told.text}`)
+      const { answer } = CONSOLE_API[name]
+      return answer.parse(told.headers.get('content-type')?.startsWith('text/csv') ? told.text : told.json) as never
+    },
+  }
+  return person
+}
+
+async function read(person: ConsolePerson, response: Response): Promise<Told> {
+  const text = await response.text()
+  const isJson = response.headers.get('content-type') === 'application/json'
+  const json: unknown = isJson ? JSON.parse(text) : undefined
+  for (const line of response.headers.getSetCookie()) person.cookie = readSetCookie(line).sent
+  const standing = json as { csrf?: string | null } | undefined
+  if (response.ok && standing?.csrf !== undefined) person.csrf = standing.csrf ?? undefined
+  const error = response.ok ? undefined : (json as ConsoleError | undefined)?.error
+  return { status: response.status, headers: response.headers, text, json, error }
+}
+
+interface Wish {
+  readonly email: string
+  readonly role?: 'owner' | 'operator'
+  /** Whose keys and money they see: an id. */
+  readonly account?: string
+}
+
+/** Invited as an operator invites, signed up as people sign up, and signed in. */
+export async function signUp(server: TestServer, { email, role = 'owner', account }: Wish): Promise<ConsolePerson> {
+  const named = account === undefined ? {} : { account }
+  const { code } = await server.operate('people.invite', { email, role, ...named })
+  const person = openBrowser(server, email)
+  await person.ask('POST /sign-up', { body: { code, password: PASSWORD } })
+  return person
+}

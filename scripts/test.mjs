@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from './bootstrap/failure.mjs'
 import { textOf } from './bootstrap/fingerprint.mjs'
-import { closingLine, countResults, neededLine, skippedNames } from './bootstrap/test-results.mjs'
+import { closingLine, countResults, neededLine, projectsLeftOut, skippedNames } from './bootstrap/test-results.mjs'
 import { bootstrap, ROOT } from './bootstrap.mjs'
 
 const SKIPPED_SHOWN = 40
@@ -20,7 +20,8 @@ const results = text === undefined ? undefined : JSON.parse(text)
 const counts = countResults(results, code)
 
 for (const name of skippedNames(results).slice(0, SKIPPED_SHOWN)) console.log(`skipped: ${name}`)
-if (args.length === 0) console.log(neededLine(results))
+const left = projectsLeftOut(args)
+if (left !== undefined) console.log(neededLine(results, left))
 console.log(closingLine(counts))
 process.exitCode = counts.failed > 0 ? code || 1 : 0
 

@@ -21,7 +21,7 @@ import { staleOutputs } from './program.mjs'
 import { nodeComplaint } from './require-node.mjs'
 import { cureFor, npmCommand } from './run-npm.mjs'
 import { followNpm } from './signals-under-npm.mjs'
-import { closingLine, countResults, neededLine } from './test-results.mjs'
+import { closingLine, countResults, neededLine, projectsLeftOut } from './test-results.mjs'
 import { withLock } from './with-lock.mjs'
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
@@ -106,8 +106,17 @@ it('an npm_execpath of another package manager is not taken for npm', () => {
   expect(npmCommand({ npm_execpath: '/opt/pnpm/bin/pnpm.cjs' }, '/nowhere/bin/node').command).toBe('npm')
 })
 
-it('files in dist without a source are stale, whatever they are', () => {
-  const outputs = ['.millrace-stamp', 'app/main.js', 'app/main.js.map', 'app/gone.js', 'data.json', 'note.txt']
+it('files in dist without a source are stale, whatever they are, but for the console, which has its own', () => {
+  const ofTheConsole = ['.millrace-console-stamp', 'console/index.html', 'console/assets/index-1.js.br']
+  const outputs = [
+    ...ofTheConsole,
+    '.millrace-stamp',
+    'app/main.js',
+    'app/main.js.map',
+    'app/gone.js',
+    'data.json',
+    'note.txt',
+  ]
   expect(staleOutputs(outputs, ['app/main.ts', 'data.json'])).toEqual(['app/gone.js', 'note.txt'])
 })
 
@@ -125,6 +134,13 @@ describe('the results of a test run', () => {
     expect(closingLine(countResults(undefined, 1))).toBe('0 passed, 1 failed')
   })
 
+  it('say whether what needs a browser ran', () => {
+    const suite = (status) => [{ path: 'test/browser/shell.test.mjs', tests: [{ status, name: 'walks' }] }]
+    expect(neededLine(suite('passed'))).toContain('need a browser ran here')
+    expect(neededLine(suite('skipped'))).toContain('need a browser did not run')
+    expect(neededLine(suite('passed'), ['browser'])).not.toContain('browser')
+  })
+
   it('say whether what needs PostgreSQL ran', () => {
     const suite = (status) => [{ path: 'test/postgres/contract.test.ts', tests: [{ status, name: 'holds' }] }]
     expect(neededLine(suite('passed'))).toContain('ran here')
@@ -132,6 +148,13 @@ describe('the results of a test run', () => {
     expect(neededLine([file('passed', 'passed')])).toContain('did not run')
     expect(neededLine(undefined)).toContain('did not run')
   })
+})
+
+it('which projects a run leaves out is told by its words, where it runs all others', () => {
+  expect(projectsLeftOut([])).toEqual([])
+  expect(projectsLeftOut(['--project', '!browser'])).toEqual(['browser'])
+  expect(projectsLeftOut(['--project', 'browser'])).toBeUndefined()
+  expect(projectsLeftOut(['src/lib'])).toBeUndefined()
 })
 
 describe('the lock', () => {

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { CONSOLE_STAMP_NAME } from './console.mjs'
 import { explainWrite, Failure } from './failure.mjs'
 import { filesBelow, fingerprint, textOf } from './fingerprint.mjs'
 
@@ -61,16 +62,16 @@ function compile(root) {
   )
 }
 
-/** Files in dist that no source file stands behind any more; loading one would run code that nobody can read. */
+/** Files in dist, the console apart, that no source file stands behind any more; loading one would run code that nobody can read. */
 export function staleOutputs(outputs, sourceFiles) {
-  const expected = new Set([STAMP_NAME])
+  const expected = new Set([STAMP_NAME, CONSOLE_STAMP_NAME])
   for (const path of sourceFiles) {
     if (path.endsWith('.json')) expected.add(path)
     if (!path.endsWith('.ts')) continue
     const output = path.replace(/\.ts$/, '.js')
     expected.add(output).add(`${output}.map`)
   }
-  return outputs.filter((path) => !expected.has(path))
+  return outputs.filter((path) => !expected.has(path) && !path.startsWith('console/'))
 }
 
 function removeEmptyFolders(folder) {

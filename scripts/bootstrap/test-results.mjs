@@ -22,11 +22,27 @@ export const skippedNames = (files) =>
 export const closingLine = ({ passed, failed, skipped }) =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 
-const needsPostgres = ({ path }) => path?.includes('test/postgres/') === true
+const NEEDED = [
+  { what: 'PostgreSQL', project: 'postgres', folder: 'test/postgres/', cure: 'apt-get install postgresql' },
+  { what: 'a browser', project: 'browser', folder: 'test/browser/', cure: 'apt-get install chromium' },
+]
 
-/** What a machine may lack, and whether this one did. */
-export function neededLine(files) {
-  const ran = (files ?? []).filter(needsPostgres).some(({ tests }) => tests.some(({ status }) => status === 'passed'))
-  if (ran) return 'The suites that need PostgreSQL ran here, on a server of their own. No suite needs a browser.'
-  return 'The suites that need PostgreSQL did not run: it is not on this machine (Debian: apt-get install postgresql).'
+/** What a machine may lack, and whether this one did. `left` are projects that nobody wanted to run. */
+export const neededLine = (files, left = []) =>
+  NEEDED.filter(({ project }) => !left.includes(project))
+    .map((needed) => neededSentence(files ?? [], needed))
+    .join('\n')
+
+function neededSentence(files, { what, folder, cure }) {
+  const suites = files.filter(({ path }) => path?.includes(folder) === true)
+  if (suites.some(({ tests }) => tests.some(({ status }) => status === 'passed'))) {
+    return `The suites that need ${what} ran here.`
+  }
+  return `The suites that need ${what} did not run: it is not on this machine (Debian: ${cure}).`
+}
+
+/** Of a run of everything but a few projects (`--project '!browser'`), those few; undefined where somebody chose what to run. */
+export function projectsLeftOut(args) {
+  const words = args.filter((arg) => arg !== '--project')
+  return words.every((word) => word.startsWith('!')) ? words.map((word) => word.slice(1)) : undefined
 }

@@ -1,10 +1,13 @@
+import { join } from 'node:path'
+import { inviteFirstPerson } from '../account/invite-person.ts'
 import { styleFor } from '../cli/style.ts'
-import { type BannerFacts, formatBanner } from './banner.ts'
+import { type BannerConsole, type BannerFacts, formatBanner } from './banner.ts'
 import { bannerUpstreams, firstModel } from './banner-models.ts'
 import { greetFirstRun } from './first-run.ts'
 import { configPathOf } from './load-settings.ts'
 import { isLoopback } from './local-address.ts'
 import type { ServingGround } from './serve-ground.ts'
+import { writePrivately } from './write-privately.ts'
 
 type Ground = Pick<ServingGround, 'settings' | 'terminal' | 'house'>
 
@@ -27,12 +30,28 @@ export async function announceReady(ground: ServingGround): Promise<void> {
     url: ground.url,
     publicUrl: server.publicUrl,
     metricsUrl: ground.metricsUrl,
+    console: await inviteToConsole(ground, attended),
     loopback: isLoopback(server.host),
     upstreams: bannerUpstreams(catalog, upstreams),
     model: firstModel(catalog),
     books,
     seconds: ground.clock.ticks() / 1e6,
   })
+}
+
+/** Somebody has to be the first; the link is a secret, so it goes where the first key goes. */
+async function inviteToConsole(ground: ServingGround, attended: boolean): Promise<BannerConsole | undefined> {
+  const { settings, house } = ground
+  const { server, storage } = settings.config
+  if (!settings.config.console.enabled) return undefined
+  const url = `${server.publicUrl ?? ground.url}/console`
+  const invited = await inviteFirstPerson(house.operations.people)
+  if (invited === undefined) return { url, setup: undefined }
+  const link = `${url}/setup?code=${invited.code}`
+  if (attended) return { url, setup: { link } }
+  const file = join(storage.data, 'console-setup')
+  await writePrivately(file, `${link}\n`)
+  return { url, setup: { file } }
 }
 
 /** With JSON asked for, everything that is said is a line of JSON; a secret is never part of one. */
@@ -43,8 +62,10 @@ function announce(ground: ServingGround, facts: BannerFacts): void {
     return
   }
   const { url, data, config, books } = facts
+  const { console: told } = facts
   const firstKey = books.kind === 'first-run' && 'file' in books.key ? { first_key: books.key.file } : {}
-  house.log.info({ url, data, config: config ?? null, ...firstKey }, 'ready')
+  const setup = told?.setup !== undefined && 'file' in told.setup ? { console_setup: told.setup.file } : {}
+  house.log.info({ url, data, config: config ?? null, console: told?.url, ...firstKey, ...setup }, 'ready')
 }
 
 export function say(ground: Ground, message: string): void {

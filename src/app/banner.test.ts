@@ -11,6 +11,10 @@ const facts: BannerFacts = {
   url: 'http://127.0.0.1:4600',
   publicUrl: undefined,
   metricsUrl: 'http://127.0.0.1:4601/metrics',
+  console: {
+    url: 'http://127.0.0.1:4600/console',
+    setup: { link: 'http://127.0.0.1:4600/console/setup?code=K4J7' },
+  },
   loopback: true,
   upstreams: [{ id: 'demo', where: 'built in, no network', models: 2 }],
   model: 'demo',
@@ -41,7 +45,8 @@ describe('formatBanner', () => {
     expect(text).toContain('API      http://127.0.0.1:4600/v1')
     expect(text).toContain('    demo  built in, no network  2 models')
     expect(text).toContain('Ready in 0.4 s. Press Ctrl+C to stop.')
-    expect(text).not.toContain('console')
+    expect(text).toContain('Console  http://127.0.0.1:4600/console\n')
+    expect(text).toContain('Console sign-up:   http://127.0.0.1:4600/console/setup?code=K4J7   (valid 15 minutes)')
     expect(pasted(text)).toEqual([
       '-N',
       'http://127.0.0.1:4600/v1/chat/completions',
@@ -61,6 +66,14 @@ describe('formatBanner', () => {
     expect(text).toContain(`Bearer $(cat '/tmp/it'\\''s $HOME/first-key')`)
   })
 
+  it('says nothing of a console that is switched off, nor how to sign up once somebody has', () => {
+    expect(banner({ console: undefined })).not.toContain('onsole')
+    expect(banner({ console: { url: 'http://a/console', setup: undefined } })).not.toContain('sign-up')
+    expect(banner({ console: { url: 'http://a/console', setup: { file: '/data/console-setup' } } })).toContain(
+      'in the console is in  /data/console-setup',
+    )
+  })
+
   it('names the three commands when nobody has an account', () => {
     const text = banner({ books: { kind: 'no-account' }, config: '/etc/millrace/millrace.yaml', loopback: false })
     expect(text).toContain('millrace accounts create')
@@ -71,10 +84,12 @@ describe('formatBanner', () => {
   })
 
   it('is six lines for who knows it already', () => {
-    expect(
-      banner({ books: { kind: 'in-use' } })
-        .trimEnd()
-        .split('\n'),
-    ).toHaveLength(6)
+    const known = { url: 'http://127.0.0.1:4600/console', setup: undefined }
+    const lines = banner({ books: { kind: 'in-use' }, console: known })
+      .trimEnd()
+      .split('\n')
+    expect(lines.map((line) => line.split(/ +/)[0])).toEqual([
+      ...['Millrace', 'Upstreams', 'API', 'Console', 'Metrics', 'Ready'],
+    ])
   })
 })

@@ -14,6 +14,8 @@ export interface BannerFacts {
   /** How clients reach the server from outside, where somebody has said so. */
   readonly publicUrl: string | undefined
   readonly metricsUrl: string | undefined
+  /** Undefined where the console is switched off. */
+  readonly console: BannerConsole | undefined
   readonly loopback: boolean
   readonly upstreams: readonly BannerUpstream[]
   /** What the curl line asks for; undefined when the configuration has no model. */
@@ -35,6 +37,12 @@ export type BannerBooks =
   | { readonly kind: 'no-account' }
   | { readonly kind: 'in-use' }
 
+export interface BannerConsole {
+  readonly url: string
+  /** Where the first person signs up; undefined once somebody has. Shown, or in a file. */
+  readonly setup: { readonly link: string } | { readonly file: string } | undefined
+}
+
 interface ShownKey {
   readonly secret: string
 }
@@ -51,11 +59,13 @@ export function formatBanner(style: Style, facts: BannerFacts): string {
     `node ${facts.node}`,
   ].join('   ')
   const ready = `Ready in ${facts.seconds.toFixed(1)} s. Press Ctrl+C to stop.`
-  if (facts.books.kind === 'in-use') return [head, upstreamLine(facts), ...addresses(facts, ''), ready, ''].join('\n')
+  if (facts.books.kind === 'in-use') {
+    return [head, upstreamLine(facts), ...knownAddresses(facts), ...signUpLines(style, facts, ''), ready, ''].join('\n')
+  }
   const parts = [
     head,
     upstreams(style, facts),
-    account(style, facts.books),
+    [account(style, facts.books), ...signUpLines(style, facts, '    ')].filter((line) => line !== undefined).join('\n'),
     addresses(facts, '  ').join('\n'),
     tryIt(style, facts),
     reach(facts),
@@ -93,16 +103,29 @@ function account(style: Style, books: BannerBooks): string | undefined {
   }
 }
 
+/** Whoever opens it becomes the operator of this server. */
+function signUpLines(style: Style, { console: told }: BannerFacts, margin: string): string[] {
+  if (told?.setup === undefined) return []
+  return 'link' in told.setup
+    ? [`${margin}Console sign-up:   ${style.green(told.setup.link)}   (valid 15 minutes)`]
+    : [`${margin}The link to sign up in the console is in  ${told.setup.file}   (valid 15 minutes)`]
+}
+
 const clientUrl = ({ url, publicUrl }: BannerFacts): string => publicUrl ?? url
 
 function addresses(facts: BannerFacts, margin: string): string[] {
   const lines = [
     ['API', `${clientUrl(facts)}/v1`],
+    ['Console', facts.console?.url],
     ['Health', `${facts.url}/healthz`],
     ['Metrics', facts.metricsUrl],
   ]
   return lines.filter(([, url]) => url !== undefined).map(([name, url]) => `${margin}${name!.padEnd(9)}${url}`)
 }
+
+/** Whoever knows it already knows where its health is asked for. */
+const knownAddresses = (facts: BannerFacts): string[] =>
+  addresses(facts, '').filter((line) => !line.startsWith('Health'))
 
 /** A line that can be pasted as it stands; `-N` makes curl show each word when it comes. */
 function tryIt(style: Style, facts: BannerFacts): string | undefined {

@@ -1,23 +1,32 @@
 import { join } from 'node:path'
+import { finishRedemptions } from '../account/finish-redemptions.ts'
+import { createPeopleDeps, type PeopleDeps } from '../account/people-deps.ts'
+import { createUsageKeeper } from '../account/usage-keeper.ts'
 import { createKeptAnswers, type KeptAnswers } from '../content/kept-answers.ts'
 import { openContent } from '../content/open-content.ts'
 import { createStoredResponses, type StoredResponses } from '../content/stored-responses.ts'
 import { createCallerFinder } from '../keys/find-caller.ts'
-import { mintKey } from '../keys/mint-key.ts'
-import { openLedger } from '../ledger/open-ledger.ts'
+import { type LedgerObserver, openLedger } from '../ledger/open-ledger.ts'
 import { type Closing, createClosing } from '../lib/closing.ts'
 import { deriveKey } from '../lib/derive-key.ts'
 import { createSeals } from '../seals/create-seals.ts'
 import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
+import type { LedgerDb } from '../store/tables.ts'
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { apiKeyPepper } from './api-key-pepper.ts'
 import { checkRing, type DatabaseRing } from './check-ring.ts'
+import { consoleHouseOf } from './console-house-of.ts'
 import { findKeptFacts } from './find-kept-facts.ts'
 import type { House, HouseGround, HouseOutcome } from './house.ts'
 import { loadKeyRing } from './key-ring.ts'
+import { urlOf } from './local-address.ts'
 import { openServing } from './open-serving.ts'
-import { createRuleBook } from './rules.ts'
+import { operationsOf } from './operations-of.ts'
+import { createRuleBook, type RuleBook } from './rules.ts'
+import type { ServingParts } from './serving-parts.ts'
 import { watchLanes } from './watch-lanes.ts'
 
 /**
@@ -50,7 +59,14 @@ async function build(ground: HouseGround, log: Log, closing: Closing): Promise<H
   const { keys } = checked.ring
   // An operator who has rotated the ring wants to see that the server has understood.
   if (keys.length > 1) log.info({ primary: keys[0].label, keys: keys.length }, 'the key ring has former keys')
-  return { kind: 'open', house: await furnish(ground, { ring: checked.ring, database, log }, closing) }
+  const house = await furnish(ground, { ring: checked.ring, database, log }, closing)
+  // What a dead process had given to somebody and not made money of. Money that must wait stops no server.
+  const finished = await finishRedemptions({
+    ...house.operations,
+    onUnfinished: (code, reason) => log.warn({ code, reason }, 'a redeemed code could not be credited yet'),
+  })
+  if (finished > 0) log.info({ codes: finished }, 'redeemed codes were credited')
+  return { kind: 'open', house }
 }
 
 async function furnish(
@@ -58,87 +74,111 @@ async function furnish(
   { ring, database, log }: { readonly ring: DatabaseRing; readonly database: Database; readonly log: Log },
   closing: Closing,
 ): Promise<House> {
-  const { settings, clock, random } = ground
-  const { db, file, journal } = database
+  const { clock, random } = ground
+  const { config } = ground.settings
+  const { db, file } = database
   const metrics = createMetrics()
-  const { answers, responses } = await openContents(ground, ring, log, closing)
-  const ledger = await openLedger({
-    db,
-    file,
-    journal,
-    clock,
-    findKeptFacts: findKeptFacts(answers, responses),
-    markIntervalMs: settings.config.ledger.markIntervalMs,
-    observer: {
-      batchRecorded: (batch) => metrics.batchCommitted(batch),
-      batchFailed: (error) =>
-        log.error({ error }, 'the ledger could not record a batch; admission is closed until it is read back'),
-      recovered(holds) {
-        metrics.holdsRecovered(holds)
-        log.warn({ holds }, 'holds without a turn were resolved')
-      },
-      clockBehind: ({ behindMs }) =>
-        log.warn(
-          { behind_hours: Math.round(behindMs / 3_600_000) },
-          "the machine's clock is behind the newest row of the books; rows keep that time until the clock has caught up",
-        ),
-    },
-  })
-  closing.add(() => ledger.close())
-  metrics.watchOpenHolds(() => ledger.openHolds)
-  const rules = await createRuleBook(
-    {
-      db,
-      clock,
-      onPlansMissing: (plans) =>
-        log.warn(
-          { plans },
-          'accounts are on plans that the configuration does not have: their builder keys are refused',
-        ),
-    },
-    settings.config,
-  )
-  const health = watchLanes({ clock, random, rules, log, metrics })
-  const pepper = deriveKey(ring.founding.secret, 'api-key-pepper')
-  const finder = createCallerFinder({ db, pepper, clock })
-  const kept = { answers, responses, seals: createSeals(ring.keys) }
-  const parts = {
-    config: settings.config,
-    clock,
-    random,
-    db,
-    ledger,
-    ...kept,
-    ring,
-    rules,
-    health,
-    finder,
-    log,
-    metrics,
+  const contents = await openContents(ground, ring, log, closing)
+  const books = await openBooks(ground, { database, contents, log, metrics }, closing)
+  const rules = await openRules(ground, db, log)
+  const parts: ServingParts = {
+    ...{ config, clock, random, db, ring, rules, log, metrics },
+    ...contents,
+    ...books,
+    seals: createSeals(ring.keys),
+    health: watchLanes({ clock, random, rules, log, metrics }),
+    finder: createCallerFinder({ db, pepper: apiKeyPepper(ring), clock }),
+    people: openPeople(ground, { ring, database, log }),
   }
+  const operations = operationsOf(parts, file)
   return {
-    operations: {
-      db,
-      file,
-      clock,
-      random,
-      ledger,
-      catalog: () => rules.current.catalog,
-      health,
-      mintKey: (kind) => mintKey({ pepper, random }, kind),
-      forgetKey: (id) => finder.forget(id),
-      forgetAccount: (account) => finder.forgetAccount(account),
-    },
-    ledgerAvailable: () => ledger.available,
+    operations,
+    ledgerAvailable: () => books.ledger.available,
     driver: file.driver,
     log,
     rules,
-    openServing: () => openServing(parts, closing),
+    openServing: (facts) => openServing(parts, consoleHouseOf(parts, { ...operations, ...facts }), closing),
     close: () => closing.close(),
   }
 }
 
+interface BooksNeed {
+  readonly database: Database
+  readonly contents: Contents
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+/** The ledger, and what counts in the other file what it has recorded. */
+async function openBooks(
+  { settings, clock }: HouseGround,
+  { database, contents, log, metrics }: BooksNeed,
+  closing: Closing,
+): Promise<Pick<ServingParts, 'ledger' | 'usage'>> {
+  const { db, file, journal } = database
+  const { content, answers, responses } = contents
+  const usage = createUsageKeeper({
+    ...{ db, content, clock, intervalMs: USAGE_INTERVAL_MS },
+    onFailure: (error) =>
+      log.error({ error }, 'usage could not be counted; it is tried again, and nothing of it is lost'),
+  })
+  closing.add(() => usage.close())
+  const ledger = await openLedger({
+    ...{ db, file, journal, clock },
+    findKeptFacts: findKeptFacts(answers, responses),
+    markIntervalMs: settings.config.ledger.markIntervalMs,
+    observer: observerOf({ log, metrics, usage }),
+  })
+  closing.add(() => ledger.close())
+  metrics.watchOpenHolds(() => ledger.openHolds)
+  return { ledger, usage }
+}
+
+const openRules = ({ settings, clock }: HouseGround, db: LedgerDb, log: Log): Promise<RuleBook> => {
+  const missing = 'accounts are on plans that the configuration does not have: their builder keys are refused'
+  return createRuleBook({ db, clock, onPlansMissing: (plans) => log.warn({ plans }, missing) }, settings.config)
+}
+
+function openPeople(
+  { settings, clock, random }: HouseGround,
+  {
+    ring,
+    database: { db, file },
+    log,
+  }: { readonly ring: DatabaseRing; readonly database: Database; readonly log: Log },
+): PeopleDeps {
+  const { host, port, publicUrl } = settings.config.server
+  return createPeopleDeps({
+    ...{ db, file, clock, random, secret: deriveKey(ring.founding.secret, 'people') },
+    consoleUrl: () => `${publicUrl ?? urlOf(host, port)}/console`,
+    onFailure: (error) => log.error({ error }, 'that a session was used could not be written down'),
+  })
+}
+
+/** What a client just paid is counted when somebody asks; without a question it may be seen this much later. */
+const USAGE_INTERVAL_MS = 500
+
+/** What is heard of the ledger: the figures, the words for the operator, and who has used something. */
+const observerOf = ({ log, metrics, usage }: Pick<ServingParts, 'log' | 'metrics' | 'usage'>): LedgerObserver => ({
+  batchRecorded(batch) {
+    metrics.batchCommitted(batch)
+    usage.note(batch.changes)
+  },
+  batchFailed: (error) =>
+    log.error({ error }, 'the ledger could not record a batch; admission is closed until it is read back'),
+  recovered(holds) {
+    metrics.holdsRecovered(holds)
+    log.warn({ holds }, 'holds without a turn were resolved')
+  },
+  clockBehind: ({ behindMs }) =>
+    log.warn(
+      { behind_hours: Math.round(behindMs / 3_600_000) },
+      "the machine's clock is behind the newest row of the books; rows keep that time until the clock has caught up",
+    ),
+})
+
 interface Contents {
+  readonly content: SqliteFile
   readonly answers: KeptAnswers
   readonly responses: StoredResponses
 }
@@ -165,7 +205,7 @@ async function openContents(
   })
   const failed = await responses.recover()
   if (failed > 0) log.warn({ responses: failed }, 'responses that were running when the server stopped have failed')
-  return { answers, responses }
+  return { content: file, answers, responses }
 }
 
 /** What lies there from before a ring could be rotated is sealed by the founding key, under what the operator calls it. */

@@ -4,6 +4,7 @@ import { describeForCodex } from '../catalog/describe-for-codex.ts'
 import { describeModel } from '../catalog/describe-model.ts'
 import { findModel } from '../catalog/resolve-model.ts'
 import { visibleModels } from '../catalog/visible-models.ts'
+import type { ConsoleDeps } from '../http/console/console-deps.ts'
 import type { EdgeDeps } from '../http/edge-deps.ts'
 import { type EdgeOptions, LINGER, STALL_MS } from '../http/edge-options.ts'
 import { createAddressRates } from '../limits/address-rates.ts'
@@ -25,10 +26,11 @@ interface EdgeMeans {
   readonly turns: TurnCounter
   readonly send: Send
   readonly guard: OpenLoadGuard
+  readonly console: ConsoleDeps | undefined
 }
 
 /** What the edge needs of the house behind it, as plain functions. */
-export function edgeDepsOf(parts: ServingParts, { turns, send, guard }: EdgeMeans): EdgeDeps {
+export function edgeDepsOf(parts: ServingParts, { turns, send, guard, console }: EdgeMeans): EdgeDeps {
   const { clock, random, rules, ledger, responses, finder, db, log, metrics, config } = parts
   const recording = createRecordingBounds()
   const turnDeps = turnDepsOf(parts, { turns, send, recording })
@@ -75,6 +77,7 @@ export function edgeDepsOf(parts: ServingParts, { turns, send, guard }: EdgeMean
     findResponse: ({ account }, id) => responses.find(account, id),
     readResponseEvents: ({ account }, id, startingAfter) => responses.events(account, id, startingAfter),
     removeResponse: ({ account }, id) => responses.remove(account, id),
+    console,
     unreadyReasons: () => (ledger.available ? [] : ['ledger unavailable']),
   }
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { createAccount } from '../account/create-account.ts'
 import { createKey } from '../account/create-key.ts'
 import { creditWallet } from '../account/credit-wallet.ts'
+import { PLACEHOLDER_EMAIL } from '../account/first-account.ts'
 import type { OperationDeps } from '../account/operations.ts'
 import type { Outcome } from '../account/outcome.ts'
 import { listAccounts } from '../store/accounts.ts'
@@ -17,7 +18,6 @@ export interface FirstRunGround {
   readonly attended: boolean
 }
 
-const OWNER = 'you@localhost'
 const TEST_CREDIT = '10.00'
 
 /**
@@ -28,7 +28,7 @@ export async function greetFirstRun(deps: Omit<OperationDeps, 'status'>, ground:
   if ((await listAccounts(deps.db, { after: 0, limit: 1 })).length > 0) return { kind: 'in-use' }
   if (ground.configPath !== undefined || !isLoopback(ground.host)) return { kind: 'no-account' }
 
-  const account = mustBeDone(await createAccount(deps, { email: OWNER }))
+  const account = mustBeDone(await createAccount(deps, { email: PLACEHOLDER_EMAIL }))
   const credit = { account: account.id, amount: TEST_CREDIT, reason: 'test credit of the first run', ref: 'first-run' }
   mustBeDone(await creditWallet(deps, credit))
   const made = mustBeDone(await createKey(deps, { account: account.id, kind: 'wallet', name: 'first key' }))

@@ -1,4 +1,5 @@
 import type { OperationDeps } from '../account/operations.ts'
+import type { ServerStatus } from '../account/server-status.ts'
 import type { Edge } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
@@ -40,9 +41,15 @@ export interface House {
   /** What requests are judged by; a reload swaps them. */
   readonly rules: RuleBook
   /** Builds the edge, the turns, the metrics and the sweeper. Called once, by a server; `close` ends these too. */
-  openServing(): Promise<Serving>
+  openServing(facts: ServerFacts): Promise<Serving>
   /** Closes in reverse what was opened; the last thing that lets go is the database. Only the log stays open. */
   close(): Promise<void>
+}
+
+/** What a server can say of itself once it runs. */
+export interface ServerFacts {
+  readonly version: string
+  readonly status: () => ServerStatus
 }
 
 /** As pino spells it. Whoever opened the house closes its log, last of all. */

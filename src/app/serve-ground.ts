@@ -1,3 +1,4 @@
+import type { ServerStatus } from '../account/server-status.ts'
 import type { ServeOptions } from '../cli/cli-deps.ts'
 import type { Terminal } from '../cli/terminal.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -24,12 +25,18 @@ export interface ServeDeps {
   readonly openSignals: () => Signals
 }
 
+/** What may be said of the server: little until it listens. */
+export interface Standing {
+  status: () => ServerStatus
+}
+
 /** A server whose data folder is its own: what everything on the way to serving needs. */
 export interface ServeGround extends ServeDeps {
   readonly options: ServeOptions
   readonly settings: LoadedConfig
   readonly house: House
   readonly closing: Closing
+  readonly standing: Standing
 }
 
 /** A server that listens. */

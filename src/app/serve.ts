@@ -12,7 +12,7 @@ import { listenApi, listenMetrics } from './listen.ts'
 import { configPathOf } from './load-settings.ts'
 import { urlOf } from './local-address.ts'
 import { createReloader } from './reload-config.ts'
-import type { ServeDeps, ServeGround, ServingGround } from './serve-ground.ts'
+import type { ServeDeps, ServeGround, ServingGround, Standing } from './serve-ground.ts'
 import { openServerNote, type ServerNote } from './server-note.ts'
 import { shutDown } from './shutdown.ts'
 import type { Signals } from './signals.ts'
@@ -35,7 +35,10 @@ export async function serve(deps: ServeDeps, options: ServeOptions): Promise<Exi
   const closing = createClosing()
   closing.add(() => house.close())
   try {
-    const ground = { ...deps, options, settings, house, closing }
+    const standing: Standing = {
+      status: () => ({ running: false, version: deps.version, node: deps.node, data }),
+    }
+    const ground = { ...deps, options, settings, house, closing, standing }
     const note = await openServerNote(ground)
     const ready = await openDoors(ground)
     return ready.kind === 'failed' ? fail(deps, EXIT.cannotBind, ready.message) : await attend(ready.ground, note)
@@ -52,7 +55,7 @@ type Doors =
 async function openDoors(ground: ServeGround): Promise<Doors> {
   const { settings, house, terminal } = ground
   const { server } = settings.config
-  const serving = await house.openServing()
+  const serving = await house.openServing({ version: ground.version, status: () => ground.standing.status() })
   ground.closing.add(async () => {
     const ended = serving.stopAccepting()
     serving.cutConnections()
@@ -72,7 +75,8 @@ async function openDoors(ground: ServeGround): Promise<Doors> {
 async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode> {
   const { house, serving, settings, closing } = ground
   const state = { draining: false }
-  const operations = { ...house.operations, status: () => statusOf(ground, state) }
+  ground.standing.status = () => statusOf(ground, state)
+  const operations = { ...house.operations, status: () => ground.standing.status() }
   const socket = await openAdminSocket(
     {
       version: ground.version,

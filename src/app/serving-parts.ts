@@ -1,3 +1,5 @@
+import type { PeopleDeps } from '../account/people-deps.ts'
+import type { UsageKeeper } from '../account/usage-keeper.ts'
 import type { KeptAnswers } from '../content/kept-answers.ts'
 import type { StoredResponses } from '../content/stored-responses.ts'
 import type { CallerFinder } from '../keys/find-caller.ts'
@@ -6,6 +8,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { Seals } from '../model/seals.ts'
 import type { LaneHealth } from '../routing/lane-health.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -20,6 +23,9 @@ export interface ServingParts {
   readonly random: RandomBytes
   readonly db: LedgerDb
   readonly ledger: Ledger
+  /** The file of contents, and what keeps the usage in it. */
+  readonly content: SqliteFile
+  readonly usage: UsageKeeper
   readonly answers: KeptAnswers
   readonly responses: StoredResponses
   readonly ring: DatabaseRing
@@ -27,6 +33,7 @@ export interface ServingParts {
   readonly rules: RuleBook
   readonly health: LaneHealth
   readonly finder: CallerFinder
+  readonly people: PeopleDeps
   readonly log: Log
   readonly metrics: Metrics
 }

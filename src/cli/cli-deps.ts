@@ -27,6 +27,8 @@ export interface Operator {
 }
 
 export interface ServeOptions extends Place {
+  /** `false` where it is switched off. */
+  readonly console?: string | undefined
   readonly host: string | undefined
   readonly port: number | undefined
   readonly logLevel: string | undefined

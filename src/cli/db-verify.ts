@@ -10,7 +10,7 @@ export function addDbVerify(db: Command, context: CommandContext): void {
     .action(async () => {
       const report = await context.operate('db.verify', {}, (report, style) => ({
         data: report.ok
-          ? `${style.green('The books hold.')} ${countOf(report.accounts, 'account')}, ${countOf(report.receipts, 'receipt')}, ${countOf(report.transfers, 'transfer')}.\n`
+          ? `${style.green('The books hold.')} ${countOf(report.accounts, 'account')}, ${countOf(report.receipts, 'receipt')}, ${countOf(report.transfers, 'transfer')}, ${countOf(report.audited, 'act')} in the audit trail.\n`
           : `${style.red('The books do not hold:')} ${countOf(report.violations, 'violation')}.\n`,
         ...(!report.ok && {
           aside: formatTable(

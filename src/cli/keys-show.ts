@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { FormerSecret } from '../account/key-view.ts'
 import type { CommandContext } from './command-context.ts'
 import { formatPeriods } from './format-subscription.ts'
 import { formatFacts } from './table.ts'
@@ -14,6 +15,8 @@ export function addKeysShow(keys: Command, context: CommandContext): void {
           ['name', shown.name],
           ['kind', shown.kind],
           ['key', shown.shown],
+          ...(shown.former === null ? [] : [formerFact(shown.former)]),
+          ...(shown.playground ? [['of', "the console's playground"] as const] : []),
           ['account', `${shown.email} (${shown.account})`],
           ['state', shown.state],
           ['models', shown.models?.join(',') ?? 'all'],
@@ -24,3 +27,5 @@ export function addKeysShow(keys: Command, context: CommandContext): void {
       })
     })
 }
+
+const formerFact = ({ shown, until }: FormerSecret) => ['former key', `${shown}, until ${until}`] as const

@@ -153,6 +153,71 @@ describe('answers', () => {
     })
   })
 
+  it('say a new secret once, and how long the former one works', async () => {
+    const former = { shown: 'mr_wallet_abcd...wxyz', until: 't1' }
+    const rotated = { ...key, key: 'mr_wallet_x', former }
+    const { asked, said, run } = fixture({ operations: { 'keys.rotate': done(rotated) } })
+    expect(await run('keys rotate key_1 --grace 24h')).toBe(0)
+    expect(asked[0]?.args).toEqual({ key: 'key_1', grace: '24h' })
+    expect([said.out, said.err.includes('only time')]).toEqual(['mr_wallet_x\n', true])
+    expect(said.err).toContain('mr_wallet_abcd...wxyz) works until t1')
+    const json = fixture({ operations: { 'keys.rotate': done(rotated) } })
+    await json.run('keys rotate key_1 --grace 0 --json')
+    expect(JSON.parse(json.said.out)).toEqual(rotated)
+    expect(await fixture().run('keys rotate key_1')).toBe(2)
+  })
+
+  it('change the terms of a key that are named', async () => {
+    const changed = { ...key, caps: { day: '5.00' }, models: null }
+    const { asked, said, run } = fixture({ operations: { 'keys.change': done(changed) } })
+    await run(
+      'keys change key_1 --name n --models all --expires never --cap-day 5.00 --cap-month none --concurrent none',
+    )
+    expect(asked[0]?.args).toEqual({
+      ...{ key: 'key_1', name: 'n', models: null, expires: null },
+      ...{ caps: { day: '5.00', month: null }, limits: { concurrent: null } },
+    })
+    expect(said.out).toContain('all models and spend 5.00 USD a day')
+    await run('keys change key_1 --models a,b* --tokens-per-minute 9')
+    expect(asked[1]?.args).toEqual({ key: 'key_1', models: ['a', 'b*'], caps: {}, limits: { tokens_per_minute: 9 } })
+    for (const line of ['keys change key_1', 'keys change key_1 --concurrent 0']) expect(await run(line)).toBe(2)
+    expect(asked).toHaveLength(2)
+  })
+
+  it('say codes once, list them without their text, and who waits for funds', async () => {
+    const code = {
+      id: 'code_1',
+      shown: 'MR-AB...YZ',
+      amount: '10.00',
+      state: 'open',
+      note: 'May',
+      created_at: '2026-11-22T',
+    }
+    const listed = { ...code, expires_at: null, redeemed_by: null, redeemed_at: null }
+    const wish = { account: 'acct_1', email: 'a@b.c', amount: '5.00', note: 'please', at: 't1' }
+    const { asked, said, run } = fixture({
+      operations: {
+        'codes.create': done({ items: [1, 2].map((n) => ({ code, secret: `MR-${n}` })) }),
+        'codes.list': done({ items: [listed], next: 'code_1' }),
+        'codes.withdraw': done({ ...listed, state: 'withdrawn' }),
+        'wallet.wishes': done({ items: [wish], next: null }),
+      },
+    })
+    await run('codes create 10.00 --count 2 --note May --expires 90d')
+    expect(asked[0]?.args).toEqual({ amount: '10.00', count: 2, note: 'May', expires: '90d' })
+    expect(said.out).toBe('MR-1\nMR-2\n')
+    expect(said.err).toMatch(/2 codes of 10\.00 USD/)
+    await run('codes create 1')
+    expect(asked[1]?.args).toEqual({ amount: '1', count: 1, note: '' })
+    await run('codes list')
+    expect(said.out).toMatch(/code_1 +MR-AB\.\.\.YZ +10\.00 +open +May +2026-11-22 +never/)
+    expect(said.err).toContain('codes list --after code_1')
+    await run('codes withdraw code_1')
+    expect(said.out).toContain('code_1 (MR-AB...YZ) is withdrawn')
+    await run('wallet wishes')
+    expect(said.out).toMatch(/a@b\.c +5\.00 +t1 +please/)
+  })
+
   it('put an account on a plan, and show its windows, opened or not', async () => {
     const amounts = { limit: '5.00', used: '1.00', held: '0.00', left: '4.00' }
     const shown = {
@@ -218,6 +283,55 @@ describe('answers', () => {
     const locked = fixture({ operations: { 'wallet.show': { kind: 'unreachable', exit: 4, message: 'Locked.' } } })
     expect(await locked.run('wallet show x --json')).toBe(4)
     expect(locked.said.out).toBe('')
+  })
+
+  it('invite people by e-mail or account, and print nothing but the link as data', async () => {
+    const invitation = {
+      email: 'a@b.c',
+      role: 'owner',
+      resets: false,
+      link: 'http://h/console/setup?code=X',
+      code: 'X',
+    }
+    const { said, asked, run } = fixture({ operations: { 'people.invite': done(invitation) } })
+    expect(await run('people invite a@b.c')).toBe(0)
+    expect(await run('people invite acct_1 --role operator')).toBe(0)
+    expect(await run('people invite a@b.c --account acct_1 --reset')).toBe(0)
+    expect(asked.map(({ args }) => args)).toEqual([
+      { role: 'owner', email: 'a@b.c' },
+      { role: 'operator', account: 'acct_1' },
+      { role: 'owner', email: 'a@b.c', account: 'acct_1', resets: true },
+    ])
+    expect(said.out).toBe('http://h/console/setup?code=X\n'.repeat(3))
+    expect(await run('people invite a@b.c --role owner --json')).toBe(0)
+    expect(said.out).toContain(JSON.stringify(invitation))
+    expect(await run('people invite a@b.c --role boss')).toBe(2)
+  })
+
+  it('list people, disable and enable them', async () => {
+    const ann = { id: 'usr_1', email: 'a@b.c', role: 'operator', account: null, created_at: '2026-11-22T00:00:00.000Z' }
+    const people = [
+      { ...ann, disabled_at: null },
+      { ...ann, email: '\u001b[31mx@b.c', account: 'acct_1', disabled_at: ann.created_at },
+    ]
+    const operations = { 'people.list': done({ people }), 'people.disable': done(ann), 'people.enable': done(ann) }
+    const { said, asked, run } = fixture({ operations })
+    expect(await run('people list')).toBe(0)
+    expect(said.out).toMatch(/usr_1 +a@b.c +operator +- +active +2026-11-22/)
+    expect(said.out).not.toContain('\u001b')
+    expect(said.out).toMatch(/acct_1 +disabled/)
+    expect(await run('people list acct_1')).toBe(0)
+    expect(await run('people disable a@b.c')).toBe(0)
+    expect(await run('people enable usr_1')).toBe(0)
+    expect(asked.map(({ name, args }) => [name, args])).toEqual([
+      ['people.list', {}],
+      ['people.list', { account: 'acct_1' }],
+      ['people.disable', { person: 'a@b.c' }],
+      ['people.enable', { person: 'usr_1' }],
+    ])
+    const nobody = fixture({ operations: { 'people.list': done({ people: [] }) } })
+    expect(await nobody.run('people list')).toBe(0)
+    expect(nobody.said).toMatchObject({ out: '', err: expect.stringContaining('Nobody has signed up yet') })
   })
 
   it('exit with 1 when the books do not hold', async () => {

@@ -7,19 +7,29 @@ import { addAccountsSuspend } from './accounts-suspend.ts'
 import { addCatalog } from './catalog.ts'
 import { addCheck } from './check.ts'
 import type { CliDeps } from './cli-deps.ts'
+import { addCodesCreate } from './codes-create.ts'
+import { addCodesList } from './codes-list.ts'
+import { addCodesRedeem } from './codes-redeem.ts'
+import { addCodesWithdraw } from './codes-withdraw.ts'
 import { type CommandContext, createCommandContext } from './command-context.ts'
 import { addDbVerify } from './db-verify.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { addInit } from './init.ts'
 import { addKeysCaps } from './keys-caps.ts'
+import { addKeysChange } from './keys-change.ts'
 import { addKeysCreate } from './keys-create.ts'
 import { addKeysDisable } from './keys-disable.ts'
 import { addKeysEnable } from './keys-enable.ts'
 import { addKeysList } from './keys-list.ts'
 import { addKeysRename } from './keys-rename.ts'
 import { addKeysRevoke } from './keys-revoke.ts'
+import { addKeysRotate } from './keys-rotate.ts'
 import { addKeysShow } from './keys-show.ts'
 import { addModels } from './models.ts'
+import { addPeopleDisable } from './people-disable.ts'
+import { addPeopleEnable } from './people-enable.ts'
+import { addPeopleInvite } from './people-invite.ts'
+import { addPeopleList } from './people-list.ts'
 import { addPlansAssign } from './plans-assign.ts'
 import { addPlansEnd } from './plans-end.ts'
 import { addPlansList } from './plans-list.ts'
@@ -35,6 +45,7 @@ import { addWalletCredit } from './wallet-credit.ts'
 import { addWalletEntries } from './wallet-entries.ts'
 import { addWalletRefund } from './wallet-refund.ts'
 import { addWalletShow } from './wallet-show.ts'
+import { addWalletWishes } from './wallet-wishes.ts'
 
 /** Runs one command line (without the two words that start it) and resolves to the exit code. */
 export async function runCli(deps: CliDeps, argv: readonly string[]): Promise<ExitCode> {
@@ -88,6 +99,7 @@ function addCommands(program: Command, context: CommandContext): void {
   addWalletAdjust(wallet, context)
   addWalletShow(wallet, context)
   addWalletEntries(wallet, context)
+  addWalletWishes(wallet, context)
   const keys = program.command('keys').description('the keys that programs call with')
   addKeysCreate(keys, context)
   addKeysList(keys, context)
@@ -97,11 +109,23 @@ function addCommands(program: Command, context: CommandContext): void {
   addKeysEnable(keys, context)
   addKeysRename(keys, context)
   addKeysCaps(keys, context)
+  addKeysChange(keys, context)
+  addKeysRotate(keys, context)
+  const codes = program.command('codes').description('codes that are worth money to whoever redeems them first')
+  addCodesCreate(codes, context)
+  addCodesList(codes, context)
+  addCodesWithdraw(codes, context)
+  addCodesRedeem(codes, context)
   const plans = program.command('plans').description('Builder subscriptions: what builder keys draw on')
   addPlansList(plans, context)
   addPlansAssign(plans, context)
   addPlansEnd(plans, context)
   addPlansShow(plans, context)
+  const people = program.command('people').description('who signs in to the console')
+  addPeopleInvite(people, context)
+  addPeopleList(people, context)
+  addPeopleDisable(people, context)
+  addPeopleEnable(people, context)
   const route = program.command('route').description('which lane answers')
   addRouteExplain(route, context)
   const upstreams = program.command('upstreams').description('the providers behind the models')

@@ -5,6 +5,7 @@ import { parsePort } from './parse-port.ts'
 interface ServeFlags {
   readonly host?: string
   readonly port?: number
+  readonly console: boolean
   readonly logLevel?: string
   readonly logFormat?: string
 }
@@ -15,6 +16,7 @@ export function addServe(program: Command, context: CommandContext): void {
     .description('start the server (what millrace alone does)')
     .option('--host <address>', 'address to listen on')
     .option('--port <number>', 'port to listen on', parsePort)
+    .option('--no-console', 'do not serve the web console')
     .addOption(
       new Option('--log-level <level>', 'how much to log').choices(['debug', 'info', 'warn', 'error', 'silent']),
     )
@@ -25,6 +27,7 @@ export function addServe(program: Command, context: CommandContext): void {
           ...context.place(),
           host: flags.host,
           port: flags.port,
+          console: flags.console ? undefined : 'false',
           logLevel: flags.logLevel,
           logFormat: flags.logFormat,
         }),

@@ -1,4 +1,4 @@
-import type { CallerOutcome, CallerRefusal } from '../keys/find-caller.ts'
+import type { CallerOutcome, CallerRefusal } from '../keys/known-key.ts'
 import { assertNever } from '../lib/assert-never.ts'
 import type { Caller } from '../model/caller.ts'
 import { type Problem, problem } from '../model/problem.ts'
@@ -19,7 +19,7 @@ export function authenticate(exchange: Exchange): Authentication | Promise<Authe
   return found instanceof Promise ? found.then((late) => admitCaller(exchange, late)) : admitCaller(exchange, found)
 }
 
-function admitCaller(exchange: Exchange, found: CallerOutcome): Authentication {
+export function admitCaller(exchange: Exchange, found: CallerOutcome): Authentication {
   const { log } = exchange
   if (found.kind === 'refused') {
     log.key_refusal = found.reason

@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import type { FoundEvents, FoundResponse } from '../content/stored-responses.ts'
-import type { CallerOutcome } from '../keys/find-caller.ts'
+import type { CallerOutcome } from '../keys/known-key.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { AddressRates } from '../limits/address-rates.ts'
@@ -10,6 +11,7 @@ import type { KeyedCall, LookedUpAnswer } from '../turn/look-up-answer.ts'
 import type { AskedTurn, ReadTurn } from '../turn/read-turn.ts'
 import type { TurnCall } from '../turn/turn-call.ts'
 import type { FindClientAddress } from './client-address.ts'
+import type { ConsoleDeps } from './console/console-deps.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { LoadGuard } from './load-guard.ts'
@@ -63,6 +65,8 @@ export interface EdgeDeps {
   readResponseEvents(caller: Caller, id: string, startingAfter: number): Promise<FoundEvents>
   /** False when there was none to be seen. */
   removeResponse(caller: Caller, id: string): Promise<boolean>
+  /** Undefined where the operator has switched it off. */
+  readonly console: ConsoleDeps | undefined
   /** Why this node should get no traffic; empty when it should. */
   unreadyReasons(): MaybePromise<readonly string[]>
 }
@@ -72,6 +76,8 @@ export interface EdgeContext extends EdgeDeps {
   readonly heartbeat: Heartbeat
   readonly drain: DrainState
   readonly findClientAddress: FindClientAddress
+  /** Whether the client's side of this request is TLS. */
+  saysHttps(request: IncomingMessage): boolean
   onAnswered(): void
 }
 

@@ -104,6 +104,7 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     findResponse: async () => undefined,
     readResponseEvents: async () => ({ kind: 'not-found' }),
     removeResponse: async () => false,
+    console: undefined,
     unreadyReasons: () => [],
     ...overrides,
   })

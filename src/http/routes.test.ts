@@ -98,7 +98,7 @@ describe('what is not', () => {
     ['POST', '/v1/models', 'GET, HEAD'],
     ['DELETE', '/v1/models/demo', 'GET, HEAD'],
     ['OPTIONS', '/v1/chat/completions', 'POST'],
-    ['OPTIONS', '*', 'GET, HEAD, POST, DELETE'],
+    ['OPTIONS', '*', 'GET, HEAD, POST, DELETE, PUT, PATCH'],
     ['POST', '/v1/responses/resp_1', 'GET, HEAD, DELETE'],
     ['PROPFIND', '/v1/key', 'GET, HEAD'],
   ])('%s %s is 405 and says what is allowed', async (method, target, allow) => {

@@ -1,4 +1,5 @@
 import { type Problem, problem } from '../model/problem.ts'
+import { serveConsole } from './console/serve-console.ts'
 import { deleteResponse } from './delete-response.ts'
 import { describeApi } from './describe-api.ts'
 import { describeKey } from './describe-key.ts'
@@ -7,6 +8,7 @@ import { getModel } from './get-model.ts'
 import { getRequest } from './get-request.ts'
 import { getResponse } from './get-response.ts'
 import { liveness, readiness } from './health.ts'
+import { home } from './home.ts'
 import { listModels } from './list-models.ts'
 import { postTurn } from './post-turn.ts'
 import { isNotBehind, refuseUnknownPath } from './unknown-path.ts'
@@ -14,7 +16,16 @@ import { isNotBehind, refuseUnknownPath } from './unknown-path.ts'
 /** `argument` is what followed the path of a route that ends in a slash, decoded; else empty. */
 export type Endpoint = (exchange: Exchange, argument: string) => Promise<void> | void
 
-type Methods = Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', Endpoint>>>
+type Methods = Readonly<Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', Endpoint>>>
+
+/** The console finds its own way below its path. */
+const CONSOLE: Methods = {
+  GET: serveConsole,
+  POST: serveConsole,
+  PUT: serveConsole,
+  PATCH: serveConsole,
+  DELETE: serveConsole,
+}
 
 /** Everything that is provided. A path that ends in a slash takes an id behind it. */
 const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
@@ -27,6 +38,9 @@ const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1/models/', { GET: getModel }],
   ['/v1/key', { GET: describeKey }],
   ['/v1/requests/', { GET: getRequest }],
+  ['/', { GET: (exchange) => home(exchange, OFFERED) }],
+  ['/console', { GET: serveConsole }],
+  ['/console/', CONSOLE],
   ['/healthz', { GET: liveness }],
   ['/readyz', { GET: readiness }],
 ])
@@ -38,7 +52,7 @@ const OFFERED = [...ROUTES].flatMap(([path, methods]) =>
     : [],
 )
 
-const PREFIXES = [...ROUTES.keys()].filter((path) => path.endsWith('/'))
+const PREFIXES = [...ROUTES.keys()].filter((path) => path.length > 1 && path.endsWith('/'))
 
 export type RouteOutcome =
   /** `route` is the path as the table writes it: what metrics count by. */

@@ -8,6 +8,7 @@ import type { Expectation } from './exchange.ts'
 import { handle } from './handle.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { type ListenOutcome, listenOn } from './listen-on.ts'
+import { createTrustedProxies, saysHttps } from './trusted-proxies.ts'
 
 export interface Edge {
   listen(address: { host: string; port: number }): Promise<ListenOutcome>
@@ -29,11 +30,13 @@ export function createEdge(deps: EdgeDeps): Edge {
   const onAnswered = () => {
     if (drain.stage === 'refusing') server.closeIdleConnections()
   }
+  const proxies = createTrustedProxies(options.trustedProxies)
   const edge: EdgeContext = {
     ...deps,
     heartbeat: createHeartbeat(beatFor(options.stream)),
     drain,
-    findClientAddress: createFindClientAddress(options.trustedProxies),
+    findClientAddress: createFindClientAddress(proxies),
+    saysHttps: (request) => saysHttps(proxies, request),
     onAnswered,
   }
   const server = createServer({

@@ -22,6 +22,7 @@ export interface Config {
   readonly limits: LimitsConfig
   readonly routing: RoutingConfig
   readonly overload: OverloadConfig
+  readonly console: ConsoleConfig
   readonly hostedTools: HostedTools
   readonly streams: { readonly keepAliveMs: number; readonly silenceBeforeHeadMs: number }
   readonly hold: ChosenCapTerms
@@ -47,6 +48,12 @@ export interface RoutingConfig {
   readonly putAside: AsideTimes | undefined
   /** Undefined: as many as there are failures. */
   readonly retries: RetryTerms | undefined
+}
+
+export interface ConsoleConfig {
+  readonly enabled: boolean
+  readonly hosts: readonly string[]
+  readonly allowHttp: boolean
 }
 
 export interface OverloadConfig {

@@ -13,7 +13,7 @@ test('everything that it shows in comments is spelled rightly', () => {
     .replace(/^# (?=( {2})*[a-z_]+:( |$)|( {2})+- )/gm, '')
     .replace(/^( +)# /gm, '$1')
     .replace(/^ *(Providers|Other|Built|An entry|# How).*\n/gm, '')
-  expect(yaml.match(/^[a-z_]+:/gm)).toHaveLength(12)
+  expect(yaml.match(/^[a-z_]+:/gm)).toHaveLength(13)
   const environment = { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b', GEMINI_API_KEY: 'c' }
   const problems = problemsOf({ yaml, environment })
   expect(problems).toEqual([])

@@ -105,6 +105,11 @@ models:
 #   loop_delay: 250ms            # the 99th percentile; off: nobody is sent away for it
 #   loop_delay_for: 5s
 
+# console:
+#   enabled: true
+#   hosts: [millrace.internal]   # names under which people open it, beside that of server.public_url
+#   allow_http: false            # true: people may sign in over plain HTTP from other machines
+
 # bounds:
 #   body_bytes: 32MiB
 #   expansion_ratio: 100

@@ -14,6 +14,7 @@ export interface ConfigFlags {
   readonly data?: string | undefined
   readonly host?: string | undefined
   readonly port?: string | number | undefined
+  readonly console?: string | undefined
   readonly logLevel?: string | undefined
   readonly logFormat?: string | undefined
 }
@@ -21,6 +22,7 @@ export interface ConfigFlags {
 const FLAG_PATHS = {
   host: ['--host', 'server', 'host'],
   port: ['--port', 'server', 'port'],
+  console: ['--no-console', 'console', 'enabled'],
   logLevel: ['--log-level', 'telemetry', 'log', 'level'],
   logFormat: ['--log-format', 'telemetry', 'log', 'format'],
 } as const satisfies Partial<Record<keyof ConfigFlags, readonly string[]>>

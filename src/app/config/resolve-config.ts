@@ -31,6 +31,11 @@ export function resolveConfig(parsed: ParsedConfig, data: string): Config {
     limits: resolveLimits(parsed.limits),
     routing: resolveRouting(parsed.routing),
     overload: resolveOverload(parsed.overload),
+    console: {
+      enabled: parsed.console.enabled,
+      hosts: parsed.console.hosts,
+      allowHttp: parsed.console.allow_http,
+    },
     hostedTools: parsed.hosted_tools,
     streams: { keepAliveMs: parsed.streams.keep_alive, silenceBeforeHeadMs: parsed.streams.silence_before_head },
     hold: { sharePercent: parsed.hold.uncapped_share_percent, tokensMin: parsed.hold.uncapped_tokens_min },

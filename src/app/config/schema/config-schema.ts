@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { duration, flag, word } from '../scalars.ts'
+import { consoleSchema } from './console-schema.ts'
 import { modelSchema } from './model-schema.ts'
 import { overloadSchema } from './overload-schema.ts'
 import { limitsSchema, planSchema } from './plan-schema.ts'
@@ -46,6 +47,7 @@ export const configSchema = section('Configuration of Millrace.', {
   limits: limitsSchema.prefault({}),
   routing: routingSchema.prefault({}),
   overload: overloadSchema.prefault({}),
+  console: consoleSchema.prefault({}),
   hosted_tools: word(
     'Tools that only a provider could run. ignore: left out and named in a header. reject: declaring one is an error.',
     ['ignore', 'reject'],

@@ -1,0 +1,17 @@
+import type { OperationDeps } from '../account/operations.ts'
+import { lastUsedOf } from '../content/read-usage.ts'
+import type { ConsoleHouse } from '../http/console-api/console-house.ts'
+import type { ServerFacts } from './house.ts'
+import type { ServingParts } from './serving-parts.ts'
+
+/** What the use cases behind the console ask for, beside those of the command line. */
+export const consoleHouseOf = (
+  { config, content, usage }: ServingParts,
+  operations: Omit<OperationDeps, 'status'> & ServerFacts,
+): ConsoleHouse => ({
+  ...operations,
+  content,
+  usage,
+  lastUsed: (account, keys) => lastUsedOf(content, account, keys),
+  baseUrl: (origin) => `${config.server.publicUrl ?? origin}/v1`,
+})

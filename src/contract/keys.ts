@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import { count, keyKind, line, money, time, timeOrNull } from './values.ts'
+
+const keyState = z.enum(['active', 'disabled', 'expired', 'revoked'])
+
+/** Null takes a cap away. */
+const capsInput = z.strictObject({ day: z.string().nullable().optional(), month: z.string().nullable().optional() })
+const rate = z.int().positive().max(1_000_000_000_000).nullable().optional()
+const limitsInput = z.strictObject({ requests_per_minute: rate, tokens_per_minute: rate, concurrent: rate })
+
+/** How much of what a key may spend is gone. */
+const capStanding = z.strictObject({
+  /** `day` or `month`. */
+  name: z.string(),
+  limit: money,
+  used: money,
+  held: money,
+  left: money,
+  start: time,
+  end: time,
+})
+
+export const keyItem = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  kind: keyKind,
+  /** Its beginning and its end: all that is left of it. */
+  shown: z.string(),
+  state: keyState,
+  /** Belongs to the console's playground: no program can use it. */
+  playground: z.boolean(),
+  /** Ids and globs; null admits every model of its kind. */
+  models: z.array(z.string()).nullable(),
+  limits: z.strictObject({
+    requests_per_minute: count.nullable(),
+    tokens_per_minute: count.nullable(),
+    concurrent: count.nullable(),
+  }),
+  caps: z.array(capStanding),
+  created_at: time,
+  last_used_at: timeOrNull,
+  expires_at: timeOrNull,
+  /** While a rotation lasts: the former secret still works until then. */
+  former: z.strictObject({ shown: z.string(), until: time }).nullable(),
+})
+
+export const createKeyBody = z.strictObject({
+  name: line(100),
+  kind: keyKind,
+  models: z.array(line(200)).min(1).max(500).nullable().optional(),
+  caps: capsInput.optional(),
+  limits: limitsInput.optional(),
+  /** A date (`2027-01-31`) or a span from now (`30d`); null or absent: never. */
+  expires: z.string().max(40).nullable().optional(),
+})
+
+/** What is absent stays as it is. */
+export const changeKeyBody = z.strictObject({
+  name: line(100).optional(),
+  models: z.array(line(200)).min(1).max(500).nullable().optional(),
+  caps: capsInput.optional(),
+  limits: limitsInput.optional(),
+  expires: z.string().max(40).nullable().optional(),
+  disabled: z.boolean().optional(),
+})
+
+/** How long the former secret goes on working: `0`, `1h`, `24h`, `7d`. */
+export const rotateKeyBody = z.strictObject({ grace: z.string().max(10) })
+
+/** The secret is told this once and stored nowhere. */
+export const madeKey = z.strictObject({ key: keyItem, secret: z.string() })

@@ -1,0 +1,23 @@
+import { z } from 'zod'
+import { planAnswer } from './plan.ts'
+import { requestItem } from './requests.ts'
+import { used } from './usage.ts'
+import { count, line, time } from './values.ts'
+import { wallet } from './wallet.ts'
+
+export const overviewQuery = z.strictObject({ zone: line(64) })
+
+export const overviewAnswer = z.strictObject({
+  wallet,
+  plan: z.strictObject({
+    state: planAnswer.shape.state,
+    plan: planAnswer.shape.plan,
+    windows: planAnswer.shape.windows,
+  }),
+  /** Since midnight in `zone`. */
+  today: used,
+  /** The last 24 hours, hour by hour. */
+  hours: z.array(z.strictObject({ from: time, used })),
+  recent: z.array(requestItem),
+  keys: z.strictObject({ active: count, total: count }),
+})

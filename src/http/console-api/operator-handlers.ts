@@ -1,0 +1,64 @@
+import { createCodes, createCodesArgs } from '../../account/create-codes.ts'
+import { listAudit } from '../../account/list-audit.ts'
+import { listCodes } from '../../account/list-codes.ts'
+import { listPlans } from '../../account/list-plans.ts'
+import { listWishes } from '../../account/list-wishes.ts'
+import { operatedModels } from '../../account/operated-models.ts'
+import { done, refused } from '../../account/outcome.ts'
+import { findAnyRequest } from '../../account/show-request.ts'
+import { withdrawCode, withdrawCodeArgs } from '../../account/withdraw-code.ts'
+import type { Handlers } from './ask.ts'
+import type { ConsoleHouse } from './console-house.ts'
+import { noteAct } from './note-act.ts'
+import { pageOf } from './page-of.ts'
+import { withArgs } from './with-args.ts'
+
+type Routes =
+  | `${'GET' | 'POST'} /operate/codes`
+  | 'POST /operate/codes/:code/withdraw'
+  | `GET /operate/${'plans' | 'lanes' | 'wishes' | 'audit' | 'system'}`
+  | 'GET /operate/requests/:request'
+
+/** What an operator sees of the whole server, and the codes that are money on paper. */
+export function operatorHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
+  return {
+    'GET /operate/codes': (_asking, { query }) => listCodes(house, pageOf(query)),
+    async 'POST /operate/codes'(asking, { body }) {
+      const { email } = asking.session.person
+      const made = await withArgs(createCodesArgs, body, (args) => createCodes(house, args, email))
+      if (made.kind === 'refused') return made
+      const detail = `${body.count} of ${body.amount} USD: ${body.note}`
+      await noteAct(house, asking, { action: 'code_created', account: undefined, detail })
+      return made
+    },
+    async 'POST /operate/codes/:code/withdraw'(asking, { params: { code } }) {
+      const withdrawn = await withArgs(withdrawCodeArgs, { code }, (args) => withdrawCode(house, args))
+      if (withdrawn.kind === 'refused') return withdrawn
+      await noteAct(house, asking, {
+        action: 'code_withdrawn',
+        target: withdrawn.value.id,
+        account: undefined,
+        detail: '',
+      })
+      return withdrawn
+    },
+    async 'GET /operate/plans'() {
+      const listed = await listPlans(house)
+      return listed.kind === 'refused' ? listed : done({ items: listed.value.plans })
+    },
+    'GET /operate/lanes': async () => done({ items: operatedModels(house) }),
+    'GET /operate/wishes': (_asking, { query }) => listWishes(house, pageOf(query)),
+    'GET /operate/requests/:request': (_asking, { params }) => findAnyRequest(house, params.request),
+    'GET /operate/audit': (_asking, { query }) => listAudit(house, query),
+    async 'GET /operate/system'() {
+      const status = house.status()
+      if (!status.running) return refused('unknown_operation', 'No server runs here.')
+      const { version, node, driver, data, config, started_at, ledger_available } = status
+      const { requests_running, requests_served } = status
+      return done({
+        ...{ version, node, driver, data, config, started_at, ledger_available },
+        ...{ requests_running, requests_served },
+      })
+    },
+  }
+}

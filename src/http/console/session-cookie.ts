@@ -1,0 +1,33 @@
+import { parse, serialize } from 'hono/utils/cookie'
+import type { Site } from './site.ts'
+
+/**
+ * `__Host-`: only this host can have set it, only over TLS. Over plain HTTP, which is for this machine alone, no browser
+ * would take that name.
+ */
+const cookieName = ({ isSecure }: Site): string => (isSecure ? '__Host-millrace_session' : 'millrace_session')
+
+/** As long as a session lasts at most; that it is over sooner is the server's knowledge. */
+const LONGEST_SECONDS = 7 * 24 * 3600
+
+export const readSessionCookie = (header: string | undefined, site: Site): string | undefined =>
+  header === undefined ? undefined : parse(header, cookieName(site))[cookieName(site)]
+
+/** Not to be read by scripts, not to be sent along by other sites but for a plain link. */
+export const sessionCookie = (secret: string, site: Site): string =>
+  serialize(cookieName(site), secret, {
+    path: '/',
+    httpOnly: true,
+    secure: site.isSecure,
+    sameSite: 'Lax',
+    maxAge: LONGEST_SECONDS,
+  })
+
+export const endedCookie = (site: Site): string =>
+  serialize(cookieName(site), '', {
+    path: '/',
+    httpOnly: true,
+    secure: site.isSecure,
+    sameSite: 'Lax',
+    maxAge: 0,
+  })

@@ -1,0 +1,2 @@
+/** The one reader of the time in the console. */
+export const now = (): number => Date.now()

@@ -1,0 +1,77 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { exactMoney, formatMoney } from './format-money.ts'
+import { decimalOf, nanoOf, shareOf, sumMoney } from './nano.ts'
+
+const NANO = 1_000_000_000n
+const amounts = fc.bigInt({ min: -9_000_000_000n * NANO, max: 9_000_000_000n * NANO })
+const small = fc.bigInt({ min: -2n * NANO, max: 2n * NANO })
+/** What is written, as nano-dollars again: digits, point and sign are all that is left of it. */
+const readBack = (shown: string) => nanoOf(shown.replace('−', '-').replace(/[^\d.-]/g, ''))
+
+describe('formatMoney', () => {
+  it.each([
+    ['0.00', '$0.00'],
+    ['12.00', '$12.00'],
+    ['1234567.891', '$1,234,567.89'],
+    ['0.50', '$0.50'],
+    ['0.123456', '$0.123'],
+    ['0.0123456', '$0.0123'],
+    ['0.00123456', '$0.00123'],
+    ['0.000001', '$0.000001'],
+    ['0.000000999', '< $0.000001'],
+    ['0.000000001', '< $0.000001'],
+    ['-0.000000001', '> −$0.000001'],
+    ['-3.456', '−$3.46'],
+    ['0.9996', '$1.00'],
+  ])('shows %s as %s', (amount, shown) => {
+    expect(formatMoney(amount, 'en-US')).toBe(shown)
+  })
+
+  it('says the currency in every language', () => {
+    const german = (amount: string) => formatMoney(amount, 'de').replaceAll('\u00a0', ' ')
+    expect(german('1234.50')).toBe('1.234,50 $')
+    expect(german('-0.0123')).toBe('−0,0123 $')
+  })
+
+  it('is never further from the amount than half of its last place, and never zero for what is not', () => {
+    fc.assert(
+      fc.property(fc.oneof(amounts, small), (nano) => {
+        const shown = formatMoney(decimalOf(nano), 'en-US')
+        if (/[<>]/.test(shown)) return nano !== 0n && nano > -1_000n && nano < 1_000n
+        const places = (shown.split('.')[1] ?? '').length
+        const error = readBack(shown) - nano
+        // Places that Intl leaves out are zeros, so the last place that was rounded to may be a finer one.
+        const half = 10n ** BigInt(9 - Math.max(2, Math.min(6, places))) / 2n
+        return (error < 0n ? -error : error) <= half && (nano === 0n || readBack(shown) !== 0n)
+      }),
+    )
+  })
+})
+
+describe('exactMoney', () => {
+  it('has every digit, at every size', () => {
+    fc.assert(fc.property(fc.oneof(amounts, small), (nano) => readBack(exactMoney(decimalOf(nano), 'en-US')) === nano))
+  })
+})
+
+describe('amounts as whole numbers', () => {
+  it('come back as they went', () => {
+    fc.assert(fc.property(amounts, (nano) => nanoOf(decimalOf(nano)) === nano))
+  })
+
+  it('add up exactly where floats do not', () => {
+    expect(sumMoney('0.10', '0.20')).toBe('0.30')
+    expect(sumMoney('9000000000.000000001', '-0.000000002')).toBe('8999999999.999999999')
+  })
+
+  it('refuse what is not money', () => {
+    for (const text of ['', '1e3', '1,5', '.5', '0.1234567890']) expect(() => nanoOf(text)).toThrow()
+  })
+
+  it('are shares between nothing and everything', () => {
+    expect(shareOf('0.50', '2.00')).toBe(0.25)
+    expect(shareOf('3.00', '2.00')).toBe(1)
+    expect(shareOf('1.00', '0.00')).toBe(0)
+  })
+})

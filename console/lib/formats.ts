@@ -1,0 +1,128 @@
+import { exactMoney, formatMoney } from './format-money.ts'
+
+const SCALES = [
+  [1_000_000_000_000, 'T'],
+  [1_000_000_000, 'B'],
+  [1_000_000, 'M'],
+  [1_000, 'k'],
+] as const
+
+const SPANS = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
+type Unit = 'millisecond' | 'second' | 'minute' | 'hour' | 'day'
+
+/** How a person reads numbers and times: their language, and the zone they think in. */
+export interface Formats {
+  readonly locale: string
+  readonly zone: string
+  money(amount: string): string
+  exactMoney(amount: string): string
+  /** On the axis of a chart, where money is a float and a round one. */
+  moneyTick(value: number): string
+  count(value: number): string
+  /** `12.3k`: for counts that are read at a glance; the exact one belongs beside it. */
+  short(value: number): string
+  percent(share: number): string
+  duration(ms: number): string
+  /** Day and time to the minute. */
+  time(iso: string): string
+  exactTime(iso: string): string
+  /** Down to the millisecond: for what happens within a second. */
+  precise(iso: string): string
+  /** The same instant for whoever compares it with a log. */
+  utc(iso: string): string
+  day(iso: string): string
+  /** Without its year: below an axis. */
+  shortDay(iso: string): string
+  clock(iso: string): string
+  relative(iso: string, now: number): string
+  list(items: readonly string[]): string
+  /** Which of the words goes with a number: `plural(3, { one: '# key', other: '# keys' })`. */
+  plural(value: number, forms: PluralForms): string
+}
+
+export type PluralForms = { readonly other: string } & Partial<Readonly<Record<Intl.LDMLPluralRule, string>>>
+
+export function createFormats(locale: string, zone: string): Formats {
+  const number = new Intl.NumberFormat(locale)
+  const oneDigit = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+  const ticks = new Intl.NumberFormat(locale, {
+    ...{ style: 'currency', currency: 'USD', minimumFractionDigits: 0, maximumSignificantDigits: 4 },
+  })
+  const rules = new Intl.PluralRules(locale)
+  const lists = new Intl.ListFormat(locale, { type: 'conjunction' })
+  const shares = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
+  return {
+    locale,
+    zone,
+    money: (amount) => formatMoney(amount, locale),
+    exactMoney: (amount) => exactMoney(amount, locale),
+    moneyTick: (value) => ticks.format(value),
+    count: (value) => number.format(value),
+    short: (value) => shortCount(value, number, oneDigit),
+    percent: (share) => shares.format(share),
+    duration: (ms) => formatDuration(ms, locale),
+    ...createTimes(locale, zone),
+    list: (items) => lists.format(items),
+    plural: (value, forms) => (forms[rules.select(value)] ?? forms.other).replace('#', number.format(value)),
+  }
+}
+
+function createTimes(locale: string, zone: string) {
+  const format = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(locale, { timeZone: zone, ...options })
+  const time = format({ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' })
+  const exact = format({ dateStyle: 'long', timeStyle: 'long' })
+  const precise = format({
+    ...{ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' },
+    fractionalSecondDigits: 3,
+  })
+  const day = format({ day: 'numeric', month: 'short', year: 'numeric' })
+  const shortDay = format({ day: 'numeric', month: 'short' })
+  const clock = format({ hour: '2-digit', minute: '2-digit' })
+  const spans = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+  return {
+    time: (iso: string) => time.format(new Date(iso)),
+    exactTime: (iso: string) => exact.format(new Date(iso)),
+    precise: (iso: string) => precise.format(new Date(iso)),
+    utc: (iso: string) => `${iso.slice(0, 19).replace('T', ' ')} UTC`,
+    day: (iso: string) => day.format(new Date(iso)),
+    shortDay: (iso: string) => shortDay.format(new Date(iso)),
+    clock: (iso: string) => clock.format(new Date(iso)),
+    relative: (iso: string, now: number) => relativeTime((Date.parse(iso) - now) / 1_000, spans),
+  }
+}
+
+function shortCount(value: number, number: Intl.NumberFormat, oneDigit: Intl.NumberFormat): string {
+  // 999 950 is a million in one digit, not a thousand thousands.
+  const scale = SCALES.find(([size]) => Math.round((value / size) * 10_000) >= 10_000)
+  return scale === undefined || value < 1_000 ? number.format(value) : oneDigit.format(value / scale[0]) + scale[1]
+}
+
+function formatDuration(ms: number, locale: string): string {
+  const unit = (value: number, name: Unit, places = 0) =>
+    new Intl.NumberFormat(locale, {
+      style: 'unit',
+      unit: name,
+      unitDisplay: 'short',
+      maximumFractionDigits: places,
+    }).format(value)
+  if (ms < 1_000) return unit(Math.round(ms), 'millisecond')
+  if (ms < 60_000) return unit(ms / 1_000, 'second', ms < 10_000 ? 2 : 1)
+  const seconds = Math.round(ms / 1_000)
+  if (seconds < 3_600) return `${unit(Math.floor(seconds / 60), 'minute')} ${unit(seconds % 60, 'second')}`
+  const minutes = Math.round(seconds / 60)
+  if (minutes < 1_440) return `${unit(Math.floor(minutes / 60), 'hour')} ${unit(minutes % 60, 'minute')}`
+  const hours = Math.round(minutes / 60)
+  return `${unit(Math.floor(hours / 24), 'day')} ${unit(hours % 24, 'hour')}`
+}
+
+function relativeTime(seconds: number, spans: Intl.RelativeTimeFormat): string {
+  const [unit, size] = SPANS.find(([, span]) => Math.abs(seconds) >= span) ?? ['second', 1]
+  return spans.format(Math.trunc(seconds / size), unit)
+}

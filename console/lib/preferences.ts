@@ -1,0 +1,85 @@
+import { useSyncExternalStore } from 'react'
+
+export const THEMES = ['system', 'light', 'dark'] as const
+export const LANGUAGES = ['auto', 'en', 'de'] as const
+
+/** What a person has chosen for this browser. The server knows none of it. */
+export interface Preferences {
+  readonly theme: (typeof THEMES)[number]
+  readonly language: (typeof LANGUAGES)[number]
+  readonly letterKeys: boolean
+  /** An IANA name, or `auto` for the zone of this computer. */
+  readonly zone: string
+}
+
+/** Also read by assets/theme.js, before the first paint. */
+const STORED_AS = 'millrace.console'
+const DEFAULTS: Preferences = { theme: 'system', language: 'auto', letterKeys: true, zone: 'auto' }
+
+let current = load()
+const listeners = new Set<() => void>()
+
+/** Whatever somebody else has written there counts only where it is one of our words. */
+function load(): Preferences {
+  const stored = readStored()
+  return {
+    theme: THEMES.find((theme) => theme === stored.theme) ?? DEFAULTS.theme,
+    language: LANGUAGES.find((language) => language === stored.language) ?? DEFAULTS.language,
+    letterKeys: stored.letterKeys !== false,
+    zone: isZone(stored.zone) ? stored.zone : DEFAULTS.zone,
+  }
+}
+
+function readStored(): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(localStorage.getItem(STORED_AS) ?? '{}')
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+export function isZone(value: unknown): value is string {
+  try {
+    return typeof value === 'string' && new Intl.DateTimeFormat('en', { timeZone: value }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+export const preferences = (): Preferences => current
+
+export function prefer(change: Partial<Preferences>): void {
+  current = { ...current, ...change }
+  try {
+    localStorage.setItem(STORED_AS, JSON.stringify(current))
+  } catch {
+    // A browser without storage keeps the choice for as long as the page is open.
+  }
+  tellAll()
+}
+
+function tellAll() {
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void): () => void {
+  // Another tab has chosen: this one follows.
+  const follow = (event: StorageEvent) => {
+    if (event.key !== STORED_AS) return
+    current = load()
+    tellAll()
+  }
+  listeners.add(listener)
+  addEventListener('storage', follow)
+  return () => {
+    listeners.delete(listener)
+    removeEventListener('storage', follow)
+  }
+}
+
+export const usePreferences = (): Preferences => useSyncExternalStore(subscribe, preferences)
+export const onPreferences = subscribe
+
+export const chosenZone = (zone: string): string =>
+  zone === 'auto' ? Intl.DateTimeFormat().resolvedOptions().timeZone : zone

@@ -1,0 +1,42 @@
+import type { QueryOf, RouteName } from '../../src/contract/console-api.ts'
+
+export type QuestionName = Extract<RouteName, `GET ${string}`>
+export type ActName = Exclude<RouteName, QuestionName>
+
+type NamesIn<Path extends string> = Path extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer More}`
+    ? Name | NamesIn<More>
+    : Rest
+  : never
+
+/** `:key` in the path of a route asks for `{ key }`. */
+export type ParamsOf<Name extends RouteName> = Record<NamesIn<Name>, string>
+
+const BASE = '/console/api'
+
+export interface Address {
+  readonly params?: Readonly<Record<string, string>> | undefined
+  readonly query?: object | undefined
+}
+
+export const methodOf = (name: RouteName): string => name.slice(0, name.indexOf(' '))
+
+export function routeAddress(name: RouteName, { params = {}, query = {} }: Address = {}): string {
+  const path = name.slice(name.indexOf(' ') + 1)
+  const filled = path.replace(/:(\w+)/g, (_, param: string) => {
+    const value = params[param]
+    if (value === undefined) throw new Error(`${name} needs ${param}`)
+    return encodeURIComponent(value)
+  })
+  const search = new URLSearchParams()
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') search.set(key, String(value))
+  }
+  return `${BASE}${filled}${search.size > 0 ? `?${search}` : ''}`
+}
+
+/** Where a browser fetches a file by itself: for links with `download`. */
+export const fileAddress = <Name extends Extract<RouteName, `GET ${string}.csv`>>(
+  name: Name,
+  query: QueryOf<Name>,
+): string => routeAddress(name, { query })

@@ -1,0 +1,69 @@
+import './styles.css'
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { Tooltip } from 'radix-ui'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { attend } from './lib/ask.ts'
+import { asProblem, type ConsoleProblem } from './lib/console-problem.ts'
+import { preferences } from './lib/preferences.ts'
+import { keepTheme } from './lib/theme.ts'
+import { sessionQuestion } from './questions/useSession.ts'
+import { createConsoleRouter } from './routes.tsx'
+import { askPassword } from './shell/ask-password.ts'
+import { landingOf } from './shell/landing.ts'
+import { takeSetupCode } from './shell/setup-code.ts'
+import { Toasts } from './ui/Toasts.tsx'
+import { languageFor, loadCatalogue } from './words/language.ts'
+import { WordsProvider } from './words/WordsProvider.tsx'
+
+const RETRIES = 2
+
+/** Only what may pass by itself is asked again: a refusal stays one. */
+const mayPass = (problem: ConsoleProblem): boolean => problem.status === 0 || problem.status >= 500
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      retry: (failures, error) => failures < RETRIES && mayPass(asProblem(error)),
+      throwOnError: false,
+    },
+    // What was typed into a form, a password or a code, is not kept once its form is gone.
+    mutations: { retry: false, gcTime: 0 },
+  },
+})
+
+takeSetupCode()
+keepTheme()
+const router = createConsoleRouter(client)
+
+attend({
+  confirm: askPassword,
+  sessionEnded: () => {
+    const { pathname, href } = router.state.location
+    if (pathname === '/sign-in' || pathname === '/setup') return
+    client.removeQueries({ queryKey: sessionQuestion.queryKey })
+    void router
+      .navigate({ to: '/sign-in', search: landingOf({ next: href }), replace: true })
+      .then(() => client.clear())
+  },
+})
+
+const language = languageFor(preferences().language, navigator.languages)
+const words = await loadCatalogue(language)
+// Pages name themselves; the name in the file is for the moment before.
+document.querySelector('title')?.remove()
+
+createRoot(document.getElementById('root') as HTMLElement).render(
+  <StrictMode>
+    <WordsProvider first={{ language, words }}>
+      <QueryClientProvider client={client}>
+        <Tooltip.Provider delayDuration={400}>
+          <RouterProvider router={router} />
+          <Toasts />
+        </Tooltip.Provider>
+      </QueryClientProvider>
+    </WordsProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,71 @@
+import { ScrollText } from 'lucide-react'
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { itemsOf, type Pages } from '../../questions/question.ts'
+import { type Column, DataTable } from '../../ui/DataTable.tsx'
+import { Empty } from '../../ui/Empty.tsx'
+import { Answer, Panel } from '../../ui/Panel.tsx'
+import { ShowMore } from '../../ui/ShowMore.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
+import { AuditTarget } from './AuditTarget.tsx'
+
+type Line = AnswerOf<'GET /audit'>['items'][number]
+
+interface AuditPanelProps {
+  readonly question: Pages<Line>
+  readonly of: 'own' | 'all'
+}
+
+export function AuditPanel({ question, of }: AuditPanelProps) {
+  const { audit, shell } = useWords()
+  const columns = useColumns(of)
+  return (
+    <Panel padding="flush">
+      <Answer question={question} lines={8}>
+        {(data) => {
+          const lines = itemsOf(data)
+          return lines.length === 0 ? (
+            <Empty icon={ScrollText} title={audit.none} text={audit.noneText} />
+          ) : (
+            <DataTable caption={shell.areas.audit} columns={columns} rows={lines} rowId={({ seq }) => String(seq)} />
+          )
+        }}
+      </Answer>
+      <ShowMore question={question} />
+    </Panel>
+  )
+}
+
+function useColumns(of: AuditPanelProps['of']): Column<Line>[] {
+  const { audit } = useWords()
+  const actions: Readonly<Record<string, string>> = audit.actions
+  const actors: Readonly<Record<string, string>> = audit.actors
+  return [
+    {
+      id: 'action',
+      header: audit.action,
+      narrow: 'title',
+      cell: ({ action }) => <span className="font-medium">{actions[action] ?? action.replaceAll('_', ' ')}</span>,
+    },
+    { id: 'at', header: audit.at, narrow: 'corner', cell: ({ at }) => <Time at={at} as="time" /> },
+    {
+      id: 'actor',
+      header: audit.actor,
+      cell: ({ actor }) => (
+        <span title={actor} className="inline-block max-w-56 truncate align-bottom">
+          {actors[actor] ?? actor}
+        </span>
+      ),
+    },
+    {
+      id: 'target',
+      header: audit.target,
+      cell: ({ target }) => target !== null && <AuditTarget target={target} of={of} />,
+    },
+    {
+      id: 'detail',
+      header: audit.detail,
+      cell: ({ detail }) => <span className="line-clamp-3 max-w-md min-w-40 break-words text-soft">{detail}</span>,
+    },
+  ]
+}

@@ -1,0 +1,80 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Boxes } from 'lucide-react'
+import { useModels } from '../../questions/useModels.ts'
+import { useSession } from '../../questions/useSession.ts'
+import { Empty } from '../../ui/Empty.tsx'
+import { Page } from '../../ui/Page.tsx'
+import { PageHeader } from '../../ui/PageHeader.tsx'
+import { Answer, Panel } from '../../ui/Panel.tsx'
+import { Tabs } from '../../ui/Tabs.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
+import { ClientPanel } from './ClientPanel.tsx'
+import { CLIENT_SNIPPETS, type ClientId, type Target } from './client-snippets.ts'
+import { TargetFields } from './TargetFields.tsx'
+
+/** Which program, which model and which kind of key: all of it is in the address, so that it can be sent to somebody. */
+interface Wanted {
+  readonly client?: string
+  readonly model?: string
+  readonly key?: string
+}
+
+const CLIENTS: readonly ClientId[] = ['curl', 'python', 'node', 'aiSdk', 'codex', 'opencode', 'agents']
+
+export function ConnectPage() {
+  const { shell, connect } = useWords()
+  const { standing } = useSession()
+  const models = useModels()
+  const wanted = useSearch({ strict: false }) as Wanted
+  const navigate = useNavigate()
+  const want = (change: Wanted) => void navigate({ to: '/connect', search: { ...wanted, ...change }, replace: true })
+  const kind = wanted.key === 'builder' ? 'builder' : 'wallet'
+  const client = CLIENTS.find((id) => id === wanted.client) ?? 'curl'
+  const callable = models.data?.items.filter(({ kinds }) => kinds.includes(kind)) ?? []
+  const details =
+    callable.find(({ id, variants }) => id === wanted.model || variants.includes(wanted.model ?? '')) ??
+    callable.find(({ available }) => available) ??
+    callable[0]
+  const hasWanted = details?.id === wanted.model || details?.variants.includes(wanted.model ?? '')
+  const target: Target | undefined = details && {
+    baseUrl: standing.base_url,
+    model: hasWanted && wanted.model !== undefined ? wanted.model : details.id,
+    details,
+    kind,
+  }
+  return (
+    <Page>
+      <PageHeader title={shell.areas.connect} about={connect.about} />
+      <Panel>
+        <TargetFields
+          baseUrl={standing.base_url}
+          models={callable}
+          model={target?.model ?? ''}
+          kind={kind}
+          onModel={(model) => want({ model })}
+          onKind={(key) => want({ key })}
+        />
+      </Panel>
+      <Panel>
+        <Answer question={models} lines={8}>
+          {() =>
+            target === undefined ? (
+              <Empty icon={Boxes} title={connect.noModels} text={connect.noModelsText} />
+            ) : (
+              <Tabs
+                label={connect.clients}
+                value={client}
+                onPick={(picked) => want({ client: picked })}
+                tabs={CLIENTS.map((id) => ({
+                  value: id,
+                  label: connect.names[id],
+                  content: <ClientPanel client={id} target={target} snippets={CLIENT_SNIPPETS[id](target)} />,
+                }))}
+              />
+            )
+          }
+        </Answer>
+      </Panel>
+    </Page>
+  )
+}

@@ -1,0 +1,154 @@
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import type { Catalogue } from '../../words/catalogue.ts'
+
+export type ClientId = keyof Catalogue['connect']['names']
+type LabelId = keyof Catalogue['connect']['labels']
+
+/** One thing to copy: a file by its name, or what it is for. */
+export interface Snippet {
+  readonly label: { readonly file: string } | { readonly word: LabelId }
+  readonly code: string
+}
+
+export interface Target {
+  readonly baseUrl: string
+  readonly model: string
+  readonly details: AnswerOf<'GET /models'>['items'][number]
+  readonly kind: 'wallet' | 'builder'
+}
+
+const KEY = 'MILLRACE_KEY'
+const PROMPT = 'Hello'
+
+/** What each program needs, under the real address and the chosen model. They are those of docs/clients. */
+export const CLIENT_SNIPPETS: Readonly<Record<ClientId, (target: Target) => readonly Snippet[]>> = {
+  curl: (target) => [
+    environment(target),
+    {
+      label: { word: 'chat' },
+      code: curl(target, 'chat/completions', { messages: [{ role: 'user', content: PROMPT }] }),
+    },
+    { label: { word: 'responses' }, code: curl(target, 'responses', { input: PROMPT }) },
+  ],
+  python: (target) => [
+    environment(target),
+    { label: { word: 'install' }, code: 'pip install openai' },
+    {
+      label: { file: 'hello.py' },
+      code: `import os
+from openai import OpenAI
+
+client = OpenAI(base_url=${quoted(target.baseUrl)}, api_key=os.environ["${KEY}"])
+answer = client.responses.create(model=${quoted(target.model)}, input="${PROMPT}")
+print(answer.output_text, answer._request_id)`,
+    },
+  ],
+  node: (target) => [
+    environment(target),
+    { label: { word: 'install' }, code: 'npm install openai' },
+    {
+      label: { file: 'hello.mjs' },
+      code: `import OpenAI from 'openai'
+
+const client = new OpenAI({ baseURL: ${quoted(target.baseUrl)}, apiKey: process.env.${KEY} })
+const answer = await client.responses.create({ model: ${quoted(target.model)}, input: '${PROMPT}' })
+console.log(answer.output_text, answer._request_id)`,
+    },
+  ],
+  aiSdk: (target) => [
+    environment(target),
+    { label: { word: 'install' }, code: 'npm install ai @ai-sdk/openai' },
+    {
+      label: { file: 'hello.mjs' },
+      code: `import { createOpenAI } from '@ai-sdk/openai'
+import { streamText } from 'ai'
+
+const millrace = createOpenAI({ baseURL: ${quoted(target.baseUrl)}, apiKey: process.env.${KEY} })
+const { textStream } = streamText({ model: millrace.responses(${quoted(target.model)}), prompt: '${PROMPT}' })
+for await (const text of textStream) process.stdout.write(text)`,
+    },
+  ],
+  codex: (target) => [
+    {
+      label: { file: '~/.codex/config.toml' },
+      code: `model = ${quoted(target.model)}
+model_provider = "millrace"
+
+[model_providers.millrace]
+name = "Millrace"
+base_url = ${quoted(target.baseUrl)}
+env_key = "${KEY}"
+wire_api = "responses"
+model_catalog_url = ${quoted(`${target.baseUrl}/models`)}`,
+    },
+    environment(target),
+    { label: { word: 'run' }, code: 'codex' },
+  ],
+  opencode: (target) => [
+    { label: { file: 'opencode.json' }, code: JSON.stringify(opencode(target), null, 2) },
+    environment(target),
+    { label: { word: 'run' }, code: 'opencode' },
+  ],
+  agents: ({ baseUrl, model, kind }) => [
+    {
+      label: { file: 'aider' },
+      code: `export OPENAI_API_BASE=${shellWord(baseUrl)} OPENAI_API_KEY=${keyLike(kind)}
+aider --model ${shellWord(`openai/${model}`)}`,
+    },
+    {
+      label: { file: 'Continue: config.yaml' },
+      code: `models:
+  - name: ${quoted(model)}
+    provider: openai
+    model: ${quoted(model)}
+    apiBase: ${quoted(baseUrl)}
+    apiKey: ${keyLike(kind)}`,
+    },
+    {
+      label: { file: 'Cline: OpenAI Compatible' },
+      code: `Base URL  ${baseUrl}\nAPI Key   ${keyLike(kind)}\nModel ID  ${model}`,
+    },
+  ],
+}
+
+export const keyLike = (kind: Target['kind']): string => `mr_${kind}_…`
+
+const environment = ({ kind }: Target): Snippet => ({
+  label: { word: 'environment' },
+  code: `export ${KEY}=${keyLike(kind)}`,
+})
+
+/** A string of JSON is one of JavaScript, Python, YAML and TOML too. */
+const quoted = (text: string): string => JSON.stringify(text)
+
+const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
+const curl = ({ baseUrl, model }: Target, path: string, body: object): string =>
+  `curl -N ${shellWord(`${baseUrl}/${path}`)} \\
+  -H "Authorization: Bearer $${KEY}" -H "Content-Type: application/json" \\
+  -d ${shellWord(JSON.stringify({ model, stream: true, ...body }))}`
+
+/** An id that has decided its effort, or a model without any, must not be asked for one on OpenCode's side calls. */
+const thinks = ({ model, details }: Target): boolean =>
+  details.efforts?.length !== 0 && !details.variants.includes(model)
+
+const opencode = (target: Target): object => ({
+  provider: {
+    millrace: {
+      npm: '@ai-sdk/openai-compatible',
+      name: 'Millrace',
+      options: { baseURL: target.baseUrl, apiKey: `{env:${KEY}}` },
+      models: {
+        [target.model]: {
+          name: target.model,
+          tool_call: true,
+          reasoning: thinks(target),
+          limit: { context: target.details.context_tokens, output: target.details.max_output_tokens },
+        },
+      },
+    },
+  },
+  model: `millrace/${target.model}`,
+  small_model: `millrace/${target.model}`,
+})

@@ -1,0 +1,56 @@
+import { type FormEvent, useState } from 'react'
+import { now } from '../../lib/clock.ts'
+import { wasCancelled } from '../../lib/console-problem.ts'
+import { useAct } from '../../questions/useAct.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
+import { ProblemNote } from '../../ui/ProblemNote.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { changesOf, draftOf, readDraft, type WrongField } from './key-draft.ts'
+import { NameField } from './NameField.tsx'
+import type { OwnKey } from './own-key.ts'
+import { TermFields } from './TermFields.tsx'
+
+/** The terms of a key that is there. Only what was changed is sent. */
+export function EditKeyDialog({ keyItem, onClose }: { keyItem: OwnKey; onClose: () => void }) {
+  const { keys, common } = useWords()
+  const { zone } = useFormats()
+  const [draft, setDraft] = useState(() => draftOf(keyItem))
+  const [wrong, setWrong] = useState<readonly WrongField[]>([])
+  const change = useAct('PATCH /keys/:key', {
+    changes: ['GET /keys', 'GET /keys/:key'],
+    done: keys.changed,
+    problem: 'shown-here',
+    onDone: onClose,
+  })
+  const send = (event: FormEvent) => {
+    event.preventDefault()
+    const read = readDraft(draft, zone, now())
+    setWrong(read.wrong)
+    if (read.wrong.length > 0) return
+    const body = changesOf(keyItem, read.terms)
+    if (Object.keys(body).length === 0) onClose()
+    else change.mutate({ params: { key: keyItem.id }, body })
+  }
+  return (
+    <Dialog title={keys.editTitle(keyItem.name)} open onClose={onClose} width="wide">
+      <form className="grid gap-5" onSubmit={send} noValidate>
+        <NameField draft={draft} onChange={setDraft} wrong={wrong} />
+        <TermFields
+          kind={keyItem.kind}
+          expiresAt={keyItem.expires_at}
+          draft={draft}
+          onChange={setDraft}
+          wrong={wrong}
+        />
+        {change.error !== null && !wasCancelled(change.error) && <ProblemNote error={change.error} />}
+        <DialogActions>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button tone="primary" type="submit" busy={change.isPending}>
+            {common.save}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,25 @@
+import { Badge, type BadgeTone } from '../../ui/Badge.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
+import type { OwnKey } from './own-key.ts'
+
+const STATES: Readonly<Record<OwnKey['state'], BadgeTone>> = {
+  active: 'good',
+  disabled: 'held',
+  expired: 'bad',
+  revoked: 'plain',
+}
+
+export const KeyStateBadge = ({ state }: { state: OwnKey['state'] }) => (
+  <Badge tone={STATES[state]}>{useWords().keys.states[state]}</Badge>
+)
+
+/** What a key is: which kind, and whether it is the playground's. */
+export function KeyBadges({ keyItem: { kind, playground } }: { keyItem: OwnKey }) {
+  const { keys } = useWords()
+  return (
+    <span className="inline-flex flex-wrap gap-1.5">
+      <Badge tone={kind === 'wallet' ? 'plain' : 'accent'}>{keys.kinds[kind]}</Badge>
+      {playground && <Badge tone="held">{keys.playground}</Badge>}
+    </span>
+  )
+}

@@ -1,0 +1,56 @@
+import { useRef } from 'react'
+import { useLetterKey } from '../../lib/useLetterKey.ts'
+import { Checkbox } from '../../ui/Checkbox.tsx'
+import { Segmented } from '../../ui/Segmented.tsx'
+import { TextInput } from '../../ui/TextInput.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import type { useKeyFilters } from './useKeyFilters.ts'
+
+interface KeyFilterBarProps {
+  readonly view: ReturnType<typeof useKeyFilters>
+  readonly revokedCount: number
+  /** There is more on the server than was searched. */
+  readonly hasMore: boolean
+}
+
+export function KeyFilterBar({ view, revokedCount, hasMore }: KeyFilterBarProps) {
+  const { keys, common } = useWords()
+  const formats = useFormats()
+  const field = useRef<HTMLInputElement>(null)
+  useLetterKey('/', common.search, () => field.current?.focus())
+  const { filters } = view
+  return (
+    <div className="grid gap-1.5">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <TextInput
+          ref={field}
+          type="search"
+          aria-label={keys.search}
+          placeholder={keys.search}
+          spellCheck={false}
+          value={filters.text}
+          onChange={(event) => view.setText(event.target.value)}
+          className="max-w-sm flex-1 basis-56"
+        />
+        <Segmented
+          label={keys.filterKind}
+          value={filters.kind ?? 'all'}
+          options={[
+            { value: 'all', label: common.all },
+            { value: 'wallet', label: keys.kinds.wallet },
+            { value: 'builder', label: keys.kinds.builder },
+          ]}
+          onPick={(kind) => view.setKind(kind === 'all' ? undefined : kind)}
+        />
+        {(revokedCount > 0 || filters.revoked) && (
+          <Checkbox
+            label={keys.showRevokedCount(formats.count(revokedCount))}
+            checked={filters.revoked}
+            onChange={(event) => view.setRevoked(event.target.checked)}
+          />
+        )}
+      </div>
+      {hasMore && filters.text.trim() !== '' && <p className="text-xs text-faint">{keys.searchLoaded}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,80 @@
+import { Link, useNavigate } from '@tanstack/react-router'
+import { type Column, DataTable } from '../../ui/DataTable.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { KeyBadges, KeyStateBadge } from './KeyBadges.tsx'
+import { KeyCaps } from './KeyCaps.tsx'
+import { KeyMenu } from './KeyMenu.tsx'
+import { KeyModels } from './KeyModels.tsx'
+import type { OwnKey, PickedAct } from './own-key.ts'
+
+interface KeyTableProps {
+  readonly keys: readonly OwnKey[]
+  readonly onAct: (picked: PickedAct) => void
+}
+
+export function KeyTable({ keys, onAct }: KeyTableProps) {
+  const { shell } = useWords()
+  const navigate = useNavigate()
+  return (
+    <DataTable
+      caption={shell.areas.keys}
+      columns={useColumns(onAct)}
+      rows={keys}
+      rowId={({ id }) => id}
+      onOpen={({ id }) => void navigate({ to: '/keys/$key', params: { key: id } })}
+    />
+  )
+}
+
+function useColumns(onAct: KeyTableProps['onAct']): Column<OwnKey>[] {
+  const { keys, common } = useWords()
+  return [
+    { id: 'name', header: keys.name, narrow: 'title', cell: (key) => <NameCell keyItem={key} /> },
+    { id: 'state', header: keys.state, cell: ({ state }) => <KeyStateBadge state={state} /> },
+    { id: 'models', header: keys.models, cell: ({ models }) => <KeyModels models={models} /> },
+    { id: 'caps', header: keys.caps, cell: ({ caps }) => <KeyCaps caps={caps} as="short" /> },
+    { id: 'used', header: keys.lastUsed, cell: ({ last_used_at: at }) => <Moment at={at} none={keys.neverUsed} /> },
+    { id: 'created', header: keys.created, cell: ({ created_at }) => <Time at={created_at} as="day" /> },
+    { id: 'expires', header: keys.expires, cell: ({ expires_at: at }) => <Moment at={at} none={keys.never} /> },
+    {
+      id: 'acts',
+      header: common.actions,
+      quiet: true,
+      align: 'end',
+      narrow: 'corner',
+      cell: (key) => <KeyMenu keyItem={key} onAct={onAct} />,
+    },
+  ]
+}
+
+const Moment = ({ at, none }: { at: string | null; none: string }) =>
+  at === null ? <span className="text-faint">{none}</span> : <Time at={at} />
+
+function NameCell({ keyItem }: { keyItem: OwnKey }) {
+  const { keys } = useWords()
+  const formats = useFormats()
+  const { id, name, shown, former, playground } = keyItem
+  return (
+    <div className="grid max-w-80 min-w-48 gap-1">
+      <Link
+        to="/keys/$key"
+        params={{ key: id }}
+        title={name}
+        className="line-clamp-2 min-h-6 w-fit font-semibold wrap-anywhere hover:text-accent hover:underline"
+      >
+        {name}
+      </Link>
+      <span className="flex flex-wrap items-center gap-x-2 gap-y-1 font-normal">
+        <KeyBadges keyItem={keyItem} />
+        {!playground && <code className="text-xs whitespace-nowrap text-faint">{shown}</code>}
+      </span>
+      {playground && <span className="text-xs font-normal text-faint">{keys.playgroundHint}</span>}
+      {former !== null && (
+        <span className="text-xs font-normal text-held">
+          {keys.formerUntil(former.shown, formats.time(former.until))}
+        </span>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,28 @@
+import { Field } from '../../ui/Field.tsx'
+import { TextInput } from '../../ui/TextInput.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
+import { type KeyDraft, NAME_MAX, type WrongField } from './key-draft.ts'
+
+export interface DraftProps {
+  readonly draft: KeyDraft
+  readonly onChange: (draft: KeyDraft) => void
+  readonly wrong: readonly WrongField[]
+}
+
+export function NameField({ draft, onChange, wrong }: DraftProps) {
+  const { keys } = useWords()
+  return (
+    <Field label={keys.name} hint={keys.nameHint} error={wrong.includes('name') ? keys.nameWrong : undefined}>
+      {(control) => (
+        <TextInput
+          {...control}
+          data-autofocus
+          required
+          maxLength={NAME_MAX}
+          value={draft.name}
+          onChange={(event) => onChange({ ...draft, name: event.target.value })}
+        />
+      )}
+    </Field>
+  )
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { findKeys } from './find-keys.ts'
+import type { OwnKey } from './own-key.ts'
+
+const NO_LIMITS = { requests_per_minute: null, tokens_per_minute: null, concurrent: null }
+const keyNamed = (name: string, more: Partial<OwnKey> = {}): OwnKey => ({
+  ...{ id: `key_${name}`, name, kind: 'wallet', shown: 'mr_wallet_Ab12...Yz89', state: 'active', playground: false },
+  ...{ models: null, limits: NO_LIMITS, caps: [], created_at: '2026-11-01T00:00:00.000Z' },
+  ...{ last_used_at: null, expires_at: null, former: null },
+  ...more,
+})
+
+const KEYS = [
+  keyNamed('Build server', { models: ['fast-*', 'deep-coder'] }),
+  keyNamed('laptop', { kind: 'builder', shown: 'mr_builder_Qq77...Pp01' }),
+  keyNamed('old', { state: 'revoked' }),
+]
+const namesOf = (text: string, more: Partial<Parameters<typeof findKeys>[1]> = {}) =>
+  findKeys(KEYS, { text, kind: undefined, revoked: false, ...more }).map(({ name }) => name)
+
+describe('findKeys', () => {
+  it('leaves out what is revoked until it is asked for', () => {
+    expect(namesOf('')).toEqual(['Build server', 'laptop'])
+    expect(namesOf('', { revoked: true })).toEqual(['Build server', 'laptop', 'old'])
+  })
+
+  it('finds every word anywhere in a key, whatever its case', () => {
+    expect(namesOf('server BUILD')).toEqual(['Build server'])
+    expect(namesOf('deep')).toEqual(['Build server'])
+    expect(namesOf('server laptop')).toEqual([])
+  })
+
+  it('keeps to a kind', () => {
+    expect(namesOf('', { kind: 'builder' })).toEqual(['laptop'])
+  })
+
+  it('tells which key a whole secret belongs to', () => {
+    expect(namesOf('mr_builder_Qq77xxxxxxxxxxxxxxxxxxxxPp01')).toEqual(['laptop'])
+    expect(namesOf('mr_builder_Qq77xxxxxxxxxxxxxxxxxxxxPp02')).toEqual([])
+  })
+})

@@ -1,0 +1,30 @@
+import type { OwnKey } from './own-key.ts'
+
+export interface KeyFilters {
+  readonly text: string
+  readonly kind: OwnKey['kind'] | undefined
+  readonly revoked: boolean
+}
+
+/** Those that the search and the filters leave. Every word of the search has to be found somewhere in a key. */
+export function findKeys(keys: readonly OwnKey[], { text, kind, revoked }: KeyFilters): OwnKey[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  return keys.filter(
+    (key) =>
+      (revoked || key.state !== 'revoked') &&
+      (kind === undefined || key.kind === kind) &&
+      words.every((word) => isAbout(key, word)),
+  )
+}
+
+const isAbout = (key: OwnKey, word: string): boolean =>
+  [key.name, key.id, key.shown, key.kind, ...(key.models ?? [])].some((each) => each.toLowerCase().includes(word)) ||
+  isItsSecret(key, word)
+
+/** Somebody who has a secret and wonders which key it is pastes it: its beginning and its end are known. */
+function isItsSecret({ shown, former }: OwnKey, word: string): boolean {
+  return [shown, former?.shown].some((each) => {
+    const [start = '', end = ''] = each?.toLowerCase().split('...') ?? []
+    return end !== '' && word.length > start.length + end.length && word.startsWith(start) && word.endsWith(end)
+  })
+}

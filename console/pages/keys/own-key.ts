@@ -1,0 +1,12 @@
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+
+export type OwnKey = AnswerOf<'GET /keys/:key'>
+export type MadeKey = AnswerOf<'POST /keys'>
+
+/** Everything that can be done to a key but for disabling, which asks nothing back. */
+export type KeyAct = 'edit' | 'rename' | 'rotate' | 'revoke'
+
+export interface PickedAct {
+  readonly act: KeyAct
+  readonly key: OwnKey
+}

@@ -1,0 +1,14 @@
+import { useAct } from '../../questions/useAct.ts'
+import { useWords } from '../../words/WordsProvider.tsx'
+import type { OwnKey } from './own-key.ts'
+
+/** Stops a key for a while, or lets it go on: it can be undone, so nothing is asked back. */
+export function useDisableKey({ id, state }: OwnKey) {
+  const { keys } = useWords()
+  const isDisabled = state === 'disabled'
+  const { mutate, isPending } = useAct('PATCH /keys/:key', {
+    changes: ['GET /keys', 'GET /keys/:key', 'GET /overview'],
+    done: isDisabled ? keys.enabled : keys.disabled,
+  })
+  return { isDisabled, isPending, run: () => mutate({ params: { key: id }, body: { disabled: !isDisabled } }) }
+}

@@ -1,0 +1,70 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Boxes, SearchX } from 'lucide-react'
+import { useModels } from '../../questions/useModels.ts'
+import { Button } from '../../ui/Button.tsx'
+import { DataTable } from '../../ui/DataTable.tsx'
+import { Empty } from '../../ui/Empty.tsx'
+import { Page } from '../../ui/Page.tsx'
+import { PageHeader } from '../../ui/PageHeader.tsx'
+import { Answer, Panel } from '../../ui/Panel.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
+import { findModels, type ModelFilter, readModelFilter, writeModelFilter } from './find-models.ts'
+import { ModelFilters } from './ModelFilters.tsx'
+import { useModelColumns } from './useModelColumns.tsx'
+
+const ALL: ModelFilter = { text: '', kind: 'any', onlyAvailable: false }
+
+export function ModelsPage() {
+  const { shell, models } = useWords()
+  const question = useModels()
+  const navigate = useNavigate()
+  const filter = readModelFilter(useSearch({ strict: false }))
+  const change = (next: ModelFilter) =>
+    void navigate({ to: '/models', search: writeModelFilter(next), replace: true, resetScroll: false })
+  const columns = useModelColumns()
+  return (
+    <Page>
+      <PageHeader title={shell.areas.models} about={models.about} />
+      <Answer question={question} lines={10}>
+        {({ items }) => {
+          const found = findModels(items, filter)
+          if (items.length === 0) {
+            return (
+              <Panel>
+                <Empty
+                  icon={Boxes}
+                  title={models.empty.title}
+                  text={models.empty.text}
+                  action={<Button onClick={() => void question.refetch()}>{models.empty.action}</Button>}
+                />
+              </Panel>
+            )
+          }
+          return (
+            <>
+              <ModelFilters filter={filter} onChange={change} shown={found.length} all={items.length} />
+              <Panel padding="flush">
+                {found.length === 0 ? (
+                  <Empty
+                    icon={SearchX}
+                    title={models.empty.filteredTitle}
+                    text={models.empty.filteredText}
+                    action={<Button onClick={() => change(ALL)}>{models.empty.clear}</Button>}
+                  />
+                ) : (
+                  <DataTable
+                    caption={shell.areas.models}
+                    columns={columns}
+                    rows={found}
+                    rowId={({ id }) => id}
+                    onOpen={({ id }) => void navigate({ to: '/playground', search: { model: id } })}
+                  />
+                )}
+              </Panel>
+            </>
+          )
+        }}
+      </Answer>
+    </Page>
+  )
+}

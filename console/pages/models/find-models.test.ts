@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import { findModels, type ModelFilter, type ModelItem, readModelFilter, writeModelFilter } from './find-models.ts'
+
+const model = (id: string, more: Partial<ModelItem> = {}): ModelItem => ({
+  ...{ id, variants: [], efforts: [], inputs: ['text'], context_tokens: 1_000, max_output_tokens: 100 },
+  ...{ kinds: ['wallet'], price: null, available: true, demo: false },
+  ...more,
+})
+const ALL: ModelFilter = { text: '', kind: 'any', onlyAvailable: false }
+
+it('finds models by words of their ids and variants', () => {
+  const models = [model('fast-coder', { variants: ['fast-coder-high'] }), model('slow-writer')]
+  const ids = (text: string) => findModels(models, { ...ALL, text }).map(({ id }) => id)
+  expect(ids('COD fast')).toEqual(['fast-coder'])
+  expect(ids('high')).toEqual(['fast-coder'])
+  expect(ids(' ')).toEqual(['fast-coder', 'slow-writer'])
+  expect(ids('nothing')).toEqual([])
+})
+
+it('keeps to who pays and to what is available', () => {
+  const models = [model('a', { kinds: ['builder', 'wallet'] }), model('b', { available: false })]
+  expect(findModels(models, { ...ALL, kind: 'builder' })).toEqual([models[0]])
+  expect(findModels(models, { ...ALL, onlyAvailable: true })).toEqual([models[0]])
+})
+
+it('comes back out of an address as it went in', () => {
+  for (const filter of [ALL, { text: 'gpt 5', kind: 'builder', onlyAvailable: true } as const]) {
+    expect(readModelFilter(writeModelFilter(filter))).toEqual(filter)
+  }
+  expect(readModelFilter({ kind: 'gold', available: 'perhaps' })).toEqual(ALL)
+})

@@ -1,0 +1,37 @@
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+
+export type ModelItem = AnswerOf<'GET /models'>['items'][number]
+
+export interface ModelFilter {
+  readonly text: string
+  readonly kind: 'any' | ModelItem['kinds'][number]
+  readonly onlyAvailable: boolean
+}
+
+/** Every word of the search stands somewhere in the id or in one of its variants. */
+export function findModels(models: readonly ModelItem[], { text, kind, onlyAvailable }: ModelFilter): ModelItem[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  return models.filter((model) => {
+    const names = [model.id, ...model.variants].join('\n').toLowerCase()
+    return (
+      words.every((word) => names.includes(word)) &&
+      (kind === 'any' || model.kinds.includes(kind)) &&
+      (!onlyAvailable || model.available)
+    )
+  })
+}
+
+type Search = Readonly<Record<string, string | undefined>>
+
+export const readModelFilter = (search: Search): ModelFilter => ({
+  text: search.search ?? '',
+  kind: search.kind === 'wallet' || search.kind === 'builder' ? search.kind : 'any',
+  onlyAvailable: search.available === 'yes',
+})
+
+/** As little as says the same. */
+export const writeModelFilter = ({ text, kind, onlyAvailable }: ModelFilter): Record<string, string> => ({
+  ...(text !== '' && { search: text }),
+  ...(kind !== 'any' && { kind }),
+  ...(onlyAvailable && { available: 'yes' }),
+})

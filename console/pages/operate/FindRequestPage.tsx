@@ -1,0 +1,60 @@
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useRef, useState } from 'react'
+import { useLetterKey } from '../../lib/useLetterKey.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Field } from '../../ui/Field.tsx'
+import { Page } from '../../ui/Page.tsx'
+import { PageHeader } from '../../ui/PageHeader.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { TextInput } from '../../ui/TextInput.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
+
+const REQUEST_ID = /^req_\w{1,60}$/
+
+/** Where an operator who was told an id goes. */
+export function FindRequestPage() {
+  const { shell, found } = useWords()
+  const navigate = useNavigate()
+  const field = useRef<HTMLInputElement>(null)
+  const [id, setId] = useState('')
+  const [wrong, setWrong] = useState(false)
+  useLetterKey('/', shell.shortcuts.search, () => field.current?.focus())
+  const find = (event: FormEvent) => {
+    event.preventDefault()
+    const request = id.trim()
+    if (!REQUEST_ID.test(request)) return setWrong(true)
+    void navigate({ to: '/operate/requests/$request', params: { request } })
+  }
+  return (
+    <Page>
+      <PageHeader title={shell.areas.findRequest} about={found.about} />
+      <Panel>
+        <form className="flex max-w-2xl flex-wrap items-start gap-3" onSubmit={find}>
+          <div className="min-w-56 flex-1">
+            <Field label={found.id} hint={found.hint} error={wrong ? found.idWrong : undefined}>
+              {(control) => (
+                <TextInput
+                  {...control}
+                  ref={field}
+                  autoFocus
+                  required
+                  spellCheck={false}
+                  className="font-mono"
+                  placeholder={found.idExample}
+                  value={id}
+                  onChange={(event) => {
+                    setId(event.target.value)
+                    setWrong(false)
+                  }}
+                />
+              )}
+            </Field>
+          </div>
+          <Button tone="primary" type="submit" className="mt-6 min-h-9">
+            {found.find}
+          </Button>
+        </form>
+      </Panel>
+    </Page>
+  )
+}

@@ -1,0 +1,114 @@
+import { type FormEvent, useState } from 'react'
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { readMoney } from '../../lib/read-money.ts'
+import { useSecretAct } from '../../questions/useSecretAct.ts'
+import { Button } from '../../ui/Button.tsx'
+import { DialogActions } from '../../ui/Dialog.tsx'
+import { Field } from '../../ui/Field.tsx'
+import { MoneyInput } from '../../ui/MoneyInput.tsx'
+import { ProblemNote } from '../../ui/ProblemNote.tsx'
+import { Select } from '../../ui/Select.tsx'
+import { TextInput } from '../../ui/TextInput.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { timesMoney } from './times-money.ts'
+
+interface MakeCodesFormProps {
+  readonly onClose: () => void
+  readonly onMade: (made: AnswerOf<'POST /operate/codes'>) => void
+}
+
+const EXPIRIES = ['never', '30d', '90d', '365d', 'date'] as const
+const COUNT_MAX = 100
+
+const readCount = (text: string): number | undefined =>
+  /^\d{1,3}$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= COUNT_MAX ? Number(text) : undefined
+
+export function MakeCodesForm({ onClose, onMade }: MakeCodesFormProps) {
+  const { codes, common } = useWords()
+  const formats = useFormats()
+  const [amount, setAmount] = useState('')
+  const [count, setCount] = useState('1')
+  const [note, setNote] = useState('')
+  const [expires, setExpires] = useState<(typeof EXPIRIES)[number]>('90d')
+  const [day, setDay] = useState('')
+  const [read, many] = [readMoney(amount), readCount(count)]
+  const make = useSecretAct('POST /operate/codes', { changes: ['GET /operate/codes', 'GET /operate/audit'], onMade })
+  const send = (event: FormEvent) => {
+    event.preventDefault()
+    if (read === undefined || many === undefined) return
+    const until = expires === 'never' ? null : expires === 'date' ? day : expires
+    make.mutate({ body: { amount: read, count: many, note: note.trim(), expires: until } })
+  }
+  return (
+    <form className="grid gap-4" onSubmit={send}>
+      <div className="grid grid-cols-2 gap-3">
+        <Field label={codes.amount} error={amount !== '' && read === undefined ? codes.amountWrong : undefined}>
+          {(control) => (
+            <MoneyInput
+              {...control}
+              data-autofocus
+              required
+              value={amount}
+              onChange={(event) => setAmount(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field
+          label={codes.count}
+          hint={codes.countHint}
+          error={count !== '' && many === undefined ? codes.countWrong : undefined}
+        >
+          {(control) => (
+            <TextInput
+              {...control}
+              required
+              inputMode="numeric"
+              value={count}
+              onChange={(event) => setCount(event.target.value)}
+            />
+          )}
+        </Field>
+      </div>
+      <Field label={codes.note} hint={codes.noteHint} optional>
+        {(control) => (
+          <TextInput {...control} maxLength={200} value={note} onChange={(event) => setNote(event.target.value)} />
+        )}
+      </Field>
+      <div className="grid grid-cols-2 gap-3">
+        <Field label={codes.expires}>
+          {(control) => (
+            <Select
+              {...control}
+              value={expires}
+              options={EXPIRIES.map((value) => ({ value, label: codes.expiries[value] }))}
+              onPick={setExpires}
+            />
+          )}
+        </Field>
+        {expires === 'date' && (
+          <Field label={codes.day} hint={codes.dayHint}>
+            {(control) => (
+              <TextInput
+                {...control}
+                type="date"
+                required
+                value={day}
+                onChange={(event) => setDay(event.target.value)}
+              />
+            )}
+          </Field>
+        )}
+      </div>
+      {read !== undefined && many !== undefined && many > 1 && (
+        <p className="figures text-sm text-soft">{codes.worth(formats.money(timesMoney(read, many)))}</p>
+      )}
+      {make.error !== null && make.error.code !== 'cancelled' && <ProblemNote error={make.error} />}
+      <DialogActions>
+        <Button onClick={onClose}>{common.cancel}</Button>
+        <Button tone="primary" type="submit" busy={make.isPending} disabled={read === undefined || many === undefined}>
+          {codes.go}
+        </Button>
+      </DialogActions>
+    </form>
+  )
+}

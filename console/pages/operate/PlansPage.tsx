@@ -1,0 +1,97 @@
+import { Link } from '@tanstack/react-router'
+import { CreditCard } from 'lucide-react'
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { usePlans } from '../../questions/usePlans.ts'
+import { Badge } from '../../ui/Badge.tsx'
+import { Empty } from '../../ui/Empty.tsx'
+import { Facts } from '../../ui/Facts.tsx'
+import { Money } from '../../ui/Money.tsx'
+import { Page } from '../../ui/Page.tsx'
+import { PageHeader } from '../../ui/PageHeader.tsx'
+import { Answer, Panel } from '../../ui/Panel.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+
+type Plan = AnswerOf<'GET /operate/plans'>['items'][number]
+
+/** Plans are made in the configuration; here they are looked at. */
+export function PlansPage() {
+  const { shell, plans } = useWords()
+  const question = usePlans()
+  return (
+    <Page>
+      <PageHeader title={shell.areas.plans} about={plans.about} />
+      {question.data === undefined || question.data.items.length === 0 ? (
+        <Panel>
+          <Answer question={question}>
+            {() => <Empty icon={CreditCard} title={plans.none} text={plans.noneText} />}
+          </Answer>
+        </Panel>
+      ) : (
+        question.data.items.map((plan) => <PlanPanel key={plan.id} plan={plan} />)
+      )}
+    </Page>
+  )
+}
+
+function PlanPanel({ plan: { id, models, opens, windows, accounts } }: { plan: Plan }) {
+  const { plans } = useWords()
+  const formats = useFormats()
+  return (
+    <Panel
+      title={id}
+      actions={
+        <Link to="/operate/accounts" className="text-sm text-soft hover:text-ink hover:underline">
+          {formats.plural(accounts, plans.accounts)}
+        </Link>
+      }
+    >
+      <div className="grid grid-cols-1 gap-x-10 gap-y-5 md:grid-cols-[14rem_minmax(0,1fr)]">
+        <section className="grid content-start gap-2">
+          <h3 className="eyebrow">{plans.windows}</h3>
+          <Facts facts={windows.map(({ name, allowance }) => ({ name, value: <Money amount={allowance} /> }))} />
+        </section>
+        <section className="grid content-start gap-2">
+          <h3 className="eyebrow">{plans.opens}</h3>
+          {opens.length === 0 ? <p className="text-held">{plans.opensNone}</p> : <Opens ids={opens} />}
+          <p className="text-xs break-words text-faint">
+            {plans.patterns} <code>{models.join(', ')}</code>
+          </p>
+        </section>
+      </div>
+    </Panel>
+  )
+}
+
+/** As many as make a picture; the others behind a fold. */
+const SHOWN = 12
+
+function Opens({ ids }: { ids: readonly string[] }) {
+  const { plans } = useWords()
+  const formats = useFormats()
+  const rest = ids.slice(SHOWN)
+  return (
+    <div className="grid gap-2">
+      <Names ids={ids.slice(0, SHOWN)} />
+      {rest.length > 0 && (
+        <details>
+          <summary className="text-sm text-soft hover:text-ink">{plans.more(formats.count(rest.length))}</summary>
+          <div className="pt-2">
+            <Names ids={rest} />
+          </div>
+        </details>
+      )}
+    </div>
+  )
+}
+
+const Names = ({ ids }: { ids: readonly string[] }) => (
+  <ul className="flex flex-wrap gap-1.5">
+    {ids.map((id) => (
+      <li key={id} className="max-w-full">
+        <Badge>
+          <span className="min-w-0 truncate">{id}</span>
+        </Badge>
+      </li>
+    ))}
+  </ul>
+)

@@ -1,0 +1,84 @@
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { useNow } from '../../lib/useNow.ts'
+import { useSession } from '../../questions/useSession.ts'
+import { useSystem } from '../../questions/useSystem.ts'
+import { Badge } from '../../ui/Badge.tsx'
+import { Facts } from '../../ui/Facts.tsx'
+import { Page } from '../../ui/Page.tsx'
+import { PageHeader } from '../../ui/PageHeader.tsx'
+import { Answer, Panel } from '../../ui/Panel.tsx'
+import { StatTile } from '../../ui/StatTile.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+
+type System = AnswerOf<'GET /operate/system'>
+
+export function SystemPage() {
+  const { shell, system } = useWords()
+  const question = useSystem()
+  return (
+    <Page>
+      <PageHeader title={shell.areas.system} about={system.about} />
+      <Answer question={question} lines={6}>
+        {(answer) => (
+          <>
+            <Standing system={answer} />
+            <Machine system={answer} />
+          </>
+        )}
+      </Answer>
+    </Page>
+  )
+}
+
+function Standing({ system: answer }: { system: System }) {
+  const { system } = useWords()
+  const formats = useFormats()
+  const now = useNow(10_000)
+  return (
+    <div className="grid grid-cols-2 gap-3 md:grid-cols-4">
+      <StatTile
+        label={system.books}
+        value={
+          <Badge tone={answer.ledger_available ? 'good' : 'bad'}>
+            {answer.ledger_available ? system.booksGood : system.booksBad}
+          </Badge>
+        }
+        note={answer.ledger_available ? undefined : system.booksBadText}
+      />
+      <StatTile label={system.running} value={formats.count(answer.requests_running)} />
+      <StatTile label={system.served} value={formats.count(answer.requests_served)} note={system.servedNote} />
+      <StatTile
+        label={system.up}
+        value={formats.duration(Math.max(0, now - Date.parse(answer.started_at)))}
+        note={
+          <>
+            {system.started} <Time at={answer.started_at} as="day" />
+          </>
+        }
+      />
+    </div>
+  )
+}
+
+function Machine({ system: answer }: { system: System }) {
+  const { system } = useWords()
+  const { standing } = useSession()
+  const code = (text: string) => <code className="break-all">{text}</code>
+  return (
+    <Panel title={system.facts}>
+      <div className="max-w-2xl">
+        <Facts
+          facts={[
+            { name: system.version, value: answer.version },
+            { name: system.node, value: answer.node },
+            { name: system.driver, value: answer.driver },
+            { name: system.data, value: code(answer.data) },
+            { name: system.config, value: code(answer.config) },
+            { name: system.baseUrl, value: code(standing.base_url) },
+          ]}
+        />
+      </div>
+    </Panel>
+  )
+}

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest'
+import { findModels, type OperatorModel, stateOf } from './find-models.ts'
+
+const lane = (upstream: string, reason?: string): OperatorModel['lanes'][number] => ({
+  id: upstream,
+  model: 'm',
+  upstream,
+  wire: 'chat',
+  upstream_model: 'x/y',
+  priority: 1,
+  weight: 1,
+  first_percent: 100,
+  aside: reason === undefined ? null : { reason, seconds_left: 3 },
+})
+const model = (id: string, ...lanes: OperatorModel['lanes']): OperatorModel => ({
+  id,
+  kinds: ['wallet'],
+  price_input: null,
+  price_output: null,
+  lanes,
+})
+
+const MODELS = [
+  model('good', lane('azure')),
+  model('half', lane('azure', 'failing'), lane('groq')),
+  model('none', lane('groq', 'failing')),
+  model('bare'),
+]
+const idsOf = (search: string, trouble: boolean) => findModels(MODELS, { search, trouble }).map(({ id }) => id)
+
+it('a model stands as its lanes do', () => {
+  expect(MODELS.map(stateOf)).toEqual(['good', 'some-aside', 'all-aside', 'no-lanes'])
+})
+
+it('is found by its name and by its providers', () => {
+  expect(idsOf('', false)).toHaveLength(4)
+  expect(idsOf('GROQ', false)).toEqual(['half', 'none'])
+  expect(idsOf('groq azure', false)).toEqual(['half'])
+})
+
+it('is left out where all is well and only trouble is looked for', () => {
+  expect(idsOf('', true)).toEqual(['half', 'none', 'bare'])
+})

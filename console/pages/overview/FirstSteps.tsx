@@ -1,0 +1,99 @@
+import { Link } from '@tanstack/react-router'
+import { Check, X } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { cx } from '../../lib/cx.ts'
+import { useModels } from '../../questions/useModels.ts'
+import { useStanding } from '../../questions/useSession.ts'
+import { buttonClass } from '../../ui/Button.tsx'
+import { CodeBlock } from '../../ui/CodeBlock.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
+import { firstRequest } from './first-request.ts'
+import type { Standing } from './StandingTiles.tsx'
+
+/** For an account that has asked nothing yet. It stays until it is put away, so that whoever did it sees it ticked. */
+export function FirstSteps({ standing }: { standing: Standing }) {
+  const { overview } = useWords()
+  const [isNew] = useState(standing.recent.length === 0)
+  const [away, setAway] = useState(false)
+  const [copied, setCopied] = useState(false)
+  const words = overview.steps
+  const [first] = standing.recent
+  if (!isNew || away) return null
+  return (
+    <Panel
+      title={words.title}
+      about={words.about}
+      actions={first !== undefined && <IconButton icon={X} label={words.close} onClick={() => setAway(true)} />}
+    >
+      <ol className="grid grid-cols-1 gap-5 pt-1">
+        <Step number={1} title={words.key} done={standing.keys.total > 0 || first !== undefined}>
+          <p className="text-soft">{words.keyText}</p>
+          {standing.keys.total === 0 && (
+            <div>
+              <Link to="/keys" search={{ new: 'yes' }} className={buttonClass('primary')}>
+                {words.keyAction}
+              </Link>
+            </div>
+          )}
+        </Step>
+        <Step number={2} title={words.curl} done={copied || first !== undefined}>
+          <p className="text-soft">{words.curlText}</p>
+          <FirstRequestCode onCopied={() => setCopied(true)} />
+        </Step>
+        <Step number={3} title={words.live} done={first !== undefined}>
+          <p aria-live="polite" className="flex items-center gap-2 text-soft">
+            {first === undefined && (
+              <span aria-hidden="true" className="breathe size-2 shrink-0 rounded-full bg-accent" />
+            )}
+            {first === undefined ? words.liveWaiting : words.liveDone}
+          </p>
+          {first !== undefined && (
+            <div>
+              <Link to="/requests/$request" params={{ request: first.id }} className={buttonClass('primary')}>
+                {words.liveOpen}
+              </Link>
+            </div>
+          )}
+        </Step>
+      </ol>
+    </Panel>
+  )
+}
+
+function FirstRequestCode({ onCopied }: { onCopied: () => void }) {
+  const { steps: words } = useWords().overview
+  const { base_url } = useStanding()
+  const models = useModels().data?.items ?? []
+  const model = models.find(({ available, price }) => available && price !== null) ?? models[0]
+  const code = firstRequest({ baseUrl: base_url, model: model?.id ?? 'demo', greeting: words.greeting })
+  return <CodeBlock code={code} label={words.shell} onCopied={onCopied} />
+}
+
+interface StepProps {
+  readonly number: number
+  readonly title: string
+  readonly done: boolean
+  readonly children: ReactNode
+}
+
+function Step({ number, title, done, children }: StepProps) {
+  const { steps: words } = useWords().overview
+  return (
+    <li className="grid grid-cols-[1.75rem_minmax(0,1fr)] gap-x-3">
+      <span
+        className={cx(
+          'figures grid size-7 place-items-center rounded-full font-semibold',
+          done ? 'bg-good-wash text-good' : 'bg-accent-wash text-accent',
+        )}
+      >
+        {done ? <Check aria-label={words.done} className="size-4" /> : number}
+      </span>
+      <div className="grid min-w-0 grid-cols-1 gap-2">
+        <h3 className="pt-0.5 font-medium">{title}</h3>
+        {children}
+      </div>
+    </li>
+  )
+}

@@ -1,0 +1,66 @@
+import { Link } from '@tanstack/react-router'
+import { useNow } from '../../lib/useNow.ts'
+import { Meter } from '../../ui/Meter.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import type { Standing } from './StandingTiles.tsx'
+
+type Plan = Standing['plan']
+
+/** How much of each window of the plan is left, and when it begins anew. */
+export function PlanPanel({ plan }: { plan: Plan }) {
+  const { overview: words } = useWords()
+  return (
+    <Panel
+      title={words.plan}
+      {...(plan.plan !== null && { about: plan.plan })}
+      actions={
+        <Link to="/plan" className="text-sm text-accent hover:underline">
+          {words.planMore}
+        </Link>
+      }
+    >
+      <PlanStanding plan={plan} />
+    </Panel>
+  )
+}
+
+function PlanStanding({ plan: { state, plan, windows } }: { plan: Plan }) {
+  const { overview: words } = useWords()
+  switch (state) {
+    case 'active':
+      return (
+        <ul className="grid gap-4">
+          {windows.map((window) => (
+            <WindowLine key={window.name} window={window} />
+          ))}
+        </ul>
+      )
+    case 'ended':
+      return <p className="text-soft">{words.planEnded(plan ?? '')}</p>
+    case 'none':
+      return <p className="text-soft">{words.planNone}</p>
+    case 'not_configured':
+      return <p className="text-soft">{words.planUnknown}</p>
+  }
+}
+
+function WindowLine({ window: { name, opened, end, used, held, left, limit } }: { window: Plan['windows'][number] }) {
+  const { overview: words } = useWords()
+  const formats = useFormats()
+  const now = useNow()
+  return (
+    <li className="grid gap-1">
+      <div className="flex flex-wrap justify-between gap-x-4 text-sm">
+        <span className="font-medium">{words.window(name)}</span>
+        <span className="figures text-soft" title={`${formats.exactMoney(left)} / ${formats.exactMoney(limit)}`}>
+          {words.left(formats.money(left), formats.money(limit))}
+        </span>
+      </div>
+      <Meter label={words.window(name)} used={used} held={held} left={left} limit={limit} />
+      <p className="text-xs text-faint" {...(end !== null && { title: formats.exactTime(end) })}>
+        {opened && end !== null ? words.resets(formats.relative(end, now)) : words.notOpened}
+      </p>
+    </li>
+  )
+}

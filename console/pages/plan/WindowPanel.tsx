@@ -1,0 +1,99 @@
+import type { ReactNode } from 'react'
+import { Meter } from '../../ui/Meter.tsx'
+import { Money } from '../../ui/Money.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { Countdown } from './Countdown.tsx'
+import type { PlanWindow } from './plan-window.ts'
+import { RowsButton } from './RowsButton.tsx'
+import { useOpenWindow } from './useOpenWindow.ts'
+import { WindowFull } from './WindowFull.tsx'
+import { WindowRows } from './WindowRows.tsx'
+import { windowName } from './window-name.ts'
+
+interface WindowPanelProps {
+  readonly window: PlanWindow
+  readonly billingDay: number | null
+}
+
+/** One allowance: how much of it is used, held and left, and when it starts anew. */
+export function WindowPanel({ window, billingDay }: WindowPanelProps) {
+  const { plan } = useWords()
+  const formats = useFormats()
+  const { open, toggle } = useOpenWindow()
+  const { id, name, limit, used, held, left } = window
+  const title = windowName(name, formats.locale, plan)
+  const note =
+    name === 'week' ? plan.weekNote : name === 'month' ? plan.monthNote(String(billingDay ?? 1)) : plan.spanNote
+  return (
+    <Panel
+      title={title}
+      about={note}
+      actions={id !== null && <RowsButton label={title} isOpen={open === id} onToggle={() => toggle(id)} />}
+    >
+      <div className="grid gap-3">
+        <div className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
+          <p className="flex flex-wrap items-baseline gap-x-1.5">
+            <span className="text-2xl leading-tight font-semibold tracking-tight">
+              <Money amount={left} />
+            </span>
+            <span className="figures text-soft">{plan.leftOf(formats.money(limit))}</span>
+          </p>
+          {window.end === null ? (
+            <p className="font-medium text-soft">{plan.notOpened}</p>
+          ) : (
+            <Countdown end={window.end} />
+          )}
+        </div>
+        <Meter label={title} used={used} held={held} limit={limit} left={left} />
+        <WindowFull window={window} />
+        {window.opened ? <WindowFacts window={window} /> : <p className="text-sm text-soft">{plan.notOpenedText}</p>}
+      </div>
+      {id !== null && open === id && <WindowRows window={id} title={title} />}
+    </Panel>
+  )
+}
+
+function WindowFacts({ window: { used, held, left, start, end, requests } }: { window: PlanWindow }) {
+  const { plan } = useWords()
+  const formats = useFormats()
+  return (
+    <dl className="grid grid-cols-2 gap-x-6 gap-y-2 text-sm sm:grid-cols-3 lg:grid-cols-6">
+      <Fact name={plan.used} swatch="bg-accent">
+        <Money amount={used} />
+      </Fact>
+      <Fact name={plan.held} swatch="bg-held">
+        <Money amount={held} />
+      </Fact>
+      <Fact name={plan.left}>
+        <Money amount={left} />
+      </Fact>
+      {requests !== null && (
+        <Fact name={plan.requests}>
+          <span className="figures">{formats.count(requests)}</span>
+        </Fact>
+      )}
+      {start !== null && (
+        <Fact name={plan.began}>
+          <Time at={start} as="time" />
+        </Fact>
+      )}
+      {end !== null && (
+        <Fact name={plan.ends}>
+          <Time at={end} as="time" />
+        </Fact>
+      )}
+    </dl>
+  )
+}
+
+const Fact = ({ name, swatch, children }: { name: string; swatch?: string; children: ReactNode }) => (
+  <div className="grid content-start gap-0.5">
+    <dt className="flex items-baseline gap-1.5 text-faint">
+      {swatch !== undefined && <span aria-hidden="true" className={`size-2 shrink-0 rounded-full ${swatch}`} />}
+      {name}
+    </dt>
+    <dd>{children}</dd>
+  </div>
+)

@@ -1,0 +1,37 @@
+import { useState } from 'react'
+import type { PlayedTurn } from '../../lib/ask.ts'
+import { useSession } from '../../questions/useSession.ts'
+import { CodeBlock } from '../../ui/CodeBlock.tsx'
+import { Segmented } from '../../ui/Segmented.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
+import { type CodeLanguage, codeFor } from './code-for.ts'
+import type { PlaySettings } from './play-settings.ts'
+
+const LANGUAGES: readonly CodeLanguage[] = ['curl', 'python', 'node']
+
+/** What would be sent now, as a program of one's own would send it. */
+export function CodeTab({ settings, body }: { settings: PlaySettings; body: PlayedTurn['body'] | undefined }) {
+  const { playground } = useWords()
+  const { standing } = useSession()
+  const [language, setLanguage] = useState<CodeLanguage>('curl')
+  if (body === undefined) return <p className="py-6 text-center text-soft">{playground.codeNothing}</p>
+  return (
+    <div className="grid grid-cols-1 gap-3">
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <p className="text-sm text-soft">
+          {playground.codeAbout} {settings.pays === 'wallet' ? playground.codeWallet : playground.codeBuilder}
+        </p>
+        <Segmented
+          label={playground.tabs.code}
+          value={language}
+          options={LANGUAGES.map((value) => ({ value, label: playground.languages[value] }))}
+          onPick={setLanguage}
+        />
+      </div>
+      <CodeBlock
+        label={playground.languages[language]}
+        code={codeFor(language, { protocol: settings.protocol, baseUrl: standing.base_url, body })}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,88 @@
+import { Pencil } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
+import { AnswerFacts } from './AnswerFacts.tsx'
+import { CallShown } from './CallShown.tsx'
+import type { Said } from './conversation.ts'
+import { ReasoningFold } from './ReasoningFold.tsx'
+
+interface TalkProps {
+  readonly said: readonly Said[]
+  /** Takes the conversation back to before this message, which can then be written anew. */
+  readonly onEdit: (message: Extract<Said, { by: 'user' }>) => void
+  readonly locked: boolean
+}
+
+/** What has been said so far, in the order in which it was. */
+export function Talk({ said, onEdit, locked }: TalkProps) {
+  const nameOf = (call: string) =>
+    said.flatMap((each) => (each.by === 'model' ? each.calls : [])).find(({ id }) => id === call)?.name ?? call
+  return said.map((each) => <OneSaid key={each.id} said={each} nameOf={nameOf} onEdit={locked ? undefined : onEdit} />)
+}
+
+interface OneSaidProps {
+  readonly said: Said
+  readonly nameOf: (call: string) => string
+  readonly onEdit: TalkProps['onEdit'] | undefined
+}
+
+function OneSaid({ said, nameOf, onEdit }: OneSaidProps) {
+  const { playground } = useWords()
+  switch (said.by) {
+    case 'user': {
+      const edit = onEdit !== undefined && (
+        <IconButton icon={Pencil} label={playground.edit} onClick={() => onEdit(said)} className="-my-1" />
+      )
+      return (
+        <Message who={playground.you} look="user" action={edit}>
+          <Words text={said.text} />
+        </Message>
+      )
+    }
+    case 'tool':
+      return (
+        <Message who={playground.resultOf(nameOf(said.call))} look="tool">
+          <pre className="overflow-x-auto text-sm whitespace-pre-wrap">{said.text}</pre>
+        </Message>
+      )
+    case 'model':
+      return (
+        <Message who={playground.answerOf(said.facts.model)} look="model">
+          {said.reasoning !== '' && <ReasoningFold text={said.reasoning} />}
+          <Words text={said.text} />
+          {said.calls.map((call) => (
+            <CallShown key={call.id} call={call} />
+          ))}
+          <AnswerFacts facts={said.facts} />
+        </Message>
+      )
+  }
+}
+
+const LOOKS = {
+  user: 'bg-accent-wash',
+  model: '',
+  tool: 'bg-sunken',
+}
+
+interface MessageProps {
+  readonly who: string
+  readonly look: keyof typeof LOOKS
+  readonly action?: ReactNode
+  readonly children: ReactNode
+}
+
+export const Message = ({ who, look, action, children }: MessageProps) => (
+  <article className={`grid min-w-0 gap-2 rounded-lg px-4 py-3 ${LOOKS[look]}`}>
+    <header className="flex items-center justify-between gap-2">
+      <h2 className="eyebrow min-w-0 break-words">{who}</h2>
+      {action}
+    </header>
+    {children}
+  </article>
+)
+
+/** As it was said, line by line: no markup is made of it, so that nothing in it can become a part of the page. */
+export const Words = ({ text }: { text: string }) =>
+  text === '' ? null : <p className="leading-relaxed break-words whitespace-pre-wrap">{text}</p>

@@ -1,0 +1,63 @@
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { stepLabels } from '../../lib/step-labels.ts'
+import { StackedBars } from '../../ui/charts/StackedBars.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { fewSeries } from './few-series.ts'
+import { MeasureSwitch } from './MeasureSwitch.tsx'
+import type { UsageFilter } from './usage-filter.ts'
+import { drawn, groupOf, written } from './usage-measure.ts'
+import type { UsageRange } from './usage-range.ts'
+import { useSeriesName } from './useSeriesName.ts'
+
+export type UsageAnswer = AnswerOf<'GET /usage'>
+
+interface UsageChartProps {
+  readonly answer: UsageAnswer
+  readonly filter: UsageFilter
+  readonly range: UsageRange
+  readonly zone: string
+  readonly onChange: (filter: UsageFilter) => void
+  readonly onDrill: (id: string) => void
+}
+
+/** One measure over time, stacked by what it is split by, with its whole as a line. */
+export function UsageChart({ answer, filter, range, zone, onChange, onDrill }: UsageChartProps) {
+  const { usage } = useWords()
+  const formats = useFormats()
+  const nameOf = useSeriesName(filter.by)
+  const { measure, by } = filter
+  const group = groupOf(measure)
+  const series = fewSeries(answer.series).map(({ id, name, steps }) => ({
+    ...{ id: id ?? REST, name: nameOf({ id, name }) },
+    values: steps.map((used) => drawn(used, measure)),
+    texts: steps.map((used) => written(used, measure, formats)),
+  }))
+  return (
+    <Panel title={usage.chart} about={usage.drill}>
+      <div className="grid gap-3">
+        <MeasureSwitch measure={measure} onPick={(picked) => onChange({ ...filter, measure: picked })} />
+        <StackedBars
+          data={{
+            caption: usage.caption(usage.measures[group], usage.bys[by]),
+            steps: stepLabels(answer.steps, range.step, { locale: formats.locale, zone }),
+            series,
+            totals: answer.total_steps.map((used) => written(used, measure, formats)),
+            tick: group === 'money' ? formats.moneyTick : formats.short,
+            unit: group === 'money' ? 'any' : 'whole',
+          }}
+          whole={answer.total_steps.map((used) => drawn(used, measure))}
+          onPick={(id) => {
+            if (id !== REST) onDrill(id)
+          }}
+        />
+        <p className="text-xs text-faint" title={formats.utc(answer.as_of)}>
+          {usage.asOf(formats.precise(answer.as_of))}
+        </p>
+      </div>
+    </Panel>
+  )
+}
+
+/** No model and no key is called so. */
+const REST = ' rest'

@@ -1,0 +1,96 @@
+import { useState } from 'react'
+import { Button } from '../../ui/Button.tsx'
+import { type Column, DataTable } from '../../ui/DataTable.tsx'
+import { Money } from '../../ui/Money.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import type { UsageAnswer } from './UsageChart.tsx'
+import type { By } from './usage-filter.ts'
+import { sumUsed, type Used } from './usage-measure.ts'
+import { useSeriesName } from './useSeriesName.ts'
+
+interface UsageTableProps {
+  readonly answer: UsageAnswer
+  readonly by: By
+  readonly onDrill: (id: string) => void
+}
+
+interface Row {
+  readonly id: string
+  readonly name: string
+  readonly used: Used
+  /** Undefined: it is no one thing to look at alone. */
+  readonly drill: string | undefined
+}
+
+const ROWS_AT_ONCE = 50
+
+/** Every part of the whole, and what the parts come to: the sums are made of the rows, so that they can be held against it. */
+export function UsageTable({ answer, by, onDrill }: UsageTableProps) {
+  const { usage } = useWords()
+  const nameOf = useSeriesName(by)
+  const [most, setMost] = useState(ROWS_AT_ONCE)
+  const columns = useUsageColumns(by, onDrill)
+  const rows = answer.table.map(
+    ({ id, name, used }): Row => ({ id: id ?? '', name: nameOf({ id, name }), used, drill: id ?? undefined }),
+  )
+  const total: Row = {
+    ...{ id: 'total', name: usage.total, drill: undefined },
+    used: sumUsed(rows.map(({ used }) => used)),
+  }
+  return (
+    <Panel title={usage.table} padding="flush">
+      <DataTable
+        caption={usage.table}
+        columns={columns}
+        rows={rows.slice(0, most)}
+        rowId={({ id }) => id}
+        total={total}
+        onOpen={({ drill }) => {
+          if (drill !== undefined) onDrill(drill)
+        }}
+      />
+      {rows.length > most && (
+        <div className="flex justify-center border-t border-line p-3">
+          <Button onClick={() => setMost(most + ROWS_AT_ONCE)}>{usage.more}</Button>
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function useUsageColumns(by: By, onDrill: (id: string) => void): Column<Row>[] {
+  const { columns: words } = useWords().usage
+  const formats = useFormats()
+  const counted = (id: Exclude<keyof Used, 'wallet' | 'plan'>, header: string, narrow?: 'left-out'): Column<Row> => ({
+    ...{ id, header, align: 'end' },
+    ...(narrow !== undefined && { narrow }),
+    cell: ({ used }) => <span className={used[id] === 0 ? 'text-faint' : undefined}>{formats.count(used[id])}</span>,
+  })
+  return [
+    {
+      ...{ id: 'name', header: words[by], narrow: 'title' },
+      cell: ({ name, drill }) =>
+        drill === undefined ? (
+          name
+        ) : (
+          <button
+            type="button"
+            title={name}
+            onClick={() => onDrill(drill)}
+            className="max-w-64 truncate text-start hover:text-accent hover:underline"
+          >
+            {name}
+          </button>
+        ),
+    },
+    counted('requests', words.requests),
+    counted('failed', words.failed),
+    counted('uncached_input', words.input),
+    counted('cached_input', words.cached, 'left-out'),
+    counted('output', words.output),
+    counted('reasoning', words.reasoning, 'left-out'),
+    { id: 'wallet', header: words.wallet, align: 'end', cell: ({ used }) => <Money amount={used.wallet} /> },
+    { id: 'plan', header: words.plan, align: 'end', cell: ({ used }) => <Money amount={used.plan} /> },
+  ]
+}

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { fewSeries } from './few-series.ts'
+import { sumUsed } from './usage-measure.ts'
+
+const used = (requests: number) => ({ ...sumUsed([]), requests, wallet: `${requests}.000000001` })
+const series = (id: string | null, ...requests: number[]) => ({
+  ...{ id, name: id ?? '', steps: requests.map(used), total: sumUsed(requests.map(used)) },
+})
+
+it('leaves as many series as there are colours', () => {
+  const eight = Array.from({ length: 8 }, (_, index) => series(`m${index}`, index, 1))
+  expect(fewSeries(eight)).toBe(eight)
+  const few = fewSeries([...eight, series(null, 40, 2)])
+  expect(few.map(({ id }) => id)).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6', null])
+  expect(few.at(-1)?.steps.map(({ requests, wallet }) => [requests, wallet])).toEqual([
+    [47, '47.000000002'],
+    [3, '3.000000002'],
+  ])
+})
+
+it('loses nothing on the way', () => {
+  const many = Array.from({ length: 12 }, (_, index) => series(`m${index}`, index, index * 2))
+  const sum = (all: readonly { readonly total: ReturnType<typeof used> }[]) => sumUsed(all.map(({ total }) => total))
+  expect(sum(fewSeries(many))).toEqual(sum(many))
+})

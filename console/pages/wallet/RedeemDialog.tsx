@@ -1,0 +1,75 @@
+import { useState } from 'react'
+import { type ConsoleProblem, wasCancelled } from '../../lib/console-problem.ts'
+import { useAct } from '../../questions/useAct.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
+import { Field } from '../../ui/Field.tsx'
+import { ProblemNote } from '../../ui/ProblemNote.tsx'
+import { TextInput } from '../../ui/TextInput.tsx'
+import { toast } from '../../ui/toast.ts'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+
+const CODE_MAX = 60
+
+/** A code becomes money, once. Why it does not is said at the field. */
+export function RedeemDialog({ onClose }: { onClose: () => void }) {
+  const { wallet, common } = useWords()
+  const formats = useFormats()
+  const [code, setCode] = useState('')
+  const redeem = useAct('POST /wallet/redeem', {
+    changes: ['GET /wallet', 'GET /wallet/statement', 'GET /overview'],
+    problem: 'shown-here',
+    onDone: ({ amount }) => {
+      toast({ tone: 'good', text: wallet.redeemed(formats.money(amount)) })
+      onClose()
+    },
+  })
+  const wrong = useCodeRefusal(redeem.error)
+  return (
+    <Dialog title={wallet.redeemTitle} open onClose={onClose}>
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          redeem.mutate({ body: { code: code.trim() } })
+        }}
+      >
+        <Field label={wallet.code} hint={wallet.codeHint} error={wrong}>
+          {(control) => (
+            <TextInput
+              {...control}
+              data-autofocus
+              required
+              maxLength={CODE_MAX}
+              spellCheck={false}
+              autoCapitalize="characters"
+              value={code}
+              onChange={(event) => setCode(event.target.value)}
+              className="font-mono"
+            />
+          )}
+        </Field>
+        {redeem.error !== null && wrong === undefined && !wasCancelled(redeem.error) && (
+          <ProblemNote error={redeem.error} />
+        )}
+        <DialogActions>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button tone="primary" type="submit" busy={redeem.isPending} disabled={code.trim() === ''}>
+            {wallet.redeemGo}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  )
+}
+
+/** What is wrong with a code, in words; undefined where something else is. */
+function useCodeRefusal(problem: ConsoleProblem | null): string | undefined {
+  const { wallet } = useWords()
+  const formats = useFormats()
+  if (problem?.code === 'too_many_tries' && problem.retryAfter !== null) {
+    return wallet.tooMany(formats.duration(problem.retryAfter * 1_000))
+  }
+  const known: Readonly<Record<string, string>> = wallet.refusals
+  return problem === null ? undefined : known[problem.code]
+}

@@ -1,0 +1,192 @@
+import type { QueryClient } from '@tanstack/react-query'
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  type RouteComponent,
+  redirect,
+} from '@tanstack/react-router'
+import { sessionQuestion } from './questions/useSession.ts'
+import { homeOf } from './shell/areas.ts'
+import { landingOf } from './shell/landing.ts'
+import { NotFound } from './shell/NotFound.tsx'
+import { PageFailed } from './shell/PageFailed.tsx'
+import { Shell } from './shell/Shell.tsx'
+
+interface RouterContext {
+  readonly client: QueryClient
+}
+
+const root = createRootRouteWithContext<RouterContext>()({ component: Outlet })
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: landingOf,
+  beforeLoad: async ({ context }) => {
+    const { person } = await context.client.ensureQueryData(sessionQuestion)
+    if (person !== null) throw redirect({ to: homeOf(person), replace: true })
+  },
+  component: lazyRouteComponent(() => import('./pages/sign-in/SignInPage.tsx'), 'SignInPage'),
+})
+
+const setUp = createRoute({
+  getParentRoute: () => root,
+  path: '/setup',
+  loader: ({ context }) => context.client.ensureQueryData(sessionQuestion),
+  component: lazyRouteComponent(() => import('./pages/set-up/SetUpPage.tsx'), 'SetUpPage'),
+})
+
+/** Everything behind the sign-in. Who is not signed in is sent there, and back to where they wanted to go. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  beforeLoad: async ({ context, location }) => {
+    const { person } = await context.client.ensureQueryData(sessionQuestion)
+    if (person === null) throw redirect({ to: '/sign-in', search: landingOf({ next: location.href }), replace: true })
+    return { person }
+  },
+  component: Shell,
+})
+
+const overview = createRoute({
+  getParentRoute: () => inside,
+  path: '/',
+  beforeLoad: ({ context }) => {
+    const home = homeOf(context.person)
+    if (home !== '/') throw redirect({ to: home, replace: true })
+  },
+  component: lazyRouteComponent(() => import('./pages/overview/OverviewPage.tsx'), 'OverviewPage'),
+})
+
+type Search = Readonly<Record<string, string>>
+
+/** A page behind the sign-in. Its search is plain text by name: filters live there, and each page reads its own. */
+const page = <const Path extends string>(path: Path, component: RouteComponent) =>
+  createRoute({
+    getParentRoute: () => inside,
+    path,
+    component,
+    validateSearch: (search: Record<string, unknown>): Search =>
+      Object.fromEntries(
+        Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+      ),
+  })
+
+const pages = [
+  overview,
+  page(
+    '/keys',
+    lazyRouteComponent(() => import('./pages/keys/KeysPage.tsx'), 'KeysPage'),
+  ),
+  page(
+    '/keys/$key',
+    lazyRouteComponent(() => import('./pages/keys/KeyPage.tsx'), 'KeyPage'),
+  ),
+  page(
+    '/wallet',
+    lazyRouteComponent(() => import('./pages/wallet/WalletPage.tsx'), 'WalletPage'),
+  ),
+  page(
+    '/plan',
+    lazyRouteComponent(() => import('./pages/plan/PlanPage.tsx'), 'PlanPage'),
+  ),
+  page(
+    '/usage',
+    lazyRouteComponent(() => import('./pages/usage/UsagePage.tsx'), 'UsagePage'),
+  ),
+  page(
+    '/requests',
+    lazyRouteComponent(() => import('./pages/requests/RequestsPage.tsx'), 'RequestsPage'),
+  ),
+  page(
+    '/requests/$request',
+    lazyRouteComponent(() => import('./pages/requests/RequestPage.tsx'), 'RequestPage'),
+  ),
+  page(
+    '/models',
+    lazyRouteComponent(() => import('./pages/models/ModelsPage.tsx'), 'ModelsPage'),
+  ),
+  page(
+    '/playground',
+    lazyRouteComponent(() => import('./pages/playground/PlaygroundPage.tsx'), 'PlaygroundPage'),
+  ),
+  page(
+    '/connect',
+    lazyRouteComponent(() => import('./pages/connect/ConnectPage.tsx'), 'ConnectPage'),
+  ),
+  page(
+    '/audit',
+    lazyRouteComponent(() => import('./pages/audit/AuditPage.tsx'), 'AuditPage'),
+  ),
+  page(
+    '/settings',
+    lazyRouteComponent(() => import('./pages/settings/SettingsPage.tsx'), 'SettingsPage'),
+  ),
+  page(
+    '/operate/accounts',
+    lazyRouteComponent(() => import('./pages/operate/AccountsPage.tsx'), 'AccountsPage'),
+  ),
+  page(
+    '/operate/accounts/$account',
+    lazyRouteComponent(() => import('./pages/operate/AccountPage.tsx'), 'AccountPage'),
+  ),
+  page(
+    '/operate/codes',
+    lazyRouteComponent(() => import('./pages/operate/CodesPage.tsx'), 'CodesPage'),
+  ),
+  page(
+    '/operate/plans',
+    lazyRouteComponent(() => import('./pages/operate/PlansPage.tsx'), 'PlansPage'),
+  ),
+  page(
+    '/operate/lanes',
+    lazyRouteComponent(() => import('./pages/operate/LanesPage.tsx'), 'LanesPage'),
+  ),
+  page(
+    '/operate/requests',
+    lazyRouteComponent(() => import('./pages/operate/FindRequestPage.tsx'), 'FindRequestPage'),
+  ),
+  page(
+    '/operate/requests/$request',
+    lazyRouteComponent(() => import('./pages/requests/FoundRequestPage.tsx'), 'FoundRequestPage'),
+  ),
+  page(
+    '/operate/audit',
+    lazyRouteComponent(() => import('./pages/audit/AuditAllPage.tsx'), 'AuditAllPage'),
+  ),
+  page(
+    '/operate/system',
+    lazyRouteComponent(() => import('./pages/operate/SystemPage.tsx'), 'SystemPage'),
+  ),
+  page('$', NotFound),
+] as const
+
+const routeTree = root.addChildren([signIn, setUp, inside.addChildren(pages)])
+
+export const createConsoleRouter = (client: QueryClient) =>
+  createRouter({
+    routeTree,
+    basepath: '/console',
+    context: { client },
+    defaultPreload: 'intent',
+    defaultPreloadStaleTime: 0,
+    defaultNotFoundComponent: NotFound,
+    defaultErrorComponent: PageFailed,
+    scrollRestoration: true,
+    // Plain text, so that an id of digits stays text and addresses are readable.
+    parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+    stringifySearch: (search) => {
+      const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '')
+      const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString()
+      return text === '' ? '' : `?${text}`
+    },
+  })
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>
+  }
+}

@@ -1,0 +1,64 @@
+import { useNavigate } from '@tanstack/react-router'
+import { ChevronsUpDown, LogOut, ScrollText, Settings } from 'lucide-react'
+import { LANGUAGES, prefer, THEMES, usePreferences } from '../lib/preferences.ts'
+import { useSession } from '../questions/useSession.ts'
+import { Menu, MenuChoice, MenuItem, MenuLine } from '../ui/Menu.tsx'
+import { useWords } from '../words/WordsProvider.tsx'
+import { useSignOut } from './useSignOut.ts'
+
+/** Who is signed in, and what concerns only them. */
+export function AccountMenu() {
+  const { person } = useSession()
+  const { shell } = useWords()
+  const navigate = useNavigate()
+  const signOut = useSignOut()
+  const { theme, language } = usePreferences()
+  return (
+    <Menu
+      align="start"
+      side="top"
+      trigger={
+        <button
+          type="button"
+          className="flex min-h-10 w-full items-center gap-2.5 rounded-lg px-2 py-1 text-start transition-colors hover:bg-hover data-[state=open]:bg-hover"
+        >
+          <span
+            aria-hidden="true"
+            className="grid size-7 shrink-0 place-items-center rounded-full bg-accent-wash text-sm font-semibold text-accent uppercase"
+          >
+            {person.email.slice(0, 1)}
+          </span>
+          <span className="min-w-0 flex-1 truncate text-sm">{person.email}</span>
+          <ChevronsUpDown aria-hidden="true" className="size-4 shrink-0 text-faint" />
+        </button>
+      }
+    >
+      <MenuItem icon={Settings} onPick={() => void navigate({ to: '/settings' })}>
+        {shell.areas.settings}
+      </MenuItem>
+      {person.account !== null && (
+        <MenuItem icon={ScrollText} onPick={() => void navigate({ to: '/audit' })}>
+          {shell.areas.audit}
+        </MenuItem>
+      )}
+      <MenuLine />
+      <MenuChoice
+        label={shell.theme}
+        value={theme}
+        options={THEMES.map((value) => ({ value, label: shell.themes[value] }))}
+        onPick={(picked) => prefer({ theme: picked })}
+      />
+      <MenuLine />
+      <MenuChoice
+        label={shell.language}
+        value={language}
+        options={LANGUAGES.map((value) => ({ value, label: shell.languages[value] }))}
+        onPick={(picked) => prefer({ language: picked })}
+      />
+      <MenuLine />
+      <MenuItem icon={LogOut} onPick={signOut}>
+        {shell.signOut}
+      </MenuItem>
+    </Menu>
+  )
+}

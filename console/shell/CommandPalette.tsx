@@ -1,0 +1,144 @@
+import { useNavigate } from '@tanstack/react-router'
+import { CornerDownLeft, Keyboard, LogOut, type LucideIcon, Moon, ReceiptText, Settings, Sun } from 'lucide-react'
+import { type KeyboardEvent, useId, useState } from 'react'
+import { cx } from '../lib/cx.ts'
+import { prefer } from '../lib/preferences.ts'
+import { useSession } from '../questions/useSession.ts'
+import { controlClass } from '../ui/control-class.ts'
+import { Dialog } from '../ui/Dialog.tsx'
+import { useWords } from '../words/WordsProvider.tsx'
+import { AUDIT_AREA, operatorAreas, ownerAreas } from './areas.ts'
+import { useSignOut } from './useSignOut.ts'
+
+interface Command {
+  readonly id: string
+  readonly label: string
+  readonly icon: LucideIcon
+  readonly run: () => void
+}
+
+interface CommandPaletteProps {
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly onHelp: () => void
+}
+
+/** Every page and the handiest acts by a few letters of their name; a request by its id. */
+export function CommandPalette(props: CommandPaletteProps) {
+  const { shell } = useWords()
+  return (
+    <Dialog title={shell.palette.open} open={props.open} onClose={props.onClose}>
+      <Palette {...props} />
+    </Dialog>
+  )
+}
+
+function Palette({ onClose, onHelp }: CommandPaletteProps) {
+  const { shell } = useWords()
+  const id = useId()
+  const [typed, setTyped] = useState('')
+  const [picked, setPicked] = useState(0)
+  const commands = useCommands(typed.trim(), onHelp)
+  const at = Math.min(picked, Math.max(0, commands.length - 1))
+  const run = (command: Command | undefined) => {
+    if (command === undefined) return
+    onClose()
+    command.run()
+  }
+  const press = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (step === 0 || commands.length === 0) return
+    event.preventDefault()
+    setPicked((at + step + commands.length) % commands.length)
+  }
+  return (
+    <form
+      className="grid gap-2"
+      onSubmit={(event) => {
+        event.preventDefault()
+        run(commands[at])
+      }}
+    >
+      <input
+        data-autofocus
+        type="text"
+        role="combobox"
+        autoComplete="off"
+        spellCheck={false}
+        aria-label={shell.palette.label}
+        placeholder={shell.palette.label}
+        aria-expanded="true"
+        aria-controls={`${id}-list`}
+        aria-activedescendant={commands.length > 0 ? `${id}-${at}` : undefined}
+        value={typed}
+        onChange={(event) => {
+          setTyped(event.target.value)
+          setPicked(0)
+        }}
+        onKeyDown={press}
+        className={controlClass}
+      />
+      <div
+        id={`${id}-list`}
+        role="listbox"
+        aria-label={shell.palette.label}
+        tabIndex={-1}
+        className="grid max-h-80 gap-0.5 overflow-y-auto"
+      >
+        {commands.map(({ id: command, label, icon: Icon }, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above keeps the focus and has the keys.
+          // biome-ignore lint/a11y/useFocusableInteractive: the same.
+          <div
+            key={command}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === at}
+            ref={(element) => {
+              if (index === at) element?.scrollIntoView({ block: 'nearest' })
+            }}
+            onClick={() => run(commands[index])}
+            className={cx(
+              'flex min-h-9 cursor-pointer items-center gap-2.5 rounded-md px-2.5',
+              index === at ? 'bg-accent-wash text-accent' : 'hover:bg-hover',
+            )}
+          >
+            <Icon aria-hidden="true" className="size-4 shrink-0" />
+            <span className="min-w-0 flex-1 truncate">{label}</span>
+            {index === at && <CornerDownLeft aria-hidden="true" className="size-3.5" />}
+          </div>
+        ))}
+      </div>
+      {commands.length === 0 && <p className="px-2.5 py-3 text-faint">{shell.palette.nothing}</p>}
+    </form>
+  )
+}
+
+function useCommands(typed: string, onHelp: () => void): Command[] {
+  const { person } = useSession()
+  const { shell } = useWords()
+  const navigate = useNavigate()
+  const signOut = useSignOut()
+  const own = ownerAreas(person)
+  const areas = [...own, ...(own.length > 0 ? [AUDIT_AREA] : []), ...operatorAreas(person)]
+  const all: Command[] = [
+    ...areas.map(({ id, to, icon }) => ({ id, label: shell.areas[id], icon, run: () => void navigate({ to }) })),
+    { id: 'settings', label: shell.areas.settings, icon: Settings, run: () => void navigate({ to: '/settings' }) },
+    { id: 'light', label: `${shell.theme}: ${shell.themes.light}`, icon: Sun, run: () => prefer({ theme: 'light' }) },
+    { id: 'dark', label: `${shell.theme}: ${shell.themes.dark}`, icon: Moon, run: () => prefer({ theme: 'dark' }) },
+    { id: 'help', label: shell.shortcuts.title, icon: Keyboard, run: onHelp },
+    { id: 'out', label: shell.signOut, icon: LogOut, run: signOut },
+  ]
+  if (/^req_\w+$/.test(typed)) {
+    const base = own.length > 0 ? '/requests' : '/operate/requests'
+    return [
+      {
+        id: 'request',
+        label: shell.palette.request(typed),
+        icon: ReceiptText,
+        run: () => void navigate({ to: `${base}/${typed}` }),
+      },
+    ]
+  }
+  const words = typed.toLowerCase().split(/\s+/)
+  return all.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
+}

@@ -1,0 +1,43 @@
+import { Link } from '@tanstack/react-router'
+import { useSession } from '../questions/useSession.ts'
+import { useWords } from '../words/WordsProvider.tsx'
+import { type Area, operatorAreas, ownerAreas } from './areas.ts'
+
+/** The list of pages, in the sidebar and in the drawer. */
+export function Navigation({ onGo }: { onGo?: () => void }) {
+  const { person } = useSession()
+  const { shell } = useWords()
+  const [own, operate] = [ownerAreas(person), operatorAreas(person)]
+  return (
+    <nav aria-label={shell.navigation} className="grid gap-5">
+      {own.length > 0 && <AreaList areas={own} onGo={onGo} />}
+      {operate.length > 0 && (
+        <div className="grid gap-1">
+          <h2 className="eyebrow px-2.5">{shell.operate}</h2>
+          <AreaList areas={operate} onGo={onGo} />
+        </div>
+      )}
+    </nav>
+  )
+}
+
+function AreaList({ areas, onGo }: { areas: readonly Area[]; onGo?: (() => void) | undefined }) {
+  const { shell } = useWords()
+  return (
+    <ul className="grid gap-0.5">
+      {areas.map(({ id, to, icon: Icon }) => (
+        <li key={id}>
+          <Link
+            to={to}
+            activeOptions={{ exact: to === '/' }}
+            onClick={onGo}
+            className="group flex min-h-8 items-center gap-2.5 rounded-md px-2.5 py-1 font-medium text-soft transition-colors hover:bg-hover hover:text-ink data-[status=active]:bg-accent-wash data-[status=active]:text-accent"
+          >
+            <Icon aria-hidden="true" className="size-4 shrink-0" />
+            {shell.areas[id]}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}

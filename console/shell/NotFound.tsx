@@ -1,0 +1,23 @@
+import { Link } from '@tanstack/react-router'
+import { buttonClass } from '../ui/Button.tsx'
+import { Empty } from '../ui/Empty.tsx'
+import { Page } from '../ui/Page.tsx'
+import { PageHeader } from '../ui/PageHeader.tsx'
+import { useWords } from '../words/WordsProvider.tsx'
+
+export function NotFound() {
+  const { notFound } = useWords().shell
+  return (
+    <Page>
+      <PageHeader title={notFound.title} />
+      <Empty
+        title={notFound.text}
+        action={
+          <Link to="/" className={buttonClass('primary')}>
+            {notFound.back}
+          </Link>
+        }
+      />
+    </Page>
+  )
+}

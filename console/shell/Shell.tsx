@@ -1,0 +1,114 @@
+import { Outlet, useRouterState } from '@tanstack/react-router'
+import { MenuIcon, Search, X } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { IconButton } from '../ui/IconButton.tsx'
+import { Mark } from '../ui/Mark.tsx'
+import { useWords } from '../words/WordsProvider.tsx'
+import { AccountMenu } from './AccountMenu.tsx'
+import { CommandPalette } from './CommandPalette.tsx'
+import { ConfirmPassword } from './ConfirmPassword.tsx'
+import { Drawer } from './Drawer.tsx'
+import { Navigation } from './Navigation.tsx'
+import { ShortcutList } from './ShortcutList.tsx'
+import { useShellKeys } from './useShellKeys.ts'
+
+/** What stands around every page of somebody who is signed in. */
+export function Shell() {
+  const { shell } = useWords()
+  const [open, setOpen] = useState<'palette' | 'shortcuts' | 'drawer' | undefined>()
+  const close = () => setOpen(undefined)
+  useShellKeys({ onPalette: () => setOpen('palette'), onHelp: () => setOpen('shortcuts') })
+  const main = useArrival(close)
+
+  return (
+    <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
+      <a
+        href="#content"
+        className="fixed start-3 top-3 z-50 -translate-y-20 rounded-md bg-accent px-3 py-1.5 font-medium text-on-accent focus:translate-y-0"
+      >
+        {shell.skip}
+      </a>
+      <aside className="sticky top-0 hidden h-dvh flex-col gap-4 overflow-y-auto border-e border-line bg-sunken/50 p-3 md:flex">
+        <Brand />
+        <PaletteButton onOpen={() => setOpen('palette')} />
+        <div className="flex-1">
+          <Navigation />
+        </div>
+        <AccountMenu />
+      </aside>
+      <header className="sticky top-0 z-30 flex items-center justify-between border-b border-line bg-paper/95 px-3 py-1.5 backdrop-blur md:hidden">
+        <Brand />
+        <span className="flex gap-1">
+          <IconButton icon={Search} label={shell.palette.open} onClick={() => setOpen('palette')} />
+          <IconButton icon={MenuIcon} label={shell.openMenu} onClick={() => setOpen('drawer')} />
+        </span>
+      </header>
+      <main
+        id="content"
+        ref={main}
+        tabIndex={-1}
+        className="mx-auto w-full max-w-6xl min-w-0 px-4 py-5 sm:px-6 md:py-8 lg:px-10"
+      >
+        <Outlet />
+      </main>
+      <Drawer label={shell.menu} open={open === 'drawer'} onClose={close}>
+        <div className="flex items-center justify-between">
+          <Brand />
+          <IconButton icon={X} label={shell.closeMenu} onClick={close} />
+        </div>
+        <div className="flex-1">
+          <Navigation onGo={close} />
+        </div>
+        <AccountMenu />
+      </Drawer>
+      <CommandPalette open={open === 'palette'} onClose={close} onHelp={() => setOpen('shortcuts')} />
+      <ConfirmPassword />
+      <ShortcutList open={open === 'shortcuts'} onClose={close} />
+    </div>
+  )
+}
+
+function Brand() {
+  const { common } = useWords()
+  return (
+    <span className="flex items-center gap-2 px-1.5 py-1">
+      <Mark />
+      <span className="text-lg font-semibold tracking-tight">{common.product}</span>
+    </span>
+  )
+}
+
+function PaletteButton({ onOpen }: { onOpen: () => void }) {
+  const { shell } = useWords()
+  const isApple = /Mac|iP(hone|ad|od)/.test(navigator.userAgent)
+  return (
+    <button
+      type="button"
+      onClick={onOpen}
+      className="flex min-h-8 items-center gap-2 rounded-md border border-line bg-surface px-2.5 text-sm text-faint transition-colors hover:border-edge hover:text-ink"
+    >
+      <Search aria-hidden="true" className="size-4" />
+      <span className="flex-1 text-start">{shell.palette.open}</span>
+      <kbd className="text-xs">{isApple ? '⌘K' : 'Ctrl K'}</kbd>
+    </button>
+  )
+}
+
+/** A new page begins at its beginning, for the eye as for the keyboard, and with nothing open from the last one. */
+function useArrival(onArrival: () => void) {
+  const main = useRef<HTMLElement>(null)
+  const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
+  const before = useRef(path)
+  const latest = useRef(onArrival)
+  useEffect(() => {
+    latest.current = onArrival
+  })
+  useEffect(() => {
+    if (before.current !== undefined && before.current !== path) {
+      latest.current()
+      main.current?.focus({ preventScroll: true })
+    }
+    before.current = path
+  }, [path])
+  return main
+}

@@ -1,0 +1,63 @@
+import {
+  ArrowLeftRight,
+  Boxes,
+  ChartColumn,
+  CreditCard,
+  Gauge,
+  House,
+  KeyRound,
+  Layers,
+  type LucideIcon,
+  MessagesSquare,
+  Plug,
+  ScrollText,
+  SearchCheck,
+  Server,
+  Ticket,
+  Users,
+  Wallet,
+  Waypoints,
+} from 'lucide-react'
+import type { Person } from '../questions/useSession.ts'
+import type { Catalogue } from '../words/catalogue.ts'
+
+export interface Area {
+  readonly id: keyof Catalogue['shell']['areas']
+  readonly to: string
+  readonly icon: LucideIcon
+  /** Behind `g`. */
+  readonly letter?: string
+}
+
+/** Where an owner goes. One line here, one route in routes.tsx, and a page. */
+const OWNER_AREAS: readonly Area[] = [
+  { id: 'overview', to: '/', icon: House, letter: 'o' },
+  { id: 'keys', to: '/keys', icon: KeyRound, letter: 'k' },
+  { id: 'wallet', to: '/wallet', icon: Wallet, letter: 'w' },
+  { id: 'plan', to: '/plan', icon: Gauge, letter: 'b' },
+  { id: 'usage', to: '/usage', icon: ChartColumn, letter: 'u' },
+  { id: 'requests', to: '/requests', icon: ArrowLeftRight, letter: 'r' },
+  { id: 'models', to: '/models', icon: Boxes, letter: 'm' },
+  { id: 'playground', to: '/playground', icon: MessagesSquare, letter: 'p' },
+  { id: 'connect', to: '/connect', icon: Plug, letter: 'c' },
+]
+
+const OPERATOR_AREAS: readonly Area[] = [
+  { id: 'accounts', to: '/operate/accounts', icon: Users, letter: 'a' },
+  { id: 'codes', to: '/operate/codes', icon: Ticket },
+  { id: 'plans', to: '/operate/plans', icon: CreditCard },
+  { id: 'lanes', to: '/operate/lanes', icon: Waypoints, letter: 'l' },
+  { id: 'findRequest', to: '/operate/requests', icon: SearchCheck },
+  { id: 'auditAll', to: '/operate/audit', icon: ScrollText },
+  { id: 'system', to: '/operate/system', icon: Server, letter: 's' },
+]
+
+/** In no list of pages, but found by name. */
+export const AUDIT_AREA: Area = { id: 'audit', to: '/audit', icon: Layers }
+
+/** An operator without an account has no keys and no money to look at. */
+export const ownerAreas = (person: Person): readonly Area[] => (person.account === null ? [] : OWNER_AREAS)
+
+export const operatorAreas = (person: Person): readonly Area[] => (person.role === 'operator' ? OPERATOR_AREAS : [])
+
+export const homeOf = (person: Person): string => (ownerAreas(person)[0] ?? operatorAreas(person)[0])?.to ?? '/settings'

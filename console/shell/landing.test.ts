@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { landingOf } from './landing.ts'
+
+it.each(['/keys', '/requests/req_1', '/usage?by=key&step=day'])('%s is a page to come back to', (next) => {
+  expect(landingOf({ next })).toEqual({ next })
+})
+
+it('the base of the console is not a part of the page', () => {
+  expect(landingOf({ next: '/console/keys' })).toEqual({ next: '/keys' })
+})
+
+it.each([
+  'https://evil.example',
+  '//evil.example',
+  '/\\evil.example',
+  '/console//evil.example',
+  'javascript:alert(1)',
+  '',
+  '/',
+  '/sign-in',
+  7,
+  undefined,
+])('%s is not', (next) => {
+  expect(landingOf({ next })).toEqual({})
+})

@@ -1,0 +1,41 @@
+import { LoaderCircle } from 'lucide-react'
+import type { ComponentProps } from 'react'
+import { cx } from '../lib/cx.ts'
+import { useWords } from '../words/WordsProvider.tsx'
+
+export type ButtonTone = 'primary' | 'plain' | 'quiet' | 'danger'
+
+const BASE =
+  'inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md px-3 py-1 text-center font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:opacity-55 aria-busy:cursor-progress [&_svg]:size-4 [&_svg]:shrink-0'
+
+const TONES: Readonly<Record<ButtonTone, string>> = {
+  primary: 'bg-accent text-on-accent enabled:hover:bg-accent-strong',
+  plain: 'border border-edge/60 bg-surface text-ink enabled:hover:border-edge enabled:hover:bg-hover',
+  quiet: 'text-soft enabled:hover:bg-hover enabled:hover:text-ink',
+  danger: 'bg-bad text-on-bad enabled:hover:bg-bad-strong',
+}
+
+/** For a `Link` that leads somewhere but looks like something to press. */
+export const buttonClass = (tone: ButtonTone = 'plain'): string => cx(BASE, TONES[tone].replaceAll('enabled:', ''))
+
+interface ButtonProps extends ComponentProps<'button'> {
+  readonly tone?: ButtonTone
+  /** While what it started is under way: it stays in its place and cannot be pressed again. */
+  readonly busy?: boolean
+}
+
+export function Button({ tone = 'plain', busy = false, className, children, disabled, ...rest }: ButtonProps) {
+  const words = useWords()
+  return (
+    <button
+      type="button"
+      {...rest}
+      disabled={disabled || busy}
+      aria-busy={busy || undefined}
+      className={cx(BASE, TONES[tone], className)}
+    >
+      {busy && <LoaderCircle aria-label={words.common.working} className="animate-spin" />}
+      {children}
+    </button>
+  )
+}

@@ -1,0 +1,55 @@
+import { type ReactNode, useState } from 'react'
+import { useWords } from '../words/WordsProvider.tsx'
+import { Button } from './Button.tsx'
+import { Dialog, DialogActions } from './Dialog.tsx'
+import { Field } from './Field.tsx'
+import { TextInput } from './TextInput.tsx'
+
+interface ConfirmByNameProps {
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly title: string
+  /** What will be gone, and that it does not come back. */
+  readonly text: ReactNode
+  readonly name: string
+  readonly action: string
+  readonly busy: boolean
+  readonly onConfirm: () => void
+}
+
+/** Before something that cannot be undone: whoever types the name has read it. */
+export function ConfirmByName(props: ConfirmByNameProps) {
+  return (
+    <Dialog title={props.title} open={props.open} onClose={props.onClose}>
+      <Confirmation {...props} />
+    </Dialog>
+  )
+}
+
+function Confirmation({ text, name, action, busy, onConfirm, onClose }: ConfirmByNameProps) {
+  const { common } = useWords()
+  const [typed, setTyped] = useState('')
+  const matches = typed.trim() === name.trim()
+  return (
+    <form
+      className="grid gap-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (matches) onConfirm()
+      }}
+    >
+      <div className="text-soft">{text}</div>
+      <Field label={common.typeName(name)}>
+        {(control) => (
+          <TextInput {...control} data-autofocus value={typed} onChange={(event) => setTyped(event.target.value)} />
+        )}
+      </Field>
+      <DialogActions>
+        <Button onClick={onClose}>{common.cancel}</Button>
+        <Button tone="danger" type="submit" disabled={!matches} busy={busy}>
+          {action}
+        </Button>
+      </DialogActions>
+    </form>
+  )
+}

@@ -1,0 +1,56 @@
+import { Check, Copy } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { asProblem } from '../lib/console-problem.ts'
+import { useWords } from '../words/WordsProvider.tsx'
+import { Button } from './Button.tsx'
+import { IconButton } from './IconButton.tsx'
+import { toast } from './toast.ts'
+
+const SAYS_SO_MS = 2_000
+
+interface CopyButtonProps {
+  readonly text: string
+  /** What is copied, for whoever does not see it: `Copy the id`. */
+  readonly label?: string
+  readonly look?: 'icon' | 'button'
+  readonly onCopied?: (() => void) | undefined
+}
+
+export function CopyButton({ text, label, look = 'icon', onCopied }: CopyButtonProps) {
+  const { common } = useWords()
+  const [copied, setCopied] = useState(false)
+  useEffect(() => {
+    if (!copied) return
+    const back = setTimeout(() => setCopied(false), SAYS_SO_MS)
+    return () => clearTimeout(back)
+  }, [copied])
+
+  const copy = () => {
+    // Without TLS and away from this machine, browsers have no clipboard to give.
+    const written = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error(common.copyFailed))
+    written.then(
+      () => {
+        setCopied(true)
+        onCopied?.()
+      },
+      () => toast({ tone: 'bad', problem: asProblem(new Error(common.copyFailed)) }),
+    )
+  }
+  const [icon, name] = [copied ? Check : Copy, copied ? common.copied : (label ?? common.copy)]
+  const Icon = icon
+  return (
+    <>
+      {look === 'icon' ? (
+        <IconButton icon={icon} label={name} onClick={copy} />
+      ) : (
+        <Button onClick={copy}>
+          <Icon aria-hidden="true" />
+          {name}
+        </Button>
+      )}
+      <span aria-live="polite" className="sr-only">
+        {copied ? common.copied : ''}
+      </span>
+    </>
+  )
+}

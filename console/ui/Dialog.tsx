@@ -1,0 +1,78 @@
+import { X } from 'lucide-react'
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { cx } from '../lib/cx.ts'
+import { useWords } from '../words/WordsProvider.tsx'
+import { IconButton } from './IconButton.tsx'
+import { LayerContext } from './layer.ts'
+
+interface DialogProps {
+  readonly title: string
+  readonly open: boolean
+  /** Esc, the cross, a click beside it. */
+  readonly onClose: () => void
+  readonly children: ReactNode
+  readonly width?: 'narrow' | 'wide'
+  /** For what must not vanish by a slip of the mouse: a secret that is shown once. */
+  readonly closing?: 'anyhow' | 'by-button'
+}
+
+/** A native modal dialog: the browser keeps the focus inside and brings it back, and nothing is injected. */
+export function Dialog(props: DialogProps) {
+  return props.open ? <OpenDialog {...props} /> : null
+}
+
+function OpenDialog({ title, onClose, children, width = 'narrow', closing = 'anyhow' }: DialogProps) {
+  const { common } = useWords()
+  const id = useId()
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [layer, setLayer] = useState<HTMLElement | null>(null)
+
+  useEffect(() => {
+    const element = dialog.current
+    if (element === null) return
+    const before = document.activeElement
+    element.showModal()
+    // Where nothing asks for the focus, the title has it: a button would show its hint, which then swallows the first Esc.
+    ;(element.querySelector<HTMLElement>('[data-autofocus]') ?? element.querySelector('h2'))?.focus()
+    setLayer(element)
+    return () => {
+      element.close()
+      // Removed from the page, a dialog does not give the focus back by itself.
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Esc does the same, as `onCancel`.
+    <dialog
+      ref={dialog}
+      aria-labelledby={`${id}-title`}
+      onCancel={(event) => {
+        event.preventDefault()
+        if (closing === 'anyhow') onClose()
+      }}
+      onClick={(event) => {
+        if (event.target === event.currentTarget && closing === 'anyhow') onClose()
+      }}
+      className={cx(
+        'rise card-shadow max-h-[calc(100dvb-2rem)] w-[calc(100vw-1.5rem)] overflow-y-auto overscroll-contain rounded-xl border border-line bg-surface p-0',
+        width === 'narrow' ? 'max-w-md' : 'max-w-2xl',
+      )}
+    >
+      <div className="grid grid-cols-1 gap-4 p-5">
+        <header className="flex items-start justify-between gap-3">
+          <h2 id={`${id}-title`} tabIndex={-1} className="pt-1 text-lg leading-tight font-semibold">
+            {title}
+          </h2>
+          {closing === 'anyhow' && <IconButton icon={X} label={common.close} onClick={onClose} className="-me-1.5" />}
+        </header>
+        <LayerContext value={layer}>{children}</LayerContext>
+      </div>
+    </dialog>
+  )
+}
+
+/** The row of buttons at the end of a dialog; the one that does it comes last. */
+export const DialogActions = ({ children }: { children: ReactNode }) => (
+  <div className="flex flex-wrap justify-end gap-2 pt-1">{children}</div>
+)

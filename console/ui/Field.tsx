@@ -1,0 +1,47 @@
+import { type ReactNode, useId } from 'react'
+import { useWords } from '../words/WordsProvider.tsx'
+
+/** What the control inside has to carry, so that label, hint and error belong to it. */
+export interface FieldProps {
+  readonly id: string
+  readonly 'aria-describedby': string | undefined
+  readonly 'aria-invalid': true | undefined
+}
+
+interface Props {
+  readonly label: string
+  readonly hint?: ReactNode
+  readonly error?: string | undefined
+  readonly optional?: boolean
+  readonly children: (control: FieldProps) => ReactNode
+}
+
+/** A label, its control, and what there is to say about it. */
+export function Field({ label, hint, error, optional = false, children }: Props) {
+  const id = useId()
+  const words = useWords()
+  const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean).join(' ')
+  return (
+    <div className="grid content-start gap-1">
+      <label htmlFor={id} className="text-sm font-medium">
+        {label}
+        {optional && <span className="ms-1.5 font-normal text-faint">{words.common.optional}</span>}
+      </label>
+      {children({
+        id,
+        'aria-describedby': described || undefined,
+        'aria-invalid': error === undefined ? undefined : true,
+      })}
+      {hint !== undefined && (
+        <div id={`${id}-hint`} className="text-xs text-faint">
+          {hint}
+        </div>
+      )}
+      {error !== undefined && (
+        <p id={`${id}-error`} role="alert" className="text-xs font-medium text-bad">
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,39 @@
+import { shareOf, sumMoney } from '../lib/nano.ts'
+import { useFormats, useWords } from '../words/WordsProvider.tsx'
+
+interface MeterProps {
+  readonly label: string
+  readonly used: string
+  readonly held?: string
+  readonly limit: string
+  readonly left: string
+}
+
+const NEARLY = 0.9
+
+/** How much of an allowance is used, how much is held by what runs now, and what is left. */
+export function Meter({ label, used, held = '0.00', limit, left }: MeterProps) {
+  const formats = useFormats()
+  const { common } = useWords()
+  const usedShare = shareOf(used, limit)
+  const gone = shareOf(sumMoney(used, held), limit)
+  const [usedText, heldText, limitText, leftText] = [used, held, limit, left].map(formats.money)
+  const spoken = /[1-9]/.test(held)
+    ? common.meterHeld(usedText ?? '', heldText ?? '', limitText ?? '', leftText ?? '')
+    : common.meter(usedText ?? '', limitText ?? '', leftText ?? '')
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a native meter cannot show what is held beside what is used.
+    <div
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(gone * 100)}
+      aria-valuetext={spoken}
+      className="flex h-2.5 overflow-hidden rounded-full bg-sunken ring-1 ring-line ring-inset"
+    >
+      <div className={gone >= NEARLY ? 'bg-bad' : 'bg-accent'} style={{ inlineSize: `${usedShare * 100}%` }} />
+      <div className="bg-held opacity-75" style={{ inlineSize: `${(gone - usedShare) * 100}%` }} />
+    </div>
+  )
+}

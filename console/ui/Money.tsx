@@ -1,0 +1,36 @@
+import { cx } from '../lib/cx.ts'
+import { useFormats, useWords } from '../words/WordsProvider.tsx'
+
+interface MoneyProps {
+  /** A decimal string of the API. */
+  readonly amount: string
+  /** `moves`: what comes in is green and has a plus. `held`: it is set aside. */
+  readonly as?: 'plain' | 'moves' | 'held'
+  /** All digits at once, where lines have to add up before one's eyes. */
+  readonly digits?: 'short' | 'exact'
+}
+
+/** An amount: short to read, exact on hover, and its sign in words for whoever listens. */
+export function Money({ amount, as = 'plain', digits = 'short' }: MoneyProps) {
+  const formats = useFormats()
+  const { common } = useWords()
+  const exact = formats.exactMoney(amount)
+  const isOut = amount.startsWith('-')
+  const isIn = as === 'moves' && !isOut && /[1-9]/.test(amount)
+  const shown = `${isIn ? '+' : ''}${digits === 'exact' ? exact : formats.money(amount)}`
+  const spoken = isOut ? `${common.minus} ${formats.exactMoney(amount.slice(1))}` : exact
+  return (
+    <span
+      title={exact}
+      className={cx(
+        'figures whitespace-nowrap',
+        isIn && 'text-good',
+        isOut && 'text-bad',
+        as === 'held' && 'text-held',
+      )}
+    >
+      <span aria-hidden="true">{shown}</span>
+      <span className="sr-only">{spoken}</span>
+    </span>
+  )
+}

@@ -1,0 +1,103 @@
+import type { Catalogue } from '../catalogue.ts'
+
+export const connect: Catalogue['connect'] = {
+  about:
+    'Einstellungen, die mit den echten Programmen erprobt sind. Der Schlüssel gehört in die Umgebung, nie in eine Datei, die du teilst.',
+  baseUrl: 'Basis-URL',
+  copyBaseUrl: 'Basis-URL kopieren',
+  model: 'Modell',
+  key: 'Art des Schlüssels',
+  kinds: { wallet: 'Wallet', builder: 'Builder' },
+  noKey: 'Noch kein Schlüssel?',
+  makeKey: 'Einen machen',
+  clients: 'Programme',
+  watch: 'Worauf zu achten ist',
+  noModels: 'Noch kein Modell da',
+  noModelsText:
+    'Die Beispiele brauchen ein Modell, und dieser Server bietet keines an, das solche Schlüssel rufen dürfen.',
+  names: {
+    curl: 'curl',
+    python: 'Python',
+    node: 'Node',
+    aiSdk: 'AI SDK',
+    codex: 'Codex',
+    opencode: 'OpenCode',
+    agents: 'Andere Agenten',
+  },
+  labels: {
+    environment: 'Der Schlüssel',
+    chat: 'Chat',
+    responses: 'Responses',
+    install: 'Installieren',
+    run: 'Starten',
+  },
+  tried: {
+    curl: 'Erprobt mit curl 7.88.',
+    python: 'Erprobt mit openai 3.22.1 für Python.',
+    node: 'Erprobt mit openai 7.55.0 für Node.',
+    aiSdk: 'Erprobt mit ai 7.0.173 und @ai-sdk/openai 4.0.118.',
+    codex: 'Erprobt mit Codex CLI 0.169.0. Es spricht nur Responses.',
+    opencode: 'Erprobt mit OpenCode 1.18.33.',
+    agents:
+      'Agenten und Editoren, die Chat sprechen: Such nach „OpenAI compatible“ oder „custom OpenAI“. Die drei Programme unten sind so eingestellt, wie sie es beschreiben; ausgeführt haben wir sie nicht.',
+  },
+  notes: {
+    curl: [
+      '-N zeigt die Wörter, wie sie kommen; sonst sammelt curl sie. -i zeigt die Kopfzeilen, darunter x-request-id.',
+      '--retry wiederholt 429 und 503 und achtet Retry-After. Mit einer eigenen Kopfzeile Idempotency-Key wird keine Antwort doppelt bezahlt.',
+      '--data verliert die Zeilenumbrüche einer Datei; --data-binary @body.json sendet sie, wie sie ist.',
+    ],
+    python: [
+      '409, 429 und 503 werden dreimal gefragt, im Abstand von Retry-After. 402 wirft sofort APIStatusError.',
+      'get_final_response() wirft, wenn die Antwort nicht vollständig war: An ihrer Grenze abgeschnitten ist sie incomplete.',
+      'Die Kosten sind usage.millrace; das SDK führt sie in answer.usage.model_extra.',
+      'Nichts ist von selbst idempotent: extra_headers={"Idempotency-Key": key}.',
+    ],
+    node: [
+      '409, 429 und 503 werden dreimal gefragt, im Abstand von Retry-After. 402 wird sofort geworfen, als APIError mit status und code.',
+      'Was lange dauern kann, als Strom holen: fetch gibt nach 300 Sekunden ohne Kopf der Antwort auf.',
+      'Responses werden gespeichert, außer du sagst store: false.',
+      'Schlüssel gehören auf Server: Aus einem Browser werden sie mit 403 abgelehnt.',
+    ],
+    aiSdk: [
+      'Ab dem zweiten Schritt einer Werkzeugschleife verweist der Responses-Anbieter auf Gespeichertes. Soll nichts bleiben: providerOptions: { openai: { store: false } }.',
+      'Ids, die es nicht kennt, hält es für Modelle ohne Nachdenken und lässt reasoningEffort weg. Mit forceReasoning: true wird es gesendet; eine Id, die auf einen Aufwand endet, braucht beides nicht.',
+      'Nie reasoningEffort neben einer Id mit anderem Aufwand: Das ist 400 reasoning_effort_conflict.',
+      'Es übersieht x-should-retry: Ist ein Kontingent verbraucht, fragt es noch zweimal. maxRetries: 0 stellt das ab.',
+    ],
+    codex: [
+      'Durch model_catalog_url kennt Codex die Modelle dieses Schlüssels: Kontext, Aufwand, Auswahl. Es muss eine vollständige Adresse sein.',
+      'Dann entweder model_reasoning_effort weglassen und den Aufwand über die Id wählen, oder es setzen und Ids ohne Aufwand nehmen. Beides zusammen widerspricht sich, wenn es nicht dasselbe sagt.',
+      'Ein Modell ohne genannte Stufen steht nicht in der Auswahl; nenne es mit model = oder -m.',
+      'stream_idle_timeout_ms muss über 15000 bleiben: So oft meldet sich ein stiller Strom.',
+      'Ist das Guthaben leer (402), fragt Codex sechsmal in sieben Sekunden. Das kostet nichts.',
+    ],
+    opencode: [
+      'Endet die Id auf einen Aufwand oder kennt das Modell keinen, muss "reasoning" false sein, wie hier.',
+      'Ohne limit.output verlangt jeder Aufruf 32000 Tokens, und so viel davon, wie das Modell sagen kann, ist währenddessen vorgemerkt. Bei kleinem Guthaben output niedriger setzen.',
+      'Ids, die mit gpt-5 beginnen, bekommen ungefragt den Aufwand medium. Endet eine auf einen anderen, setze "options": { "reasoningEffort": … } auf denselben.',
+      '"npm": "@ai-sdk/openai" lässt es Responses sprechen: besser für Modelle, die nachdenken.',
+      'Ist ein Kontingent verbraucht, wartet es wortlos auf das nächste. Mit Strg+C anhalten.',
+    ],
+    agents: [
+      'Ohne /v1 am Ende antwortet die Adresse 404 und sagt es. Ein Schrägstrich dahinter schadet nicht.',
+      'Ein Schlüssel muss immer sein: „none“ und „not-needed“ sind 401.',
+      'Effort, thinking, reasoning: aus, oder eine der Stufen des Modells. Endet die Id auf einen Aufwand: aus.',
+      'Eine Grenze für die Ausgabe merkt so viel Geld vor, solange die Anfrage läuft. Bei kleinem Guthaben ist keine am besten.',
+      'GET /v1/models nennt die Modelle eines Schlüssels, mit Kontext und Ausgabe-Tokens.',
+    ],
+  },
+  settings: {
+    baseUrl: 'Base URL, API base, endpoint',
+    key: 'API-Schlüssel',
+    model: 'Modell',
+    context: 'Kontextfenster',
+    output: 'Ausgabe-Tokens',
+    effort: 'Effort, thinking, reasoning',
+    effortOff: 'aus',
+    effortOne: (efforts) => `aus, oder ${efforts}`,
+    effortAny: 'aus, oder was der Anbieter kennt',
+    streaming: 'Streaming',
+    on: 'an',
+  },
+}

@@ -1,0 +1,33 @@
+import type { Catalogue } from '../catalogue.ts'
+
+export const people: Catalogue['people'] = {
+  email: 'E-Mail',
+  password: 'Passwort',
+  newPassword: 'Neues Passwort',
+  newPasswordHint: 'Mindestens 10 Zeichen. Ein paar Wörter hintereinander genügen.',
+  signIn: {
+    title: 'Anmelden',
+    go: 'Anmelden',
+    refused: 'E-Mail oder Passwort stimmt nicht.',
+    locked: (left) => `Zu viele Versuche. Wieder möglich in ${left}.`,
+    setupNeeded:
+      'Auf diesem Server hat sich noch niemand eingerichtet. Seine Startmeldung im Terminal zeigt den Link dafür.',
+    forgotten: 'Vergessen? Wer diesen Server betreibt, kann dir einen neuen Link geben.',
+    ended: 'Deine Sitzung ist vorbei. Melde dich an, dann geht es dort weiter, wo du warst.',
+  },
+  setUp: {
+    owner: 'Konto einrichten',
+    operator: 'Diesen Server einrichten',
+    resets: 'Neues Passwort wählen',
+    ownerText: 'Wähle das Passwort für dein Konto.',
+    operatorText: 'Du betreibst diesen Server: Konten, Guthaben und Tarife verwaltest du.',
+    resetsText: (email) => `Für ${email}. Alle anderen Sitzungen enden.`,
+    code: 'Einrichtungscode',
+    codeHint: 'Aus der Startmeldung des Servers oder aus dem Link, den du bekommen hast.',
+    check: 'Weiter',
+    go: 'Fertigstellen',
+    useless: 'Dieser Code gilt nicht mehr. Bitte den Betreiber des Servers um einen neuen Link.',
+    expires: (when) => `Dieser Link gilt bis ${when}.`,
+    toSignIn: 'Zur Anmeldung',
+  },
+}

@@ -8,8 +8,8 @@ const PATIENCE = { testTimeout: 60_000, hookTimeout: 60_000 }
 const SHARED = { isolate: false }
 
 /**
- * `unit` stands beside the code, `house` guards the layout and the scripts behind npm, `walks` run the real server on a real database,
- * `sdks` drive real clients, `postgres` runs the books on a server of its own. The long suites (mutants, chaos) are started by .ci/run.
+ * `unit` stands beside the code, `console` beside that of the browser, `house` guards the layout and the scripts behind npm, `walks` run the real server on a real database,
+ * `sdks` drive real clients, `browser` the built console in a Chromium of this machine, `postgres` runs the books on a server of its own. The long suites (mutants, chaos) are started by .ci/run.
  */
 export default defineConfig({
   test: {
@@ -24,12 +24,22 @@ export default defineConfig({
         },
       },
       { test: { name: 'unit', include: ['src/**/*.test.ts'], ...SHARED, ...PATIENCE } },
+      { test: { name: 'console', include: ['console/**/*.test.{ts,tsx}'], ...SHARED, ...PATIENCE } },
       {
         test: {
           name: 'walks',
           include: ['test/walks/**/*.test.ts'],
           ...PATIENCE,
           setupFiles: ['test/support/explain-every-statement.ts', 'test/support/check-every-response.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.mjs'],
+          globalSetup: ['test/browser/lib/say-without-chromium.mjs'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
         },
       },
       {

@@ -10,12 +10,15 @@ const { usage } = SETTLEMENT
 const FILL = `WITH RECURSIVE number (row) AS (SELECT ? UNION ALL SELECT row + 1 FROM number WHERE row < ?)
   INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
       output_bound, input_estimate, opened_at, closed_at, outcome, lane, uncached_input, cached_input, cache_write, output,
-      reasoning, estimated, tier, cost_nano, charge_nano, shortfall_nano, first_byte_ms, total_ms, attempts)
+      reasoning, estimated, tier, cost_nano, charge_nano, shortfall_nano, first_byte_ms, total_ms, attempts, movement, balance_nano)
     SELECT number.row, printf('req_%010d', number.row) || lower(hex(randomblob(8))), wallet.account, 1, 'wallet',
       'settled', 'demo', 1, '[' || wallet.row || ']', ${CHARGE * 4n}, 100, 100, 40, ?, ?, '${SETTLEMENT.outcome}',
       '${SETTLEMENT.lane}', ${usage.uncachedInput}, 0, 0, ${usage.output}, 0, 0, 0, ${CHARGE}, ${CHARGE}, 0,
-      ${SETTLEMENT.firstByteMs}, ${SETTLEMENT.totalMs}, '${JSON.stringify(SETTLEMENT.attempts)}'
-    FROM number JOIN buckets AS wallet ON wallet.kind = 'wallet' AND wallet.account = 1 + number.row % ?`
+      ${SETTLEMENT.firstByteMs}, ${SETTLEMENT.totalMs}, '${JSON.stringify(SETTLEMENT.attempts)}',
+      -- Behind its credit, each account has every so manieth receipt.
+      2 + (number.row - 1) / ?5, credit.amount_nano - ${CHARGE} * (1 + (number.row - 1) / ?5)
+    FROM number JOIN buckets AS wallet ON wallet.kind = 'wallet' AND wallet.account = 1 + number.row % ?5
+      JOIN transfers AS credit ON credit.account = wallet.account`
 
 const PAY = `UPDATE buckets SET posted_nano = posted_nano - ? WHERE kind = 'wallet'`
 const EARN = `UPDATE buckets SET posted_nano = posted_nano + ? WHERE kind = 'system' AND subject = 'revenue'`

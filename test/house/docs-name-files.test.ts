@@ -2,11 +2,17 @@ import { expect, it } from 'vitest'
 import { filesBelow, textOf } from './source-files.ts'
 
 const FILE_NAME = /`((?:[a-z0-9.-]+\/)*[a-z0-9.-]+\.(?:ts|mjs))`/g
-const files = filesBelow('src', 'test', 'scripts', 'bench')
+const files = filesBelow('src', 'console', 'test', 'scripts', 'bench')
 
-/** A page names files from `src/` or from the root; where the folder is plain, by their last name. */
+/** A page names files from `src/`, from `console/` or from the root; where the folder is plain, by their last name. */
 const exists = (name: string): boolean =>
-  files.some((path) => path === name || path === `src/${name}` || (!name.includes('/') && path.endsWith(`/${name}`)))
+  files.some(
+    (path) =>
+      path === name ||
+      path === `src/${name}` ||
+      path === `console/${name}` ||
+      (!name.includes('/') && path.endsWith(`/${name}`)),
+  )
 
 const namedIn = (page: string): string[] => [...page.matchAll(FILE_NAME)].map(([, name]) => name ?? '')
 

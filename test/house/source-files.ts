@@ -42,21 +42,27 @@ export const textOf = (path: string): string => readFileSync(join(ROOT, path), '
 export const parseSource = (path: string, text: string): SourceFile => ({
   path,
   text,
-  isTest: /\.(test|fixture)\.ts$/.test(path) || path.startsWith('test/'),
-  syntax: parseAst(text, { lang: 'ts' }) as unknown as SyntaxNode,
+  isTest: /\.(test|fixture)\.tsx?$/.test(path) || path.startsWith('test/'),
+  syntax: parseAst(text, { lang: path.endsWith('x') ? 'tsx' : 'ts' }) as unknown as SyntaxNode,
 })
 
 let sources: SourceFile[] | undefined
-/** The TypeScript of the server, its tests included. Parsed once for all house tests of a process. */
+/** The TypeScript of the server and of the console, with its tests. Parsed once for all house tests of a process. */
 export function sourceFiles(): SourceFile[] {
-  sources ??= filesBelow('src', 'test')
-    .filter((path) => path.endsWith('.ts'))
+  sources ??= filesBelow('src', 'console', 'test')
+    .filter((path) => /\.tsx?$/.test(path))
     .map((path) => parseSource(path, textOf(path)))
   return sources
 }
 
 export const programFiles = (): SourceFile[] =>
   sourceFiles().filter(({ path, isTest }) => path.startsWith('src/') && !isTest)
+
+/** What runs in the browser. */
+export const consoleFiles = (): SourceFile[] =>
+  sourceFiles().filter(
+    ({ path, isTest }) => path.startsWith('console/') && !isTest && path !== 'console/vite.config.ts',
+  )
 
 /** Calls back for a node and everything below it, with its ancestors, outermost first. */
 export function walk(

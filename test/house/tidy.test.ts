@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   at,
+  consoleFiles,
   filesBelow,
   importsOf,
   isNode,
@@ -101,8 +102,29 @@ function exportedNames(file: SourceFile): ExportedNames {
 }
 
 describe('what a file exports', () => {
-  /** PostgreSQL: nothing serves from it yet. */
-  const AWAITED = ['src/ledger/postgres/open-postgres-ledger.ts', 'src/store/postgres/install-schema.ts']
+  /** PostgreSQL: nothing serves from it yet. The kit of the console: most of its pages are still to come. */
+  const AWAITED = [
+    'src/ledger/postgres/open-postgres-ledger.ts',
+    'src/store/postgres/install-schema.ts',
+    'console/lib/nano.ts',
+    'console/lib/route-address.ts',
+    'console/lib/useLetterKey.ts',
+    'console/questions/question.ts',
+    'console/ui/Checkbox.tsx',
+    'console/ui/CodeBlock.tsx',
+    'console/ui/ConfirmByName.tsx',
+    'console/ui/Meter.tsx',
+    'console/ui/Money.tsx',
+    'console/ui/Popover.tsx',
+    'console/ui/ShowMore.tsx',
+    'console/ui/StatTile.tsx',
+    'console/ui/Tabs.tsx',
+    'console/ui/TextArea.tsx',
+    'console/ui/Tokens.tsx',
+    'console/ui/charts/LineChart.tsx',
+    'console/ui/charts/Sparkline.tsx',
+    'console/ui/charts/StackedBars.tsx',
+  ]
 
   it('is used by another file of the program, or at least by the test beside it; types are a part of what uses them', () => {
     const unused = unusedExports(sourceFiles()).filter(({ path }) => !AWAITED.includes(path))
@@ -129,7 +151,7 @@ describe('what a file exports', () => {
 function unusedExports(files: readonly SourceFile[]): { path: string; name: string }[] {
   const used = new Set(files.flatMap((file) => namesUsedBy(file)))
   return files
-    .filter(({ path, isTest }) => path.startsWith('src/') && !isTest)
+    .filter(({ path, isTest }) => /^(src|console)\//.test(path) && !/\.config\.ts$/.test(path) && !isTest)
     .flatMap((file) => exportedNames(file).values.map((name) => ({ path: file.path, name })))
     .filter(({ path, name }) => !used.has(`${path} ${name}`) && !used.has(`${path} *`))
 }
@@ -146,7 +168,7 @@ function namesUsedBy(file: SourceFile): string[] {
 
 describe('functions', () => {
   it('fit a screen, but for a few', () => {
-    const all = programFiles().flatMap(functionsOf)
+    const all = [...programFiles(), ...consoleFiles()].flatMap(functionsOf)
     const long = all.filter(({ lines }) => lines > FUNCTION_LINES)
     const shown = long.map(({ place, lines }) => `${place} ${lines} lines`)
     expect(shown.length / all.length, shown.join('\n')).toBeLessThan(LONG_FUNCTIONS_MAX)

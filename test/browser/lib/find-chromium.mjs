@@ -1,0 +1,20 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
+
+/** A browser of this machine, or undefined: nothing is ever downloaded for a test. */
+export function findChromium({ CHROMIUM, PATH = '' }) {
+  const folders = PATH.split(delimiter).filter((folder) => folder !== '')
+  const places = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)))
+  return [CHROMIUM, ...places].find((path) => path !== undefined && path !== '' && isProgram(path))
+}
+
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,18 @@
+/** What a program does with a key: asks, reads the stream as it comes, and knows the request by its id. */
+export async function streamChat(origin, key, body = {}) {
+  const response = await fetch(`${origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'calm', stream: true, messages: [{ role: 'user', content: 'Hello!' }], ...body }),
+  })
+  const pieces = []
+  const decoder = new TextDecoder()
+  for await (const bytes of response.body) pieces.push(decoder.decode(bytes, { stream: true }))
+  return { status: response.status, id: response.headers.get('x-request-id'), pieces, text: pieces.join('') }
+}
+
+/** The receipt as the API gives it to whoever asked. */
+export async function receiptOf(origin, key, id) {
+  const response = await fetch(`${origin}/v1/requests/${id}`, { headers: { authorization: `Bearer ${key}` } })
+  return response.json()
+}

@@ -1,0 +1,73 @@
+// Pictures of every page of a running server, light and dark, on a telephone and on a desk: for looking, not for judging.
+//
+//   node test/browser/screenshots.mjs --data DIR --out DIR [--email E-MAIL --password PASSWORD]
+//
+// DIR of `--data` is the data folder of the server. Where nobody has signed up yet, this does so with the link that lies there,
+// as the e-mail and the password that are given or `looks@example.com` and a password that it says.
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { chromium } from 'playwright-core'
+import { findChromium } from './lib/find-chromium.mjs'
+import { pagesToSee } from './lib/pages-to-see.mjs'
+
+const TEXT = { type: 'string' }
+const { values: given } = parseArgs({ options: { data: TEXT, out: TEXT, email: TEXT, password: TEXT } })
+const { data, out, email = 'looks@example.com', password = 'to look at pages' } = given
+if (data === undefined || out === undefined) throw new Error('Say where: --data DIR --out DIR')
+
+const LOOKS = ['light', 'dark'].flatMap((colorScheme) => [360, 1440].map((width) => ({ colorScheme, width })))
+const origin = new URL(JSON.parse(readFileSync(join(data, 'server.json'), 'utf8')).url).origin
+
+mkdirSync(out, { recursive: true })
+const browser = await chromium.launch({ executablePath: findChromium(process.env), args: ['--no-sandbox'] })
+const storageState = await enter()
+for (const { colorScheme, width } of LOOKS) {
+  const look = { colorScheme, viewport: { width, height: 900 }, locale: 'en-US' }
+  const [inside, outside] = [await watched({ ...look, storageState }), await watched(look)]
+  for (const { path, signedOut } of pagesToSee(await idsOf(inside))) {
+    const page = signedOut ? outside : inside
+    await page.goto(`${origin}/console${path}`, { waitUntil: 'networkidle' })
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    if (wide > 0) console.log(`${path} at ${width}: ${wide} px too wide`)
+    const name =
+      path
+        .replace(/_[a-z0-9]+/g, '')
+        .replace(/\W+/g, '-')
+        .replace(/^-|-$/g, '') || 'overview'
+    await page.screenshot({ path: join(out, `${name}-${width}-${colorScheme}.png`), fullPage: true })
+  }
+  await Promise.all([inside, outside].map((page) => page.context().close()))
+}
+await browser.close()
+
+async function watched(options) {
+  const page = await (await browser.newContext(options)).newPage()
+  page.on('pageerror', (error) => console.log(`error: ${error.message}`))
+  return page
+}
+
+/** Signs up where nobody has, else signs in. */
+async function enter() {
+  const page = await watched({ locale: 'en-US' })
+  const standing = await (await page.request.get(`${origin}/console/api/session`)).json()
+  const link = standing.setup_needed ? readFileSync(join(data, 'console-setup'), 'utf8').trim() : undefined
+  await page.goto(
+    link === undefined ? `${origin}/console/sign-in` : `${origin}${link.slice(new URL(link).origin.length)}`,
+  )
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel(/^(New p|P)assword$/).fill(password)
+  await page.getByRole('button', { name: /^(Finish|Sign in)$/ }).click()
+  await page.getByRole('button', { name: email }).waitFor()
+  if (link !== undefined) console.log(`Signed up as ${email}, with the password "${password}".`)
+  const state = await page.context().storageState()
+  await page.context().close()
+  return state
+}
+
+/** Of the newest of everything; where there is none, of nothing. */
+async function idsOf(page) {
+  const first = async (path) => (await (await page.request.get(`${origin}/console/api${path}`)).json()).items?.[0]?.id
+  const [request, key, account] = await Promise.all(['/requests', '/keys', '/operate/accounts'].map(first))
+  return { request: request ?? 'req_none', key: key ?? 'key_none', account: account ?? 'acct_none' }
+}

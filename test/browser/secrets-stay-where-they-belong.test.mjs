@@ -1,0 +1,114 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CONSOLE_API } from '../../src/contract/console-api.ts'
+import { TEST_CONFIG } from '../support/test-config.ts'
+import { clipboardOf } from './lib/read-page.mjs'
+import { spawnProgram } from './lib/spawn-program.mjs'
+import { streamChat } from './lib/stream-chat.mjs'
+import { CHROMIUM, useBrowser } from './lib/use-console.mjs'
+
+const LISTS = Object.keys(CONSOLE_API).filter((name) => name.startsWith('GET ') && !name.includes(':'))
+const PAGES = [
+  '/',
+  '/keys',
+  '/requests',
+  '/usage',
+  '/wallet',
+  '/audit',
+  '/settings',
+  '/operate/audit',
+  '/connect',
+  '/playground',
+]
+
+describe.skipIf(CHROMIUM === undefined)('the secret of a key, and that of a session', () => {
+  let program
+  beforeEach(async () => {
+    program = await spawnProgram(TEST_CONFIG)
+  })
+  afterEach(() => program.close())
+  const openPage = useBrowser()
+
+  it('are in no address, no log, no storage of the browser, no list, and on no page once the dialog is closed', async () => {
+    const link = await program.setupLink()
+    const page = await openPage(program.origin, link.slice(`${program.origin}/console`.length))
+    const addresses = []
+    const answers = []
+    page.context().on('request', (request) => addresses.push(request.url()))
+    page.context().on('response', (response) => answers.push(response))
+    await page.getByLabel('E-mail').fill('ada@example.com')
+    await page.getByLabel('New password').fill('a long enough one')
+    await page.getByRole('button', { name: 'Finish' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await program.operate('wallet', 'credit', 'ada@example.com', '1.00', '--reason', 'walk', '--ref', 'first')
+
+    await page.goto(`${program.origin}/console/keys`)
+    await page.getByRole('button', { name: 'New key' }).first().click()
+    await page.getByRole('dialog').getByLabel('Name').fill('canary')
+    await page.getByRole('button', { name: 'Make the key' }).click()
+    await page.getByRole('button', { name: 'Copy the key' }).click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    const secret = await clipboardOf(page)
+    expect(await page.content(), 'the canary can be seen at all').toContain(secret)
+    await page.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const session = (await page.context().cookies()).find(({ name }) => name === 'millrace_session').value
+    expect(session.length).toBeGreaterThan(40)
+    expect((await streamChat(program.origin, secret, { model: 'swift' })).status).toBe(200)
+
+    const places = { 'the page behind the dialog': await page.content() }
+    places['the list of keys as it stands'] = JSON.stringify(await heldByScripts(page))
+    for (const path of PAGES) {
+      await page.goto(`${program.origin}/console${path}`)
+      await page.waitForLoadState('networkidle')
+      places[`the page ${path}`] = await page.content()
+    }
+    places['what the browser keeps'] = JSON.stringify(await keptByBrowser(page))
+    places['what scripts can read'] = await page.evaluate(() => document.cookie)
+    places.addresses = addresses.join('\n')
+    places.log = program.said()
+    for (const name of LISTS) {
+      const { path, text } = await page.evaluate(asked, name.slice('GET '.length))
+      places[`the answer of ${path}`] = text
+    }
+    for (const [name, text] of await filesOf(program.data)) places[`the file ${name}`] = text
+    const texts = await Promise.all(
+      answers
+        .filter((answer) => answer.url().includes('/console/api/') && answer.request().method() === 'GET')
+        .map((answer) => answer.text().catch(() => '')),
+    )
+    places['answers to questions'] = texts.join('\n')
+
+    const leaks = Object.entries(places).flatMap(([place, text]) =>
+      [secret, session, session.replace(/^mr_session_/, '')].some((hidden) => text.includes(hidden)) ? [place] : [],
+    )
+    expect(leaks).toEqual([])
+    expect(places.log).toContain('req_')
+    expect(places.addresses.split('\n').length).toBeGreaterThan(PAGES.length)
+  })
+})
+
+const asked = async (path) => {
+  const response = await fetch(`/console/api${path}?zone=UTC`)
+  return { path, text: await response.text() }
+}
+
+/** Inputs keep what was typed into them beside the markup. */
+const heldByScripts = (page) =>
+  page.evaluate(() => [...document.querySelectorAll('input, textarea')].map((element) => element.value))
+
+async function keptByBrowser(page) {
+  return page.evaluate(async () => {
+    const databases = await indexedDB.databases()
+    const caches = await globalThis.caches.keys()
+    return { local: { ...localStorage }, session: { ...sessionStorage }, databases, caches, history: history.state }
+  })
+}
+
+/** As text and byte by byte: a secret in a database is found in its file and in the journal beside it. */
+async function filesOf(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  return Promise.all(files.map(async (file) => [file.slice(folder.length), await readFile(file, 'latin1')]))
+}

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import { PASSWORD } from '../support/console-person.ts'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+const TRIES = 5
+
+describe.skipIf(CHROMIUM === undefined)('the front door', () => {
+  const { server, origin, person, open } = useConsole()
+
+  const signIn = async (page, email, password = PASSWORD) => {
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
+  const heading = (page, name) => page.getByRole('heading', { name, exact: true })
+
+  it('sends a visitor to sign in, and back to where they wanted to go', async () => {
+    const { email } = await person()
+    const page = await open('/requests?model=calm')
+    await heading(page, 'Sign in').waitFor()
+    await signIn(page, email)
+    await heading(page, 'Requests').waitFor()
+    expect(page.url()).toBe(`${origin()}/console/requests?model=calm`)
+  })
+
+  it('leads nowhere else, whatever the address says', async () => {
+    const { email } = await person()
+    const page = await open('/sign-in?next=//evil.example')
+    await signIn(page, email)
+    await heading(page, 'Overview').waitFor()
+    expect(page.url()).toBe(`${origin()}/console/`)
+  })
+
+  it('says one sentence for whatever is wrong, counts down when it is locked, and opens when the time is over', async () => {
+    const { email } = await person()
+    const page = await open('/sign-in')
+    const refused = page.getByText('E-mail or password is wrong.')
+    await signIn(page, 'nobody@browser.example', 'a wrong password')
+    await refused.waitFor()
+    for (let tries = 0; tries < TRIES; tries++) {
+      const answered = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
+      await signIn(page, email, 'a wrong password')
+      expect((await answered).status()).toBe(403)
+      await refused.waitFor()
+    }
+    await signIn(page, email)
+    const timer = page.getByRole('timer')
+    const first = await timer.textContent()
+    expect(first).toMatch(/^Too many attempts\. Try again in /)
+    await expect.poll(() => timer.textContent(), { timeout: 10_000 }).not.toBe(first)
+    server().advance(15 * 60_000)
+    await signIn(page, email)
+    await heading(page, 'Overview').waitFor()
+  })
+
+  it('is behind whoever signs out, also after going back', async () => {
+    const somebody = await person()
+    const page = await open('/keys', somebody)
+    await heading(page, 'Keys').waitFor()
+    await page.getByRole('button', { name: somebody.email }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await heading(page, 'Sign in').waitFor()
+    await page.goBack().catch(() => {})
+    await page.goto(`${origin()}/console/keys`)
+    await heading(page, 'Sign in').waitFor()
+    expect((await somebody.asked.send('GET /keys')).status).toBe(401)
+  })
+
+  it('takes whoever was signed out elsewhere back to where they were', async () => {
+    const somebody = await person()
+    const page = await open('/usage', somebody)
+    await heading(page, 'Usage').waitFor()
+    await somebody.asked.ask('DELETE /session')
+    await page.getByRole('link', { name: 'Models', exact: true }).click()
+    await page.getByText('Your session is over.').waitFor()
+    expect(new URL(page.url()).searchParams.get('next')).toBe('/models')
+    await signIn(page, somebody.email)
+    await heading(page, 'Models').waitFor()
+  })
+
+  it('takes the set-up code out of the address at once, and a used one is of no use', async () => {
+    const { link } = await server().operate('people.invite', { email: 'grace@browser.example', role: 'operator' })
+    const path = new URL(link).pathname.replace('/console', '') + new URL(link).search
+    const page = await open(path)
+    await heading(page, 'Set up this server').waitFor()
+    expect(page.url()).toBe(`${origin()}/console/setup`)
+    await page.getByLabel('New password').fill('a long enough one')
+    await page.getByRole('button', { name: 'Finish' }).click()
+    await page.getByRole('button', { name: 'grace@browser.example' }).waitFor()
+    const code = new URL(link).searchParams.get('code')
+    const addresses = await page.evaluate(() => performance.getEntriesByType('navigation').map(({ name }) => name))
+    await page.goBack().catch(() => {})
+    expect([page.url(), ...addresses.slice(1)].join(' ')).not.toContain(code)
+    const again = await open(path)
+    await again.getByText('This code is not good any more.').waitFor()
+  })
+})

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { PASSWORD } from '../support/console-person.ts'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+const LATER = 16 * 60_000
+
+describe.skipIf(CHROMIUM === undefined)('a quarter of an hour after signing in', () => {
+  const { server, person, open } = useConsole()
+
+  async function wishForKey() {
+    const somebody = await person()
+    const page = await open('/keys', somebody)
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
+    server().advance(LATER)
+    await page.getByRole('button', { name: 'New key' }).first().click()
+    await page.getByRole('dialog').getByLabel('Name').fill('late')
+    await page.getByRole('button', { name: 'Make the key' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Your password, please' })
+    await dialog.waitFor()
+    const made = async () => (await somebody.asked.ask('GET /keys')).items.filter(({ name }) => name === 'late').length
+    return { page, dialog, made }
+  }
+
+  it('making a key asks for the password, and then makes it once', async () => {
+    const { page, dialog, made } = await wishForKey()
+    await dialog.getByLabel('Password', { exact: true }).fill('not this one')
+    await dialog.getByRole('button', { name: 'Go on' }).click()
+    await dialog.getByRole('alert').waitFor()
+    expect(await made()).toBe(0)
+    await dialog.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('dialog', { name: 'The secret of your key' }).waitFor()
+    await page.getByRole('button', { name: 'I have stored it' }).click()
+    expect(await made()).toBe(1)
+  })
+
+  it('whoever would rather not give it has made nothing, and is told nothing', async () => {
+    const { page, dialog, made } = await wishForKey()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Make the key', disabled: false }).waitFor()
+    expect(await page.getByRole('list', { name: 'Notifications' }).getByRole('listitem').count()).toBe(0)
+    expect(await page.getByRole('alert').count()).toBe(0)
+    expect(await made()).toBe(0)
+  })
+})

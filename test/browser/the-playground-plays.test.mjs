@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import { nanoOf } from '../support/test-account.ts'
+import { moneyIn } from './lib/read-page.mjs'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+/** Of `calm`, in nano-USD a token. */
+const PRICE = { input: 100n, output: 400n }
+const PROTOCOLS = [
+  { name: 'Chat', last: '[DONE]' },
+  { name: 'Responses', last: 'response.completed' },
+]
+
+describe.skipIf(CHROMIUM === undefined)('the playground', () => {
+  const { person, open } = useConsole()
+
+  async function play(protocol, wish) {
+    const somebody = await person(wish)
+    const page = await open('/playground', somebody)
+    await page.getByLabel('Model').selectOption('calm')
+    await page.getByRole('group', { name: 'Protocol' }).getByText(protocol).click()
+    const send = async (words) => {
+      await page.getByLabel('Your message').fill(words)
+      await page.getByRole('button', { name: 'Send', exact: true }).click()
+    }
+    const newest = async () => {
+      const { items } = await somebody.asked.ask('GET /requests')
+      return somebody.asked.ask('GET /requests/:request', { params: { request: items[0].id } })
+    }
+    return { page, send, newest }
+  }
+
+  it.each(PROTOCOLS)('streams over $name, shows its cost, and every event as it came', async ({ name, last }) => {
+    const { page, send, newest } = await play(name)
+    await send('Hello!')
+    await page.getByRole('button', { name: 'Stop' }).waitFor()
+    const cost = page.locator('dl > div', { hasText: /^Cost/ })
+    await cost.waitFor()
+    const { charge, outcome } = await newest()
+    expect(outcome).toBe('completed')
+    expect(await moneyIn(cost)).toBe(nanoOf(charge))
+    await page.getByRole('tab', { name: 'Raw events' }).click()
+    await page.getByRole('tabpanel', { name: 'Raw events' }).getByText(last).first().waitFor()
+    await page.getByRole('tab', { name: 'Code' }).click()
+    await page.getByRole('tabpanel', { name: 'Code' }).getByText('MILLRACE_KEY').first().waitFor()
+  })
+
+  it.each(PROTOCOLS)(
+    'is stopped in mid-answer over $name, and charges what was produced until then',
+    async ({ name }) => {
+      const { page, send, newest } = await play(name)
+      await send('count to 3000')
+      await page
+        .getByText(/1 2 3 4 5 6 7 8/)
+        .first()
+        .waitFor()
+      await page.getByRole('button', { name: 'Stop' }).click()
+      const status = page.getByRole('status').filter({ hasText: 'What was produced until then is charged.' })
+      await status.getByText('Charged').waitFor()
+      const { outcome, state, charge, tokens } = await newest()
+      expect({ outcome, state }).toEqual({ outcome: 'client_gone', state: 'settled' })
+      expect(tokens.output).toBeGreaterThan(0)
+      expect(tokens.output).toBeLessThan(3000)
+      const owed = BigInt(tokens.uncached_input) * PRICE.input + BigInt(tokens.output) * PRICE.output
+      expect(nanoOf(charge)).toBe(owed)
+      expect(await moneyIn(status)).toBe(owed)
+    },
+  )
+
+  it('lets a person play the tools', async () => {
+    const { page, send } = await play('Responses')
+    await page.getByRole('button', { name: 'Fill in an example' }).click()
+    await page.getByText('1 function', { exact: true }).waitFor()
+    await send('Please use get_weather.')
+    await page.getByLabel('What get_weather returns').fill('{"sky":"clear"}')
+    await page.getByRole('button', { name: 'Send results' }).click()
+    await page.getByText(/The tool said: .*clear/).waitFor()
+  })
+
+  it('hands the effort on, and shows the thinking that it bought', async () => {
+    const { page, send, newest } = await play('Chat')
+    await page.getByLabel('Effort').selectOption('high')
+    await send('Hello!')
+    await page.getByText('32 reasoning').waitFor()
+    expect((await newest()).tokens.reasoning).toBe(32)
+    await page.getByText('Reasoning', { exact: true }).click()
+    await page.getByText(/^Thinking/).waitFor()
+  })
+
+  it('says in words what is wrong', async () => {
+    const { page, send } = await play('Chat', { credit: '0' })
+    await page.getByLabel('Most output tokens').fill('many')
+    await page.getByText('A whole number above zero.').waitFor()
+    expect(await page.getByRole('button', { name: 'Send', exact: true }).isDisabled()).toBe(true)
+    await page.getByLabel('Most output tokens').fill('100')
+    const refused = page.waitForResponse((response) => response.status() === 402)
+    await send('Hello!')
+    const { error } = await (await refused).json()
+    await page.getByRole('alert').getByText(error.message).waitFor()
+  })
+})

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { PASSWORD } from '../support/console-person.ts'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
+  const { person, open } = useConsole()
+  const heading = (page, name) => page.getByRole('heading', { name, exact: true })
+  const focused = (page) => page.evaluate(() => document.activeElement?.textContent ?? '')
+
+  it('is walked by keyboard: letters, rows, the palette, the list of keys, and back to where the focus was', async () => {
+    const somebody = await person()
+    await somebody.asked.ask('POST /session', { body: { email: somebody.email, password: PASSWORD } })
+    const page = await open('/settings', somebody)
+    await heading(page, 'Sessions').waitFor()
+    await page
+      .getByRole('button', { name: /^End the session of/ })
+      .first()
+      .waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    const row = await focused(page)
+    expect(row).toContain('127.0.0.1')
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
+    await page.keyboard.press('g')
+    await page.keyboard.press('k')
+    await page.keyboard.press('Escape')
+    await expect.poll(() => focused(page)).toBe(row)
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Search pages and actions' }).fill('wall')
+    await page.keyboard.press('Enter')
+    await heading(page, 'Wallet').waitFor()
+    await page.keyboard.press('g')
+    await page.keyboard.press('k')
+    await heading(page, 'Keys').waitFor()
+  })
+
+  it('leaves single letters alone once they are switched off', async () => {
+    const page = await open('/settings', await person())
+    await page.getByRole('switch', { name: 'Single-letter keys' }).click()
+    await page.locator('h1').click()
+    await page.keyboard.press('?')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog', { name: 'Go to or do' }).waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(1)
+  })
+
+  it('changes its language and its colours where it stands, and remembers them', async () => {
+    const page = await open('/settings', await person(), { colorScheme: 'light' })
+    await page.getByRole('group', { name: 'Theme' }).getByText('Dark').click()
+    await page.getByRole('group', { name: 'Language' }).getByText('Deutsch').click()
+    await heading(page, 'Einstellungen').waitFor()
+    await page.reload()
+    await heading(page, 'Einstellungen').waitFor()
+    const html = page.locator('html')
+    expect([await html.getAttribute('data-theme'), await html.getAttribute('lang')]).toEqual(['dark', 'de'])
+  })
+
+  it('has its pages in a drawer where there is no room beside them, and closes it on the way', async () => {
+    const somebody = await person()
+    const page = await open('/keys', somebody, { viewport: { width: 360, height: 700 } })
+    await page.getByRole('button', { name: 'Open the menu' }).click()
+    await page.getByRole('button', { name: somebody.email }).click()
+    await page.getByRole('menuitem', { name: 'Settings' }).click()
+    await heading(page, 'Settings').waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
+  it('ends another session, and that one is over', async () => {
+    const somebody = await person()
+    const former = somebody.asked.cookie
+    await somebody.asked.ask('POST /session', { body: { email: somebody.email, password: PASSWORD } })
+    const page = await open('/settings', somebody)
+    await page
+      .getByRole('button', { name: /^End the session of/ })
+      .first()
+      .click()
+    await page.getByText('The session is ended.').first().waitFor()
+    const now = somebody.asked.cookie
+    somebody.asked.cookie = former
+    expect((await somebody.asked.send('GET /keys')).status).toBe(401)
+    somebody.asked.cookie = now
+    expect((await somebody.asked.send('GET /keys')).status).toBe(200)
+  })
+})

@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { nanoOf } from '../support/test-account.ts'
+import { clipboardOf, moneyIn } from './lib/read-page.mjs'
+import { streamChat } from './lib/stream-chat.mjs'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+describe.skipIf(CHROMIUM === undefined)('the wallet in the console', () => {
+  const { origin, person, open } = useConsole()
+  const rowsOf = (page) => page.getByRole('table', { name: 'Statement' }).locator('tbody tr')
+  const button = (place, name) => place.getByRole('button', { name, exact: true })
+
+  async function makeCode(operator) {
+    const page = await open('/operate/codes', operator)
+    await button(page, 'Make codes').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Amount of each in USD').fill('7.25')
+    await button(dialog, 'Make them').click()
+    await button(dialog, 'Copy all').click()
+    await button(dialog, 'Copied').waitFor()
+    const code = (await clipboardOf(page)).trim()
+    await button(dialog, 'I have stored them').click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await page.content(), 'the code is shown once').not.toContain(code)
+    return { page, code }
+  }
+
+  const redeem = async (page, code) => {
+    await button(page, 'Redeem a code').first().click()
+    await page.getByRole('dialog').getByLabel('Code').fill(code)
+    await button(page.getByRole('dialog'), 'Redeem').click()
+  }
+
+  it('takes a code of the operator once, and a second time says why not', async () => {
+    const owner = await person({ credit: '10.00' })
+    const { page: operators, code } = await makeCode(await person({ role: 'operator' }))
+    const page = await open('/wallet', owner)
+    await rowsOf(page).first().waitFor()
+    await redeem(page, code.toLowerCase())
+    await page.getByText('$7.25 is in your wallet.').first().waitFor()
+    const newest = rowsOf(page).first()
+    await newest.getByText('+$7.25').waitFor()
+    expect(await moneyIn(newest.locator('td').last())).toBe(nanoOf('17.25'))
+    expect((await owner.account.wallet()).balance).toBe(nanoOf('17.25'))
+    await redeem(page, code)
+    await page.getByText('You have redeemed this code already; it is in the statement.').waitFor()
+    expect((await owner.account.wallet()).balance).toBe(nanoOf('17.25'))
+    await operators.reload()
+    await operators.getByRole('table', { name: 'Codes' }).getByText('Redeemed', { exact: true }).waitFor()
+  })
+
+  it('asks the operator for funds, who sees it, credits it, and has nothing left to do', async () => {
+    const owner = await person({ credit: '0' })
+    const operator = await person({ role: 'operator' })
+    const page = await open('/wallet', owner)
+    await button(page, 'Ask for funds').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Amount').fill('12.50')
+    await dialog.getByLabel('Note').fill('for the workshop')
+    await button(dialog, 'Ask').click()
+    await page.getByText('Waiting for the operator').waitFor()
+
+    const operators = await open('/operate/accounts', operator)
+    const wishes = operators.getByRole('table', { name: 'Wishes for funds' })
+    await wishes.getByText('for the workshop').waitFor()
+    await wishes.getByRole('link', { name: 'Credit this' }).click()
+    const credit = operators.getByRole('dialog')
+    await button(credit.locator('form'), 'Put in').click()
+    await credit.getByText('It is booked.').waitFor()
+    expect((await owner.account.wallet()).balance).toBe(nanoOf('12.50'))
+    await operators.goto(`${origin()}/console/operate/accounts`)
+    await operators.getByRole('table', { name: 'Accounts' }).waitFor()
+    expect(await wishes.count()).toBe(0)
+    await page.reload()
+    await rowsOf(page).first().getByText('+$12.50').waitFor()
+    expect(await page.getByText('Waiting for the operator').count()).toBe(0)
+  })
+
+  it('gives a file with the same sums as the page', async () => {
+    const owner = await person({ credit: '10.00' })
+    for (const words of ['one', 'count to 40', 'count to 7']) {
+      await streamChat(origin(), owner.account.key, { model: 'swift', messages: [{ role: 'user', content: words }] })
+    }
+    const page = await open('/wallet', owner)
+    await expect.poll(() => rowsOf(page).count()).toBe(4)
+    const shown = []
+    for (const row of await rowsOf(page).all()) shown.push(await moneyIn(row.locator('td').nth(3)))
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download as CSV' }).click(),
+    ])
+    const [head, ...lines] = (await readFile(await download.path(), 'utf8')).trim().split(/\r?\n/)
+    const at = head.split(',').findIndex((name) => /amount/.test(name))
+    const written = lines.map((line) => nanoOf(line.split(',')[at].replaceAll('"', '')))
+    expect(written).toHaveLength(4)
+    const sum = (amounts) => amounts.reduce((total, amount) => total + amount, 0n)
+    expect(sum(written)).toBe(sum(shown))
+    expect(sum(written)).toBe((await owner.account.wallet()).balance)
+  })
+})

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import { requests as german } from '../../console/words/de/requests.ts'
+import { requests as english } from '../../console/words/en/requests.ts'
+import type { TurnOutcome } from '../../src/ledger/ledger.ts'
+import type { RunFate } from '../../src/turn/run.ts'
+import type { StopReason } from '../../src/turn/turn-abort.ts'
+import type { DeadlinePhase } from '../../src/upstream/deadlines.ts'
+import type { UpstreamFailure } from '../../src/upstream/upstream-answer.ts'
+import type { RefusalClass } from '../../src/wire/classify-refusal.ts'
+
+/** How one try of a lane can end, as the receipt spells it. */
+type TryOutcome = RunFate['kind'] | StopReason | DeadlinePhase | UpstreamFailure | RefusalClass
+
+// The compiler proves these two ways: whatever the server can say has words, and there are no words for what it cannot.
+const WORDS = [english, german]
+const outcomes: readonly Readonly<Record<TurnOutcome, string>>[] = WORDS.flatMap(({ outcomes, charged, free }) => [
+  ...[outcomes, charged, free],
+])
+const tries: readonly Readonly<Record<TryOutcome, string>>[] = WORDS.map(({ attempts }) => attempts.outcomes)
+const strangers: readonly Exclude<keyof typeof english.outcomes, TurnOutcome>[] = []
+const strangeTries: readonly Exclude<keyof typeof english.attempts.outcomes, TryOutcome>[] = []
+
+it('the console has words for every way in which a request or a try of it can end', () => {
+  for (const words of [...outcomes, ...tries]) {
+    expect(Object.values(words).filter((word) => word.trim() === '')).toEqual([])
+  }
+  expect([...strangers, ...strangeTries]).toEqual([])
+})

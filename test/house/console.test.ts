@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import {
+  consoleFiles,
+  importsOf,
+  isNode,
+  parseSource,
+  resolveImport,
+  type SourceFile,
+  textOf,
+  walk,
+} from './source-files.ts'
+
+/** A file imports from its own folder and from those below it; pages of one area do not know those of another. */
+const RANKS: Readonly<Record<string, number>> = { pages: 5, shell: 4, questions: 3, ui: 2, words: 1, lib: 0 }
+
+/** A request is shown wherever somebody comes upon one: under a key, on the overview, to an operator who looks for it. */
+const SHOWN_ANYWHERE = 'requests'
+
+const folderOf = (path: string): string => path.split('/')[1] ?? ''
+const areaOf = (path: string): string => path.split('/')[2] ?? ''
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1).replace(/\.tsx?$/, '')
+
+function complaints(file: SourceFile): string[] {
+  return importsOf(file)
+    .filter(({ from }) => from.startsWith('.') && !/\.(css|svg)$/.test(from))
+    .flatMap(({ from }) => {
+      const imported = resolveImport(file, from)
+      const complaint = complain(file, imported)
+      return complaint === undefined ? [] : [`${file.path} imports ${imported}: ${complaint}`]
+    })
+}
+
+function complain(file: SourceFile, imported: string): string | undefined {
+  if (imported.startsWith('src/')) {
+    if (!imported.startsWith('src/contract/')) return 'the console sees only the contract'
+    return isTypeOnly(file, imported) ? undefined : 'only its types: schemas would come along into the bundle'
+  }
+  const [own, other] = [RANKS[folderOf(file.path)], RANKS[folderOf(imported)]]
+  if (own === undefined) return undefined
+  if (other === undefined || other > own) return `${folderOf(imported)} stands above ${folderOf(file.path)}`
+  const isForeign = folderOf(file.path) === 'pages' && other === own && areaOf(imported) !== areaOf(file.path)
+  return isForeign && areaOf(imported) !== SHOWN_ANYWHERE ? 'another area' : undefined
+}
+
+function isTypeOnly(file: SourceFile, imported: string): boolean {
+  let typeOnly = true
+  walk(file.syntax, (node) => {
+    if (!isNode(node.source) || typeof node.source.value !== 'string') return
+    if (resolveImport(file, node.source.value) !== imported || node.type === 'TSImportType') return
+    if (node.importKind !== 'type' && node.exportKind !== 'type') typeOnly = false
+  })
+  return typeOnly
+}
+
+describe('imports of the console', () => {
+  it('point downhill, and to the server only for types of the contract', () => {
+    expect(consoleFiles().flatMap(complaints)).toEqual([])
+  })
+
+  it('would be noticed when they do not', () => {
+    const wrong = (path: string, code: string) => complaints(parseSource(path, code)).length
+    expect(wrong('console/ui/A.tsx', `import { x } from '../pages/keys/X.tsx'`)).toBe(1)
+    expect(wrong('console/pages/keys/A.tsx', `import { x } from '../wallet/X.tsx'`)).toBe(1)
+    expect(wrong('console/pages/keys/A.tsx', `import { x } from '../requests/X.tsx'`)).toBe(0)
+    expect(wrong('console/pages/requests/A.tsx', `import { x } from '../keys/X.tsx'`)).toBe(1)
+    expect(wrong('console/lib/a.ts', `import type { x } from '../../src/model/money.ts'`)).toBe(1)
+    expect(wrong('console/lib/a.ts', `import { x } from '../../src/contract/keys.ts'`)).toBe(1)
+    expect(wrong('console/lib/a.ts', `import type { x } from '../../src/contract/keys.ts'`)).toBe(0)
+    expect(wrong('console/pages/keys/A.tsx', `import { x } from '../../ui/X.tsx'`)).toBe(0)
+  })
+
+  it('name only packages that are bundled', () => {
+    const { devDependencies } = JSON.parse(textOf('package.json'))
+    const packageOf = (from: string) =>
+      from
+        .split('/')
+        .slice(0, from.startsWith('@') ? 2 : 1)
+        .join('/')
+    const strangers = consoleFiles().flatMap((file) =>
+      importsOf(file)
+        .filter(({ from }) => !from.startsWith('.') && !(packageOf(from) in devDependencies))
+        .map(({ from }) => `${file.path} imports ${from}`),
+    )
+    expect(strangers).toEqual([])
+  })
+})
+
+describe('files of the console', () => {
+  it('are named after their component or hook, else in kebab-case', () => {
+    const NAMES = /^([A-Z]\w+\.tsx|use[A-Z]\w*\.tsx?|[a-z0-9]+(-[a-z0-9]+)*\.tsx?)$/
+    expect(consoleFiles().filter(({ path }) => !NAMES.test(path.slice(path.lastIndexOf('/') + 1)))).toEqual([])
+    const nameless = consoleFiles().filter(
+      ({ path, text }) =>
+        /^([A-Z]|use[A-Z])/.test(nameOf(path)) && !new RegExp(`export (const|function) ${nameOf(path)}\\b`).test(text),
+    )
+    expect(nameless.map(({ path }) => path)).toEqual([])
+  })
+
+  it('read the time in lib/clock.ts only', () => {
+    const CLOCK = /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/
+    const readers = consoleFiles().filter(({ path, text }) => path !== 'console/lib/clock.ts' && CLOCK.test(text))
+    expect(readers.map(({ path }) => path)).toEqual([])
+  })
+
+  it('fetch in lib/ask.ts only', () => {
+    const readers = consoleFiles().filter(({ text }) => /\bfetch\(/.test(text))
+    expect(readers.map(({ path }) => path)).toEqual(['console/lib/ask.ts'])
+  })
+
+  it('put no words for people between tags', () => {
+    const found = consoleFiles().flatMap((file) => wordsIn(file))
+    expect(found).toEqual([])
+  })
+})
+
+/** Text in JSX, and in attributes that are read aloud or shown. */
+function wordsIn(file: SourceFile): string[] {
+  const SHOWN = new Set(['title', 'label', 'alt', 'placeholder', 'aria-label', 'text', 'about', 'hint', 'caption'])
+  const found: string[] = []
+  walk(file.syntax, (node) => {
+    if (node.type === 'JSXText' && /[a-z]{2}/i.test(String(node.value)))
+      found.push(`${file.path}: ${String(node.value).trim()}`)
+    if (node.type !== 'JSXAttribute' || !isNode(node.name) || !isNode(node.value)) return
+    const name = String(node.name.name)
+    if (SHOWN.has(name) && typeof node.value.value === 'string')
+      found.push(`${file.path}: ${name}="${node.value.value}"`)
+  })
+  return found
+}

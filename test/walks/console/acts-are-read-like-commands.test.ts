@@ -1,0 +1,65 @@
+import { beforeAll, expect, it } from 'vitest'
+import { type ConsolePerson, signUp } from '../../support/console-person.ts'
+import { nanoOf, openAccount } from '../../support/test-account.ts'
+import { useServer } from '../../support/use-server.ts'
+
+const server = useServer()
+let operator: ConsolePerson
+
+beforeAll(async () => {
+  operator = await signUp(server(), { email: 'operator@read.example', role: 'operator' })
+})
+
+it('No operator credits under the reference of a code, which would take its money from whoever redeems it', async () => {
+  const account = await openAccount(server(), { credit: '0' })
+  const owner = await signUp(server(), { email: 'owner@read.example', account: account.id })
+  const { items } = await operator.ask('POST /operate/codes', { body: { amount: '5.00', count: 1, note: '' } })
+  const [{ code, secret }] = items as [(typeof items)[number]]
+  for (const ref of [`code:${code.id}`, ` code:${code.id}`]) {
+    for (const amount of ['5.00', '-5.00', '7.00']) {
+      const body = { amount, reason: 'a trick', ref }
+      const told = await operator.send('POST /operate/accounts/:account/credit', {
+        params: { account: account.id },
+        body,
+      })
+      expect([told.status, told.error?.code]).toEqual([400, 'invalid_arguments'])
+    }
+  }
+  await owner.ask('POST /wallet/redeem', { body: { code: secret } })
+  expect((await account.wallet()).balance).toBe(nanoOf('5.00'))
+})
+
+it('One e-mail has one account, however an operator spells it', async () => {
+  const made = await operator.ask('POST /operate/accounts', { body: { email: ' Ann@Read.Example ' } })
+  expect(made.email).toBe('ann@read.example')
+  const again = await operator.send('POST /operate/accounts', { body: { email: 'ann@read.example' } })
+  expect(again.error?.code).toBe('account_exists')
+  const none = await operator.send('POST /operate/accounts', { body: { email: 'no address' } })
+  expect(none.error?.code).toBe('invalid_arguments')
+})
+
+it('What an operator does to an account is in the trail of its owner, by whatever name they called it', async () => {
+  const account = await openAccount(server(), { credit: '0' })
+  const owner = await signUp(server(), { email: 'second@read.example', account: account.id })
+  const params = { account: account.email }
+  const credit = { amount: '1.00', reason: 'a gift', ref: 'gift-1' }
+  await operator.ask('POST /operate/accounts/:account/credit', { params, body: credit })
+  await operator.ask('POST /operate/accounts/:account/status', { params, body: { status: 'active' } })
+  const { items } = await owner.ask('GET /audit')
+  expect(items.slice(0, 2).map(({ action, target }) => [action, target])).toEqual([
+    ['account_status', account.id],
+    ['wallet_credited', account.id],
+  ])
+})
+
+it('A name or a cursor that no list has given is a clear no, and never an error of the server', async () => {
+  const told = await Promise.all([
+    operator.send('GET /operate/codes', { query: { after: '' } }),
+    operator.send('GET /operate/codes', { query: { after: ' ' } }),
+    operator.send('GET /operate/wishes', { query: { after: '\u0000' } }),
+    operator.send('GET /operate/accounts/:account', { params: { account: 'acct_\u0000' } }),
+    operator.send('GET /operate/requests/:request', { params: { request: 'x'.repeat(5000) } }),
+    operator.send('POST /operate/codes/:code/withdraw', { params: { code: 'code_\u0000' } }),
+  ])
+  expect(told.map(({ status }) => status)).toEqual([400, 400, 400, 404, 404, 404])
+})

@@ -1,0 +1,92 @@
+import { expect, it } from 'vitest'
+import { signUp } from '../../support/console-person.ts'
+import { openRawSocket } from '../../support/raw-socket.ts'
+import { startServer } from '../../support/start-server.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { useServer } from '../../support/use-server.ts'
+
+const server = useServer()
+
+const TURN = '{"model":"swift","messages":[{"role":"user","content":"hi"}]}'
+
+/** The head of an act as a page of the console sends it. */
+const actOf = (path: string, lines: readonly string[], port = server().port): string =>
+  [
+    `POST ${path} HTTP/1.1`,
+    `host: 127.0.0.1:${port}`,
+    `origin: http://127.0.0.1:${port}`,
+    'content-type: application/json',
+    ...lines,
+    '\r\n',
+  ].join('\r\n')
+
+it('A body that no parser can read is answered, and its connection ends', async () => {
+  const socket = await openRawSocket(server())
+  socket.write(`${actOf('/console/api/session', ['transfer-encoding: chunked'])}ZZZZ\r\n`)
+  await socket.closed
+  expect(socket.received).toMatch(/^HTTP\/1\.1 400 /)
+  expect(socket.received).toContain('malformed_request')
+})
+
+it('A client that waits to be asked for its body is asked for it', async () => {
+  const socket = await openRawSocket(server())
+  const body = '{"email":"a@b.example","password":"x"}'
+  const lines = ['expect: 100-continue', `content-length: ${body.length}`]
+  socket.write(actOf('/console/api/session', lines))
+  expect((await socket.answer()).status).toBe(100)
+  socket.write(body)
+  expect((await socket.answer()).status).toBe(403)
+  socket.destroy()
+})
+
+it.each(['http://user:word@127.0.0.1', 'http://127.0.0.1:99999', 'http://evil.example', 'http://['])(
+  'A target that names a host as %s is answered by its path',
+  async (named) => {
+    const socket = await openRawSocket(server())
+    socket.write(`GET ${named}/console/api/session HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)
+    expect((await socket.answer()).status).toBe(200)
+    socket.destroy()
+  },
+)
+
+it('What every object has is no endpoint of the playground', async () => {
+  const account = await openAccount(server())
+  const owner = await signUp(server(), { email: 'owner@hostile.example', account: account.id })
+  for (const name of ['constructor', 'toString', '__proto__', 'responses/compact']) {
+    const response = await fetch(`http://127.0.0.1:${server().port}/console/api/playground/${name}`, {
+      method: 'POST',
+      headers: {
+        ...{ 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+        ...{ cookie: owner.cookie!, 'x-csrf-token': owner.csrf! },
+      },
+      body: TURN,
+    })
+    expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([
+      404,
+      'not_found',
+    ])
+  }
+  expect(await account.receipts()).toEqual([])
+})
+
+it('Who stops the server is not asked for another turn of the playground on a connection that was open before', async () => {
+  const other = await startServer()
+  try {
+    const account = await openAccount(other)
+    const owner = await signUp(other, { email: 'owner@drain.example', account: account.id })
+    const socket = await openRawSocket(other)
+    const lines = [`cookie: ${owner.cookie}`, `x-csrf-token: ${owner.csrf}`, `content-length: ${TURN.length}`]
+    const whole = actOf('/console/api/playground/chat/completions', lines, other.port) + TURN
+    socket.write(whole.slice(0, 40))
+    // The server has begun to read it when it has answered somebody who came later.
+    await owner.ask('GET /session')
+    void other.serving.stopAccepting()
+    socket.write(whole.slice(40))
+    await socket.closed
+    expect(socket.received).toMatch(/^HTTP\/1\.1 503 /)
+    expect(socket.received).toContain('server_draining')
+    expect(await account.receipts()).toEqual([])
+  } finally {
+    await other.close()
+  }
+})

@@ -1,0 +1,241 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { CONSOLE_API, type RouteName } from '../../../src/contract/console-api.ts'
+import { type ConsolePerson, openBrowser, PASSWORD, signUp } from '../../support/console-person.ts'
+import { openRawSocket } from '../../support/raw-socket.ts'
+import { readSetCookie } from '../../support/set-cookie.ts'
+import { openAccount, type TestAccount } from '../../support/test-account.ts'
+import { useServer } from '../../support/use-server.ts'
+
+const MINUTE = 60_000
+const server = useServer()
+let account: TestAccount
+let people = 0
+
+beforeAll(async () => {
+  account = await openAccount(server())
+})
+
+const newPerson = (role: 'owner' | 'operator' = 'owner'): Promise<ConsolePerson> => {
+  people += 1
+  return signUp(server(), { email: `person-${people}@walk.example`, account: account.id, role })
+}
+
+const signIn = (email: string, password = PASSWORD, browser = openBrowser(server())) =>
+  browser.send('POST /session', { body: { email, password } })
+
+const GRAVE = (Object.keys(CONSOLE_API) as RouteName[]).filter((name) => CONSOLE_API[name].confirmed)
+
+describe('the cookie of a session', () => {
+  it('is for no script and for no other site, for this host alone, and ends within a week', async () => {
+    const { email } = await newPerson()
+    const told = await signIn(email)
+    const [line = ''] = told.headers.getSetCookie()
+    const { name, value, attributes } = readSetCookie(line)
+    expect(name).toBe('millrace_session')
+    expect(Buffer.from(value.replace('mr_session_', ''), 'base64url').length).toBeGreaterThanOrEqual(32)
+    expect(Object.fromEntries(attributes)).toEqual({
+      ...{ path: '/', httponly: '', samesite: 'Lax', 'max-age': String(7 * 24 * 3600) },
+    })
+    expect(told.text).not.toContain(value)
+  })
+
+  it('is another one after each sign-in, whatever the browser came with', async () => {
+    const person = await newPerson()
+    const fixed = person.cookie!
+    await person.ask('POST /session', { body: { email: person.email, password: PASSWORD } })
+    expect(person.cookie).not.toBe(fixed)
+    const thief = openBrowser(server())
+    thief.cookie = `millrace_session=mr_session_${'x'.repeat(43)}`
+    const chosen = thief.cookie
+    await thief.ask('POST /session', { body: { email: person.email, password: PASSWORD } })
+    expect(thief.cookie).not.toBe(chosen)
+  })
+
+  it('opens nothing after signing out, nor after half a day in which nobody used it', async () => {
+    const [gone, silent, used] = [await newPerson(), await newPerson(), await newPerson()]
+    const copy = openBrowser(server())
+    copy.cookie = gone.cookie
+    await gone.ask('DELETE /session')
+    expect(gone.cookie).toBeUndefined()
+    expect((await copy.send('GET /keys')).error?.code).toBe('session_ended')
+    server().advance(11 * 60 * MINUTE)
+    expect((await used.send('GET /keys')).status).toBe(200)
+    server().advance(2 * 60 * MINUTE)
+    expect((await used.send('GET /keys')).status).toBe(200)
+    expect((await silent.send('GET /keys')).error?.code).toBe('session_ended')
+  })
+
+  it('lasts a week at most, however busy it is', async () => {
+    const person = await newPerson()
+    let hours = 0
+    while ((await person.send('GET /keys')).status === 200 && hours < 24 * 8) {
+      server().advance(10 * 60 * MINUTE)
+      hours += 10
+    }
+    expect(hours).toBeGreaterThanOrEqual(24 * 7 - 10)
+    expect(hours).toBeLessThanOrEqual(24 * 7 + 10)
+  })
+})
+
+describe('a page of another site', () => {
+  const FOREIGN: readonly Readonly<Record<string, string | undefined>>[] = [
+    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+    { 'sec-fetch-site': 'same-site', origin: 'http://127.0.0.1:1' },
+    { 'sec-fetch-site': undefined, origin: 'https://evil.example' },
+    { 'sec-fetch-site': undefined, origin: 'null' },
+    { 'sec-fetch-site': undefined, origin: undefined },
+    { 'x-csrf-token': undefined },
+    { 'x-csrf-token': 'x'.repeat(43) },
+  ]
+
+  it.each(FOREIGN)('changes nothing, whatever the browser sends along: %o', async (headers) => {
+    const person = await newPerson()
+    const before = await person.ask('GET /keys')
+    const told = await person.send('POST /keys', { body: { name: 'stolen', kind: 'wallet' }, headers })
+    expect(told.error?.code).toBe('other_site')
+    expect(await person.ask('GET /keys')).toEqual(before)
+  })
+
+  it('cannot use the token of another session', async () => {
+    const [one, two] = [await newPerson(), await newPerson()]
+    const headers = { 'x-csrf-token': two.csrf }
+    expect((await one.send('POST /wallet/ask', { body: { amount: '1.00', note: '' }, headers })).error?.code).toBe(
+      'other_site',
+    )
+  })
+
+  it('cannot send a form', async () => {
+    const person = await newPerson()
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      undefined,
+    ]) {
+      const told = await person.send('POST /wallet/ask', {
+        body: '{"amount":"1.00","note":""}',
+        headers: { 'content-type': type },
+      })
+      expect(told.error?.code, String(type)).toBe('json_needed')
+    }
+  })
+
+  it('that has its own name point here is not answered', async () => {
+    const person = await newPerson()
+    const response = await rawGet('/console/api/session', { host: 'evil.example', cookie: person.cookie! })
+    expect(response).toMatch(/^HTTP\/1\.1 421 /)
+    expect(response).toContain('host_not_allowed')
+    expect(response).not.toContain(person.email)
+  })
+})
+
+describe('keys and money', () => {
+  it('are what asks for a fresh password, and nothing else is', () => {
+    expect(GRAVE).toEqual([
+      ...['POST /keys', 'POST /keys/:key/rotate', 'POST /wallet/redeem', 'POST /operate/accounts/:account/credit'],
+      ...['POST /operate/accounts/:account/plan', 'POST /operate/accounts/:account/invite'],
+      ...['POST /operate/people/:person/disable', 'POST /operate/people/:person/enable', 'POST /operate/codes'],
+    ])
+  })
+
+  it('need the password again after a quarter of an hour, and have it for as long again', async () => {
+    const person = await newPerson()
+    const make = () => person.send('POST /keys', { body: { name: 'later', kind: 'wallet' } })
+    server().advance(14 * MINUTE)
+    expect((await make()).status).toBe(200)
+    server().advance(2 * MINUTE)
+    expect((await make()).error?.code).toBe('confirm_password')
+    expect((await person.send('POST /session/confirm', { body: { password: 'wrong' } })).error?.code).toBe(
+      'wrong_password',
+    )
+    expect((await make()).error?.code).toBe('confirm_password')
+    await person.ask('POST /session/confirm', { body: { password: PASSWORD } })
+    expect((await make()).status).toBe(200)
+  })
+})
+
+describe('whoever guesses passwords', () => {
+  it('learns from no answer whether somebody is there, and waits after five', async () => {
+    const { email } = await newPerson()
+    const tries = async (name: string) => {
+      const said = []
+      for (let count = 0; count < 7; count++) {
+        const { status, error } = await signIn(name, 'a wrong password')
+        said.push([status, error?.code, error?.message.replace(/\d+/g, 'N'), error?.retry_after !== null])
+      }
+      return said
+    }
+    const known = await tries(email)
+    server().advance(60 * MINUTE)
+    const unknown = await tries('nobody-at-all@walk.example')
+    expect(unknown).toEqual(known)
+    expect(known.map(([status]) => status)).toEqual([403, 403, 403, 403, 403, 429, 429])
+    server().advance(60 * MINUTE)
+  })
+
+  it('keeps its owner out only for as long as is said, and the right password helps nobody meanwhile', async () => {
+    const { email } = await newPerson()
+    for (let count = 0; count < 5; count++) await signIn(email, 'a wrong password')
+    const locked = await signIn(email)
+    expect(locked.error?.code).toBe('too_many_tries')
+    expect(locked.headers.get('retry-after')).toBe(String(locked.error?.retry_after))
+    server().advance((locked.error!.retry_after! - 1) * 1000)
+    expect((await signIn(email)).status).toBe(429)
+    server().advance(1100)
+    expect((await signIn(email)).status).toBe(200)
+    server().advance(60 * MINUTE)
+  })
+
+  it('from one address is slowed whatever names it tries', async () => {
+    const statuses = []
+    for (let count = 0; count < 25; count++) {
+      statuses.push((await signIn(`many-${count}@walk.example`, 'a wrong password')).status)
+      server().advance(100)
+    }
+    expect(statuses.filter((status) => status === 403)).toHaveLength(20)
+    expect(statuses.slice(20)).toEqual([429, 429, 429, 429, 429])
+    server().advance(60 * MINUTE)
+  })
+})
+
+describe('a changed password', () => {
+  it('ends every other session, and gives this one another secret', async () => {
+    const person = await newPerson()
+    const elsewhere = openBrowser(server(), person.email)
+    await elsewhere.ask('POST /session', { body: { email: person.email, password: PASSWORD } })
+    const before = person.cookie
+    await person.ask('PUT /password', { body: { current: PASSWORD, next: 'quite another password' } })
+    expect(person.cookie).not.toBe(before)
+    expect((await elsewhere.send('GET /keys')).error?.code).toBe('session_ended')
+    expect((await person.send('GET /keys')).status).toBe(200)
+    expect((await signIn(person.email)).error?.code).toBe('wrong_password')
+    expect((await signIn(person.email, 'quite another password')).status).toBe(200)
+  })
+})
+
+describe('an invitation', () => {
+  it('is good once, for two at the same moment too', async () => {
+    const { code } = await server().operate('people.invite', {
+      email: 'twice@walk.example',
+      role: 'owner',
+      account: account.id,
+    })
+    const tries = [openBrowser(server()), openBrowser(server())]
+    const told = await Promise.all(
+      tries.map((one) => one.send('POST /sign-up', { body: { code, password: PASSWORD } })),
+    )
+    expect(told.map(({ status }) => status).toSorted()).toEqual([200, 403])
+    expect((await openBrowser(server()).send('GET /invitation', { query: { code } })).error?.code).toBe(
+      'invite_not_valid',
+    )
+  })
+})
+
+/** With a Host header that no fetch would send. */
+async function rawGet(path: string, headers: Readonly<Record<string, string>>): Promise<string> {
+  const socket = await openRawSocket(server())
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}connection: close\r\n\r\n`)
+  await socket.closed
+  return socket.received
+}

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describeMachine } from '../../bench/lib/measure.mjs'
+import { memoryMb } from '../../bench/lib/memory.mjs'
 import { verifyBooks } from '../chaos/lib/cli.mjs'
 import { copyDist } from '../chaos/lib/dist-copy.mjs'
 import { readOptions } from '../chaos/lib/options.mjs'
@@ -28,6 +29,10 @@ const EXIT_WITHIN_MS = 40_000
 /** Connections to providers and clients that are kept for the next request close by themselves within these. */
 const QUIET_WITHIN_MS = 100_000
 const POLL_MS = 500
+/** In the last two thirds of a run: in the long form one a minute. */
+const COLLECTIONS = 20
+/** Pages that a collection has emptied go back to the system a moment later. */
+const RETURNED_MS = 500
 
 const options = readOptions({ minutes: 30, streams: 300 })
 const random = createRandom(options.seed)
@@ -64,7 +69,7 @@ async function soak() {
   const idleMb = await heap.readMb()
   const sampling = startSampling({ pid: server.pid, metricsPort })
   const clients = startClients({ port, accounts, random, count: options.streams })
-  const live = await readWhileItRuns()
+  const collected = await readWhileItRuns()
   await sampling.stop()
   await clients.stop()
   const after = await waitForQuiet(before)
@@ -73,7 +78,7 @@ async function soak() {
 
   const { told } = clients
   printTold(told, options.minutes)
-  checkGrowth(tally, { samples: sampling.samples, live, bounds: boundsFor(options.minutes) })
+  checkGrowth(tally, { samples: sampling.samples, collected, bounds: boundsFor(options.minutes) })
   console.log(`reachable in the heap: ${idleMb.toFixed(1)} MB before, ${quietMb.toFixed(1)} MB when all was over`)
   console.log(`handles before ${JSON.stringify(before)}\nhandles after  ${JSON.stringify(after)}`)
   tally.check(after.holds === 0, `${after.holds} holds are open at the end`)
@@ -90,14 +95,26 @@ async function soak() {
   await checkBooks(told)
 }
 
-/** The heap with everybody there, three times: at a third, when all that fills itself has begun to, then, and at the end. */
+/**
+ * Everybody is there: from a third on, when all that fills itself has begun to, garbage is collected every so often, and what
+ * is reachable then and the memory of the process are read.
+ */
 async function readWhileItRuns() {
-  const live = []
-  for (let third = 1; third <= 3; third++) {
-    await sleep((options.minutes * 60_000) / 3)
-    live.push({ x: (options.minutes * third) / 3, y: await heap.readMb() })
+  const minutes = options.minutes
+  await sleep((minutes * 60_000) / 3)
+  const collected = [await readCollected(minutes / 3)]
+  for (let turn = 1; turn <= COLLECTIONS; turn++) {
+    const x = minutes / 3 + ((minutes * 2) / 3) * (turn / COLLECTIONS)
+    await sleep((minutes * 60_000 * 2) / 3 / COLLECTIONS - RETURNED_MS)
+    collected.push(await readCollected(x))
   }
-  return live
+  return collected
+}
+
+async function readCollected(x) {
+  const live = await heap.readMb()
+  await sleep(RETURNED_MS)
+  return { x, live, pss: memoryMb(server.pid) }
 }
 
 async function waitForQuiet(before) {

@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { CONSOLE_API, type RouteName } from '../../../src/contract/console-api.ts'
 import type { Asker } from '../../../src/contract/route.ts'
 import { chat } from '../../support/ask.ts'
-import { type ConsolePerson, openBrowser, PASSWORD, signUp } from '../../support/console-person.ts'
+import { type ConsolePerson, openBrowser, PASSWORD, play, signUp } from '../../support/console-person.ts'
+import { openRawSocket } from '../../support/raw-socket.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -129,6 +130,44 @@ describe('every question of the console', () => {
   it('is in the matrix, and the matrix met all that can be said to those who may not', () => {
     expect(ROUTE_NAMES.toSorted()).toEqual(Object.keys(CONSOLE_API).toSorted())
     expect(askedBy.length).toBe(ROUTE_NAMES.length * Object.keys(RIGHTS).length)
+  })
+})
+
+describe('the playground', () => {
+  it.each(Object.keys(RIGHTS) as Who[])('asked by %s is an act of an owner like any other', async (who) => {
+    server().advance(200)
+    const told = await play(people.get(who)!, {
+      model: 'paid',
+      max_tokens: 5,
+      messages: [{ role: 'user', content: 'hi' }],
+    })
+    // Whoever may meets the wallet, in which the stranger and the operator have nothing.
+    if (RIGHTS[who].includes('owner')) expect(REFUSALS.has(told.error?.code ?? 'none'), told.text).toBe(false)
+    else expect(told.error?.code, told.text).toBe(refusalFor(who, 'owner'))
+  })
+
+  it('takes no turn over plain HTTP from another machine, nor from another page', async () => {
+    const owner = people.get('owner')!
+    const turn = { model: 'paid', messages: [{ role: 'user', content: 'hi' }] }
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { origin: 'https://evil.example' },
+      { 'x-csrf-token': 'x' },
+    ]) {
+      expect((await play(owner, turn, headers)).error?.code).toBe('other_site')
+    }
+    const socket = await openRawSocket(server())
+    const body = JSON.stringify(turn)
+    const head = [
+      'POST /console/api/playground/chat/completions HTTP/1.1',
+      'host: 192.0.2.1',
+      'origin: http://192.0.2.1',
+    ]
+    const more = [`cookie: ${owner.cookie}`, `x-csrf-token: ${owner.csrf}`, `content-length: ${body.length}`]
+    socket.write(`${[...head, 'content-type: application/json', ...more].join('\r\n')}\r\n\r\n${body}`)
+    expect((await socket.answer()).status).toBe(403)
+    expect(socket.received).toContain('https_needed')
+    socket.destroy()
   })
 })
 

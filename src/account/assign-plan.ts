@@ -2,7 +2,9 @@ import { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
+import { carryOutOrder } from './carry-out-order.ts'
 import type { ChangeAccountDeps } from './change-account-status.ts'
+import { isoTime } from './iso-time.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { parseExpiry } from './parse-expiry.ts'
 import { nameArgument } from './plain-text.ts'
@@ -39,9 +41,12 @@ export async function assignPlan(
   const endsAt = args.until === undefined ? undefined : parseExpiry(args.until, deps.clock.now())
   if (args.until !== undefined && endsAt === undefined) return unreadableMoment(args.until)
   const row = account.row as AccountRow
-  await deps.ledger.assignPlan({ account: row, plan: plan.id, windows: plan.windows, endsAt })
-  deps.forgetAccount(row)
-  return done(await subscriptionOf(deps, account))
+  const detail = `${plan.id}${endsAt === undefined ? '' : ` until ${isoTime(endsAt)}`}`
+  return carryOutOrder(deps, { action: 'plan_ordered', target: account.id, account: row, detail }, async () => {
+    await deps.ledger.assignPlan({ account: row, plan: plan.id, windows: plan.windows, endsAt })
+    deps.forgetAccount(row)
+    return { outcome: done(await subscriptionOf(deps, account)) }
+  })
 }
 
 export const unreadableMoment = (text: string) =>

@@ -90,7 +90,7 @@ async function furnish(
     finder: createCallerFinder({ db, pepper: apiKeyPepper(ring), clock }),
     people: openPeople(ground, { ring, database, log }),
   }
-  const operations = operationsOf(parts, file)
+  const operations = operationsOf(parts)
   return {
     operations,
     ledgerAvailable: () => books.ledger.available,

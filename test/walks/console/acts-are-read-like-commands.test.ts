@@ -48,7 +48,7 @@ it('What an operator does to an account is in the trail of its owner, by whateve
   const { items } = await owner.ask('GET /audit')
   expect(items.slice(0, 2).map(({ action, target }) => [action, target])).toEqual([
     ['account_status', account.id],
-    ['wallet_credited', account.id],
+    ['wallet_ordered', account.id],
   ])
 })
 

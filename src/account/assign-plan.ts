@@ -8,6 +8,7 @@ import { isoTime } from './iso-time.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { parseExpiry } from './parse-expiry.ts'
 import { nameArgument } from './plain-text.ts'
+import { quoted } from './quoted.ts'
 import { resolveAccount } from './resolve-account.ts'
 import { type ShowPlanDeps, type SubscriptionView, subscriptionOf } from './show-plan.ts'
 
@@ -36,7 +37,7 @@ export async function assignPlan(
   const plan = plans.get(args.plan)
   if (plan === undefined) {
     const known = [...plans.keys()].join(', ') || 'none'
-    return refused('plan_not_found', `The configuration has no plan ${JSON.stringify(args.plan)}. Plans: ${known}.`)
+    return refused('plan_not_found', `The configuration has no plan ${quoted(args.plan)}. Plans: ${known}.`)
   }
   const endsAt = args.until === undefined ? undefined : parseExpiry(args.until, deps.clock.now())
   if (args.until !== undefined && endsAt === undefined) return unreadableMoment(args.until)

@@ -13,6 +13,7 @@ import { done, type Outcome, refused } from './outcome.ts'
 import { cutPage, PAGE_LIMIT } from './page-args.ts'
 import { readCursor, writeCursor } from './page-cursor.ts'
 import { type PlanStandingDeps, planStanding } from './plan-standing.ts'
+import { quoted } from './quoted.ts'
 
 export interface OperatedAccountsDeps extends PlanStandingDeps {
   readonly ledger: PlanStandingDeps['ledger'] & Pick<Ledger, 'standing'>
@@ -39,8 +40,7 @@ export async function operatedAccounts(
 /** Everything about one of them, by its id. */
 export async function operatedAccount(deps: OperatedAccountsDeps, id: string): Promise<Outcome<AccountDetail>> {
   const account = await findAccountById(deps.db, id)
-  if (account === undefined)
-    return refused('account_not_found', `There is no account ${JSON.stringify(id.slice(0, 80))}.`)
+  if (account === undefined) return refused('account_not_found', `There is no account ${quoted(id)}.`)
   const [counted] = await listAccountsLike(deps.db, { before: account.row + 1, limit: 1, search: undefined })
   const plan = await planStanding(deps, account.row as AccountRow)
   if (plan.kind === 'refused') return plan

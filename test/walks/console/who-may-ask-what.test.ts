@@ -196,6 +196,18 @@ describe('what belongs to another account', () => {
     expect(words(theirs, things)).toBe(words(none, nothing as unknown as Things))
   })
 
+  it.each(['GET /requests', 'GET /usage', 'GET /usage.csv'] as const)('is no filter of theirs: %s', async (name) => {
+    const stranger = people.get('stranger')!
+    const ask = async (key: string) => {
+      server().advance(200)
+      const { status, error } = await stranger.send(name, { query: { ...sampleOf(name, things).query, key } })
+      return [status, error?.code, error?.message.replace(key, '…')]
+    }
+    const none = await ask(`${things.key.slice(0, -4)}0000`)
+    expect(none.slice(0, 2)).toEqual([404, 'key_not_found'])
+    expect(await ask(things.key)).toEqual(none)
+  })
+
   it('is in none of the lists, files and sums that another account is given', async () => {
     const stranger = people.get('stranger')!
     const secrets = [things.key, things.request, things.account, account.email, 'owner@example.com']

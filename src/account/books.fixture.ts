@@ -88,6 +88,7 @@ export async function openTestBooks(folder: string, clock: Clock = systemClock):
   const people = createPeopleDeps({
     ...{ db, file, clock, random, secret: PEPPER },
     consoleUrl: () => 'http://127.0.0.1:4600/console',
+    lockouts: { keep: () => {}, drop: () => {} },
     onFailure: () => {},
   })
   return {

@@ -57,6 +57,7 @@ export async function openTestPeople(): Promise<TestPeople> {
   const deps = createPeopleDeps({
     ...{ db, file, clock, random: secureRandom, secret: Buffer.alloc(32, 7) },
     consoleUrl: () => 'https://example.com/console',
+    lockouts: { keep: () => {}, drop: () => {} },
     onFailure: (error) => {
       throw error
     },

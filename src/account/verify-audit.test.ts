@@ -31,7 +31,8 @@ describe('the chain', () => {
   it('holds when fifty acts come in the same millisecond, and goes on where another process left off', async () => {
     await Promise.all(Array.from({ length: 50 }, (_, index) => record(`act ${index}`)))
     const { db, file, clock, random, consoleUrl } = people.deps
-    const ground = { db, file, clock, random, consoleUrl, secret: Buffer.alloc(32), onFailure: () => {} }
+    const lockouts = { keep: () => {}, drop: () => {} }
+    const ground = { db, file, clock, random, consoleUrl, lockouts, secret: Buffer.alloc(32), onFailure: () => {} }
     const next = createPeopleDeps(ground)
     await next.audit.record({ actor: 'a@example.com', action: 'signed_in' })
     const proof = await verify()

@@ -4,7 +4,7 @@ import { recordPrices } from '../../dist/ledger/record-prices.js'
 import { systemClock } from '../../dist/lib/clock.js'
 import { secureRandom } from '../../dist/lib/random-id.js'
 import { mintAccountId, mintRequestId } from '../../dist/model/ids.js'
-import { insertAccount, listAccounts } from '../../dist/store/accounts.js'
+import { accountInserts, listAccounts } from '../../dist/store/accounts.js'
 
 const PRICE = {
   input: 1_000_000n,
@@ -41,7 +41,7 @@ export const openBenchLedger = ({ db, file, journal }, batchRecorded = () => {})
 export async function openAccounts(database, count) {
   for (let index = 0; index < count; index++) {
     const email = `bench-${index}@localhost`
-    await insertAccount(database.file, { id: mintAccountId(secureRandom), email, createdAt: 1 })
+    await database.file.atomic(accountInserts({ id: mintAccountId(secureRandom), email, createdAt: 1 }))
   }
   await recordPrices({ db: database.db, now: () => 1 }, new Map([['demo', PRICE]]))
   const accounts = (await listAccounts(database.db, { after: 0, limit: count })).map(({ row }) => row)

@@ -2,10 +2,13 @@ import { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
+import { carryOutOrder } from './carry-out-order.ts'
 import type { ChangeAccountDeps } from './change-account-status.ts'
+import { isoTime } from './iso-time.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { parseExpiry } from './parse-expiry.ts'
 import { nameArgument } from './plain-text.ts'
+import { quoted } from './quoted.ts'
 import { resolveAccount } from './resolve-account.ts'
 import { type ShowPlanDeps, type SubscriptionView, subscriptionOf } from './show-plan.ts'
 
@@ -34,14 +37,17 @@ export async function assignPlan(
   const plan = plans.get(args.plan)
   if (plan === undefined) {
     const known = [...plans.keys()].join(', ') || 'none'
-    return refused('plan_not_found', `The configuration has no plan ${JSON.stringify(args.plan)}. Plans: ${known}.`)
+    return refused('plan_not_found', `The configuration has no plan ${quoted(args.plan)}. Plans: ${known}.`)
   }
   const endsAt = args.until === undefined ? undefined : parseExpiry(args.until, deps.clock.now())
   if (args.until !== undefined && endsAt === undefined) return unreadableMoment(args.until)
   const row = account.row as AccountRow
-  await deps.ledger.assignPlan({ account: row, plan: plan.id, windows: plan.windows, endsAt })
-  deps.forgetAccount(row)
-  return done(await subscriptionOf(deps, account))
+  const detail = `${plan.id}${endsAt === undefined ? '' : ` until ${isoTime(endsAt)}`}`
+  return carryOutOrder(deps, { action: 'plan_ordered', target: account.id, account: row, detail }, async () => {
+    await deps.ledger.assignPlan({ account: row, plan: plan.id, windows: plan.windows, endsAt })
+    deps.forgetAccount(row)
+    return { outcome: done(await subscriptionOf(deps, account)) }
+  })
 }
 
 export const unreadableMoment = (text: string) =>

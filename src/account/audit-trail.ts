@@ -27,9 +27,10 @@ export type AuditAction =
   | 'funds_asked'
   | 'account_created'
   | 'account_status'
-  | 'wallet_credited'
-  | 'plan_assigned'
-  | 'plan_ended'
+  | 'wallet_ordered'
+  | 'plan_ordered'
+  | 'plan_end_ordered'
+  | 'order_void'
   | 'code_created'
   | 'code_withdrawn'
 
@@ -74,10 +75,6 @@ export function createAuditTrail({ db, file, clock }: { db: LedgerDb; file: Sqli
       }),
   }
 }
-
-/** An act that the books have recorded already; what belongs into one step with it goes through the trail itself. */
-export const recordAudit = (deps: { readonly audit: AuditTrail }, entry: AuditEntry): Promise<void> =>
-  deps.audit.record(entry)
 
 function chain(
   before: { readonly seq: number; readonly hash: Uint8Array },

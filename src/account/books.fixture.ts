@@ -12,9 +12,11 @@ import { effortOf } from '../model/effort.ts'
 import { type NanoUsd, parsePricePerMillion } from '../model/money.ts'
 import { everyLaneAsked } from '../routing/lane-health.fixture.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
+import { COMMAND_LINE } from './audit-trail.ts'
 import type { OperationDeps } from './operations.ts'
 import { createPeopleDeps } from './people-deps.ts'
 import { createRedeemTries } from './redeem-tries.ts'
+import { trailOf } from './trail.ts'
 
 /** Real books in a folder of a test's own: the smallest composition that the operator's use cases run on. */
 export interface TestBooks {
@@ -83,13 +85,18 @@ export async function openTestBooks(folder: string, clock: Clock = systemClock):
   const versions = await recordPrices({ db, now: clock.now }, prices)
   const catalog = loadCatalog(definition, (id) => versions.get(id)!)
   const finder = createCallerFinder({ db, pepper: PEPPER, clock })
+  const people = createPeopleDeps({
+    ...{ db, file, clock, random, secret: PEPPER },
+    consoleUrl: () => 'http://127.0.0.1:4600/console',
+    lockouts: { keep: () => {}, drop: () => {} },
+    onFailure: () => {},
+  })
   return {
     database,
     ledger,
     finder,
     deps: {
       db,
-      file,
       clock,
       random,
       ledger,
@@ -100,11 +107,9 @@ export async function openTestBooks(folder: string, clock: Clock = systemClock):
       redeemTries: createRedeemTries(clock),
       forgetKey: finder.forget,
       forgetAccount: finder.forgetAccount,
-      people: createPeopleDeps({
-        ...{ db, file, clock, random, secret: PEPPER },
-        consoleUrl: () => 'http://127.0.0.1:4600/console',
-        onFailure: () => {},
-      }),
+      liveKeysMax: () => 50,
+      trail: trailOf(people.audit, COMMAND_LINE),
+      people,
     },
     async close() {
       await ledger.close()

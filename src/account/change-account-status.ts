@@ -1,16 +1,18 @@
 import { z } from 'zod'
 import type { AccountRow } from '../model/ids.ts'
-import { updateAccountStatus } from '../store/accounts.ts'
+import { accountStatusUpdate } from '../store/accounts.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { type AccountView, accountView } from './account-view.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { nameArgument } from './plain-text.ts'
 import { resolveAccount } from './resolve-account.ts'
+import type { Trail } from './trail.ts'
 
 export const oneAccountArgs = z.strictObject({ account: nameArgument })
 
 export interface ChangeAccountDeps {
   readonly db: LedgerDb
+  readonly trail: Trail
   /** Drops the keys of an account from the running server's cache, so that the next request reads them anew. */
   readonly forgetAccount: (account: AccountRow) => void
 }
@@ -24,7 +26,8 @@ export async function changeAccountStatus(
   const resolved = await resolveAccount(deps, named)
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved
-  const changed = await updateAccountStatus(deps.db, account.row, status)
+  const act = { action: 'account_status', target: account.id, account: account.row, detail: status } as const
+  const changed = await deps.trail.act(act, [accountStatusUpdate(account.row, status)])
   deps.forgetAccount(account.row as AccountRow)
   if (!changed) return refused('account_closed', `Account ${account.id} is closed, and that is final.`)
   return done(accountView({ ...account, status }))

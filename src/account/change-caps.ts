@@ -16,5 +16,5 @@ export async function changeCaps(
   { key, ...caps }: z.output<typeof changeCapsArgs>,
 ): Promise<Outcome<KeyView>> {
   const read = readCaps(caps)
-  return read.kind === 'refused' ? read : changeKey(deps, key, read.columns)
+  return read.kind === 'refused' ? read : changeKey(deps, key, { change: read.columns, said: 'new caps of' })
 }

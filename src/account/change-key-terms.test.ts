@@ -30,7 +30,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-const change = (terms: object, of?: AccountRow) => changeKeyTerms(books.deps, { key: made.id, ...terms }, of)
+const change = (terms: object, asked: { of?: AccountRow; mayWiden?: boolean } = {}) =>
+  changeKeyTerms(books.deps, { key: made.id, ...terms }, { mayWiden: true, ...asked })
 
 describe('changing the terms of a key', () => {
   it('changes all of them in one act, from the next request on', async () => {
@@ -86,10 +87,66 @@ describe('changing the terms of a key', () => {
   })
 
   it('is refused by a revoked key, and for the key of another account told like none', async () => {
-    expect(await change({ name: 'mine' }, BEN)).toMatchObject({ reason: 'key_not_found' })
-    expect(await changeKey(books.deps, made.id, { revoked_at: 1 }, BEN)).toMatchObject({ reason: 'key_not_found' })
-    await changeKey(books.deps, made.id, { revoked_at: 1 })
+    expect(await change({ name: 'mine' }, { of: BEN })).toMatchObject({ reason: 'key_not_found' })
+    expect(await changeKey(books.deps, made.id, { change: { revoked_at: 1 }, said: 'changed' }, BEN)).toMatchObject({
+      reason: 'key_not_found',
+    })
+    await changeKey(books.deps, made.id, { change: { revoked_at: 1 }, said: 'changed' })
     expect(await change({ name: 'x' })).toMatchObject({ reason: 'key_revoked' })
     expect(await change({ disabled: false })).toMatchObject({ reason: 'key_revoked' })
+  })
+})
+
+describe('a key that shall do more than before', () => {
+  const unconfirmed = (terms: object) => change(terms, { mayWiden: false })
+  const asksFor = async (terms: object) => {
+    const outcome = await unconfirmed(terms)
+    return outcome.kind === 'refused' ? outcome.reason : outcome.kind
+  }
+
+  it.each([
+    { caps: { day: '5.000000001' } },
+    { caps: { day: null } },
+    { limits: { concurrent: 4 } },
+    { limits: { requests_per_minute: null } },
+    { models: null },
+    { models: ['de*'] },
+    { models: ['demo', 'd*'] },
+    { expires: null },
+    { expires: '11d' },
+    { name: 'harmless', caps: { day: '1.00' }, expires: null },
+  ])('needs a fresh password: %j', async (terms) => {
+    await change({ expires: '10d' })
+    expect(await asksFor(terms)).toBe('confirm_password')
+    expect(await change({})).toMatchObject({ value: { name: 'ci', caps: { day: '5.00' }, models: ['demo'] } })
+    expect(await change(terms)).toMatchObject({ kind: 'done' })
+  })
+
+  it.each([
+    { name: 'another' },
+    { disabled: true },
+    { caps: { day: '4.99', month: '9.00' } },
+    { limits: { concurrent: 3, tokens_per_minute: 9 } },
+    { models: ['demo'] },
+    { expires: '9d' },
+  ])('is not one that does less, or the same: %j', async (terms) => {
+    await change({ expires: '10d' })
+    expect(await asksFor(terms)).toBe('done')
+  })
+
+  it('is also one that was disabled, and one for which time is over', async () => {
+    await change({ disabled: true })
+    expect([await asksFor({ disabled: true }), await asksFor({ disabled: false })]).toEqual([
+      'done',
+      'confirm_password',
+    ])
+    await books.database.file.atomic([{ sql: 'UPDATE keys SET expires_at = 1', rows: [[]] }])
+    expect(await asksFor({ expires: '1h' })).toBe('confirm_password')
+  })
+
+  it('is none where it had no bound at all', async () => {
+    await change({ models: null, caps: { day: null }, limits: { concurrent: null } })
+    const terms = { models: ['demo'], caps: { day: '9.00', month: '1.00' }, limits: { concurrent: 9 }, expires: '30d' }
+    expect(await asksFor(terms)).toBe('done')
   })
 })

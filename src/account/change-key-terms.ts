@@ -7,11 +7,12 @@ import { type ChangeKeyDeps, changeKey } from './change-key.ts'
 import { keyLimitsArgs, keyModelsArgs, noSuchModel } from './create-key.ts'
 import { findOwnedKey } from './find-owned-key.ts'
 import { type KeyView, keyView } from './key-view.ts'
-import { done, type Outcome, type Refused } from './outcome.ts'
+import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import { parseExpiry } from './parse-expiry.ts'
 import { nameArgument, plainText } from './plain-text.ts'
 import { readCaps, spendCapArgs } from './read-caps.ts'
 import { unmatchedModels } from './unmatched-models.ts'
+import { widensKey } from './widens-key.ts'
 
 /** What is absent stays as it is; null takes it away. */
 export const changeKeyTermsArgs = z.strictObject({
@@ -31,11 +32,18 @@ export interface ChangeKeyTermsDeps extends ChangeKeyDeps {
 
 type Terms = z.output<typeof changeKeyTermsArgs>
 
+interface Asked {
+  /** The account of an owner who asks. */
+  readonly of?: AccountRow
+  /** Whether it may become a key that can do more than before: for an owner, only behind a fresh password. */
+  readonly mayWiden: boolean
+}
+
 /** All that a key is about, but for its secret, in one act: all of it counts from the next request on, or none. */
 export async function changeKeyTerms(
   deps: ChangeKeyTermsDeps,
   { key: named, ...terms }: Terms,
-  of?: AccountRow,
+  { of, mayWiden }: Asked,
 ): Promise<Outcome<KeyView>> {
   const found = await findOwnedKey(deps, named, of)
   if (found.kind === 'refused') return found
@@ -49,8 +57,14 @@ export async function changeKeyTerms(
   const disabled = terms.disabled === undefined ? {} : { disabled_at: terms.disabled ? (disabled_at ?? now) : null }
   const change = { ...read.change, ...disabled }
   if (Object.keys(change).length === 0) return done(keyView(found.key, found.owner, now))
-  return changeKey(deps, named, change, of)
+  if (!mayWiden && widensKey(found.key, change)) return confirmToWiden
+  return changeKey(deps, named, { change, said: `${Object.keys(terms).join(', ')} of` }, of)
 }
+
+const confirmToWiden = refused(
+  'confirm_password',
+  'This lets the key do more than before, which needs your password again, as it was given a while ago.',
+)
 
 type ReadTerms = { readonly kind: 'read'; readonly change: KeyChange } | Refused
 

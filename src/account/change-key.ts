@@ -1,16 +1,24 @@
 import type { Clock } from '../lib/clock.ts'
 import type { AccountRow, KeyId } from '../model/ids.ts'
-import { type KeyChange, updateKey } from '../store/keys.ts'
+import { type KeyChange, keyUpdate } from '../store/keys.ts'
 import type { LedgerDb } from '../store/tables.ts'
-import { findOwnedKey } from './find-owned-key.ts'
-import { type KeyView, keyView } from './key-view.ts'
+import { findOwnedKey, type OneKeyArgs } from './find-owned-key.ts'
+import { type KeyView, keyInWords, keyView } from './key-view.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
+import type { Trail } from './trail.ts'
 
 export interface ChangeKeyDeps {
   readonly db: LedgerDb
   readonly clock: Clock
+  readonly trail: Trail
   /** Drops a key from the running server's cache, so that the next request reads it anew. */
   readonly forgetKey: (id: KeyId) => void
+}
+
+/** What is done to a key, and how the trail shall say it: `disabled`, `renamed to`. */
+export interface KeyAct {
+  readonly change: KeyChange
+  readonly said: string
 }
 
 /**
@@ -20,19 +28,32 @@ export interface ChangeKeyDeps {
 export async function changeKey(
   deps: ChangeKeyDeps,
   named: string,
-  change: KeyChange,
+  { change, said }: KeyAct,
   of?: AccountRow,
 ): Promise<Outcome<KeyView>> {
   const found = await findOwnedKey(deps, named, of)
   if (found.kind === 'refused') return found
-  const changed = await updateKey(deps.db, found.key.row, change)
-  deps.forgetKey(found.key.id as KeyId)
+  const { row, id, account, name, kind } = found.key
+  const action = change.revoked_at === undefined ? 'key_changed' : 'key_revoked'
+  const detail = keyInWords(said, { name: change.name ?? name, kind })
+  const changed = await deps.trail.act({ action, target: id, account, detail }, [keyUpdate(deps.db, row, change)])
+  deps.forgetKey(id as KeyId)
   const after = await findOwnedKey(deps, named, of)
   if (after.kind === 'refused') return after
   // Revoking twice is what a script does after a lost answer: it is revoked, and that was the wish.
   if (changed || change.revoked_at !== undefined) return done(keyView(after.key, after.owner, deps.clock.now()))
   return keyRevoked(named)
 }
+
+export const disableKey = (deps: ChangeKeyDeps, { key }: OneKeyArgs): Promise<Outcome<KeyView>> =>
+  changeKey(deps, key, { change: { disabled_at: deps.clock.now() }, said: 'disabled' })
+
+export const enableKey = (deps: ChangeKeyDeps, { key }: OneKeyArgs): Promise<Outcome<KeyView>> =>
+  changeKey(deps, key, { change: { disabled_at: null }, said: 'enabled' })
+
+/** For good. Requests that are running finish: they were allowed when they came. */
+export const revokeKey = (deps: ChangeKeyDeps, { key }: OneKeyArgs, of?: AccountRow): Promise<Outcome<KeyView>> =>
+  changeKey(deps, key, { change: { revoked_at: deps.clock.now() }, said: 'revoked' }, of)
 
 export const keyRevoked = (id: string): Refused =>
   refused('key_revoked', `${id} is revoked, and that is final. Make a new one: millrace keys create`)

@@ -5,6 +5,7 @@ import { laneDialect } from '../routing/lane-dialect.ts'
 import { compareFacts, compareTraits, type TraitView } from './compare-lane.ts'
 import type { FactView } from './fact-view.ts'
 import { done, type Outcome, refused } from './outcome.ts'
+import { quoted } from './quoted.ts'
 
 export const compareCatalogArgs = z.strictObject({ model: z.string().optional() })
 
@@ -40,7 +41,7 @@ export async function compareCatalog(
   // An id with an effort in it names the model that it is a variant of.
   const one = wanted === undefined ? undefined : entries.get(wanted)?.model
   if (wanted !== undefined && one === undefined) {
-    return refused('model_not_found', `The configuration has no model ${JSON.stringify(wanted)}: see millrace models.`)
+    return refused('model_not_found', `The configuration has no model ${quoted(wanted)}: see millrace models.`)
   }
   return done(catalogView(one === undefined ? models : [one]))
 }

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import { mintBatchId, mintCodeId } from '../model/ids.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import { insertCodes, type NewCode } from '../store/codes.ts'
+import { formatUsd } from '../model/money.ts'
+import { codesInsert, type NewCode } from '../store/codes.ts'
 import { unreadableMoment } from './assign-plan.ts'
 import { type CodeText, mintCodeText, shownCode } from './code-text.ts'
 import { type CodeView, codeView } from './code-view.ts'
@@ -11,6 +11,7 @@ import { done, type Outcome } from './outcome.ts'
 import { parseExpiry } from './parse-expiry.ts'
 import { plainNote } from './plain-text.ts'
 import { readAmount } from './read-amount.ts'
+import type { Trail } from './trail.ts'
 
 export const createCodesArgs = z.strictObject({
   /** What each of them is worth: a decimal string in USD. */
@@ -23,7 +24,7 @@ export const createCodesArgs = z.strictObject({
 })
 
 export interface CreateCodesDeps {
-  readonly file: SqliteFile
+  readonly trail: Trail
   readonly clock: Clock
   readonly random: RandomBytes
   /** Of the letters of a code, under a key of the ring. */
@@ -52,10 +53,9 @@ export async function createCodes(
     const code = mintCodeText(deps.random)
     return { secret: code.text, row: { ...shared, ...own(deps, code), created_by: by, expires_at: expiresAt } }
   })
-  await insertCodes(
-    deps.file,
-    made.map(({ row }) => row),
-  )
+  const rows = made.map(({ row }) => row)
+  const detail = `${rows.length} of ${formatUsd(read.amount)} USD each: ${args.note}`
+  await deps.trail.act({ action: 'code_created', target: shared.batch, detail }, [codesInsert(rows)])
   return done({ items: made.map(({ secret, row }) => ({ code: codeView({ ...row, ...UNTOUCHED }, now), secret })) })
 }
 

@@ -6,15 +6,16 @@ import type { RandomBytes } from '../lib/random-id.ts'
 import type { KeyKind } from '../model/caller.ts'
 import { mintKeyId } from '../model/ids.ts'
 import type { LimitRates } from '../model/limit.ts'
-import { findKeyById, insertKey } from '../store/keys.ts'
+import { findKeyById, keyInsert } from '../store/keys.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { unreadableMoment } from './assign-plan.ts'
-import { type KeyView, keyView } from './key-view.ts'
+import { type KeyView, keyInWords, keyView } from './key-view.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import { parseExpiry } from './parse-expiry.ts'
 import { nameArgument, plainText } from './plain-text.ts'
 import { readCaps, spendCapArgs } from './read-caps.ts'
 import { resolveAccount } from './resolve-account.ts'
+import type { Trail } from './trail.ts'
 import { unmatchedModels } from './unmatched-models.ts'
 
 const rate = z.number().int().positive().max(1_000_000_000_000).nullable().optional()
@@ -42,6 +43,9 @@ export interface CreateKeyDeps {
   readonly random: RandomBytes
   readonly catalog: () => Catalog
   readonly mintKey: (kind: KeyKind) => MintedKey
+  readonly trail: Trail
+  /** How many keys one account may have that are not revoked. */
+  readonly liveKeysMax: () => number
 }
 
 export interface CreatedKey extends KeyView {
@@ -68,7 +72,7 @@ export async function createKey(deps: CreateKeyDeps, args: CreateKeyArgs): Promi
   const limits = readLimits(args.limits)
   const minted = deps.mintKey(args.kind)
   const id = mintKeyId(deps.random)
-  await insertKey(deps.db, {
+  const row = {
     id,
     account: account.row,
     kind: args.kind,
@@ -80,7 +84,10 @@ export async function createKey(deps: CreateKeyDeps, args: CreateKeyArgs): Promi
     expires_at: expiresAt,
     ...caps.columns,
     created_at: now,
-  })
+  }
+  const liveMax = deps.liveKeysMax()
+  const act = { action: 'key_created', target: id, account: account.row, detail: keyInWords('made', row) } as const
+  if (!(await deps.trail.act(act, [keyInsert(deps.db, row, liveMax)]))) return tooManyKeys(liveMax)
   const stored = await findKeyById(deps.db, id)
   if (stored === undefined) throw new Error(`Key ${id} is not there after it was made`)
   return done({ ...keyView(stored, account, now), key: minted.key })
@@ -91,6 +98,12 @@ const readLimits = (limits: CreateKeyArgs['limits'] = {}): LimitRates => ({
   ...(limits.tokens_per_minute != null && { tokensPerMinute: limits.tokens_per_minute }),
   ...(limits.concurrent != null && { concurrent: limits.concurrent }),
 })
+
+const tooManyKeys = (most: number): Refused =>
+  refused(
+    'too_many_keys',
+    `This account has ${most} keys that are not revoked, and may not have more. Revoke one that nobody uses, or have the operator raise limits.keys_per_account.`,
+  )
 
 export const noSuchModel = (kind: KeyKind, names: readonly string[]): Refused =>
   refused('model_not_found', `No model for ${kind} keys matches ${names.join(', ')}. See: millrace models`)

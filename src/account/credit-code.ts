@@ -15,6 +15,12 @@ export interface CreditCodeDeps {
 /** What the ledger knows the credit of a code by. An operator cannot give such a reference. */
 export const CODE_REF = 'code:'
 
+/** `exists`: somebody else has made money of it already. */
+export interface CodeCredit {
+  readonly kind: 'credited' | 'exists'
+  readonly standing: AccountStanding
+}
+
 /**
  * Makes money of a code that an account has claimed. The reference counts once in the ledger, so this may be done again
  * after whatever went wrong in between, until it is known to be durable; nobody else can have the code meanwhile.
@@ -23,7 +29,7 @@ export async function creditCode(
   deps: CreditCodeDeps,
   code: StoredCode,
   account: AccountRow,
-): Promise<{ readonly kind: 'credited'; readonly standing: AccountStanding } | Refused> {
+): Promise<CodeCredit | Refused> {
   const outcome = await deps.ledger.credit({
     ...{ account, kind: 'credit', amount: code.amount_nano as NanoUsd },
     ...{ reason: `Redeemed code ${code.shown}`, ref: `${CODE_REF}${code.id}` },
@@ -32,7 +38,7 @@ export async function creditCode(
     case 'credited':
     case 'exists':
       await setCodeCredited(deps.db, code.row, deps.clock.now())
-      return { kind: 'credited', standing: outcome.standing }
+      return { kind: outcome.kind, standing: outcome.standing }
     case 'too-much':
       return refused(
         'wallet_full',

@@ -1,13 +1,17 @@
 import { z } from 'zod'
-import type { CreditOrder, Ledger } from '../ledger/ledger.ts'
+import type { CreditOrder, CreditOutcome, Ledger } from '../ledger/ledger.ts'
+import { assertNever } from '../lib/assert-never.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatUsd, type NanoUsd, parseUsd } from '../model/money.ts'
+import type { StoredAccount } from '../store/accounts.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { type WalletView, walletView } from './account-view.ts'
+import { carryOutOrder } from './carry-out-order.ts'
 import { CODE_REF } from './credit-code.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { nameArgument, plainText } from './plain-text.ts'
 import { resolveAccount } from './resolve-account.ts'
+import type { Trail } from './trail.ts'
 
 export const creditWalletArgs = z.strictObject({
   account: nameArgument,
@@ -25,6 +29,7 @@ export const adjustWalletArgs = creditWalletArgs.extend({ direction: z.enum(['ad
 export interface CreditWalletDeps {
   readonly db: LedgerDb
   readonly ledger: Pick<Ledger, 'credit'>
+  readonly trail: Trail
 }
 
 export interface WalletCredit extends WalletView {
@@ -69,8 +74,24 @@ async function moveMoney(
   const { account } = resolved
   if (account.status === 'closed') return refused('account_closed', `Account ${account.id} is closed.`)
   const { reason, ref } = args
-  const outcome = await deps.ledger.credit({ account: account.row as AccountRow, kind, amount, reason, ref })
-  switch (outcome.kind) {
+  const detail = `${formatUsd(amount)} USD: ${reason} (${ref})`
+  const order = { action: 'wallet_ordered', target: account.id, account: account.row, detail } as const
+  return carryOutOrder(deps, order, async () => {
+    const moved = await deps.ledger.credit({ account: account.row as AccountRow, kind, amount, reason, ref })
+    const outcome = outcomeOf(moved, { account, amount, reason, ref })
+    return moved.kind === 'exists' ? { outcome, void: 'counted before' } : { outcome }
+  })
+}
+
+interface Moved {
+  readonly account: StoredAccount
+  readonly amount: NanoUsd
+  readonly reason: string
+  readonly ref: string
+}
+
+function outcomeOf(moved: CreditOutcome, { account, amount, reason, ref }: Moved): Outcome<WalletCredit> {
+  switch (moved.kind) {
     case 'credited':
     case 'exists':
       return done({
@@ -79,22 +100,24 @@ async function moveMoney(
         amount: formatUsd(amount),
         ref,
         reason,
-        repeated: outcome.kind === 'exists',
-        ...walletView(outcome.standing),
+        repeated: moved.kind === 'exists',
+        ...walletView(moved.standing),
       })
     case 'ref-taken': {
-      const known = formatUsd(outcome.amount)
+      const known = formatUsd(moved.amount)
       const message = `Reference ${JSON.stringify(ref)} of ${account.email} stands for ${known} USD already. Use another.`
       return refused('ref_taken', message)
     }
     case 'short':
       return refused(
         'balance_too_small',
-        `The wallet has ${formatUsd(outcome.standing.available)} USD that is not held by running requests. Nothing was taken.`,
+        `The wallet has ${formatUsd(moved.standing.available)} USD that is not held by running requests. Nothing was taken.`,
       )
     case 'too-much': {
-      const holder = outcome.holder === 'wallet' ? 'One wallet holds' : 'All wallets and earnings together hold'
-      return refused('invalid_amount', `${holder} at most ${formatUsd(outcome.most)} USD. Nothing was added.`)
+      const holder = moved.holder === 'wallet' ? 'One wallet holds' : 'All wallets and earnings together hold'
+      return refused('invalid_amount', `${holder} at most ${formatUsd(moved.most)} USD. Nothing was added.`)
     }
+    default:
+      return assertNever(moved)
   }
 }

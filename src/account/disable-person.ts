@@ -10,6 +10,7 @@ import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import type { PeopleDeps } from './people-deps.ts'
 import { type PersonView, personView } from './person-view.ts'
 import { nameArgument } from './plain-text.ts'
+import { quoted } from './quoted.ts'
 
 /** By e-mail or id. */
 export const onePersonArgs = z.strictObject({ person: nameArgument })
@@ -68,9 +69,7 @@ async function findNamed(db: LedgerDb, named: string): Promise<StoredPerson | Re
   const person = named.includes('@')
     ? await findPersonByEmail(db, normalizeEmail(named))
     : await findPersonById(db, named.trim())
-  return (
-    person ?? refused('person_not_found', `Nobody has signed up as ${JSON.stringify(named)}. See: millrace people list`)
-  )
+  return person ?? refused('person_not_found', `Nobody has signed up as ${quoted(named)}. See: millrace people list`)
 }
 
 async function view(db: LedgerDb, { id }: StoredPerson): Promise<Outcome<PersonView>> {

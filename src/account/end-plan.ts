@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { AccountRow } from '../model/ids.ts'
 import { type AssignPlanDeps, unreadableMoment } from './assign-plan.ts'
-import { done, type Outcome, refused } from './outcome.ts'
+import { carryOutOrder } from './carry-out-order.ts'
+import { isoTime } from './iso-time.ts'
+import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import { parseExpiry } from './parse-expiry.ts'
 import { nameArgument } from './plain-text.ts'
 import { resolveAccount } from './resolve-account.ts'
@@ -24,11 +26,16 @@ export async function endPlan(
   const endsAt = args.at === undefined ? undefined : parseExpiry(args.at, deps.clock.now())
   if (args.at !== undefined && endsAt === undefined) return unreadableMoment(args.at)
   const row = account.row as AccountRow
-  const outcome = await deps.ledger.endPlan({ account: row, ...(endsAt !== undefined && { endsAt }) })
-  deps.forgetAccount(row)
-  if (outcome.kind !== 'no-subscription') return done(await subscriptionOf(deps, account))
-  return refused(
-    'no_subscription',
-    `${account.email} has no running subscription. See: millrace plans show ${account.email}`,
-  )
+  const detail = endsAt === undefined ? 'now' : `at ${isoTime(endsAt)}`
+  return carryOutOrder(deps, { action: 'plan_end_ordered', target: account.id, account: row, detail }, async () => {
+    const ended = await deps.ledger.endPlan({ account: row, ...(endsAt !== undefined && { endsAt }) })
+    deps.forgetAccount(row)
+    return {
+      outcome:
+        ended.kind === 'no-subscription' ? noSubscription(account.email) : done(await subscriptionOf(deps, account)),
+    }
+  })
 }
+
+const noSubscription = (email: string): Refused =>
+  refused('no_subscription', `${email} has no running subscription. See: millrace plans show ${email}`)

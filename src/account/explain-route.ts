@@ -6,6 +6,7 @@ import type { LaneHealth } from '../routing/lane-health.ts'
 import type { AsideReason } from '../routing/time-aside.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { nameArgument } from './plain-text.ts'
+import { quoted } from './quoted.ts'
 import type { ServerStatus } from './server-status.ts'
 
 export const explainRouteArgs = z.strictObject({ model: nameArgument })
@@ -52,7 +53,7 @@ export async function explainRoute(
 ): Promise<Outcome<RouteView>> {
   const entry = catalog().entries.get(args.model)
   if (entry === undefined)
-    return refused('model_not_found', `There is no model ${JSON.stringify(args.model)}. See: millrace models`)
+    return refused('model_not_found', `There is no model ${quoted(args.model)}. See: millrace models`)
   const { model } = entry
   const lanes = laneViews(model, health, clock.ticks())
   return done({

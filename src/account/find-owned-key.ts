@@ -5,6 +5,7 @@ import { findKeyById, type StoredKey } from '../store/keys.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { type Refused, refused } from './outcome.ts'
 import { nameArgument } from './plain-text.ts'
+import { quoted } from './quoted.ts'
 
 /** What every operation on one key is asked with. */
 export const oneKeyArgs = z.strictObject({ key: nameArgument })
@@ -22,7 +23,7 @@ export async function findOwnedKey(deps: { readonly db: LedgerDb }, id: string, 
   const key = await findKeyById(deps.db, id)
   const owner = key && (await findAccountByRow(deps.db, key.account))
   if (key === undefined || owner === undefined || (of !== undefined && key.account !== of)) {
-    return refused('key_not_found', `There is no key ${JSON.stringify(id)}. See: millrace keys list`)
+    return refused('key_not_found', `There is no key ${quoted(id)}. See: millrace keys list`)
   }
   return { kind: 'found', key, owner }
 }

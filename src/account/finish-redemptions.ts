@@ -23,7 +23,7 @@ export async function finishRedemptions(deps: FinishRedemptionsDeps): Promise<nu
 async function finish(deps: FinishRedemptionsDeps, code: StoredCode): Promise<boolean> {
   try {
     const outcome = await creditCode(deps, code, code.redeemed_by as AccountRow)
-    if (outcome.kind === 'credited') return true
+    if (outcome.kind !== 'refused') return true
     deps.onUnfinished(code.id, outcome.message)
   } catch (error) {
     deps.onUnfinished(code.id, error)

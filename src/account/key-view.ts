@@ -90,3 +90,7 @@ const capsView = ({ cap_day_nano, cap_month_nano }: StoredKey): CapsView => ({
   ...(cap_day_nano !== null && { day: formatUsd(cap_day_nano) }),
   ...(cap_month_nano !== null && { month: formatUsd(cap_month_nano) }),
 })
+
+/** For the trail: what was done to which key. */
+export const keyInWords = (what: string, { name, kind }: { readonly name: string; readonly kind: KeyKind }): string =>
+  `${what} ${JSON.stringify(name)} (${kind})`

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { AccountRow } from '../model/ids.ts'
-import { recordAudit } from './audit-trail.ts'
 import { listAudit } from './list-audit.ts'
 import { given, openTestPeople, refusalOf, type TestPeople } from './people.fixture.ts'
 
@@ -10,7 +9,7 @@ beforeEach(async () => {
   for (const email of ['ann@example.com', 'ben@example.com']) await people.makeAccount(email)
   for (let act = 1; act <= 9; act++) {
     const account = act % 3 === 0 ? null : ((act % 3) as AccountRow)
-    await recordAudit(people.deps, { actor: 'operator', action: 'key_created', target: `key_${act}`, account })
+    await people.deps.audit.record({ actor: 'operator', action: 'key_created', target: `key_${act}`, account })
   }
 })
 afterEach(() => people.close())
@@ -24,7 +23,7 @@ it('everything is listed newest first, page by page, and nothing twice', async (
     const page = given(await listAudit(people.deps, { after, limit: 4 }))
     seen.push(...page.items.map(({ seq }) => seq))
     after = page.next ?? undefined
-    await recordAudit(people.deps, { actor: 'system', action: 'signed_in', detail: 'while somebody reads' })
+    await people.deps.audit.record({ actor: 'system', action: 'signed_in', detail: 'while somebody reads' })
   } while (after !== undefined)
   expect(seen).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1])
 })

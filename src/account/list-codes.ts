@@ -4,6 +4,7 @@ import type { LedgerDb } from '../store/tables.ts'
 import { type CodeView, codeView } from './code-view.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import { cutPage, type Page, type PageArgs } from './page-args.ts'
+import { quoted } from './quoted.ts'
 
 /** Newest first, redeemed and withdrawn ones included. A page begins after the code it names. */
 export async function listCodes(
@@ -19,4 +20,4 @@ export async function listCodes(
 }
 
 export const noSuchCode = (id: string): Refused =>
-  refused('code_not_found', `There is no code ${JSON.stringify(id)}. See: millrace codes list`)
+  refused('code_not_found', `There is no code ${quoted(id)}. See: millrace codes list`)

@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { keyItem } from '../contract/keys.ts'
+import { keyItem, listedKey } from '../contract/keys.ts'
 import type { AccountRow } from '../model/ids.ts'
+import { insertKey } from '../store/set-up.fixture.ts'
 import { openTestBooks, type TestBooks } from './books.fixture.ts'
-import { changeKey } from './change-key.ts'
+import { changeKey, revokeKey } from './change-key.ts'
 import { createAccount } from './create-account.ts'
 import { type CreatedKey, createKey } from './create-key.ts'
 import { type ListOwnKeysDeps, listOwnKeys, showOwnKey } from './list-own-keys.ts'
@@ -43,7 +44,7 @@ async function make(name: string, owner: 'ada' | 'ben' = 'ada', terms = {}): Pro
 async function list(args: object = {}, account = ADA) {
   const outcome = await listOwnKeys(deps, account, pageArgs.parse(args))
   if (outcome.kind === 'refused') throw new Error(outcome.message)
-  expect(outcome.value.items.map((item) => keyItem.parse(item))).toEqual(outcome.value.items)
+  expect(outcome.value.items.map((item) => listedKey.parse(item))).toEqual(outcome.value.items)
   return outcome.value
 }
 
@@ -54,7 +55,7 @@ describe('the keys of an account', () => {
     await make('third', 'ada', { caps: { month: '7.00' } })
     used.set(2, Date.UTC(2026, 10, 22))
     await rotateKey(books.deps, { key: made.id, grace: '1h' })
-    await changeKey(books.deps, made.id, { disabled_at: 1 })
+    await changeKey(books.deps, made.id, { change: { disabled_at: 1 }, said: 'changed' })
     await playgroundKey(books.deps, ADA, 'builder')
     const { items, next } = await list()
     expect(next).toBeNull()
@@ -71,6 +72,49 @@ describe('the keys of an account', () => {
       former: { shown: made.shown },
     })
     expect(await showOwnKey(deps, ADA, made.id)).toEqual({ kind: 'done', value: items[2] })
+  })
+
+  it('fill no page beyond a megabyte, however many models each of them names', async () => {
+    // Patterns of the longest names that match something.
+    const models = Array.from({ length: 500 }, (_, index) => `${'*'.repeat(199 - (index % 100))}o`)
+    const { id } = await make('long', 'ada', { models })
+    const [row] = await books.deps.db.selectFrom('keys').selectAll().where('id', '=', id).execute()
+    for (let more = 0; more < 199; more++) {
+      const next = {
+        ...row!,
+        row: undefined,
+        id: `${id}${more}`,
+        digest: Buffer.from(`digest ${more}`),
+        name: 'n'.repeat(100),
+      }
+      await insertKey(books.deps.db, next)
+    }
+    const page = await list({ limit: 200 })
+    expect(page.items).toHaveLength(200)
+    expect(page.items[0]!.models).toEqual({ count: 500, first: models.slice(0, 10) })
+    expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(1_000_000)
+    const shown = await showOwnKey(deps, ADA, id)
+    expect(shown).toMatchObject({ kind: 'done', value: { models } })
+    expect(keyItem.safeParse(shown.kind === 'done' && shown.value).success).toBe(true)
+  })
+
+  it('are as many as the operator allows, and one that is revoked makes room', async () => {
+    const two = { ...books.deps, liveKeysMax: () => 2 }
+    const order = { account: 'ada@example.com', kind: 'wallet', name: 'more' } as const
+    await playgroundKey(books.deps, ADA, 'wallet')
+    const { id } = await make('first')
+    const tries = await Promise.all(Array.from({ length: 5 }, () => createKey(two, order)))
+    expect(tries.map((told) => (told.kind === 'refused' ? told.reason : told.kind)).toSorted()).toEqual([
+      'done',
+      ...Array<string>(4).fill('too_many_keys'),
+    ])
+    await revokeKey(books.deps, { key: id })
+    expect((await createKey(two, order)).kind).toBe('done')
+    expect(await createKey(two, order)).toMatchObject({
+      reason: 'too_many_keys',
+      message: expect.stringContaining('2 keys'),
+    })
+    expect((await createKey(two, { ...order, account: 'ben@example.com' })).kind).toBe('done')
   })
 
   it('come page by page, each once, whatever is made meanwhile', async () => {

@@ -43,19 +43,32 @@ export interface OwnKey {
   readonly former: FormerSecret | null
 }
 
+/** As a list tells of it: of its models how many there are, and the first. */
+export interface ListedKey extends Omit<OwnKey, 'models'> {
+  readonly models: { readonly count: number; readonly first: readonly string[] } | null
+}
+
+/** A list of models may be five hundred long, and a page has two hundred keys. */
+const MODELS_LISTED = 10
+
 /** Newest first, revoked ones included: what a key has used stays explainable. A page begins after the key it names. */
 export async function listOwnKeys(
   deps: ListOwnKeysDeps,
   account: AccountRow,
   { after, limit }: PageArgs,
-): Promise<Outcome<Page<OwnKey>>> {
+): Promise<Outcome<Page<ListedKey>>> {
   const last = after === undefined ? undefined : await findOwnedKey(deps, after, account)
   if (last?.kind === 'refused') return last
   const before = last?.key.row ?? Number.MAX_SAFE_INTEGER
   const read = await listKeyPage(deps.db, account, { before, limit: limit + 1 })
   const { rows, next } = cutPage(read, limit, ({ id }) => id)
-  return done({ items: await viewOwnKeys(deps, account, rows), next })
+  return done({ items: (await viewOwnKeys(deps, account, rows)).map(listed), next })
 }
+
+const listed = ({ models, ...key }: OwnKey): ListedKey => ({
+  ...key,
+  models: models && { count: models.length, first: models.slice(0, MODELS_LISTED) },
+})
 
 export async function showOwnKey(deps: ListOwnKeysDeps, account: AccountRow, id: string): Promise<Outcome<OwnKey>> {
   const found = await findOwnedKey(deps, id, account)

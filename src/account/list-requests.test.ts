@@ -54,7 +54,11 @@ describe('the requests of an account', () => {
     expect(await idsOf({ outcome: 'running' }, BEN)).toEqual([])
     expect(await idsOf({ kind: 'wallet', key: 'key_ada_wallet', outcome: 'ok' })).toEqual([other, plain])
     expect(await idsOf({ kind: 'builder' })).toEqual([])
-    for (const key of ['key_ada_builder', 'key_ben_wallet', 'key_nobody']) expect(await idsOf({ key })).toEqual([])
+    expect(await idsOf({ key: 'key_ada_builder' })).toEqual([])
+    for (const key of ['key_ben_wallet', 'key_nobody']) {
+      const told = await listRequests(deps(), ADA, requestsQuery.parse({ key }))
+      expect(told).toMatchObject({ kind: 'refused', reason: 'key_not_found' })
+    }
   })
 
   it('come in pages of which none is missed or told twice, and a broken cursor is refused', async () => {

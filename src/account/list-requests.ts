@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { requestsPage, requestsQuery } from '../contract/requests.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { findKeyById } from '../store/keys.ts'
 import type { LedgerDb } from '../store/tables.ts'
+import { findOwnedKey } from './find-owned-key.ts'
 import { done, type Outcome } from './outcome.ts'
 import { PAGE_LIMIT } from './page-args.ts'
 import { readCursor, writeCursor } from './page-cursor.ts'
@@ -17,18 +17,12 @@ export async function listRequests(
 ): Promise<Outcome<z.output<typeof requestsPage>>> {
   const before = readCursor(after) ?? Number.MAX_SAFE_INTEGER
   if (typeof before !== 'number') return before
-  const key = keyId === undefined ? undefined : await rowOfKey(db, account, keyId)
+  const found = keyId === undefined ? undefined : await findOwnedKey({ db }, keyId, account)
+  if (found?.kind === 'refused') return found
+  const key = found?.key.row
   const page = await readRequestPage(db, { account, filter: { ...filter, key }, before, from: 0, limit })
   return done({
     items: page.rows.map((row) => requestItemOf(row, { id: row.key_id, name: row.key_name })),
     next: writeCursor(page.next),
   })
 }
-
-/** A key of somebody else has asked nothing here, like one that never was. */
-async function rowOfKey(db: LedgerDb, account: AccountRow, id: string): Promise<number> {
-  const key = await findKeyById(db, id)
-  return key?.account === account ? key.row : NOBODY
-}
-
-const NOBODY = 0

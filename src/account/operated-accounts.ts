@@ -4,18 +4,23 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { findAccountById } from '../store/accounts.ts'
 import { type CountedAccount, listAccountsLike } from '../store/operated-accounts.ts'
+import { listPeople } from '../store/people.ts'
 import { findSubscriptionAt } from '../store/subscriptions.ts'
 import { accountView, walletOf } from './account-view.ts'
-import { listPeople } from './list-people.ts'
+import { isoTime } from './iso-time.ts'
 import { openWish } from './open-wish.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { cutPage, PAGE_LIMIT } from './page-args.ts'
 import { readCursor, writeCursor } from './page-cursor.ts'
 import { type PlanStandingDeps, planStanding } from './plan-standing.ts'
+import { quoted } from './quoted.ts'
 
 export interface OperatedAccountsDeps extends PlanStandingDeps {
   readonly ledger: PlanStandingDeps['ledger'] & Pick<Ledger, 'standing'>
 }
+
+/** Shown with an account, the oldest first; how many there are stands beside them. */
+const MEMBERS_MAX = 200
 
 type AccountItem = z.output<typeof accountItem>
 type AccountDetail = z.output<typeof accountDetail>
@@ -35,18 +40,16 @@ export async function operatedAccounts(
 /** Everything about one of them, by its id. */
 export async function operatedAccount(deps: OperatedAccountsDeps, id: string): Promise<Outcome<AccountDetail>> {
   const account = await findAccountById(deps.db, id)
-  if (account === undefined)
-    return refused('account_not_found', `There is no account ${JSON.stringify(id.slice(0, 80))}.`)
+  if (account === undefined) return refused('account_not_found', `There is no account ${quoted(id)}.`)
   const [counted] = await listAccountsLike(deps.db, { before: account.row + 1, limit: 1, search: undefined })
   const plan = await planStanding(deps, account.row as AccountRow)
   if (plan.kind === 'refused') return plan
-  const members = await listPeople(deps, { account: id })
-  if (members.kind === 'refused') return members
+  const members = await listPeople(deps.db, { account: account.row, after: 0, limit: MEMBERS_MAX })
   return done({
     ...(await itemOf(deps, counted!)),
     subscription: plan.value,
-    members: members.value.people.map(({ id, email, role, created_at, disabled_at }) => ({
-      ...{ id, email, role, created_at, disabled: disabled_at !== null },
+    members: members.map(({ id, email, role, created_at, disabled_at }) => ({
+      ...{ id, email, role, created_at: isoTime(created_at), disabled: disabled_at !== null },
     })),
     asked: await openWish(deps, account.row as AccountRow),
   })

@@ -1,11 +1,9 @@
 import type { z } from 'zod'
-import { findAccountById } from '../store/accounts.ts'
 import { type AssignPlanDeps, assignPlan, assignPlanArgs } from './assign-plan.ts'
-import { COMMAND_LINE, recordAudit } from './audit-trail.ts'
-import { type AuditedAct, auditedAct } from './audited-acts.ts'
+import { COMMAND_LINE } from './audit-trail.ts'
 import { type ChangeAccountDeps, changeAccountStatus, oneAccountArgs } from './change-account-status.ts'
 import { changeCaps, changeCapsArgs } from './change-caps.ts'
-import { type ChangeKeyDeps, changeKey } from './change-key.ts'
+import { type ChangeKeyDeps, disableKey, enableKey, revokeKey } from './change-key.ts'
 import { type ChangeKeyTermsDeps, changeKeyTerms, changeKeyTermsArgs } from './change-key-terms.ts'
 import { compareCatalog, compareCatalogArgs } from './compare-catalog.ts'
 import { type CreateAccountDeps, createAccount, createAccountArgs } from './create-account.ts'
@@ -103,13 +101,12 @@ export const OPERATIONS = {
   'keys.create': operation(createKeyArgs, createKey),
   'keys.list': operation(listKeysArgs, listKeys),
   'keys.show': operation(oneKeyArgs, showKey),
-  // For good. Requests that are running finish: they were allowed when they came.
-  'keys.revoke': operation(oneKeyArgs, (deps, { key }) => changeKey(deps, key, { revoked_at: deps.clock.now() })),
-  'keys.disable': operation(oneKeyArgs, (deps, { key }) => changeKey(deps, key, { disabled_at: deps.clock.now() })),
-  'keys.enable': operation(oneKeyArgs, (deps, { key }) => changeKey(deps, key, { disabled_at: null })),
+  'keys.revoke': operation(oneKeyArgs, (deps, args) => revokeKey(deps, args)),
+  'keys.disable': operation(oneKeyArgs, disableKey),
+  'keys.enable': operation(oneKeyArgs, enableKey),
   'keys.rename': operation(renameKeyArgs, renameKey),
   'keys.caps': operation(changeCapsArgs, changeCaps),
-  'keys.change': operation(changeKeyTermsArgs, (deps, args) => changeKeyTerms(deps, args)),
+  'keys.change': operation(changeKeyTermsArgs, (deps, args) => changeKeyTerms(deps, args, { mayWiden: true })),
   'keys.rotate': operation(rotateKeyArgs, (deps, args) => rotateKey(deps, args)),
   'codes.create': operation(createCodesArgs, (deps, args) => createCodes(deps, args)),
   'codes.list': operation(pageArgs, listCodes),
@@ -147,15 +144,7 @@ export async function runOperation(deps: OperationDeps, name: string, args: unkn
   const { args: schema, run } = OPERATIONS[name] as Operation<z.ZodType, unknown>
   const parsed = schema.safeParse(args)
   if (!parsed.success) return refused('invalid_arguments', describeIssues(parsed.error))
-  const outcome = await run(deps, parsed.data)
-  const act = outcome.kind === 'done' ? auditedAct(name, outcome.value) : undefined
-  if (act !== undefined) await recordAct(deps, act)
-  return outcome
-}
-
-async function recordAct({ db, people }: OperationDeps, { owner, ...entry }: AuditedAct): Promise<void> {
-  const account = owner === undefined ? undefined : await findAccountById(db, owner)
-  await recordAudit(people, { ...entry, actor: COMMAND_LINE, account: account?.row })
+  return run(deps, parsed.data)
 }
 
 /** A running server knows under which address it is reached, whatever port it was given. */

@@ -9,6 +9,8 @@ export type RefusalReason =
   | 'key_revoked'
   | 'key_changed'
   | 'key_without_secret'
+  | 'too_many_keys'
+  | 'confirm_password'
   | 'invalid_grace'
   | 'account_suspended'
   | 'code_not_found'

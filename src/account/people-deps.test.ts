@@ -59,6 +59,7 @@ it('a secret of one key ring opens nothing under another', async () => {
     createPeopleDeps({
       ...{ db, file, clock, random, consoleUrl, secret: Buffer.alloc(32, fill) },
       onFailure: () => {},
+      lockouts: { keep: () => {}, drop: () => {} },
     })
   expect(await other(7).sessions.find(ann.secret)).toBeDefined()
   expect(await other(8).sessions.find(ann.secret)).toBeUndefined()

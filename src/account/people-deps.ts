@@ -1,3 +1,4 @@
+import type { LockoutKeeper } from '../content/lockouts.ts'
 import { digestKey } from '../keys/digest-key.ts'
 import { createPasswords, type Passwords } from '../keys/hash-password.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -29,13 +30,15 @@ interface PeopleGround extends Pick<PeopleDeps, 'db' | 'file' | 'clock' | 'rando
   /** Derived from the ring; whoever has it and the database can try secrets, which is hopeless. */
   readonly secret: Uint8Array
   readonly onFailure: (error: unknown) => void
+  readonly lockouts: Pick<LockoutKeeper, 'keep' | 'drop'>
   readonly passwords?: Passwords
 }
 
 export function createPeopleDeps(ground: PeopleGround): PeopleDeps {
-  const { db, file, clock, random, consoleUrl, secret, onFailure } = ground
+  const { db, file, clock, random, consoleUrl, secret, onFailure, lockouts } = ground
   const ofSessions = deriveKey(secret, 'sessions')
   const ofInvites = deriveKey(secret, 'invites')
+  const ofTries = deriveKey(secret, 'tries')
   const digestSession = (text: string) => digestKey(ofSessions, text)
   return {
     ...{ db, file, clock, random, consoleUrl, digestSession },
@@ -43,6 +46,10 @@ export function createPeopleDeps(ground: PeopleGround): PeopleDeps {
     audit: createAuditTrail({ db, file, clock }),
     passwords: ground.passwords ?? createPasswords(),
     sessions: createSessionFinder({ db, clock, digest: digestSession, onFailure }),
-    tries: createSignInTries({ clock }),
+    tries: createSignInTries({
+      clock,
+      digest: (name) => Buffer.from(digestKey(ofTries, name)).toString('base64url'),
+      keeper: lockouts,
+    }),
   }
 }

@@ -9,9 +9,9 @@ import { secureRandom } from '../lib/random-id.ts'
 import { mintAccountId } from '../model/ids.ts'
 import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
 import type { SqliteFile, SqlRow, SqlValue } from '../sqlite/sqlite-file.ts'
-import { insertAccount } from '../store/accounts.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import type { Role } from '../store/people-tables.ts'
+import { insertAccount } from '../store/set-up.fixture.ts'
 import type { LedgerDb, LedgerTables } from '../store/tables.ts'
 import { invitePerson } from './invite-person.ts'
 import type { Client, SignedIn } from './open-session.ts'
@@ -57,6 +57,7 @@ export async function openTestPeople(): Promise<TestPeople> {
   const deps = createPeopleDeps({
     ...{ db, file, clock, random: secureRandom, secret: Buffer.alloc(32, 7) },
     consoleUrl: () => 'https://example.com/console',
+    lockouts: { keep: () => {}, drop: () => {} },
     onFailure: (error) => {
       throw error
     },

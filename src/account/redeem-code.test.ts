@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { updateAccountStatus } from '../store/accounts.ts'
+import { updateAccountStatus } from '../store/set-up.fixture.ts'
 import { openTestBooks, type TestBooks } from './books.fixture.ts'
 import { createAccount } from './create-account.ts'
 import { createCodes } from './create-codes.ts'
@@ -50,6 +50,13 @@ const credited = (amount: string) => ({
   kind: 'done',
   value: { amount, wallet: { balance: amount, held: '0.00', available: amount } },
 })
+
+const redemptions = () =>
+  books.deps.db
+    .selectFrom('audit')
+    .select(['actor', 'account', 'target', 'detail'])
+    .where('action', '=', 'code_redeemed')
+    .execute()
 
 /** Everything adds up, and nobody is frozen. */
 async function expectSoundBooks() {
@@ -142,8 +149,8 @@ describe('redeeming a code', () => {
 })
 
 describe('a code that several want in the same moment', () => {
-  it('goes to one of twenty tries by two accounts, once', async () => {
-    const { text } = await make()
+  it('goes to one of twenty tries by two accounts, once, with one line in the trail', async () => {
+    const { text, id } = await make()
     const tries = () => ({ ...books.deps, redeemTries: createRedeemTries(clock) })
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) => redeem(text, index % 2 ? ADA : BEN, tries())),
@@ -151,9 +158,17 @@ describe('a code that several want in the same moment', () => {
     const balances = [await balance(ADA), await balance(BEN)].sort()
     expect(balances).toEqual([0n, 10_000_000_000n])
     const winner = (await balance(ADA)) > 0n ? ADA : BEN
-    const done = outcomes.map(({ kind }, index) => kind === 'done' && (index % 2 ? ADA : BEN))
-    // Tries of the winner that came before the credit was known are told that it is theirs: it is, once.
-    expect(new Set(done.filter((account) => account !== false))).toEqual(new Set([winner]))
+    // One try has moved the money and is told so; all others of its account that it was theirs before.
+    const told = outcomes.map((outcome, index) => [
+      index % 2 ? ADA : BEN,
+      outcome.kind === 'done' ? 'done' : outcome.reason,
+    ])
+    expect(told.filter(([, what]) => what === 'done')).toEqual([[winner, 'done']])
+    expect(told.filter(([account, what]) => account === winner && what === 'code_redeemed')).toHaveLength(9)
+    expect(told.filter(([account, what]) => account !== winner && what === 'code_not_found')).toHaveLength(10)
+    expect(await redemptions()).toEqual([
+      { actor: 'operator', account: winner, target: id, detail: expect.any(String) },
+    ])
     await expectSoundBooks()
   })
 
@@ -190,14 +205,15 @@ describe('a crash while a code is redeemed', () => {
   })
 
   it.each([
-    ['between claim and credit', () => before],
-    ['between credit and the note of it', after],
-  ])('%s: the next try of the same account completes it, and nobody else can have it', async (_, broken) => {
+    ['between claim and credit', () => before, () => credited('10.00')],
+    ['between credit and the note of it', after, () => expect.objectContaining({ reason: 'code_redeemed' })],
+  ])('%s: the next try of the same account completes it, and nobody else can have it', async (_, broken, told) => {
     const { text } = await make()
     await expect(redeem(text, ADA, { ...books.deps, ...broken() })).rejects.toBe(crash)
     expect(await redeem(text, BEN)).toMatchObject({ reason: 'code_not_found' })
     expect(await withdrawCode(books.deps, { code: text })).toMatchObject({ reason: 'code_redeemed' })
-    expect(await redeem(text)).toEqual(credited('10.00'))
+    expect(await redeem(text)).toEqual(told())
+    expect(await redemptions()).toHaveLength(1)
     expect([await finish(), await balance(), await balance(BEN)]).toEqual([0, 10_000_000_000n, 0n])
     await expectSoundBooks()
   })

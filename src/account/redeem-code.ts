@@ -2,19 +2,21 @@ import { z } from 'zod'
 import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { findAccountByRow } from '../store/accounts.ts'
-import { claimCode, findCodeByDigest } from '../store/codes.ts'
+import { codeClaim, findCodeByDigest, type StoredCode } from '../store/codes.ts'
 import { type WalletView, walletView } from './account-view.ts'
 import { readCodeText } from './code-text.ts'
 import { type CreditCodeDeps, creditCode } from './credit-code.ts'
 import { isoTime } from './iso-time.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import type { RedeemTries } from './redeem-tries.ts'
+import type { Trail } from './trail.ts'
 
 export const redeemCodeArgs = z.strictObject({ code: z.string() })
 
 export interface RedeemCodeDeps extends CreditCodeDeps {
   readonly digestCode: (letters: string) => Uint8Array
   readonly redeemTries: RedeemTries
+  readonly trail: Trail
 }
 
 export interface Redeemed {
@@ -24,7 +26,7 @@ export interface Redeemed {
 
 /**
  * Exactly once, whoever else has the same slip of paper: one update of its row says whose it is, and only then is it made
- * money of, under a reference that counts once. What was claimed and not credited, because of a crash or a lost batch, is
+ * money of, under a reference that counts once; the one try with which that moved money is told so. What was claimed and not credited, because of a crash or a lost batch, is
  * completed by the next try of the same account, or by the next start (`finish-redemptions.ts`).
  */
 export async function redeemCode(
@@ -45,7 +47,8 @@ export async function redeemCode(
   const waitSeconds = deps.redeemTries.take(account)
   if (waitSeconds !== undefined) return tooManyTries(waitSeconds)
   const outcome = await claimAndCredit(deps, account, deps.digestCode(read.letters))
-  if (outcome.kind === 'done') deps.redeemTries.giveBack(account)
+  // One's own code is no guess, however often it is tried.
+  if (outcome.kind === 'done' || outcome.reason === 'code_redeemed') deps.redeemTries.giveBack(account)
   return outcome
 }
 
@@ -62,16 +65,27 @@ async function claimAndCredit(
   account: AccountRow,
   digest: Uint8Array,
 ): Promise<Outcome<Redeemed>> {
-  const claimed = await claimCode(deps.db, digest, { account, at: deps.clock.now() })
+  const found = await findCodeByDigest(deps.db, digest)
+  if (found?.redeemed_by === null) await claim(deps, account, found)
   const code = await findCodeByDigest(deps.db, digest)
   if (code === undefined || code.redeemed_by !== account) return NOT_YOURS
-  if (!claimed && code.credited_at !== null) {
-    return refused('code_redeemed', `You have redeemed this code already, on ${isoTime(code.redeemed_at ?? 0)}.`)
-  }
+  if (code.credited_at !== null) return redeemedBefore(code)
   const credit = await creditCode(deps, code, account)
   if (credit.kind === 'refused') return credit
+  // Of all that ask in the same moment, one has moved the money, and that one is told so.
+  if (credit.kind === 'exists') return redeemedBefore(code)
   return done({ amount: formatUsd(code.amount_nano), wallet: walletView(credit.standing) })
 }
+
+/** Whose it is, and the line of the trail that says so, are one step: whatever happens to the rest of it, both stand. */
+async function claim({ db, trail, clock }: RedeemCodeDeps, account: AccountRow, code: StoredCode): Promise<void> {
+  const detail = `${formatUsd(code.amount_nano)} USD, ${code.shown}`
+  const act = { action: 'code_redeemed', target: code.id, account, detail } as const
+  await trail.act(act, [codeClaim(db, code.row, { account, at: clock.now() })])
+}
+
+const redeemedBefore = ({ redeemed_at }: StoredCode): Refused =>
+  refused('code_redeemed', `You have redeemed this code already, on ${isoTime(redeemed_at ?? 0)}.`)
 
 /** The same words for all of these: whoever tries codes learns nothing about those of others. */
 const NOT_YOURS = refused(

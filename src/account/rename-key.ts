@@ -9,4 +9,4 @@ export const renameKeyArgs = z.strictObject({ key: nameArgument, name: plainText
 export const renameKey = (
   deps: ChangeKeyDeps,
   { key, name }: z.output<typeof renameKeyArgs>,
-): Promise<Outcome<KeyView>> => changeKey(deps, key, { name })
+): Promise<Outcome<KeyView>> => changeKey(deps, key, { change: { name }, said: 'renamed to' })

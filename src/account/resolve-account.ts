@@ -2,6 +2,7 @@ import { findAccountByEmail, findAccountById, type StoredAccount } from '../stor
 import type { LedgerDb } from '../store/tables.ts'
 import { normalizeEmail } from './email.ts'
 import { type Refused, refused } from './outcome.ts'
+import { quoted } from './quoted.ts'
 
 export type ResolvedAccount = { readonly kind: 'found'; readonly account: StoredAccount } | Refused
 
@@ -11,5 +12,5 @@ export async function resolveAccount(deps: { db: LedgerDb }, named: string): Pro
     ? await findAccountByEmail(deps.db, normalizeEmail(named))
     : await findAccountById(deps.db, named.trim())
   if (account !== undefined) return { kind: 'found', account }
-  return refused('account_not_found', `There is no account ${JSON.stringify(named)}. See: millrace accounts list`)
+  return refused('account_not_found', `There is no account ${quoted(named)}. See: millrace accounts list`)
 }

@@ -99,7 +99,7 @@ describe('rotating a key', () => {
 
   it('ends both secrets when the key is revoked, and gives a revoked one none', async () => {
     const { key } = await rotate('24h')
-    const revoked = await changeKey(books.deps, made.id, { revoked_at: 1 })
+    const revoked = await changeKey(books.deps, made.id, { change: { revoked_at: 1 }, said: 'changed' })
     expect(revoked).toMatchObject({ value: { former: null } })
     expect([await said(made.key), await said(key)]).toEqual(['revoked', 'revoked'])
     expect(await rotateKey(books.deps, { key: made.id, grace: '1h' })).toMatchObject({ reason: 'key_revoked' })
@@ -108,7 +108,7 @@ describe('rotating a key', () => {
   })
 
   it('keeps a disabled key disabled under either secret', async () => {
-    await changeKey(books.deps, made.id, { disabled_at: 1 })
+    await changeKey(books.deps, made.id, { change: { disabled_at: 1 }, said: 'changed' })
     const { key, state } = await rotate('1h')
     expect([state, await said(made.key), await said(key)]).toEqual(['disabled', 'disabled', 'disabled'])
   })

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { MintedKey } from '../keys/mint-key.ts'
 import type { KeyKind } from '../model/caller.ts'
 import type { AccountRow, KeyId } from '../model/ids.ts'
-import { rotateDigest } from '../store/keys.ts'
+import { digestRotation } from '../store/keys.ts'
 import { type ChangeKeyDeps, keyRevoked } from './change-key.ts'
 import type { CreatedKey } from './create-key.ts'
 import { findOwnedKey } from './find-owned-key.ts'
-import { keyView } from './key-view.ts'
+import { keyInWords, keyView } from './key-view.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { parseExpiry } from './parse-expiry.ts'
 import { nameArgument } from './plain-text.ts'
@@ -43,7 +43,10 @@ export async function rotateKey(
   const formerUntil = endOfGrace(args.grace, now)
   if (formerUntil === undefined) return unreadableGrace(args.grace)
   const minted = deps.mintKey(key.kind)
-  const rotated = await rotateDigest(deps.db, key, { digest: minted.digest, shown: minted.shown, formerUntil })
+  const { digest, shown } = minted
+  const detail = `${keyInWords('new secret of', key)}, the former one works for ${args.grace}`
+  const act = { action: 'key_rotated', target: key.id, account: key.account, detail } as const
+  const rotated = await deps.trail.act(act, [digestRotation(deps.db, key, { digest, shown, formerUntil })])
   deps.forgetKey(key.id as KeyId)
   const after = await findOwnedKey(deps, args.key, of)
   if (after.kind === 'refused') return after

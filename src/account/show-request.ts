@@ -10,6 +10,7 @@ import type { LedgerDb, ReceiptsTable } from '../store/tables.ts'
 import { chargeLinesOf } from './charge-lines.ts'
 import { describeReceipt } from './describe-receipt.ts'
 import { done, type Outcome, refused } from './outcome.ts'
+import { quoted } from './quoted.ts'
 import { attemptsView } from './receipt-view.ts'
 import { requestItemOf } from './request-item.ts'
 
@@ -23,8 +24,10 @@ export async function showRequest(
 ): Promise<Outcome<RequestDetail>> {
   const receipt = await findReceipt(db, id)
   if (receipt?.account === account) return done(await detailOf(db, receipt))
-  const asked = JSON.stringify(id.slice(0, 80))
-  return refused('request_not_found', `This account has no request ${asked}. One that was refused is not in the books.`)
+  return refused(
+    'request_not_found',
+    `This account has no request ${quoted(id)}. One that was refused is not in the books.`,
+  )
 }
 
 /** Any request of anybody, for an operator who answers a question by its id. */
@@ -35,7 +38,7 @@ export async function findAnyRequest(
   const receipt = await findReceipt(db, id)
   const account = receipt && (await findAccountByRow(db, receipt.account))
   if (receipt === undefined || account === undefined) {
-    return refused('request_not_found', `No request has the id ${JSON.stringify(id.slice(0, 80))}.`)
+    return refused('request_not_found', `No request has the id ${quoted(id)}.`)
   }
   return done({ account: { id: account.id, email: account.email }, request: await detailOf(db, receipt) })
 }

@@ -3,9 +3,19 @@ import { createSignInTries, type SignInTries } from './sign-in-tries.ts'
 
 let micros: number
 let tries: SignInTries
+/** What outlives the process. */
+let kept: Map<string, number>
+
+const clock = { now: () => micros / 1000, ticks: () => micros }
+const keeper = {
+  keep: ({ name, until }: { name: string; until: number }) => void kept.set(name, until),
+  drop: (name: string) => void kept.delete(name),
+}
+const open = () => createSignInTries({ clock, keeper, digest: (name) => `<${name}>` })
 beforeEach(() => {
   micros = 1_000_000
-  tries = createSignInTries({ clock: { ticks: () => micros } })
+  kept = new Map()
+  tries = open()
 })
 
 const MINUTE = 60_000_000
@@ -78,5 +88,61 @@ describe('tries of one address', () => {
     }
     expect(take('ben', '192.0.2.1').kind).toBe('taken')
     expect(take('cyd', '192.0.2.1').kind).toBe('locked')
+  })
+})
+
+describe('a restart', () => {
+  const restart = () => {
+    tries = open()
+    tries.restore([...kept].map(([name, until]) => ({ name, until })))
+  }
+
+  it('lifts no lockout, and makes none longer', () => {
+    takeMany(6, () => 'ann')
+    micros += MINUTE
+    restart()
+    expect(take('ann')).toEqual({ kind: 'locked', retryAfter: 120, of: 'name', first: false })
+    micros += 2 * MINUTE
+    expect([take('ann').kind, take('ann').kind]).toEqual(['taken', 'locked'])
+    restart()
+    expect(take('ann')).toMatchObject({ kind: 'locked', retryAfter: 180 })
+    micros += 15 * MINUTE
+    restart()
+    expect(takeMany(6, () => 'ann')).toEqual([...Array(5).fill('taken'), 'locked'])
+  })
+
+  it('lifts none of an address either, and mixes up neither', () => {
+    takeMany(21, (index) => `name ${index}`, '203.0.113.7')
+    restart()
+    expect(take('another', '203.0.113.7')).toMatchObject({ kind: 'locked', of: 'address' })
+    expect(take('name 3', '203.0.113.8').kind).toBe('taken')
+  })
+
+  it('brings nothing back that was forgiven', () => {
+    takeMany(6, () => 'ann')
+    micros += 3 * MINUTE
+    expect(take('ann').kind).toBe('taken')
+    tries.forgive({ name: 'ann', address: undefined })
+    expect(kept.size).toBe(0)
+  })
+
+  it('keeps nobody out for longer than all tries take, whatever the clock was turned to', () => {
+    tries.restore([{ name: 'name:<ann>', until: micros / 1000 + 1e12 }])
+    expect(take('ann')).toMatchObject({ kind: 'locked', retryAfter: 180 })
+    micros += 15 * MINUTE
+    expect(takeMany(5, () => 'ann')).toEqual(Array(5).fill('taken'))
+  })
+
+  it('costs no write for what is refused, however often it is tried', () => {
+    let writes = 0
+    const counting = createSignInTries({
+      ...{ clock, digest: (name: string) => name },
+      keeper: { keep: () => void (writes += 1), drop: () => {} },
+    })
+    for (let count = 0; count < 1000; count++) counting.take({ name: 'ann', address: undefined })
+    expect(writes).toBe(1)
+    micros += 3 * MINUTE
+    for (let count = 0; count < 1000; count++) counting.take({ name: 'ann', address: undefined })
+    expect(writes).toBe(2)
   })
 })

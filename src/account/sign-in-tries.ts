@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import { isIP } from 'node:net'
+import type { KeptLockout, LockoutKeeper } from '../content/lockouts.ts'
 import type { Clock } from '../lib/clock.ts'
 import { correctRate, type RateRule, takeFromRate } from '../lib/gcra.ts'
 import { createLruMap } from '../lib/lru-map.ts'
@@ -12,6 +12,7 @@ const FOR_ADDRESS: RateRule = { perMinute: 20 / 15, burst: 20 }
 /** About two hundred bytes each. To push one name out, more networks are needed than an attacker has at hand. */
 const NAMES_MAX = 50_000
 const NETWORKS_MAX = 50_000
+const MINUTE_MS = 60_000
 
 export interface SignInTries {
   /** Taken before a password is looked at, so that a hundred at the same moment are not a hundred tries. */
@@ -20,6 +21,16 @@ export interface SignInTries {
   forgive(who: Trier): void
   /** Nothing was looked at: it does not count. */
   giveBack(who: Trier): void
+  /** Takes up what the last process had to remember; done once, before anybody tries. */
+  restore(lockouts: readonly KeptLockout[]): void
+}
+
+interface TriesDeps {
+  readonly clock: Clock
+  /** Under a key: what was typed as an e-mail may be a password, and is remembered by this alone. */
+  readonly digest: (name: string) => string
+  /** Where lockouts outlive the process. Tries that are not used up do not: nobody restarts a server to have them back. */
+  readonly keeper: Pick<LockoutKeeper, 'keep' | 'drop'>
 }
 
 /** `name` is an e-mail, known or not, or a session whose password is asked again. */
@@ -41,36 +52,46 @@ interface Standing {
   readonly reachedAt: number
   /** Whether this lockout has been told of; a new one begins when everything was earned back. */
   readonly told: boolean
+  /** How far it had been used up when it was kept last. */
+  readonly keptAt: number | undefined
 }
 
-export function createSignInTries({ clock }: { readonly clock: Pick<Clock, 'ticks'> }): SignInTries {
-  const names = createCounter(FOR_NAME, NAMES_MAX, 'name', clock)
-  const addresses = createCounter(FOR_ADDRESS, NETWORKS_MAX, 'address', clock)
+export function createSignInTries(deps: TriesDeps): SignInTries {
+  const { digest } = deps
+  const names = createCounter({ ...FOR_NAME, of: 'name', sizeMax: NAMES_MAX }, deps)
+  const addresses = createCounter({ ...FOR_ADDRESS, of: 'address', sizeMax: NETWORKS_MAX }, deps)
   return {
     take({ name, address }) {
       // The address first: one that floods must not fill the memory of names.
-      const network = address === undefined ? undefined : networkOfAny(address)
-      const taken = network === undefined ? undefined : addresses.take(network)
-      return taken?.kind === 'locked' ? taken : names.take(nameOf(name))
+      const taken = address === undefined ? undefined : addresses.take(digest(networkOfAny(address)))
+      return taken?.kind === 'locked' ? taken : names.take(digest(name))
     },
     forgive({ name, address }) {
-      names.forget(nameOf(name))
-      if (address !== undefined) addresses.giveBack(networkOfAny(address))
+      names.forget(digest(name))
+      if (address !== undefined) addresses.giveBack(digest(networkOfAny(address)))
     },
     giveBack({ name, address }) {
-      names.giveBack(nameOf(name))
-      if (address !== undefined) addresses.giveBack(networkOfAny(address))
+      names.giveBack(digest(name))
+      if (address !== undefined) addresses.giveBack(digest(networkOfAny(address)))
+    },
+    restore(lockouts) {
+      for (const lockout of lockouts) (lockout.name.startsWith('address:') ? addresses : names).restore(lockout)
     },
   }
 }
 
-/** All are of one length, however long what was typed is. */
-const nameOf = (name: string): string => hash('sha256', name, 'base64url')
-
 const networkOfAny = (address: string): string => (isIP(address) === 0 ? 'unknown' : networkOf(address))
 
-function createCounter(rule: RateRule, sizeMax: number, of: Lockout['of'], clock: Pick<Clock, 'ticks'>) {
+interface Counted extends RateRule {
+  readonly of: Lockout['of']
+  readonly sizeMax: number
+}
+
+function createCounter({ of, sizeMax, ...rule }: Counted, { clock, keeper }: TriesDeps) {
   const standings = createLruMap<string, Standing>(sizeMax)
+  const keptName = (key: string) => `${of}:${key}`
+  const keep = (key: string, reachedAt: number) =>
+    keeper.keep({ name: keptName(key), until: clock.now() + Math.ceil((reachedAt - clock.ticks()) / 1000) })
   return {
     take(key: string): { kind: 'taken' } | Lockout {
       const now = clock.ticks()
@@ -78,20 +99,34 @@ function createCounter(rule: RateRule, sizeMax: number, of: Lockout['of'], clock
       const fresh = standing === undefined || standing.reachedAt <= now
       const decision = takeFromRate(rule, standing?.reachedAt ?? now, 1, now)
       if (decision.kind === 'taken') {
-        standings.set(key, { reachedAt: decision.reachedAt, told: !fresh && standing.told })
+        const { reachedAt } = decision
+        standings.set(key, { reachedAt, told: !fresh && standing.told, keptAt: standing?.keptAt })
         return { kind: 'taken' }
       }
       const first = standing?.told !== true
-      standings.set(key, { reachedAt: standing?.reachedAt ?? now, told: true })
+      const reachedAt = standing?.reachedAt ?? now
+      // Refusals cost an attacker nothing; only a try that was taken since is worth a write.
+      if (standing?.keptAt !== reachedAt) keep(key, reachedAt)
+      standings.set(key, { reachedAt, told: true, keptAt: reachedAt })
       // One try is never more than the burst.
       const waitMs = decision.kind === 'wait' ? decision.waitMs : 0
       return { kind: 'locked', retryAfter: Math.max(1, Math.ceil(waitMs / 1000)), of, first }
     },
-    forget: (key: string) => standings.delete(key),
+    forget(key: string) {
+      if (standings.get(key)?.keptAt !== undefined) keeper.drop(keptName(key))
+      standings.delete(key)
+    },
     giveBack(key: string) {
       const standing = standings.get(key)
       if (standing === undefined) return
       standings.set(key, { ...standing, reachedAt: correctRate(rule, standing.reachedAt, -1, clock.ticks()) })
+    },
+    /** Never longer than all tries take to be earned back, whatever a clock that was turned says. */
+    restore({ name, until }: KeptLockout) {
+      const leftMs = Math.min(until - clock.now(), (rule.burst / rule.perMinute) * MINUTE_MS)
+      if (leftMs <= 0) return
+      const reachedAt = clock.ticks() + leftMs * 1000
+      standings.set(name.slice(keptName('').length), { reachedAt, told: true, keptAt: reachedAt })
     },
   }
 }

@@ -13,9 +13,8 @@ import type { Allowance } from '../model/allowance.ts'
 import type { AccountRow, KeyRow } from '../model/ids.ts'
 import type { PicoPerToken } from '../model/money.ts'
 import type { Price } from '../model/price.ts'
-import { insertAccount } from '../store/accounts.ts'
-import { insertKey } from '../store/keys.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
+import { insertAccount, insertKey } from '../store/set-up.fixture.ts'
 import type { Outcome } from './outcome.ts'
 
 export const ADA = 1 as AccountRow

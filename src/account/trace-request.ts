@@ -6,6 +6,7 @@ import type { LedgerDb } from '../store/tables.ts'
 import { type DescribedReceipt, describeReceipt } from './describe-receipt.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { nameArgument } from './plain-text.ts'
+import { quoted } from './quoted.ts'
 import { type AttemptView, attemptsView } from './receipt-view.ts'
 
 export const traceRequestArgs = z.strictObject({ request: nameArgument })
@@ -24,7 +25,7 @@ export async function traceRequest(
 ): Promise<Outcome<RequestTrace>> {
   const receipt = await findReceipt(deps.db, args.request)
   if (receipt === undefined) {
-    const message = `No request ${JSON.stringify(args.request)} is in the books. One that was refused before its hold has only a log line.`
+    const message = `No request ${quoted(args.request)} is in the books. One that was refused before its hold has only a log line.`
     return refused('request_not_found', message)
   }
   const account = await findAccountByRow(deps.db, receipt.account)

@@ -13,9 +13,10 @@ import type { KeyKind } from '../model/caller.ts'
 import { type AccountRow, type KeyRow, mintAccountId, mintKeyId, mintRequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import { findAccountByEmail, insertAccount } from '../store/accounts.ts'
-import { findKeyById, insertKey } from '../store/keys.ts'
+import { findAccountByEmail } from '../store/accounts.ts'
+import { findKeyById } from '../store/keys.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
+import { insertAccount, insertKey } from '../store/set-up.fixture.ts'
 import { createUsageKeeper, type UsageKeeper } from './usage-keeper.ts'
 
 export interface BenchAccount {

@@ -2,9 +2,10 @@ import type { z } from 'zod'
 import type { SeriesFilter } from '../content/read-usage.ts'
 import { levelOf } from '../content/usage-levels.ts'
 import { usageQuery } from '../contract/usage.ts'
-import { findKeyById } from '../store/keys.ts'
+import type { AccountRow } from '../model/ids.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { type DayRange, readDayRange } from './day-range.ts'
+import { findOwnedKey } from './find-owned-key.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { nameArgument } from './plain-text.ts'
 import { beginningsOf } from './range-steps.ts'
@@ -40,9 +41,9 @@ export async function readUsageScope(deps: { readonly db: LedgerDb }, args: Usag
   const beginnings = beginningsOf(range, args.step, STEPS_MAX)
   if (beginnings === undefined) return tooManySteps(args.step, days)
   const account = resolved.account.row
-  const key = args.key === undefined ? done(undefined) : await rowOfKey(deps, account, args.key)
-  if (key.kind === 'refused') return key
-  const filter = { account, key: key.value, model: args.model, kind: args.kind }
+  const found = args.key === undefined ? undefined : await findOwnedKey(deps, args.key, account as AccountRow)
+  if (found?.kind === 'refused') return found
+  const filter = { account, key: found?.key.row, model: args.model, kind: args.kind }
   return done({ account, range, beginnings, ...seriesFor(filter, args.by) })
 }
 
@@ -57,11 +58,4 @@ function seriesFor(filter: Omit<SeriesFilter, 'level'>, by: UsageArgs['by']): Pi
 function tooManySteps(step: string, days: number) {
   const other = days <= STEPS_MAX ? 'day' : 'month'
   return refused('invalid_range', `The range has more than ${STEPS_MAX} steps of one ${step}: ask for it by ${other}.`)
-}
-
-/** A key of another account is as unknown as one that there is not. */
-async function rowOfKey(deps: { readonly db: LedgerDb }, account: number, id: string): Promise<Outcome<number>> {
-  const key = await findKeyById(deps.db, id)
-  if (key?.account === account) return done(key.row)
-  return refused('key_not_found', `There is no key ${JSON.stringify(id)}.`)
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { SqlValue } from '../sqlite/sqlite-file.ts'
 import { listAuditFrom } from '../store/audit.ts'
-import { auditHash, recordAudit } from './audit-trail.ts'
+import { auditHash } from './audit-trail.ts'
 import { openTestPeople, type TestPeople } from './people.fixture.ts'
 import { createPeopleDeps } from './people-deps.ts'
 import { verifyAudit } from './verify-audit.ts'
@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => people.close())
 
-const record = (detail: string) => recordAudit(people.deps, { actor: 'operator', action: 'key_changed', detail })
+const record = (detail: string) => people.deps.audit.record({ actor: 'operator', action: 'key_changed', detail })
 const verify = () => verifyAudit(people.deps)
 
 /** What a thief of the machine could do: the triggers go first. */
@@ -31,9 +31,10 @@ describe('the chain', () => {
   it('holds when fifty acts come in the same millisecond, and goes on where another process left off', async () => {
     await Promise.all(Array.from({ length: 50 }, (_, index) => record(`act ${index}`)))
     const { db, file, clock, random, consoleUrl } = people.deps
-    const ground = { db, file, clock, random, consoleUrl, secret: Buffer.alloc(32), onFailure: () => {} }
+    const lockouts = { keep: () => {}, drop: () => {} }
+    const ground = { db, file, clock, random, consoleUrl, lockouts, secret: Buffer.alloc(32), onFailure: () => {} }
     const next = createPeopleDeps(ground)
-    await recordAudit(next, { actor: 'a@example.com', action: 'signed_in' })
+    await next.audit.record({ actor: 'a@example.com', action: 'signed_in' })
     const proof = await verify()
     expect(proof).toMatchObject({ rows: 51, violations: 0, broken_at: null })
     expect(proof.head).toMatch(/^[0-9a-f]{64}$/)

@@ -1,13 +1,15 @@
 import { z } from 'zod'
 import type { Clock } from '../lib/clock.ts'
+import { formatUsd } from '../model/money.ts'
 import { findAccountByRow } from '../store/accounts.ts'
-import { findCodeByDigest, findCodeById, type StoredCode, withdrawStoredCode } from '../store/codes.ts'
+import { codeWithdrawal, findCodeByDigest, findCodeById, type StoredCode } from '../store/codes.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { readCodeText } from './code-text.ts'
 import { type CodeView, codeView } from './code-view.ts'
 import { noSuchCode } from './list-codes.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { nameArgument } from './plain-text.ts'
+import type { Trail } from './trail.ts'
 
 /** The id, or the text itself: whoever finds a code in the wrong place has only that. */
 export const withdrawCodeArgs = z.strictObject({ code: nameArgument })
@@ -15,6 +17,7 @@ export const withdrawCodeArgs = z.strictObject({ code: nameArgument })
 export interface WithdrawCodeDeps {
   readonly db: LedgerDb
   readonly clock: Clock
+  readonly trail: Trail
   readonly digestCode: (letters: string) => Uint8Array
 }
 
@@ -29,7 +32,10 @@ export async function withdrawCode(
     if (args.code.startsWith('code_')) return noSuchCode(args.code)
     return refused('code_not_found', 'There is no such code. See: millrace codes list')
   }
-  await withdrawStoredCode(deps.db, found.row, deps.clock.now())
+  const detail = `${found.shown}, ${formatUsd(found.amount_nano)} USD`
+  await deps.trail.act({ action: 'code_withdrawn', target: found.id, detail }, [
+    codeWithdrawal(deps.db, found.row, deps.clock.now()),
+  ])
   const after = await findCodeById(deps.db, found.id)
   if (after === undefined) throw new Error(`Code ${found.id} is not there after it was withdrawn`)
   if (after.redeemed_by === null) return done(codeView({ ...after, redeemer: null }, deps.clock.now()))

@@ -3,6 +3,7 @@ import { finishRedemptions } from '../account/finish-redemptions.ts'
 import { createPeopleDeps, type PeopleDeps } from '../account/people-deps.ts'
 import { createUsageKeeper } from '../account/usage-keeper.ts'
 import { createKeptAnswers, type KeptAnswers } from '../content/kept-answers.ts'
+import { createLockoutKeeper, listLockouts } from '../content/lockouts.ts'
 import { openContent } from '../content/open-content.ts'
 import { createStoredResponses, type StoredResponses } from '../content/stored-responses.ts'
 import { createCallerFinder } from '../keys/find-caller.ts'
@@ -88,9 +89,9 @@ async function furnish(
     seals: createSeals(ring.keys),
     health: watchLanes({ clock, random, rules, log, metrics }),
     finder: createCallerFinder({ db, pepper: apiKeyPepper(ring), clock }),
-    people: openPeople(ground, { ring, database, log }),
+    people: await openPeople(ground, { ring, database, content: contents.content, log }, closing),
   }
-  const operations = operationsOf(parts, file)
+  const operations = operationsOf(parts)
   return {
     operations,
     ledgerAvailable: () => books.ledger.available,
@@ -139,20 +140,31 @@ const openRules = ({ settings, clock }: HouseGround, db: LedgerDb, log: Log): Pr
   return createRuleBook({ db, clock, onPlansMissing: (plans) => log.warn({ plans }, missing) }, settings.config)
 }
 
-function openPeople(
+interface PeopleNeed {
+  readonly ring: DatabaseRing
+  readonly database: Database
+  readonly content: SqliteFile
+  readonly log: Log
+}
+
+async function openPeople(
   { settings, clock, random }: HouseGround,
-  {
-    ring,
-    database: { db, file },
-    log,
-  }: { readonly ring: DatabaseRing; readonly database: Database; readonly log: Log },
-): PeopleDeps {
+  { ring, database: { db, file }, content, log }: PeopleNeed,
+  closing: Closing,
+): Promise<PeopleDeps> {
   const { host, port, publicUrl } = settings.config.server
-  return createPeopleDeps({
-    ...{ db, file, clock, random, secret: deriveKey(ring.founding.secret, 'people') },
+  const lockouts = createLockoutKeeper({
+    ...{ file: content, now: () => clock.now() },
+    onFailure: (error) => log.error({ error }, 'a lockout could not be written down; a restart would lift it'),
+  })
+  closing.add(() => lockouts.close())
+  const people = createPeopleDeps({
+    ...{ db, file, clock, random, lockouts, secret: deriveKey(ring.founding.secret, 'people') },
     consoleUrl: () => `${publicUrl ?? urlOf(host, port)}/console`,
     onFailure: (error) => log.error({ error }, 'that a session was used could not be written down'),
   })
+  people.tries.restore(await listLockouts(content, clock.now()))
+  return people
 }
 
 /** What a client just paid is counted when somebody asks; without a question it may be seen this much later. */

@@ -29,6 +29,7 @@ export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutco
           routing: { putAside: undefined, retries: undefined },
           upstreams: [],
           hostedTools: 'ignore' as const,
+          liveKeysMax: 50,
         },
         replace: async () => {},
       },

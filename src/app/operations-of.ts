@@ -1,20 +1,23 @@
+import { COMMAND_LINE } from '../account/audit-trail.ts'
 import { createRedeemTries } from '../account/redeem-tries.ts'
+import { trailOf } from '../account/trail.ts'
 import { digestKey } from '../keys/digest-key.ts'
 import { mintKey } from '../keys/mint-key.ts'
 import { deriveKey } from '../lib/derive-key.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { apiKeyPepper } from './api-key-pepper.ts'
 import type { House } from './house.ts'
 import type { ServingParts } from './serving-parts.ts'
 
-/** What the use cases of operators and owners ask for, at the command line and in the console alike. */
-export function operationsOf(parts: ServingParts, file: SqliteFile): House['operations'] {
+/** What the use cases of operators and owners ask for, in the hand of the command line. */
+export function operationsOf(parts: ServingParts): House['operations'] {
   const { clock, random, db, ledger, rules, health, finder, people, ring } = parts
   const pepper = apiKeyPepper(ring)
   const codePepper = deriveKey(ring.founding.secret, 'redemption-codes')
   return {
-    ...{ db, file, clock, random, ledger, health, people },
+    ...{ db, clock, random, ledger, health, people },
     catalog: () => rules.current.catalog,
+    liveKeysMax: () => rules.current.liveKeysMax,
+    trail: trailOf(people.audit, COMMAND_LINE),
     mintKey: (kind) => mintKey({ pepper, random }, kind),
     digestCode: (letters) => digestKey(codePepper, letters),
     redeemTries: createRedeemTries(clock),

@@ -29,6 +29,8 @@ export interface Rules {
   readonly routing: RoutingConfig
   readonly upstreams: readonly Upstream[]
   readonly hostedTools: HostedTools
+  /** How many keys one account may have that are not revoked. */
+  readonly liveKeysMax: number
 }
 
 /** Where the rules of the moment are read: a request that has begun keeps the ones it began with. */
@@ -84,6 +86,7 @@ async function rulesOf(deps: RuleDeps, config: Config, known: readonly Upstream[
     routing: config.routing,
     upstreams,
     hostedTools: config.hostedTools,
+    liveKeysMax: config.limits.keysPerAccount,
   }
 }
 

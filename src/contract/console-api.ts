@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { changeKeyBody, createKeyBody, keyItem, madeKey, rotateKeyBody } from './keys.ts'
+import { changeKeyBody, createKeyBody, keyItem, listedKey, madeKey, rotateKeyBody } from './keys.ts'
 import { modelsAnswer } from './models.ts'
 import {
   accountDetail,
@@ -92,10 +92,10 @@ export const CONSOLE_API = {
   'GET /audit': ask('owner', pageOf(auditItem), pageQuery),
 
   'GET /overview': ask('owner', overviewAnswer, overviewQuery),
-  'GET /keys': ask('owner', pageOf(keyItem), pageQuery),
+  'GET /keys': ask('owner', pageOf(listedKey), pageQuery),
   'POST /keys': graveAct('owner', createKeyBody, madeKey),
   'GET /keys/:key': ask('owner', keyItem),
-  'PATCH /keys/:key': act('owner', changeKeyBody, keyItem),
+  'PATCH /keys/:key': { ...act('owner', changeKeyBody, keyItem), confirmed: 'to-widen' },
   'POST /keys/:key/rotate': graveAct('owner', rotateKeyBody, madeKey),
   'POST /keys/:key/revoke': act('owner', nothing, keyItem),
   'GET /wallet': ask('owner', walletAnswer),

@@ -44,6 +44,11 @@ export const keyItem = z.strictObject({
   former: z.strictObject({ shown: z.string(), until: time }).nullable(),
 })
 
+/** In a list: of its models how many there are and the first of them, so that no page of keys grows without an end. */
+export const listedKey = keyItem.extend({
+  models: z.strictObject({ count, first: z.array(z.string()) }).nullable(),
+})
+
 export const createKeyBody = z.strictObject({
   name: line(100),
   kind: keyKind,

@@ -9,8 +9,8 @@ export type Asker = 'anyone' | 'signed-in' | 'owner' | 'operator'
  */
 export interface Route<Who extends Asker, Query extends z.ZodType, Body extends z.ZodType, Answer extends z.ZodType> {
   readonly who: Who
-  /** Only within minutes of a password: what makes keys or moves money. */
-  readonly confirmed: boolean
+  /** Only within minutes of a password: what makes keys or moves money. `to-widen`: where it lets a key do more. */
+  readonly confirmed: boolean | 'to-widen'
   readonly query: Query
   readonly body: Body
   readonly answer: Answer

@@ -52,6 +52,6 @@ export const usageAnswer = z.strictObject({
   total_steps: z.array(used),
   /** The largest by money, then by requests, then one for the rest. */
   series: z.array(usageSeries),
-  /** Every one of them, for the table, in the same order; beyond a thousand one for the rest. */
+  /** Every one of them, for the table, in the same order; beyond five hundred one for the rest. */
   table: z.array(z.strictObject({ id: z.string().nullable(), name: z.string(), used })),
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { findUnseen, unseenInWords } from '../lib/find-unseen.ts'
 
 /** Nothing at all: for acts without a body and questions without a query. */
 export const nothing = z.strictObject({})
@@ -28,12 +29,12 @@ export const pageQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(LIMIT_MAX).optional(),
 })
 
-/** What a person may write into a field: no control characters (a terminal would obey them), no line of a novel. */
+/** Only what is seen: two names that look alike are one, and a terminal obeys nothing in them. */
+export const seen = (text: z.ZodString): z.ZodString =>
+  text.refine((value) => findUnseen(value) === undefined, { error: ({ input }) => unseenInWords(String(input)) })
+
+/** What a person may write into a field: nothing that cannot be seen, no line of a novel. */
 export const line = (max: number) => note(max).min(1)
 
 /** The same, and may be left empty. */
-export const note = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .regex(/^\P{Cc}*$/u, 'has characters that cannot be shown')
+export const note = (max: number) => seen(z.string().max(max))

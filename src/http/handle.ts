@@ -56,7 +56,7 @@ function logExchange({ edge, request, response, requestId, path, startedTicks, l
   edge.logRequest({
     request_id: requestId,
     method: request.method,
-    path: path.slice(0, LOGGED_CHARACTERS_MAX),
+    path,
     status: response.headersSent ? response.statusCode : undefined,
     total_ms: Math.round((edge.clock.ticks() - startedTicks) / 1000),
     client_request_id: clientRequestId(request),

@@ -1,4 +1,5 @@
 import { type Problem, problem } from '../model/problem.ts'
+import { scrubPath } from '../telemetry/scrub-path.ts'
 
 const CHAT_INSTEAD = 'Use POST /v1/chat/completions.'
 
@@ -55,7 +56,8 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
 const PATH_CHARACTERS_MAX = 100
 
 export function refuseUnknownPath(method: string, path: string, offered: readonly string[]): Problem {
-  const shown = path.length > PATH_CHARACTERS_MAX ? `${path.slice(0, PATH_CHARACTERS_MAX)}…` : path
+  const known = scrubPath(path)
+  const shown = known.length > PATH_CHARACTERS_MAX ? `${known.slice(0, PATH_CHARACTERS_MAX)}…` : known
   const reason = FAMILIES.find(([pattern]) => pattern.test(path))?.[1] ?? `There is nothing at ${method} ${shown}.`
   return problem('endpoint_not_provided', `${reason} Offered are ${offered.join(', ')}.`)
 }

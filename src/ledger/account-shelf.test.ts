@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { type Books, createBooks, type OpenTurn } from '../books/books.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
-import { insertAccount } from '../store/accounts.ts'
+import { insertAccount } from '../store/set-up.fixture.ts'
 import { type AccountShelf, createAccountShelf } from './account-shelf.ts'
 import { useLedger } from './ledger.fixture.ts'
 

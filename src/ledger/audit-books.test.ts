@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { secureRandom } from '../lib/random-id.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { mintAccountId } from '../model/ids.ts'
-import { findAccountByEmail, insertAccount, listFrozen } from '../store/accounts.ts'
+import { findAccountByEmail, listFrozen } from '../store/accounts.ts'
 import { findProof } from '../store/proofs.ts'
+import { insertAccount } from '../store/set-up.fixture.ts'
 import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()

@@ -1,6 +1,5 @@
 import type { Selectable } from 'kysely'
 import { PERIOD_ROWS_FROM } from '../books/sides.ts'
-import { isAlreadyThere } from '../sqlite/sqlite-failure.ts'
 import type { AtomicStatement, SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { AccountStatus, AccountsTable, LedgerDb } from './tables.ts'
 
@@ -26,16 +25,6 @@ export const accountInserts = (account: NewAccount): AtomicStatement[] => [
   { sql: INSERT_WALLET, rows: [[account.id]], expectChanges: 1 },
 ]
 
-export async function insertAccount(file: SqliteFile, account: NewAccount): Promise<'inserted' | 'email-taken'> {
-  try {
-    await file.atomic(accountInserts(account))
-    return 'inserted'
-  } catch (error) {
-    if (isAlreadyThere(error) && error.message.includes('accounts.email')) return 'email-taken'
-    throw error
-  }
-}
-
 export const findAccountById = (db: LedgerDb, id: string): Promise<StoredAccount | undefined> =>
   db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst()
 
@@ -52,16 +41,12 @@ export const listAccounts = (
 ): Promise<StoredAccount[]> =>
   db.selectFrom('accounts').selectAll().where('row', '>', after).orderBy('row').limit(limit).execute()
 
-/** False when there is no such account, or it was closed: that is final. */
-export async function updateAccountStatus(db: LedgerDb, row: number, status: AccountStatus): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('accounts')
-    .set({ status })
-    .where('row', '=', row)
-    .where('status', '<>', 'closed')
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
-}
+/** Only of an account that is there and not closed: that is final. */
+export const accountStatusUpdate = (row: number, status: AccountStatus): AtomicStatement => ({
+  sql: `UPDATE accounts SET status = ? WHERE row = ? AND status <> 'closed'`,
+  rows: [[status, row]],
+  expectChanges: 1,
+})
 
 /** One change of several that belong together: its only row gets another e-mail. */
 export const emailUpdate = (row: number, email: string): AtomicStatement => ({

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
-import type { SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import type { AtomicStatement, SqlValue } from '../sqlite/sqlite-file.ts'
 import { insertInto } from './row-statements.ts'
+import { statementOf } from './statement-of.ts'
 import type { CodesTable, LedgerDb } from './tables.ts'
 
 export type StoredCode = Selectable<CodesTable>
@@ -23,32 +24,31 @@ const COLUMNS = [
 ] as const
 
 /** All of a batch or none. */
-export async function insertCodes(file: SqliteFile, codes: readonly NewCode[]): Promise<void> {
-  const rows = codes.map((code) => COLUMNS.map((column): SqlValue => code[column]))
-  await file.atomic([{ ...insertInto('codes', COLUMNS), rows }])
-}
+export const codesInsert = (codes: readonly NewCode[]): AtomicStatement => ({
+  ...insertInto('codes', COLUMNS),
+  rows: codes.map((code) => COLUMNS.map((column): SqlValue => code[column])),
+})
 
 /**
- * Gives a code to an account, once and for ever: of all that ask, the database lets one change the row. False when it is
- * nobody's to take: unknown, taken, withdrawn, expired, or for an account that is not active in this moment.
+ * Gives a code to an account, once and for ever: of all that ask, the database lets one change the row. Nobody can take one
+ * that is taken, withdrawn or expired, nor for an account that is not active in this moment.
  */
-export async function claimCode(
+export function codeClaim(
   db: LedgerDb,
-  digest: Uint8Array,
+  row: number,
   { account, at }: { readonly account: number; readonly at: number },
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
+): AtomicStatement {
+  const query = db
     .updateTable('codes')
     .set({ redeemed_by: account, redeemed_at: at })
-    .where('digest', '=', digest)
+    .where('row', '=', row)
     .where('redeemed_at', 'is', null)
     .where('withdrawn_at', 'is', null)
     .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]))
     .where(({ exists, selectFrom }) =>
       exists(selectFrom('accounts').select('row').where('row', '=', account).where('status', '=', 'active')),
     )
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
+  return statementOf(query, 1)
 }
 
 export async function setCodeCredited(db: LedgerDb, row: number, at: number): Promise<void> {
@@ -101,14 +101,14 @@ export const listCodePage = (
     .limit(limit)
     .execute()
 
-/** False when it is redeemed or withdrawn already, or not there. */
-export async function withdrawStoredCode(db: LedgerDb, row: number, at: number): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('codes')
-    .set({ withdrawn_at: at })
-    .where('row', '=', row)
-    .where('redeemed_at', 'is', null)
-    .where('withdrawn_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
-}
+/** Only of a code that is neither redeemed nor withdrawn. */
+export const codeWithdrawal = (db: LedgerDb, row: number, at: number): AtomicStatement =>
+  statementOf(
+    db
+      .updateTable('codes')
+      .set({ withdrawn_at: at })
+      .where('row', '=', row)
+      .where('redeemed_at', 'is', null)
+      .where('withdrawn_at', 'is', null),
+    1,
+  )

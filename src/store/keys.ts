@@ -1,4 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
+import type { AtomicStatement } from '../sqlite/sqlite-file.ts'
+import { statementOf } from './statement-of.ts'
 import type { AccountStatus, KeysTable, LedgerDb } from './tables.ts'
 
 export type StoredKey = Selectable<KeysTable>
@@ -6,8 +8,15 @@ export type StoredKey = Selectable<KeysTable>
 /** A new key is neither disabled nor revoked. */
 export type NewKey = Omit<Insertable<KeysTable>, 'row' | 'disabled_at' | 'revoked_at'>
 
-export async function insertKey(db: LedgerDb, key: NewKey): Promise<void> {
-  await db.insertInto('keys').values(key).execute()
+/** Only while its account has fewer than `liveMax` keys that are not revoked, those of the playground aside. */
+export function keyInsert(db: LedgerDb, key: NewKey, liveMax: number): AtomicStatement {
+  const columns = Object.keys(key) as (keyof NewKey)[]
+  const row = columns.map((column) => sql.val(key[column]))
+  const isRoom = sql<boolean>`(SELECT count(*) FROM keys WHERE account = ${key.account} AND revoked_at IS NULL
+    AND playground = 0) < ${liveMax}`
+  const query = sql`INSERT INTO keys (${sql.join(columns.map((column) => sql.ref(column)))})
+    SELECT ${sql.join(row)} WHERE ${isRoom}`
+  return statementOf({ compile: () => query.compile(db) }, 1)
 }
 
 /** A key together with the account it speaks for: all that a caller is made of. */
@@ -124,16 +133,15 @@ export interface KeyChange {
   readonly cap_month_nano?: bigint | null
 }
 
-/** False when there is no such key, or it is revoked: that is final, and its time stays the first one. */
-export async function updateKey(db: LedgerDb, row: number, change: KeyChange): Promise<boolean> {
+/** Only of a key that is there and not revoked: that is final, and its time stays the first one. */
+export function keyUpdate(db: LedgerDb, row: number, change: KeyChange): AtomicStatement {
   const { limits, ...columns } = change
-  const { numUpdatedRows } = await db
+  const query = db
     .updateTable('keys')
     .set({ ...columns, ...(limits !== undefined && { limits: mergedLimits(limits) }) })
     .where('row', '=', row)
     .where('revoked_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
+  return statementOf(query, 1)
 }
 
 /** Merged by the database: of two changes that come together, neither takes back what the other has set. */
@@ -147,11 +155,11 @@ export interface KeyRotation {
   readonly formerUntil: number | null
 }
 
-/** False when the key is revoked, has no secret, or has another than `known`: somebody was quicker, and theirs counts. */
-export async function rotateDigest(db: LedgerDb, known: StoredKey, rotation: KeyRotation): Promise<boolean> {
+/** Only of a key that is not revoked, has a secret, and has the one that is known: else somebody was quicker, and theirs counts. */
+export function digestRotation(db: LedgerDb, known: StoredKey, rotation: KeyRotation): AtomicStatement {
   const { digest, shown, formerUntil } = rotation
   const keeps = formerUntil !== null
-  const { numUpdatedRows } = await db
+  const query = db
     .updateTable('keys')
     .set({
       digest,
@@ -164,8 +172,7 @@ export async function rotateDigest(db: LedgerDb, known: StoredKey, rotation: Key
     .where('digest', '=', known.digest)
     .where('playground', '=', 0)
     .where('revoked_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
+  return statementOf(query, 1)
 }
 
 /** Of an account, but for those of the playground: how many there are, and how many may be used. */

@@ -8,11 +8,11 @@ import type { NanoUsd } from '../model/money.ts'
 import { migrate } from '../sqlite/migrate.ts'
 import { openSqlite } from '../sqlite/open-sqlite.ts'
 import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
-import { insertAccount } from './accounts.ts'
 import { ledgerSchema } from './migrations/ledger-schema.ts'
 import { type Database, openDatabase } from './open-database.ts'
 import { findReceipt } from './receipts.ts'
 import { recordChanges } from './record-changes.ts'
+import { insertAccount } from './set-up.fixture.ts'
 
 const clock = { now: () => 1_700_000_000_000, ticks: () => 0 }
 let folder: string
@@ -32,7 +32,7 @@ afterEach(async () => {
 
 describe('opening the ledger', () => {
   it('makes a new one, and finds everything again the second time', async () => {
-    expect(await insertAccount(database.file, { id: 'acct_1', email: 'a@example.com', createdAt: 1 })).toBe('inserted')
+    await insertAccount(database.file, { id: 'acct_1', email: 'a@example.com', createdAt: 1 })
     await database.close()
     database = await openDatabase({ path, clock })
     expect(await database.db.selectFrom('accounts').select('id').execute()).toEqual([{ id: 'acct_1' }])

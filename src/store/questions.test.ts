@@ -4,22 +4,25 @@ import { join } from 'node:path'
 import { Kysely, type LogEvent } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
-import type { SqlValue } from '../sqlite/sqlite-file.ts'
-import {
-  findAccountByEmail,
-  findAccountById,
-  findAccountByRow,
-  insertAccount,
-  listAccounts,
-  updateAccountStatus,
-} from './accounts.ts'
+import { type AtomicStatement, type SqlValue, UnexpectedChanges } from '../sqlite/sqlite-file.ts'
+import { accountStatusUpdate, findAccountByEmail, findAccountById, findAccountByRow, listAccounts } from './accounts.ts'
 import { listBuckets, listLiveBuckets } from './buckets.ts'
-import { findKeyByDigest, findKeyById, findKeyByRow, insertKey, listKeysOfAccount, updateKey } from './keys.ts'
+import {
+  findKeyByDigest,
+  findKeyById,
+  findKeyByRow,
+  type KeyChange,
+  keyInsert,
+  keyUpdate,
+  listKeysOfAccount,
+  type NewKey,
+} from './keys.ts'
 import { findMarks } from './marks.ts'
 import { findMeta, setMeta } from './meta.ts'
 import { type Database, openDatabase } from './open-database.ts'
 import { findPriceTerms, insertPrice, listNewestPrices } from './prices.ts'
 import { findLatestLedgerTime, findNewestRows, findReceipt, listOpenReceipts } from './receipts.ts'
+import { insertAccount } from './set-up.fixture.ts'
 import { countRunningPlans, findSubscription, findSubscriptionAt } from './subscriptions.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 import { findTransferByRef, listTransfersOfAccount } from './transfers.ts'
@@ -42,6 +45,16 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
+/** Whether a statement found what it was made for. */
+const did = (statement: AtomicStatement): Promise<boolean> =>
+  database.file.atomic([statement]).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof UnexpectedChanges) return false
+      throw error
+    },
+  )
+
 const run = (sql: string, ...rows: SqlValue[][]) => database.file.atomic([{ sql, rows }])
 
 describe('accounts', () => {
@@ -57,9 +70,9 @@ describe('accounts', () => {
   it('have one wallet each, and one e-mail for one account', async () => {
     const wallet = { row: 4, subject: 'wallet', posted_nano: 0n, held_nano: 0n }
     expect(await listLiveBuckets(db, 2)).toMatchObject([wallet])
-    expect(await insertAccount(database.file, { id: 'acct_new', email: 'ada@example.com', createdAt: 6 })).toBe(
-      'email-taken',
-    )
+    await expect(
+      insertAccount(database.file, { id: 'acct_new', email: 'ada@example.com', createdAt: 6 }),
+    ).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_UNIQUE', message: expect.stringContaining('accounts.email') })
     await expect(
       insertAccount(database.file, { id: 'acct_ada', email: 'x@example.com', createdAt: 6 }),
     ).rejects.toThrow()
@@ -74,9 +87,9 @@ describe('accounts', () => {
   })
 
   it('stay closed', async () => {
-    expect(await updateAccountStatus(db, 1, 'suspended')).toBe(true)
-    expect(await updateAccountStatus(db, 1, 'closed')).toBe(true)
-    expect(await updateAccountStatus(db, 1, 'active')).toBe(false)
+    expect(await did(accountStatusUpdate(1, 'suspended'))).toBe(true)
+    expect(await did(accountStatusUpdate(1, 'closed'))).toBe(true)
+    expect(await did(accountStatusUpdate(1, 'active'))).toBe(false)
     expect((await findAccountByRow(db, 1))?.status).toBe('closed')
   })
 })
@@ -96,7 +109,9 @@ describe('keys', () => {
     created_at: 9,
   } as const
 
-  beforeEach(() => insertKey(db, key))
+  const insert = (row: NewKey = key, liveMax = 9) => did(keyInsert(db, row, liveMax))
+  const update = (row: number, change: KeyChange) => did(keyUpdate(db, row, change))
+  beforeEach(() => insert())
 
   it('are found with their account by digest, and alone by id, row and account', async () => {
     const never = { former_digest: null, former_shown: null, former_until: null, playground: 0 }
@@ -119,20 +134,31 @@ describe('keys', () => {
   })
 
   it('are renamed, disabled and enabled until they are revoked, for good', async () => {
-    expect(await updateKey(db, 1, { name: 'build', disabled_at: 3 })).toBe(true)
-    expect(await updateKey(db, 1, { disabled_at: null })).toBe(true)
+    expect(await update(1, { name: 'build', disabled_at: 3 })).toBe(true)
+    expect(await update(1, { disabled_at: null })).toBe(true)
     expect(await findKeyByRow(db, 1)).toMatchObject({ name: 'build', disabled_at: null, revoked_at: null })
-    expect(await updateKey(db, 1, { revoked_at: 4 })).toBe(true)
-    expect(await updateKey(db, 1, { revoked_at: 5 })).toBe(false)
-    expect(await updateKey(db, 1, { name: 'again' })).toBe(false)
+    expect(await update(1, { revoked_at: 4 })).toBe(true)
+    expect(await update(1, { revoked_at: 5 })).toBe(false)
+    expect(await update(1, { name: 'again' })).toBe(false)
     expect(await findKeyByRow(db, 1)).toMatchObject({ name: 'build', revoked_at: 4 })
-    expect(await updateKey(db, 99, { name: 'nobody' })).toBe(false)
+    expect(await update(99, { name: 'nobody' })).toBe(false)
+  })
+
+  it('are as many as an account may have, but for those that are revoked', async () => {
+    const next = (id: string) => ({ ...key, id, digest: new Uint8Array(32).fill(id.charCodeAt(4)) })
+    expect(await insert(next('key_2'), 1)).toBe(false)
+    expect(await insert(next('key_2'), 2)).toBe(true)
+    await update(1, { disabled_at: 3 })
+    expect(await insert(next('key_3'), 2)).toBe(false)
+    await update(1, { revoked_at: 4 })
+    expect(await insert(next('key_3'), 2)).toBe(true)
+    expect(await insert({ ...next('key_4'), account: 1 }, 2)).toBe(true)
   })
 
   it('belong to an account and have a digest of their own', async () => {
-    await expect(insertKey(db, { ...key, id: 'key_2' })).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_UNIQUE' })
+    await expect(insert({ ...key, id: 'key_2' })).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_UNIQUE' })
     const orphan = { ...key, id: 'key_3', digest: new Uint8Array(32), account: 99 }
-    await expect(insertKey(db, orphan)).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_FOREIGNKEY' })
+    await expect(insert(orphan)).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_FOREIGNKEY' })
   })
 })
 

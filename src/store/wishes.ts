@@ -1,21 +1,23 @@
 import type { Selectable } from 'kysely'
+import type { AtomicStatement } from '../sqlite/sqlite-file.ts'
+import { statementOf } from './statement-of.ts'
 import type { LedgerDb, WishesTable } from './tables.ts'
 
 export type StoredWish = Selectable<WishesTable>
 
 /** An account has one open wish: asking again says it anew. It keeps its place in the line. */
-export async function putWish(
+export function wishPut(
   db: LedgerDb,
   wish: Pick<StoredWish, 'account' | 'amount_nano' | 'note' | 'at'>,
-): Promise<void> {
+): AtomicStatement {
   const { amount_nano, note, at } = wish
-  await db
+  const query = db
     .insertInto('wishes')
     .values(wish)
     .onConflict((conflict) =>
       conflict.column('account').where('answered_at', 'is', null).doUpdateSet({ amount_nano, note, at }),
     )
-    .execute()
+  return statementOf(query, 1)
 }
 
 export const findOpenWish = (db: LedgerDb, account: number): Promise<StoredWish | undefined> =>

@@ -3,6 +3,7 @@ import { formatUsd } from '../model/money.ts'
 import { inputTokensOf, type Usage } from '../model/usage.ts'
 import { type DescribedError, describeError } from './describe-error.ts'
 import { scrub } from './scrub.ts'
+import { scrubPath } from './scrub-path.ts'
 
 /** What is known of a request at its end, by whoever learned it. Only what `requestLine` asks for gets into the log. */
 export type RequestFacts = Readonly<Record<string, unknown>>
@@ -20,7 +21,7 @@ export function requestLine(facts: RequestFacts) {
     msg: 'request',
     request_id: own(facts.request_id),
     method: foreign(facts.method),
-    path: foreign(facts.path),
+    path: typeof facts.path === 'string' ? scrubPath(facts.path).slice(0, FOREIGN_LENGTH_MAX) : undefined,
     status: count(facts.status),
     code: own(facts.code),
     outcome: own(facts.outcome),

@@ -6,7 +6,7 @@ const HIDDEN = '[hidden]'
 
 /** Most text holds no secret: one quick look decides whether the patterns below are tried at all. */
 const SUSPECT =
-  /mr_|mr%5f|[srp]k[-_]|key|token|secret|passw|bearer|basic|authorization|:\/\/|eyj|akia|aiza|gh[pousr]_|hf_|xai-|r8_|private/i
+  /mr[_-]|mr%5f|-[0-9a-z]{4}-|[srp]k[-_]|key|token|secret|passw|bearer|basic|authorization|:\/\/|eyj|akia|aiza|gh[pousr]_|hf_|xai-|r8_|private/i
 
 /**
  * What secrets look like, and what stays of them so that a reader knows what was there. None of them begins with `\b`:
@@ -19,7 +19,13 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   // Up to the last @ before the path: passwords with an @ of their own are common.
   [/([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#"'<>]+@/gi, `$1${HIDDEN}@`],
   [/(bearer|basic)\s+(?!\[hidden\])[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
-  [/(mr(?:_|%5f)(?:wallet|builder|session)(?:_|%5f))\w+/gi, `$1${HIDDEN}`],
+  [
+    /(mr(?:_|%5f)(?:wallet|builder|session)(?:_|%5f))\w+|(mr(?:_|%5f))(?!(?:wallet|builder|session)(?:_|%5f))\w{8,}/gi,
+    `$1$2${HIDDEN}`,
+  ],
+  // Codes that are money, and those of links by which somebody becomes somebody.
+  [/(mr-)[0-9a-z]{5}(?:-[0-9a-z]{5}){2,4}/gi, `$1${HIDDEN}`],
+  [/(?<![0-9a-z-])[0-9a-z]{4}(?:-[0-9a-z]{4}){5}(?![0-9a-z-])/gi, HIDDEN],
   // Behind a letter it may be a task-list or risk-free: there only what is long and has a digit is taken for a key.
   [/(?<![a-z0-9])((?:sk|rk|pk)[-_](?:[a-z]{2,12}[-_])*)[\w-]{8,}/gi, `$1${HIDDEN}`],
   [/((?:sk|rk|pk)[-_])(?=[\w-]{0,64}\d)[\w-]{16,}/g, `$1${HIDDEN}`],

@@ -92,6 +92,10 @@ async function read(person: ConsolePerson, response: Response): Promise<Told> {
   return { status: response.status, headers: response.headers, text, json, error }
 }
 
+/** A turn in the playground, which is no route of the contract: its body is the protocol's own. */
+export const play = (person: ConsolePerson, body: unknown, headers: Sent['headers'] = {}): Promise<Told> =>
+  person.send('POST /playground/chat/completions' as RouteName, { body, headers })
+
 interface Wish {
   readonly email: string
   readonly role?: 'owner' | 'operator'

@@ -2,8 +2,10 @@ import { type FormEvent, useState } from 'react'
 import { now } from '../../lib/clock.ts'
 import { wasCancelled } from '../../lib/console-problem.ts'
 import { useAct } from '../../questions/useAct.ts'
+import { useKey } from '../../questions/useKey.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
+import { Answer } from '../../ui/Panel.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { changesOf, draftOf, readDraft, type WrongField } from './key-draft.ts'
@@ -11,10 +13,29 @@ import { NameField } from './NameField.tsx'
 import type { OwnKey } from './own-key.ts'
 import { TermFields } from './TermFields.tsx'
 
-/** The terms of a key that is there. Only what was changed is sent. */
-export function EditKeyDialog({ keyItem, onClose }: { keyItem: OwnKey; onClose: () => void }) {
+interface EditKeyProps {
+  readonly keyId: string
+  readonly title: string
+  readonly onClose: () => void
+}
+
+/** The terms of a key that is there: all of them, which no list has. */
+export function EditKeyDialog({ keyId, title, onClose }: EditKeyProps) {
+  const question = useKey(keyId)
+  return (
+    <Dialog title={title} open onClose={onClose} width="wide">
+      <Answer question={question} lines={8}>
+        {(keyItem) => <EditKeyForm keyItem={keyItem} onClose={onClose} />}
+      </Answer>
+    </Dialog>
+  )
+}
+
+/** Only what was changed is sent: against how the key was when the form was opened, whatever is heard of it meanwhile. */
+function EditKeyForm({ keyItem: newest, onClose }: { keyItem: OwnKey; onClose: () => void }) {
   const { keys, common } = useWords()
   const { zone } = useFormats()
+  const [keyItem] = useState(newest)
   const [draft, setDraft] = useState(() => draftOf(keyItem))
   const [wrong, setWrong] = useState<readonly WrongField[]>([])
   const change = useAct('PATCH /keys/:key', {
@@ -33,24 +54,16 @@ export function EditKeyDialog({ keyItem, onClose }: { keyItem: OwnKey; onClose: 
     else change.mutate({ params: { key: keyItem.id }, body })
   }
   return (
-    <Dialog title={keys.editTitle(keyItem.name)} open onClose={onClose} width="wide">
-      <form className="grid gap-5" onSubmit={send} noValidate>
-        <NameField draft={draft} onChange={setDraft} wrong={wrong} />
-        <TermFields
-          kind={keyItem.kind}
-          expiresAt={keyItem.expires_at}
-          draft={draft}
-          onChange={setDraft}
-          wrong={wrong}
-        />
-        {change.error !== null && !wasCancelled(change.error) && <ProblemNote error={change.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button tone="primary" type="submit" busy={change.isPending}>
-            {common.save}
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <form className="grid gap-5" onSubmit={send} noValidate>
+      <NameField draft={draft} onChange={setDraft} wrong={wrong} />
+      <TermFields kind={keyItem.kind} expiresAt={keyItem.expires_at} draft={draft} onChange={setDraft} wrong={wrong} />
+      {change.error !== null && !wasCancelled(change.error) && <ProblemNote error={change.error} />}
+      <DialogActions>
+        <Button onClick={onClose}>{common.cancel}</Button>
+        <Button tone="primary" type="submit" busy={change.isPending}>
+          {common.save}
+        </Button>
+      </DialogActions>
+    </form>
   )
 }

@@ -1,20 +1,20 @@
 import { Badge, type BadgeTone } from '../../ui/Badge.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
-import type { OwnKey } from './own-key.ts'
+import type { KeyFacts } from './own-key.ts'
 
-const STATES: Readonly<Record<OwnKey['state'], BadgeTone>> = {
+const STATES: Readonly<Record<KeyFacts['state'], BadgeTone>> = {
   active: 'good',
   disabled: 'held',
   expired: 'bad',
   revoked: 'plain',
 }
 
-export const KeyStateBadge = ({ state }: { state: OwnKey['state'] }) => (
+export const KeyStateBadge = ({ state }: { state: KeyFacts['state'] }) => (
   <Badge tone={STATES[state]}>{useWords().keys.states[state]}</Badge>
 )
 
 /** What a key is: which kind, and whether it is the playground's. */
-export function KeyBadges({ keyItem: { kind, playground } }: { keyItem: OwnKey }) {
+export function KeyBadges({ keyItem: { kind, playground } }: { keyItem: KeyFacts }) {
   const { keys } = useWords()
   return (
     <span className="inline-flex flex-wrap gap-1.5">

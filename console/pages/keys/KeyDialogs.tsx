@@ -1,3 +1,4 @@
+import { useWords } from '../../words/WordsProvider.tsx'
 import { EditKeyDialog } from './EditKeyDialog.tsx'
 import type { MadeKey, PickedAct } from './own-key.ts'
 import { RenameKeyDialog } from './RenameKeyDialog.tsx'
@@ -12,11 +13,12 @@ interface KeyDialogsProps {
 
 /** The dialog of what was picked for a key, in a list or on its own page. */
 export function KeyDialogs({ picked, onClose, onRotated }: KeyDialogsProps) {
+  const { keys } = useWords()
   if (picked === undefined) return null
   const { act, key } = picked
   switch (act) {
     case 'edit':
-      return <EditKeyDialog keyItem={key} onClose={onClose} />
+      return <EditKeyDialog keyId={key.id} title={keys.editTitle(key.name)} onClose={onClose} />
     case 'rename':
       return <RenameKeyDialog keyItem={key} onClose={onClose} />
     case 'rotate':

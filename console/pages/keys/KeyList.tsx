@@ -5,11 +5,11 @@ import { Empty } from '../../ui/Empty.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { findKeys } from './find-keys.ts'
 import { KeyTable } from './KeyTable.tsx'
-import type { OwnKey, PickedAct } from './own-key.ts'
+import type { ListedKey, PickedAct } from './own-key.ts'
 import type { useKeyFilters } from './useKeyFilters.ts'
 
 interface KeyListProps {
-  readonly all: readonly OwnKey[]
+  readonly all: readonly ListedKey[]
   readonly view: ReturnType<typeof useKeyFilters>
   readonly onAct: (picked: PickedAct) => void
   readonly create: ReactNode

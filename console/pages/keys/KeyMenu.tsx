@@ -2,11 +2,11 @@ import { Ban, CirclePause, CirclePlay, Ellipsis, PencilLine, RefreshCw, SquarePe
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Menu, MenuItem, MenuLine } from '../../ui/Menu.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
-import type { KeyAct, OwnKey, PickedAct } from './own-key.ts'
+import type { KeyAct, KeyFacts, PickedAct } from './own-key.ts'
 import { useDisableKey } from './useDisableKey.ts'
 
 interface KeyMenuProps {
-  readonly keyItem: OwnKey
+  readonly keyItem: KeyFacts
   readonly onAct: (picked: PickedAct) => void
 }
 

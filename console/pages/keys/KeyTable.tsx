@@ -6,10 +6,10 @@ import { KeyBadges, KeyStateBadge } from './KeyBadges.tsx'
 import { KeyCaps } from './KeyCaps.tsx'
 import { KeyMenu } from './KeyMenu.tsx'
 import { KeyModels } from './KeyModels.tsx'
-import type { OwnKey, PickedAct } from './own-key.ts'
+import type { ListedKey, PickedAct } from './own-key.ts'
 
 interface KeyTableProps {
-  readonly keys: readonly OwnKey[]
+  readonly keys: readonly ListedKey[]
   readonly onAct: (picked: PickedAct) => void
 }
 
@@ -27,7 +27,7 @@ export function KeyTable({ keys, onAct }: KeyTableProps) {
   )
 }
 
-function useColumns(onAct: KeyTableProps['onAct']): Column<OwnKey>[] {
+function useColumns(onAct: KeyTableProps['onAct']): Column<ListedKey>[] {
   const { keys, common } = useWords()
   return [
     { id: 'name', header: keys.name, narrow: 'title', cell: (key) => <NameCell keyItem={key} /> },
@@ -51,7 +51,7 @@ function useColumns(onAct: KeyTableProps['onAct']): Column<OwnKey>[] {
 const Moment = ({ at, none }: { at: string | null; none: string }) =>
   at === null ? <span className="text-faint">{none}</span> : <Time at={at} />
 
-function NameCell({ keyItem }: { keyItem: OwnKey }) {
+function NameCell({ keyItem }: { keyItem: ListedKey }) {
   const { keys } = useWords()
   const formats = useFormats()
   const { id, name, shown, former, playground } = keyItem

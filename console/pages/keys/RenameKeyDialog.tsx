@@ -8,9 +8,9 @@ import { ProblemNote } from '../../ui/ProblemNote.tsx'
 import { TextInput } from '../../ui/TextInput.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { NAME_MAX } from './key-draft.ts'
-import type { OwnKey } from './own-key.ts'
+import type { KeyFacts } from './own-key.ts'
 
-export function RenameKeyDialog({ keyItem, onClose }: { keyItem: OwnKey; onClose: () => void }) {
+export function RenameKeyDialog({ keyItem, onClose }: { keyItem: KeyFacts; onClose: () => void }) {
   const { keys, common } = useWords()
   const [name, setName] = useState(keyItem.name)
   const rename = useAct('PATCH /keys/:key', {

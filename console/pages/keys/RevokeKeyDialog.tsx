@@ -1,10 +1,10 @@
 import { useAct } from '../../questions/useAct.ts'
 import { ConfirmByName } from '../../ui/ConfirmByName.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
-import type { OwnKey } from './own-key.ts'
+import type { KeyFacts } from './own-key.ts'
 
 /** For good, so whoever does it types which. */
-export function RevokeKeyDialog({ keyItem, onClose }: { keyItem: OwnKey; onClose: () => void }) {
+export function RevokeKeyDialog({ keyItem, onClose }: { keyItem: KeyFacts; onClose: () => void }) {
   const { keys } = useWords()
   const revoke = useAct('POST /keys/:key/revoke', {
     changes: ['GET /keys', 'GET /keys/:key', 'GET /overview'],

@@ -6,12 +6,12 @@ import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
-import type { MadeKey, OwnKey } from './own-key.ts'
+import type { KeyFacts, MadeKey } from './own-key.ts'
 
 const GRACES = ['0', '1h', '24h', '7d'] as const
 
 interface RotateKeyDialogProps {
-  readonly keyItem: OwnKey
+  readonly keyItem: KeyFacts
   readonly onClose: () => void
   readonly onRotated: (made: MadeKey) => void
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { findKeys } from './find-keys.ts'
-import type { OwnKey } from './own-key.ts'
+import type { ListedKey } from './own-key.ts'
 
 const NO_LIMITS = { requests_per_minute: null, tokens_per_minute: null, concurrent: null }
-const keyNamed = (name: string, more: Partial<OwnKey> = {}): OwnKey => ({
+const keyNamed = (name: string, more: Partial<ListedKey> = {}): ListedKey => ({
   ...{ id: `key_${name}`, name, kind: 'wallet', shown: 'mr_wallet_Ab12...Yz89', state: 'active', playground: false },
   ...{ models: null, limits: NO_LIMITS, caps: [], created_at: '2026-11-01T00:00:00.000Z' },
   ...{ last_used_at: null, expires_at: null, former: null },
@@ -11,7 +11,7 @@ const keyNamed = (name: string, more: Partial<OwnKey> = {}): OwnKey => ({
 })
 
 const KEYS = [
-  keyNamed('Build server', { models: ['fast-*', 'deep-coder'] }),
+  keyNamed('Build server', { models: { count: 2, first: ['fast-*', 'deep-coder'] } }),
   keyNamed('laptop', { kind: 'builder', shown: 'mr_builder_Qq77...Pp01' }),
   keyNamed('old', { state: 'revoked' }),
 ]

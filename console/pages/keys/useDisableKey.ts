@@ -1,9 +1,9 @@
 import { useAct } from '../../questions/useAct.ts'
 import { useWords } from '../../words/WordsProvider.tsx'
-import type { OwnKey } from './own-key.ts'
+import type { KeyFacts } from './own-key.ts'
 
 /** Stops a key for a while, or lets it go on: it can be undone, so nothing is asked back. */
-export function useDisableKey({ id, state }: OwnKey) {
+export function useDisableKey({ id, state }: KeyFacts) {
   const { keys } = useWords()
   const isDisabled = state === 'disabled'
   const { mutate, isPending } = useAct('PATCH /keys/:key', {

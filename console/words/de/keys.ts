@@ -21,6 +21,7 @@ export const keys: Catalogue['keys'] = {
   formerUntil: (shown, until) => `Früheres Geheimnis ${shown} gilt bis ${until}`,
   allModels: 'Alle',
   countOfModels: { one: '# Eintrag', other: '# Einträge' },
+  moreModels: { one: 'und # weiterer', other: 'und # weitere' },
   showModels: 'Welche Modelle',
   capNames: { day: 'Am Tag', month: 'Im Monat' },
   capOf: (used, limit) => `${used} von ${limit}`,

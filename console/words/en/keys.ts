@@ -18,6 +18,7 @@ export const keys = {
   formerUntil: (shown: string, until: string) => `Former secret ${shown} works until ${until}`,
   allModels: 'All',
   countOfModels: { one: '# entry', other: '# entries' },
+  moreModels: { one: 'and # more', other: 'and # more' },
   showModels: 'Which models',
   capNames: { day: 'A day', month: 'A month' },
   capOf: (used: string, limit: string) => `${used} of ${limit}`,

@@ -95,6 +95,8 @@ export interface LimitsConfig {
   readonly account: ConfiguredLimits
   readonly accountModel: ConfiguredLimits
   readonly model: ConfiguredLimits
+  /** That are not revoked. */
+  readonly keysPerAccount: number
   /** Undefined: an address may be refused as often as it likes. */
   readonly address: { readonly refusedPerMinute: number | undefined; readonly burstMs: number }
 }

@@ -23,6 +23,7 @@ describe('a file that was made to hurt', () => {
     ['keys that are no words', '? [a, b]\n: 1\n', 'cannot be the name of a key'],
     ['the key of all objects', 'server: { __proto__: { port: 1 } }\n', 'cannot be the name of a key'],
     ['the key of all classes', 'constructor: { prototype: 1 }\n', 'there is no such key'],
+    ['an override of direction', 'models: [{ id: m, owned_by: "a\u202eb" }]\n', 'without U+202E, which nobody can see'],
     ['control characters', 'server: { host: "a\\u0000b" }\n', 'found "a\\u0000b"'],
     ['infinity', 'server: { port: .inf }\n', 'found .inf'],
     ['no number', 'models: [{ id: m, bytes_per_token: .nan }]\n', 'expected'],

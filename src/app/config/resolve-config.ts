@@ -167,6 +167,7 @@ const resolveLimits = (limits: ParsedConfig['limits']): LimitsConfig => ({
   account: resolveRatesOf(limits.account),
   accountModel: resolveRatesOf(limits.account_model),
   model: resolveRatesOf(limits.model),
+  keysPerAccount: limits.keys_per_account,
   address: { refusedPerMinute: limits.address.refused_per_minute, burstMs: limits.address.burst },
 })
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { findUnseen } from '../../lib/find-unseen.ts'
 
 /** What a reader of one value says: the value, or what it expected and how to write it. */
 export type Reading<Value> =
@@ -50,7 +51,9 @@ export function text(description: string, rules: TextRules = {}) {
     if (typeof value !== 'string') return wrong(expected, cure ?? 'Write text; quote it if it looks like a number.')
     if (value === '') return wrong(expected, cure ?? 'Leave the key out if there is nothing to say.')
     if (value.length > charactersMax) return wrong(`${expected} of at most ${charactersMax} characters`, cure)
-    return pattern !== undefined && !pattern.test(value) ? wrong(expected, cure) : read(value)
+    if (pattern !== undefined && !pattern.test(value)) return wrong(expected, cure)
+    const unseen = findUnseen(value)
+    return unseen === undefined ? read(value) : wrong(`${expected} without ${unseen}, which nobody can see`, cure)
   })
 }
 

@@ -12,6 +12,10 @@ export interface Asking {
   /** Undefined once the connection has gone. */
   readonly address: string | undefined
   readonly agent: string
+  /** Whether it is to change something. */
+  readonly changes: boolean
+  /** What a page of a session sends with every change. */
+  readonly csrfToken: string | string[] | undefined
   readonly signedIn: SignedIn | undefined
   /** What the log line will say. */
   readonly log: Record<string, unknown>
@@ -21,6 +25,8 @@ export interface Asking {
 export interface AskingPerson extends Asking {
   readonly signedIn: SignedIn
   readonly session: Session
+  /** Whether the password was given within the last minutes. */
+  readonly isConfirmed: boolean
 }
 
 /** Somebody with keys and money of their own. */

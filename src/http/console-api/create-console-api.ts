@@ -1,8 +1,8 @@
 import { type Context, Hono } from 'hono'
 import { CONSOLE_API, type RouteName } from '../../contract/console-api.ts'
 import type { AnyRoute } from '../../contract/route.ts'
+import { judgeAsker } from '../console/judge-asker.ts'
 import type { AnyReply, Asking, Handlers } from './ask.ts'
-import { judgeAsker } from './judge-asker.ts'
 import { readInput } from './read-input.ts'
 import { writeRefusal, writeReply } from './write-reply.ts'
 
@@ -40,7 +40,7 @@ interface Question {
 }
 
 async function answer(context: Context<{ Bindings: Asking }>, { route, handler, now }: Question): Promise<Response> {
-  const judged = judgeAsker(context, route, now)
+  const judged = judgeAsker(context.env, route, now)
   if (judged.kind === 'refused') return writeRefusal(context, judged.code, judged.message)
   const read = await readInput(context, route)
   if (read.kind === 'refused') return writeRefusal(context, read.code, read.message, { param: read.param })

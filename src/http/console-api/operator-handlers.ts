@@ -8,8 +8,7 @@ import { done, refused } from '../../account/outcome.ts'
 import { findAnyRequest } from '../../account/show-request.ts'
 import { withdrawCode, withdrawCodeArgs } from '../../account/withdraw-code.ts'
 import type { Handlers } from './ask.ts'
-import type { ConsoleHouse } from './console-house.ts'
-import { noteAct } from './note-act.ts'
+import { type ConsoleHouse, inHandOf } from './console-house.ts'
 import { pageOf } from './page-of.ts'
 import { withArgs } from './with-args.ts'
 
@@ -23,25 +22,12 @@ type Routes =
 export function operatorHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
   return {
     'GET /operate/codes': (_asking, { query }) => listCodes(house, pageOf(query)),
-    async 'POST /operate/codes'(asking, { body }) {
-      const { email } = asking.session.person
-      const made = await withArgs(createCodesArgs, body, (args) => createCodes(house, args, email))
-      if (made.kind === 'refused') return made
-      const detail = `${body.count} of ${body.amount} USD: ${body.note}`
-      await noteAct(house, asking, { action: 'code_created', account: undefined, detail })
-      return made
-    },
-    async 'POST /operate/codes/:code/withdraw'(asking, { params: { code } }) {
-      const withdrawn = await withArgs(withdrawCodeArgs, { code }, (args) => withdrawCode(house, args))
-      if (withdrawn.kind === 'refused') return withdrawn
-      await noteAct(house, asking, {
-        action: 'code_withdrawn',
-        target: withdrawn.value.id,
-        account: undefined,
-        detail: '',
-      })
-      return withdrawn
-    },
+    'POST /operate/codes': (asking, { body }) =>
+      withArgs(createCodesArgs, body, (args) =>
+        createCodes(inHandOf(asking, house), args, asking.session.person.email),
+      ),
+    'POST /operate/codes/:code/withdraw': (asking, { params: { code } }) =>
+      withArgs(withdrawCodeArgs, { code }, (args) => withdrawCode(inHandOf(asking, house), args)),
     async 'GET /operate/plans'() {
       const listed = await listPlans(house)
       return listed.kind === 'refused' ? listed : done({ items: listed.value.plans })

@@ -13,10 +13,10 @@ import { signIn } from '../../account/sign-in.ts'
 import { signUp } from '../../account/sign-up.ts'
 import type { AnswerOf } from '../../contract/console-api.ts'
 import { hasPeople } from '../../store/people.ts'
+import { CONFIRMED_MS } from '../console/judge-asker.ts'
 import { csrfTokenOf } from '../console/same-site.ts'
 import type { Asking, Handlers, Reply } from './ask.ts'
 import type { ConsoleHouse } from './console-house.ts'
-import { CONFIRMED_MS } from './judge-asker.ts'
 
 type Standing = AnswerOf<'GET /session'>
 

@@ -5,8 +5,7 @@ import { redeemCode } from '../../account/redeem-code.ts'
 import { walletStanding } from '../../account/wallet-standing.ts'
 import { walletStatement } from '../../account/wallet-statement.ts'
 import type { Handlers } from './ask.ts'
-import type { ConsoleHouse } from './console-house.ts'
-import { noteAct } from './note-act.ts'
+import { type ConsoleHouse, inHandOf } from './console-house.ts'
 import { withArgs } from './with-args.ts'
 
 type Routes =
@@ -25,18 +24,11 @@ export function walletHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
       const pieces = await exportStatement(house, asking.account.row, query)
       return pieces.kind === 'refused' ? pieces : { kind: 'file', name: 'millrace-statement.csv', pieces: pieces.value }
     },
-    async 'POST /wallet/redeem'(asking, { body }) {
-      const redeemed = await redeemCode(house, asking.account.row, body)
-      if (redeemed.kind === 'refused') return redeemed
-      await noteAct(house, asking, { action: 'code_redeemed', detail: `${redeemed.value.amount} USD` })
-      return redeemed
-    },
+    'POST /wallet/redeem': (asking, { body }) => redeemCode(inHandOf(asking, house), asking.account.row, body),
     async 'POST /wallet/ask'(asking, { body }) {
       const { row } = asking.account
-      const asked = await withArgs(askForFundsArgs, body, (args) => askForFunds(house, row, args))
-      if (asked.kind === 'refused') return asked
-      await noteAct(house, asking, { action: 'funds_asked', detail: `${body.amount} USD` })
-      return done(await walletStanding(house, row))
+      const asked = await withArgs(askForFundsArgs, body, (args) => askForFunds(inHandOf(asking, house), row, args))
+      return asked.kind === 'refused' ? asked : done(await walletStanding(house, row))
     },
   }
 }

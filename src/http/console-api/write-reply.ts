@@ -1,17 +1,12 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { ConsoleError } from '../../contract/errors.ts'
 import { assertNever } from '../../lib/assert-never.ts'
 import { CONSOLE_CODES, type ConsoleCode } from '../console/console-codes.ts'
+import { type Advice, consoleErrorOf } from '../console/refuse-console.ts'
 import { endedCookie, sessionCookie } from '../console/session-cookie.ts'
 import type { AnyReply, Asking, FileReply } from './ask.ts'
 
 type AskingContext = Context<{ Bindings: Asking }>
-
-interface Advice {
-  readonly param?: string | undefined
-  readonly retryAfterSeconds?: number | undefined
-}
 
 /** What a handler said, as an answer of HTTP. */
 export function writeReply(context: AskingContext, reply: AnyReply): Response {
@@ -40,12 +35,10 @@ export function writeRefusal(
   message: string,
   advice: Advice = {},
 ): Response {
-  const { param = null, retryAfterSeconds } = advice
+  const { retryAfterSeconds } = advice
   const { requestId, log } = context.env
   log.code = code
-  const body: ConsoleError = {
-    error: { code, message, param, request_id: requestId, retry_after: retryAfterSeconds ?? null },
-  }
+  const body = consoleErrorOf({ code, message, requestId, ...advice })
   if (retryAfterSeconds !== undefined) context.header('retry-after', String(retryAfterSeconds))
   return context.json(body, CONSOLE_CODES[code] as ContentfulStatusCode)
 }

@@ -6,7 +6,6 @@ type DoorCode =
   | 'https_needed'
   | 'other_site'
   | 'session_ended'
-  | 'confirm_password'
   | 'operators_only'
   | 'no_account'
   | 'not_found'
@@ -25,7 +24,6 @@ export const CONSOLE_CODES: Readonly<Record<ConsoleCode, number>> = {
   https_needed: 403,
   other_site: 403,
   session_ended: 401,
-  confirm_password: 403,
   operators_only: 403,
   no_account: 403,
   not_found: 404,
@@ -52,6 +50,7 @@ export const CONSOLE_CODES: Readonly<Record<ConsoleCode, number>> = {
   ref_taken: 409,
   balance_too_small: 409,
 
+  confirm_password: 403,
   wrong_password: 403,
   too_many_tries: 429,
   busy: 503,
@@ -75,4 +74,5 @@ export const CONSOLE_CODES: Readonly<Record<ConsoleCode, number>> = {
   code_redeemed: 409,
   wallet_full: 409,
   key_without_secret: 409,
+  too_many_keys: 409,
 }

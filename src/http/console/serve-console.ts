@@ -25,7 +25,7 @@ export async function serveConsole(exchange: Exchange, path: string): Promise<vo
   const found = siteOf(exchange, edge.console)
   if (found === undefined) return
   if (!path.startsWith(API)) return servePage(exchange, edge.console, path)
-  if (refuseAtDoor(exchange, edge.console)) return
+  if (refuseAtDoor(exchange, edge.console, found)) return
   if (path.startsWith(PLAYGROUND)) {
     return servePlayground(exchange, { deps: edge.console, site: found, endpoint: path.slice(PLAYGROUND.length) })
   }

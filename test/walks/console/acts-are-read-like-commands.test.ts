@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
+import { runOperation } from '../../../src/account/operations.ts'
 import { type ConsolePerson, signUp } from '../../support/console-person.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -48,7 +49,7 @@ it('What an operator does to an account is in the trail of its owner, by whateve
   const { items } = await owner.ask('GET /audit')
   expect(items.slice(0, 2).map(({ action, target }) => [action, target])).toEqual([
     ['account_status', account.id],
-    ['wallet_credited', account.id],
+    ['wallet_ordered', account.id],
   ])
 })
 
@@ -62,4 +63,54 @@ it('A name or a cursor that no list has given is a clear no, and never an error 
     operator.send('POST /operate/codes/:code/withdraw', { params: { code: 'code_\u0000' } }),
   ])
   expect(told.map(({ status }) => status)).toEqual([400, 400, 400, 404, 404, 404])
+})
+
+it.each([
+  ['an override of direction', 'paid\u202egpj', 'U+202E'],
+  ['a space without width', 'ad\u200bmin', 'U+200B'],
+  ['an escape', '\u001b[2Jci', 'U+001B'],
+])('A name with what nobody sees is refused by the console and the command line alike: %s', async (_, name, seen) => {
+  const account = await openAccount(server(), { credit: '0' })
+  const owner = await signUp(server(), { email: `unseen-${seen.slice(2)}@read.example`, account: account.id })
+  const { items } = await owner.ask('GET /keys')
+  const key = items[0]!.id
+  const told = [
+    await owner.send('POST /keys', { body: { name, kind: 'wallet' } }),
+    await owner.send('PATCH /keys/:key', { params: { key }, body: { name } }),
+    await owner.send('POST /wallet/ask', { body: { amount: '1.00', note: name } }),
+    await operator.send('POST /operate/accounts', { body: { email: `${name}@read.example` } }),
+    await operator.send('POST /operate/accounts/:account/invite', {
+      params: { account: account.id },
+      body: { role: 'owner', email: `${name}@read.example` },
+    }),
+  ]
+  for (const { status, error } of told) {
+    expect([status, error?.code]).toEqual([400, 'invalid_arguments'])
+    expect(error?.message).toContain(`has a character that nobody can see (${seen})`)
+  }
+  const operations: readonly [string, object][] = [
+    ['keys.create', { account: account.id, kind: 'wallet', name }],
+    ['keys.rename', { key, name }],
+    ['accounts.create', { email: `${name}@read.example` }],
+    ['people.invite', { role: 'owner', account: account.id, email: `${name}@read.example` }],
+  ]
+  const deps = {
+    ...server().house.operations,
+    status: () => ({ running: false, version: '', node: '', data: '' }) as const,
+  }
+  for (const [operation, args] of operations) {
+    expect(await runOperation(deps, operation, args)).toMatchObject({
+      reason: 'invalid_arguments',
+      message: expect.stringContaining(seen),
+    })
+  }
+})
+
+it('A name in any script, and with emoji, is what somebody wrote', async () => {
+  const account = await openAccount(server(), { credit: '0' })
+  const owner = await signUp(server(), { email: 'scripts@read.example', account: account.id })
+  for (const name of ['می‌خواهم', 'क्‍ष', 'ключ', '构建', '👩‍💻 ci ❤️']) {
+    const { key } = await owner.ask('POST /keys', { body: { name, kind: 'wallet' } })
+    expect(key.name).toBe(name)
+  }
 })

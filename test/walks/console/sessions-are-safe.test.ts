@@ -23,7 +23,7 @@ const newPerson = (role: 'owner' | 'operator' = 'owner'): Promise<ConsolePerson>
 const signIn = (email: string, password = PASSWORD, browser = openBrowser(server())) =>
   browser.send('POST /session', { body: { email, password } })
 
-const GRAVE = (Object.keys(CONSOLE_API) as RouteName[]).filter((name) => CONSOLE_API[name].confirmed)
+const GRAVE = (Object.keys(CONSOLE_API) as RouteName[]).filter((name) => CONSOLE_API[name].confirmed === true)
 
 describe('the cookie of a session', () => {
   it('is for no script and for no other site, for this host alone, and ends within a week', async () => {
@@ -151,6 +151,26 @@ describe('keys and money', () => {
     expect((await make()).error?.code).toBe('confirm_password')
     await person.ask('POST /session/confirm', { body: { password: PASSWORD } })
     expect((await make()).status).toBe(200)
+  })
+})
+
+describe('a key that shall do more than before', () => {
+  it('needs the password as a new key does; a smaller one does not', async () => {
+    const person = await newPerson()
+    const body = { name: 'bounded', kind: 'wallet', caps: { day: '5.00' } } as const
+    const { key } = await person.ask('POST /keys', { body })
+    const change = (terms: object) => person.send('PATCH /keys/:key', { params: { key: key.id }, body: terms })
+    server().advance(16 * MINUTE)
+    expect((await change({ caps: { day: '6.00' } })).error?.code).toBe('confirm_password')
+    expect((await change({ name: 'small', caps: { day: '4.00' }, disabled: true })).status).toBe(200)
+    expect((await change({ disabled: false })).error?.code).toBe('confirm_password')
+    await person.ask('POST /session/confirm', { body: { password: PASSWORD } })
+    expect((await change({ caps: { day: '6.00' }, disabled: false })).status).toBe(200)
+    const { items } = await person.ask('GET /audit')
+    expect(items.slice(0, 2).map(({ actor, detail }) => [actor, detail])).toEqual([
+      [person.email, 'caps, disabled of "small" (wallet)'],
+      [person.email, 'name, caps, disabled of "small" (wallet)'],
+    ])
   })
 })
 

@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { CONSOLE_API, type RouteName } from '../../../src/contract/console-api.ts'
 import type { Asker } from '../../../src/contract/route.ts'
 import { chat } from '../../support/ask.ts'
-import { type ConsolePerson, openBrowser, PASSWORD, signUp } from '../../support/console-person.ts'
+import { type ConsolePerson, openBrowser, PASSWORD, play, signUp } from '../../support/console-person.ts'
+import { openRawSocket } from '../../support/raw-socket.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -132,6 +133,44 @@ describe('every question of the console', () => {
   })
 })
 
+describe('the playground', () => {
+  it.each(Object.keys(RIGHTS) as Who[])('asked by %s is an act of an owner like any other', async (who) => {
+    server().advance(200)
+    const told = await play(people.get(who)!, {
+      model: 'paid',
+      max_tokens: 5,
+      messages: [{ role: 'user', content: 'hi' }],
+    })
+    // Whoever may meets the wallet, in which the stranger and the operator have nothing.
+    if (RIGHTS[who].includes('owner')) expect(REFUSALS.has(told.error?.code ?? 'none'), told.text).toBe(false)
+    else expect(told.error?.code, told.text).toBe(refusalFor(who, 'owner'))
+  })
+
+  it('takes no turn over plain HTTP from another machine, nor from another page', async () => {
+    const owner = people.get('owner')!
+    const turn = { model: 'paid', messages: [{ role: 'user', content: 'hi' }] }
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { origin: 'https://evil.example' },
+      { 'x-csrf-token': 'x' },
+    ]) {
+      expect((await play(owner, turn, headers)).error?.code).toBe('other_site')
+    }
+    const socket = await openRawSocket(server())
+    const body = JSON.stringify(turn)
+    const head = [
+      'POST /console/api/playground/chat/completions HTTP/1.1',
+      'host: 192.0.2.1',
+      'origin: http://192.0.2.1',
+    ]
+    const more = [`cookie: ${owner.cookie}`, `x-csrf-token: ${owner.csrf}`, `content-length: ${body.length}`]
+    socket.write(`${[...head, 'content-type: application/json', ...more].join('\r\n')}\r\n\r\n${body}`)
+    expect((await socket.answer()).status).toBe(403)
+    expect(socket.received).toContain('https_needed')
+    socket.destroy()
+  })
+})
+
 const signInAgain = (person: ConsolePerson) =>
   person.ask('POST /session', { body: { email: person.email, password: PASSWORD } })
 
@@ -155,6 +194,18 @@ describe('what belongs to another account', () => {
     const words = ({ error }: typeof theirs, { ...ids }: Things) =>
       Object.values(ids).reduce((text, id) => text.replaceAll(id, '…'), `${error?.code} ${error?.message}`)
     expect(words(theirs, things)).toBe(words(none, nothing as unknown as Things))
+  })
+
+  it.each(['GET /requests', 'GET /usage', 'GET /usage.csv'] as const)('is no filter of theirs: %s', async (name) => {
+    const stranger = people.get('stranger')!
+    const ask = async (key: string) => {
+      server().advance(200)
+      const { status, error } = await stranger.send(name, { query: { ...sampleOf(name, things).query, key } })
+      return [status, error?.code, error?.message.replace(key, '…')]
+    }
+    const none = await ask(`${things.key.slice(0, -4)}0000`)
+    expect(none.slice(0, 2)).toEqual([404, 'key_not_found'])
+    expect(await ask(things.key)).toEqual(none)
   })
 
   it('is in none of the lists, files and sums that another account is given', async () => {

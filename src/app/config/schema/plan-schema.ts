@@ -58,4 +58,7 @@ export const limitsSchema = section('Limits that apply to everybody; those of a 
   account_model: ratesSchema('one account with one model'),
   model: ratesSchema('everybody together with one model'),
   address: addressSchema,
+  keys_per_account: integer('Keys that one account may have which are not revoked.', { min: 1, max: 10_000 }).prefault(
+    200,
+  ),
 })

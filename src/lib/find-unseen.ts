@@ -1,0 +1,29 @@
+/**
+ * What nobody sees in a name, so that two names look alike or one is read in another order: control characters, marks and
+ * overrides of direction, spaces without width, separators of lines, halves of pairs. Three kinds of invisible characters
+ * are a part of what is seen, and stay where they are just that.
+ */
+const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]/gu
+
+/** ZWNJ and ZWJ shape the letters of many scripts, and join emoji into one. Between Latin letters they only hide. */
+const JOINS =
+  /(?<=(?!\p{sc=Inherited})\p{M}|[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]|(?![\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Han}])\p{L})[\u200C\u200D](?=[\p{L}\p{M}\p{Extended_Pictographic}])/gu
+/** Behind a pictograph, a sign or a letter of theirs: how it is drawn. */
+const VARIANTS =
+  /(?<=[\p{So}\p{Sm}\p{Po}\p{Extended_Pictographic}\p{sc=Han}\p{sc=Mongolian}0-9#*])[\u180B-\u180D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]/gu
+/** The flags of countries within countries are a black flag and letters that only flags have. */
+const FLAGS = /(?<=\u{1F3F4})[\u{E0030}-\u{E0039}\u{E0061}-\u{E007A}]+\u{E007F}/gu
+
+/** The first character that nobody would see, as `U+202E`; undefined where all of a text is seen. */
+export function findUnseen(text: string): string | undefined {
+  if (/^[\x20-\x7e]*$/.test(text)) return undefined
+  const left = text.replace(JOINS, '').replace(VARIANTS, '').replace(FLAGS, '')
+  const [unseen] = left.match(INVISIBLE) ?? []
+  return unseen && `U+${unseen.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
+}
+
+/** What is wrong with a name, as a sentence goes on behind it; undefined for nothing. */
+export function unseenInWords(text: string): string | undefined {
+  const unseen = findUnseen(text)
+  return unseen && `has a character that nobody can see (${unseen})`
+}

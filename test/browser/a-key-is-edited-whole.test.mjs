@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { PASSWORD } from '../support/console-person.ts'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+const LATER = 16 * 60_000
+/** More than a list tells of one key. */
+const PATTERNS = ['s*', 'sw*', 'swi*', 'swif*', 'swift*', '*t', '*ft', '*ift', '*wift', '*swift', 's*t', 'sw*t']
+
+describe.skipIf(CHROMIUM === undefined)('a key with a long list of models', () => {
+  const { server, person, open } = useConsole()
+
+  it('is edited from the list as it is, and asks for the password where it shall do more', async () => {
+    const somebody = await person()
+    const body = { name: 'patterns', kind: 'wallet', models: PATTERNS, caps: { day: '5.00' } }
+    const { key } = await somebody.asked.ask('POST /keys', { body })
+    const known = async () => (await somebody.asked.send('GET /keys/:key', { params: { key: key.id } })).json
+    const page = await open('/keys', somebody)
+    await page.getByRole('button', { name: '12 entries' }).click()
+    await page.getByText('and 2 more').waitFor()
+    await page.keyboard.press('Escape')
+
+    const edit = async (cap) => {
+      await page.getByRole('button', { name: 'Actions for patterns' }).click()
+      await page.getByRole('menuitem', { name: 'Edit' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Edit patterns' })
+      for (const pattern of PATTERNS) await dialog.getByText(pattern, { exact: true }).first().waitFor()
+      await dialog.getByLabel('Most a day').fill(cap)
+      await dialog.getByRole('button', { name: 'Save' }).click()
+      return dialog
+    }
+    server().advance(LATER)
+    await (await edit('4.00')).waitFor({ state: 'detached' })
+    expect(await known()).toMatchObject({ models: PATTERNS, caps: [{ name: 'day', limit: '4.00' }] })
+
+    const dialog = await edit('6.00')
+    const asking = page.getByRole('dialog', { name: 'Your password, please' })
+    await asking.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await asking.getByRole('button', { name: 'Go on' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await known()).toMatchObject({ models: PATTERNS, caps: [{ name: 'day', limit: '6.00' }] })
+  })
+})

@@ -13,6 +13,7 @@ import { createSeals } from '../seals/create-seals.ts'
 import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
+import { findAuditHead } from '../store/audit.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
@@ -79,6 +80,7 @@ async function furnish(
   const { db, file } = database
   const metrics = createMetrics()
   const contents = await openContents(ground, ring, log, closing)
+  metrics.watchAuditTrail(() => auditTrailHead(db, log))
   const books = await openBooks(ground, { database, contents, log, metrics }, closing)
   const rules = await openRules(ground, db, log)
   const parts: ServingParts = {
@@ -103,6 +105,17 @@ async function furnish(
 }
 
 interface BooksNeed {
+/** A figure that cannot be read keeps nobody from reading the others. */
+async function auditTrailHead(db: LedgerDb, log: Log): Promise<{ rows: number; head: string } | undefined> {
+  try {
+    const head = await findAuditHead(db)
+    return head && { rows: head.seq, head: Buffer.from(head.hash).toString('hex') }
+  } catch (error) {
+    log.error({ error }, 'the end of the audit trail could not be read')
+    return undefined
+  }
+}
+
   readonly database: Database
   readonly contents: Contents
   readonly log: Log

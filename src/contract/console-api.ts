@@ -25,6 +25,7 @@ import {
 import { overviewAnswer, overviewQuery } from './overview.ts'
 import {
   auditItem,
+  auditQuery,
   changePassword,
   confirm,
   invitation,
@@ -89,7 +90,7 @@ export const CONSOLE_API = {
   'PUT /password': act('signed-in', changePassword, standing),
   'GET /sessions': ask('signed-in', z.strictObject({ items: z.array(sessionItem) })),
   'DELETE /sessions/:session': act('signed-in', nothing, NO_ANSWER),
-  'GET /audit': ask('owner', pageOf(auditItem), pageQuery),
+  'GET /audit': ask('owner', pageOf(auditItem), auditQuery),
 
   'GET /overview': ask('owner', overviewAnswer, overviewQuery),
   'GET /keys': ask('owner', pageOf(keyItem), pageQuery),

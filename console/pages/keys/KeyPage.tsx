@@ -15,6 +15,7 @@ import { KeyDialogs } from './KeyDialogs.tsx'
 import { KeyMenu } from './KeyMenu.tsx'
 import { KeyRequests } from './KeyRequests.tsx'
 import { KeyTerms } from './KeyTerms.tsx'
+import { KeyTrail } from './KeyTrail.tsx'
 import { KeyUsage } from './KeyUsage.tsx'
 import { MadeKeyDialog } from './MadeKeyDialog.tsx'
 import type { OwnKey, PickedAct } from './own-key.ts'
@@ -56,6 +57,7 @@ function KnownKey({ keyItem }: { keyItem: OwnKey }) {
       <KeyUsage keyId={keyItem.id} />
       <KeyTerms keyItem={keyItem} />
       <KeyRequests keyId={keyItem.id} />
+      <KeyTrail keyId={keyItem.id} />
       <KeyDialogs
         picked={picked}
         onClose={() => setPicked(undefined)}

@@ -104,6 +104,12 @@ export const requests: Catalogue['requests'] = {
     ended: 'Beendet',
     outputCap: 'Obergrenze der Ausgabe',
     inputEstimate: 'Geschätzte Eingabe',
+    idempotency: 'Noch einmal gestellt',
+    repeated: {
+      running: (until) => `Mit demselben Idempotency-Key: soll warten. Bekannt bis ${until}`,
+      kept: (until) => `Mit demselben Idempotency-Key: dieselbe Antwort, kostenlos, bis ${until}`,
+      'not-kept': (until) => `Mit demselben Idempotency-Key: abgelehnt bis ${until}, die Antwort ist nicht aufgehoben`,
+    },
   },
   attempts: {
     title: 'Verlauf',

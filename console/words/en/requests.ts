@@ -101,6 +101,13 @@ export const requests = {
     ended: 'Ended',
     outputCap: 'Output cap',
     inputEstimate: 'Input estimate',
+    idempotency: 'Asked again',
+    /** By what is known of its idempotency key: what whoever repeats it gets. */
+    repeated: {
+      running: (until: string) => `Under the same idempotency key: told to wait. Remembered until ${until}`,
+      kept: (until: string) => `Under the same idempotency key: the same answer, free, until ${until}`,
+      'not-kept': (until: string) => `Under the same idempotency key: refused until ${until}, the answer is not kept`,
+    },
   },
   attempts: {
     title: 'Timeline',

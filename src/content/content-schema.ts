@@ -1,4 +1,5 @@
 import type { Schema } from '../sqlite/migrate.ts'
+import { refusedTurnsMigration } from './refused-turns-migration.ts'
 import { responsesMigration } from './responses-migration.ts'
 import { usageMigration } from './usage-migration.ts'
 
@@ -26,9 +27,12 @@ const answersMigration: readonly string[] = [
 
 /** A static list: what ships is what runs, and no folder is searched at start. */
 export const contentSchema: Schema = {
-  migrations: [{ name: '0001-answers', statements: answersMigration }, responsesMigration, usageMigration],
+  migrations: [
+    { name: '0001-answers', statements: answersMigration },
+    ...[responsesMigration, usageMigration, refusedTurnsMigration],
+  ],
   tables: [
     ...['answers', 'account_keys', 'responses', 'response_objects', 'items', 'response_items', 'events'],
-    ...['state_size', 'usage_series', 'usage', 'usage_upto'],
+    ...['state_size', 'usage_series', 'usage', 'usage_upto', 'refused_series', 'refused_turns'],
   ],
 }

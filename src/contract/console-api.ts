@@ -38,7 +38,7 @@ import {
 import { planAnswer, windowRows } from './plan.ts'
 import { requestDetail, requestsPage, requestsQuery } from './requests.ts'
 import type { Asker, Route } from './route.ts'
-import { usageAnswer, usageQuery } from './usage.ts'
+import { refusedTurnsAnswer, refusedTurnsQuery, usageAnswer, usageQuery } from './usage.ts'
 import { nothing, pageOf, pageQuery } from './values.ts'
 import {
   askForFundsBody,
@@ -108,6 +108,7 @@ export const CONSOLE_API = {
   'GET /plan/windows/:window': ask('owner', windowRows, pageQuery),
   'GET /usage': ask('owner', usageAnswer, usageQuery),
   'GET /usage.csv': ask('owner', FILE, usageQuery),
+  'GET /usage/refused': ask('owner', refusedTurnsAnswer, refusedTurnsQuery),
   'GET /requests': ask('owner', requestsPage, requestsQuery),
   'GET /requests/:request': ask('owner', requestDetail),
   'GET /models': ask('owner', modelsAnswer),

@@ -12,6 +12,7 @@ export const overview: Catalogue['overview'] = {
   todayRequests: 'Anfragen heute',
   failed: { one: '# ging nicht gut aus', other: '# gingen nicht gut aus' },
   allWell: 'alle gut ausgegangen',
+  refused: { one: '# abgelehnt', other: '# abgelehnt' },
   noneToday: 'noch keine',
   todayTokens: 'Tokens heute',
   keys: 'Aktive Schlüssel',

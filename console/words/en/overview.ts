@@ -10,6 +10,7 @@ export const overview = {
   todayRequests: 'Requests today',
   failed: { one: '# did not end well', other: '# did not end well' },
   allWell: 'all ended well',
+  refused: { one: '# refused', other: '# refused' },
   noneToday: 'none yet',
   todayTokens: 'Tokens today',
   keys: 'Active keys',

@@ -44,6 +44,7 @@ function KnownKey({ keyItem }: { keyItem: OwnKey }) {
   const { keys } = useWords()
   const [picked, setPicked] = useState<PickedAct | undefined>()
   const { made, show, drop } = useMadeKey()
+  const isOver = keyItem.state === 'revoked'
   return (
     <Page>
       <PageHeader
@@ -51,12 +52,14 @@ function KnownKey({ keyItem }: { keyItem: OwnKey }) {
         about={<Standing keyItem={keyItem} />}
         actions={<KeyButtons keyItem={keyItem} onAct={setPicked} />}
       />
-      <Panel title={keys.caps}>
-        <KeyCaps caps={keyItem.caps} as="long" />
-      </Panel>
-      <KeyUsage keyId={keyItem.id} />
+      {!(isOver && keyItem.caps.length === 0) && (
+        <Panel title={keys.caps}>
+          <KeyCaps caps={keyItem.caps} as="long" />
+        </Panel>
+      )}
+      <KeyUsage keyId={keyItem.id} isOver={isOver} />
       <KeyTerms keyItem={keyItem} />
-      <KeyRequests keyId={keyItem.id} />
+      <KeyRequests keyId={keyItem.id} isOver={isOver} />
       <KeyTrail keyId={keyItem.id} />
       <KeyDialogs
         picked={picked}

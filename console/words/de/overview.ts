@@ -22,7 +22,6 @@ export const overview: Catalogue['overview'] = {
   planEnded: (plan) => `Der Tarif ${plan} ist zu Ende. Seine Schlüssel werden abgewiesen, bis es einen neuen gibt.`,
   planUnknown: 'Dieser Server hat keine Tarife. Das Guthaben bezahlt alles.',
   planMore: 'Alles zum Tarif',
-  window: (name) => `Fenster ${name}`,
   resets: (when) => `Neu ${when}`,
   notOpened: 'Öffnet mit der ersten Anfrage',
   left: (left, limit) => `${left} übrig von ${limit}`,

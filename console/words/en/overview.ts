@@ -20,7 +20,6 @@ export const overview = {
   planEnded: (plan: string) => `The plan ${plan} has ended. Its keys are refused until there is another.`,
   planUnknown: 'This server has no plans. The wallet pays for everything.',
   planMore: 'All about the plan',
-  window: (name: string) => `Window ${name}`,
   resets: (when: string) => `Resets ${when}`,
   notOpened: 'Opens with its first request',
   left: (left: string, limit: string) => `${left} left of ${limit}`,

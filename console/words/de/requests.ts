@@ -18,7 +18,7 @@ export const requests: Catalogue['requests'] = {
   payers: { any: 'Alle', wallet: 'Guthaben', builder: 'Tarif' },
   empty: {
     title: 'Noch keine Anfragen',
-    text: 'Jeder Aufruf mit einem deiner Schlüssel steht hier, sobald er beginnt.',
+    text: 'Jeder Aufruf mit einem deiner Schlüssel steht hier, sobald er beginnt. Was vorher abgelehnt wird, steht beim Verbrauch.',
     action: 'Ein Programm anbinden',
     filteredTitle: 'Keine Anfrage passt zu diesen Filtern',
     filteredText: 'Vielleicht gibt es welche mit anderen Schlüsseln, Modellen oder Ausgängen.',

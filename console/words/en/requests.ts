@@ -16,7 +16,7 @@ export const requests = {
   payers: { any: 'All', wallet: 'Wallet', builder: 'Plan' },
   empty: {
     title: 'No requests yet',
-    text: 'Every call with one of your keys shows up here as soon as it begins.',
+    text: 'Every call with one of your keys shows up here as soon as it begins. What is refused before that is counted under Usage.',
     action: 'Connect a program',
     filteredTitle: 'No request fits these filters',
     filteredText: 'There may be some with other keys, models or endings.',

@@ -6,7 +6,7 @@ import type { Migration } from '../sqlite/migrate.ts'
  * a ledger is put back from a copy. A series without a key is of all keys of its kind.
  */
 export const refusedTurnsMigration: Migration = {
-  name: '0004-refused-turns',
+  name: '0005-refused-turns',
   statements: [
     `CREATE TABLE refused_series (
       series INTEGER PRIMARY KEY,

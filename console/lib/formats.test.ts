@@ -20,6 +20,11 @@ describe('counts', () => {
     expect(english.short(value)).toBe(shown)
   })
 
+  it('are short in the words of the language: a billion is not the same everywhere', () => {
+    const shown = [1_500, 258_045_208, 2_276_456_235].map((value) => german.short(value).replace(/\s/g, ' '))
+    expect(shown).toEqual(['1,5k', '258 Mio.', '2,3 Mrd.'])
+  })
+
   it('never show a thousand of one scale where the next has a name', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1_000, max: 999_000_000_000 }), (value) => {

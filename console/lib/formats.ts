@@ -1,11 +1,7 @@
 import { exactMoney, formatMoney } from './format-money.ts'
 
-const SCALES = [
-  [1_000_000_000_000, 'T'],
-  [1_000_000_000, 'B'],
-  [1_000_000, 'M'],
-  [1_000, 'k'],
-] as const
+/** What is more than that is a million in one digit, not a thousand thousands. */
+const MILLION_SHOWN = 999_950
 
 const SPANS = [
   ['day', 86_400],
@@ -50,6 +46,7 @@ export type PluralForms = { readonly other: string } & Partial<Readonly<Record<I
 
 export function createFormats(locale: string, zone: string): Formats {
   const number = new Intl.NumberFormat(locale)
+  const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 })
   const oneDigit = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   const ticks = new Intl.NumberFormat(locale, {
     ...{ style: 'currency', currency: 'USD', minimumFractionDigits: 0, maximumSignificantDigits: 4 },
@@ -64,7 +61,11 @@ export function createFormats(locale: string, zone: string): Formats {
     exactMoney: (amount) => exactMoney(amount, locale),
     moneyTick: (value) => ticks.format(value),
     count: (value) => number.format(value),
-    short: (value) => shortCount(value, number, oneDigit),
+    short(value) {
+      if (value < 1_000) return number.format(value)
+      // From here on languages have words of their own: a German billion is a thousand times an American one.
+      return value < MILLION_SHOWN ? `${oneDigit.format(value / 1_000)}k` : compact.format(value)
+    },
     percent: (share) => shares.format(share),
     duration: (ms) => formatDuration(ms, locale),
     ...createTimes(locale, zone),
@@ -96,12 +97,6 @@ function createTimes(locale: string, zone: string) {
     clock: (iso: string) => clock.format(new Date(iso)),
     relative: (iso: string, now: number) => relativeTime((Date.parse(iso) - now) / 1_000, spans),
   }
-}
-
-function shortCount(value: number, number: Intl.NumberFormat, oneDigit: Intl.NumberFormat): string {
-  // 999 950 is a million in one digit, not a thousand thousands.
-  const scale = SCALES.find(([size]) => Math.round((value / size) * 10_000) >= 10_000)
-  return scale === undefined || value < 1_000 ? number.format(value) : oneDigit.format(value / scale[0]) + scale[1]
 }
 
 function formatDuration(ms: number, locale: string): string {

@@ -33,7 +33,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
 
 function Table<Row>({ caption, columns, rows, rowId, onOpen, total }: DataTableProps<Row>) {
   return (
-    <div className="overflow-x-auto">
+    // `relative`: what is there for listening only would else make the page as wide as the table.
+    <div className="relative overflow-x-auto">
       <table className="w-full border-collapse text-sm">
         <caption className="sr-only">{caption}</caption>
         <thead>

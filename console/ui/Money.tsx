@@ -4,7 +4,7 @@ import { useFormats, useWords } from '../words/WordsProvider.tsx'
 interface MoneyProps {
   /** A decimal string of the API. */
   readonly amount: string
-  /** `moves`: what comes in is green and has a plus. `held`: it is set aside. */
+  /** `moves`: what comes in is green and has a plus. `held`: it is set aside, if it is anything. */
   readonly as?: 'plain' | 'moves' | 'held'
   /** All digits at once, where lines have to add up before one's eyes. */
   readonly digits?: 'short' | 'exact'
@@ -16,7 +16,8 @@ export function Money({ amount, as = 'plain', digits = 'short' }: MoneyProps) {
   const { common } = useWords()
   const exact = formats.exactMoney(amount)
   const isOut = amount.startsWith('-')
-  const isIn = as === 'moves' && !isOut && /[1-9]/.test(amount)
+  const isNothing = !/[1-9]/.test(amount)
+  const isIn = as === 'moves' && !isOut && !isNothing
   const shown = `${isIn ? '+' : ''}${digits === 'exact' ? exact : formats.money(amount)}`
   const spoken = isOut ? `${common.minus} ${formats.exactMoney(amount.slice(1))}` : exact
   return (
@@ -26,7 +27,7 @@ export function Money({ amount, as = 'plain', digits = 'short' }: MoneyProps) {
         'figures whitespace-nowrap',
         isIn && 'text-good',
         isOut && 'text-bad',
-        as === 'held' && 'text-held',
+        as === 'held' && !isNothing && 'text-held',
       )}
     >
       <span aria-hidden="true">{shown}</span>

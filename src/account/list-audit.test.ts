@@ -42,6 +42,18 @@ it('an account sees what concerns it, and nothing of others or of the server', a
   })
 })
 
+it('of one key there is what was done to it, and what another account did to one of that name is not', async () => {
+  for (const [action, account] of [
+    ['key_rotated', 1],
+    ['key_revoked', 2],
+  ] as const) {
+    await recordAudit(people.deps, { actor: 'operator', action, target: 'key_4', account: account as AccountRow })
+  }
+  const { items } = given(await listAudit(people.deps, { account: ANN, target: 'key_4' }))
+  expect(items.map(({ action }) => action)).toEqual(['key_rotated', 'key_created'])
+  expect(given(await listAudit(people.deps, { account: ANN, target: 'key_none' })).items).toEqual([])
+})
+
 it.each(['', '-1', '1.5', 'Z', '9'.repeat(30), ' 5'])(
   'an after that is none, such as %j, is refused',
   async (after) => {

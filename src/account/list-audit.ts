@@ -13,6 +13,8 @@ type AuditItem = z.output<typeof auditItem>
 export interface ListAuditArgs {
   /** Of one account, for its owner; of all without, for an operator. */
   readonly account?: AccountRow
+  /** Only what was done to this: the id of a key, for its own page. */
+  readonly target?: string | undefined
   readonly after?: string | undefined
   readonly limit?: number | undefined
 }
@@ -20,11 +22,11 @@ export interface ListAuditArgs {
 /** Newest first; `next` is what to hand in as `after` for the page behind. */
 export async function listAudit(
   deps: { readonly db: LedgerDb },
-  { account, after, limit = PAGE_LIMIT }: ListAuditArgs,
+  { account, target, after, limit = PAGE_LIMIT }: ListAuditArgs,
 ): Promise<Outcome<Page<AuditItem>>> {
   const before = readCursor(after) ?? Number.MAX_SAFE_INTEGER
   if (typeof before !== 'number') return before
-  const asked = { before, limit: limit + 1, ...(account !== undefined && { account }) }
+  const asked = { account, target, before, limit: limit + 1 }
   const { rows, next } = cutPage(await listAuditBefore(deps.db, asked), limit, ({ seq }) => seq)
   return done({ items: rows.map(itemOf), next: writeCursor(next) })
 }

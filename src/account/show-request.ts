@@ -4,11 +4,13 @@ import type { requestDetail } from '../contract/requests.ts'
 import { loadPrice } from '../ledger/record-prices.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { findAccountByRow } from '../store/accounts.ts'
+import { findClaimOfReceipt } from '../store/claims.ts'
 import { findKeyByRow } from '../store/keys.ts'
 import { findReceipt } from '../store/receipts.ts'
 import type { LedgerDb, ReceiptsTable } from '../store/tables.ts'
 import { chargeLinesOf } from './charge-lines.ts'
 import { describeReceipt } from './describe-receipt.ts'
+import { isoTime } from './iso-time.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { quoted } from './quoted.ts'
 import { attemptsView } from './receipt-view.ts'
@@ -49,12 +51,14 @@ async function detailOf(db: LedgerDb, receipt: ReceiptsTable): Promise<RequestDe
   const { cost, shortfall, price_version, tier, output_cap, input_estimate, compaction, cache_lost, paid_by } =
     await describeReceipt({ db }, receipt)
   const { windows, caps, ...payer } = paid_by
+  const claim = await findClaimOfReceipt(db, receipt.row)
   return {
     ...requestItemOf(receipt, key),
     ...{ cost, shortfall, price_version, tier, output_cap, input_estimate, compaction, cache_lost },
     lines: chargeLinesOf(receipt, await loadPrice(db, receipt.model, receipt.price_version)),
     attempts: attemptsView(receipt),
     paid_by: { ...payer, windows: [...windows], caps: [...caps] },
+    idempotency: claim === undefined ? null : { state: claim.state, until: isoTime(claim.expires_at) },
     movement: isOnStatement(receipt) ? receipt.movement : null,
   }
 }

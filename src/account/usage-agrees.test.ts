@@ -87,7 +87,6 @@ afterAll(async () => {
   await bench.close()
 })
 
-const deps = () => ({ db: bench.database.db, content: bench.content, usage: bench.keeper, clock: bench.clock })
 const iso = (at: number): string => new Date(at).toISOString().slice(0, 10)
 const ZONES = Intl.supportedValuesOf('timeZone')
 /** Half hours, quarters, the ends of the world, and clocks that are turned at midnight or by half an hour. */
@@ -110,7 +109,7 @@ function query(): UsageArgs {
 }
 
 async function reportOf(args: UsageArgs): Promise<UsageAnswer> {
-  const answer = await usageReport(deps(), args)
+  const answer = await usageReport(bench.sources, args)
   if (answer.kind === 'refused') throw new Error(`${JSON.stringify(args)}: ${answer.message}`)
   return answer.value
 }
@@ -196,7 +195,7 @@ async function expectAgreement(args: UsageArgs, receipts: readonly Receipt[]): P
 }
 
 async function expectCsvAgrees(args: UsageArgs, total: Sums): Promise<void> {
-  const csv = await exportUsage(deps(), args)
+  const csv = await exportUsage(bench.sources, args)
   if (csv.kind === 'refused') throw new Error(csv.message)
   const rows = csv.value.split('\r\n').slice(1, -1)
   // The last nine cells are numbers, whatever the names before them are.
@@ -211,7 +210,7 @@ async function expectOverviewAgrees(receipts: readonly Receipt[], args: UsageArg
   const latest = bench.clock.at
   bench.clock.at = BEGIN + below(latest - BEGIN)
   const today = dayIn(args.zone, bench.clock.at)
-  const overview = await usageOverview(deps(), args)
+  const overview = await usageOverview(bench.sources, args)
   if (overview.kind === 'refused') throw new Error(overview.message)
   const own = receipts.filter(({ account }) => account === args.account)
   const since = (begins: (receipt: Receipt) => boolean) =>

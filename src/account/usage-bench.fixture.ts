@@ -17,7 +17,9 @@ import { findAccountByEmail } from '../store/accounts.ts'
 import { findKeyById } from '../store/keys.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import { insertAccount, insertKey } from '../store/set-up.fixture.ts'
+import { createRefusedTurnCounter, type RefusedTurnCounter } from './count-refused-turns.ts'
 import { createUsageKeeper, type UsageKeeper } from './usage-keeper.ts'
+import type { UsageOverviewDeps } from './usage-overview.ts'
 
 export interface BenchAccount {
   readonly row: AccountRow
@@ -42,6 +44,9 @@ export interface UsageBench {
   readonly ledger: Ledger
   readonly content: SqliteFile
   readonly keeper: UsageKeeper
+  readonly refusedTurns: RefusedTurnCounter
+  /** What reports are made from. */
+  readonly sources: UsageOverviewDeps
   readonly failures: unknown[]
   /** Writes to the file of contents that are to fail. */
   failing: number
@@ -69,7 +74,7 @@ export async function openUsageBench(begin: number): Promise<UsageBench> {
   let ticks = 0
   const clock = { at: begin, now: () => clock.at, ticks: () => ++ticks }
   const failures: unknown[] = []
-  const parts = {} as { database: Database; ledger: Ledger; content: SqliteFile; keeper: UsageKeeper }
+  const parts = {} as Pick<UsageBench, 'database' | 'ledger' | 'content' | 'keeper' | 'refusedTurns'>
 
   const open = async () => {
     const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
@@ -82,24 +87,25 @@ export async function openUsageBench(begin: number): Promise<UsageBench> {
         throw new Error('the disk is full')
       },
     }
-    const keeper = createUsageKeeper({
-      ...{ db: database.db, content, clock, intervalMs: 1 },
-      onFailure: (error) => failures.push(error),
-    })
+    const onFailure = (error: unknown) => failures.push(error)
+    const keeper = createUsageKeeper({ ...{ db: database.db, content, clock, intervalMs: 1 }, onFailure })
+    // Nobody waits that long: what a test reads it has asked for.
+    const refusedTurns = createRefusedTurnCounter({ ...{ content, clock, intervalMs: 3_600_000 }, onFailure })
     const ledger = await openLedger({
       ...{ db: database.db, file: database.file, journal: database.journal, clock, markIntervalMs: 1000 },
       observer: {
         batchRecorded: ({ changes }) => keeper.note(changes),
-        batchFailed: (error) => failures.push(error),
+        batchFailed: onFailure,
         recovered() {},
         clockBehind() {},
       },
     })
-    Object.assign(parts, { database, ledger, content, keeper })
+    Object.assign(parts, { database, ledger, content, keeper, refusedTurns })
   }
   const close = async () => {
     await parts.ledger.close()
     await parts.keeper.close()
+    await parts.refusedTurns.close()
     await parts.content.close()
     await parts.database.close()
   }
@@ -125,6 +131,13 @@ export async function openUsageBench(begin: number): Promise<UsageBench> {
     },
     get keeper() {
       return parts.keeper
+    },
+    get refusedTurns() {
+      return parts.refusedTurns
+    },
+    get sources() {
+      const { database, content, keeper, refusedTurns } = parts
+      return { db: database.db, content, usage: keeper, refusedTurns, clock }
     },
     addAccount: (email) => addAccount(bench, email),
     ask: (asked) => ask(bench, asked),

@@ -21,20 +21,18 @@ afterEach(async () => {
   await bench.close()
 })
 
-const deps = () => ({ db: bench.database.db, content: bench.content, usage: bench.keeper, clock: bench.clock })
-
 const query = (over: Partial<UsageArgs> = {}): UsageArgs => ({
   ...{ account: ada.id, from: '2026-11-22', to: '2026-11-23', zone: 'UTC', step: 'hour', by: 'model', ...over },
 })
 
 async function report(over: Partial<UsageArgs> = {}): Promise<UsageAnswer> {
-  const answer = await usageReport(deps(), query(over))
+  const answer = await usageReport(bench.sources, query(over))
   if (answer.kind === 'refused') throw new Error(answer.message)
   return usageAnswer.parse(answer.value)
 }
 
 const refusal = async (over: Partial<UsageArgs>) => {
-  const answer = await usageReport(deps(), query(over))
+  const answer = await usageReport(bench.sources, query(over))
   return answer.kind === 'refused' ? answer.reason : answer.value
 }
 
@@ -112,9 +110,9 @@ describe('usage', () => {
   })
 
   it('is refused when there are too many steps, with the step to take instead', async () => {
-    const answer = await usageReport(deps(), query({ from: '2026-01-01', step: 'hour' }))
+    const answer = await usageReport(bench.sources, query({ from: '2026-01-01', step: 'hour' }))
     expect(answer).toMatchObject({ reason: 'invalid_range', message: expect.stringContaining('by day') })
-    const days = await usageReport(deps(), query({ from: '2025-01-01', step: 'day' }))
+    const days = await usageReport(bench.sources, query({ from: '2025-01-01', step: 'day' }))
     expect(days).toMatchObject({ reason: 'invalid_range', message: expect.stringContaining('by month') })
     expect(await refusal({ from: '2020-01-01', step: 'month' })).toBe('invalid_range')
     expect((await report({ from: '2022-01-01', step: 'month' })).steps).toHaveLength(59)
@@ -124,7 +122,7 @@ describe('usage', () => {
     await ask()
     bench.clock.at += HOUR
     await ask({ key: ada.keys[2]!, cost: 10n })
-    const csv = await exportUsage(deps(), query({ by: 'key' }))
+    const csv = await exportUsage(bench.sources, query({ by: 'key' }))
     expect(csv.kind === 'done' && csv.value.split('\r\n')).toEqual([
       'begins_at,key,name,requests,failed,uncached_input,cached_input,cache_write,output,reasoning,wallet_usd,plan_usd',
       `2026-11-22T12:00:00.000Z,${ada.keys[0]!.id},"'=wallet ""0""",1,0,10,20,30,40,5,0.000001,0.00`,
@@ -137,7 +135,7 @@ describe('usage', () => {
     await ask({ cost: 1n })
     bench.clock.at += 8 * HOUR
     await ask({ cost: 10n })
-    const overview = await usageOverview(deps(), { account: ada.id, zone: 'Asia/Kolkata' })
+    const overview = await usageOverview(bench.sources, { account: ada.id, zone: 'Asia/Kolkata' })
     if (overview.kind === 'refused') throw new Error(overview.message)
     const { today, hours } = overview.value
     // In Kolkata it is half past one at night.
@@ -145,7 +143,9 @@ describe('usage', () => {
     expect(hours).toHaveLength(24)
     expect(hours.at(-1)).toMatchObject({ from: '2026-11-22T19:30:00.000Z', used: { wallet: '0.00000001' } })
     expect(hours.at(-9)).toMatchObject({ from: '2026-11-22T11:30:00.000Z', used: { wallet: '0.000000001' } })
-    expect(await usageOverview(deps(), { account: ada.id, zone: 'Nowhere' })).toMatchObject({ reason: 'invalid_range' })
+    expect(await usageOverview(bench.sources, { account: ada.id, zone: 'Nowhere' })).toMatchObject({
+      reason: 'invalid_range',
+    })
   })
 
   it('tells of each key when it was last used', async () => {

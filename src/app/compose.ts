@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { createRefusedTurnCounter, type RefusedTurnCounter } from '../account/count-refused-turns.ts'
 import { finishRedemptions } from '../account/finish-redemptions.ts'
 import { createPeopleDeps, type PeopleDeps } from '../account/people-deps.ts'
 import { createUsageKeeper } from '../account/usage-keeper.ts'
@@ -13,6 +14,7 @@ import { deriveKey } from '../lib/derive-key.ts'
 import { createSeals } from '../seals/create-seals.ts'
 import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { findAuditHead } from '../store/audit.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
@@ -79,6 +81,7 @@ async function furnish(
   const { config } = ground.settings
   const { db, file } = database
   const metrics = createMetrics()
+  metrics.watchAuditTrail(() => auditTrailHead(db, log))
   const contents = await openContents(ground, ring, log, closing)
   const books = await openBooks(ground, { database, contents, log, metrics }, closing)
   const rules = await openRules(ground, db, log)
@@ -100,6 +103,17 @@ async function furnish(
     rules,
     openServing: (facts) => openServing(parts, consoleHouseOf(parts, { ...operations, ...facts }), closing),
     close: () => closing.close(),
+  }
+}
+
+/** A figure that cannot be read keeps nobody from reading the others. */
+async function auditTrailHead(db: LedgerDb, log: Log): Promise<{ rows: number; head: string } | undefined> {
+  try {
+    const head = await findAuditHead(db)
+    return head && { rows: head.seq, head: Buffer.from(head.hash).toString('hex') }
+  } catch (error) {
+    log.error({ error }, 'the end of the audit trail could not be read')
+    return undefined
   }
 }
 
@@ -191,6 +205,7 @@ const observerOf = ({ log, metrics, usage }: Pick<ServingParts, 'log' | 'metrics
 
 interface Contents {
   readonly content: SqliteFile
+  readonly refusedTurns: RefusedTurnCounter
   readonly answers: KeptAnswers
   readonly responses: StoredResponses
 }
@@ -217,8 +232,17 @@ async function openContents(
   })
   const failed = await responses.recover()
   if (failed > 0) log.warn({ responses: failed }, 'responses that were running when the server stopped have failed')
-  return { content: file, answers, responses }
+  const refusedTurns = createRefusedTurnCounter({
+    ...{ content: file, clock, intervalMs: REFUSED_INTERVAL_MS },
+    onFailure: (error) =>
+      log.error({ error }, 'how many requests were refused could not be written; it is tried again'),
+  })
+  closing.add(() => refusedTurns.close())
+  return { content: file, refusedTurns, answers, responses }
 }
+
+/** So much of these counts a crash may take with it. */
+const REFUSED_INTERVAL_MS = 5000
 
 /** What lies there from before a ring could be rotated is sealed by the founding key, under what the operator calls it. */
 const sealingKeysOf = ({ keys, founding }: DatabaseRing): DatabaseRing['keys'] => [

@@ -6,12 +6,13 @@ import type { ServingParts } from './serving-parts.ts'
 
 /** What the use cases behind the console ask for, beside those of the command line. */
 export const consoleHouseOf = (
-  { config, content, usage }: ServingParts,
+  { config, content, usage, refusedTurns }: ServingParts,
   operations: Omit<OperationDeps, 'status'> & ServerFacts,
 ): ConsoleHouse => ({
   ...operations,
   content,
   usage,
+  refusedTurns,
   lastUsed: (account, keys) => lastUsedOf(content, account, keys),
   baseUrl: (origin) => `${config.server.publicUrl ?? origin}/v1`,
 })

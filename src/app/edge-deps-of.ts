@@ -65,6 +65,7 @@ export function edgeDepsOf(parts: ServingParts, { turns, send, guard, console }:
         leave()
       }
     },
+    turnRefused: (caller, code) => parts.refusedTurns.note(caller, code),
     listModels: (caller) => visibleModels(rules.current.catalog, caller).map(describeModel),
     listModelsForCodex: (caller) => describeForCodex(visibleModels(rules.current.catalog, caller)),
     findModel(caller, id) {

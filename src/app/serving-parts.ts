@@ -1,3 +1,4 @@
+import type { RefusedTurnCounter } from '../account/count-refused-turns.ts'
 import type { PeopleDeps } from '../account/people-deps.ts'
 import type { UsageKeeper } from '../account/usage-keeper.ts'
 import type { KeptAnswers } from '../content/kept-answers.ts'
@@ -26,6 +27,7 @@ export interface ServingParts {
   /** The file of contents, and what keeps the usage in it. */
   readonly content: SqliteFile
   readonly usage: UsageKeeper
+  readonly refusedTurns: RefusedTurnCounter
   readonly answers: KeptAnswers
   readonly responses: StoredResponses
   readonly ring: DatabaseRing

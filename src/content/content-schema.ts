@@ -1,5 +1,6 @@
 import type { Schema } from '../sqlite/migrate.ts'
 import { lockoutsMigration } from './lockouts-migration.ts'
+import { refusedTurnsMigration } from './refused-turns-migration.ts'
 import { responsesMigration } from './responses-migration.ts'
 import { usageMigration } from './usage-migration.ts'
 
@@ -29,12 +30,10 @@ const answersMigration: readonly string[] = [
 export const contentSchema: Schema = {
   migrations: [
     { name: '0001-answers', statements: answersMigration },
-    responsesMigration,
-    usageMigration,
-    lockoutsMigration,
+    ...[responsesMigration, usageMigration, lockoutsMigration, refusedTurnsMigration],
   ],
   tables: [
     ...['answers', 'account_keys', 'responses', 'response_objects', 'items', 'response_items', 'events'],
-    ...['state_size', 'usage_series', 'usage', 'usage_upto', 'lockouts'],
+    ...['state_size', 'usage_series', 'usage', 'usage_upto', 'refused_series', 'refused_turns', 'lockouts'],
   ],
 }

@@ -25,6 +25,7 @@ import {
 import { overviewAnswer, overviewQuery } from './overview.ts'
 import {
   auditItem,
+  auditQuery,
   changePassword,
   confirm,
   invitation,
@@ -37,7 +38,7 @@ import {
 import { planAnswer, windowRows } from './plan.ts'
 import { requestDetail, requestsPage, requestsQuery } from './requests.ts'
 import type { Asker, Route } from './route.ts'
-import { usageAnswer, usageQuery } from './usage.ts'
+import { refusedTurnsAnswer, refusedTurnsQuery, usageAnswer, usageQuery } from './usage.ts'
 import { nothing, pageOf, pageQuery } from './values.ts'
 import {
   askForFundsBody,
@@ -89,7 +90,7 @@ export const CONSOLE_API = {
   'PUT /password': act('signed-in', changePassword, standing),
   'GET /sessions': ask('signed-in', z.strictObject({ items: z.array(sessionItem) })),
   'DELETE /sessions/:session': act('signed-in', nothing, NO_ANSWER),
-  'GET /audit': ask('owner', pageOf(auditItem), pageQuery),
+  'GET /audit': ask('owner', pageOf(auditItem), auditQuery),
 
   'GET /overview': ask('owner', overviewAnswer, overviewQuery),
   'GET /keys': ask('owner', pageOf(listedKey), pageQuery),
@@ -107,6 +108,7 @@ export const CONSOLE_API = {
   'GET /plan/windows/:window': ask('owner', windowRows, pageQuery),
   'GET /usage': ask('owner', usageAnswer, usageQuery),
   'GET /usage.csv': ask('owner', FILE, usageQuery),
+  'GET /usage/refused': ask('owner', refusedTurnsAnswer, refusedTurnsQuery),
   'GET /requests': ask('owner', requestsPage, requestsQuery),
   'GET /requests/:request': ask('owner', requestDetail),
   'GET /models': ask('owner', modelsAnswer),

@@ -16,6 +16,8 @@ export const overviewAnswer = z.strictObject({
   }),
   /** Since midnight in `zone`. */
   today: used,
+  /** In the same time: refused before they began, so that they are in no receipt. */
+  refused_today: count,
   /** The last 24 hours, hour by hour. */
   hours: z.array(z.strictObject({ from: time, used })),
   recent: z.array(requestItem),

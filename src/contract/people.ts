@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { line, nothing, time, timeOrNull } from './values.ts'
+import { line, nothing, pageQuery, time, timeOrNull } from './values.ts'
 
 export const role = z.enum(['owner', 'operator'])
 
@@ -62,6 +62,9 @@ export const auditItem = z.strictObject({
   /** In words: what was changed, never a secret. */
   detail: z.string(),
 })
+
+/** Only what was done to one thing, such as a key, by its id. */
+export const auditQuery = z.strictObject({ ...pageQuery.shape, target: line(80).optional() })
 
 export const signUp = z.strictObject({ code: line(40), email: email.optional(), password: newPassword })
 export const signIn = z.strictObject({ email, password })

@@ -72,6 +72,11 @@ export const requestDetail = z.strictObject({
     windows: z.array(z.strictObject({ name: z.string(), start: time, end: time })),
     caps: z.array(z.strictObject({ name: z.string(), start: time, end: time })),
   }),
+  /**
+   * What a repetition under the same idempotency key is told, while that is remembered: to wait, the same answer again, or
+   * that none is kept. Null: it came without one, or its time is over.
+   */
+  idempotency: z.strictObject({ state: z.enum(['running', 'kept', 'not-kept']), until: time }).nullable(),
   /** `movement` of the wallet's statement. */
   movement: z.int().nullable(),
 })

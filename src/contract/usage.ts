@@ -16,6 +16,16 @@ export const usageQuery = z.strictObject({
   kind: keyKind.optional(),
 })
 
+/** The same days, for what was refused before it began: nobody knows which model that would have asked. */
+export const refusedTurnsQuery = usageQuery.omit({ by: true, model: true })
+
+export const refusedTurnsAnswer = z.strictObject({
+  /** Where each step begins: as in the usage of that range. */
+  steps: z.array(time),
+  /** The commonest first, by the code that clients were told. */
+  reasons: z.array(z.strictObject({ code: z.string(), total: count, steps: z.array(count) })),
+})
+
 /** What was used: everything that ended in a span of time. */
 export const used = z.strictObject({
   requests: count,

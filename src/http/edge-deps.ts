@@ -6,7 +6,7 @@ import type { RandomBytes } from '../lib/random-id.ts'
 import type { AddressRates } from '../limits/address-rates.ts'
 import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
-import type { Problem } from '../model/problem.ts'
+import type { Problem, ProblemCode } from '../model/problem.ts'
 import type { KeyedCall, LookedUpAnswer } from '../turn/look-up-answer.ts'
 import type { AskedTurn, ReadTurn } from '../turn/read-turn.ts'
 import type { TurnCall } from '../turn/turn-call.ts'
@@ -51,6 +51,8 @@ export interface EdgeDeps {
   readTurn(asked: AskedTurn): MaybePromise<ReadTurn>
   /** Answers through the sink, whatever happens; what it resolves to joins the log line. */
   serveTurn(call: TurnCall): Promise<object>
+  /** A turn was refused before it began, and leaves no receipt: it is only counted. */
+  turnRefused(caller: Caller, code: ProblemCode): void
   /** The entries of `GET /models` for this caller. */
   listModels(caller: Caller): readonly object[]
   /** The same ids, as Codex wants them described. */

@@ -92,6 +92,7 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
       }
       return { outcome: 'completed' }
     },
+    turnRefused: () => {},
     listModels: () => [{ id: 'demo', object: 'model' }],
     listModelsForCodex: () => [{ slug: 'demo' }],
     findModel: (_caller, id) =>

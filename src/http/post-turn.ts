@@ -1,5 +1,6 @@
 import { readIdempotencyKey } from '../idempotency/read-idempotency-key.ts'
 import type { Caller } from '../model/caller.ts'
+import type { ProblemCode } from '../model/problem.ts'
 import type { TurnEndpoint } from '../turn/read-turn.ts'
 import { authenticate } from './authenticate.ts'
 import type { Exchange } from './exchange.ts'
@@ -25,8 +26,15 @@ export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Prom
   await postTurnAs(exchange, endpoint, who.caller)
 }
 
-/** Whoever asks is known. */
+/** Whoever asks is known, so what is refused before it begins is counted as theirs. */
 export async function postTurnAs(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller): Promise<void> {
+  await enter(exchange, endpoint, caller)
+  // What was admitted has an outcome of its own, whatever its client was told.
+  const { code, outcome = 'refused' } = exchange.log
+  if (code !== undefined && outcome === 'refused') exchange.edge.turnRefused(caller, code as ProblemCode)
+}
+
+async function enter(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller): Promise<void> {
   const { edge, request } = exchange
   const named = readIdempotencyKey(request.headers['idempotency-key'])
   if (named.kind === 'invalid') return sendProblem(exchange, named.problem)

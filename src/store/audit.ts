@@ -23,11 +23,23 @@ export const auditInsert = (row: StoredAudit): AtomicStatement => {
 export const listAuditFrom = (db: LedgerDb, after: number, limit: number): Promise<StoredAudit[]> =>
   db.selectFrom('audit').selectAll().where('seq', '>', after).orderBy('seq').limit(limit).execute()
 
-/** Newest first, of one account or of all. The next page is what came before its last row. */
-export const listAuditBefore = (
-  db: LedgerDb,
-  { account, before, limit }: { readonly account?: number; readonly before: number; readonly limit: number },
-): Promise<StoredAudit[]> => {
-  const all = db.selectFrom('audit').selectAll().where('seq', '<', before).orderBy('seq', 'desc').limit(limit)
-  return (account === undefined ? all : all.where('account', '=', account)).execute()
+interface AuditPage {
+  /** Undefined: of all accounts, and of none. */
+  readonly account: number | undefined
+  /** Undefined: done to anything. */
+  readonly target: string | undefined
+  readonly before: number
+  readonly limit: number
 }
+
+/** Newest first. The next page is what came before its last row. */
+export const listAuditBefore = (db: LedgerDb, { account, target, before, limit }: AuditPage): Promise<StoredAudit[]> =>
+  db
+    .selectFrom('audit')
+    .selectAll()
+    .where('seq', '<', before)
+    .$if(account !== undefined, (rows) => rows.where('account', '=', account!))
+    .$if(target !== undefined, (rows) => rows.where('target', '=', target!))
+    .orderBy('seq', 'desc')
+    .limit(limit)
+    .execute()

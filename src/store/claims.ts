@@ -20,6 +20,13 @@ export const findClaim = (db: LedgerDb, scope: string): Promise<StoredClaim | un
     .where('claims.scope', '=', scope)
     .executeTakeFirst()
 
+/** What is still known of the idempotency key that a request came with. */
+export const findClaimOfReceipt = (
+  db: LedgerDb,
+  receipt: number,
+): Promise<Pick<StoredClaim, 'state' | 'expires_at'> | undefined> =>
+  db.selectFrom('claims').select(['state', 'expires_at']).where('receipt', '=', receipt).executeTakeFirst()
+
 /** Keys whose time is over and whose request has ended: oldest first, a few at a time. */
 export async function forgetExpiredClaims(file: SqliteFile, now: number, limit: number): Promise<number> {
   const [forgotten = 0] = await file.atomic([{ sql: FORGET_EXPIRED, rows: [[now, limit]] }])

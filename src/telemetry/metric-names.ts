@@ -19,6 +19,7 @@ export const METRIC = {
   holdsRecovered: 'millrace_holds_recovered_total',
   violations: 'millrace_ledger_violations',
   auditedAt: 'millrace_ledger_audited_timestamp_seconds',
+  auditTrail: 'millrace_audit_trail_rows',
   batchOperations: 'millrace_ledger_batch_operations',
   commitSeconds: 'millrace_ledger_commit_seconds',
   turnSeconds: 'gen_ai_server_request_duration_seconds',

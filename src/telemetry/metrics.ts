@@ -15,6 +15,8 @@ export interface Metrics {
   /** Asked at each scrape: the lanes that no request is sent to now. */
   watchLanesAside(read: () => readonly { readonly lane: string; readonly reason: string }[]): void
   watchLoad(read: () => LoadNow): void
+  /** Asked at each scrape; undefined while there is no row, or none can be read. */
+  watchAuditTrail(read: () => Promise<{ readonly rows: number; readonly head: string } | undefined>): void
   /** A request, or a connection, was sent away, because this process cannot take on more. */
   shed(reason: string): void
   render(): Promise<{ readonly contentType: string; readonly body: string }>
@@ -75,6 +77,19 @@ export function createMetrics(): Metrics {
       series.auditedAt.setToCurrentTime()
     },
     watchOpenHolds: (read) => watch(registry, METRIC.holdsOpen, 'Holds that stand on wallets and windows now.', read),
+    watchAuditTrail(read) {
+      new Gauge({
+        name: METRIC.auditTrail,
+        help: 'Rows of the audit trail, with the hash of the last one: who keeps it notices an end that was cut off.',
+        labelNames: ['head'],
+        registers: [registry],
+        async collect(this: Gauge) {
+          this.reset()
+          const trail = await read()
+          if (trail) this.labels(trail.head).set(trail.rows)
+        },
+      })
+    },
     watchLoad(read) {
       for (const [name, help, of] of LOAD_SERIES) watch(registry, name, help, () => of(read()))
     },

@@ -56,6 +56,36 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     expect([await html.getAttribute('data-theme'), await html.getAttribute('lang')]).toEqual(['dark', 'de'])
   })
 
+  it('is dark from its first frame for whoever chose that, on a machine that is light', async () => {
+    const page = await open('/settings', await person(), { colorScheme: 'light' })
+    await page.getByRole('group', { name: 'Theme' }).getByText('Dark').click()
+    await page.addInitScript(() => {
+      globalThis.frames_seen = []
+      const look = () => {
+        const { backgroundColor } = getComputedStyle(document.documentElement)
+        globalThis.frames_seen.push(backgroundColor)
+        if (globalThis.frames_seen.length < 10) requestAnimationFrame(look)
+      }
+      requestAnimationFrame(look)
+    })
+    await page.reload()
+    await heading(page, 'Settings').waitFor()
+    await page.waitForFunction(() => globalThis.frames_seen.length === 10)
+    const seen = await page.evaluate(() => globalThis.frames_seen)
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
+    expect(new Set(seen), 'every frame is as the last one').toEqual(new Set([seen.at(-1)]))
+  })
+
+  it('finds a request by its id from anywhere, and says so where there is none', async () => {
+    const page = await open('/keys', await person())
+    await heading(page, 'Keys').waitFor()
+    await page.keyboard.press('Control+k')
+    const field = page.getByRole('combobox', { name: 'Search pages and actions' })
+    await field.fill('req_01k5c6v8x0q2r4t6y8z0a2b4c6')
+    await page.keyboard.press('Enter')
+    await page.getByText('This account has no such request').waitFor()
+  })
+
   it('has its pages in a drawer where there is no room beside them, and closes it on the way', async () => {
     const somebody = await person()
     const page = await open('/keys', somebody, { viewport: { width: 360, height: 700 } })

@@ -13,8 +13,8 @@ import {
 /** A file imports from its own folder and from those below it; pages of one area do not know those of another. */
 const RANKS: Readonly<Record<string, number>> = { pages: 5, shell: 4, questions: 3, ui: 2, words: 1, lib: 0 }
 
-/** A request is shown wherever somebody comes upon one: under a key, on the overview, to an operator who looks for it. */
-const SHOWN_ANYWHERE = 'requests'
+/** A request, and who did what, are shown wherever somebody comes upon them: under a key, on the overview, to an operator. */
+const SHOWN_ANYWHERE: ReadonlySet<string> = new Set(['requests', 'audit'])
 
 const folderOf = (path: string): string => path.split('/')[1] ?? ''
 const areaOf = (path: string): string => path.split('/')[2] ?? ''
@@ -39,7 +39,7 @@ function complain(file: SourceFile, imported: string): string | undefined {
   if (own === undefined) return undefined
   if (other === undefined || other > own) return `${folderOf(imported)} stands above ${folderOf(file.path)}`
   const isForeign = folderOf(file.path) === 'pages' && other === own && areaOf(imported) !== areaOf(file.path)
-  return isForeign && areaOf(imported) !== SHOWN_ANYWHERE ? 'another area' : undefined
+  return isForeign && !SHOWN_ANYWHERE.has(areaOf(imported)) ? 'another area' : undefined
 }
 
 function isTypeOnly(file: SourceFile, imported: string): boolean {

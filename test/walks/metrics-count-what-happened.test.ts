@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { chat } from '../support/ask.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
 import { openAccount } from '../support/test-account.ts'
@@ -6,25 +6,37 @@ import { useServer } from '../support/use-server.ts'
 
 describe('metrics count what happened', () => {
   const server = useServer()
+  let port: number
+  beforeAll(async () => {
+    const listening = await server().serving.listenMetrics({ host: '127.0.0.1', port: 0 })
+    if (listening.kind !== 'listening') throw new Error(listening.kind)
+    port = listening.port
+  })
 
-  const series = async (port: number): Promise<Map<string, number>> => {
+  const series = async (): Promise<Map<string, number>> => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
     const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
     return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]))
   }
 
   it('a turn is two operations of the ledger and a credit one; garbage on a socket is no request', async () => {
-    const listening = await server().serving.listenMetrics({ host: '127.0.0.1', port: 0 })
-    if (listening.kind !== 'listening') throw new Error(listening.kind)
     const account = await openAccount(server())
     await chat(server(), account)
     const socket = await openRawSocket(server())
     socket.write('hello\r\n\r\n')
     expect((await socket.answer()).status).toBe(400)
-    const counted = await series(listening.port)
+    const counted = await series()
     expect(counted.get('millrace_ledger_batch_operations_sum')).toBe(3)
     const requests = [...counted].filter(([name]) => name.startsWith('millrace_http_requests_total'))
     expect(requests).toEqual([['millrace_http_requests_total{endpoint="/v1/chat/completions",status="200"}', 1]])
     expect(server().serving.requestsServed).toBe(1)
+  })
+
+  it('say where the audit trail ends, as the proof of the books does', async () => {
+    await openAccount(server())
+    const { audited, audit_head } = await server().operate('db.verify', {})
+    const ends = [...(await series())].filter(([name]) => name.startsWith('millrace_audit_trail_rows'))
+    expect(ends).toEqual([[`millrace_audit_trail_rows{head="${audit_head}"}`, audited]])
+    expect(audited).toBeGreaterThan(0)
   })
 })

@@ -13,21 +13,29 @@ type Line = AnswerOf<'GET /audit'>['items'][number]
 
 interface AuditPanelProps {
   readonly question: Pages<Line>
-  readonly of: 'own' | 'all'
+  readonly of: 'own' | 'all' | 'one'
+  /** Where it is a part of a page. */
+  readonly title?: string
 }
 
-export function AuditPanel({ question, of }: AuditPanelProps) {
+/** What happened, newest first; of one thing it needs not be said on what. */
+export function AuditPanel({ question, of, title }: AuditPanelProps) {
   const { audit, shell } = useWords()
   const columns = useColumns(of)
   return (
-    <Panel padding="flush">
+    <Panel padding="flush" {...(title !== undefined && { title })}>
       <Answer question={question} lines={8}>
         {(data) => {
           const lines = itemsOf(data)
           return lines.length === 0 ? (
             <Empty icon={ScrollText} title={audit.none} text={audit.noneText} />
           ) : (
-            <DataTable caption={shell.areas.audit} columns={columns} rows={lines} rowId={({ seq }) => String(seq)} />
+            <DataTable
+              caption={title ?? shell.areas.audit}
+              columns={columns}
+              rows={lines}
+              rowId={({ seq }) => String(seq)}
+            />
           )
         }}
       </Answer>
@@ -57,11 +65,7 @@ function useColumns(of: AuditPanelProps['of']): Column<Line>[] {
         </span>
       ),
     },
-    {
-      id: 'target',
-      header: audit.target,
-      cell: ({ target }) => target !== null && <AuditTarget target={target} of={of} />,
-    },
+    ...(of === 'one' ? [] : [targetColumn(audit.target, of)]),
     {
       id: 'detail',
       header: audit.detail,
@@ -69,3 +73,9 @@ function useColumns(of: AuditPanelProps['of']): Column<Line>[] {
     },
   ]
 }
+
+const targetColumn = (header: string, of: 'own' | 'all'): Column<Line> => ({
+  id: 'target',
+  header,
+  cell: ({ target }) => target !== null && <AuditTarget target={target} of={of} />,
+})

@@ -39,7 +39,7 @@ function EditKeyForm({ keyItem: newest, onClose }: { keyItem: OwnKey; onClose: (
   const [draft, setDraft] = useState(() => draftOf(keyItem))
   const [wrong, setWrong] = useState<readonly WrongField[]>([])
   const change = useAct('PATCH /keys/:key', {
-    changes: ['GET /keys', 'GET /keys/:key'],
+    changes: ['GET /keys', 'GET /keys/:key', 'GET /audit'],
     done: keys.changed,
     problem: 'shown-here',
     onDone: onClose,

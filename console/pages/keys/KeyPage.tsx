@@ -15,6 +15,7 @@ import { KeyDialogs } from './KeyDialogs.tsx'
 import { KeyMenu } from './KeyMenu.tsx'
 import { KeyRequests } from './KeyRequests.tsx'
 import { KeyTerms } from './KeyTerms.tsx'
+import { KeyTrail } from './KeyTrail.tsx'
 import { KeyUsage } from './KeyUsage.tsx'
 import { MadeKeyDialog } from './MadeKeyDialog.tsx'
 import type { OwnKey, PickedAct } from './own-key.ts'
@@ -43,6 +44,7 @@ function KnownKey({ keyItem }: { keyItem: OwnKey }) {
   const { keys } = useWords()
   const [picked, setPicked] = useState<PickedAct | undefined>()
   const { made, show, drop } = useMadeKey()
+  const isOver = keyItem.state === 'revoked'
   return (
     <Page>
       <PageHeader
@@ -50,12 +52,15 @@ function KnownKey({ keyItem }: { keyItem: OwnKey }) {
         about={<Standing keyItem={keyItem} />}
         actions={<KeyButtons keyItem={keyItem} onAct={setPicked} />}
       />
-      <Panel title={keys.caps}>
-        <KeyCaps caps={keyItem.caps} as="long" />
-      </Panel>
-      <KeyUsage keyId={keyItem.id} />
+      {!(isOver && keyItem.caps.length === 0) && (
+        <Panel title={keys.caps}>
+          <KeyCaps caps={keyItem.caps} as="long" />
+        </Panel>
+      )}
+      <KeyUsage keyId={keyItem.id} isOver={isOver} />
       <KeyTerms keyItem={keyItem} />
-      <KeyRequests keyId={keyItem.id} />
+      <KeyRequests keyId={keyItem.id} isOver={isOver} />
+      <KeyTrail keyId={keyItem.id} />
       <KeyDialogs
         picked={picked}
         onClose={() => setPicked(undefined)}

@@ -16,8 +16,14 @@ type Item = AnswerOf<'GET /requests'>['items'][number]
 
 const SHOWN = 10
 
+interface KeyRequestsProps {
+  readonly keyId: string
+  /** It is revoked: no first one will arrive. */
+  readonly isOver: boolean
+}
+
 /** The last few requests of a key, as they come in. */
-export function KeyRequests({ keyId }: { keyId: string }) {
+export function KeyRequests({ keyId, isOver }: KeyRequestsProps) {
   const { keys } = useWords()
   const navigate = useNavigate()
   const question = useKeyRequests(keyId, SHOWN)
@@ -32,7 +38,7 @@ export function KeyRequests({ keyId }: { keyId: string }) {
       <Answer question={question} lines={5}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty icon={ArrowLeftRight} title={keys.noRequests} text={keys.noRequestsText} />
+            <Empty icon={ArrowLeftRight} title={keys.noRequests} {...(!isOver && { text: keys.noRequestsText })} />
           ) : (
             <DataTable
               caption={keys.recent}

@@ -7,8 +7,14 @@ import { Answer, Panel } from '../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { keyUsageChart, paidFor } from './key-usage-chart.ts'
 
+interface KeyUsageProps {
+  readonly keyId: string
+  /** It is revoked: what is not there will not come. */
+  readonly isOver: boolean
+}
+
 /** What one key has cost, day by day. */
-export function KeyUsage({ keyId }: { keyId: string }) {
+export function KeyUsage({ keyId, isOver }: KeyUsageProps) {
   const { keys } = useWords()
   const formats = useFormats()
   const question = useKeyUsage(keyId, formats.zone)
@@ -23,7 +29,7 @@ export function KeyUsage({ keyId }: { keyId: string }) {
       <Answer question={question} lines={6}>
         {(usage) =>
           usage.total.requests === 0 ? (
-            <Empty icon={ChartColumn} title={keys.noUsage} text={keys.noUsageText} />
+            <Empty icon={ChartColumn} title={keys.noUsage} {...(!isOver && { text: keys.noUsageText })} />
           ) : (
             <StackedBars
               data={keyUsageChart(usage, formats, {

@@ -14,7 +14,7 @@ export function RenameKeyDialog({ keyItem, onClose }: { keyItem: KeyFacts; onClo
   const { keys, common } = useWords()
   const [name, setName] = useState(keyItem.name)
   const rename = useAct('PATCH /keys/:key', {
-    changes: ['GET /keys', 'GET /keys/:key'],
+    changes: ['GET /keys', 'GET /keys/:key', 'GET /audit'],
     done: keys.renamed,
     problem: 'shown-here',
     onDone: onClose,

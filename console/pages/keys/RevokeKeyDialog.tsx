@@ -7,7 +7,7 @@ import type { KeyFacts } from './own-key.ts'
 export function RevokeKeyDialog({ keyItem, onClose }: { keyItem: KeyFacts; onClose: () => void }) {
   const { keys } = useWords()
   const revoke = useAct('POST /keys/:key/revoke', {
-    changes: ['GET /keys', 'GET /keys/:key', 'GET /overview'],
+    changes: ['GET /keys', 'GET /keys/:key', 'GET /audit', 'GET /overview'],
     done: keys.revoked,
     onDone: onClose,
   })

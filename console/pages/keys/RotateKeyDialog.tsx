@@ -21,7 +21,7 @@ export function RotateKeyDialog({ keyItem, onClose, onRotated }: RotateKeyDialog
   const { keys, common } = useWords()
   const [grace, setGrace] = useState<(typeof GRACES)[number]>('24h')
   const rotate = useSecretAct('POST /keys/:key/rotate', {
-    changes: ['GET /keys', 'GET /keys/:key'],
+    changes: ['GET /keys', 'GET /keys/:key', 'GET /audit'],
     onMade: onRotated,
   })
   return (

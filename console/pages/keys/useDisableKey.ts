@@ -7,7 +7,7 @@ export function useDisableKey({ id, state }: KeyFacts) {
   const { keys } = useWords()
   const isDisabled = state === 'disabled'
   const { mutate, isPending } = useAct('PATCH /keys/:key', {
-    changes: ['GET /keys', 'GET /keys/:key', 'GET /overview'],
+    changes: ['GET /keys', 'GET /keys/:key', 'GET /audit', 'GET /overview'],
     done: isDisabled ? keys.enabled : keys.disabled,
   })
   return { isDisabled, isPending, run: () => mutate({ params: { key: id }, body: { disabled: !isDisabled } }) }

@@ -8,8 +8,8 @@ export function ModelName({ model: { id, variants, efforts, demo } }: { model: M
   const { models } = useWords()
   return (
     <div className="grid min-w-0 gap-0.5 md:min-w-52">
-      <span className="flex min-w-0 items-center gap-1">
-        <code className="min-w-0 font-medium break-all">{id}</code>
+      <span className="flex min-w-0 flex-wrap items-center gap-1">
+        <code className="min-w-0 font-medium wrap-anywhere">{id}</code>
         <CopyButton text={id} label={models.copyId(id)} />
         {demo && (
           <span title={models.demoText}>

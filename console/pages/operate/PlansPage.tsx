@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { CreditCard } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { windowName } from '../../lib/window-name.ts'
 import { usePlans } from '../../questions/usePlans.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { Empty } from '../../ui/Empty.tsx'
@@ -48,7 +49,12 @@ function PlanPanel({ plan: { id, models, opens, windows, accounts } }: { plan: P
       <div className="grid grid-cols-1 gap-x-10 gap-y-5 md:grid-cols-[14rem_minmax(0,1fr)]">
         <section className="grid content-start gap-2">
           <h3 className="eyebrow">{plans.windows}</h3>
-          <Facts facts={windows.map(({ name, allowance }) => ({ name, value: <Money amount={allowance} /> }))} />
+          <Facts
+            facts={windows.map(({ name, allowance }) => ({
+              name: windowName(name, formats.locale),
+              value: <Money amount={allowance} />,
+            }))}
+          />
         </section>
         <section className="grid content-start gap-2">
           <h3 className="eyebrow">{plans.opens}</h3>

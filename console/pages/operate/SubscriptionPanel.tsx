@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { windowName } from '../../lib/window-name.ts'
 import { useAct } from '../../questions/useAct.ts'
 import { usePlans } from '../../questions/usePlans.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -8,7 +9,7 @@ import { Money } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Select } from '../../ui/Select.tsx'
 import { Time } from '../../ui/Time.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import type { AccountDetail } from './AccountView.tsx'
 
 /** The plan of an account: what is used of it, and another one or none. */
@@ -53,15 +54,16 @@ function WindowBar({
   window: AccountDetail['subscription']['windows'][number]
 }) {
   const { accounts } = useWords()
+  const title = windowName(name, useFormats().locale)
   return (
     <li className="grid gap-1.5">
       <div className="flex flex-wrap items-baseline justify-between gap-x-3 text-sm">
-        <span className="font-medium">{name}</span>
+        <span className="font-medium">{title}</span>
         <span className="text-soft">
           <Money amount={used} /> / <Money amount={limit} />
         </span>
       </div>
-      <Meter label={name} used={used} held={held} limit={limit} left={left} />
+      <Meter label={title} used={used} held={held} limit={limit} left={left} />
       <p className="text-xs text-faint">
         {end === null ? (
           accounts.subscription.opensLater

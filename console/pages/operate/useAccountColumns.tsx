@@ -17,7 +17,7 @@ export function useAccountColumns(): Column<Account>[] {
         <Link
           to="/operate/accounts/$account"
           params={{ account: id }}
-          className="block max-w-80 min-w-0 truncate font-medium hover:text-accent hover:underline"
+          className="block max-w-80 min-w-0 xl:max-w-112 truncate font-medium hover:text-accent hover:underline"
           title={`${email}\n${id}`}
         >
           {email}

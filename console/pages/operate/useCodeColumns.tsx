@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { Badge, type BadgeTone } from '../../ui/Badge.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -34,11 +35,12 @@ export function useCodeColumns(onWithdraw: (code: Code) => void): Column<Code>[]
     {
       id: 'note',
       header: codes.note,
-      cell: ({ note }) => (
-        <span title={note} className="line-clamp-2 max-w-64 break-words text-soft">
-          {note}
-        </span>
-      ),
+      cell: ({ note }) =>
+        note !== '' && (
+          <span title={note} className="line-clamp-2 max-w-64 break-words text-soft">
+            {note}
+          </span>
+        ),
     },
     {
       id: 'redeemed',
@@ -46,9 +48,14 @@ export function useCodeColumns(onWithdraw: (code: Code) => void): Column<Code>[]
       cell: ({ redeemed_by, redeemed_at }) =>
         redeemed_by !== null && (
           <span className="grid">
-            <span title={redeemed_by} className="max-w-56 truncate">
+            <Link
+              to="/operate/accounts/$account"
+              params={{ account: redeemed_by }}
+              title={redeemed_by}
+              className="max-w-56 truncate hover:text-accent hover:underline"
+            >
               {redeemed_by}
-            </span>
+            </Link>
             {redeemed_at !== null && (
               <span className="text-xs text-faint">
                 <Time at={redeemed_at} />

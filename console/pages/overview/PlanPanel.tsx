@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useNow } from '../../lib/useNow.ts'
+import { windowName } from '../../lib/window-name.ts'
 import { Meter } from '../../ui/Meter.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
@@ -49,15 +50,16 @@ function WindowLine({ window: { name, opened, end, used, held, left, limit } }: 
   const { overview: words } = useWords()
   const formats = useFormats()
   const now = useNow()
+  const title = windowName(name, formats.locale)
   return (
     <li className="grid gap-1">
       <div className="flex flex-wrap justify-between gap-x-4 text-sm">
-        <span className="font-medium">{words.window(name)}</span>
+        <span className="font-medium">{title}</span>
         <span className="figures text-soft" title={`${formats.exactMoney(left)} / ${formats.exactMoney(limit)}`}>
           {words.left(formats.money(left), formats.money(limit))}
         </span>
       </div>
-      <Meter label={words.window(name)} used={used} held={held} left={left} limit={limit} />
+      <Meter label={title} used={used} held={held} left={left} limit={limit} />
       <p className="text-xs text-faint" {...(end !== null && { title: formats.exactTime(end) })}>
         {opened && end !== null ? words.resets(formats.relative(end, now)) : words.notOpened}
       </p>

@@ -10,9 +10,10 @@ import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 export type Standing = AnswerOf<'GET /overview'>
 
 /** The numbers that matter, each leading to the page that explains it. */
-export function StandingTiles({ standing: { wallet, today, keys } }: { standing: Standing }) {
+export function StandingTiles({ standing }: { standing: Standing }) {
   const { overview: words, requests } = useWords()
   const formats = useFormats()
+  const { wallet, today, keys } = standing
   const isHeld = /[1-9]/.test(wallet.held)
   const input = today.uncached_input + today.cached_input + today.cache_write
   return (
@@ -37,13 +38,7 @@ export function StandingTiles({ standing: { wallet, today, keys } }: { standing:
         <StatTile
           label={words.todayRequests}
           value={<Tokens count={today.requests} />}
-          note={
-            today.requests === 0
-              ? words.noneToday
-              : today.failed === 0
-                ? words.allWell
-                : formats.plural(today.failed, words.failed)
-          }
+          note={<HowTodayWent standing={standing} />}
         />
       </Tile>
       <Tile to="/usage" search={{ measure: 'tokens' }}>
@@ -62,6 +57,17 @@ export function StandingTiles({ standing: { wallet, today, keys } }: { standing:
       </Tile>
     </div>
   )
+}
+
+function HowTodayWent({ standing: { today, refused_today } }: { standing: Standing }) {
+  const { overview: words } = useWords()
+  const formats = useFormats()
+  const ended = today.failed === 0 ? words.allWell : formats.plural(today.failed, words.failed)
+  const notes = [
+    ...(today.requests === 0 ? [] : [ended]),
+    ...(refused_today === 0 ? [] : [formats.plural(refused_today, words.refused)]),
+  ]
+  return notes.length === 0 ? words.noneToday : notes.join(', ')
 }
 
 interface TileProps {

@@ -1,4 +1,5 @@
 import { shareOf } from '../../lib/nano.ts'
+import { windowName } from '../../lib/window-name.ts'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Money } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
@@ -8,7 +9,6 @@ import type { Plan } from './plan-window.ts'
 import { RowsButton } from './RowsButton.tsx'
 import { useOpenWindow } from './useOpenWindow.ts'
 import { WindowRows } from './WindowRows.tsx'
-import { windowName } from './window-name.ts'
 
 type Past = Plan['past'][number]
 
@@ -24,7 +24,7 @@ export function PastWindows({ past }: { past: readonly Past[] }) {
       <DataTable caption={plan.past} columns={columns} rows={past} rowId={({ id }) => id} />
       {shown !== undefined && (
         <div className="px-4 pb-3">
-          <WindowRows key={shown.id} window={shown.id} title={windowName(shown.name, formats.locale, plan)} />
+          <WindowRows key={shown.id} window={shown.id} title={windowName(shown.name, formats.locale)} />
         </div>
       )}
     </Panel>
@@ -35,7 +35,7 @@ function useColumns(): Column<Past>[] {
   const { plan, common } = useWords()
   const formats = useFormats()
   const { open, toggle } = useOpenWindow()
-  const nameOf = ({ name }: Past) => windowName(name, formats.locale, plan)
+  const nameOf = ({ name }: Past) => windowName(name, formats.locale)
   return [
     { id: 'name', header: plan.window, narrow: 'title', cell: nameOf },
     { id: 'start', header: plan.began, cell: ({ start }) => start !== null && <Time at={start} as="time" /> },

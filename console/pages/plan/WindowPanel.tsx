@@ -1,4 +1,6 @@
 import type { ReactNode } from 'react'
+import { cx } from '../../lib/cx.ts'
+import { windowName } from '../../lib/window-name.ts'
 import { Meter } from '../../ui/Meter.tsx'
 import { Money } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
@@ -10,7 +12,6 @@ import { RowsButton } from './RowsButton.tsx'
 import { useOpenWindow } from './useOpenWindow.ts'
 import { WindowFull } from './WindowFull.tsx'
 import { WindowRows } from './WindowRows.tsx'
-import { windowName } from './window-name.ts'
 
 interface WindowPanelProps {
   readonly window: PlanWindow
@@ -23,7 +24,7 @@ export function WindowPanel({ window, billingDay }: WindowPanelProps) {
   const formats = useFormats()
   const { open, toggle } = useOpenWindow()
   const { id, name, limit, used, held, left } = window
-  const title = windowName(name, formats.locale, plan)
+  const title = windowName(name, formats.locale)
   const note =
     name === 'week' ? plan.weekNote : name === 'month' ? plan.monthNote(String(billingDay ?? 1)) : plan.spanNote
   return (
@@ -59,7 +60,7 @@ function WindowFacts({ window: { used, held, left, start, end, requests } }: { w
   const { plan } = useWords()
   const formats = useFormats()
   return (
-    <dl className="grid grid-cols-2 gap-x-6 gap-y-2 text-sm sm:grid-cols-3 lg:grid-cols-6">
+    <dl className="grid grid-cols-2 gap-x-6 gap-y-2 text-sm sm:grid-cols-3 lg:grid-cols-[repeat(4,minmax(0,1fr))_auto_auto]">
       <Fact name={plan.used} swatch="bg-accent">
         <Money amount={used} />
       </Fact>
@@ -75,12 +76,12 @@ function WindowFacts({ window: { used, held, left, start, end, requests } }: { w
         </Fact>
       )}
       {start !== null && (
-        <Fact name={plan.began}>
+        <Fact name={plan.began} wide>
           <Time at={start} as="time" />
         </Fact>
       )}
       {end !== null && (
-        <Fact name={plan.ends}>
+        <Fact name={plan.ends} wide>
           <Time at={end} as="time" />
         </Fact>
       )}
@@ -88,8 +89,16 @@ function WindowFacts({ window: { used, held, left, start, end, requests } }: { w
   )
 }
 
-const Fact = ({ name, swatch, children }: { name: string; swatch?: string; children: ReactNode }) => (
-  <div className="grid content-start gap-0.5">
+interface FactProps {
+  readonly name: string
+  readonly swatch?: string
+  /** On a telephone it has a line of its own. */
+  readonly wide?: boolean
+  readonly children: ReactNode
+}
+
+const Fact = ({ name, swatch, wide = false, children }: FactProps) => (
+  <div className={cx('grid content-start gap-0.5', wide && 'max-sm:col-span-2')}>
     <dt className="flex items-baseline gap-1.5 text-faint">
       {swatch !== undefined && <span aria-hidden="true" className={`size-2 shrink-0 rounded-full ${swatch}`} />}
       {name}

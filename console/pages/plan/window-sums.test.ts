@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decimalOf } from '../../lib/nano.ts'
 import type { WindowRow } from './plan-window.ts'
-import { windowName } from './window-name.ts'
 import { windowSums } from './window-sums.ts'
 
 const rowOf = (state: WindowRow['state'], hold: string, charge: string | null): WindowRow => ({
@@ -39,16 +38,4 @@ describe('windowSums', () => {
     expect(windowSums(window, rows, { hasMore: false }).verdict).toBe('moved')
     expect(windowSums(window, rows, { hasMore: true }).verdict).toBe('partly')
   })
-})
-
-it.each([
-  ['5h', '5 hours'],
-  ['1h', '1 hour'],
-  ['7d', '7 days'],
-  ['90m', '90 minutes'],
-  ['week', 'Week'],
-  ['month', 'Month'],
-  ['fortnight', 'fortnight'],
-])('the window %s is called %s', (name, said) => {
-  expect(windowName(name, 'en', { week: 'Week', month: 'Month' })).toBe(said)
 })

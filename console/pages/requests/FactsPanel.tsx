@@ -10,7 +10,7 @@ import type { RequestDetail, Whose } from './RequestDetailView.tsx'
 export function FactsPanel({ request, whose }: { request: RequestDetail; whose: Whose }) {
   const { detail: words, noLaneEver, noLane } = useWords().requests
   const formats = useFormats()
-  const { id, model, lane, key, opened_at, closed_at, output_cap, input_estimate, state } = request
+  const { id, model, lane, key, opened_at, closed_at, output_cap, input_estimate, state, idempotency } = request
   return (
     <Panel title={words.facts}>
       <Facts
@@ -41,6 +41,9 @@ export function FactsPanel({ request, whose }: { request: RequestDetail; whose: 
           ...(closed_at === null ? [] : [{ name: words.ended, value: <Time at={closed_at} as="time" /> }]),
           { name: words.inputEstimate, value: formats.count(input_estimate) },
           { name: words.outputCap, value: formats.count(output_cap) },
+          ...(idempotency === null
+            ? []
+            : [{ name: words.idempotency, value: words.repeated[idempotency.state](formats.time(idempotency.until)) }]),
         ]}
       />
     </Panel>

@@ -46,7 +46,7 @@ export function UsageChart({ answer, filter, range, zone, onChange, onDrill }: U
             tick: group === 'money' ? formats.moneyTick : formats.short,
             unit: group === 'money' ? 'any' : 'whole',
           }}
-          whole={answer.total_steps.map((used) => drawn(used, measure))}
+          whole={begun(answer).map((used) => drawn(used, measure))}
           onPick={(id) => {
             if (id !== REST) onDrill(id)
           }}
@@ -58,6 +58,9 @@ export function UsageChart({ answer, filter, range, zone, onChange, onDrill }: U
     </Panel>
   )
 }
+
+/** The line ends with the step that runs: what is still to come is not nothing. */
+const begun = ({ total_steps, steps, as_of }: UsageAnswer) => total_steps.filter((_, step) => steps[step]! <= as_of)
 
 /** No model and no key is called so. */
 const REST = ' rest'

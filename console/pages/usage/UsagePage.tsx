@@ -9,6 +9,7 @@ import { Page } from '../../ui/Page.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { Answer, Panel } from '../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { EndingsPanel } from './EndingsPanel.tsx'
 import { NoUsage } from './NoUsage.tsx'
 import { UsageChart } from './UsageChart.tsx'
 import { UsageChips } from './UsageChips.tsx'
@@ -28,12 +29,12 @@ export function UsagePage() {
   const zone = filter.zone ?? formats.zone
   const range = usageRange(filter, dayIn(zone, now()))
   const { by, model, key, kind } = filter
-  const query = {
-    ...{ from: range.from, to: range.to, zone, step: range.step, by },
-    ...(model !== undefined && { model }),
+  const days = {
+    ...{ from: range.from, to: range.to, zone, step: range.step },
     ...(key !== undefined && { key }),
     ...(kind !== undefined && { kind }),
   }
+  const query = { ...days, by, ...(model !== undefined && { model }) }
   const question = useUsage(query)
   const change = (next: UsageFilter) =>
     void navigate({ to: '/usage', search: writeUsageFilter(next), resetScroll: false })
@@ -54,19 +55,22 @@ export function UsagePage() {
       <UsageControls filter={filter} range={range} zone={zone} onChange={change} />
       <UsageChips filter={filter} onChange={change} />
       <Answer question={question} lines={12}>
-        {(answer) =>
-          isNothing(answer.total) ? (
-            <Panel>
-              <NoUsage filter={filter} onChange={change} />
-            </Panel>
-          ) : (
-            <div className={question.isPlaceholderData ? 'grid gap-5 opacity-60' : 'grid gap-5'}>
-              <UsageTotals total={answer.total} />
-              <UsageChart answer={answer} filter={filter} range={range} zone={zone} onChange={change} onDrill={drill} />
-              <UsageTable answer={answer} by={by} onDrill={drill} />
-            </div>
-          )
-        }
+        {(answer) => (
+          <div className={question.isPlaceholderData ? 'grid gap-5 opacity-60' : 'grid gap-5'}>
+            {isNothing(answer.total) ? (
+              <Panel>
+                <NoUsage filter={filter} onChange={change} />
+              </Panel>
+            ) : (
+              <>
+                <UsageTotals total={answer.total} />
+                <UsageChart {...{ answer, filter, range, zone }} onChange={change} onDrill={drill} />
+                <UsageTable answer={answer} by={by} onDrill={drill} />
+              </>
+            )}
+            <EndingsPanel answer={answer} query={days} refusals={model === undefined ? 'shown' : 'left-out'} />
+          </div>
+        )}
       </Answer>
     </Page>
   )

@@ -78,7 +78,7 @@ function useUsageColumns(by: By, onDrill: (id: string) => void): Column<Row>[] {
             type="button"
             title={name}
             onClick={() => onDrill(drill)}
-            className="max-w-64 truncate text-start hover:text-accent hover:underline"
+            className="max-w-44 truncate text-start hover:text-accent hover:underline"
           >
             {name}
           </button>

@@ -139,6 +139,7 @@ export const keys: Catalogue['keys'] = {
   noUsageText: 'Was er verbraucht, steht Augenblicke später hier.',
   total: 'Zusammen',
   requestCount: { one: '# Anfrage', other: '# Anfragen' },
+  trail: 'Wer was damit gemacht hat',
   recent: 'Letzte Anfragen',
   allRequests: 'Alle seine Anfragen',
   noRequests: 'Noch keine Anfragen',

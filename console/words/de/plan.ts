@@ -19,8 +19,6 @@ export const plan: Catalogue['plan'] = {
     `In der Konfiguration dieses Servers gibt es keinen Tarif ${name}. Builder-Schlüssel werden abgewiesen, bis es ihn gibt oder ein anderer zugewiesen ist.`,
   toWallet: 'Zum Guthaben',
   windows: 'Fenster',
-  week: 'Woche',
-  month: 'Monat',
   spanNote: 'Beginnt mit der ersten Anfrage, die etwas kostet.',
   weekNote: 'Von Montag bis Montag, Mitternacht UTC.',
   monthNote: (day) => `Beginnt am ${day}. des Monats, Mitternacht UTC.`,

@@ -18,7 +18,7 @@ export const requests: Catalogue['requests'] = {
   payers: { any: 'Alle', wallet: 'Guthaben', builder: 'Tarif' },
   empty: {
     title: 'Noch keine Anfragen',
-    text: 'Jeder Aufruf mit einem deiner Schlüssel steht hier, sobald er beginnt.',
+    text: 'Jeder Aufruf mit einem deiner Schlüssel steht hier, sobald er beginnt. Was vorher abgelehnt wird, steht beim Verbrauch.',
     action: 'Ein Programm anbinden',
     filteredTitle: 'Keine Anfrage passt zu diesen Filtern',
     filteredText: 'Vielleicht gibt es welche mit anderen Schlüsseln, Modellen oder Ausgängen.',
@@ -104,6 +104,12 @@ export const requests: Catalogue['requests'] = {
     ended: 'Beendet',
     outputCap: 'Obergrenze der Ausgabe',
     inputEstimate: 'Geschätzte Eingabe',
+    idempotency: 'Noch einmal gestellt',
+    repeated: {
+      running: (until) => `Mit demselben Idempotency-Key: soll warten. Bekannt bis ${until}`,
+      kept: (until) => `Mit demselben Idempotency-Key: dieselbe Antwort, kostenlos, bis ${until}`,
+      'not-kept': (until) => `Mit demselben Idempotency-Key: abgelehnt bis ${until}, die Antwort ist nicht aufgehoben`,
+    },
   },
   attempts: {
     title: 'Verlauf',

@@ -136,6 +136,7 @@ export const keys = {
   noUsageText: 'What it uses shows up here within moments.',
   total: 'Together',
   requestCount: { one: '# request', other: '# requests' },
+  trail: 'Who did what to it',
   recent: 'Recent requests',
   allRequests: 'All its requests',
   noRequests: 'No requests yet',

@@ -17,8 +17,6 @@ export const plan = {
     `The configuration of this server has no plan ${name}. Builder keys are refused until it has, or another one is assigned.`,
   toWallet: 'To the wallet',
   windows: 'Windows',
-  week: 'Week',
-  month: 'Month',
   spanNote: 'Begins with the first request that costs something.',
   weekNote: 'From Monday to Monday, midnight UTC.',
   monthNote: (day: string) => `Begins on day ${day} of the month, midnight UTC.`,

@@ -16,7 +16,7 @@ export const requests = {
   payers: { any: 'All', wallet: 'Wallet', builder: 'Plan' },
   empty: {
     title: 'No requests yet',
-    text: 'Every call with one of your keys shows up here as soon as it begins.',
+    text: 'Every call with one of your keys shows up here as soon as it begins. What is refused before that is counted under Usage.',
     action: 'Connect a program',
     filteredTitle: 'No request fits these filters',
     filteredText: 'There may be some with other keys, models or endings.',
@@ -101,6 +101,13 @@ export const requests = {
     ended: 'Ended',
     outputCap: 'Output cap',
     inputEstimate: 'Input estimate',
+    idempotency: 'Asked again',
+    /** By what is known of its idempotency key: what whoever repeats it gets. */
+    repeated: {
+      running: (until: string) => `Under the same idempotency key: told to wait. Remembered until ${until}`,
+      kept: (until: string) => `Under the same idempotency key: the same answer, free, until ${until}`,
+      'not-kept': (until: string) => `Under the same idempotency key: refused until ${until}, the answer is not kept`,
+    },
   },
   attempts: {
     title: 'Timeline',

@@ -4,6 +4,7 @@ import { offeredModels } from '../../account/offered-models.ts'
 import { done } from '../../account/outcome.ts'
 import { overview } from '../../account/overview.ts'
 import { planStanding } from '../../account/plan-standing.ts'
+import { refusedTurnsReport } from '../../account/refused-turns-report.ts'
 import { showRequest } from '../../account/show-request.ts'
 import { usageReport } from '../../account/usage-report.ts'
 import { windowRows } from '../../account/window-rows.ts'
@@ -16,6 +17,7 @@ type Routes =
   | 'GET /plan/windows/:window'
   | 'GET /usage'
   | 'GET /usage.csv'
+  | 'GET /usage/refused'
   | 'GET /requests'
   | 'GET /requests/:request'
   | 'GET /models'
@@ -32,6 +34,7 @@ export function usageHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
       const csv = await exportUsage(house, { account: asking.account.id, ...query })
       return csv.kind === 'refused' ? csv : { kind: 'file', name: 'millrace-usage.csv', pieces: [csv.value] }
     },
+    'GET /usage/refused': (asking, { query }) => refusedTurnsReport(house, { account: asking.account.id, ...query }),
     'GET /requests': (asking, { query }) => listRequests(house, asking.account.row, query),
     'GET /requests/:request': (asking, { params }) => showRequest(house, asking.account.row, params.request),
     'GET /models': async (asking) => done({ items: await offeredModels(house, asking.account.id) }),

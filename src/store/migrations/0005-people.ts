@@ -60,6 +60,7 @@ export const peopleMigration: readonly string[] = [
     hash BLOB NOT NULL
   ) STRICT`,
   `CREATE INDEX audit_of_account ON audit (account, seq)`,
+  `CREATE INDEX audit_of_target ON audit (account, target, seq)`,
   `CREATE TRIGGER audit_is_final BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is never edited'); END`,
   `CREATE TRIGGER audit_stays BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is never deleted'); END`,
 ]

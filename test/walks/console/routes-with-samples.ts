@@ -48,6 +48,7 @@ export const SAMPLES: { readonly [Name in RouteName]: Sample<Name> } = {
   'GET /plan/windows/:window': { params: ({ window }) => ({ window }) },
   'GET /usage': { query: inDays },
   'GET /usage.csv': { query: inDays },
+  'GET /usage/refused': { query: { from: '2026-01-01', to: '2026-03-01', zone: 'Europe/Berlin', step: 'day' } },
   'GET /requests': {},
   'GET /requests/:request': { params: ({ request }) => ({ request }) },
   'GET /models': {},

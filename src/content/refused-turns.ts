@@ -1,0 +1,73 @@
+import type { KeyKind } from '../model/caller.ts'
+import type { ProblemCode } from '../model/problem.ts'
+import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+
+/** So many of one key were refused for the same reason in a quarter of an hour. */
+export interface RefusedTurns {
+  readonly account: string
+  readonly key: string
+  readonly kind: KeyKind
+  readonly code: ProblemCode
+  /** Quarters since 1970. */
+  readonly quarter: number
+  readonly count: number
+}
+
+const ANY_KEY = ''
+
+const NAME = 'INSERT INTO refused_series (account, key, kind, code) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
+const SERIES = '(SELECT series FROM refused_series WHERE account = ?1 AND key = ?2 AND kind = ?3 AND code = ?4)'
+/** A quarter begins with what its series had come to before it. */
+const BEGIN = `INSERT INTO refused_turns (series, quarter, total)
+  SELECT named.series, ?5, COALESCE((SELECT total FROM refused_turns AS earlier
+      WHERE earlier.series = named.series AND earlier.quarter <= ?5 ORDER BY earlier.quarter DESC LIMIT 1), 0)
+    FROM (SELECT ${SERIES} AS series) AS named WHERE TRUE
+  ON CONFLICT DO NOTHING`
+/** Later quarters have as much more, should a clock ever have been wrong. */
+const ADD = `UPDATE refused_turns SET total = total + ?6 WHERE series = ${SERIES} AND quarter >= ?5`
+
+/** Each counts for its key and for all keys of its kind. */
+export async function addRefusedTurns(file: SqliteFile, refused: readonly RefusedTurns[]): Promise<void> {
+  const names = refused.flatMap(({ account, key, kind, code, quarter, count }) =>
+    [ANY_KEY, key].map((of) => ({ name: [account, of, kind, code], quarter, count })),
+  )
+  const rowsOf = (row: (each: (typeof names)[number]) => SqlValue[]) => names.map(row)
+  const statements: AtomicStatement[] = [
+    { sql: NAME, rows: rowsOf(({ name }) => name) },
+    { sql: BEGIN, rows: rowsOf(({ name, quarter }) => [...name, quarter]) },
+    { sql: ADD, rows: rowsOf(({ name, quarter, count }) => [...name, quarter, count]) },
+  ]
+  await file.atomic(statements)
+}
+
+export interface RefusedFilter {
+  readonly account: string
+  readonly key?: string | undefined
+  readonly kind?: KeyKind | undefined
+}
+
+/** How often a reason had been told before a quarter of an hour. Where it had not been, there is none. */
+export interface RefusedBefore {
+  readonly code: ProblemCode
+  readonly before: number
+  readonly total: number
+}
+
+const BEFORE = `SELECT code, ends.value AS before, SUM(total) AS total
+  FROM refused_series CROSS JOIN json_each(?1) AS ends CROSS JOIN refused_turns
+    ON refused_turns.series = refused_series.series AND refused_turns.quarter =
+      (SELECT MAX(quarter) FROM refused_turns WHERE series = refused_series.series AND quarter < ends.value)
+  WHERE account = ?2 AND refused_series.key = ?3 AND kind IN (SELECT value FROM json_each(?4))
+  GROUP BY code, ends.value`
+
+const KINDS: readonly KeyKind[] = ['wallet', 'builder']
+
+export async function readRefusedBefore(
+  file: SqliteFile,
+  { account, key = ANY_KEY, kind }: RefusedFilter,
+  quarters: readonly number[],
+): Promise<RefusedBefore[]> {
+  const kinds = JSON.stringify(kind === undefined ? KINDS : [kind])
+  const rows = await file.all(BEFORE, [JSON.stringify(quarters), account, key, kinds])
+  return rows as unknown as RefusedBefore[]
+}

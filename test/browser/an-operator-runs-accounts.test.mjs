@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import { nanoOf } from '../support/test-account.ts'
+import { PLANS_CONFIG } from '../support/test-config.ts'
+import { streamChat } from './lib/stream-chat.mjs'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+describe.skipIf(CHROMIUM === undefined)('an operator runs accounts', () => {
+  const { origin, person, open } = useConsole({ config: PLANS_CONFIG })
+  const button = (place, name) => place.getByRole('button', { name, exact: true })
+  const operated = (operator, { id }) => open(`/operate/accounts/${id}`, operator)
+
+  /** Whoever has read what will happen types the name of it. */
+  async function confirm(page, action, name) {
+    const dialog = page.getByRole('dialog')
+    await expect(button(dialog, action).isDisabled()).resolves.toBe(true)
+    await dialog.getByRole('textbox').fill(name)
+    await button(dialog, action).click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+
+  it('puts an account on a plan, which its owner has at once, and takes it off again', async () => {
+    const owner = await person()
+    const page = await operated(await person({ role: 'operator' }), owner.account)
+    const { key } = await owner.account.createKey({ kind: 'builder', name: 'agent' })
+    const ask = () => streamChat(origin(), key, { model: 'paid', max_tokens: 5 })
+    expect((await ask()).status).toBe(402)
+
+    await page.getByText('Not on a plan: builder keys are refused with 402.').waitFor()
+    await page.getByRole('combobox', { name: 'Plan', exact: true }).selectOption('pro')
+    await button(page, 'Assign').click()
+    await page.getByText('The plan is assigned.').first().waitFor()
+    await page.getByRole('heading', { name: 'Plan: pro' }).waitFor()
+    const owners = await open('/plan', owner)
+    await owners.getByText('Plan pro, since').waitFor()
+    expect((await ask()).status).toBe(200)
+    await owners.reload()
+    await owners.getByRole('meter').first().waitFor()
+
+    await button(page, 'End the plan').click()
+    await confirm(page, 'End the plan', 'pro')
+    await page.getByText('The plan is ended.').first().waitFor()
+    expect((await ask()).status).toBe(402)
+    await owners.reload()
+    await owners.getByText('The plan has ended', { exact: true }).waitFor()
+  })
+
+  it('suspends an account, whose keys are refused from then on, and lets it in again', async () => {
+    const owner = await person()
+    const page = await operated(await person({ role: 'operator' }), owner.account)
+    const ask = async () => (await streamChat(origin(), owner.account.key, { model: 'swift' })).status
+    expect(await ask()).toBe(200)
+    await button(page, 'Suspend').click()
+    await confirm(page, 'Suspend', owner.account.email)
+    await page.getByText('The account is suspended.').first().waitFor()
+    await page.getByText('Suspended', { exact: true }).first().waitFor()
+    expect(await ask()).toBe(403)
+    await button(page, 'Activate').click()
+    await confirm(page, 'Activate', owner.account.email)
+    await page.getByText('Active', { exact: true }).first().waitFor()
+    expect(await ask()).toBe(200)
+  })
+
+  it('disables a person, who is signed out of what is open, and enables them again', async () => {
+    const owner = await person()
+    const page = await operated(await person({ role: 'operator' }), owner.account)
+    const owners = await open('/keys', owner)
+    await owners.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
+    const people = page.getByRole('table', { name: 'People' })
+    const pick = async (name) => {
+      await people.getByRole('button', { name: `What can be done with ${owner.email}` }).click()
+      await page.getByRole('menuitem', { name, exact: true }).click()
+    }
+    await pick('Disable')
+    await confirm(page, 'Disable', owner.email)
+    await people.getByText('Disabled', { exact: true }).waitFor()
+    await owners.reload()
+    await owners.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+    await pick('Enable')
+    await people.getByText('Active', { exact: true }).waitFor()
+  })
+
+  it('moves money in and out, and the same reference once', async () => {
+    const owner = await person({ credit: '10.00' })
+    const page = await operated(await person({ role: 'operator' }), owner.account)
+    const dialog = page.getByRole('dialog')
+    const move = async (direction, amount) => {
+      await button(page, 'Credit or debit').click()
+      await dialog.getByRole('group', { name: 'Direction' }).getByText(direction).click()
+      await dialog.getByLabel('Amount in USD').fill(amount)
+      await dialog.getByLabel('Reason').fill('pressed in a browser')
+      await dialog.getByLabel('Reference').fill(`browser ${direction}`)
+      await button(dialog.locator('form'), direction).click()
+    }
+    await move('Take out', '2.50')
+    await dialog.getByText('It is booked.').waitFor()
+    expect((await owner.account.wallet()).balance).toBe(nanoOf('7.50'))
+    await page.keyboard.press('Escape')
+    await move('Take out', '2.50')
+    await dialog.getByText('This reference was booked before. Nothing was moved this time.').waitFor()
+    expect((await owner.account.wallet()).balance).toBe(nanoOf('7.50'))
+  })
+})

@@ -1,0 +1,73 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { loadSettings } from '../../src/app/load-settings.ts'
+import { PLANS_CONFIG, TEST_CONFIG, withoutStrain } from '../support/test-config.ts'
+import { streamChat } from './lib/stream-chat.mjs'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+describe.skipIf(CHROMIUM === undefined)('builder keys without a plan', () => {
+  const { server, origin, person, open } = useConsole({ config: PLANS_CONFIG })
+
+  /** As a server does that reads its configuration again. */
+  async function configure(text) {
+    const { folder, house } = server()
+    await writeFile(join(folder, 'millrace.yaml'), withoutStrain(text))
+    const loaded = loadSettings({ environment: { HOME: folder }, cwd: folder }, { config: 'millrace.yaml', data: '.' })
+    await house.rules.replace(loaded.settings.config)
+  }
+  afterEach(() => configure(PLANS_CONFIG))
+
+  async function onPlan(plan) {
+    const owner = await person()
+    await server().operate('plans.assign', { account: owner.account.id, plan })
+    const { key } = await owner.account.createKey({ kind: 'builder', name: 'agent' })
+    const ask = async () => (await streamChat(origin(), key, { model: 'paid', max_tokens: 5 })).status
+    expect(await ask()).toBe(200)
+    return { owner, ask }
+  }
+
+  /** What the page of the plan says, and what is said where somebody would make such a key. */
+  async function expectExplained(owner, { title, text, choice }) {
+    const page = await open('/plan', owner)
+    await page.getByText(title, { exact: true }).waitFor()
+    await page.getByText(text).waitFor()
+    await page.goto(`${origin()}/console/keys?new=yes`)
+    const builder = page.getByRole('dialog').getByRole('radio', { name: 'Builder', exact: true })
+    await page.getByRole('dialog').getByText(choice).waitFor()
+    expect(await builder.isDisabled()).toBe(true)
+    expect(await page.getByRole('dialog').getByRole('radio', { name: 'Wallet', exact: true }).isChecked()).toBe(true)
+  }
+
+  it('cannot be made for an account that never had one, and it says who can change that', async () => {
+    await expectExplained(await person(), {
+      title: 'This account has no plan',
+      text: /Whoever runs this server can assign one\.$/,
+      choice: 'Needs a Builder plan, and this account has none. Ask whoever runs the server.',
+    })
+  })
+
+  it('are refused when it has ended, and what was used of it can still be seen', async () => {
+    const { owner, ask } = await onPlan('lean')
+    await server().operate('plans.end', { account: owner.account.id })
+    expect(await ask()).toBe(402)
+    await expectExplained(owner, {
+      title: 'The plan has ended',
+      text: /^lean ended on .* Wallet keys go on as before\.$/,
+      choice: 'Needs a Builder plan, and the one of this account has ended.',
+    })
+  })
+
+  it('are refused when the configuration does not have it any more, and work again when it has', async () => {
+    const { owner, ask } = await onPlan('wide')
+    await configure(TEST_CONFIG)
+    expect(await ask()).toBe(402)
+    await expectExplained(owner, {
+      title: 'The plan is not offered any more',
+      text: /^The configuration of this server has no plan wide\./,
+      choice: 'The plan of this account is not offered on this server any more.',
+    })
+    await configure(PLANS_CONFIG)
+    expect(await ask()).toBe(200)
+  })
+})

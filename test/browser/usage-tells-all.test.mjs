@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { nanoOf } from '../support/test-account.ts'
+import { moneyIn } from './lib/read-page.mjs'
+import { streamChat } from './lib/stream-chat.mjs'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+describe.skipIf(CHROMIUM === undefined)('the page of usage', () => {
+  const { origin, person, open } = useConsole()
+  const say = (words) => [{ role: 'user', content: words }]
+
+  async function used() {
+    const owner = await person()
+    const narrow = await owner.account.createKey({ name: 'narrow', limits: { requests_per_minute: 2 } })
+    const ask = async (key, body) => (await streamChat(origin(), key, body)).status
+    expect(await ask(owner.account.key, { model: 'swift', messages: say('count to 30') })).toBe(200)
+    expect(await ask(owner.account.key, { model: 'trap-high', messages: say('count to 7') })).toBe(200)
+    for (const status of [200, 200, 429, 429]) expect(await ask(narrow.key, { model: 'swift' })).toBe(status)
+    expect(await ask(owner.account.key, { model: 'nobody knows' })).toBe(404)
+    return { owner, narrow }
+  }
+
+  const rowsOf = (page) => page.getByRole('table', { name: 'All of it' }).locator('tbody tr')
+
+  /** Name, requests, and what the wallet has paid. */
+  async function told(page) {
+    const rows = []
+    for (const row of await rowsOf(page).all()) {
+      const cells = row.locator('th, td')
+      const name = (await cells.first().innerText()).trim()
+      rows.push([name, Number(await cells.nth(1).innerText()), await moneyIn(cells.nth(7))])
+    }
+    return rows.sort()
+  }
+
+  it('gives a file that has what it shows, also of one key alone', async () => {
+    const { owner, narrow } = await used()
+    const page = await open('/usage?range=today', owner)
+    await rowsOf(page).first().waitFor()
+    const written = async () => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name: 'CSV', exact: true }).click(),
+      ])
+      const lines = (await readFile(await download.path(), 'utf8'))
+        .trim()
+        .split(/\r?\n/)
+        .map((line) => line.split(','))
+      const at = Object.fromEntries(lines[0].map((name, index) => [name, index]))
+      const sums = new Map()
+      for (const line of lines.slice(1)) {
+        const [requests, paid] = sums.get(line[at.name]) ?? [0, 0n]
+        sums.set(line[at.name], [requests + Number(line[at.requests]), paid + nanoOf(line[at.wallet_usd])])
+      }
+      return [...sums].map(([name, sum]) => [name, ...sum]).sort()
+    }
+    const shown = await told(page)
+    expect(shown.map(([name, requests]) => [name, requests])).toEqual([
+      ['swift', 3],
+      ['trap-high', 1],
+    ])
+    expect(await written()).toEqual(shown)
+    const { balance } = await owner.account.wallet()
+    expect(shown.reduce((sum, [, , paid]) => sum + paid, 0n)).toBe(nanoOf('10.00') - balance)
+
+    await page.getByRole('group', { name: 'By', exact: true }).getByText('Key').click()
+    await page.getByRole('table', { name: 'All of it' }).getByRole('button', { name: 'narrow', exact: true }).click()
+    await expect.poll(() => new URL(page.url()).searchParams.get('key')).toBe(narrow.id)
+    await expect.poll(async () => (await told(page)).length).toBe(1)
+    expect(await written()).toEqual(await told(page))
+  })
+
+  it('shows what was refused beside what was run, by the reason', async () => {
+    const { owner } = await used()
+    const page = await open('/usage?range=today&step=day', owner)
+    const endings = page.getByRole('region', { name: 'How they ended' })
+    await endings.getByRole('button', { name: 'Refused: rate limit' }).waitFor()
+    await endings.getByRole('button', { name: 'Show as table' }).click()
+    const table = endings.getByRole('table')
+    const head = await table.locator('thead th').allInnerTexts()
+    const cells = await table.locator('tbody tr').last().locator('th, td').allInnerTexts()
+    const counts = Object.fromEntries(head.map((name, index) => [name.trim(), cells[index].trim()]))
+    expect(counts).toMatchObject({
+      ...{ 'Ended well': '4', 'Did not end well': '0' },
+      ...{ 'Refused: rate limit': '2', 'Refused: no such model': '1' },
+    })
+    await page.goto(`${origin()}/console/`)
+    await page.getByText('all ended well, 3 refused').waitFor()
+  })
+})

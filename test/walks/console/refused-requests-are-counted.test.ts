@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest'
+import { hello, send } from '../../support/ask.ts'
+import { type ConsolePerson, signUp } from '../../support/console-person.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { TEST_CONFIG } from '../../support/test-config.ts'
+import { useServer } from '../../support/use-server.ts'
+
+/** Nobody listens on port 9 of this machine: a request for it is admitted, fails, and has a receipt. */
+const CONFIG = TEST_CONFIG.replace(
+  'models:\n',
+  `  - { id: nobody, wire: chat, base_url: "http://127.0.0.1:9/v1", allow_private: true }
+models:
+  - id: lost
+    context_tokens: 128000
+    max_output_tokens: 100
+    price: { input: "1.00", output: "2.00" }
+    lanes: [{ upstream: nobody, model: lost }]
+`,
+)
+
+const server = useServer({ config: CONFIG })
+/** The first day that is surely over after this test. */
+const FAR = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10)
+
+async function reasons(person: ConsolePerson, over: object = {}): Promise<Record<string, number>> {
+  const query = { from: '2026-01-01', to: FAR, zone: 'UTC', step: 'month', ...over } as const
+  const { reasons: told } = await person.ask('GET /usage/refused', { query })
+  return Object.fromEntries(told.map(({ code, total }) => [code, total]))
+}
+
+it('what is refused before it begins is counted by its reason, and what has a receipt is not', async () => {
+  const account = await openAccount(server())
+  const owner = await signUp(server(), { email: 'counted@example.com', account: account.id })
+  const narrow = await account.createKey({ name: 'narrow', limits: { requests_per_minute: 1 } })
+  const ask = async (key: string, body: object = {}) => {
+    const response = await send(server(), { key }, { model: 'swift', messages: hello(), ...body })
+    await response.text()
+    return response.status
+  }
+  expect(await ask(account.key)).toBe(200)
+  expect(await ask(account.key, { model: 'lost' })).toBe(503)
+  expect(await ask(account.key, { model: 'none such' })).toBe(404)
+  expect(await ask(account.key, { messages: 'hello' })).toBe(400)
+  expect([await ask(narrow.key), await ask(narrow.key), await ask(narrow.key)]).toEqual([200, 429, 429])
+  const all = { model_not_found: 1, invalid_type: 1, rate_limit_exceeded: 2 }
+  expect(await reasons(owner)).toEqual(all)
+  expect(await reasons(owner, { key: narrow.id })).toEqual({ rate_limit_exceeded: 2 })
+  expect(await reasons(owner, { kind: 'builder' })).toEqual({})
+  const { refused_today, today } = await owner.ask('GET /overview', { query: { zone: 'UTC' } })
+  expect({ refused_today, requests: today.requests }).toEqual({ refused_today: 4, requests: 3 })
+})
+
+it('an empty wallet, and a key that nobody has, are nobody else’s business', async () => {
+  const poor = await openAccount(server(), { credit: '0' })
+  const owner = await signUp(server(), { email: 'poor@example.com', account: poor.id })
+  for (const key of [poor.key, `${poor.key}x`]) {
+    const response = await send(server(), { key }, { model: 'swift', messages: hello() })
+    await response.text()
+    expect([401, 402]).toContain(response.status)
+  }
+  expect(await reasons(owner)).toEqual({ insufficient_balance: 1 })
+})
+
+it('a turn of the playground that is refused is counted like any other', async () => {
+  const account = await openAccount(server())
+  const owner = await signUp(server(), { email: 'player@example.com', account: account.id })
+  const response = await fetch(`http://127.0.0.1:${server().port}/console/api/playground/chat/completions`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'sec-fetch-site': 'same-origin',
+      cookie: owner.cookie ?? '',
+      'x-csrf-token': owner.csrf ?? '',
+    },
+    body: JSON.stringify({ model: 'none such', messages: hello() }),
+  })
+  expect(response.status).toBe(404)
+  expect(await reasons(owner)).toEqual({ model_not_found: 1 })
+})

@@ -1,10 +1,8 @@
 import { type FormEvent, useState } from 'react'
 import { now } from '../../lib/clock.ts'
-import { wasCancelled } from '../../lib/console-problem.ts'
 import { useAct } from '../../questions/useAct.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
-import { ProblemNote } from '../../ui/ProblemNote.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { FormEnd } from '../../ui/FormEnd.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { changesOf, draftOf, readDraft, type WrongField } from './key-draft.ts'
 import { NameField } from './NameField.tsx'
@@ -43,13 +41,7 @@ export function EditKeyDialog({ keyItem, onClose }: { keyItem: OwnKey; onClose: 
           onChange={setDraft}
           wrong={wrong}
         />
-        {change.error !== null && !wasCancelled(change.error) && <ProblemNote error={change.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button tone="primary" type="submit" busy={change.isPending}>
-            {common.save}
-          </Button>
-        </DialogActions>
+        <FormEnd act={change} go={common.save} onCancel={onClose} />
       </form>
     </Dialog>
   )

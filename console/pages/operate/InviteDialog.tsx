@@ -4,10 +4,9 @@ import { useSecretAct } from '../../questions/useSecretAct.ts'
 import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
-import { Field } from '../../ui/Field.tsx'
-import { ProblemNote } from '../../ui/ProblemNote.tsx'
+import { FormEnd } from '../../ui/FormEnd.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 
 interface InviteDialogProps {
@@ -46,7 +45,7 @@ function Inviting(props: InviteDialogProps) {
 const ROLES = ['owner', 'operator'] as const
 
 function InviteForm({ account, resets, onClose, onMade }: InviteDialogProps & { onMade: (invited: Invited) => void }) {
-  const { accounts, common } = useWords()
+  const { accounts } = useWords()
   const { invite, person } = accounts
   const [role, setRole] = useState<(typeof ROLES)[number]>('owner')
   const [email, setEmail] = useState('')
@@ -80,27 +79,19 @@ function InviteForm({ account, resets, onClose, onMade }: InviteDialogProps & { 
             </div>
             <p className="text-xs text-faint">{invite.roleHint[role]}</p>
           </div>
-          <Field label={accounts.email} hint={invite.emailHint} optional>
-            {(control) => (
-              <TextInput
-                {...control}
-                data-autofocus
-                type="email"
-                maxLength={254}
-                value={email}
-                onChange={(event) => setEmail(event.target.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label={accounts.email}
+            hint={invite.emailHint}
+            optional
+            data-autofocus
+            type="email"
+            maxLength={254}
+            value={email}
+            onText={setEmail}
+          />
         </>
       )}
-      {make.error !== null && make.error.code !== 'cancelled' && <ProblemNote error={make.error} />}
-      <DialogActions>
-        <Button onClick={onClose}>{common.cancel}</Button>
-        <Button tone="primary" type="submit" busy={make.isPending}>
-          {person.makeLink}
-        </Button>
-      </DialogActions>
+      <FormEnd act={make} go={person.makeLink} onCancel={onClose} />
     </form>
   )
 }

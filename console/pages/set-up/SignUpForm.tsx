@@ -7,13 +7,10 @@ import { sessionQuestion } from '../../questions/useSession.ts'
 import { homeOf } from '../../shell/areas.ts'
 import { addressOf } from '../../shell/landing.ts'
 import { Button } from '../../ui/Button.tsx'
-import { Field } from '../../ui/Field.tsx'
-import { PasswordInput } from '../../ui/PasswordInput.tsx'
+import { NewPasswordField } from '../../ui/NewPasswordField.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-
-const PASSWORD_MIN = 10
 
 interface SignUpFormProps {
   readonly code: string
@@ -41,31 +38,16 @@ export function SignUpForm({ code, invitation }: SignUpFormProps) {
   }
   return (
     <form className="grid gap-4" onSubmit={send}>
-      <Field label={people.email}>
-        {(control) => (
-          <TextInput
-            {...control}
-            type="email"
-            autoComplete="username"
-            required
-            readOnly={invitation.email !== null}
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label={people.newPassword} hint={people.newPasswordHint}>
-        {(control) => (
-          <PasswordInput
-            {...control}
-            autoComplete="new-password"
-            required
-            minLength={PASSWORD_MIN}
-            value={password}
-            onChange={(event) => setPassword(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label={people.email}
+        type="email"
+        autoComplete="username"
+        required
+        readOnly={invitation.email !== null}
+        value={email}
+        onText={setEmail}
+      />
+      <NewPasswordField value={password} onText={setPassword} />
       {signUp.error !== null && <ProblemNote error={signUp.error} />}
       <Button tone="primary" type="submit" busy={signUp.isPending} className="min-h-10">
         {people.setUp.go}

@@ -1,12 +1,10 @@
 import './styles.css'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
-import { Tooltip } from 'radix-ui'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { attend } from './lib/ask.ts'
 import { asProblem, type ConsoleProblem } from './lib/console-problem.ts'
-import { preferences } from './lib/preferences.ts'
 import { keepTheme } from './lib/theme.ts'
 import { sessionQuestion } from './questions/useSession.ts'
 import { createConsoleRouter } from './routes.tsx'
@@ -14,7 +12,7 @@ import { askPassword } from './shell/ask-password.ts'
 import { landingOf } from './shell/landing.ts'
 import { takeSetupCode } from './shell/setup-code.ts'
 import { Toasts } from './ui/Toasts.tsx'
-import { languageFor, loadCatalogue } from './words/language.ts'
+import { keepLanguage } from './words/spoken.ts'
 import { WordsProvider } from './words/WordsProvider.tsx'
 
 const RETRIES = 2
@@ -50,19 +48,18 @@ attend({
   },
 })
 
-const language = languageFor(preferences().language, navigator.languages)
-const words = await loadCatalogue(language)
+// Asked beside the words: nothing but these two stands between somebody and their page.
+void client.prefetchQuery(sessionQuestion)
+await keepLanguage()
 // Pages name themselves; the name in the file is for the moment before.
 document.querySelector('title')?.remove()
 
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
-    <WordsProvider first={{ language, words }}>
+    <WordsProvider>
       <QueryClientProvider client={client}>
-        <Tooltip.Provider delayDuration={400}>
-          <RouterProvider router={router} />
-          <Toasts />
-        </Tooltip.Provider>
+        <RouterProvider router={router} />
+        <Toasts />
       </QueryClientProvider>
     </WordsProvider>
   </StrictMode>,

@@ -1,26 +1,29 @@
 import { Link } from '@tanstack/react-router'
 import { useNow } from '../../lib/useNow.ts'
 import { Meter } from '../../ui/Meter.tsx'
-import { Panel } from '../../ui/Panel.tsx'
+import { Answer, type Asked, Panel } from '../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import type { Standing } from './StandingTiles.tsx'
 
 type Plan = Standing['plan']
 
 /** How much of each window of the plan is left, and when it begins anew. */
-export function PlanPanel({ plan }: { plan: Plan }) {
+export function PlanPanel({ question }: { question: Asked<Standing> }) {
   const { overview: words } = useWords()
+  const name = question.data?.plan.plan ?? null
   return (
     <Panel
       title={words.plan}
-      {...(plan.plan !== null && { about: plan.plan })}
+      {...(name !== null && { about: name })}
       actions={
         <Link to="/plan" className="text-sm text-accent hover:underline">
           {words.planMore}
         </Link>
       }
     >
-      <PlanStanding plan={plan} />
+      <Answer question={question} lines={6}>
+        {({ plan }) => <PlanStanding plan={plan} />}
+      </Answer>
     </Panel>
   )
 }

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import { buttonClass } from '../../ui/Button.tsx'
-import { Panel } from '../../ui/Panel.tsx'
+import { Answer, type Asked, Panel } from '../../ui/Panel.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { LatestRequests } from '../requests/LatestRequests.tsx'
 import type { Standing } from './StandingTiles.tsx'
 
 /** The latest requests of the account. */
-export function RecentRequests({ requests }: { requests: Standing['recent'] }) {
+export function RecentRequests({ question }: { question: Asked<Standing> }) {
   const { overview: words } = useWords()
   return (
     <Panel
@@ -18,19 +18,23 @@ export function RecentRequests({ requests }: { requests: Standing['recent'] }) {
         </Link>
       }
     >
-      <LatestRequests
-        caption={words.recent}
-        requests={requests}
-        none={{
-          title: words.noRecent.title,
-          text: words.noRecent.text,
-          action: (
-            <Link to="/connect" className={buttonClass('plain')}>
-              {words.noRecent.action}
-            </Link>
-          ),
-        }}
-      />
+      <Answer question={question} lines={8}>
+        {({ recent }) => (
+          <LatestRequests
+            caption={words.recent}
+            requests={recent}
+            none={{
+              title: words.noRecent.title,
+              text: words.noRecent.text,
+              action: (
+                <Link to="/connect" className={buttonClass('plain')}>
+                  {words.noRecent.action}
+                </Link>
+              ),
+            }}
+          />
+        )}
+      </Answer>
     </Panel>
   )
 }

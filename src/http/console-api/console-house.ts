@@ -5,6 +5,7 @@ import type { OperationDeps } from '../../account/operations.ts'
 import type { OverviewDeps } from '../../account/overview.ts'
 import type { PeopleDeps } from '../../account/people-deps.ts'
 import type { RedeemCodeDeps } from '../../account/redeem-code.ts'
+import type { UsageOverviewDeps } from '../../account/usage-overview.ts'
 
 /** All that the use cases behind the console ask for. */
 export interface ConsoleHouse
@@ -12,6 +13,7 @@ export interface ConsoleHouse
     ListOwnKeysDeps,
     OfferedModelsDeps,
     OverviewDeps,
+    UsageOverviewDeps,
     CreateCodesDeps,
     RedeemCodeDeps {
   readonly db: OperationDeps['db']

@@ -14,6 +14,8 @@ export const overviewAnswer = z.strictObject({
   }),
   recent: z.array(requestItem),
   keys: z.strictObject({ active: count, total: count }),
+  /** A model to begin with, for an account that has asked nothing yet. */
+  suggested_model: z.string().nullable(),
 })
 
 export const latelyUsedQuery = z.strictObject({ zone: line(64) })

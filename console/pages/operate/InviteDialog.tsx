@@ -7,7 +7,8 @@ import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
 import { FormEnd } from '../../ui/FormEnd.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 
 interface InviteDialogProps {
   readonly account: string
@@ -98,14 +99,15 @@ function InviteForm({ account, resets, onClose, onMade }: InviteDialogProps & { 
 
 function Made({ invited, onClose }: { invited: Invited; onClose: () => void }) {
   const { invite } = useWords().accounts
-  const formats = useFormats()
   return (
     <div className="grid gap-4">
       <p className="text-soft">{invite.linkText}</p>
       <p className="rounded-lg border border-line bg-sunken p-3 font-mono text-sm break-all select-all">
         {invited.link}
       </p>
-      <p className="text-sm text-faint">{invite.goodUntil(formats.time(invited.expires_at))}</p>
+      <p className="text-sm text-faint">
+        <TimeText say={invite.goodUntil} at={invited.expires_at} />
+      </p>
       <DialogActions>
         <CopyButton text={invited.link} label={invite.copy} look="button" />
         <Button tone="primary" onClick={onClose}>

@@ -60,7 +60,7 @@ function HourBars({ hours, measure }: { hours: Hours; measure: Measure }) {
   })
   const paid = (id: 'wallet' | 'plan') => ({
     ...{ id, name: words.series[id], values: used.map((each) => Number(each[id])) },
-    texts: used.map((each) => formats.money(each[id])),
+    texts: used.map((each) => formats.exactMoney(each[id])),
   })
   const { series } = words
   switch (measure) {
@@ -83,7 +83,7 @@ function HourBars({ hours, measure }: { hours: Hours; measure: Measure }) {
           data={{
             ...{ caption: words.dayCaption.cost, steps, tick: formats.moneyTick },
             series: [paid('wallet'), paid('plan')],
-            totals: used.map(({ wallet, plan }) => formats.money(sumMoney(wallet, plan))),
+            totals: used.map(({ wallet, plan }) => formats.exactMoney(sumMoney(wallet, plan))),
           }}
         />
       )

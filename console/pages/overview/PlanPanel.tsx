@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router'
-import { useNow } from '../../lib/useNow.ts'
 import { Meter } from '../../ui/Meter.tsx'
+import { MoneyText } from '../../ui/MoneyText.tsx'
 import { Answer, type Asked, Panel } from '../../ui/Panel.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 import type { Standing } from './StandingTiles.tsx'
 
 type Plan = Standing['plan']
@@ -50,19 +51,15 @@ function PlanStanding({ plan: { state, plan, windows } }: { plan: Plan }) {
 
 function WindowLine({ window: { name, opened, end, used, held, left, limit } }: { window: Plan['windows'][number] }) {
   const { overview: words } = useWords()
-  const formats = useFormats()
-  const now = useNow()
   return (
     <li className="grid gap-1">
       <div className="flex flex-wrap justify-between gap-x-4 text-sm">
         <span className="font-medium">{words.window(name)}</span>
-        <span className="figures text-soft" title={`${formats.exactMoney(left)} / ${formats.exactMoney(limit)}`}>
-          {words.left(formats.money(left), formats.money(limit))}
-        </span>
+        <MoneyText say={words.left} amounts={[left, limit]} className="figures text-soft" />
       </div>
       <Meter label={words.window(name)} used={used} held={held} left={left} limit={limit} />
-      <p className="text-xs text-faint" {...(end !== null && { title: formats.exactTime(end) })}>
-        {opened && end !== null ? words.resets(formats.relative(end, now)) : words.notOpened}
+      <p className="text-xs text-faint">
+        {opened && end !== null ? <TimeText say={words.resets} at={end} as="relative" /> : words.notOpened}
       </p>
     </li>
   )

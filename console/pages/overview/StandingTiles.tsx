@@ -1,5 +1,6 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { Money } from '../../ui/Money.tsx'
+import { MoneyText } from '../../ui/MoneyText.tsx'
 import { StatTile } from '../../ui/StatTile.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { Tile } from './Tile.tsx'
@@ -18,7 +19,7 @@ export function StandingTiles({ standing: { wallet, keys } }: { standing: Standi
           label={words.balance}
           value={<Money amount={wallet.balance} />}
           note={
-            isHeld ? words.balanceNote(formats.money(wallet.held), formats.money(wallet.available)) : words.nothingHeld
+            isHeld ? <MoneyText say={words.balanceNote} amounts={[wallet.held, wallet.available]} /> : words.nothingHeld
           }
         />
       </Tile>

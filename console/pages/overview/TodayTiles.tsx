@@ -1,6 +1,7 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { sumMoney } from '../../lib/nano.ts'
 import { Money } from '../../ui/Money.tsx'
+import { MoneyText } from '../../ui/MoneyText.tsx'
 import { StatTile } from '../../ui/StatTile.tsx'
 import { Tokens } from '../../ui/Tokens.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
@@ -19,7 +20,7 @@ export function TodayTiles({ today }: { today: LatelyUsed['today'] }) {
         <StatTile
           label={words.todayCost}
           value={<Money amount={sumMoney(today.wallet, today.plan)} />}
-          note={words.todayCostNote(formats.money(today.wallet), formats.money(today.plan))}
+          note={<MoneyText say={words.todayCostNote} amounts={[today.wallet, today.plan]} />}
         />
       </Tile>
       <Tile to="/requests">

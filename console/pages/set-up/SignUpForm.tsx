@@ -10,7 +10,8 @@ import { Button } from '../../ui/Button.tsx'
 import { NewPasswordField } from '../../ui/NewPasswordField.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 
 interface SignUpFormProps {
   readonly code: string
@@ -19,7 +20,6 @@ interface SignUpFormProps {
 
 export function SignUpForm({ code, invitation }: SignUpFormProps) {
   const { people } = useWords()
-  const formats = useFormats()
   const client = useQueryClient()
   const router = useRouter()
   const [email, setEmail] = useState(invitation.email ?? '')
@@ -52,7 +52,9 @@ export function SignUpForm({ code, invitation }: SignUpFormProps) {
       <Button tone="primary" type="submit" busy={signUp.isPending} className="min-h-10">
         {people.setUp.go}
       </Button>
-      <p className="text-center text-xs text-faint">{people.setUp.expires(formats.time(invitation.expires_at))}</p>
+      <p className="text-center text-xs text-faint">
+        <TimeText say={people.setUp.expires} at={invitation.expires_at} />
+      </p>
     </form>
   )
 }

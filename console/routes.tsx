@@ -72,7 +72,7 @@ const overview = createRoute({
     const home = homeOf(context.person)
     if (home !== '/') throw redirect({ to: home, replace: true })
   },
-  component: lazyPage(['overview', 'requests'], () => import('./pages/overview/OverviewPage.tsx'), 'OverviewPage'),
+  component: lazyPage([], () => import('./pages/overview/OverviewPage.tsx'), 'OverviewPage'),
 })
 
 type Search = Readonly<Record<string, string>>
@@ -97,7 +97,7 @@ const pages = [
   ),
   page(
     '/keys/$key',
-    lazyPage(['keys', 'requests'], () => import('./pages/keys/KeyPage.tsx'), 'KeyPage'),
+    lazyPage(['keys'], () => import('./pages/keys/KeyPage.tsx'), 'KeyPage'),
   ),
   page(
     '/wallet',
@@ -105,7 +105,7 @@ const pages = [
   ),
   page(
     '/plan',
-    lazyPage(['plan', 'requests'], () => import('./pages/plan/PlanPage.tsx'), 'PlanPage'),
+    lazyPage(['plan'], () => import('./pages/plan/PlanPage.tsx'), 'PlanPage'),
   ),
   page(
     '/usage',
@@ -113,11 +113,11 @@ const pages = [
   ),
   page(
     '/requests',
-    lazyPage(['requests'], () => import('./pages/requests/RequestsPage.tsx'), 'RequestsPage'),
+    lazyPage([], () => import('./pages/requests/RequestsPage.tsx'), 'RequestsPage'),
   ),
   page(
     '/requests/$request',
-    lazyPage(['requests'], () => import('./pages/requests/RequestPage.tsx'), 'RequestPage'),
+    lazyPage([], () => import('./pages/requests/RequestPage.tsx'), 'RequestPage'),
   ),
   page(
     '/models',
@@ -165,7 +165,7 @@ const pages = [
   ),
   page(
     '/operate/requests/$request',
-    lazyPage(['found', 'requests'], () => import('./pages/requests/FoundRequestPage.tsx'), 'FoundRequestPage'),
+    lazyPage(['found'], () => import('./pages/requests/FoundRequestPage.tsx'), 'FoundRequestPage'),
   ),
   page(
     '/operate/audit',

@@ -31,16 +31,21 @@ function themeBeforePaint(): Plugin {
   }
 }
 
+const areaParts = (id: string) => `${/\/pages\/([^/]+)\//.exec(id)?.[1]}-parts`
+
 /**
  * What most pages stand on is one file. Split by who needs what, it came as sixty: each with a kilobyte of headers around less
- * than that of code. What a few pages share is another one; pages and words stay files of their own.
+ * than that of code. Charts and requests, which stand on many pages, are another one, and what the pages of an area share is a
+ * third; pages and words stay files of their own.
  */
 const GROUPS = [
   {
     name: 'kit',
-    test: /\/node_modules\/|\/console\/(lib|questions|shell|ui)\/|\/console\/words\/[^/]+\.tsx$/,
+    test: /\/node_modules\/|\/console\/((main|routes)\.tsx$|(lib|questions|shell)\/|ui\/[^/]+$|words\/(?!en|de)[^/]+$)/,
+    priority: 2,
   },
-  { name: 'parts', test: /\/console\/pages\//, minShareCount: 2 },
+  { name: 'parts', test: /\/console\/(pages\/requests|ui\/charts)\//, minShareCount: 2, priority: 1 },
+  { name: areaParts, debugName: 'parts of an area', test: /\/console\/pages\//, minShareCount: 2 },
 ]
 
 export default defineConfig({

@@ -1,11 +1,13 @@
 import type { BaseWords, LaterWords } from './catalogue.ts'
 import { charts } from './de/charts.ts'
 import { common } from './de/common.ts'
+import { overview } from './de/overview.ts'
 import { problems } from './de/problems.ts'
+import { requests } from './de/requests.ts'
 import { shell } from './de/shell.ts'
 
-/** What every page has. */
-export const base: BaseWords = { common, problems, shell, charts }
+/** What every page has, and what somebody meets who has just signed in. */
+export const base: BaseWords = { common, problems, shell, charts, overview, requests }
 
 /** What comes with the pages that need it: `routes.tsx` says which. */
 export const later: LaterWords = {
@@ -17,12 +19,10 @@ export const later: LaterWords = {
   keys: async () => (await import('./de/keys.ts')).keys,
   lanes: async () => (await import('./de/lanes.ts')).lanes,
   models: async () => (await import('./de/models.ts')).models,
-  overview: async () => (await import('./de/overview.ts')).overview,
   people: async () => (await import('./de/people.ts')).people,
   plan: async () => (await import('./de/plan.ts')).plan,
   plans: async () => (await import('./de/plans.ts')).plans,
   playground: async () => (await import('./de/playground.ts')).playground,
-  requests: async () => (await import('./de/requests.ts')).requests,
   settings: async () => (await import('./de/settings.ts')).settings,
   system: async () => (await import('./de/system.ts')).system,
   usage: async () => (await import('./de/usage.ts')).usage,

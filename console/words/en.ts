@@ -1,10 +1,12 @@
 import { charts } from './en/charts.ts'
 import { common } from './en/common.ts'
+import { overview } from './en/overview.ts'
 import { problems } from './en/problems.ts'
+import { requests } from './en/requests.ts'
 import { shell } from './en/shell.ts'
 
-/** What every page has. */
-export const base = { common, problems, shell, charts } as const
+/** What every page has, and what somebody meets who has just signed in. */
+export const base = { common, problems, shell, charts, overview, requests } as const
 
 /** What comes with the pages that need it: `routes.tsx` says which. */
 export const later = {
@@ -16,12 +18,10 @@ export const later = {
   keys: async () => (await import('./en/keys.ts')).keys,
   lanes: async () => (await import('./en/lanes.ts')).lanes,
   models: async () => (await import('./en/models.ts')).models,
-  overview: async () => (await import('./en/overview.ts')).overview,
   people: async () => (await import('./en/people.ts')).people,
   plan: async () => (await import('./en/plan.ts')).plan,
   plans: async () => (await import('./en/plans.ts')).plans,
   playground: async () => (await import('./en/playground.ts')).playground,
-  requests: async () => (await import('./en/requests.ts')).requests,
   settings: async () => (await import('./en/settings.ts')).settings,
   system: async () => (await import('./en/system.ts')).system,
   usage: async () => (await import('./en/usage.ts')).usage,

@@ -1,17 +1,8 @@
 import { expect, it } from 'vitest'
 import { base as germanBase, later as germanLater } from '../../console/words/de.ts'
 import { base, later } from '../../console/words/en.ts'
-import {
-  consoleFiles,
-  importsOf,
-  isNode,
-  parseSource,
-  resolveImport,
-  type SourceFile,
-  type SyntaxNode,
-  textOf,
-  walk,
-} from './source-files.ts'
+import { pageWords } from '../../scripts/bootstrap/page-words.mjs'
+import { consoleFiles, importsOf, isNode, parseSource, resolveImport, textOf, walk } from './source-files.ts'
 
 const ROUTES = 'console/routes.tsx'
 const BASE = new Set(Object.keys(base))
@@ -19,8 +10,8 @@ const BASE = new Set(Object.keys(base))
 const files = new Map(consoleFiles().map((file) => [file.path, file]))
 
 /** `useWords().keys` and `const { keys } = useWords()`; anything else hides what is needed. */
-function wordsOf(file: SourceFile): { readonly areas: readonly string[]; readonly hidden: number } {
-  const areas: string[] = []
+function wordsOf(file) {
+  const areas = []
   let [asked, seen] = [0, 0]
   walk(file.syntax, (node) => {
     if (isWordsCall(node)) asked += 1
@@ -31,20 +22,20 @@ function wordsOf(file: SourceFile): { readonly areas: readonly string[]; readonl
     if (node.type !== 'VariableDeclarator' || !isWordsCall(node.init) || !isNode(node.id)) return
     if (node.id.type !== 'ObjectPattern') return
     seen += 1
-    for (const property of node.id.properties as SyntaxNode[]) {
+    for (const property of node.id.properties) {
       if (isNode(property.key)) areas.push(String(property.key.name))
     }
   })
   return { areas, hidden: asked - seen }
 }
 
-const isWordsCall = (node: unknown): boolean =>
+const isWordsCall = (node) =>
   isNode(node) && node.type === 'CallExpression' && isNode(node.callee) && node.callee.name === 'useWords'
 
 /** The areas that a file, or anything it imports at once or later, speaks of, without those that everybody has. */
-function needsOf(root: string): string[] {
-  const [seen, needs] = [new Set<string>(), new Set<string>()]
-  const visit = (path: string) => {
+function needsOf(root) {
+  const [seen, needs] = [new Set(), new Set()]
+  const visit = (path) => {
     const file = files.get(path)
     if (file === undefined || seen.has(path) || path === ROUTES) return
     seen.add(path)
@@ -55,13 +46,7 @@ function needsOf(root: string): string[] {
   return [...needs].toSorted()
 }
 
-/** `lazyPage(['keys'], () => import('./pages/keys/KeysPage.tsx'), …)`. */
-const declared = [...textOf(ROUTES).matchAll(/lazyPage\(\s*\[([^\]]*)\],\s*\(\) => import\('\.\/([^']+)'\)/g)].map(
-  ([, areas = '', path = '']) => ({
-    page: `console/${path}`,
-    areas: [...areas.matchAll(/'(\w+)'/g)].map(([, area]) => area ?? ''),
-  }),
-)
+const declared = pageWords(textOf(ROUTES)).map(({ page, areas }) => ({ page: `console/${page}`, areas }))
 
 it('a page comes with the words of all the areas that it speaks of, and of no others', () => {
   expect(declared.length).toBe([...textOf(ROUTES).matchAll(/\bimport\('/g)].length)
@@ -70,8 +55,8 @@ it('a page comes with the words of all the areas that it speaks of, and of no ot
 })
 
 it('what stands around every page does with the words that everybody has', () => {
-  expect(needsOf('console/main.tsx')).toEqual([])
-  expect(needsOf('console/shell/Shell.tsx')).toEqual([])
+  const around = ['main.tsx', 'shell/Shell.tsx', 'shell/NotFound.tsx', 'shell/PageFailed.tsx']
+  expect(around.flatMap((path) => needsOf(`console/${path}`))).toEqual([])
 })
 
 it('which words a component needs can be read off it', () => {
@@ -83,7 +68,7 @@ it('which words a component needs can be read off it', () => {
 it('every language has the same areas', async () => {
   expect(Object.keys(germanBase)).toEqual(Object.keys(base))
   expect(Object.keys(germanLater)).toEqual(Object.keys(later))
-  for (const area of Object.keys(later) as (keyof typeof later)[]) {
+  for (const area of Object.keys(later)) {
     const [english, german] = await Promise.all([later[area](), germanLater[area]()])
     expect(Object.keys(german), area).toEqual(Object.keys(english))
   }

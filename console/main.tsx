@@ -48,19 +48,23 @@ attend({
   },
 })
 
-// Asked beside the words: nothing but these two stands between somebody and their page.
-void client.prefetchQuery(sessionQuestion)
-await keepLanguage()
-// Pages name themselves; the name in the file is for the moment before.
-document.querySelector('title')?.remove()
+/** No `await` of the module itself: words come in files that stand on this one, and would wait for it to be done. */
+async function start() {
+  // Asked beside the words: nothing but these two stands between somebody and their page.
+  void client.prefetchQuery(sessionQuestion)
+  await keepLanguage()
+  // Pages name themselves; the name in the file is for the moment before.
+  document.querySelector('title')?.remove()
+  createRoot(document.getElementById('root') as HTMLElement).render(
+    <StrictMode>
+      <WordsProvider>
+        <QueryClientProvider client={client}>
+          <RouterProvider router={router} />
+          <Toasts />
+        </QueryClientProvider>
+      </WordsProvider>
+    </StrictMode>,
+  )
+}
 
-createRoot(document.getElementById('root') as HTMLElement).render(
-  <StrictMode>
-    <WordsProvider>
-      <QueryClientProvider client={client}>
-        <RouterProvider router={router} />
-        <Toasts />
-      </QueryClientProvider>
-    </WordsProvider>
-  </StrictMode>,
-)
+void start()

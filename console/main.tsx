@@ -1,6 +1,7 @@
 import './styles.css'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
+import { Tooltip } from 'radix-ui'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { attend } from './lib/ask.ts'
@@ -59,8 +60,10 @@ async function start() {
     <StrictMode>
       <WordsProvider>
         <QueryClientProvider client={client}>
-          <RouterProvider router={router} />
-          <Toasts />
+          <Tooltip.Provider delayDuration={400}>
+            <RouterProvider router={router} />
+            <Toasts />
+          </Tooltip.Provider>
         </QueryClientProvider>
       </WordsProvider>
     </StrictMode>,

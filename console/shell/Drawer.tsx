@@ -1,4 +1,5 @@
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { LayerContext } from '../ui/layer.ts'
 
 interface DrawerProps {
   readonly label: string
@@ -14,9 +15,11 @@ export function Drawer(props: DrawerProps) {
 
 function OpenDrawer({ label, onClose, children }: DrawerProps) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const [layer, setLayer] = useState<HTMLElement | null>(null)
   useEffect(() => {
     const element = dialog.current
     element?.showModal()
+    setLayer(element)
     return () => element?.close()
   }, [])
   return (
@@ -33,7 +36,9 @@ function OpenDrawer({ label, onClose, children }: DrawerProps) {
       }}
       className="rise ms-0 me-auto my-0 h-dvh max-h-none w-72 max-w-[85vw] overflow-y-auto overscroll-contain border-e border-line bg-paper p-0"
     >
-      <div className="flex min-h-full flex-col gap-4 p-3">{children}</div>
+      <div className="flex min-h-full flex-col gap-4 p-3">
+        <LayerContext value={layer}>{children}</LayerContext>
+      </div>
     </dialog>
   )
 }

@@ -1,8 +1,9 @@
 import { X } from 'lucide-react'
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { cx } from '../lib/cx.ts'
 import { useWords } from '../words/WordsProvider.tsx'
 import { IconButton } from './IconButton.tsx'
+import { LayerContext } from './layer.ts'
 
 interface DialogProps {
   readonly title: string
@@ -24,14 +25,16 @@ function OpenDialog({ title, onClose, children, width = 'narrow', closing = 'any
   const { common } = useWords()
   const id = useId()
   const dialog = useRef<HTMLDialogElement>(null)
+  const [layer, setLayer] = useState<HTMLElement | null>(null)
 
   useEffect(() => {
     const element = dialog.current
     if (element === null) return
     const before = document.activeElement
     element.showModal()
-    // Where nothing asks for the focus, the title has it: a button would show its hint.
+    // Where nothing asks for the focus, the title has it: a button would show its hint, which then swallows the first Esc.
     ;(element.querySelector<HTMLElement>('[data-autofocus]') ?? element.querySelector('h2'))?.focus()
+    setLayer(element)
     return () => {
       element.close()
       // Removed from the page, a dialog does not give the focus back by itself.
@@ -63,7 +66,7 @@ function OpenDialog({ title, onClose, children, width = 'narrow', closing = 'any
           </h2>
           {closing === 'anyhow' && <IconButton icon={X} label={common.close} onClick={onClose} className="-me-1.5" />}
         </header>
-        {children}
+        <LayerContext value={layer}>{children}</LayerContext>
       </div>
     </dialog>
   )

@@ -1,83 +1,58 @@
 import type { LucideIcon } from 'lucide-react'
-import {
-  cloneElement,
-  createContext,
-  type KeyboardEvent,
-  type PointerEvent,
-  type ReactElement,
-  type ReactNode,
-  useContext,
-  useId,
-} from 'react'
+import { DropdownMenu } from 'radix-ui'
+import { createContext, type ReactElement, type ReactNode, useContext, useRef } from 'react'
 import { cx } from '../lib/cx.ts'
-import { ringStep } from '../lib/ring-step.ts'
-import { type TriggerProps, usePopover } from './usePopover.ts'
-
-interface MenuTriggerProps extends TriggerProps {
-  readonly onKeyDown?: (event: KeyboardEvent<HTMLElement>) => void
-}
+import { useLayer } from './layer.ts'
 
 interface MenuProps {
   /** A button; it opens the menu. */
-  readonly trigger: ReactElement<MenuTriggerProps>
+  readonly trigger: ReactElement
   readonly children: ReactNode
   readonly align?: 'start' | 'end'
   readonly side?: 'top' | 'bottom'
 }
 
-/** Closes the menu, and then does what was picked: that may open a dialog, which gives the focus back to where it was. */
+/** Hands in what was picked, to be done when the menu is gone. */
 const PickContext = createContext<(run: () => void) => void>((run) => run())
 
-const itemsOf = (menu: HTMLElement) => [...menu.querySelectorAll<HTMLElement>('[role^=menuitem]:not(:disabled)')]
-
-/** What can be done with something, behind one button. Arrows, Home, End and first letters walk through it. */
+/** Never modal: a modal menu would inject a style to stop the page from scrolling, which the content policy forbids. */
 export function Menu({ trigger, children, align = 'end', side = 'bottom' }: MenuProps) {
-  const popover = usePopover({ side, align }, 'menu')
-  const press = (event: KeyboardEvent<HTMLElement>) => {
-    const items = itemsOf(event.currentTarget)
-    const at = items.findIndex((item) => item.matches(':focus'))
-    const next = ringStep(event.key, { at, count: items.length, along: 'lines' }) ?? lettered(items, at, event.key)
-    if (next !== undefined) items[next]?.focus()
-    else if (event.key === 'Escape') popover.close()
-    else if (event.key === 'Tab') return popover.close()
-    else return
-    event.preventDefault()
-  }
-  const openByArrow = (event: KeyboardEvent<HTMLElement>) => {
-    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
-    event.preventDefault()
-    popover.show(event.currentTarget)
+  const container = useLayer()
+  const picked = useRef<() => void>(undefined)
+  // What was picked may open a dialog, which gives the focus back to where it was: that has to be the trigger, not an item
+  // of a menu that is gone.
+  const runPicked = () => {
+    const run = picked.current
+    picked.current = undefined
+    if (run !== undefined) queueMicrotask(run)
   }
   return (
-    <>
-      {cloneElement(trigger, { ...popover.trigger, onKeyDown: openByArrow })}
-      <div {...popover.layer} role="menu" onKeyDown={press} className="layer min-w-48 p-1 outline-none">
-        <PickContext
-          value={(run) => {
-            popover.close()
-            queueMicrotask(run)
-          }}
+    <DropdownMenu.Root modal={false}>
+      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
+      <DropdownMenu.Portal container={container}>
+        <DropdownMenu.Content
+          align={align}
+          side={side}
+          sideOffset={6}
+          collisionPadding={8}
+          onCloseAutoFocus={runPicked}
+          className="rise card-shadow z-40 max-h-(--radix-dropdown-menu-content-available-height) min-w-48 overflow-y-auto rounded-lg border border-line bg-surface p-1"
         >
-          {popover.open && children}
-        </PickContext>
-      </div>
-    </>
+          <PickContext
+            value={(run) => {
+              picked.current = run
+            }}
+          >
+            {children}
+          </PickContext>
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
   )
 }
 
-/** The next whose name begins with the letter. */
-function lettered(items: readonly HTMLElement[], at: number, key: string): number | undefined {
-  if (key.length !== 1 || key === ' ') return undefined
-  const isNamed = (item: HTMLElement | undefined) => item?.textContent.toLowerCase().startsWith(key.toLowerCase())
-  const found = items.findIndex((_, step) => isNamed(items[(at + 1 + step) % items.length]))
-  return found === -1 ? undefined : (at + 1 + found) % items.length
-}
-
 const ITEM =
-  'flex min-h-8 w-full items-center gap-2.5 rounded-md px-2 py-1 text-start outline-none focus:bg-hover disabled:cursor-not-allowed disabled:text-faint [&_svg]:size-4 [&_svg]:shrink-0'
-
-/** One thing is marked, whether the pointer or the keys have come to it. */
-const mark = ({ currentTarget }: PointerEvent<HTMLElement>) => currentTarget.focus({ preventScroll: true })
+  'flex min-h-8 cursor-pointer items-center gap-2.5 rounded-md px-2 py-1 outline-none data-[highlighted]:bg-hover data-[disabled]:cursor-not-allowed data-[disabled]:text-faint [&_svg]:size-4 [&_svg]:shrink-0'
 
 interface MenuItemProps {
   readonly icon?: LucideIcon
@@ -90,18 +65,14 @@ interface MenuItemProps {
 export function MenuItem({ icon: Icon, tone = 'plain', disabled = false, onPick, children }: MenuItemProps) {
   const pick = useContext(PickContext)
   return (
-    <button
-      type="button"
-      role="menuitem"
-      tabIndex={-1}
+    <DropdownMenu.Item
       disabled={disabled}
-      onPointerMove={mark}
-      onClick={() => pick(onPick)}
+      onSelect={() => pick(onPick)}
       className={cx(ITEM, tone === 'danger' && 'text-bad')}
     >
       {Icon !== undefined && <Icon aria-hidden="true" />}
       {children}
-    </button>
+    </DropdownMenu.Item>
   )
 }
 
@@ -112,33 +83,30 @@ interface MenuChoiceProps<Value extends string> {
   readonly onPick: (value: Value) => void
 }
 
-/** One of a few, inside a menu; it stays open, so that what was picked can be seen. */
+/** One of a few, inside a menu. */
 export function MenuChoice<Value extends string>({ label, value, options, onPick }: MenuChoiceProps<Value>) {
-  const id = useId()
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a menu has no fieldsets.
-    <div role="group" aria-labelledby={id}>
-      <div id={id} className="eyebrow px-2 pt-1.5 pb-0.5">
-        {label}
-      </div>
+    <DropdownMenu.RadioGroup
+      value={value}
+      onValueChange={(picked) => {
+        const option = options.find((each) => each.value === picked)
+        if (option !== undefined) onPick(option.value)
+      }}
+    >
+      <DropdownMenu.Label className="eyebrow px-2 pt-1.5 pb-0.5">{label}</DropdownMenu.Label>
       {options.map((option) => (
-        <button
+        <DropdownMenu.RadioItem
           key={option.value}
-          type="button"
-          role="menuitemradio"
-          aria-checked={option.value === value}
-          tabIndex={-1}
-          onPointerMove={mark}
-          onClick={() => onPick(option.value)}
-          className={cx(ITEM, 'relative ps-7')}
+          value={option.value}
+          onSelect={(event) => event.preventDefault()}
+          className={cx(ITEM, 'ps-7 relative')}
         >
-          {option.value === value && <span className="absolute start-2.5 size-2 rounded-full bg-accent" />}
+          <DropdownMenu.ItemIndicator className="absolute start-2.5 size-2 rounded-full bg-accent" />
           {option.label}
-        </button>
+        </DropdownMenu.RadioItem>
       ))}
-    </div>
+    </DropdownMenu.RadioGroup>
   )
 }
 
-// biome-ignore lint/a11y/useSemanticElements: in a menu a line has no other element.
-export const MenuLine = () => <div role="separator" className="mx-1 my-1 border-t border-line" />
+export const MenuLine = () => <DropdownMenu.Separator className="mx-1 my-1 border-t border-line" />

@@ -1,26 +1,23 @@
-import { cloneElement, type KeyboardEvent, type ReactElement, type ReactNode } from 'react'
-import { type TriggerProps, usePopover } from './usePopover.ts'
-
-interface PopoverProps {
-  readonly trigger: ReactElement<TriggerProps>
-  readonly label: string
-  readonly children: ReactNode
-}
+import { Popover as Radix } from 'radix-ui'
+import type { ReactElement, ReactNode } from 'react'
+import { useLayer } from './layer.ts'
 
 /** More about something, where it stands, with room for links and buttons. */
-export function Popover({ trigger, label, children }: PopoverProps) {
-  const popover = usePopover({ side: 'bottom', align: 'center' }, 'dialog')
-  const press = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape') return
-    event.preventDefault()
-    popover.close()
-  }
+export function Popover({ trigger, label, children }: { trigger: ReactElement; label: string; children: ReactNode }) {
+  const container = useLayer()
   return (
-    <>
-      {cloneElement(trigger, popover.trigger)}
-      <div {...popover.layer} role="dialog" aria-label={label} onKeyDown={press} className="layer max-w-sm p-3">
-        {popover.open && children}
-      </div>
-    </>
+    <Radix.Root>
+      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
+      <Radix.Portal container={container}>
+        <Radix.Content
+          aria-label={label}
+          sideOffset={6}
+          collisionPadding={8}
+          className="rise card-shadow z-40 max-w-sm rounded-lg border border-line bg-surface p-3"
+        >
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
   )
 }

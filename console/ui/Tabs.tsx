@@ -1,6 +1,5 @@
-import { type KeyboardEvent, type ReactNode, useId } from 'react'
-import { ringStep } from '../lib/ring-step.ts'
-import { directionOf } from './keep-beside.ts'
+import { Tabs as Radix } from 'radix-ui'
+import type { ReactNode } from 'react'
 
 interface TabsProps<Value extends string> {
   readonly label: string
@@ -9,58 +8,31 @@ interface TabsProps<Value extends string> {
   readonly tabs: readonly { readonly value: Value; readonly label: string; readonly content: ReactNode }[]
 }
 
-/** One of a few views of the same thing. The tab key stops at the one that is shown; arrows lead to the others and show them. */
 export function Tabs<Value extends string>({ label, value, onPick, tabs }: TabsProps<Value>) {
-  const id = useId()
-  const at = tabs.findIndex((tab) => tab.value === value)
-  const shown = tabs[at]
-  const press = (event: KeyboardEvent<HTMLElement>) => {
-    const ring = { at, count: tabs.length, along: 'row' } as const
-    const next = ringStep(event.key, { ...ring, direction: directionOf(event.currentTarget) })
-    const tab = next === undefined ? undefined : tabs[next]
-    if (tab === undefined || next === undefined) return
-    event.preventDefault()
-    event.currentTarget.querySelectorAll<HTMLElement>('[role=tab]')[next]?.focus()
-    onPick(tab.value)
-  }
   return (
-    <>
-      <div
-        role="tablist"
-        aria-label={label}
-        tabIndex={-1}
-        onKeyDown={press}
-        className="flex gap-4 overflow-x-auto border-b border-line"
-      >
+    <Radix.Root
+      value={value}
+      onValueChange={(picked) => {
+        const tab = tabs.find((each) => each.value === picked)
+        if (tab !== undefined) onPick(tab.value)
+      }}
+    >
+      <Radix.List aria-label={label} className="flex gap-4 overflow-x-auto border-b border-line">
         {tabs.map((tab) => (
-          <button
+          <Radix.Trigger
             key={tab.value}
-            type="button"
-            role="tab"
-            id={`${id}-${tab.value}`}
-            aria-selected={tab === shown}
-            aria-controls={tab === shown ? `${id}-panel` : undefined}
-            tabIndex={tab === shown ? 0 : -1}
-            onClick={() => onPick(tab.value)}
-            className="-mb-px min-h-9 border-b-2 border-transparent px-0.5 font-medium whitespace-nowrap text-soft hover:text-ink focus-visible:outline-offset-[-2px] aria-selected:border-accent aria-selected:text-ink"
+            value={tab.value}
+            className="-mb-px min-h-9 border-b-2 border-transparent px-0.5 font-medium whitespace-nowrap text-soft hover:text-ink focus-visible:outline-offset-[-2px] data-[state=active]:border-accent data-[state=active]:text-ink"
           >
             {tab.label}
-          </button>
+          </Radix.Trigger>
         ))}
-      </div>
-      {shown !== undefined && (
-        <div
-          key={value}
-          role="tabpanel"
-          id={`${id}-panel`}
-          aria-labelledby={`${id}-${value}`}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: so the keyboard comes from a tab to what it shows.
-          tabIndex={0}
-          className="pt-4"
-        >
-          {shown.content}
-        </div>
-      )}
-    </>
+      </Radix.List>
+      {tabs.map((tab) => (
+        <Radix.Content key={tab.value} value={tab.value} className="pt-4">
+          {tab.content}
+        </Radix.Content>
+      ))}
+    </Radix.Root>
   )
 }

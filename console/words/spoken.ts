@@ -40,13 +40,19 @@ export function needWords(areas: readonly LaterArea[]): Promise<void> {
   return complete()
 }
 
-/** What has been loaded before costs nothing. A language is spoken once all of its words are there that are needed. */
+/**
+ * What has been loaded before costs nothing. A language is spoken once all of its words are there that are needed; words that
+ * come later in the same language concern no page that is shown, so nobody is told of them.
+ */
 async function complete(): Promise<void> {
   const [language, areas] = [wanted, [...needed]]
   const { base, later } = await TONGUES[language]()
   const loaded = await Promise.all(areas.map(async (area) => [area, await later[area]()] as const))
   if (language !== wanted || areas.length !== needed.size) return complete()
-  if (current?.language === language && areas.every((area) => current?.words[area] !== undefined)) return
+  if (current?.language === language) {
+    Object.assign(current.words, Object.fromEntries(loaded))
+    return
+  }
   current = { language, words: { ...base, ...Object.fromEntries(loaded) } as Catalogue }
   for (const listener of listeners) listener()
 }

@@ -56,6 +56,68 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     expect([await html.getAttribute('data-theme'), await html.getAttribute('lang')]).toEqual(['dark', 'de'])
   })
 
+  it('opens a menu under the focus, walks it by arrows and letters, and gives the focus back', async () => {
+    const somebody = await person()
+    const page = await open('/settings', somebody, { colorScheme: 'light' })
+    const [button, menu] = [page.getByRole('button', { name: somebody.email }), page.getByRole('menu')]
+    const press = async (...keys) => {
+      for (const key of keys) await page.keyboard.press(key)
+    }
+    await button.focus()
+    await press('Enter')
+    await expect.poll(() => focused(page)).toBe('Settings')
+    await press('ArrowUp')
+    expect(await focused(page)).toBe('Sign out')
+    await press('Home', 'd')
+    expect(await focused(page)).toBe('Dark')
+    await press('Enter')
+    await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('dark')
+    expect(await menu.isVisible()).toBe(true)
+    await press('Escape')
+    await menu.waitFor({ state: 'hidden' })
+    expect(await focused(page)).toContain(somebody.email)
+    await press('ArrowDown')
+    await menu.waitFor()
+    await press('Tab')
+    await menu.waitFor({ state: 'hidden' })
+  })
+
+  it('closes a menu by its button and by a press beside it, and shows it whole', async () => {
+    const somebody = await person()
+    const page = await open('/settings', somebody)
+    const [button, menu] = [page.getByRole('button', { name: somebody.email }), page.getByRole('menu')]
+    await button.click()
+    await menu.waitFor()
+    const { x, y, width, height } = await menu.boundingBox()
+    expect(Math.min(x, y)).toBeGreaterThanOrEqual(0)
+    expect(y + height).toBeLessThanOrEqual((await button.boundingBox()).y)
+    expect(x + width).toBeLessThanOrEqual(page.viewportSize().width)
+    await button.click()
+    await menu.waitFor({ state: 'hidden' })
+    await button.click()
+    await menu.waitFor()
+    await heading(page, 'Settings').click()
+    await menu.waitFor({ state: 'hidden' })
+  })
+
+  it('says what an icon means under the pointer and the focus, until Esc', async () => {
+    const page = await open('/settings', await person())
+    const [eye, hint] = [page.getByRole('button', { name: 'Show', exact: true }).first(), page.locator('span[popover]')]
+    await eye.hover()
+    await hint.waitFor()
+    expect(await hint.textContent()).toBe('Show')
+    await hint.hover()
+    await page.keyboard.press('Escape')
+    await hint.waitFor({ state: 'detached' })
+    await page.mouse.move(1, 1)
+    await eye.focus()
+    await page.keyboard.press('Shift+Tab')
+    await page.keyboard.press('Tab')
+    await hint.waitFor()
+    await page.keyboard.press('Tab')
+    await hint.waitFor({ state: 'detached' })
+  })
+
   it('has its pages in a drawer where there is no room beside them, and closes it on the way', async () => {
     const somebody = await person()
     const page = await open('/keys', somebody, { viewport: { width: 360, height: 700 } })

@@ -100,9 +100,25 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     await menu.waitFor({ state: 'hidden' })
   })
 
+  it('leaves a row alone while what was opened in it is pressed', async () => {
+    const somebody = await person()
+    await somebody.asked.ask('POST /keys', { body: { name: 'two', kind: 'wallet', models: ['paid', 'calm'] } })
+    const page = await open('/keys', somebody)
+    await page.getByRole('button', { name: '2 entries' }).click()
+    const models = page.getByRole('dialog')
+    await models.getByText('calm').click()
+    await page.keyboard.press('Escape')
+    await models.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Actions for two' }).click()
+    await page.getByRole('menu').getByRole('separator').click()
+    await page.keyboard.press('Escape')
+    await page.getByRole('menu').waitFor({ state: 'detached' })
+    expect(new URL(page.url()).pathname).toBe('/console/keys')
+  })
+
   it('says what an icon means under the pointer and the focus, until Esc', async () => {
-    // High enough that nothing scrolls: what scrolls takes its hint away.
-    const page = await open('/settings', await person(), { viewport: { width: 1280, height: 2000 } })
+    const page = await open('/settings', await person())
+    await heading(page, 'Sessions').waitFor()
     const [eye, hint] = [page.getByRole('button', { name: 'Show', exact: true }).first(), page.getByRole('tooltip')]
     await eye.hover()
     await hint.waitFor()
@@ -112,7 +128,9 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     await hint.waitFor({ state: 'detached' })
     await page.mouse.move(1, 1)
     await eye.focus()
+    await hint.waitFor()
     await page.keyboard.press('Shift+Tab')
+    await hint.waitFor({ state: 'detached' })
     await page.keyboard.press('Tab')
     await hint.waitFor()
     await page.keyboard.press('Tab')

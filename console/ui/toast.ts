@@ -49,4 +49,6 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-export const useToasts = (): readonly ShownToast[] => useSyncExternalStore(subscribe, () => shown)
+export const shownToasts = (): readonly ShownToast[] => shown
+
+export const useToasts = (): readonly ShownToast[] => useSyncExternalStore(subscribe, shownToasts)

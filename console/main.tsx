@@ -6,7 +6,6 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { attend } from './lib/ask.ts'
 import { asProblem, type ConsoleProblem } from './lib/console-problem.ts'
-import { preferences } from './lib/preferences.ts'
 import { keepTheme } from './lib/theme.ts'
 import { sessionQuestion } from './questions/useSession.ts'
 import { createConsoleRouter } from './routes.tsx'
@@ -14,7 +13,7 @@ import { askPassword } from './shell/ask-password.ts'
 import { landingOf } from './shell/landing.ts'
 import { takeSetupCode } from './shell/setup-code.ts'
 import { Toasts } from './ui/Toasts.tsx'
-import { languageFor, loadCatalogue } from './words/language.ts'
+import { keepLanguage } from './words/spoken.ts'
 import { WordsProvider } from './words/WordsProvider.tsx'
 
 const RETRIES = 2
@@ -50,20 +49,25 @@ attend({
   },
 })
 
-const language = languageFor(preferences().language, navigator.languages)
-const words = await loadCatalogue(language)
-// Pages name themselves; the name in the file is for the moment before.
-document.querySelector('title')?.remove()
+/** No `await` of the module itself: words come in files that stand on this one, and would wait for it to be done. */
+async function start() {
+  // Asked beside the words: nothing but these two stands between somebody and their page.
+  void client.prefetchQuery(sessionQuestion)
+  await keepLanguage()
+  // Pages name themselves; the name in the file is for the moment before.
+  document.querySelector('title')?.remove()
+  createRoot(document.getElementById('root') as HTMLElement).render(
+    <StrictMode>
+      <WordsProvider>
+        <QueryClientProvider client={client}>
+          <Tooltip.Provider delayDuration={400}>
+            <RouterProvider router={router} />
+            <Toasts />
+          </Tooltip.Provider>
+        </QueryClientProvider>
+      </WordsProvider>
+    </StrictMode>,
+  )
+}
 
-createRoot(document.getElementById('root') as HTMLElement).render(
-  <StrictMode>
-    <WordsProvider first={{ language, words }}>
-      <QueryClientProvider client={client}>
-        <Tooltip.Provider delayDuration={400}>
-          <RouterProvider router={router} />
-          <Toasts />
-        </Tooltip.Provider>
-      </QueryClientProvider>
-    </WordsProvider>
-  </StrictMode>,
-)
+void start()

@@ -8,16 +8,30 @@ import {
   type RouteComponent,
   redirect,
 } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { sessionQuestion } from './questions/useSession.ts'
 import { homeOf } from './shell/areas.ts'
 import { landingOf } from './shell/landing.ts'
 import { NotFound } from './shell/NotFound.tsx'
 import { PageFailed } from './shell/PageFailed.tsx'
 import { Shell } from './shell/Shell.tsx'
+import type { LaterArea } from './words/catalogue.ts'
+import { needWords } from './words/spoken.ts'
 
 interface RouterContext {
   readonly client: QueryClient
 }
+
+/** A page is loaded together with the words of the areas that it, or any part of it, speaks of. */
+const lazyPage = <const Name extends string>(
+  areas: readonly LaterArea[],
+  load: () => Promise<Readonly<Record<Name, () => ReactNode>>>,
+  name: Name,
+): RouteComponent =>
+  lazyRouteComponent(async () => {
+    const [page] = await Promise.all([load(), needWords(areas)])
+    return page
+  }, name)
 
 const root = createRootRouteWithContext<RouterContext>()({ component: Outlet })
 
@@ -29,14 +43,14 @@ const signIn = createRoute({
     const { person } = await context.client.ensureQueryData(sessionQuestion)
     if (person !== null) throw redirect({ to: homeOf(person), replace: true })
   },
-  component: lazyRouteComponent(() => import('./pages/sign-in/SignInPage.tsx'), 'SignInPage'),
+  component: lazyPage(['people'], () => import('./pages/sign-in/SignInPage.tsx'), 'SignInPage'),
 })
 
 const setUp = createRoute({
   getParentRoute: () => root,
   path: '/setup',
   loader: ({ context }) => context.client.ensureQueryData(sessionQuestion),
-  component: lazyRouteComponent(() => import('./pages/set-up/SetUpPage.tsx'), 'SetUpPage'),
+  component: lazyPage(['people'], () => import('./pages/set-up/SetUpPage.tsx'), 'SetUpPage'),
 })
 
 /** Everything behind the sign-in. Who is not signed in is sent there, and back to where they wanted to go. */
@@ -58,7 +72,7 @@ const overview = createRoute({
     const home = homeOf(context.person)
     if (home !== '/') throw redirect({ to: home, replace: true })
   },
-  component: lazyRouteComponent(() => import('./pages/overview/OverviewPage.tsx'), 'OverviewPage'),
+  component: lazyPage([], () => import('./pages/overview/OverviewPage.tsx'), 'OverviewPage'),
 })
 
 type Search = Readonly<Record<string, string>>
@@ -79,87 +93,87 @@ const pages = [
   overview,
   page(
     '/keys',
-    lazyRouteComponent(() => import('./pages/keys/KeysPage.tsx'), 'KeysPage'),
+    lazyPage(['keys'], () => import('./pages/keys/KeysPage.tsx'), 'KeysPage'),
   ),
   page(
     '/keys/$key',
-    lazyRouteComponent(() => import('./pages/keys/KeyPage.tsx'), 'KeyPage'),
+    lazyPage(['keys'], () => import('./pages/keys/KeyPage.tsx'), 'KeyPage'),
   ),
   page(
     '/wallet',
-    lazyRouteComponent(() => import('./pages/wallet/WalletPage.tsx'), 'WalletPage'),
+    lazyPage(['wallet'], () => import('./pages/wallet/WalletPage.tsx'), 'WalletPage'),
   ),
   page(
     '/plan',
-    lazyRouteComponent(() => import('./pages/plan/PlanPage.tsx'), 'PlanPage'),
+    lazyPage(['plan'], () => import('./pages/plan/PlanPage.tsx'), 'PlanPage'),
   ),
   page(
     '/usage',
-    lazyRouteComponent(() => import('./pages/usage/UsagePage.tsx'), 'UsagePage'),
+    lazyPage(['usage'], () => import('./pages/usage/UsagePage.tsx'), 'UsagePage'),
   ),
   page(
     '/requests',
-    lazyRouteComponent(() => import('./pages/requests/RequestsPage.tsx'), 'RequestsPage'),
+    lazyPage([], () => import('./pages/requests/RequestsPage.tsx'), 'RequestsPage'),
   ),
   page(
     '/requests/$request',
-    lazyRouteComponent(() => import('./pages/requests/RequestPage.tsx'), 'RequestPage'),
+    lazyPage([], () => import('./pages/requests/RequestPage.tsx'), 'RequestPage'),
   ),
   page(
     '/models',
-    lazyRouteComponent(() => import('./pages/models/ModelsPage.tsx'), 'ModelsPage'),
+    lazyPage(['models'], () => import('./pages/models/ModelsPage.tsx'), 'ModelsPage'),
   ),
   page(
     '/playground',
-    lazyRouteComponent(() => import('./pages/playground/PlaygroundPage.tsx'), 'PlaygroundPage'),
+    lazyPage(['playground'], () => import('./pages/playground/PlaygroundPage.tsx'), 'PlaygroundPage'),
   ),
   page(
     '/connect',
-    lazyRouteComponent(() => import('./pages/connect/ConnectPage.tsx'), 'ConnectPage'),
+    lazyPage(['connect'], () => import('./pages/connect/ConnectPage.tsx'), 'ConnectPage'),
   ),
   page(
     '/audit',
-    lazyRouteComponent(() => import('./pages/audit/AuditPage.tsx'), 'AuditPage'),
+    lazyPage(['audit'], () => import('./pages/audit/AuditPage.tsx'), 'AuditPage'),
   ),
   page(
     '/settings',
-    lazyRouteComponent(() => import('./pages/settings/SettingsPage.tsx'), 'SettingsPage'),
+    lazyPage(['people', 'settings'], () => import('./pages/settings/SettingsPage.tsx'), 'SettingsPage'),
   ),
   page(
     '/operate/accounts',
-    lazyRouteComponent(() => import('./pages/operate/AccountsPage.tsx'), 'AccountsPage'),
+    lazyPage(['accounts'], () => import('./pages/operate/AccountsPage.tsx'), 'AccountsPage'),
   ),
   page(
     '/operate/accounts/$account',
-    lazyRouteComponent(() => import('./pages/operate/AccountPage.tsx'), 'AccountPage'),
+    lazyPage(['accounts'], () => import('./pages/operate/AccountPage.tsx'), 'AccountPage'),
   ),
   page(
     '/operate/codes',
-    lazyRouteComponent(() => import('./pages/operate/CodesPage.tsx'), 'CodesPage'),
+    lazyPage(['codes'], () => import('./pages/operate/CodesPage.tsx'), 'CodesPage'),
   ),
   page(
     '/operate/plans',
-    lazyRouteComponent(() => import('./pages/operate/PlansPage.tsx'), 'PlansPage'),
+    lazyPage(['plans'], () => import('./pages/operate/PlansPage.tsx'), 'PlansPage'),
   ),
   page(
     '/operate/lanes',
-    lazyRouteComponent(() => import('./pages/operate/LanesPage.tsx'), 'LanesPage'),
+    lazyPage(['lanes'], () => import('./pages/operate/LanesPage.tsx'), 'LanesPage'),
   ),
   page(
     '/operate/requests',
-    lazyRouteComponent(() => import('./pages/operate/FindRequestPage.tsx'), 'FindRequestPage'),
+    lazyPage(['found'], () => import('./pages/operate/FindRequestPage.tsx'), 'FindRequestPage'),
   ),
   page(
     '/operate/requests/$request',
-    lazyRouteComponent(() => import('./pages/requests/FoundRequestPage.tsx'), 'FoundRequestPage'),
+    lazyPage(['found'], () => import('./pages/requests/FoundRequestPage.tsx'), 'FoundRequestPage'),
   ),
   page(
     '/operate/audit',
-    lazyRouteComponent(() => import('./pages/audit/AuditAllPage.tsx'), 'AuditAllPage'),
+    lazyPage(['audit'], () => import('./pages/audit/AuditAllPage.tsx'), 'AuditAllPage'),
   ),
   page(
     '/operate/system',
-    lazyRouteComponent(() => import('./pages/operate/SystemPage.tsx'), 'SystemPage'),
+    lazyPage(['system'], () => import('./pages/operate/SystemPage.tsx'), 'SystemPage'),
   ),
   page('$', NotFound),
 ] as const

@@ -31,22 +31,29 @@ function themeBeforePaint(): Plugin {
   }
 }
 
+const areaParts = (id: string) => `${/\/pages\/([^/]+)\//.exec(id)?.[1]}-parts`
+
+const KIT =
+  /\/node_modules\/|\/console\/((main|routes)\.tsx$|(lib|questions|shell)\/|ui\/[^/]+$|words\/(?!en|de)[^/]+$)/
+/** They come with the pages that show them. */
+const ON_FEW_PAGES = /\/(@radix-ui\/react-(popover|tabs)\/|ui\/(Popover|Tabs)\.)/
+
 /**
  * What most pages stand on is one file. Split by who needs what, it came as sixty: each with a kilobyte of headers around less
- * than that of code. What a few pages share is another one; pages and words stay files of their own.
+ * than that of code. Charts and requests, which stand on many pages, are another one, and what the pages of an area share is a
+ * third; pages and words stay files of their own.
  */
 const GROUPS = [
-  {
-    name: 'kit',
-    test: /\/node_modules\/|\/console\/(lib|questions|shell|ui)\/|\/console\/words\/[^/]+\.tsx$/,
-  },
-  { name: 'parts', test: /\/console\/pages\//, minShareCount: 2 },
+  { name: 'kit', test: (id: string) => KIT.test(id) && !ON_FEW_PAGES.test(id), priority: 2 },
+  { name: 'parts', test: /\/console\/(pages\/requests|ui\/charts)\//, minShareCount: 2, priority: 1 },
+  { name: areaParts, debugName: 'parts of an area', test: /\/console\/pages\//, minShareCount: 2 },
 ]
 
 export default defineConfig({
   root: here('.'),
   base: '/console/',
   plugins: [react(), tailwind(), themeBeforePaint()],
+  resolve: { alias: { 'react-remove-scroll': here('ui/no-scroll-lock.ts') } },
   build: {
     outDir: here('../dist/console'),
     emptyOutDir: true,

@@ -20,7 +20,7 @@ export function AccountMenu() {
       trigger={
         <button
           type="button"
-          className="flex min-h-10 w-full items-center gap-2.5 rounded-lg px-2 py-1 text-start transition-colors hover:bg-hover data-[state=open]:bg-hover"
+          className="flex min-h-10 w-full items-center gap-2.5 rounded-lg px-2 py-1 text-start transition-colors hover:bg-hover aria-expanded:bg-hover"
         >
           <span
             aria-hidden="true"

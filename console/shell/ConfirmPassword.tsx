@@ -1,10 +1,10 @@
 import { useState, useSyncExternalStore } from 'react'
 import { useAct } from '../questions/useAct.ts'
 import { useSession } from '../questions/useSession.ts'
-import { Button } from '../ui/Button.tsx'
-import { Dialog, DialogActions } from '../ui/Dialog.tsx'
-import { Field } from '../ui/Field.tsx'
+import { Dialog } from '../ui/Dialog.tsx'
+import { FormEnd } from '../ui/FormEnd.tsx'
 import { PasswordInput } from '../ui/PasswordInput.tsx'
+import { TextField } from '../ui/TextField.tsx'
 import { useProblemText } from '../ui/useProblemText.ts'
 import { useWords } from '../words/WordsProvider.tsx'
 import { answerPassword, isPasswordAsked, onPasswordAsked } from './ask-password.ts'
@@ -21,7 +21,7 @@ export function ConfirmPassword() {
 }
 
 function PasswordForm() {
-  const { shell, common } = useWords()
+  const { shell } = useWords()
   const { person } = useSession()
   const textOf = useProblemText()
   const [password, setPassword] = useState('')
@@ -40,24 +40,23 @@ function PasswordForm() {
     >
       <p className="text-soft">{shell.confirm.text}</p>
       <input type="hidden" name="username" autoComplete="username" value={person.email} />
-      <Field label={shell.confirm.password} error={confirm.error === null ? undefined : textOf(confirm.error)}>
-        {(control) => (
-          <PasswordInput
-            {...control}
-            data-autofocus
-            required
-            autoComplete="current-password"
-            value={password}
-            onChange={(event) => setPassword(event.target.value)}
-          />
-        )}
-      </Field>
-      <DialogActions>
-        <Button onClick={() => answerPassword(false)}>{common.cancel}</Button>
-        <Button tone="primary" type="submit" busy={confirm.isPending} disabled={password === ''}>
-          {shell.confirm.go}
-        </Button>
-      </DialogActions>
+      <TextField
+        as={PasswordInput}
+        label={shell.confirm.password}
+        error={confirm.error === null ? undefined : textOf(confirm.error)}
+        data-autofocus
+        required
+        autoComplete="current-password"
+        value={password}
+        onText={setPassword}
+      />
+      <FormEnd
+        act={confirm}
+        isSaid
+        go={shell.confirm.go}
+        disabled={password === ''}
+        onCancel={() => answerPassword(false)}
+      />
     </form>
   )
 }

@@ -25,7 +25,7 @@ interface ButtonProps extends ComponentProps<'button'> {
 }
 
 export function Button({ tone = 'plain', busy = false, className, children, disabled, ...rest }: ButtonProps) {
-  const words = useWords()
+  const { common } = useWords()
   return (
     <button
       type="button"
@@ -34,7 +34,7 @@ export function Button({ tone = 'plain', busy = false, className, children, disa
       aria-busy={busy || undefined}
       className={cx(BASE, TONES[tone], className)}
     >
-      {busy && <LoaderCircle aria-label={words.common.working} className="animate-spin" />}
+      {busy && <LoaderCircle aria-label={common.working} className="animate-spin" />}
       {children}
     </button>
   )

@@ -2,8 +2,7 @@ import { type ReactNode, useState } from 'react'
 import { useWords } from '../words/WordsProvider.tsx'
 import { Button } from './Button.tsx'
 import { Dialog, DialogActions } from './Dialog.tsx'
-import { Field } from './Field.tsx'
-import { TextInput } from './TextInput.tsx'
+import { TextField } from './TextField.tsx'
 
 interface ConfirmByNameProps {
   readonly open: boolean
@@ -39,11 +38,7 @@ function Confirmation({ text, name, action, busy, onConfirm, onClose }: ConfirmB
       }}
     >
       <div className="text-soft">{text}</div>
-      <Field label={common.typeName(name)}>
-        {(control) => (
-          <TextInput {...control} data-autofocus value={typed} onChange={(event) => setTyped(event.target.value)} />
-        )}
-      </Field>
+      <TextField label={common.typeName(name)} data-autofocus value={typed} onText={setTyped} />
       <DialogActions>
         <Button onClick={onClose}>{common.cancel}</Button>
         <Button tone="danger" type="submit" disabled={!matches} busy={busy}>

@@ -143,7 +143,7 @@ const ROW = 'hover:bg-hover/60 focus-visible:bg-hover focus-visible:outline-offs
 function rowProps<Row>(row: Row, onOpen: ((row: Row) => void) | undefined) {
   const own = (event: { target: EventTarget }) =>
     event.target instanceof Element &&
-    event.target.closest('a, button, input, select, label, dialog, [role="menu"]') === null
+    event.target.closest('a, button, input, select, label, dialog, [role="menu"], [role="dialog"]') === null
   return {
     tabIndex: -1,
     'data-row': '',

@@ -6,7 +6,7 @@ interface EmptyProps {
   /** What this is. */
   readonly title: string
   /** Why there is none of it. */
-  readonly text?: string
+  readonly text?: ReactNode
   /** The one button that changes that. */
   readonly action?: ReactNode
 }

@@ -19,13 +19,13 @@ interface Props {
 /** A label, its control, and what there is to say about it. */
 export function Field({ label, hint, error, optional = false, children }: Props) {
   const id = useId()
-  const words = useWords()
+  const { common } = useWords()
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean).join(' ')
   return (
     <div className="grid content-start gap-1">
       <label htmlFor={id} className="text-sm font-medium">
         {label}
-        {optional && <span className="ms-1.5 font-normal text-faint">{words.common.optional}</span>}
+        {optional && <span className="ms-1.5 font-normal text-faint">{common.optional}</span>}
       </label>
       {children({
         id,

@@ -31,6 +31,7 @@ export function Menu({ trigger, children, align = 'end', side = 'bottom' }: Menu
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal container={container}>
         <DropdownMenu.Content
+          loop
           align={align}
           side={side}
           sideOffset={6}

@@ -44,7 +44,7 @@ export function Panel({ title, about, actions, children, padding = 'inside' }: P
   )
 }
 
-type Asked<Data> = Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>
+export type Asked<Data> = Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>
 
 interface AnswerProps<Data> {
   readonly question: Asked<Data>

@@ -2,11 +2,15 @@ import { CircleCheck, CircleX, Info, X } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { useWords } from '../words/WordsProvider.tsx'
 import { IconButton } from './IconButton.tsx'
-import { dismissToast, type ShownToast, type Toast, useToasts } from './toast.ts'
+import { dismissToast, holdToasts, type ShownToast, type Toast, useToasts } from './toast.ts'
 import { useProblemText } from './useProblemText.ts'
 
 const ICONS = { good: CircleCheck, plain: Info, bad: CircleX }
 const COLOURS = { good: 'text-good', plain: 'text-accent', bad: 'text-bad' }
+
+const hold = () => holdToasts(true)
+const release = () => holdToasts(false)
+const HOLDING = { onPointerEnter: hold, onPointerLeave: release, onFocus: hold, onBlur: release }
 
 /** In the browser's top layer, so that no dialog hides it, and brought to its front with every word. */
 export function Toasts() {
@@ -26,6 +30,7 @@ export function Toasts() {
       <div
         ref={region}
         popover="manual"
+        {...HOLDING}
         className="fixed inset-auto end-4 bottom-4 m-0 w-96 max-w-[calc(100vw-2rem)] border-0 bg-transparent p-0"
       >
         <ul aria-label={common.notifications} className="grid gap-2">

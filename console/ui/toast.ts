@@ -15,6 +15,7 @@ const GOES_AFTER_MS = 6_000
 
 let shown: readonly ShownToast[] = []
 let count = 0
+let held = false
 const listeners = new Set<() => void>()
 
 function change(next: readonly ShownToast[]) {
@@ -27,14 +28,27 @@ export function toast(said: Toast): void {
   count += 1
   const id = count
   change([...shown, { id, toast: said }].slice(-SHOWN_MAX))
-  if (said.tone !== 'bad') setTimeout(() => dismissToast(id), GOES_AFTER_MS)
+  if (said.tone !== 'bad') goLater(id)
 }
 
-export const dismissToast = (id: number): void => change(shown.filter((each) => each.id !== id))
+const goLater = (id: number) => setTimeout(() => (held ? goLater(id) : dismissToast(id)), GOES_AFTER_MS)
+
+/** Nothing goes by itself from under the pointer or the focus of somebody who reads it. */
+export function holdToasts(isRead: boolean): void {
+  held = isRead
+}
+
+/** What is gone takes pointer and focus along, and no event tells of that. */
+export function dismissToast(id: number): void {
+  held = false
+  change(shown.filter((each) => each.id !== id))
+}
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-export const useToasts = (): readonly ShownToast[] => useSyncExternalStore(subscribe, () => shown)
+export const shownToasts = (): readonly ShownToast[] => shown
+
+export const useToasts = (): readonly ShownToast[] => useSyncExternalStore(subscribe, shownToasts)

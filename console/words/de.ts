@@ -1,48 +1,30 @@
-import type { Catalogue } from './catalogue.ts'
-import { accounts } from './de/accounts.ts'
-import { audit } from './de/audit.ts'
+import type { BaseWords, LaterWords } from './catalogue.ts'
 import { charts } from './de/charts.ts'
-import { codes } from './de/codes.ts'
 import { common } from './de/common.ts'
-import { connect } from './de/connect.ts'
-import { found } from './de/found.ts'
-import { keys } from './de/keys.ts'
-import { lanes } from './de/lanes.ts'
-import { models } from './de/models.ts'
 import { overview } from './de/overview.ts'
-import { people } from './de/people.ts'
-import { plan } from './de/plan.ts'
-import { plans } from './de/plans.ts'
-import { playground } from './de/playground.ts'
 import { problems } from './de/problems.ts'
 import { requests } from './de/requests.ts'
-import { settings } from './de/settings.ts'
 import { shell } from './de/shell.ts'
-import { system } from './de/system.ts'
-import { usage } from './de/usage.ts'
-import { wallet } from './de/wallet.ts'
 
-export const de: Catalogue = {
-  common,
-  problems,
-  shell,
-  people,
-  settings,
-  charts,
-  overview,
-  keys,
-  wallet,
-  plan,
-  usage,
-  requests,
-  models,
-  playground,
-  connect,
-  audit,
-  accounts,
-  codes,
-  plans,
-  found,
-  lanes,
-  system,
+/** What every page has, and what somebody meets who has just signed in. */
+export const base: BaseWords = { common, problems, shell, charts, overview, requests }
+
+/** What comes with the pages that need it: `routes.tsx` says which. */
+export const later: LaterWords = {
+  accounts: async () => (await import('./de/accounts.ts')).accounts,
+  audit: async () => (await import('./de/audit.ts')).audit,
+  codes: async () => (await import('./de/codes.ts')).codes,
+  connect: async () => (await import('./de/connect.ts')).connect,
+  found: async () => (await import('./de/found.ts')).found,
+  keys: async () => (await import('./de/keys.ts')).keys,
+  lanes: async () => (await import('./de/lanes.ts')).lanes,
+  models: async () => (await import('./de/models.ts')).models,
+  people: async () => (await import('./de/people.ts')).people,
+  plan: async () => (await import('./de/plan.ts')).plan,
+  plans: async () => (await import('./de/plans.ts')).plans,
+  playground: async () => (await import('./de/playground.ts')).playground,
+  settings: async () => (await import('./de/settings.ts')).settings,
+  system: async () => (await import('./de/system.ts')).system,
+  usage: async () => (await import('./de/usage.ts')).usage,
+  wallet: async () => (await import('./de/wallet.ts')).wallet,
 }

@@ -1,47 +1,29 @@
-import { accounts } from './en/accounts.ts'
-import { audit } from './en/audit.ts'
 import { charts } from './en/charts.ts'
-import { codes } from './en/codes.ts'
 import { common } from './en/common.ts'
-import { connect } from './en/connect.ts'
-import { found } from './en/found.ts'
-import { keys } from './en/keys.ts'
-import { lanes } from './en/lanes.ts'
-import { models } from './en/models.ts'
 import { overview } from './en/overview.ts'
-import { people } from './en/people.ts'
-import { plan } from './en/plan.ts'
-import { plans } from './en/plans.ts'
-import { playground } from './en/playground.ts'
 import { problems } from './en/problems.ts'
 import { requests } from './en/requests.ts'
-import { settings } from './en/settings.ts'
 import { shell } from './en/shell.ts'
-import { system } from './en/system.ts'
-import { usage } from './en/usage.ts'
-import { wallet } from './en/wallet.ts'
 
-export const en = {
-  common,
-  problems,
-  shell,
-  people,
-  settings,
-  charts,
-  overview,
-  keys,
-  wallet,
-  plan,
-  usage,
-  requests,
-  models,
-  playground,
-  connect,
-  audit,
-  accounts,
-  codes,
-  plans,
-  found,
-  lanes,
-  system,
+/** What every page has, and what somebody meets who has just signed in. */
+export const base = { common, problems, shell, charts, overview, requests } as const
+
+/** What comes with the pages that need it: `routes.tsx` says which. */
+export const later = {
+  accounts: async () => (await import('./en/accounts.ts')).accounts,
+  audit: async () => (await import('./en/audit.ts')).audit,
+  codes: async () => (await import('./en/codes.ts')).codes,
+  connect: async () => (await import('./en/connect.ts')).connect,
+  found: async () => (await import('./en/found.ts')).found,
+  keys: async () => (await import('./en/keys.ts')).keys,
+  lanes: async () => (await import('./en/lanes.ts')).lanes,
+  models: async () => (await import('./en/models.ts')).models,
+  people: async () => (await import('./en/people.ts')).people,
+  plan: async () => (await import('./en/plan.ts')).plan,
+  plans: async () => (await import('./en/plans.ts')).plans,
+  playground: async () => (await import('./en/playground.ts')).playground,
+  settings: async () => (await import('./en/settings.ts')).settings,
+  system: async () => (await import('./en/system.ts')).system,
+  usage: async () => (await import('./en/usage.ts')).usage,
+  wallet: async () => (await import('./en/wallet.ts')).wallet,
 } as const

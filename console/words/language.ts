@@ -1,12 +1,6 @@
 import type { Preferences } from '../lib/preferences.ts'
-import type { Catalogue } from './catalogue.ts'
 
 export type Language = Exclude<Preferences['language'], 'auto'>
-
-const CATALOGUES: Readonly<Record<Language, () => Promise<Catalogue>>> = {
-  en: async () => (await import('./en.ts')).en,
-  de: async () => (await import('./de.ts')).de,
-}
 
 /** The choice, else the first of the browser's languages that there is a catalogue for. */
 export function languageFor(chosen: Preferences['language'], wanted: readonly string[]): Language {
@@ -21,5 +15,3 @@ export function languageFor(chosen: Preferences['language'], wanted: readonly st
 /** `en-GB` where that is how somebody reads English; numbers and dates follow it. */
 export const localeFor = (language: Language, wanted: readonly string[]): string =>
   wanted.find((tag) => tag.toLowerCase().split('-')[0] === language) ?? language
-
-export const loadCatalogue = (language: Language): Promise<Catalogue> => CATALOGUES[language]()

@@ -3,30 +3,48 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, expect, it } from 'vitest'
-import { filesOf, firstLoad } from './console-size.mjs'
+import { filesOf, firstLoad, pagesBySize } from './console-size.mjs'
 
 const built = mkdtempSync(join(tmpdir(), 'millrace-size-'))
 afterAll(() => rmSync(built, { recursive: true, force: true }))
 
 const manifest = {
-  'index.html': { file: 'index.js', imports: ['_shared.js'] },
+  '_index.js': { file: 'index.js', imports: ['_shared.js'] },
   '_shared.js': { file: 'shared.js' },
   'words/en.ts': { file: 'en.js' },
   'words/de.ts': { file: 'de.js' },
-  'pages/small/SmallPage.tsx': { file: 'small.js', imports: ['index.html'] },
+  'words/en/large.ts': { file: 'en-large.js' },
+  'words/de/large.ts': { file: 'de-large.js' },
+  'pages/small/SmallPage.tsx': { file: 'small.js', imports: ['_index.js'] },
   'pages/large/LargePage.tsx': { file: 'large.js', imports: ['_shared.js', '_charts.js'] },
-  '_charts.js': { file: 'charts.js', imports: ['index.html'] },
+  '_charts.js': { file: 'charts.js', imports: ['_index.js'] },
 }
-const textOf = (file) => `// ${file}\n`.repeat(file === 'large.js' ? 9 : 1)
+const routes = `
+  lazyPage([], () => import('./pages/small/SmallPage.tsx'), 'SmallPage'),
+  lazyPage(
+    ['large'],
+    () => import('./pages/large/LargePage.tsx'),
+    'LargePage',
+  ),
+`
+const MANY = new Set(['large.js', 'de-large.js'])
+const textOf = (file) => Array.from({ length: MANY.has(file) ? 9 : 1 }, (_, line) => `// ${file} ${line}\n`).join('')
 
-it('the first load is the entry, one language and the largest page, each file once', () => {
+it('the first load is the entry and the largest page with their words in the longer language, each file once', () => {
   mkdirSync(join(built, '.vite'))
   writeFileSync(join(built, '.vite', 'manifest.json'), JSON.stringify(manifest))
+  writeFileSync(join(built, 'index.html'), '<script type="module" src="/console/index.js"></script>')
   for (const { file } of Object.values(manifest)) writeFileSync(join(built, file), textOf(file))
-  const loaded = ['index.js', 'shared.js', 'en.js', 'large.js', 'charts.js']
-  expect(firstLoad(built)).toBe(loaded.reduce((sum, file) => sum + gzipSync(textOf(file), { level: 9 }).length, 0))
+  const loaded = ['index.js', 'shared.js', 'large.js', 'charts.js', 'de.js', 'de-large.js']
+  expect(pagesBySize(built, routes).map(({ page }) => page)).toEqual([
+    'pages/large/LargePage.tsx',
+    'pages/small/SmallPage.tsx',
+  ])
+  expect(firstLoad(built, routes)).toBe(
+    loaded.reduce((sum, file) => sum + gzipSync(textOf(file), { level: 9 }).length, 0),
+  )
 })
 
 it('a build that lacks what it should have is noticed', () => {
-  expect(() => filesOf({}, ['index.html'])).toThrow('no index.html')
+  expect(() => filesOf({}, ['words/en.ts'])).toThrow('no words/en.ts')
 })

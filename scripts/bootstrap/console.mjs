@@ -34,7 +34,7 @@ export function buildConsole({ root, say }) {
   const stamp = stampOf(root)
   bundle(root)
   try {
-    const size = firstLoad(join(root, BUILT))
+    const size = firstLoad(join(root, BUILT), readFileSync(join(root, 'console/routes.tsx'), 'utf8'))
     if (size > FIRST_LOAD_MAX) throw tooLarge(size)
     rmSync(join(root, BUILT, '.vite'), { recursive: true, force: true })
     compressAll(join(root, BUILT))

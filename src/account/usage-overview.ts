@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { listSeries } from '../content/read-usage.ts'
-import type { overviewAnswer } from '../contract/overview.ts'
+import type { latelyUsed } from '../contract/overview.ts'
 import { beginOfDay, dayAt, openTimeZone } from '../lib/time-zone.ts'
 import { noSuchZone } from './day-range.ts'
 import { isoTime } from './iso-time.ts'
@@ -16,7 +16,7 @@ export interface UsageOverviewDeps extends UsageDeps, Omit<RefusedTurnsDeps, 'db
   readonly clock: { now(): number }
 }
 
-export type UsageOverview = Pick<z.output<typeof overviewAnswer>, 'today' | 'refused_today' | 'hours'>
+export type UsageOverview = z.output<typeof latelyUsed>
 
 const HOURS = 24
 /** Behind every row: ledger time may be ahead of a clock that was set back. */

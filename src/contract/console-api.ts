@@ -22,7 +22,7 @@ import {
   statusBody,
   systemAnswer,
 } from './operate.ts'
-import { overviewAnswer, overviewQuery } from './overview.ts'
+import { latelyUsed, latelyUsedQuery, overviewAnswer } from './overview.ts'
 import {
   auditItem,
   auditQuery,
@@ -92,7 +92,8 @@ export const CONSOLE_API = {
   'DELETE /sessions/:session': act('signed-in', nothing, NO_ANSWER),
   'GET /audit': ask('owner', pageOf(auditItem), auditQuery),
 
-  'GET /overview': ask('owner', overviewAnswer, overviewQuery),
+  'GET /overview': ask('owner', overviewAnswer),
+  'GET /overview/usage': ask('owner', latelyUsed, latelyUsedQuery),
   'GET /keys': ask('owner', pageOf(listedKey), pageQuery),
   'POST /keys': graveAct('owner', createKeyBody, madeKey),
   'GET /keys/:key': ask('owner', keyItem),

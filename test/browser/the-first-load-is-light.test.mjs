@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 /** A telephone on a slow line has to get it too. */
-const SCRIPT_BYTES_MAX = 200_000
-/** The overview of an account without requests asks for 13; more than these is something new that everybody waits for. */
-const REQUESTS_MAX = 13
+const SCRIPT_BYTES_MAX = 160_000
+/** The overview asks for 11; more than these is something new that everybody waits for. */
+const REQUESTS_MAX = 11
 
 describe.skipIf(CHROMIUM === undefined)('the first load', () => {
   const { origin, person, open } = useConsole()

@@ -7,6 +7,15 @@ describe.skipIf(CHROMIUM === undefined)('the list of requests', () => {
   const rowsOf = (page) => page.locator('tbody tr')
   const topOf = (page) => rowsOf(page).locator('a').first().getAttribute('title')
 
+  const fresh = (page, name) => page.getByRole('button', { name })
+  const focused = (page) => page.evaluate(() => document.activeElement?.textContent ?? '')
+
+  /** As a hand gets there: over everything that lies between. */
+  async function reach(page, target) {
+    const { x, y, width, height } = await target.boundingBox()
+    await page.mouse.move(x + width / 2, y + height / 2, { steps: 20 })
+  }
+
   async function watch() {
     const owner = await person()
     const ask = async (words = 'Hello!') => {
@@ -28,11 +37,37 @@ describe.skipIf(CHROMIUM === undefined)('the list of requests', () => {
     await expect.poll(() => topOf(page), { timeout: 10_000 }).toBe(first)
     await rowsOf(page).first().getByText('Completed').waitFor()
     await rowsOf(page).nth(1).hover()
-    const second = await ask()
-    await page.getByRole('button', { name: '1 new request' }).waitFor()
+    await ask()
+    await fresh(page, '1 new request').waitFor()
     expect(await topOf(page)).toBe(first)
-    await page.getByRole('button', { name: '1 new request' }).click()
+    await reach(page, fresh(page, '1 new request'))
+    const newest = await ask()
+    await fresh(page, '2 new requests').waitFor()
+    expect(await topOf(page)).toBe(first)
+    await page.mouse.down()
+    await page.mouse.up()
+    await expect.poll(() => topOf(page)).toBe(newest)
+    await page.mouse.move(1, 1)
+    const unread = await ask()
+    await expect.poll(() => topOf(page), { timeout: 10_000 }).toBe(unread)
+  })
+
+  it('holds still under the focus of somebody who walks by keyboard, and goes on once they have taken in what is new', async () => {
+    const { page, ask, ids } = await watch()
+    await page.mouse.move(1, 1)
+    await expect.poll(() => topOf(page)).toBe(ids[2])
+    await page.keyboard.press('j')
+    const second = await ask()
+    await fresh(page, '1 new request').waitFor()
+    for (const key of ['Tab', 'Tab', 'Shift+Tab']) await page.keyboard.press(key)
+    expect(await topOf(page)).toBe(ids[2])
+    await page.keyboard.press('Shift+Tab')
+    await expect.poll(() => focused(page)).toBe('1 new request')
+    await page.keyboard.press('Enter')
     await expect.poll(() => topOf(page)).toBe(second)
+    expect(await focused(page)).toBe('Pause')
+    const third = await ask()
+    await expect.poll(() => topOf(page), { timeout: 10_000 }).toBe(third)
   })
 
   it('keeps its filters in its address, stands still when it is paused, and is found by id', async () => {

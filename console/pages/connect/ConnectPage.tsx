@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Boxes } from 'lucide-react'
 import { useModels } from '../../questions/useModels.ts'
 import { useSession } from '../../questions/useSession.ts'
+import { Button } from '../../ui/Button.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
@@ -22,7 +23,7 @@ interface Wanted {
 const CLIENTS: readonly ClientId[] = ['curl', 'python', 'node', 'aiSdk', 'codex', 'opencode', 'agents']
 
 export function ConnectPage() {
-  const { shell, connect } = useWords()
+  const { common, shell, connect } = useWords()
   const { standing } = useSession()
   const models = useModels()
   const wanted = useSearch({ strict: false }) as Wanted
@@ -59,7 +60,12 @@ export function ConnectPage() {
         <Answer question={models} lines={8}>
           {() =>
             target === undefined ? (
-              <Empty icon={Boxes} title={connect.noModels} text={connect.noModelsText} />
+              <Empty
+                icon={Boxes}
+                title={connect.noModels}
+                text={connect.noModelsText}
+                action={<Button onClick={() => void models.refetch()}>{common.retry}</Button>}
+              />
             ) : (
               <Tabs
                 label={connect.clients}

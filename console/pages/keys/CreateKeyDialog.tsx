@@ -1,10 +1,8 @@
 import { type FormEvent, useState } from 'react'
 import { now } from '../../lib/clock.ts'
-import { wasCancelled } from '../../lib/console-problem.ts'
 import { useSecretAct } from '../../questions/useSecretAct.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
-import { ProblemNote } from '../../ui/ProblemNote.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { FormEnd } from '../../ui/FormEnd.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { KindChoice } from './KindChoice.tsx'
 import { NEW_DRAFT, readDraft, type WrongField } from './key-draft.ts'
@@ -18,7 +16,7 @@ interface CreateKeyDialogProps {
 }
 
 export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
-  const { keys, common } = useWords()
+  const { keys } = useWords()
   const { zone } = useFormats()
   const [kind, setKind] = useState<OwnKey['kind']>('wallet')
   const [draft, setDraft] = useState(NEW_DRAFT)
@@ -43,13 +41,7 @@ export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
           }}
         />
         <TermFields kind={kind} expiresAt={null} draft={draft} onChange={setDraft} wrong={wrong} />
-        {create.error !== null && !wasCancelled(create.error) && <ProblemNote error={create.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button tone="primary" type="submit" busy={create.isPending}>
-            {keys.make}
-          </Button>
-        </DialogActions>
+        <FormEnd act={create} go={keys.make} onCancel={onClose} />
       </form>
     </Dialog>
   )

@@ -1,12 +1,10 @@
 import { type FormEvent, useState } from 'react'
 import { now } from '../../lib/clock.ts'
-import { wasCancelled } from '../../lib/console-problem.ts'
 import { useAct } from '../../questions/useAct.ts'
 import { useKey } from '../../questions/useKey.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { FormEnd } from '../../ui/FormEnd.tsx'
 import { Answer } from '../../ui/Panel.tsx'
-import { ProblemNote } from '../../ui/ProblemNote.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { changesOf, draftOf, readDraft, type WrongField } from './key-draft.ts'
 import { NameField } from './NameField.tsx'
@@ -57,13 +55,7 @@ function EditKeyForm({ keyItem: newest, onClose }: { keyItem: OwnKey; onClose: (
     <form className="grid gap-5" onSubmit={send} noValidate>
       <NameField draft={draft} onChange={setDraft} wrong={wrong} />
       <TermFields kind={keyItem.kind} expiresAt={keyItem.expires_at} draft={draft} onChange={setDraft} wrong={wrong} />
-      {change.error !== null && !wasCancelled(change.error) && <ProblemNote error={change.error} />}
-      <DialogActions>
-        <Button onClick={onClose}>{common.cancel}</Button>
-        <Button tone="primary" type="submit" busy={change.isPending}>
-          {common.save}
-        </Button>
-      </DialogActions>
+      <FormEnd act={change} go={common.save} onCancel={onClose} />
     </form>
   )
 }

@@ -3,6 +3,7 @@ import { addDays, dayIn } from '../../lib/zone-days.ts'
 import { Field } from '../../ui/Field.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { TextInput } from '../../ui/TextInput.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { EXPIRY_SPANS } from './key-draft.ts'
 import type { DraftProps } from './NameField.tsx'
@@ -22,7 +23,9 @@ export function ExpiryChoice({ expiresAt, draft, onChange, wrong }: DraftProps &
         onPick={(expiry) => onChange({ ...draft, expiry })}
       />
       {draft.expiry === 'keep' && expiresAt !== null && (
-        <p className="text-xs text-faint">{keys.expiresNow(formats.time(expiresAt))}</p>
+        <p className="text-xs text-faint">
+          <TimeText say={keys.expiresNow} at={expiresAt} />
+        </p>
       )}
       {draft.expiry === 'day' && (
         <Field

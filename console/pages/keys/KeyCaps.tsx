@@ -1,6 +1,8 @@
 import { Meter } from '../../ui/Meter.tsx'
+import { MoneyText } from '../../ui/MoneyText.tsx'
 import { Time } from '../../ui/Time.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 import type { OwnKey } from './own-key.ts'
 
 type Caps = OwnKey['caps']
@@ -21,24 +23,22 @@ export function KeyCaps({ caps, as }: { caps: Caps; as: 'short' | 'long' }) {
 
 function CapBar({ cap, as }: { cap: Caps[number]; as: 'short' | 'long' }) {
   const { keys } = useWords()
-  const formats = useFormats()
   const name = NAMES.find((each) => each === cap.name)
   const label = name === undefined ? cap.name : keys.capNames[name]
   return (
     <li className="grid gap-1">
       <span className="flex flex-wrap justify-between gap-x-3 text-start">
         <span className={as === 'short' ? 'text-xs text-faint' : 'font-medium'}>{label}</span>
-        <span
+        <MoneyText
+          say={keys.capOf}
+          amounts={[cap.used, cap.limit]}
           className={as === 'short' ? 'figures text-xs text-soft' : 'figures'}
-          title={keys.capOf(formats.exactMoney(cap.used), formats.exactMoney(cap.limit))}
-        >
-          {keys.capOf(formats.money(cap.used), formats.money(cap.limit))}
-        </span>
+        />
       </span>
       <Meter label={label} used={cap.used} held={cap.held} limit={cap.limit} left={cap.left} />
       {as === 'long' && (
         <span className="text-xs text-faint">
-          {keys.resets(formats.time(cap.end))}{' '}
+          <TimeText say={keys.resets} at={cap.end} />{' '}
           <span className="text-faint">
             (<Time at={cap.end} />)
           </span>

@@ -1,7 +1,8 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Time } from '../../ui/Time.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 import { KeyBadges, KeyStateBadge } from './KeyBadges.tsx'
 import { KeyCaps } from './KeyCaps.tsx'
 import { KeyMenu } from './KeyMenu.tsx'
@@ -53,7 +54,6 @@ const Moment = ({ at, none }: { at: string | null; none: string }) =>
 
 function NameCell({ keyItem }: { keyItem: ListedKey }) {
   const { keys } = useWords()
-  const formats = useFormats()
   const { id, name, shown, former, playground } = keyItem
   return (
     <div className="grid max-w-80 min-w-48 gap-1">
@@ -72,7 +72,7 @@ function NameCell({ keyItem }: { keyItem: ListedKey }) {
       {playground && <span className="text-xs font-normal text-faint">{keys.playgroundHint}</span>}
       {former !== null && (
         <span className="text-xs font-normal text-held">
-          {keys.formerUntil(former.shown, formats.time(former.until))}
+          <TimeText say={(until) => keys.formerUntil(former.shown, until)} at={former.until} />
         </span>
       )}
     </div>

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Time } from '../../ui/Time.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { LIMITS } from './key-draft.ts'
 import type { OwnKey } from './own-key.ts'
@@ -32,7 +33,9 @@ export function KeyTerms({ keyItem }: { keyItem: OwnKey }) {
         ))}
         {former !== null && (
           <Term name={keys.shown}>
-            <span className="text-held">{keys.formerUntil(former.shown, formats.time(former.until))}</span>
+            <span className="text-held">
+              <TimeText say={(until) => keys.formerUntil(former.shown, until)} at={former.until} />
+            </span>
           </Term>
         )}
         <div className="sm:col-span-full">

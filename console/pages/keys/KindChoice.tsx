@@ -1,7 +1,8 @@
-import { useId } from 'react'
+import { type ReactNode, useId } from 'react'
 import { cx } from '../../lib/cx.ts'
 import { usePlan } from '../../questions/usePlan.ts'
 import { useWallet } from '../../questions/useWallet.ts'
+import { MoneyText } from '../../ui/MoneyText.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import type { OwnKey } from './own-key.ts'
 
@@ -23,7 +24,13 @@ export function KindChoice({ kind, onPick }: { kind: Kind; onPick: (kind: Kind) 
       <div className="grid gap-2 sm:grid-cols-2">
         <KindCard
           label={keys.kinds.wallet}
-          text={wallet === undefined ? keys.drawsWalletPlain : keys.drawsWallet(formats.money(wallet.available))}
+          text={
+            wallet === undefined ? (
+              keys.drawsWalletPlain
+            ) : (
+              <MoneyText say={keys.drawsWallet} amounts={[wallet.available]} />
+            )
+          }
           checked={kind === 'wallet'}
           onPick={() => onPick('wallet')}
         />
@@ -41,7 +48,7 @@ export function KindChoice({ kind, onPick }: { kind: Kind; onPick: (kind: Kind) 
 
 interface KindCardProps {
   readonly label: string
-  readonly text: string
+  readonly text: ReactNode
   readonly checked: boolean
   readonly disabled?: boolean
   readonly onPick: () => void

@@ -6,7 +6,8 @@ import { Button } from '../../ui/Button.tsx'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 import { curlCommand, environmentLine } from './key-snippets.ts'
 import type { MadeKey } from './own-key.ts'
 
@@ -54,8 +55,12 @@ export function MadeKeyDialog({ made: { key, secret }, onStored }: MadeKeyDialog
 /** Whether there is a former secret depends on the grace; a key that was never rotated has nothing to say here. */
 function FormerNote({ made: { former } }: { made: MadeKey['key'] }) {
   const { keys } = useWords()
-  const formats = useFormats()
-  return former === null ? null : <p className="text-sm text-soft">{keys.formerLasts(formats.time(former.until))}</p>
+  if (former === null) return null
+  return (
+    <p className="text-sm text-soft">
+      <TimeText say={keys.formerLasts} at={former.until} />
+    </p>
+  )
 }
 
 /** One that the new key may call, so that the command works as it stands. */

@@ -1,5 +1,4 @@
-import { Field } from '../../ui/Field.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { type KeyDraft, NAME_MAX, type WrongField } from './key-draft.ts'
 
@@ -12,17 +11,15 @@ export interface DraftProps {
 export function NameField({ draft, onChange, wrong }: DraftProps) {
   const { keys } = useWords()
   return (
-    <Field label={keys.name} hint={keys.nameHint} error={wrong.includes('name') ? keys.nameWrong : undefined}>
-      {(control) => (
-        <TextInput
-          {...control}
-          data-autofocus
-          required
-          maxLength={NAME_MAX}
-          value={draft.name}
-          onChange={(event) => onChange({ ...draft, name: event.target.value })}
-        />
-      )}
-    </Field>
+    <TextField
+      label={keys.name}
+      hint={keys.nameHint}
+      error={wrong.includes('name') ? keys.nameWrong : undefined}
+      data-autofocus
+      required
+      maxLength={NAME_MAX}
+      value={draft.name}
+      onText={(name) => onChange({ ...draft, name })}
+    />
   )
 }

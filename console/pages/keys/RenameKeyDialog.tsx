@@ -1,11 +1,8 @@
 import { useState } from 'react'
-import { wasCancelled } from '../../lib/console-problem.ts'
 import { useAct } from '../../questions/useAct.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
-import { Field } from '../../ui/Field.tsx'
-import { ProblemNote } from '../../ui/ProblemNote.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { FormEnd } from '../../ui/FormEnd.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { NAME_MAX } from './key-draft.ts'
 import type { KeyFacts } from './own-key.ts'
@@ -28,26 +25,17 @@ export function RenameKeyDialog({ keyItem, onClose }: { keyItem: KeyFacts; onClo
           rename.mutate({ params: { key: keyItem.id }, body: { name: name.trim() } })
         }}
       >
-        <Field label={keys.name} hint={keys.nameHint}>
-          {(control) => (
-            <TextInput
-              {...control}
-              data-autofocus
-              required
-              maxLength={NAME_MAX}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-              onFocus={(event) => event.target.select()}
-            />
-          )}
-        </Field>
-        {rename.error !== null && !wasCancelled(rename.error) && <ProblemNote error={rename.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button tone="primary" type="submit" busy={rename.isPending} disabled={name.trim() === ''}>
-            {common.save}
-          </Button>
-        </DialogActions>
+        <TextField
+          label={keys.name}
+          hint={keys.nameHint}
+          data-autofocus
+          required
+          maxLength={NAME_MAX}
+          value={name}
+          onText={setName}
+          onFocus={(event) => event.target.select()}
+        />
+        <FormEnd act={rename} go={common.save} disabled={name.trim() === ''} onCancel={onClose} />
       </form>
     </Dialog>
   )

@@ -1,9 +1,7 @@
 import { useState } from 'react'
-import { wasCancelled } from '../../lib/console-problem.ts'
 import { useSecretAct } from '../../questions/useSecretAct.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
-import { ProblemNote } from '../../ui/ProblemNote.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { FormEnd } from '../../ui/FormEnd.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import type { KeyFacts, MadeKey } from './own-key.ts'
@@ -18,7 +16,7 @@ interface RotateKeyDialogProps {
 
 /** A new secret for the same key, and how long the former one goes on working beside it. */
 export function RotateKeyDialog({ keyItem, onClose, onRotated }: RotateKeyDialogProps) {
-  const { keys, common } = useWords()
+  const { keys } = useWords()
   const [grace, setGrace] = useState<(typeof GRACES)[number]>('24h')
   const rotate = useSecretAct('POST /keys/:key/rotate', {
     changes: ['GET /keys', 'GET /keys/:key', 'GET /audit'],
@@ -47,13 +45,7 @@ export function RotateKeyDialog({ keyItem, onClose, onRotated }: RotateKeyDialog
         {keyItem.former !== null && (
           <p className="rounded-md bg-held-wash px-3 py-2 text-held">{keys.graceAgain(keyItem.former.shown)}</p>
         )}
-        {rotate.error !== null && !wasCancelled(rotate.error) && <ProblemNote error={rotate.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button tone="primary" type="submit" busy={rotate.isPending}>
-            {keys.makeNew}
-          </Button>
-        </DialogActions>
+        <FormEnd act={rotate} go={keys.makeNew} onCancel={onClose} />
       </form>
     </Dialog>
   )

@@ -1,6 +1,5 @@
-import { Field } from '../../ui/Field.tsx'
 import { MoneyInput } from '../../ui/MoneyInput.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { ExpiryChoice } from './ExpiryChoice.tsx'
 import { LIMITS } from './key-draft.ts'
@@ -38,15 +37,14 @@ function CapFields({ draft, onChange, wrong }: DraftProps) {
       <legend className="mb-1.5 text-sm font-medium">{keys.caps}</legend>
       <div className="grid gap-3 sm:grid-cols-2">
         {CAPS.map(([name, label]) => (
-          <Field key={name} label={keys[label]} error={wrong.includes(name) ? keys.capWrong : undefined}>
-            {(control) => (
-              <MoneyInput
-                {...control}
-                value={draft[name]}
-                onChange={(event) => onChange({ ...draft, [name]: event.target.value })}
-              />
-            )}
-          </Field>
+          <TextField
+            key={name}
+            as={MoneyInput}
+            label={keys[label]}
+            error={wrong.includes(name) ? keys.capWrong : undefined}
+            value={draft[name]}
+            onText={(text) => onChange({ ...draft, [name]: text })}
+          />
         ))}
       </div>
       <p className="text-xs text-faint">{keys.capsHint}</p>
@@ -63,17 +61,15 @@ function LimitFields({ draft, onChange, wrong }: DraftProps) {
       <summary className="min-h-9 px-3 py-2 text-sm font-medium select-none">{keys.limits}</summary>
       <div className="grid gap-3 px-3 pb-3 sm:grid-cols-3">
         {LIMITS.map((name) => (
-          <Field key={name} label={keys.limitNames[name]} error={wrong.includes(name) ? keys.limitWrong : undefined}>
-            {(control) => (
-              <TextInput
-                {...control}
-                inputMode="numeric"
-                value={draft.limits[name]}
-                onChange={(event) => onChange({ ...draft, limits: { ...draft.limits, [name]: event.target.value } })}
-                className="figures"
-              />
-            )}
-          </Field>
+          <TextField
+            key={name}
+            label={keys.limitNames[name]}
+            error={wrong.includes(name) ? keys.limitWrong : undefined}
+            inputMode="numeric"
+            value={draft.limits[name]}
+            onText={(text) => onChange({ ...draft, limits: { ...draft.limits, [name]: text } })}
+            className="figures"
+          />
         ))}
         <p className="text-xs text-faint sm:col-span-3">{keys.limitsHint}</p>
       </div>

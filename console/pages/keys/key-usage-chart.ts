@@ -15,7 +15,7 @@ const lengthOf = (amount: string): number => Number(nanoOf(amount)) / NANO_PER_U
 
 /** Usage of a key as bars: a day each, stacked by model. */
 export function keyUsageChart(usage: Usage, formats: Formats, words: { caption: string; rest: string }): ChartData {
-  const textOf = (used: Used) => formats.money(paidFor(used))
+  const textOf = (used: Used) => formats.exactMoney(paidFor(used))
   return {
     caption: words.caption,
     steps: usage.steps.map((step) => ({ id: step, short: formats.shortDay(step), long: formats.day(step) })),

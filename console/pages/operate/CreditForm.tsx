@@ -2,13 +2,10 @@ import { type FormEvent, useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { readMoney } from '../../lib/read-money.ts'
 import { useAct } from '../../questions/useAct.ts'
-import { Button } from '../../ui/Button.tsx'
-import { DialogActions } from '../../ui/Dialog.tsx'
-import { Field } from '../../ui/Field.tsx'
+import { FormEnd } from '../../ui/FormEnd.tsx'
 import { MoneyInput } from '../../ui/MoneyInput.tsx'
-import { ProblemNote } from '../../ui/ProblemNote.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 
 interface CreditFormProps {
@@ -25,7 +22,7 @@ const DIRECTIONS = ['add', 'take'] as const
 const newReference = (): string => `console-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`
 
 export function CreditForm({ account, onClose, onDone, ...first }: CreditFormProps) {
-  const { accounts, common } = useWords()
+  const { accounts } = useWords()
   const words = accounts.credit
   const [direction, setDirection] = useState<(typeof DIRECTIONS)[number]>('add')
   const [amount, setAmount] = useState(first.amount)
@@ -51,52 +48,35 @@ export function CreditForm({ account, onClose, onDone, ...first }: CreditFormPro
         options={DIRECTIONS.map((value) => ({ value, label: words.directions[value] }))}
         onPick={setDirection}
       />
-      <Field
+      <TextField
+        as={MoneyInput}
         label={words.amount}
         hint={words.amountHint}
         error={amount !== '' && read === undefined ? words.amountWrong : undefined}
-      >
-        {(control) => (
-          <MoneyInput
-            {...control}
-            data-autofocus
-            required
-            value={amount}
-            onChange={(event) => setAmount(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label={words.reason} hint={words.reasonHint}>
-        {(control) => (
-          <TextInput
-            {...control}
-            required
-            maxLength={200}
-            value={reason}
-            onChange={(event) => setReason(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label={words.ref} hint={words.refHint}>
-        {(control) => (
-          <TextInput
-            {...control}
-            required
-            maxLength={100}
-            spellCheck={false}
-            className="font-mono"
-            value={ref}
-            onChange={(event) => setRef(event.target.value)}
-          />
-        )}
-      </Field>
-      {credit.error !== null && credit.error.code !== 'cancelled' && <ProblemNote error={credit.error} />}
-      <DialogActions>
-        <Button onClick={onClose}>{common.cancel}</Button>
-        <Button tone="primary" type="submit" busy={credit.isPending} disabled={read === undefined}>
-          {words[direction]}
-        </Button>
-      </DialogActions>
+        data-autofocus
+        required
+        value={amount}
+        onText={setAmount}
+      />
+      <TextField
+        label={words.reason}
+        hint={words.reasonHint}
+        required
+        maxLength={200}
+        value={reason}
+        onText={setReason}
+      />
+      <TextField
+        label={words.ref}
+        hint={words.refHint}
+        required
+        maxLength={100}
+        spellCheck={false}
+        className="font-mono"
+        value={ref}
+        onText={setRef}
+      />
+      <FormEnd act={credit} go={words[direction]} disabled={read === undefined} onCancel={onClose} />
     </form>
   )
 }

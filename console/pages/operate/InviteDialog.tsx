@@ -4,11 +4,11 @@ import { useSecretAct } from '../../questions/useSecretAct.ts'
 import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
-import { Field } from '../../ui/Field.tsx'
-import { ProblemNote } from '../../ui/ProblemNote.tsx'
+import { FormEnd } from '../../ui/FormEnd.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 
 interface InviteDialogProps {
   readonly account: string
@@ -46,7 +46,7 @@ function Inviting(props: InviteDialogProps) {
 const ROLES = ['owner', 'operator'] as const
 
 function InviteForm({ account, resets, onClose, onMade }: InviteDialogProps & { onMade: (invited: Invited) => void }) {
-  const { accounts, common } = useWords()
+  const { accounts } = useWords()
   const { invite, person } = accounts
   const [role, setRole] = useState<(typeof ROLES)[number]>('owner')
   const [email, setEmail] = useState('')
@@ -80,41 +80,34 @@ function InviteForm({ account, resets, onClose, onMade }: InviteDialogProps & { 
             </div>
             <p className="text-xs text-faint">{invite.roleHint[role]}</p>
           </div>
-          <Field label={accounts.email} hint={invite.emailHint} optional>
-            {(control) => (
-              <TextInput
-                {...control}
-                data-autofocus
-                type="email"
-                maxLength={254}
-                value={email}
-                onChange={(event) => setEmail(event.target.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label={accounts.email}
+            hint={invite.emailHint}
+            optional
+            data-autofocus
+            type="email"
+            maxLength={254}
+            value={email}
+            onText={setEmail}
+          />
         </>
       )}
-      {make.error !== null && make.error.code !== 'cancelled' && <ProblemNote error={make.error} />}
-      <DialogActions>
-        <Button onClick={onClose}>{common.cancel}</Button>
-        <Button tone="primary" type="submit" busy={make.isPending}>
-          {person.makeLink}
-        </Button>
-      </DialogActions>
+      <FormEnd act={make} go={person.makeLink} onCancel={onClose} />
     </form>
   )
 }
 
 function Made({ invited, onClose }: { invited: Invited; onClose: () => void }) {
   const { invite } = useWords().accounts
-  const formats = useFormats()
   return (
     <div className="grid gap-4">
       <p className="text-soft">{invite.linkText}</p>
       <p className="rounded-lg border border-line bg-sunken p-3 font-mono text-sm break-all select-all">
         {invited.link}
       </p>
-      <p className="text-sm text-faint">{invite.goodUntil(formats.time(invited.expires_at))}</p>
+      <p className="text-sm text-faint">
+        <TimeText say={invite.goodUntil} at={invited.expires_at} />
+      </p>
       <DialogActions>
         <CopyButton text={invited.link} label={invite.copy} look="button" />
         <Button tone="primary" onClick={onClose}>

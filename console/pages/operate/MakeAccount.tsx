@@ -1,11 +1,9 @@
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { useAct } from '../../questions/useAct.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
-import { Field } from '../../ui/Field.tsx'
-import { ProblemNote } from '../../ui/ProblemNote.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { FormEnd } from '../../ui/FormEnd.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 
 interface MakeAccountProps {
@@ -23,7 +21,7 @@ export function MakeAccount({ open, onClose }: MakeAccountProps) {
 }
 
 function MakeForm({ onClose }: { onClose: () => void }) {
-  const { accounts, common } = useWords()
+  const { accounts } = useWords()
   const navigate = useNavigate()
   const [email, setEmail] = useState('')
   const make = useAct('POST /operate/accounts', {
@@ -42,26 +40,16 @@ function MakeForm({ onClose }: { onClose: () => void }) {
   return (
     <form className="grid gap-4" onSubmit={send}>
       <p className="text-soft">{accounts.makeText}</p>
-      <Field label={accounts.email}>
-        {(control) => (
-          <TextInput
-            {...control}
-            data-autofocus
-            type="email"
-            required
-            maxLength={254}
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-          />
-        )}
-      </Field>
-      {make.error !== null && <ProblemNote error={make.error} />}
-      <DialogActions>
-        <Button onClick={onClose}>{common.cancel}</Button>
-        <Button tone="primary" type="submit" busy={make.isPending}>
-          {accounts.make}
-        </Button>
-      </DialogActions>
+      <TextField
+        label={accounts.email}
+        data-autofocus
+        type="email"
+        required
+        maxLength={254}
+        value={email}
+        onText={setEmail}
+      />
+      <FormEnd act={make} go={accounts.make} onCancel={onClose} />
     </form>
   )
 }

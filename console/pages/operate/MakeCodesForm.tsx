@@ -2,13 +2,11 @@ import { type FormEvent, useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { readMoney } from '../../lib/read-money.ts'
 import { useSecretAct } from '../../questions/useSecretAct.ts'
-import { Button } from '../../ui/Button.tsx'
-import { DialogActions } from '../../ui/Dialog.tsx'
 import { Field } from '../../ui/Field.tsx'
+import { FormEnd } from '../../ui/FormEnd.tsx'
 import { MoneyInput } from '../../ui/MoneyInput.tsx'
-import { ProblemNote } from '../../ui/ProblemNote.tsx'
 import { Select } from '../../ui/Select.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { timesMoney } from './times-money.ts'
 
@@ -24,7 +22,7 @@ const readCount = (text: string): number | undefined =>
   /^\d{1,3}$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= COUNT_MAX ? Number(text) : undefined
 
 export function MakeCodesForm({ onClose, onMade }: MakeCodesFormProps) {
-  const { codes, common } = useWords()
+  const { codes } = useWords()
   const formats = useFormats()
   const [amount, setAmount] = useState('')
   const [count, setCount] = useState('1')
@@ -42,38 +40,26 @@ export function MakeCodesForm({ onClose, onMade }: MakeCodesFormProps) {
   return (
     <form className="grid gap-4" onSubmit={send}>
       <div className="grid grid-cols-2 gap-3">
-        <Field label={codes.amount} error={amount !== '' && read === undefined ? codes.amountWrong : undefined}>
-          {(control) => (
-            <MoneyInput
-              {...control}
-              data-autofocus
-              required
-              value={amount}
-              onChange={(event) => setAmount(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field
+        <TextField
+          as={MoneyInput}
+          label={codes.amount}
+          error={amount !== '' && read === undefined ? codes.amountWrong : undefined}
+          data-autofocus
+          required
+          value={amount}
+          onText={setAmount}
+        />
+        <TextField
           label={codes.count}
           hint={codes.countHint}
           error={count !== '' && many === undefined ? codes.countWrong : undefined}
-        >
-          {(control) => (
-            <TextInput
-              {...control}
-              required
-              inputMode="numeric"
-              value={count}
-              onChange={(event) => setCount(event.target.value)}
-            />
-          )}
-        </Field>
+          required
+          inputMode="numeric"
+          value={count}
+          onText={setCount}
+        />
       </div>
-      <Field label={codes.note} hint={codes.noteHint} optional>
-        {(control) => (
-          <TextInput {...control} maxLength={200} value={note} onChange={(event) => setNote(event.target.value)} />
-        )}
-      </Field>
+      <TextField label={codes.note} hint={codes.noteHint} optional maxLength={200} value={note} onText={setNote} />
       <div className="grid grid-cols-2 gap-3">
         <Field label={codes.expires}>
           {(control) => (
@@ -86,29 +72,13 @@ export function MakeCodesForm({ onClose, onMade }: MakeCodesFormProps) {
           )}
         </Field>
         {expires === 'date' && (
-          <Field label={codes.day} hint={codes.dayHint}>
-            {(control) => (
-              <TextInput
-                {...control}
-                type="date"
-                required
-                value={day}
-                onChange={(event) => setDay(event.target.value)}
-              />
-            )}
-          </Field>
+          <TextField label={codes.day} hint={codes.dayHint} type="date" required value={day} onText={setDay} />
         )}
       </div>
       {read !== undefined && many !== undefined && many > 1 && (
         <p className="figures text-sm text-soft">{codes.worth(formats.money(timesMoney(read, many)))}</p>
       )}
-      {make.error !== null && make.error.code !== 'cancelled' && <ProblemNote error={make.error} />}
-      <DialogActions>
-        <Button onClick={onClose}>{common.cancel}</Button>
-        <Button tone="primary" type="submit" busy={make.isPending} disabled={read === undefined || many === undefined}>
-          {codes.go}
-        </Button>
-      </DialogActions>
+      <FormEnd act={make} go={codes.go} disabled={read === undefined || many === undefined} onCancel={onClose} />
     </form>
   )
 }

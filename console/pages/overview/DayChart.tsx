@@ -3,17 +3,17 @@ import { useState } from 'react'
 import { sumMoney } from '../../lib/nano.ts'
 import { stepLabels } from '../../lib/step-labels.ts'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
-import { Panel } from '../../ui/Panel.tsx'
+import { Answer, type Asked, Panel } from '../../ui/Panel.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import type { Standing } from './StandingTiles.tsx'
+import type { LatelyUsed } from './TodayTiles.tsx'
 
-type Hours = Standing['hours']
+type Hours = LatelyUsed['hours']
 type Used = Hours[number]['used']
 type Measure = 'requests' | 'cost' | 'tokens'
 
 /** The last day by the hour: how many, how much, and how many tokens. */
-export function DayChart({ hours }: { hours: Hours }) {
+export function DayChart({ question }: { question: Asked<LatelyUsed> }) {
   const { overview: words } = useWords()
   const [measure, setMeasure] = useState<Measure>('requests')
   return (
@@ -37,7 +37,9 @@ export function DayChart({ hours }: { hours: Hours }) {
             onPick={setMeasure}
           />
         </div>
-        <HourBars hours={hours} measure={measure} />
+        <Answer question={question} lines={9}>
+          {({ hours }) => <HourBars hours={hours} measure={measure} />}
+        </Answer>
       </div>
     </Panel>
   )
@@ -58,7 +60,7 @@ function HourBars({ hours, measure }: { hours: Hours; measure: Measure }) {
   })
   const paid = (id: 'wallet' | 'plan') => ({
     ...{ id, name: words.series[id], values: used.map((each) => Number(each[id])) },
-    texts: used.map((each) => formats.money(each[id])),
+    texts: used.map((each) => formats.exactMoney(each[id])),
   })
   const { series } = words
   switch (measure) {
@@ -81,7 +83,7 @@ function HourBars({ hours, measure }: { hours: Hours; measure: Measure }) {
           data={{
             ...{ caption: words.dayCaption.cost, steps, tick: formats.moneyTick },
             series: [paid('wallet'), paid('plan')],
-            totals: used.map(({ wallet, plan }) => formats.money(sumMoney(wallet, plan))),
+            totals: used.map(({ wallet, plan }) => formats.exactMoney(sumMoney(wallet, plan))),
           }}
         />
       )

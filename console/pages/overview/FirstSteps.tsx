@@ -2,7 +2,6 @@ import { Link } from '@tanstack/react-router'
 import { Check, X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { cx } from '../../lib/cx.ts'
-import { useModels } from '../../questions/useModels.ts'
 import { useStanding } from '../../questions/useSession.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
@@ -40,7 +39,7 @@ export function FirstSteps({ standing }: { standing: Standing }) {
         </Step>
         <Step number={2} title={words.curl} done={copied || first !== undefined}>
           <p className="text-soft">{words.curlText}</p>
-          <FirstRequestCode onCopied={() => setCopied(true)} />
+          <FirstRequestCode model={standing.suggested_model} onCopied={() => setCopied(true)} />
         </Step>
         <Step number={3} title={words.live} done={first !== undefined}>
           <p aria-live="polite" className="flex items-center gap-2 text-soft">
@@ -62,12 +61,12 @@ export function FirstSteps({ standing }: { standing: Standing }) {
   )
 }
 
-function FirstRequestCode({ onCopied }: { onCopied: () => void }) {
+function FirstRequestCode({ model, onCopied }: { model: string | null; onCopied: () => void }) {
   const { steps: words } = useWords().overview
   const { base_url } = useStanding()
-  const models = useModels().data?.items ?? []
-  const model = models.find(({ available, price }) => available && price !== null) ?? models[0]
-  const code = firstRequest({ baseUrl: base_url, model: model?.id ?? 'demo', greeting: words.greeting })
+  // Once something was asked no model is suggested any more: the text stays as it was copied.
+  const [first] = useState(model ?? 'demo')
+  const code = firstRequest({ baseUrl: base_url, model: first, greeting: words.greeting })
   return <CodeBlock code={code} label={words.shell} onCopied={onCopied} />
 }
 

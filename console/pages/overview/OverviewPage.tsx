@@ -1,6 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { KeyRound, Wallet } from 'lucide-react'
 import { useLetterKey } from '../../lib/useLetterKey.ts'
+import { useLatelyUsed } from '../../questions/useLatelyUsed.ts'
 import { useOverview } from '../../questions/useOverview.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Page } from '../../ui/Page.tsx'
@@ -12,11 +13,13 @@ import { FirstSteps } from './FirstSteps.tsx'
 import { PlanPanel } from './PlanPanel.tsx'
 import { RecentRequests } from './RecentRequests.tsx'
 import { StandingTiles } from './StandingTiles.tsx'
+import { TodayTiles } from './TodayTiles.tsx'
 
-/** What an owner looks at first: money, the plan, today, and what is running. */
+/** What an owner looks at first: money, the plan, today, and what is running. What the books say does not wait for what was used. */
 export function OverviewPage() {
   const { shell, overview } = useWords()
-  const question = useOverview(useFormats().zone)
+  const standing = useOverview()
+  const used = useLatelyUsed(useFormats().zone)
   const navigate = useNavigate()
   useLetterKey('n', overview.newKey, () => void navigate({ to: '/keys', search: { new: 'yes' } }))
   return (
@@ -37,19 +40,20 @@ export function OverviewPage() {
           </>
         }
       />
-      <Answer question={question} lines={12}>
-        {(standing) => (
-          <>
-            <FirstSteps standing={standing} />
-            <StandingTiles standing={standing} />
-            <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">
-              <DayChart hours={standing.hours} />
-              <PlanPanel plan={standing.plan} />
-            </div>
-            <RecentRequests requests={standing.recent} />
-          </>
-        )}
-      </Answer>
+      {standing.data !== undefined && <FirstSteps standing={standing.data} />}
+      <div className="grid gap-3 lg:grid-cols-[2fr_3fr]">
+        <div className="grid grid-cols-2 items-stretch gap-3 [&>div]:col-span-full">
+          <Answer question={standing}>{(data) => <StandingTiles standing={data} />}</Answer>
+        </div>
+        <div className="grid grid-cols-2 items-stretch gap-3 lg:grid-cols-3 [&>div]:col-span-full">
+          <Answer question={used}>{(lately) => <TodayTiles lately={lately} />}</Answer>
+        </div>
+      </div>
+      <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">
+        <DayChart question={used} />
+        <PlanPanel question={standing} />
+      </div>
+      <RecentRequests question={standing} />
     </Page>
   )
 }

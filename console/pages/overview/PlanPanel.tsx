@@ -1,27 +1,31 @@
 import { Link } from '@tanstack/react-router'
-import { useNow } from '../../lib/useNow.ts'
 import { windowName } from '../../lib/window-name.ts'
 import { Meter } from '../../ui/Meter.tsx'
-import { Panel } from '../../ui/Panel.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { MoneyText } from '../../ui/MoneyText.tsx'
+import { Answer, type Asked, Panel } from '../../ui/Panel.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 import type { Standing } from './StandingTiles.tsx'
 
 type Plan = Standing['plan']
 
 /** How much of each window of the plan is left, and when it begins anew. */
-export function PlanPanel({ plan }: { plan: Plan }) {
+export function PlanPanel({ question }: { question: Asked<Standing> }) {
   const { overview: words } = useWords()
+  const name = question.data?.plan.plan ?? null
   return (
     <Panel
       title={words.plan}
-      {...(plan.plan !== null && { about: plan.plan })}
+      {...(name !== null && { about: name })}
       actions={
         <Link to="/plan" className="text-sm text-accent hover:underline">
           {words.planMore}
         </Link>
       }
     >
-      <PlanStanding plan={plan} />
+      <Answer question={question} lines={6}>
+        {({ plan }) => <PlanStanding plan={plan} />}
+      </Answer>
     </Panel>
   )
 }
@@ -48,20 +52,17 @@ function PlanStanding({ plan: { state, plan, windows } }: { plan: Plan }) {
 
 function WindowLine({ window: { name, opened, end, used, held, left, limit } }: { window: Plan['windows'][number] }) {
   const { overview: words } = useWords()
-  const formats = useFormats()
-  const now = useNow()
-  const title = windowName(name, formats.locale)
+  const { locale } = useFormats()
+  const title = windowName(name, locale)
   return (
     <li className="grid gap-1">
       <div className="flex flex-wrap justify-between gap-x-4 text-sm">
         <span className="font-medium">{title}</span>
-        <span className="figures text-soft" title={`${formats.exactMoney(left)} / ${formats.exactMoney(limit)}`}>
-          {words.left(formats.money(left), formats.money(limit))}
-        </span>
+        <MoneyText say={words.left} amounts={[left, limit]} className="figures text-soft" />
       </div>
       <Meter label={title} used={used} held={held} left={left} limit={limit} />
-      <p className="text-xs text-faint" {...(end !== null && { title: formats.exactTime(end) })}>
-        {opened && end !== null ? words.resets(formats.relative(end, now)) : words.notOpened}
+      <p className="text-xs text-faint">
+        {opened && end !== null ? <TimeText say={words.resets} at={end} as="relative" /> : words.notOpened}
       </p>
     </li>
   )

@@ -1,18 +1,13 @@
-import { Link, useNavigate } from '@tanstack/react-router'
-import { ArrowLeftRight } from 'lucide-react'
+import { Link } from '@tanstack/react-router'
 import { buttonClass } from '../../ui/Button.tsx'
-import { DataTable } from '../../ui/DataTable.tsx'
-import { Empty } from '../../ui/Empty.tsx'
-import { Panel } from '../../ui/Panel.tsx'
+import { Answer, type Asked, Panel } from '../../ui/Panel.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
-import { useRequestColumns } from '../requests/useRequestColumns.tsx'
+import { LatestRequests } from '../requests/LatestRequests.tsx'
 import type { Standing } from './StandingTiles.tsx'
 
-/** The latest requests, as they come. */
-export function RecentRequests({ requests }: { requests: Standing['recent'] }) {
+/** The latest requests of the account. */
+export function RecentRequests({ question }: { question: Asked<Standing> }) {
   const { overview: words } = useWords()
-  const navigate = useNavigate()
-  const columns = useRequestColumns()
   return (
     <Panel
       title={words.recent}
@@ -23,26 +18,23 @@ export function RecentRequests({ requests }: { requests: Standing['recent'] }) {
         </Link>
       }
     >
-      {requests.length === 0 ? (
-        <Empty
-          icon={ArrowLeftRight}
-          title={words.noRecent.title}
-          text={words.noRecent.text}
-          action={
-            <Link to="/connect" className={buttonClass('plain')}>
-              {words.noRecent.action}
-            </Link>
-          }
-        />
-      ) : (
-        <DataTable
-          caption={words.recent}
-          columns={columns}
-          rows={requests}
-          rowId={({ id }) => id}
-          onOpen={({ id }) => void navigate({ to: '/requests/$request', params: { request: id } })}
-        />
-      )}
+      <Answer question={question} lines={8}>
+        {({ recent }) => (
+          <LatestRequests
+            caption={words.recent}
+            requests={recent}
+            none={{
+              title: words.noRecent.title,
+              text: words.noRecent.text,
+              action: (
+                <Link to="/connect" className={buttonClass('plain')}>
+                  {words.noRecent.action}
+                </Link>
+              ),
+            }}
+          />
+        )}
+      </Answer>
     </Panel>
   )
 }

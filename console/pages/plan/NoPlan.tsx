@@ -3,18 +3,23 @@ import { Gauge } from 'lucide-react'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 import type { Plan } from './plan-window.ts'
 
 /** Why builder keys can use nothing, and what goes on nevertheless. */
 export function NoPlan({ plan: { state, plan: name, until } }: { plan: Plan }) {
   const { plan } = useWords()
-  const formats = useFormats()
   const said = {
     none: { title: plan.none, text: plan.noneText },
     ended: {
       title: plan.ended,
-      text: until === null ? plan.endedText(name ?? '') : plan.endedOn(name ?? '', formats.day(until)),
+      text:
+        until === null ? (
+          plan.endedText(name ?? '')
+        ) : (
+          <TimeText say={(when) => plan.endedOn(name ?? '', when)} at={until} as="day" />
+        ),
     },
     not_configured: { title: plan.notConfigured, text: plan.notConfiguredText(name ?? '') },
     active: undefined,

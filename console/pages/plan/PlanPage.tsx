@@ -3,7 +3,8 @@ import { Badge, type BadgeTone } from '../../ui/Badge.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { Answer } from '../../ui/Panel.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 import { NoPlan } from './NoPlan.tsx'
 import { PastWindows } from './PastWindows.tsx'
 import { PlanExplained } from './PlanExplained.tsx'
@@ -50,16 +51,15 @@ const TONES: Readonly<Record<Plan['state'], BadgeTone>> = {
 /** Which plan, since when and until when. */
 function PlanLine({ plan: given }: { plan: Plan | undefined }) {
   const { plan } = useWords()
-  const formats = useFormats()
   if (given === undefined || given.plan === null) return plan.about
   const { since, until } = given
-  const times = [
-    since === null ? undefined : plan.since(formats.day(since)),
-    until === null ? undefined : plan.until(formats.day(until)),
-  ].filter((each) => each !== undefined)
   return (
     <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
-      <span>{[plan.aboutActive(given.plan), ...times].join(', ')}</span>
+      <span>
+        {plan.aboutActive(given.plan)}
+        {since !== null && <TimeText say={(when) => `, ${plan.since(when)}`} at={since} as="day" />}
+        {until !== null && <TimeText say={(when) => `, ${plan.until(when)}`} at={until} as="day" />}
+      </span>
       <Badge tone={TONES[given.state]}>{plan.states[given.state]}</Badge>
     </span>
   )

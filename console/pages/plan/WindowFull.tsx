@@ -1,12 +1,12 @@
 import { Hourglass } from 'lucide-react'
 import { nanoOf } from '../../lib/nano.ts'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 import type { PlanWindow } from './plan-window.ts'
 
 /** What it means that nothing is left: for good until the reset, or only while something runs. */
 export function WindowFull({ window: { left, held, end } }: { window: PlanWindow }) {
   const { plan } = useWords()
-  const formats = useFormats()
   if (nanoOf(left) > 0n) return null
   const isHeld = nanoOf(held) > 0n
   return (
@@ -14,7 +14,7 @@ export function WindowFull({ window: { left, held, end } }: { window: PlanWindow
       <Hourglass aria-hidden="true" className="mt-0.5 size-4 shrink-0 text-held" />
       <div>
         <p className="font-medium text-held">
-          {isHeld ? plan.inFlight : plan.full(end === null ? '' : formats.time(end))}
+          {isHeld ? plan.inFlight : end === null ? plan.full('') : <TimeText say={plan.full} at={end} />}
         </p>
         {!isHeld && <p className="text-sm">{plan.fullHint}</p>}
       </div>

@@ -3,6 +3,7 @@ import { cx } from '../../lib/cx.ts'
 import { windowName } from '../../lib/window-name.ts'
 import { Meter } from '../../ui/Meter.tsx'
 import { Money } from '../../ui/Money.tsx'
+import { MoneyText } from '../../ui/MoneyText.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
@@ -39,7 +40,7 @@ export function WindowPanel({ window, billingDay }: WindowPanelProps) {
             <span className="text-2xl leading-tight font-semibold tracking-tight">
               <Money amount={left} />
             </span>
-            <span className="figures text-soft">{plan.leftOf(formats.money(limit))}</span>
+            <MoneyText say={plan.leftOf} amounts={[limit]} className="figures text-soft" />
           </p>
           {window.end === null ? (
             <p className="font-medium text-soft">{plan.notOpened}</p>

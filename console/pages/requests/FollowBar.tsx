@@ -1,6 +1,8 @@
 import { ArrowUp, Pause, Play } from 'lucide-react'
+import { useRef } from 'react'
 import { useLetterKey } from '../../lib/useLetterKey.ts'
 import { Button } from '../../ui/Button.tsx'
+import { READ } from '../../ui/useIsRead.ts'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 
 interface FollowBarProps {
@@ -14,9 +16,15 @@ interface FollowBarProps {
 export function FollowBar({ following, waiting, onFollow, onTakeIn }: FollowBarProps) {
   const { requests } = useWords()
   const formats = useFormats()
+  const follow = useRef<HTMLButtonElement>(null)
   const toggle = () => onFollow(!following)
   const label = following ? requests.pause : requests.follow
   useLetterKey('f', label, toggle)
+  // The button goes once it is pressed; whoever had the focus on it goes on beside it, and not at the top of the page.
+  const takeIn = () => {
+    follow.current?.focus()
+    onTakeIn()
+  }
   const Icon = following ? Pause : Play
   return (
     <div className="flex min-h-12 items-center justify-between gap-3 border-b border-line px-4">
@@ -26,19 +34,18 @@ export function FollowBar({ following, waiting, onFollow, onTakeIn }: FollowBarP
           className={following ? 'breathe size-2 rounded-full bg-good' : 'size-2 rounded-full bg-edge'}
         />
         {following ? requests.live : requests.paused}
-      </span>
-      <span className="flex items-center gap-2">
-        {waiting > 0 && (
-          <Button onClick={onTakeIn}>
-            <ArrowUp aria-hidden="true" />
-            {formats.plural(waiting, requests.fresh)}
-          </Button>
-        )}
-        <Button tone="quiet" onClick={toggle} aria-pressed={!following}>
+        <Button ref={follow} tone="quiet" onClick={toggle} aria-pressed={!following}>
           <Icon aria-hidden="true" />
           {label}
         </Button>
       </span>
+      {/* Next to the rows for the tab key, too: the focus comes here from them without leaving what is read. */}
+      {waiting > 0 && (
+        <Button {...READ} onClick={takeIn}>
+          <ArrowUp aria-hidden="true" />
+          {formats.plural(waiting, requests.fresh)}
+        </Button>
+      )}
     </div>
   )
 }

@@ -1,5 +1,6 @@
 import { Badge } from '../../ui/Badge.tsx'
 import { Money } from '../../ui/Money.tsx'
+import { MoneyText } from '../../ui/MoneyText.tsx'
 import { StatTile } from '../../ui/StatTile.tsx'
 import { Tokens } from '../../ui/Tokens.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
@@ -33,14 +34,13 @@ export function RequestSummary({ request }: { request: RequestDetail }) {
 
 function ChargeTile({ request: { state, charge, hold } }: { request: RequestDetail }) {
   const { requests } = useWords()
-  const formats = useFormats()
   return state === 'open' ? (
     <StatTile label={requests.detail.chargeSoFar} value={<Money amount={hold} as="held" />} />
   ) : (
     <StatTile
       label={requests.detail.charge}
       value={<Money amount={charge ?? '0.00'} />}
-      note={requests.detail.ofHold(formats.money(hold))}
+      note={<MoneyText say={requests.detail.ofHold} amounts={[hold]} />}
     />
   )
 }

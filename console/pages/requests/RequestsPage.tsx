@@ -2,7 +2,6 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { givenOnly } from '../../lib/given-only.ts'
 import type { RequestFilter } from '../../questions/useRequestPages.ts'
-import { DataTable } from '../../ui/DataTable.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { Answer, Panel } from '../../ui/Panel.tsx'
@@ -12,10 +11,9 @@ import { FindRequest } from './FindRequest.tsx'
 import { FollowBar } from './FollowBar.tsx'
 import { NoRequests } from './NoRequests.tsx'
 import { RequestFilters } from './RequestFilters.tsx'
+import { RequestTable } from './RequestTable.tsx'
 import { isFiltered, readRequestFilter } from './request-filter.ts'
-import { useIsRead } from './useIsRead.ts'
 import { useLiveRequests } from './useLiveRequests.ts'
-import { useRequestColumns } from './useRequestColumns.tsx'
 
 /** Requests as they come: those that run with their hold, those that have ended with what they cost. */
 export function RequestsPage() {
@@ -24,10 +22,8 @@ export function RequestsPage() {
   const navigate = useNavigate()
   const [text, setText] = useState('')
   const [following, setFollowing] = useState(true)
-  const [isRead, reading] = useIsRead()
-  const { pages, rows, waiting, takeIn } = useLiveRequests(filter, { following, isRead })
-  const columns = useRequestColumns()
-  const found = rows.filter(({ id }) => id.toLowerCase().includes(text.trim().toLowerCase()))
+  const { pages, shown, waiting, takeIn, reading } = useLiveRequests(filter, following)
+  const found = shown.filter(({ id }) => id.toLowerCase().includes(text.trim().toLowerCase()))
   const change = (changed: Partial<Record<keyof RequestFilter, string>>) =>
     void navigate({ to: '/requests', search: givenOnly({ ...filter, ...changed }), replace: true })
 
@@ -39,20 +35,14 @@ export function RequestsPage() {
         <RequestFilters filter={filter} onChange={change} />
       </div>
       <Panel padding="flush">
-        <FollowBar following={following} waiting={waiting} onFollow={setFollowing} onTakeIn={takeIn} />
         <div {...reading}>
+          <FollowBar following={following} waiting={waiting} onFollow={setFollowing} onTakeIn={takeIn} />
           <Answer question={pages} lines={8}>
             {() =>
               found.length === 0 ? (
                 <NoRequests filtered={isFiltered(filter)} text={text} />
               ) : (
-                <DataTable
-                  caption={shell.areas.requests}
-                  columns={columns}
-                  rows={found}
-                  rowId={({ id }) => id}
-                  onOpen={({ id }) => void navigate({ to: '/requests/$request', params: { request: id } })}
-                />
+                <RequestTable caption={shell.areas.requests} rows={found} />
               )
             }
           </Answer>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { holdBack, mergeRequests } from './merge-requests.ts'
+import { mergeRequests } from './merge-requests.ts'
 
 const rows = (...ids: string[]) => ids.map((id) => ({ id }))
 const newest = (ids: string[], next: string | null = 'more') => ({ items: rows(...ids), next })
@@ -24,16 +24,5 @@ describe('the newest requests and those that were loaded before', () => {
 
   it('are what was loaded while the newest are not known', () => {
     expect(mergeRequests(undefined, rows('2', '1'))).toEqual({ rows: rows('2', '1'), gap: false })
-  })
-})
-
-describe('rows that wait', () => {
-  it('are those above the first that was shown', () => {
-    expect(holdBack(rows('3', '2', '1'), '2')).toEqual({ shown: rows('2', '1'), waiting: 1 })
-  })
-
-  it('are none when that first is gone, or nothing is held', () => {
-    expect(holdBack(rows('3', '2'), '9')).toEqual({ shown: rows('3', '2'), waiting: 0 })
-    expect(holdBack(rows('3', '2'), undefined)).toEqual({ shown: rows('3', '2'), waiting: 0 })
   })
 })

@@ -27,12 +27,3 @@ export function mergeRequests<Item extends Row>(
   const end = loaded.findIndex(({ id }) => id === last.id)
   return { rows: [...newest.items, ...loaded.slice(end === -1 ? loaded.length : end + 1)], gap: end === -1 }
 }
-
-/** Rows above the one that was the first when somebody began to read wait until they may come in. */
-export function holdBack<Item extends Row>(
-  rows: readonly Item[],
-  firstId: string | undefined,
-): { readonly shown: readonly Item[]; readonly waiting: number } {
-  const first = rows.findIndex(({ id }) => id === firstId)
-  return first <= 0 ? { shown: rows, waiting: 0 } : { shown: rows.slice(first), waiting: first }
-}

@@ -9,8 +9,10 @@ import { RunningFor } from './RunningFor.tsx'
 import { inputOf } from './tokens-of.ts'
 import { type RequestItem, useOutcome } from './useOutcome.ts'
 
-/** What a list of requests shows of each, wherever it stands. */
-export function useRequestColumns(): Column<RequestItem>[] {
+export type RequestColumn = 'request' | 'model' | 'key' | 'state' | 'tokens' | 'timing' | 'cost'
+
+/** What a list of requests shows of each, wherever it stands; with all digits where its lines add up before one's eyes. */
+export function useRequestColumns(digits: 'short' | 'exact'): (Column<RequestItem> & { id: RequestColumn })[] {
   const { columns: words, noLane, noLaneEver } = useWords().requests
   const outcomeOf = useOutcome()
   return [
@@ -28,9 +30,14 @@ export function useRequestColumns(): Column<RequestItem>[] {
       id: 'key',
       header: words.key,
       cell: ({ key }) => (
-        <div className="max-w-36 truncate max-md:ms-auto" title={key.name}>
+        <Link
+          to="/keys/$key"
+          params={{ key: key.id }}
+          title={key.name}
+          className="block w-fit max-w-36 truncate hover:text-accent hover:underline max-md:ms-auto max-md:max-w-full"
+        >
           {key.name}
-        </div>
+        </Link>
       ),
     },
     {
@@ -48,7 +55,7 @@ export function useRequestColumns(): Column<RequestItem>[] {
     },
     { id: 'tokens', header: words.tokens, align: 'end', cell: (request) => <TokensCell request={request} /> },
     { id: 'timing', header: words.timing, align: 'end', cell: (request) => <TimingCell request={request} /> },
-    { id: 'cost', header: words.cost, align: 'end', cell: (request) => <CostCell request={request} /> },
+    { id: 'cost', header: words.cost, align: 'end', cell: (request) => <CostCell request={request} digits={digits} /> },
   ]
 }
 
@@ -97,12 +104,17 @@ function TimingCell({ request: { first_byte_ms, total_ms, opened_at } }: { reque
   )
 }
 
-function CostCell({ request: { state, charge, hold, kind } }: { request: RequestItem }) {
+interface CostCellProps {
+  readonly request: RequestItem
+  readonly digits: 'short' | 'exact'
+}
+
+function CostCell({ request: { state, charge, hold, kind }, digits }: CostCellProps) {
   const { requests } = useWords()
   const payer = kind === 'wallet' ? requests.byWallet : requests.byPlan
   return state === 'open' ? (
-    <Stacked top={<Money amount={hold} as="held" />} below={`${requests.heldNow} · ${payer}`} />
+    <Stacked top={<Money amount={hold} as="held" digits={digits} />} below={`${requests.heldNow} · ${payer}`} />
   ) : (
-    <Stacked top={<Money amount={charge ?? NOTHING} />} below={payer} />
+    <Stacked top={<Money amount={charge ?? NOTHING} digits={digits} />} below={payer} />
   )
 }

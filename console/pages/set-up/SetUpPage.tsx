@@ -4,10 +4,9 @@ import { useInvitation } from '../../questions/useInvitation.ts'
 import { FrontDoor } from '../../shell/FrontDoor.tsx'
 import { setupCode } from '../../shell/setup-code.ts'
 import { Button, buttonClass } from '../../ui/Button.tsx'
-import { Field } from '../../ui/Field.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { SignUpForm } from './SignUpForm.tsx'
 
@@ -51,18 +50,15 @@ function CodeForm({ onCode }: { onCode: (code: string) => void }) {
   }
   return (
     <form className="grid gap-4" onSubmit={send}>
-      <Field label={setUp.code} hint={setUp.codeHint}>
-        {(control) => (
-          <TextInput
-            {...control}
-            spellCheck={false}
-            autoCapitalize="characters"
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-            className="font-mono"
-          />
-        )}
-      </Field>
+      <TextField
+        label={setUp.code}
+        hint={setUp.codeHint}
+        spellCheck={false}
+        autoCapitalize="characters"
+        value={typed}
+        onText={setTyped}
+        className="font-mono"
+      />
       <Button tone="primary" type="submit" disabled={typed.trim() === ''}>
         {setUp.check}
       </Button>

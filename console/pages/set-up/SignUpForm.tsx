@@ -7,13 +7,11 @@ import { sessionQuestion } from '../../questions/useSession.ts'
 import { homeOf } from '../../shell/areas.ts'
 import { addressOf } from '../../shell/landing.ts'
 import { Button } from '../../ui/Button.tsx'
-import { Field } from '../../ui/Field.tsx'
-import { PasswordInput } from '../../ui/PasswordInput.tsx'
+import { NewPasswordField } from '../../ui/NewPasswordField.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-
-const PASSWORD_MIN = 10
+import { TextField } from '../../ui/TextField.tsx'
+import { TimeText } from '../../ui/TimeText.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 
 interface SignUpFormProps {
   readonly code: string
@@ -22,7 +20,6 @@ interface SignUpFormProps {
 
 export function SignUpForm({ code, invitation }: SignUpFormProps) {
   const { people } = useWords()
-  const formats = useFormats()
   const client = useQueryClient()
   const router = useRouter()
   const [email, setEmail] = useState(invitation.email ?? '')
@@ -41,36 +38,23 @@ export function SignUpForm({ code, invitation }: SignUpFormProps) {
   }
   return (
     <form className="grid gap-4" onSubmit={send}>
-      <Field label={people.email}>
-        {(control) => (
-          <TextInput
-            {...control}
-            type="email"
-            autoComplete="username"
-            required
-            readOnly={invitation.email !== null}
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label={people.newPassword} hint={people.newPasswordHint}>
-        {(control) => (
-          <PasswordInput
-            {...control}
-            autoComplete="new-password"
-            required
-            minLength={PASSWORD_MIN}
-            value={password}
-            onChange={(event) => setPassword(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label={people.email}
+        type="email"
+        autoComplete="username"
+        required
+        readOnly={invitation.email !== null}
+        value={email}
+        onText={setEmail}
+      />
+      <NewPasswordField value={password} onText={setPassword} />
       {signUp.error !== null && <ProblemNote error={signUp.error} />}
       <Button tone="primary" type="submit" busy={signUp.isPending} className="min-h-10">
         {people.setUp.go}
       </Button>
-      <p className="text-center text-xs text-faint">{people.setUp.expires(formats.time(invitation.expires_at))}</p>
+      <p className="text-center text-xs text-faint">
+        <TimeText say={people.setUp.expires} at={invitation.expires_at} />
+      </p>
     </form>
   )
 }

@@ -2,16 +2,15 @@ import { type FormEvent, useState } from 'react'
 import { useAct } from '../../questions/useAct.ts'
 import { useSession } from '../../questions/useSession.ts'
 import { Button } from '../../ui/Button.tsx'
-import { Field } from '../../ui/Field.tsx'
+import { NewPasswordField } from '../../ui/NewPasswordField.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { PasswordInput } from '../../ui/PasswordInput.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 
-const PASSWORD_MIN = 10
-
 export function PasswordPanel() {
-  const { settings, people } = useWords()
+  const { settings } = useWords()
   const { person } = useSession()
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
@@ -33,29 +32,16 @@ export function PasswordPanel() {
     <Panel title={settings.password} about={settings.passwordAbout}>
       <form className="grid gap-4 py-1 sm:grid-cols-2" onSubmit={send}>
         <input type="hidden" name="username" autoComplete="username" value={person.email} />
-        <Field label={settings.current} error={error?.param === 'current' ? settings.wrong : undefined}>
-          {(control) => (
-            <PasswordInput
-              {...control}
-              autoComplete="current-password"
-              required
-              value={current}
-              onChange={(event) => setCurrent(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label={people.newPassword} hint={people.newPasswordHint}>
-          {(control) => (
-            <PasswordInput
-              {...control}
-              autoComplete="new-password"
-              required
-              minLength={PASSWORD_MIN}
-              value={next}
-              onChange={(event) => setNext(event.target.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          as={PasswordInput}
+          label={settings.current}
+          error={error?.param === 'current' ? settings.wrong : undefined}
+          autoComplete="current-password"
+          required
+          value={current}
+          onText={setCurrent}
+        />
+        <NewPasswordField value={next} onText={setNext} />
         {error !== null && error.param !== 'current' && (
           <div className="sm:col-span-2">
             <ProblemNote error={error} />

@@ -7,9 +7,8 @@ import { homeOf } from '../../shell/areas.ts'
 import { FrontDoor } from '../../shell/FrontDoor.tsx'
 import { addressOf, landingOf } from '../../shell/landing.ts'
 import { Button } from '../../ui/Button.tsx'
-import { Field } from '../../ui/Field.tsx'
 import { PasswordInput } from '../../ui/PasswordInput.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { SignInRefusal } from './SignInRefusal.tsx'
 
@@ -46,30 +45,23 @@ function SignInForm({ next }: { next: string | undefined }) {
   }
   return (
     <form className="grid gap-4" onSubmit={send}>
-      <Field label={people.email}>
-        {(control) => (
-          <TextInput
-            {...control}
-            type="email"
-            autoComplete="username"
-            required
-            autoFocus
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label={people.password}>
-        {(control) => (
-          <PasswordInput
-            {...control}
-            autoComplete="current-password"
-            required
-            value={password}
-            onChange={(event) => setPassword(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label={people.email}
+        type="email"
+        autoComplete="username"
+        required
+        autoFocus
+        value={email}
+        onText={setEmail}
+      />
+      <TextField
+        as={PasswordInput}
+        label={people.password}
+        autoComplete="current-password"
+        required
+        value={password}
+        onText={setPassword}
+      />
       {signIn.error !== null && <SignInRefusal key={signIn.submittedAt} problem={signIn.error} />}
       <Button tone="primary" type="submit" busy={signIn.isPending} className="min-h-10">
         {people.signIn.go}

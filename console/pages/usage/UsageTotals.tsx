@@ -1,5 +1,6 @@
 import { sumMoney } from '../../lib/nano.ts'
 import { Money } from '../../ui/Money.tsx'
+import { MoneyText } from '../../ui/MoneyText.tsx'
 import { StatTile } from '../../ui/StatTile.tsx'
 import { Tokens } from '../../ui/Tokens.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
@@ -15,7 +16,7 @@ export function UsageTotals({ total }: { total: Used }) {
       <StatTile
         label={words.cost}
         value={<Money amount={sumMoney(total.wallet, total.plan)} />}
-        note={words.costNote(formats.money(total.wallet), formats.money(total.plan))}
+        note={<MoneyText say={words.costNote} amounts={[total.wallet, total.plan]} />}
       />
       <StatTile
         label={words.requests}

@@ -18,8 +18,8 @@ it('reads each measure from what was used', () => {
     ...{ money: 0.100000001, wallet: 0.1, plan: 0.000000001, requests: 3, failed: 1 },
     ...{ tokens: 42, input: 10, cached: 20, cache_write: 5, output: 7, reasoning: 2 },
   })
-  expect(written(SOME, 'money', formats)).toBe('$0.10')
-  expect(written(SOME, 'plan', formats)).toBe('< $0.000001')
+  expect(written(SOME, 'money', formats)).toBe('$0.100000001')
+  expect(written(SOME, 'plan', formats)).toBe('$0.000000001')
   expect(written({ ...SOME, output: 12_345 }, 'output', formats)).toBe('12,345')
 })
 

@@ -43,10 +43,10 @@ const COUNTS: Readonly<Record<string, (used: Used) => number>> = {
 export const drawn = (used: Used, measure: Measure): number =>
   COUNTS[measure]?.(used) ?? Number(MONEY[measure]?.(used) ?? 0)
 
-/** As it is read: exact where it counts things, to the usual places where it is money. */
+/** As it is read where it was hovered, and in the table behind the picture: with all digits. */
 export function written(used: Used, measure: Measure, formats: Formats): string {
   const count = COUNTS[measure]?.(used)
-  return count === undefined ? formats.money(MONEY[measure]?.(used) ?? '0.00') : formats.count(count)
+  return count === undefined ? formats.exactMoney(MONEY[measure]?.(used) ?? '0.00') : formats.count(count)
 }
 
 export const isNothing = (used: Used): boolean => used.requests === 0 && nanoOf(sumMoney(used.wallet, used.plan)) === 0n

@@ -1,14 +1,13 @@
 import { type FormEvent, useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { wasCancelled } from '../../lib/console-problem.ts'
 import { readMoney } from '../../lib/read-money.ts'
 import { useAct } from '../../questions/useAct.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
 import { Field } from '../../ui/Field.tsx'
+import { FormEnd } from '../../ui/FormEnd.tsx'
 import { MoneyInput } from '../../ui/MoneyInput.tsx'
-import { ProblemNote } from '../../ui/ProblemNote.tsx'
 import { TextArea } from '../../ui/TextArea.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 
 const NOTE_MAX = 500
@@ -23,7 +22,7 @@ interface AskForFundsDialogProps {
 }
 
 export function AskForFundsDialog({ asked, onClose }: AskForFundsDialogProps) {
-  const { wallet, common } = useWords()
+  const { wallet } = useWords()
   const [amount, setAmount] = useState(asked?.amount ?? '')
   const [note, setNote] = useState(asked?.note ?? '')
   const [isWrong, setIsWrong] = useState(false)
@@ -40,17 +39,16 @@ export function AskForFundsDialog({ asked, onClose }: AskForFundsDialogProps) {
     <Dialog title={wallet.askTitle} open onClose={onClose}>
       <form className="grid gap-4" onSubmit={send} noValidate>
         <p className="text-soft">{asked === null ? wallet.askText : wallet.askAgain}</p>
-        <Field label={wallet.amount} hint={wallet.amountHint} error={isWrong ? wallet.amountWrong : undefined}>
-          {(control) => (
-            <MoneyInput
-              {...control}
-              data-autofocus
-              required
-              value={amount}
-              onChange={(event) => setAmount(event.target.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          as={MoneyInput}
+          label={wallet.amount}
+          hint={wallet.amountHint}
+          error={isWrong ? wallet.amountWrong : undefined}
+          data-autofocus
+          required
+          value={amount}
+          onText={setAmount}
+        />
         <Field label={wallet.note} hint={wallet.noteHint} optional>
           {(control) => (
             <TextArea
@@ -61,13 +59,7 @@ export function AskForFundsDialog({ asked, onClose }: AskForFundsDialogProps) {
             />
           )}
         </Field>
-        {ask.error !== null && !wasCancelled(ask.error) && <ProblemNote error={ask.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button tone="primary" type="submit" busy={ask.isPending}>
-            {wallet.askGo}
-          </Button>
-        </DialogActions>
+        <FormEnd act={ask} go={wallet.askGo} onCancel={onClose} />
       </form>
     </Dialog>
   )

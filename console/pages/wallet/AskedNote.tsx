@@ -1,8 +1,9 @@
 import { Hourglass } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { Button } from '../../ui/Button.tsx'
+import { MoneyText } from '../../ui/MoneyText.tsx'
 import { Time } from '../../ui/Time.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useWords } from '../../words/WordsProvider.tsx'
 
 interface AskedNoteProps {
   readonly asked: NonNullable<AnswerOf<'GET /wallet'>['asked']>
@@ -12,7 +13,6 @@ interface AskedNoteProps {
 /** What the operator was asked for and has not answered yet. */
 export function AskedNote({ asked, onChange }: AskedNoteProps) {
   const { wallet } = useWords()
-  const formats = useFormats()
   return (
     <section
       aria-label={wallet.askedTitle}
@@ -22,7 +22,7 @@ export function AskedNote({ asked, onChange }: AskedNoteProps) {
       <div className="min-w-48 flex-1">
         <p className="font-medium text-held">{wallet.askedTitle}</p>
         <p className="text-sm">
-          {wallet.asked(formats.money(asked.amount))}, <Time at={asked.at} />.
+          <MoneyText say={wallet.asked} amounts={[asked.amount]} />, <Time at={asked.at} />.
         </p>
         {asked.note !== '' && <p className="text-sm wrap-anywhere whitespace-pre-line text-soft">“{asked.note}”</p>}
       </div>

@@ -1,11 +1,9 @@
 import { useState } from 'react'
-import { type ConsoleProblem, wasCancelled } from '../../lib/console-problem.ts'
+import type { ConsoleProblem } from '../../lib/console-problem.ts'
 import { useAct } from '../../questions/useAct.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
-import { Field } from '../../ui/Field.tsx'
-import { ProblemNote } from '../../ui/ProblemNote.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { FormEnd } from '../../ui/FormEnd.tsx'
+import { TextField } from '../../ui/TextField.tsx'
 import { toast } from '../../ui/toast.ts'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 
@@ -13,7 +11,7 @@ const CODE_MAX = 60
 
 /** A code becomes money, once. Why it does not is said at the field. */
 export function RedeemDialog({ onClose }: { onClose: () => void }) {
-  const { wallet, common } = useWords()
+  const { wallet } = useWords()
   const formats = useFormats()
   const [code, setCode] = useState('')
   const redeem = useAct('POST /wallet/redeem', {
@@ -34,30 +32,26 @@ export function RedeemDialog({ onClose }: { onClose: () => void }) {
           redeem.mutate({ body: { code: code.trim() } })
         }}
       >
-        <Field label={wallet.code} hint={wallet.codeHint} error={wrong}>
-          {(control) => (
-            <TextInput
-              {...control}
-              data-autofocus
-              required
-              maxLength={CODE_MAX}
-              spellCheck={false}
-              autoCapitalize="characters"
-              value={code}
-              onChange={(event) => setCode(event.target.value)}
-              className="font-mono"
-            />
-          )}
-        </Field>
-        {redeem.error !== null && wrong === undefined && !wasCancelled(redeem.error) && (
-          <ProblemNote error={redeem.error} />
-        )}
-        <DialogActions>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button tone="primary" type="submit" busy={redeem.isPending} disabled={code.trim() === ''}>
-            {wallet.redeemGo}
-          </Button>
-        </DialogActions>
+        <TextField
+          label={wallet.code}
+          hint={wallet.codeHint}
+          error={wrong}
+          data-autofocus
+          required
+          maxLength={CODE_MAX}
+          spellCheck={false}
+          autoCapitalize="characters"
+          value={code}
+          onText={setCode}
+          className="font-mono"
+        />
+        <FormEnd
+          act={redeem}
+          isSaid={wrong !== undefined}
+          go={wallet.redeemGo}
+          disabled={code.trim() === ''}
+          onCancel={onClose}
+        />
       </form>
     </Dialog>
   )

@@ -8,6 +8,7 @@ import { Button, buttonClass } from '../../ui/Button.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Answer, Panel } from '../../ui/Panel.tsx'
 import { ShowMore } from '../../ui/ShowMore.tsx'
+import { READ, useIsRead } from '../../ui/useIsRead.ts'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { StatementFilterBar } from './StatementFilterBar.tsx'
 import { StatementTable } from './StatementTable.tsx'
@@ -20,7 +21,8 @@ export function StatementPanel({ fill }: { fill: ReactNode }) {
   const navigate = useNavigate()
   const filters = readFilters(useSearch({ strict: false }))
   const query = filterQuery(filters, zone)
-  const question = useStatement(query)
+  const { isRead, handlers } = useIsRead({ scrolling: 'is-free' })
+  const question = useStatement(query, { still: isRead })
   const change = (next: StatementFilters) => void navigate({ to: '/wallet', search: { ...next }, replace: true })
   const isFiltered = Object.keys(filters).length > 0
   return (
@@ -38,7 +40,13 @@ export function StatementPanel({ fill }: { fill: ReactNode }) {
       <Answer question={question} lines={8}>
         {(data) => {
           const items = itemsOf(data)
-          if (items.length > 0) return <StatementTable movements={items} />
+          if (items.length > 0) {
+            return (
+              <div {...handlers} {...READ}>
+                <StatementTable movements={items} />
+              </div>
+            )
+          }
           if (!isFiltered) return <Empty icon={ReceiptText} title={wallet.none} text={wallet.noneText} action={fill} />
           const clear = <Button onClick={() => change({})}>{wallet.clear}</Button>
           return <Empty icon={SearchX} title={wallet.notFound} text={wallet.notFoundText} action={clear} />

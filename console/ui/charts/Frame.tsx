@@ -61,7 +61,12 @@ export function Frame({ plot, steps, tick, children }: FrameProps) {
         ))}
         {steps.map((step, index) =>
           index % stride === 0 ? (
-            <text key={step.id} x={plot.x(index) + plot.bandWidth / 2} y={HEIGHT - 6} textAnchor="middle">
+            <text
+              key={step.id}
+              x={Math.max(LABEL_WIDTH / 2 - 8, plot.x(index) + plot.bandWidth / 2)}
+              y={HEIGHT - 6}
+              textAnchor="middle"
+            >
               {step.short}
             </text>
           ) : null,

@@ -17,7 +17,6 @@ export const accounts: Catalogue['accounts'] = {
   available: 'Verfügbar',
   balance: 'Guthaben',
   held: 'Vorgemerkt',
-  heldNote: 'von laufenden Anfragen',
   plan: 'Tarif',
   noPlan: 'Keiner',
   keys: 'Schlüssel',

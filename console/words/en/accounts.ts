@@ -15,7 +15,6 @@ export const accounts = {
   available: 'Available',
   balance: 'Balance',
   held: 'Held',
-  heldNote: 'by requests that run now',
   plan: 'Plan',
   noPlan: 'None',
   keys: 'Keys',

@@ -4,10 +4,16 @@ import type { OperationDeps } from '../../account/operations.ts'
 import type { OverviewDeps } from '../../account/overview.ts'
 import type { PeopleDeps } from '../../account/people-deps.ts'
 import { type Trail, trailOf } from '../../account/trail.ts'
+import type { UsageOverviewDeps } from '../../account/usage-overview.ts'
 import type { AskingPerson } from './ask.ts'
 
 /** All that the use cases behind the console ask for, but for the hand of whoever acts. */
-export interface ConsoleHouse extends Omit<OperationDeps, 'trail'>, ListOwnKeysDeps, OfferedModelsDeps, OverviewDeps {
+export interface ConsoleHouse
+  extends Omit<OperationDeps, 'trail'>,
+    ListOwnKeysDeps,
+    OfferedModelsDeps,
+    OverviewDeps,
+    UsageOverviewDeps {
   readonly db: OperationDeps['db']
   readonly clock: OperationDeps['clock']
   readonly ledger: OperationDeps['ledger'] & ListOwnKeysDeps['ledger'] & OverviewDeps['ledger']

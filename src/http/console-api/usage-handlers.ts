@@ -6,6 +6,7 @@ import { overview } from '../../account/overview.ts'
 import { planStanding } from '../../account/plan-standing.ts'
 import { refusedTurnsReport } from '../../account/refused-turns-report.ts'
 import { showRequest } from '../../account/show-request.ts'
+import { usageOverview } from '../../account/usage-overview.ts'
 import { usageReport } from '../../account/usage-report.ts'
 import { windowRows } from '../../account/window-rows.ts'
 import type { Handlers } from './ask.ts'
@@ -13,6 +14,7 @@ import type { ConsoleHouse } from './console-house.ts'
 
 type Routes =
   | 'GET /overview'
+  | 'GET /overview/usage'
   | 'GET /plan'
   | 'GET /plan/windows/:window'
   | 'GET /usage'
@@ -25,7 +27,8 @@ type Routes =
 /** What an account has used and may use. All of it is only read. */
 export function usageHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
   return {
-    'GET /overview': (asking, { query }) => overview(house, asking.account, query),
+    'GET /overview': (asking) => overview(house, asking.account),
+    'GET /overview/usage': (asking, { query }) => usageOverview(house, { account: asking.account.id, ...query }),
     'GET /plan': (asking) => planStanding(house, asking.account.row),
     'GET /plan/windows/:window': (asking, { params, query }) =>
       windowRows(house, asking.account.row, params.window, query),

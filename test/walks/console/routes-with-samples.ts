@@ -32,7 +32,8 @@ export const SAMPLES: { readonly [Name in RouteName]: Sample<Name> } = {
   'DELETE /sessions/:session': { params: ({ session }) => ({ session }) },
   'GET /audit': {},
 
-  'GET /overview': { query: { zone: 'Asia/Kathmandu' } },
+  'GET /overview': {},
+  'GET /overview/usage': { query: { zone: 'Asia/Kathmandu' } },
   'GET /keys': {},
   'POST /keys': { body: { name: 'made in the matrix', kind: 'wallet' } },
   'GET /keys/:key': { params: ({ key }) => ({ key }) },

@@ -1,0 +1,38 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { ConsoleProblem } from '../lib/console-problem.ts'
+import { dismissToast, holdToasts, shownToasts, toast } from './toast.ts'
+
+const LONG_MS = 60_000
+const said = () => shownToasts().map(({ toast: each }) => (each.tone === 'bad' ? each.problem.message : each.text))
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => {
+  for (const { id } of shownToasts()) dismissToast(id)
+  vi.useRealTimers()
+})
+
+it('good news go by themselves, bad ones stay until somebody has read them', () => {
+  toast({ tone: 'good', text: 'It is done.' })
+  toast({ tone: 'bad', problem: new ConsoleProblem(500, { code: 'unexpected', message: 'It is not.' }) })
+  vi.advanceTimersByTime(LONG_MS)
+  expect(said()).toEqual(['It is not.'])
+})
+
+it('nothing goes while it is pointed at, and everything afterwards', () => {
+  toast({ tone: 'good', text: 'It is done.' })
+  holdToasts(true)
+  vi.advanceTimersByTime(LONG_MS)
+  expect(said()).toEqual(['It is done.'])
+  holdToasts(false)
+  vi.advanceTimersByTime(LONG_MS)
+  expect(said()).toEqual([])
+})
+
+it('what is put away under the pointer does not hold the others', () => {
+  toast({ tone: 'good', text: 'One.' })
+  toast({ tone: 'good', text: 'Two.' })
+  holdToasts(true)
+  dismissToast(shownToasts()[0]?.id ?? 0)
+  vi.advanceTimersByTime(LONG_MS)
+  expect(said()).toEqual([])
+})

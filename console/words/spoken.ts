@@ -1,0 +1,68 @@
+import { onPreferences, preferences } from '../lib/preferences.ts'
+import type { BaseWords, Catalogue, LaterArea, LaterWords } from './catalogue.ts'
+import { type Language, languageFor } from './language.ts'
+
+interface Tongue {
+  readonly base: BaseWords
+  readonly later: LaterWords
+}
+
+interface Spoken {
+  readonly language: Language
+  readonly words: Catalogue
+}
+
+const TONGUES: Readonly<Record<Language, () => Promise<Tongue>>> = {
+  en: () => import('./en.ts'),
+  de: () => import('./de.ts'),
+}
+
+const needed = new Set<LaterArea>()
+const listeners = new Set<() => void>()
+let wanted: Language
+let current: Spoken | undefined
+
+/** Loads the words that every page has, and from then on changes language whenever somebody chooses another. */
+export function keepLanguage(): Promise<void> {
+  const follow = () => {
+    const language = languageFor(preferences().language, navigator.languages)
+    if (language === wanted) return Promise.resolve()
+    wanted = language
+    return complete()
+  }
+  onPreferences(() => void follow())
+  return follow()
+}
+
+/** Loads the words of a page, beside its code: so no page is ever seen without. */
+export function needWords(areas: readonly LaterArea[]): Promise<void> {
+  for (const area of areas) needed.add(area)
+  return complete()
+}
+
+/**
+ * What has been loaded before costs nothing. A language is spoken once all of its words are there that are needed; words that
+ * come later in the same language concern no page that is shown, so nobody is told of them.
+ */
+async function complete(): Promise<void> {
+  const [language, areas] = [wanted, [...needed]]
+  const { base, later } = await TONGUES[language]()
+  const loaded = await Promise.all(areas.map(async (area) => [area, await later[area]()] as const))
+  if (language !== wanted || areas.length !== needed.size) return complete()
+  if (current?.language === language) {
+    Object.assign(current.words, Object.fromEntries(loaded))
+    return
+  }
+  current = { language, words: { ...base, ...Object.fromEntries(loaded) } as Catalogue }
+  for (const listener of listeners) listener()
+}
+
+export function spoken(): Spoken {
+  if (current === undefined) throw new Error('nothing can be said before keepLanguage()')
+  return current
+}
+
+export function onSpoken(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}

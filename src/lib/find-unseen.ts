@@ -7,7 +7,7 @@ const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\uFF
 
 /** ZWNJ and ZWJ shape the letters of many scripts, and join emoji into one. Between Latin letters they only hide. */
 const JOINS =
-  /(?<=(?!\p{sc=Inherited})\p{M}|[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]|(?![\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Han}])\p{L})[\u200C\u200D](?=[\p{L}\p{M}\p{Extended_Pictographic}])/gu
+  /(?<=(?!\p{sc=Inherited})\p{M}|\uFE0F|[\p{Extended_Pictographic}\p{Emoji_Modifier}]|(?![\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Han}])\p{L})[\u200C\u200D](?=[\p{L}\p{M}\p{Extended_Pictographic}])/gu
 /** Behind a pictograph, a sign or a letter of theirs: how it is drawn. */
 const VARIANTS =
   /(?<=[\p{So}\p{Sm}\p{Po}\p{Extended_Pictographic}\p{sc=Han}\p{sc=Mongolian}0-9#*])[\u180B-\u180D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]/gu

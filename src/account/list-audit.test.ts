@@ -47,7 +47,7 @@ it('of one key there is what was done to it, and what another account did to one
     ['key_rotated', 1],
     ['key_revoked', 2],
   ] as const) {
-    await recordAudit(people.deps, { actor: 'operator', action, target: 'key_4', account: account as AccountRow })
+    await people.deps.audit.record({ actor: 'operator', action, target: 'key_4', account: account as AccountRow })
   }
   const { items } = given(await listAudit(people.deps, { account: ANN, target: 'key_4' }))
   expect(items.map(({ action }) => action)).toEqual(['key_rotated', 'key_created'])

@@ -4,7 +4,7 @@ import { Meter } from '../../ui/Meter.tsx'
 import { MoneyText } from '../../ui/MoneyText.tsx'
 import { Answer, type Asked, Panel } from '../../ui/Panel.tsx'
 import { TimeText } from '../../ui/TimeText.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import type { Standing } from './StandingTiles.tsx'
 
 type Plan = Standing['plan']

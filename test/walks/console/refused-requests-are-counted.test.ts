@@ -46,7 +46,7 @@ it('what is refused before it begins is counted by its reason, and what has a re
   expect(await reasons(owner)).toEqual(all)
   expect(await reasons(owner, { key: narrow.id })).toEqual({ rate_limit_exceeded: 2 })
   expect(await reasons(owner, { kind: 'builder' })).toEqual({})
-  const { refused_today, today } = await owner.ask('GET /overview', { query: { zone: 'UTC' } })
+  const { refused_today, today } = await owner.ask('GET /overview/usage', { query: { zone: 'UTC' } })
   expect({ refused_today, requests: today.requests }).toEqual({ refused_today: 4, requests: 3 })
 })
 

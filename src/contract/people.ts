@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { line, nothing, time, timeOrNull } from './values.ts'
+import { line, time, timeOrNull } from './values.ts'
 
 export const role = z.enum(['owner', 'operator'])
 
@@ -68,4 +68,3 @@ export const signIn = z.strictObject({ email, password })
 export const confirm = z.strictObject({ password })
 export const changePassword = z.strictObject({ current: password, next: newPassword })
 export const invitationQuery = z.strictObject({ code: line(40) })
-export { nothing as noBody }

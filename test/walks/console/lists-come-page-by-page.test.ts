@@ -72,3 +72,10 @@ it('Lists that take a limit are found by it', () => {
     expect.arrayContaining(['GET /keys', 'GET /requests', 'GET /plan/windows/:window', 'GET /audit']),
   )
 })
+
+it.each(['codes.list', 'wallet.wishes'] as const)('The same bound holds at the command line: %s', async (name) => {
+  expect(await server().attempt(name, { limit: LIMIT_MAX })).toMatchObject({ kind: 'done' })
+  for (const limit of [0, LIMIT_MAX + 1, 1.5]) {
+    expect(await server().attempt(name, { limit })).toMatchObject({ kind: 'refused', reason: 'invalid_arguments' })
+  }
+})

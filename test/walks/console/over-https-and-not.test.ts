@@ -160,10 +160,13 @@ describe('console.allow_http', () => {
     expect(await whoseIs(server(), { host: new URL(origin).host, cookie: `${name}=${value}` })).toBe(EMAIL)
   })
 
-  it('opens no further name', async () => {
-    const told = await signIn(server(), 'http://millrace.example:4600')
-    expect([told.status, codeIn(told)]).toEqual([421, 'host_not_allowed'])
-  })
+  it.each(['millrace.example', 'www.millrace.internal', 'not-millrace.internal', 'millrace.internal.evil.example'])(
+    'opens no further name: %s',
+    async (host) => {
+      const told = await signIn(server(), `http://${host}:4600`)
+      expect([told.status, codeIn(told)]).toEqual([421, 'host_not_allowed'])
+    },
+  )
 })
 
 describe('console.enabled: false', () => {

@@ -2,9 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { askBytes, type BytesTold, codeIn } from '../../support/ask-bytes.ts'
 import { type ConsolePerson, signUp } from '../../support/console-person.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
+import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
 
-const server = useServer({ clock: 'still' })
+const server = useServer({ config: PLANS_CONFIG, clock: 'still' })
 let account: TestAccount
 let owner: ConsolePerson
 let other: ConsolePerson
@@ -45,7 +46,9 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
   it('is for the page of a session, whose account pays', async () => {
     const before = (await account.receipts()).length
     expect((await play(endpoint)).status).toBe(200)
-    expect(await account.receipts()).toHaveLength(before + 1)
+    const receipts = await account.receipts()
+    expect(receipts).toHaveLength(before + 1)
+    expect(receipts.at(-1)).toMatchObject({ kind: 'wallet' })
   })
 
   it.each<[string, Heads]>([
@@ -78,6 +81,16 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
       const told = await play(endpoint, headers)
       expect([told.status, codeIn(told)]).toEqual([401, 'session_ended'])
     }
+  })
+
+  it('is paid by the plan where that is asked for, and by nobody where there is none', async () => {
+    await server().operate('plans.assign', { account: account.id, plan: 'wide' })
+    const before = await account.wallet()
+    expect((await play(endpoint, { 'x-millrace-pays': 'builder' })).status).toBe(200)
+    expect((await account.receipts()).at(-1)).toMatchObject({ kind: 'builder' })
+    expect(await account.wallet()).toEqual(before)
+    const told = await play(endpoint, { 'x-millrace-pays': 'builder' }, other)
+    expect([told.status, codeIn(told)]).toEqual([402, 'subscription_inactive'])
   })
 
   it('is for nobody without an account to pay', async () => {

@@ -166,6 +166,15 @@ describe('serve', () => {
     expect(await readdir(data)).not.toContain('admin.sock')
   })
 
+  it('without a console says nothing of one, and makes no link to sign up in it', async () => {
+    const { terminal } = await start({ console: 'false' })
+    expect(terminal.said.err).toContain('Ready in')
+    expect(terminal.said.err).not.toContain('onsole')
+    expect(await readdir(data)).not.toContain('console-setup')
+    await start({ data: join(folder, 'other') })
+    expect(await readdir(join(folder, 'other'))).toContain('console-setup')
+  })
+
   it('drains, closes and exits with 1 after a fault that nobody caught', async () => {
     const { exit, terminal, fault } = await start()
     fault(new Error('boom'))

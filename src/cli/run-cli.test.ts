@@ -60,7 +60,9 @@ describe('the command line', () => {
   it('hands the options of the server over', async () => {
     const { served, run } = fixture()
     await run('serve --config f.yaml --host 0.0.0.0 --port 0 --data d')
-    expect(served[0]).toMatchObject({ config: 'f.yaml', host: '0.0.0.0', port: 0, data: 'd' })
+    expect(served[0]).toMatchObject({ config: 'f.yaml', host: '0.0.0.0', port: 0, data: 'd', console: undefined })
+    await run('serve --no-console')
+    expect(served[1]).toMatchObject({ console: 'false' })
   })
 
   it('takes the global options anywhere', async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { line, nothing, pageQuery, time, timeOrNull } from './values.ts'
+import { line, pageQuery, time, timeOrNull } from './values.ts'
 
 export const role = z.enum(['owner', 'operator'])
 
@@ -71,4 +71,3 @@ export const signIn = z.strictObject({ email, password })
 export const confirm = z.strictObject({ password })
 export const changePassword = z.strictObject({ current: password, next: newPassword })
 export const invitationQuery = z.strictObject({ code: line(40) })
-export { nothing as noBody }

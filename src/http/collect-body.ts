@@ -34,7 +34,6 @@ export function collectBody(
       stopReading()
       stopDecoding?.()
       connection.failBody = undefined
-      exchange.log.body_bytes = gathered.length
       resolve(outcome)
     }
     const refuse = (refusal: Problem) => settle({ kind: 'refused', problem: refusal })

@@ -1,14 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { CONSOLE_API } from '../../src/contract/console-api.ts'
-import { TEST_CONFIG } from '../support/test-config.ts'
+import { PLANS_CONFIG } from '../support/test-config.ts'
+import { askEveryQuestion, rowsIn } from './lib/ask-every-question.mjs'
 import { clipboardOf } from './lib/read-page.mjs'
 import { spawnProgram } from './lib/spawn-program.mjs'
 import { streamChat } from './lib/stream-chat.mjs'
 import { CHROMIUM, useBrowser } from './lib/use-console.mjs'
 
-const LISTS = Object.keys(CONSOLE_API).filter((name) => name.startsWith('GET ') && !name.includes(':'))
 const PAGES = [
   '/',
   '/keys',
@@ -25,7 +24,7 @@ const PAGES = [
 describe.skipIf(CHROMIUM === undefined)('the secret of a key, and that of a session', () => {
   let program
   beforeEach(async () => {
-    program = await spawnProgram(TEST_CONFIG)
+    program = await spawnProgram(PLANS_CONFIG)
   })
   afterEach(() => program.close())
   const openPage = useBrowser()
@@ -56,6 +55,7 @@ describe.skipIf(CHROMIUM === undefined)('the secret of a key, and that of a sess
     const session = (await page.context().cookies()).find(({ name }) => name === 'millrace_session').value
     expect(session.length).toBeGreaterThan(40)
     expect((await streamChat(program.origin, secret, { model: 'swift' })).status).toBe(200)
+    const invitation = await fillEveryList(program, page)
 
     const places = { 'the page behind the dialog': await page.content() }
     places['the list of keys as it stands'] = JSON.stringify(await heldByScripts(page))
@@ -68,10 +68,12 @@ describe.skipIf(CHROMIUM === undefined)('the secret of a key, and that of a sess
     places['what scripts can read'] = await page.evaluate(() => document.cookie)
     places.addresses = addresses.join('\n')
     places.log = program.said()
-    for (const name of LISTS) {
-      const { path, text } = await page.evaluate(asked, name.slice('GET '.length))
-      places[`the answer of ${path}`] = text
+    for (const told of await askEveryQuestion(page, invitation)) {
+      expect(told.status, `${told.name}: ${told.text}`).toBe(200)
+      expect(rowsIn(told), `the rows of ${told.name}`).not.toBe(0)
+      places[`the answer to ${told.name}`] = told.text
     }
+    expect(places['the answer to GET /keys'], 'what tells the key apart, which is no secret').toContain('canary')
     for (const [name, text] of await filesOf(program.data)) places[`the file ${name}`] = text
     const texts = await Promise.all(
       answers
@@ -89,9 +91,22 @@ describe.skipIf(CHROMIUM === undefined)('the secret of a key, and that of a sess
   })
 })
 
-const asked = async (path) => {
-  const response = await fetch(`/console/api${path}?zone=UTC`)
-  return { path, text: await response.text() }
+/** One of everything that there can be beside keys and requests. Returns how to ask about an invitation. */
+async function fillEveryList({ origin, operate }, page) {
+  await operate('codes', 'create', '5.00')
+  await operate('plans', 'assign', 'ada@example.com', 'pro')
+  const { key } = await operate('keys', 'create', '--account', 'ada@example.com', '--kind', 'builder', '--name', 'plan')
+  expect((await streamChat(origin, key, { model: 'paid', max_tokens: 5 })).status).toBe(200)
+  expect(await page.evaluate(askForFunds)).toBe(200)
+  const { code } = await operate('people', 'invite', 'ben@example.com', '--account', 'ada@example.com')
+  return { code }
+}
+
+const askForFunds = async () => {
+  const { csrf } = await (await fetch('/console/api/session')).json()
+  const headers = { 'content-type': 'application/json', 'x-csrf-token': csrf }
+  const body = JSON.stringify({ amount: '20.00', note: 'for the walk' })
+  return (await fetch('/console/api/wallet/ask', { method: 'POST', headers, body })).status
 }
 
 /** Inputs keep what was typed into them beside the markup. */

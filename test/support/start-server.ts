@@ -15,6 +15,7 @@ import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
 import { unwatchedDb } from './query-plans.ts'
 import { TEST_CONFIG, withoutStrain } from './test-config.ts'
+import { testStatus } from './test-status.ts'
 
 export interface TestServer {
   readonly port: number
@@ -65,10 +66,13 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   })
   if (opened.kind !== 'open') throw new Error(`The house did not open: ${JSON.stringify(opened)}`)
   const { house } = opened
-  const status = () => ({ running: false as const, version: 'test', node: process.version, data: folder })
+  const { publicUrl } = settings.config.server
+  const bound = { port: 0 }
+  const status = () => testStatus({ house, serving, folder, publicUrl, ...bound })
   const serving = await house.openServing({ version: 'test', status })
   const listening = await serving.listen(settings.config.server)
   if (listening.kind !== 'listening') throw new Error(`The server does not listen: ${listening.kind}`)
+  bound.port = listening.port
   const operations = { ...house.operations, status }
   return {
     port: listening.port,

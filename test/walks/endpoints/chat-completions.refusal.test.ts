@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -12,28 +13,24 @@ import { TEST_CONFIG } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
 
-const NO_RESPONSES = 'the Responses API is not served'
-const NO_PLANS = 'there are no Builder plans'
-const NO_PROVIDERS = 'the demo is the only provider, and it never fails'
-
-/** Codes that this endpoint cannot answer with yet. Who makes one possible takes it from here and writes its test. */
-const NOT_YET: Partial<Record<ProblemCode, string>> = {
-  context_length_exceeded: 'no provider refuses a long input; the hold covers at most the context',
-  previous_response_not_found: NO_RESPONSES,
-  item_not_found: NO_RESPONSES,
-  invalid_encrypted_content: NO_RESPONSES,
-  response_not_found: NO_RESPONSES,
-  key_spend_cap_reached: 'keys carry no spend caps',
-  request_exceeds_allowance: NO_PLANS,
-  allowance_exhausted: NO_PLANS,
-  upstream_rejected: NO_PROVIDERS,
-  upstream_busy: NO_PROVIDERS,
-  upstream_timeout: NO_PROVIDERS,
-  upstream_error: NO_PROVIDERS,
-  server_is_overloaded: NO_PROVIDERS,
-  no_lane_available: 'the configuration demands a lane for each model, and lanes have no health',
-  request_not_found: 'only GET /v1/requests/{id} says it',
-  internal_error: 'only a fault of our own leads to it',
+/** What this file does not provoke itself, with the test that does: other endpoints, plans, and providers that fail. */
+const ELSEWHERE: Partial<Record<ProblemCode, string>> = {
+  context_length_exceeded: 'test/walks/faults/fault-table.ts',
+  previous_response_not_found: 'test/walks/responses/a-conversation-goes-on.test.ts',
+  item_not_found: 'test/walks/responses/a-conversation-goes-on.test.ts',
+  invalid_encrypted_content: 'test/walks/reasoning/reasoning-comes-back-to-responses-clients.test.ts',
+  response_not_found: 'test/walks/responses/who-is-shown-what-is-stored.test.ts',
+  key_spend_cap_reached: 'test/walks/plans/the-edge-of-an-allowance.test.ts',
+  request_exceeds_allowance: 'test/walks/plans/the-edge-of-an-allowance.test.ts',
+  allowance_exhausted: 'test/walks/plans/the-edge-of-an-allowance.test.ts',
+  upstream_rejected: 'test/walks/faults/fault-table.ts',
+  upstream_busy: 'test/walks/faults/lanes-in-turn.test.ts',
+  upstream_timeout: 'test/walks/faults/lanes-in-turn.test.ts',
+  upstream_error: 'test/walks/faults/lanes-in-turn.test.ts',
+  server_is_overloaded: 'test/walks/overload/a-full-house.test.ts',
+  no_lane_available: 'test/walks/routing/lanes-that-are-down.test.ts',
+  request_not_found: 'test/walks/endpoints/requests.refusal.test.ts',
+  internal_error: 'src/http/sinks.test.ts',
 }
 
 const refused = new Set<ProblemCode>()
@@ -265,10 +262,14 @@ describe('POST /v1/chat/completions refuses', () => {
     })
   })
 
+  it.each(Object.entries(ELSEWHERE))('%s is met in %s', async (code, path) => {
+    expect(await readFile(new URL(`../../../${path}`, import.meta.url), 'utf8')).toMatch(new RegExp(`\\b${code}\\b`))
+  })
+
   afterAll(() => {
-    const silent = Object.keys(PROBLEMS).filter((code) => !refused.has(code as ProblemCode) && !(code in NOT_YET))
-    expect(silent, 'codes that no test has provoked, and that are not listed as impossible').toEqual([])
-    const both = [...refused].filter((code) => code in NOT_YET)
-    expect(both, 'codes that are listed as impossible, and happened').toEqual([])
+    const silent = Object.keys(PROBLEMS).filter((code) => !refused.has(code as ProblemCode) && !(code in ELSEWHERE))
+    expect(silent, 'codes that no test has provoked').toEqual([])
+    const both = [...refused].filter((code) => code in ELSEWHERE)
+    expect(both, 'codes that are listed as met elsewhere, and are met here').toEqual([])
   })
 })

@@ -1,0 +1,29 @@
+import type { ServerStatus } from '../../src/account/server-status.ts'
+import type { House, Serving } from '../../src/app/house.ts'
+
+interface Standing {
+  readonly house: House
+  readonly serving: Serving
+  readonly folder: string
+  readonly port: number
+  readonly publicUrl: string | undefined
+}
+
+/** What a server in the process of a test says of itself: as `serve` would, but for a start that nobody has noted. */
+export const testStatus = ({ house, serving, folder, port, publicUrl }: Standing): ServerStatus => ({
+  running: true,
+  draining: false,
+  version: 'test',
+  node: process.version,
+  driver: house.driver,
+  pid: process.pid,
+  url: `http://127.0.0.1:${port}`,
+  public_url: publicUrl ?? null,
+  data: folder,
+  config: 'millrace.yaml',
+  started_at: new Date(0).toISOString(),
+  ledger_available: house.ledgerAvailable(),
+  models: house.operations.catalog().models.length,
+  requests_running: serving.turnsRunning,
+  requests_served: serving.requestsServed,
+})

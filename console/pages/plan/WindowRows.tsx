@@ -1,4 +1,5 @@
 import { Link, useNavigate } from '@tanstack/react-router'
+import { inOpeningOrder } from '../../lib/in-opening-order.ts'
 import { itemsOf } from '../../questions/question.ts'
 import { useWindowRows } from '../../questions/useWindowRows.ts'
 import { Badge } from '../../ui/Badge.tsx'
@@ -21,7 +22,7 @@ export function WindowRows({ window, title }: { window: string; title: string })
     <section aria-label={plan.rowsOf(title)} className="-mx-4 mt-4 -mb-4 border-t border-line">
       <Answer question={question} lines={5}>
         {(data) => {
-          const rows = itemsOf(data)
+          const rows = inOpeningOrder(itemsOf(data))
           const bar = data.pages.at(-1)?.window
           return (
             <>

@@ -90,7 +90,7 @@ async function furnish(
     finder: createCallerFinder({ db, pepper: apiKeyPepper(ring), clock }),
     people: openPeople(ground, { ring, database, log }),
   }
-  const operations = operationsOf(parts, file)
+  const operations = operationsOf(parts, database)
   return {
     operations,
     ledgerAvailable: () => books.ledger.available,
@@ -115,10 +115,10 @@ async function openBooks(
   { database, contents, log, metrics }: BooksNeed,
   closing: Closing,
 ): Promise<Pick<ServingParts, 'ledger' | 'usage'>> {
-  const { db, file, journal } = database
+  const { db, patientDb, file, journal } = database
   const { content, answers, responses } = contents
   const usage = createUsageKeeper({
-    ...{ db, content, clock, intervalMs: USAGE_INTERVAL_MS },
+    ...{ db: patientDb, content, clock, intervalMs: USAGE_INTERVAL_MS },
     onFailure: (error) =>
       log.error({ error }, 'usage could not be counted; it is tried again, and nothing of it is lost'),
   })

@@ -2,14 +2,17 @@ import { createRedeemTries } from '../account/redeem-tries.ts'
 import { digestKey } from '../keys/digest-key.ts'
 import { mintKey } from '../keys/mint-key.ts'
 import { deriveKey } from '../lib/derive-key.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { Database } from '../store/open-database.ts'
 import { apiKeyPepper } from './api-key-pepper.ts'
 import type { House } from './house.ts'
 import type { ServingParts } from './serving-parts.ts'
 
 /** What the use cases of operators and owners ask for, at the command line and in the console alike. */
-export function operationsOf(parts: ServingParts, file: SqliteFile): House['operations'] {
-  const { clock, random, db, ledger, rules, health, finder, people, ring } = parts
+export function operationsOf(
+  parts: ServingParts,
+  { file, patientDb: db }: Pick<Database, 'file' | 'patientDb'>,
+): House['operations'] {
+  const { clock, random, ledger, rules, health, finder, people, ring } = parts
   const pepper = apiKeyPepper(ring)
   const codePepper = deriveKey(ring.founding.secret, 'redemption-codes')
   return {

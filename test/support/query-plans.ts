@@ -19,6 +19,7 @@ export function watchStatements(database: Database): Database {
   const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
   const patientDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file)) })
   unwatched.set(db, database.db)
+  unwatched.set(patientDb, database.patientDb)
   return { ...database, file, db, patientDb }
 }
 

@@ -75,7 +75,10 @@ function start(script) {
 function invite(program) {
   const { email } = JSON.parse(readFileSync(join(seeded, 'seed.json'), 'utf8'))
   const invitation = ['people', 'invite', 'reader@localhost', '--account', email]
-  return execFileSync(process.execPath, [...program, ...invitation], { encoding: 'utf8' }).trim()
+  return execFileSync(process.execPath, [...program, ...invitation], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).trim()
 }
 
 /** Requests come when they come, however long the ones before them take. */

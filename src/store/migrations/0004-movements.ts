@@ -4,7 +4,7 @@
  * the order of its times, a transfer before a charge of the same millisecond, and its balances are added up anew.
  *
  * Every closed receipt is written once more: a file of 1,000,000 receipts (261 MB) takes 11 to 14 seconds on a shared machine
- * with two cores, half of them to put the rows in order, and grows by a quarter, which is the indexes.
+ * with two cores, half of them to put the rows in order, and grows by the indexes.
  */
 export const movementsMigration: readonly string[] = [
   `ALTER TABLE receipts ADD COLUMN movement INTEGER`,

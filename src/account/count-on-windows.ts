@@ -1,6 +1,6 @@
-import { findSliceStart } from '../store/account-requests.ts'
+import { findSliceStart } from '../store/movements.ts'
 import type { LedgerDb } from '../store/tables.ts'
-import { countByBucket, findOpeningTime } from '../store/windows.ts'
+import { countByBucket, findPlanClosingTime } from '../store/windows.ts'
 
 /** About two milliseconds of the thread that also records every settle. */
 const SLICE_REQUESTS = 1000
@@ -14,8 +14,9 @@ export interface CountedWindow {
 }
 
 /**
- * How many requests have held on each window, by its bucket. All are counted in one pass from the newest request back, for
- * as long as that is little work: a window that begins before where the pass has come to is not in the answer.
+ * How many requests have held on each window, by its bucket. All are counted in one pass from those that run and the last
+ * that ended back, for as long as that is little work: a window that begins before where the pass has come to is not in the
+ * answer.
  */
 export async function countOnWindows(
   db: LedgerDb,
@@ -27,11 +28,12 @@ export async function countOnWindows(
   const counts = new Map<number, number>()
   let reached = Number.NEGATIVE_INFINITY
   for (let [slice, before] = [0, Number.MAX_SAFE_INTEGER]; slice < SLICES; slice++) {
-    const from = await findSliceStart(db, account, { before, requests: SLICE_REQUESTS })
-    for (const [bucket, requests] of await countByBucket(db, account, { from: from ?? 0, before })) {
+    const from = await findSliceStart(db, account, { kinds: ['builder'], before, requests: SLICE_REQUESTS })
+    const found = await countByBucket(db, account, { from: from ?? 0, before, running: slice === 0 })
+    for (const [bucket, requests] of found) {
       counts.set(bucket, (counts.get(bucket) ?? 0) + requests)
     }
-    reached = from === undefined ? Number.NEGATIVE_INFINITY : ((await findOpeningTime(db, from)) ?? 0)
+    reached = from === undefined ? Number.NEGATIVE_INFINITY : ((await findPlanClosingTime(db, account, from)) ?? 0)
     if (from === undefined || reached < earliest) break
     before = from
   }

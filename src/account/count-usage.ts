@@ -1,11 +1,4 @@
-import { forgetUsage } from '../content/forget-usage.ts'
-import {
-  addUsage,
-  type CountedSlice,
-  type CountedUpTo,
-  findCountedUpTo,
-  listCountedUpTo,
-} from '../content/usage-totals.ts'
+import { addUsage, type CountedSlice, type CountedUpTo, findCountedUpTo } from '../content/usage-totals.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { type ClosedUsageRow, listReceiptsThatAreThere, sumClosedReceipts } from '../store/usage-slices.ts'
@@ -16,8 +9,8 @@ export interface CountUsageDeps {
   readonly content: SqliteFile
 }
 
-/** Read from the ledger at a time, so that a batch that comes meanwhile waits for milliseconds. */
-const RECEIPTS_AT_ONCE = 2000
+/** Read from the ledger at a time: some five milliseconds, which a batch that comes meanwhile waits for. */
+const RECEIPTS_AT_ONCE = 1000
 /** Of whom each gets its part of them. */
 export const ACCOUNTS_AT_ONCE = 200
 
@@ -57,16 +50,15 @@ const sliceTo = (
 })
 
 /**
- * Forgets what was counted of books that are not these: one of the two files was put back from a copy. That the last
- * receipt is the same says it of all before it, because none is ever edited. Whoever was counted is asked for, not whoever
- * is in the books: the number of an account that is no more is given to the next one.
+ * Those of these accounts of which something was counted in books that are not these: one of the two files was put back from
+ * a copy. That the last receipt is the same says it of all before it, because none is ever edited.
  */
-export async function forgetForeignUsage({ db, content }: CountUsageDeps): Promise<void> {
-  for (let after = 0; ; ) {
-    const counted = await listCountedUpTo(content, { after, limit: ACCOUNTS_AT_ONCE })
-    const there = new Set(await listReceiptsThatAreThere(db, counted))
-    for (const { account } of counted) if (!there.has(account)) await forgetUsage(content, account)
-    if (counted.length < ACCOUNTS_AT_ONCE) return
-    after = counted.at(-1)!.account
-  }
+export async function listForeignUsage(
+  { db, content }: CountUsageDeps,
+  accounts: readonly number[],
+): Promise<number[]> {
+  const counted = await findCountedUpTo(content, accounts)
+  const last = [...counted].map(([account, upTo]) => ({ account, ...upTo }))
+  const there = new Set(await listReceiptsThatAreThere(db, last))
+  return [...counted.keys()].filter((account) => !there.has(account))
 }

@@ -11,8 +11,8 @@ import { usedBetween } from './used-between.ts'
 const ROWS_MAX = 50_000
 
 const COUNTS = ['requests', 'failed', 'uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
-/** One part more than that, read at once, would be made for nothing. */
-const PARTS_AT_ONCE = 20
+/** So many are written before whoever pays meanwhile has a turn. */
+const ROWS_AT_ONCE = 400
 
 /** What an account has used as CSV: a row for each step and each model, key or kind of which something was used in it. */
 export async function exportUsage(deps: UsageDeps, args: UsageArgs): Promise<Outcome<string>> {
@@ -21,10 +21,12 @@ export async function exportUsage(deps: UsageDeps, args: UsageArgs): Promise<Out
   const scope = read.value
   const instants = [...scope.beginnings, scope.range.to]
   return deps.usage.readUpToDate(scope.account, async () => {
-    const parts = await listUsageParts(deps, scope, args.by)
+    const { parts, areAll } = await listUsageParts(deps, scope, args.by)
+    if (!areAll) return tooManyRows()
     const rows = [csvRow(['begins_at', args.by, 'name', ...COUNTS, 'wallet_usd', 'plan_usd'])]
-    for (let from = 0; from < parts.length; from += PARTS_AT_ONCE) {
-      const some = parts.slice(from, from + PARTS_AT_ONCE)
+    const atOnce = Math.ceil(ROWS_AT_ONCE / instants.length)
+    for (let from = 0; from < parts.length; from += atOnce) {
+      const some = parts.slice(from, from + atOnce)
       const ids = some.map(({ series }) => series)
       const steps = await usedBetween(deps.content, ids, instants)
       for (const { series, id, name } of some) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { requestDetail, requestsPage, requestsQuery } from '../contract/requests.ts'
+import { hours } from '../ledger/contract-bench.fixture.ts'
 import { nanoFromPico, parseUsd } from '../model/money.ts'
 import { listRequests } from './list-requests.ts'
 import { runningOnWallet } from './running-requests.ts'
@@ -16,7 +17,7 @@ async function list(query: object = {}, account = ADA) {
 const idsOf = async (query: object = {}, account = ADA) => (await list(query, account)).items.map(({ id }) => id)
 
 describe('the requests of an account', () => {
-  it('are listed newest first, those that run among them, and nobody else’s', async () => {
+  it('are listed with those that run first, behind them the last that ended, and nobody else’s', async () => {
     await bench.credit(ADA, 10n ** 10n, 'a')
     await bench.credit(BEN, 10n ** 10n, 'b')
     const first = await bench.spend(ADA, [10, 20])
@@ -76,9 +77,54 @@ describe('the requests of an account', () => {
     } while (after !== undefined)
     expect(seen).toEqual(ids)
     expect(pages).toBe(3)
-    for (const broken of ['-1', 'ÿ', "' OR 1", 'zzzzzzzzzzz', '1e9.']) {
+    for (const broken of ['-1', 'ÿ', "' OR 1", 'zzzzzzzzzzz', '1e9.', 'r.', 'r.r.1', 'r.-1']) {
       expect(await listRequests(deps(), ADA, { after: broken })).toMatchObject({ reason: 'invalid_cursor' })
     }
+  })
+
+  it('come in pages that begin with those that run, also when some of them end in between', async () => {
+    await bench.credit(ADA, 10n ** 10n, 'a')
+    const ended = [await bench.spend(ADA, [1, 1]), await bench.spend(ADA, undefined)].reverse()
+    const turns = []
+    for (let count = 0; count < 4; count++) turns.unshift(await bench.ask(ADA))
+    const running = turns.map(({ requestId }) => requestId)
+    const pages: string[][] = []
+    for (let after: string | null | undefined; after !== null; ) {
+      const page = await list({ limit: 2, ...(after === undefined ? {} : { after }) })
+      pages.push(page.items.map(({ id }) => id))
+      after = page.next
+    }
+    expect(pages, 'nobody turns a page to find it empty').toEqual([running.slice(0, 2), running.slice(2), ended])
+
+    const first = await list({ limit: 3 })
+    expect(first.items.map(({ id }) => id)).toEqual(running.slice(0, 3))
+    const ending = {
+      outcome: 'client_gone',
+      lane: undefined,
+      firstByteMs: undefined,
+      totalMs: 1,
+      attempts: [],
+    } as const
+    await turns[3]!.release(ending)
+    const second = await list({ limit: 3, after: first.next! })
+    expect(second.items.map(({ id }) => id)).toEqual([running[3], ...ended])
+  })
+
+  it('of both kinds are one list in the order in which they ended', async () => {
+    await bench.credit(ADA, 10n ** 10n, 'a')
+    await bench.subscribe(ADA, [hours(5, 10n ** 9n)])
+    const plan = { kind: 'builder' as const, allowances: [hours(5, 10n ** 9n)], plan: 'pro' }
+    const ids: string[] = []
+    for (const over of [{}, plan, plan, {}, plan, {}, {}]) ids.unshift(await bench.spend(ADA, [1, 1], over))
+    expect(await idsOf()).toEqual(ids)
+    expect(await idsOf({ kind: 'builder' })).toEqual([ids[2], ids[4], ids[5]])
+    const seen: string[] = []
+    for (let after: string | null | undefined; after !== null; ) {
+      const page = await list({ limit: 2, ...(after === undefined ? {} : { after }) })
+      seen.push(...page.items.map(({ id }) => id))
+      after = page.next
+    }
+    expect(seen).toEqual(ids)
   })
 
   it('end a page early where a filter matches little, and go on behind it', async () => {
@@ -87,8 +133,8 @@ describe('the requests of an account', () => {
     const rare = await bench.spend(ADA, [1, 1], { model: 'other' })
     const many = `WITH RECURSIVE n (row) AS (SELECT 100 UNION ALL SELECT row + 1 FROM n WHERE row < 12099)
       INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
-        output_bound, input_estimate, opened_at, outcome, cost_nano, charge_nano, shortfall_nano)
-      SELECT row, 'req_' || row, ${ADA}, 1, 'wallet', 'released', IIF(row % 100 IN (0, 99), 'edge', 'demo'), 1, '[3]', 5, 1, 1, 1, 1, 'client_gone', 0, 0, 0 FROM n`
+        output_bound, input_estimate, opened_at, outcome, cost_nano, charge_nano, shortfall_nano, movement)
+      SELECT row, 'req_' || row, ${ADA}, 1, 'wallet', 'released', IIF(row % 100 IN (0, 99), 'edge', 'demo'), 1, '[3]', 5, 1, 1, 1, 1, 'client_gone', 0, 0, 0, row FROM n`
     await file.atomic([{ sql: many, rows: [[]] }])
     const asked = { model: 'other', limit: 2 }
     const sizes: number[] = []

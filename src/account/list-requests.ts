@@ -5,24 +5,26 @@ import type { LedgerDb } from '../store/tables.ts'
 import { findOwnedKey } from './find-owned-key.ts'
 import { done, type Outcome } from './outcome.ts'
 import { PAGE_LIMIT } from './page-args.ts'
-import { readCursor, writeCursor } from './page-cursor.ts'
+import { readRequestCursor, writeRequestCursor } from './request-cursor.ts'
 import { requestItemOf } from './request-item.ts'
 import { readRequestPage } from './request-pages.ts'
 
-/** An account's requests, newest first, the running ones among them. */
+/** An account's requests, the running ones first, and those that have ended behind them. */
 export async function listRequests(
   { db }: { readonly db: LedgerDb },
   account: AccountRow,
   { after, limit = PAGE_LIMIT, key: keyId, ...filter }: z.output<typeof requestsQuery>,
 ): Promise<Outcome<z.output<typeof requestsPage>>> {
-  const before = readCursor(after) ?? Number.MAX_SAFE_INTEGER
-  if (typeof before !== 'number') return before
+  const cursor = readRequestCursor(after)
+  if (cursor !== undefined && 'kind' in cursor) return cursor
   const found = keyId === undefined ? undefined : await findOwnedKey({ db }, keyId, account)
   if (found?.kind === 'refused') return found
   const key = found?.key.row
-  const page = await readRequestPage(db, { account, filter: { ...filter, key }, before, from: 0, limit })
+  const page = await readRequestPage(db, { account, filter: { ...filter, key }, after: cursor, ...EVER, limit })
   return done({
     items: page.rows.map((row) => requestItemOf(row, { id: row.key_id, name: row.key_name })),
-    next: writeCursor(page.next),
+    next: writeRequestCursor(page.next),
   })
 }
+
+const EVER = { from: 0, before: Number.MAX_SAFE_INTEGER }

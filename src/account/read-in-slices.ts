@@ -1,5 +1,3 @@
-import { cutPage } from './page-args.ts'
-
 /** About two milliseconds of the thread that also records every settle. */
 const SLICE_REQUESTS = 1000
 /** A page that is not full after so many looks ends where it has come to. */
@@ -38,7 +36,9 @@ export async function readInSlices<Row>(sliced: SlicedList<Row>): Promise<Sliced
     const start = await sliced.sliceStart({ before, requests: SLICE_REQUESTS })
     const from = Math.max(start ?? sliced.from, sliced.from)
     found.push(...(await sliced.list({ from, before, limit: limit + 1 - found.length })))
-    if (found.length > limit || from === sliced.from) return cutPage(found, limit, numberOf)
+    const firstBehind = found[limit]
+    if (firstBehind !== undefined) return { rows: found.slice(0, limit), next: numberOf(firstBehind) + 1 }
+    if (from === sliced.from) return { rows: found, next: null }
     before = from
   }
   return { rows: found, next: before }

@@ -1,34 +1,61 @@
 import {
-  findSliceStart,
+  type ClosedRequest,
+  kindsOf,
   type ListedRequest,
-  listRequestsOfAccount,
+  listClosedRequests,
   listRunningRequests,
   type RequestFilter,
 } from '../store/account-requests.ts'
+import { findSliceStart } from '../store/movements.ts'
+import type { MovementRange } from '../store/statement.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { cutPage } from './page-args.ts'
-import { readInSlices, type SlicedPage } from './read-in-slices.ts'
+import { readInSlices } from './read-in-slices.ts'
+import type { RequestCursor } from './request-cursor.ts'
 
-export interface PageOfRequests {
+/** Requests that have ended are looked for among those numbers only. */
+export interface PageOfRequests extends MovementRange {
   readonly account: number
   readonly filter: RequestFilter
-  readonly before: number
-  /** No request with a lower row is looked at. */
-  readonly from: number
+  /** Undefined: the first page. */
+  readonly after: RequestCursor | undefined
   readonly limit: number
 }
 
-/** Requests of an account, newest first, by their rows. */
-export async function readRequestPage(db: LedgerDb, page: PageOfRequests): Promise<SlicedPage<ListedRequest>> {
-  const { account, filter, limit, from, before } = page
-  if (filter.outcome === 'running') {
-    return cutPage(await listRunningRequests(db, account, { before, limit: limit + 1, filter }), limit, rowOf)
-  }
-  return readInSlices({
-    ...{ from, before, limit, numberOf: rowOf },
-    sliceStart: (slice) => findSliceStart(db, account, slice),
-    list: (slice) => listRequestsOfAccount(db, account, { ...slice, filter }),
-  })
+export interface RequestPage {
+  readonly rows: readonly ListedRequest[]
+  readonly next: RequestCursor | null
 }
 
-const rowOf = ({ row }: ListedRequest): number => row
+/**
+ * Requests of an account: those that run, the newest first, and behind them those that have ended, the last one first. One
+ * that ends between two pages, or while one is read, may be told again, and is never left out.
+ */
+export async function readRequestPage(db: LedgerDb, page: PageOfRequests): Promise<RequestPage> {
+  const { filter, after, limit } = page
+  const { rows: running, next } = await readRunning(db, page)
+  if (next !== null || filter.outcome === 'running') return { rows: running, next }
+  const before = after?.among === 'ended' ? Math.min(after.movement, page.before) : page.before
+  const ended = await readEnded(db, { ...page, before, limit: limit - running.length })
+  const told = new Set(running.map(({ row }) => row))
+  return {
+    rows: [...running, ...ended.rows.filter(({ row }) => !told.has(row))],
+    next: ended.next === null ? null : { among: 'ended', movement: ended.next },
+  }
+}
+
+async function readRunning(db: LedgerDb, { account, filter, after, limit }: PageOfRequests): Promise<RequestPage> {
+  const hasEnded = filter.outcome === 'ok' || filter.outcome === 'not_ok'
+  if (hasEnded || after?.among === 'ended') return { rows: [], next: null }
+  const before = after?.row ?? Number.MAX_SAFE_INTEGER
+  const rows = await listRunningRequests(db, account, { before, limit: limit + 1, filter })
+  return cutPage(rows, limit, ({ row }) => ({ among: 'running', row }))
+}
+
+const readEnded = (db: LedgerDb, { account, filter, ...page }: PageOfRequests) =>
+  readInSlices<ClosedRequest>({
+    ...page,
+    numberOf: ({ movement }) => movement,
+    sliceStart: (slice) => findSliceStart(db, account, { ...slice, kinds: kindsOf(filter) }),
+    list: (slice) => listClosedRequests(db, account, { ...slice, filter }),
+  })

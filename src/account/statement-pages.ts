@@ -1,8 +1,7 @@
 import type { AccountRow } from '../model/ids.ts'
-import { findLastMovement } from '../store/movements.ts'
+import { findLastMovement, findSliceStart } from '../store/movements.ts'
 import {
   findMovementTime,
-  findStatementSliceStart,
   listStatement,
   type MovementRange,
   type StatementKind,
@@ -24,7 +23,9 @@ export const readStatementPage = (
     numberOf: ({ movement }) => movement,
     // Transfers have their own index by kind of money, and there are only as many as people have made.
     sliceStart: async (slice) =>
-      kind === undefined || kind === 'charge' ? findStatementSliceStart(db, account, slice) : undefined,
+      kind === undefined || kind === 'charge'
+        ? findSliceStart(db, account, { ...slice, kinds: ['wallet'] })
+        : undefined,
     list: (slice) => listStatement(db, account, { ...slice, kind }),
   })
 

@@ -2,7 +2,9 @@ import type { Change } from '../books/changes.ts'
 import { findCountedUpTo } from '../content/usage-totals.ts'
 import type { Clock } from '../lib/clock.ts'
 import { listAccounts } from '../store/accounts.ts'
-import { ACCOUNTS_AT_ONCE, type CountUsageDeps, countUsage, forgetForeignUsage } from './count-usage.ts'
+import { ACCOUNTS_AT_ONCE, type CountUsageDeps, countUsage } from './count-usage.ts'
+import { readOneMoment } from './one-moment.ts'
+import { createOwnUsage } from './own-usage.ts'
 
 export interface UsageKeeperDeps extends CountUsageDeps {
   readonly clock: Clock
@@ -17,8 +19,8 @@ export interface UsageKeeper {
   /** Told of each batch that is durable. */
   note(changes: readonly Change[]): void
   /**
-   * Counts what has closed on the account until now, as much as can be waited for, and has it read while nothing more is
-   * counted: whatever `read` asks belongs together. It is told until when everything is counted in.
+   * Counts what has closed on the account until now, as much as can be waited for, and has it read: whatever `read` asks
+   * belongs together, because it is asked again if more was counted meanwhile. It is told until when everything is counted in.
    */
   readUpToDate<Result>(account: number, read: (asOf: number) => Promise<Result>): Promise<Result>
   /** Counts what was not counted when the last process ended: of a lost file, all there is. */
@@ -27,7 +29,7 @@ export interface UsageKeeper {
   close(): Promise<void>
 }
 
-/** Whoever asks waits no longer than that for what is not counted yet, and others who ask wait behind. */
+/** Whoever asks waits no longer than that for what is not counted yet. */
 const WAIT_MAX_MICROS = 2_000_000
 const RETRY_MAX_MS = 30_000
 
@@ -37,18 +39,14 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
   let timer: NodeJS.Timeout | undefined
   let failures = 0
   let closed = false
-  let checked: Promise<unknown> | undefined
+  const own = createOwnUsage(deps)
   let last: Promise<unknown> = Promise.resolve()
+  let reading: Promise<unknown> = Promise.resolve()
 
   /** One at a time, because each goes on from where the other has stopped. */
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const mine = last.then(async () => {
       if (closed) throw new Error('The usage is not counted any more')
-      checked ??= forgetForeignUsage(deps)
-      await checked.catch((error: unknown) => {
-        checked = undefined
-        throw error
-      })
       return work()
     })
     last = mine.catch(() => {})
@@ -58,10 +56,14 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
   const countAll = async (accounts: readonly number[]): Promise<void> => {
     for (let behind = accounts; behind.length > 0; ) {
       const begun = clock.ticks()
-      behind = await inTurn(() => countUsage(deps, behind))
+      behind = await inTurn(async () => {
+        await own.make(behind)
+        return countUsage(deps, behind)
+      })
       if (behind.length > 0) await pause((clock.ticks() - begun) / 1000)
     }
   }
+  const oneMoment = { content: deps.content, undisturbed: inTurn }
   const countedUntil = async (account: number): Promise<number> =>
     (await findCountedUpTo(deps.content, [account])).get(account)?.closedAt ?? 0
   /** Undefined when there is more to count. What cannot be written now is counted later, and what was counted can be read. */
@@ -72,6 +74,16 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
     } catch (error) {
       deps.onFailure(error)
       return countedUntil(account)
+    }
+  }
+  const countPatiently = async (account: number): Promise<number> => {
+    const patientUntil = clock.ticks() + WAIT_MAX_MICROS
+    for (;;) {
+      const asOf = await inTurn(async () => {
+        await own.make([account])
+        return (await countedNow(account)) ?? (clock.ticks() < patientUntil ? undefined : await countedUntil(account))
+      })
+      if (asOf !== undefined) return asOf
     }
   }
   /** What is noted meanwhile waits for the next time: else one pass would follow the other for as long as anybody asks. */
@@ -105,20 +117,15 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
       for (const change of changes) if (change.kind === 'receipt-closed') noted.add(change.account)
       if (noted.size > 0) arm()
     },
-    async readUpToDate(account, read) {
-      const patientUntil = clock.ticks() + WAIT_MAX_MICROS
-      for (;;) {
-        const done = await inTurn(async () => {
-          const asOf =
-            (await countedNow(account)) ?? (clock.ticks() < patientUntil ? undefined : await countedUntil(account))
-          return asOf === undefined ? undefined : { result: await read(asOf) }
-        })
-        if (done !== undefined) return done.result
-      }
+    readUpToDate(account, read) {
+      const mine = countPatiently(account).then((asOf) => readOneMoment(oneMoment, account, () => read(asOf)))
+      reading = Promise.allSettled([reading, mine])
+      return mine
     },
     async catchUp() {
       while (!closed) {
         try {
+          await own.makeAll(inTurn)
           return await forEachGroup(db, countAll)
         } catch (error) {
           if (closed) return
@@ -131,6 +138,7 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
       closed = true
       clearTimeout(timer)
       await last
+      await reading
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { listSeries } from '../content/read-usage.ts'
+import { findSeries } from '../content/read-usage.ts'
 import type { latelyUsed } from '../contract/overview.ts'
 import { beginOfDay, dayAt, openTimeZone } from '../lib/time-zone.ts'
 import { noSuchZone } from './day-range.ts'
@@ -38,7 +38,7 @@ export async function usageOverview(
   const hours = Array.from({ length: HOURS }, (_, index) => thisHour - (HOURS - 1 - index) * HOUR_MS)
   const refused = await refusedBetween(deps, { account: args.account }, sinceMidnight)
   return deps.usage.readUpToDate(account, async () => {
-    const [whole] = await listSeries(deps.content, { account, level: 'all' })
+    const whole = await findSeries(deps.content, { account, level: 'all' })
     const between = async (instants: readonly number[]) =>
       (whole && (await usedBetween(deps.content, [whole.series], instants)).get(whole.series)) ??
       instants.slice(1).map(() => NO_USAGE)

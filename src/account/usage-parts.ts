@@ -15,21 +15,32 @@ export interface UsagePart {
   readonly used: UsageSums
 }
 
-interface UsagePartsDeps {
+export interface UsageParts {
+  readonly parts: readonly UsagePart[]
+  /** Otherwise some are left out, and the parts come to less than the whole. */
+  readonly areAll: boolean
+}
+
+export interface UsagePartsDeps {
   readonly db: LedgerDb
   readonly content: SqliteFile
+  /** So many are looked at for a report: whoever makes more keys than that sees the newest of them one by one. */
+  readonly partsMax?: number
 }
 
 /** The thread that answers also records every settle. */
 const NAMES_AT_ONCE = 1000
 
-/** All that something was used of, the largest by money first, then by requests. */
+const PARTS_MAX = 5000
+
+/** What something was used of, the largest by money first, then by requests. */
 export async function listUsageParts(
-  { db, content }: UsagePartsDeps,
+  { db, content, partsMax = PARTS_MAX }: UsagePartsDeps,
   { parts, range }: UsageScope,
   by: UsageArgs['by'],
-): Promise<UsagePart[]> {
-  const listed = (await listSeries(content, parts)).filter(({ last_at }) => last_at >= range.from)
+): Promise<UsageParts> {
+  const found = await listSeries(content, parts, { since: range.from, limit: partsMax + 1 })
+  const listed = found.slice(0, partsMax)
   const ids = listed.map(({ series }) => series)
   const used = await usedBetween(content, ids, [range.from, range.to])
   const inUse = listed
@@ -42,9 +53,12 @@ export async function listUsageParts(
           inUse.map(({ series }) => series.key),
         )
       : undefined
-  return inUse
-    .map((each) => ({ series: each.series.series, used: each.used, ...nameOf(each.series, by, names) }))
-    .sort(largestFirst)
+  const named = inUse.map((each) => ({
+    series: each.series.series,
+    used: each.used,
+    ...nameOf(each.series, by, names),
+  }))
+  return { parts: named.sort(largestFirst), areAll: listed.length === found.length }
 }
 
 type Named = Pick<UsagePart, 'id' | 'name'>

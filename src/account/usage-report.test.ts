@@ -102,6 +102,22 @@ describe('usage', () => {
     expect(table).toHaveLength(11)
   })
 
+  it('looks at so many parts one by one, the newest keys first, and has all others as one', async () => {
+    for (const [index, key] of ada.keys.entries()) await ask({ key, cost: BigInt(10 ** index) })
+    const few = { ...bench.sources, partsMax: 2 }
+    const answer = await usageReport(few, query({ by: 'key' }))
+    if (answer.kind === 'refused') throw new Error(answer.message)
+    const { total, series, table } = usageAnswer.parse(answer.value)
+    expect(total).toMatchObject({ requests: 4, wallet: '0.000000101', plan: '0.00000101' })
+    expect(table.map(({ id }) => id)).toEqual([ada.keys[3]!.id, ada.keys[2]!.id, null])
+    expect(table.at(-1)?.used).toMatchObject({ requests: 2, wallet: '0.000000001', plan: '0.00000001' })
+    expect(series.at(-1)).toMatchObject({ id: null, total: { requests: 2, plan: '0.00000001' } })
+    expect(await exportUsage(few, query({ by: 'key' })), 'no row would say what is left out').toMatchObject({
+      reason: 'invalid_range',
+    })
+    expect((await report({ by: 'key' })).table.map(({ id }) => id)).not.toContain(null)
+  })
+
   it('is refused for a key of another account as for one that there is not', async () => {
     const ben = await bench.addAccount('ben@example.com')
     expect(await refusal({ key: ben.keys[0]!.id })).toBe('key_not_found')

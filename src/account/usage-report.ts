@@ -1,20 +1,17 @@
+import { setImmediate as immediate } from 'node:timers/promises'
 import type { z } from 'zod'
-import { listSeries } from '../content/read-usage.ts'
+import { findSeries } from '../content/read-usage.ts'
 import type { UsageSums } from '../content/usage-totals.ts'
 import type { usageAnswer } from '../contract/usage.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import type { LedgerDb } from '../store/tables.ts'
 import { isoTime } from './iso-time.ts'
 import { done, type Outcome } from './outcome.ts'
 import type { UsageKeeper } from './usage-keeper.ts'
-import { listUsageParts, type UsagePart } from './usage-parts.ts'
+import { listUsageParts, type UsagePart, type UsageParts, type UsagePartsDeps } from './usage-parts.ts'
 import { readUsageScope, type UsageArgs, type UsageScope } from './usage-scope.ts'
 import { addUsed, NO_USAGE, subtractUsed, usedView } from './usage-sums.ts'
 import { usedBetween } from './used-between.ts'
 
-export interface UsageDeps {
-  readonly db: LedgerDb
-  readonly content: SqliteFile
+export interface UsageDeps extends UsagePartsDeps {
   readonly usage: Pick<UsageKeeper, 'readUpToDate'>
 }
 
@@ -40,8 +37,9 @@ async function report(
 ): Promise<UsageAnswer> {
   const { range, beginnings } = scope
   const instants = [...beginnings, range.to]
-  const [whole] = await listSeries(deps.content, scope.whole)
-  const parts = await listUsageParts(deps, scope, by)
+  const whole = await findSeries(deps.content, scope.whole)
+  const divided = await listUsageParts(deps, scope, by)
+  const { parts, areAll } = divided
   const largest = parts.slice(0, SERIES_MAX)
   const ids = [...(whole ? [whole] : []), ...largest].map(({ series }) => series)
   const steps = await usedBetween(deps.content, ids, instants)
@@ -55,6 +53,7 @@ async function report(
     ),
     steps: restOf(totalSteps, shown),
   }
+  const told = [...shown, ...(areAll && parts.length === shown.length ? [] : [{ ...REST, ...rest }])]
   return {
     from: isoTime(range.from),
     to: isoTime(range.to),
@@ -62,23 +61,31 @@ async function report(
     steps: beginnings.map(isoTime),
     total: usedView(total),
     total_steps: totalSteps.map(usedView),
-    series: [...shown, ...(parts.length > shown.length ? [{ ...REST, ...rest }] : [])].map(
-      ({ id, name, used, steps }) => ({
-        ...{ id, name, total: usedView(used), steps: steps.map(usedView) },
-      }),
-    ),
-    table: tableOf(parts, total),
+    series: await oneByOne(told),
+    table: tableOf(divided, total),
   }
+}
+
+type ToldSeries = Pick<UsageAnswer['series'][number], 'id' | 'name'> & Pick<UsagePart, 'used'> & StepsOf
+interface StepsOf {
+  readonly steps: readonly UsageSums[]
+}
+
+/** A year of nine series is thousands of amounts in words: whoever pays meanwhile has a turn after each. */
+async function oneByOne(told: readonly ToldSeries[]): Promise<UsageAnswer['series']> {
+  const series: UsageAnswer['series'] = []
+  for (const { id, name, used, steps } of told) {
+    series.push({ id, name, total: usedView(used), steps: steps.map(usedView) })
+    await immediate()
+  }
+  return series
 }
 
 const REST = { id: null, name: 'the rest' } as const
 
 const without = (total: UsageSums, parts: readonly UsageSums[]): UsageSums => parts.reduce(subtractUsed, total)
 
-const restOf = (
-  total: readonly UsageSums[],
-  shown: readonly { readonly steps: readonly UsageSums[] }[],
-): readonly UsageSums[] =>
+const restOf = (total: readonly UsageSums[], shown: readonly StepsOf[]): readonly UsageSums[] =>
   total.map((used, step) =>
     without(
       used,
@@ -86,10 +93,10 @@ const restOf = (
     ),
   )
 
-function tableOf(parts: readonly UsagePart[], total: UsageSums): UsageAnswer['table'] {
+function tableOf({ parts, areAll }: UsageParts, total: UsageSums): UsageAnswer['table'] {
   const listed = parts.slice(0, TABLE_ROWS_MAX)
   const rows = listed.map(({ id, name, used }) => ({ id, name, used: usedView(used) }))
-  if (listed.length === parts.length) return rows
+  if (areAll && listed.length === parts.length) return rows
   return [
     ...rows,
     {

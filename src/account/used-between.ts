@@ -4,8 +4,8 @@ import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { QUARTER_MS } from '../store/usage-slices.ts'
 import { NO_USAGE, subtractUsed } from './usage-sums.ts'
 
-/** Rows that one question brings: the thread that answers has others waiting. */
-const ROWS_AT_ONCE = 4000
+/** Rows that one question brings: the thread that answers has others waiting, and so has the one that asks. */
+const ROWS_AT_ONCE = 1000
 
 /**
  * What each series came to between each of these instants and the next one, in their order: one less than there are

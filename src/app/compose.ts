@@ -94,7 +94,7 @@ async function furnish(
     finder: createCallerFinder({ db, pepper: apiKeyPepper(ring), clock }),
     people: await openPeople(ground, { ring, database, content: contents.content, log }, closing),
   }
-  const operations = operationsOf(parts)
+  const operations = operationsOf(parts, database)
   return {
     operations,
     ledgerAvailable: () => books.ledger.available,
@@ -130,10 +130,10 @@ async function openBooks(
   { database, contents, log, metrics }: BooksNeed,
   closing: Closing,
 ): Promise<Pick<ServingParts, 'ledger' | 'usage'>> {
-  const { db, file, journal } = database
+  const { db, patientDb, file, journal } = database
   const { content, answers, responses } = contents
   const usage = createUsageKeeper({
-    ...{ db, content, clock, intervalMs: USAGE_INTERVAL_MS },
+    ...{ db: patientDb, content, clock, intervalMs: USAGE_INTERVAL_MS },
     onFailure: (error) =>
       log.error({ error }, 'usage could not be counted; it is tried again, and nothing of it is lost'),
   })

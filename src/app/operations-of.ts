@@ -4,13 +4,14 @@ import { trailOf } from '../account/trail.ts'
 import { digestKey } from '../keys/digest-key.ts'
 import { mintKey } from '../keys/mint-key.ts'
 import { deriveKey } from '../lib/derive-key.ts'
+import type { Database } from '../store/open-database.ts'
 import { apiKeyPepper } from './api-key-pepper.ts'
 import type { House } from './house.ts'
 import type { ServingParts } from './serving-parts.ts'
 
 /** What the use cases of operators and owners ask for, in the hand of the command line. */
-export function operationsOf(parts: ServingParts): House['operations'] {
-  const { clock, random, db, ledger, rules, health, finder, people, ring } = parts
+export function operationsOf(parts: ServingParts, { patientDb: db }: Pick<Database, 'patientDb'>): House['operations'] {
+  const { clock, random, ledger, rules, health, finder, people, ring } = parts
   const pepper = apiKeyPepper(ring)
   const codePepper = deriveKey(ring.founding.secret, 'redemption-codes')
   return {

@@ -1,4 +1,4 @@
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
 import type { SeriesName, UsageLevel } from './usage-levels.ts'
 import { USAGE_SUMS } from './usage-migration.ts'
 import type { UsageSums } from './usage-totals.ts'
@@ -17,14 +17,31 @@ export interface SeriesFilter {
   readonly kind?: string | undefined
 }
 
+const COLUMNS = 'series, key, model, kind, last_at'
+
+function conditionsOf({ account, level, key, model, kind }: SeriesFilter) {
+  const names = Object.entries({ key, model, kind }).filter(([, value]) => value !== undefined) as [string, SqlValue][]
+  const sql = ['account = ?', 'level = ?', ...names.map(([name]) => `${name} = ?`)].join(' AND ')
+  return { sql, values: [account, level, ...names.map(([, value]) => value)] }
+}
+
+/** The one that is whole in a filter: what it does not name is looked at by none of its level. */
+export async function findSeries(file: SqliteFile, filter: SeriesFilter): Promise<UsageSeries | undefined> {
+  const { sql, values } = conditionsOf(filter)
+  const rows = await file.all(`SELECT ${COLUMNS} FROM usage_series WHERE ${sql} LIMIT 1`, values)
+  return rows[0] as unknown as UsageSeries | undefined
+}
+
+/** Those that were used since then, of the newest keys first. */
 export async function listSeries(
   file: SqliteFile,
-  { account, level, key, model, kind }: SeriesFilter,
+  filter: SeriesFilter,
+  { since, limit }: { readonly since: number; readonly limit: number },
 ): Promise<UsageSeries[]> {
-  const sql = `SELECT series, key, model, kind, last_at FROM usage_series WHERE account = ? AND level = ?
-    ${key === undefined ? '' : 'AND key = ?'} ${model === undefined ? '' : 'AND model = ?'} ${kind === undefined ? '' : 'AND kind = ?'}`
-  const named = [key, model, kind].filter((each) => each !== undefined)
-  return (await file.all(sql, [account, level, ...named])) as unknown as UsageSeries[]
+  const { sql, values } = conditionsOf(filter)
+  const list = `SELECT ${COLUMNS} FROM usage_series WHERE ${sql} AND last_at >= ?
+    ORDER BY key DESC, model DESC, kind DESC LIMIT ?`
+  return (await file.all(list, [...values, since, limit])) as unknown as UsageSeries[]
 }
 
 /** What a series had come to before a quarter of an hour. Where it had come to nothing, there is none. */

@@ -5,11 +5,12 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type SqliteFile, UnexpectedChanges } from '../sqlite/sqlite-file.ts'
 import { forgetUsage } from './forget-usage.ts'
 import { openContent } from './open-content.ts'
-import { lastUsedOf, listSeries, readUsageBefore } from './read-usage.ts'
+import { findSeries, lastUsedOf, listSeries, readUsageBefore } from './read-usage.ts'
 import { levelOf, seriesOf } from './usage-levels.ts'
 import { addUsage, type ClosedUsage, findCountedUpTo, listCountedUpTo } from './usage-totals.ts'
 
 const ACCOUNT = 7
+const ALL = { since: 0, limit: 100 }
 let folder: string
 let file: SqliteFile
 
@@ -35,7 +36,7 @@ const add = (from: number, to: number, ...usage: ClosedUsage[]) => {
 }
 
 async function requestsBefore(...quarters: number[]): Promise<number[]> {
-  const [whole] = await listSeries(file, { account: ACCOUNT, level: 'all' })
+  const whole = await findSeries(file, { account: ACCOUNT, level: 'all' })
   const rows = await readUsageBefore(file, [whole!.series], quarters)
   return quarters.map((quarter) => rows.find(({ before }) => before === quarter)?.requests ?? 0)
 }
@@ -43,7 +44,7 @@ async function requestsBefore(...quarters: number[]): Promise<number[]> {
 it('has what a series came to by the end of each quarter, and nothing for quarters without use', async () => {
   await add(0, 3, closed(10), closed(10, { key: 2, model: 'other', kind: 'builder' }), closed(14))
   expect(await requestsBefore(10, 11, 14, 15, 1000)).toEqual([0, 2, 2, 3, 3])
-  expect(await listSeries(file, { account: ACCOUNT, level: 'key+model' })).toHaveLength(2)
+  expect(await listSeries(file, { account: ACCOUNT, level: 'key+model' }, ALL)).toHaveLength(2)
   const [{ rows } = { rows: 0 }] = await file.all('SELECT COUNT(*) AS rows FROM usage', [])
   // Six levels; the two requests of the first quarter share the one of all.
   expect(rows).toBe(11 + 6)
@@ -67,7 +68,7 @@ it('adds to every later quarter what closed before it, should a clock ever have 
 it('refuses an amount that no number could hold rather than round it', async () => {
   await expect(add(0, 1, closed(10, { wallet_nano: 2n ** 63n }))).rejects.toThrow()
   await add(0, 1, closed(10))
-  const [whole] = await listSeries(file, { account: ACCOUNT, level: 'all' })
+  const whole = await findSeries(file, { account: ACCOUNT, level: 'all' })
   expect((await readUsageBefore(file, [whole!.series], [99]))[0]?.wallet_nano).toBe(2n ** 60n)
 })
 
@@ -79,7 +80,7 @@ it('is forgotten account by account', async () => {
     [closed(10, { account: 8 })],
   )
   await forgetUsage(file, ACCOUNT)
-  expect(await listSeries(file, { account: ACCOUNT, level: 'all' })).toEqual([])
+  expect(await listSeries(file, { account: ACCOUNT, level: 'all' }, ALL)).toEqual([])
   expect(await findCountedUpTo(file, [ACCOUNT])).toEqual(new Map())
   expect(await lastUsedOf(file, 8, [1])).toEqual(new Map([[1, 9_000_000]]))
   await add(0, 1, closed(3))
@@ -128,7 +129,8 @@ it('is asked nothing that has to be searched for', async () => {
   await listCountedUpTo(watched, { after: 0, limit: 2 })
   await readUsageBefore(watched, [1, 2], [3, 4])
   await lastUsedOf(watched, ACCOUNT, [1])
-  await listSeries(watched, { account: ACCOUNT, level: 'key+model', key: 1, model: 'demo', kind: 'wallet' })
-  await listSeries(watched, { account: ACCOUNT, level: 'model' })
+  await findSeries(watched, { account: ACCOUNT, level: 'key+model', key: 1, model: 'demo', kind: 'wallet' })
+  await listSeries(watched, { account: ACCOUNT, level: 'key+model', key: 1 }, ALL)
+  await listSeries(watched, { account: ACCOUNT, level: 'model' }, ALL)
   expect(searched).toEqual([])
 })

@@ -5,13 +5,13 @@ import { Kysely, type LogEvent } from 'kysely'
 import { expect, it } from 'vitest'
 import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
 import type { SqlValue } from '../sqlite/sqlite-file.ts'
-import { findSliceStart, listRequestsOfAccount, listRunningRequests, sumRunning } from './account-requests.ts'
-import { findLastMovement } from './movements.ts'
+import { listClosedRequests, listRunningRequests, sumRunning } from './account-requests.ts'
+import { findLastMovement, findSliceStart, RECEIPT_KINDS } from './movements.ts'
 import { openDatabase } from './open-database.ts'
-import { findMovementTime, findStatementSliceStart, listStatement } from './statement.ts'
+import { findMovementTime, listStatement } from './statement.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 import { listReceiptsThatAreThere, sumClosedReceipts } from './usage-slices.ts'
-import { countByBucket, findOpeningTime, findWindow, listWindowSubjects, listWindowsBefore } from './windows.ts'
+import { countByBucket, findPlanClosingTime, findWindow, listWindowSubjects, listWindowsBefore } from './windows.ts'
 
 it('what an account asks about itself is answered from an index, in its order', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-account-questions-'))
@@ -26,26 +26,26 @@ it('what an account asks about itself is answered from an index, in its order', 
   const log = (event: LogEvent) => void asked.push(event.query)
   const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file), log })
   await findLastMovement(db, 1)
-  await findSliceStart(db, 1, { before: 9, requests: 5 })
+  for (const kinds of [RECEIPT_KINDS, ['wallet']] as const)
+    await findSliceStart(db, 1, { kinds, before: 9, requests: 5 })
   const filter = { key: 1, model: 'demo', kind: 'builder', outcome: 'ok', bucket: 7 } as const
   for (const each of [{}, filter, { bucket: 7 }, { key: 1 }]) {
-    await listRequestsOfAccount(db, 1, { from: 1, before: 9, limit: 5, filter: each })
+    await listClosedRequests(db, 1, { from: 1, before: 9, limit: 5, filter: each })
   }
   await listRunningRequests(db, 1, { before: 9, limit: 5, filter })
   await sumRunning(db, 1, 'wallet')
   for (const kind of [undefined, 'charge', 'refund'] as const) {
     await listStatement(db, 1, { from: 1, before: 9, limit: 5, kind })
   }
-  await findStatementSliceStart(db, 1, { before: 9, requests: 5 })
   await findMovementTime(db, 1, 7)
   await findWindow(db, 1, { subject: 'window:5h', start: 1 })
   await listWindowSubjects(db, 1)
   await listWindowsBefore(db, 1, { subject: 'window:5h', before: 5, limit: 5 })
-  await findOpeningTime(db, 7)
-  await countByBucket(db, 1, { from: 1, before: 9 })
+  await findPlanClosingTime(db, 1, 7)
+  for (const running of [true, false]) await countByBucket(db, 1, { from: 1, before: 9, running })
   await sumClosedReceipts(db, [{ account: 1, after: 7 }], 5)
   await listReceiptsThatAreThere(db, [{ account: 1, movement: 7, closedAt: 1 }])
-  expect(asked).toHaveLength(21)
+  expect(asked).toHaveLength(22)
   for (const { sql, parameters } of asked) {
     const plan = await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[])
     const steps = plan.map((step) => String(step.detail))

@@ -1,4 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import type { KeyKind } from '../model/caller.ts'
+import { isOfKind, RECEIPT_KINDS } from './movements.ts'
+import type { MovementRange } from './statement.ts'
 import type { LedgerDb, LedgerTables, ReceiptsTable } from './tables.ts'
 
 /** A receipt with the key that asked. */
@@ -11,53 +14,35 @@ export interface RequestFilter {
   /** The row of a key. */
   readonly key?: number | undefined
   readonly model?: string | undefined
-  readonly kind?: 'wallet' | 'builder' | undefined
+  readonly kind?: KeyKind | undefined
   readonly outcome?: 'ok' | 'not_ok' | 'running' | undefined
   /** The row of a bucket that its hold stands or stood on. */
   readonly bucket?: number | undefined
 }
 
-/** Rows of the table of receipts from `from` on, before `before`. */
-export interface RequestRows {
-  readonly from: number
-  readonly before: number
-}
+/** One that has ended, and so has its number. */
+export type ClosedRequest = ListedRequest & { movement: number }
 
-/**
- * The row from which on an account has so many requests before another row; undefined when it has fewer. Only the index
- * is read: this is how a list that is filtered looks at a bounded part of an account at a time.
- */
-export async function findSliceStart(
+/** Which indexes have what a filter lets through. */
+export const kindsOf = ({ kind }: RequestFilter): readonly KeyKind[] => (kind === undefined ? RECEIPT_KINDS : [kind])
+
+/** Of those that have ended, in the order in which they did, the last one first: an index of each kind, merged as they are read. */
+export async function listClosedRequests(
   db: LedgerDb,
   account: number,
-  { before, requests }: { readonly before: number; readonly requests: number },
-): Promise<number | undefined> {
-  const found = await db
-    .selectFrom('receipts')
-    .select('row')
-    .where('account', '=', account)
-    .where('row', '<', before)
-    .orderBy('row', 'desc')
-    .limit(1)
-    .offset(requests - 1)
-    .executeTakeFirst()
-  return found?.row
+  { from, before, limit, filter }: MovementRange & { readonly limit: number; readonly filter: RequestFilter },
+): Promise<ClosedRequest[]> {
+  const [first, ...others] = kindsOf(filter).map((kind) =>
+    withKeys(db)
+      .where('receipts.account', '=', account)
+      .where(isOfKind(kind))
+      .where('receipts.movement', '>=', from)
+      .where('receipts.movement', '<', before)
+      .where((eb) => eb.and(conditionsOf(eb, filter))),
+  )
+  const all = others.reduce((query, other) => query.unionAll(other), first!)
+  return (await all.orderBy('movement', 'desc').limit(limit).execute()) as ClosedRequest[]
 }
-
-/** Newest first. */
-export const listRequestsOfAccount = (
-  db: LedgerDb,
-  account: number,
-  { from, before, limit, filter }: RequestRows & { readonly limit: number; readonly filter: RequestFilter },
-): Promise<ListedRequest[]> =>
-  withKeys(db)
-    .where('receipts.account', '=', account)
-    .where('receipts.row', '>=', from)
-    .where('receipts.row', '<', before)
-    .where((eb) => eb.and(conditionsOf(eb, filter)))
-    .orderBy('receipts.row', 'desc')
-    .limit(limit)
-    .execute()
 
 /** Of an account's open holds, by an index that has nothing but open ones. Newest first. */
 export async function listRunningRequests(
@@ -91,7 +76,7 @@ export interface RunningSum {
 }
 
 /** What of an account runs now, by who pays. */
-export async function sumRunning(db: LedgerDb, account: number, kind: 'wallet' | 'builder'): Promise<RunningSum> {
+export async function sumRunning(db: LedgerDb, account: number, kind: KeyKind): Promise<RunningSum> {
   const { rows } = await sql<RunningSum>`SELECT COUNT(*) AS requests, COALESCE(SUM(hold_nano), 0) AS held_nano
     FROM receipts INDEXED BY open_receipts WHERE state = 'open' AND account = ${account} AND kind = ${kind}`.execute(db)
   return rows[0]!

@@ -91,7 +91,7 @@ export async function checkReceipts(
         FROM receipts WHERE row > ${after} AND row <= ${to}),
     closed AS (SELECT * FROM slice WHERE row NOT IN (SELECT value FROM json_each(${openHere}))),
     numbered AS (
-      SELECT account, movement, balance_nano, CASE kind WHEN 'wallet' THEN -charge_nano END AS delta_nano FROM closed),
+      SELECT account, kind AS word, movement, balance_nano, CASE kind WHEN 'wallet' THEN -charge_nano END AS delta_nano FROM closed),
     moves AS MATERIALIZED (
       SELECT receipt, bucket, delta_nano FROM usage_entries
         WHERE receipt > ${after} AND receipt <= ${to} AND receipt NOT IN (SELECT value FROM json_each(${openHere})))
@@ -108,7 +108,7 @@ export async function checkTransfers(db: LedgerDb, { after, to }: RowSlice): Pro
   WITH slice AS MATERIALIZED (
       SELECT row, account, unit, amount_nano, movement, balance_nano FROM transfers WHERE row > ${after} AND row <= ${to}),
     numbered AS (
-      SELECT account, movement, balance_nano, CASE unit WHEN 'usd' THEN amount_nano END AS delta_nano FROM slice),
+      SELECT account, unit AS word, movement, balance_nano, CASE unit WHEN 'usd' THEN amount_nano END AS delta_nano FROM slice),
     moves AS MATERIALIZED (
       SELECT transfer, seq, bucket, delta_nano FROM entries WHERE transfer > ${after} AND transfer <= ${to})
   ${sql.raw(asFindings({ ...TRANSFER_CHECKS, ...MOVEMENT_CHECKS }))}

@@ -3,6 +3,7 @@ import { Kysely } from 'kysely'
 import type { Clock } from '../lib/clock.ts'
 import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
 import { migrate } from '../sqlite/migrate.ts'
+import { oneReadAtATime } from '../sqlite/one-read-at-a-time.ts'
 import { openSqlite } from '../sqlite/open-sqlite.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { ledgerSchema } from './migrations/ledger-schema.ts'
@@ -12,6 +13,8 @@ import type { LedgerDb, LedgerTables } from './tables.ts'
 /** The ledger's file: `db` asks, `file` runs lists of statements that belong together; `journal` lies beside it. */
 export interface Database {
   readonly db: LedgerDb
+  /** Asks the same for people who look, so that nobody who pays waits behind them. */
+  readonly patientDb: LedgerDb
   readonly file: SqliteFile
   readonly journal: SettleJournal
   close(): Promise<void>
@@ -29,8 +32,10 @@ export async function openDatabase(options: { path: string; clock: Clock }): Pro
   // Whoever has the lock of the ledger has its journal.
   const journal = await openSettleJournal(join(dirname(options.path), 'settles.journal'))
   const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
+  const patientDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file)) })
   return {
     db,
+    patientDb,
     file,
     journal,
     async close() {

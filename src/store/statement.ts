@@ -54,18 +54,6 @@ const transfersOnly = (transfers: RawBuilder<unknown>) => sql`
   SELECT movement, at, kind, amount_nano, balance_nano, ref, reason, NULL AS model, NULL AS key_id, NULL AS key_name
     FROM (${transfers})`
 
-/** The number from which on a wallet has so many requests before another number, whatever they cost; undefined: fewer. */
-export async function findStatementSliceStart(
-  db: LedgerDb,
-  account: number,
-  { before, requests }: { readonly before: number; readonly requests: number },
-): Promise<number | undefined> {
-  const { rows } = await sql<{ movement: number }>`SELECT movement FROM receipts
-    WHERE account = ${account} AND kind = 'wallet' AND movement < ${before}
-    ORDER BY movement DESC LIMIT 1 OFFSET ${requests - 1}`.execute(db)
-  return rows[0]?.movement
-}
-
 /** When the wallet moved last, up to this number; undefined: not yet. Times never fall where numbers rise. */
 export async function findMovementTime(db: LedgerDb, account: number, movement: number): Promise<number | undefined> {
   const { rows } = await sql<{ at: number }>`SELECT at FROM (

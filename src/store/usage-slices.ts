@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { RECEIPT_KINDS } from './movements.ts'
+import type { KeyKind } from '../model/caller.ts'
+import { isOfKind, RECEIPT_KINDS } from './movements.ts'
 import type { LedgerDb } from './tables.ts'
 
 /** All usage is kept by quarters of an hour: every time zone in use is so many of them away from UTC. */
@@ -11,7 +12,7 @@ export interface ClosedUsageRow {
   /** Quarters since 1970. */
   quarter: number
   key: number
-  kind: 'wallet' | 'builder'
+  kind: KeyKind
   model: string
   requests: number
   failed: number
@@ -33,14 +34,24 @@ export interface UsageSlice {
   readonly after: number
 }
 
-/** The index of numbers is by what paid: whoever names no kind looks through all that the account ever closed. */
-const KINDS = ['wallet', 'builder'] as const
-
-const nextOfKind = (limit: number) => (kind: (typeof KINDS)[number]) =>
+const nextOfKind = (limit: number) => (kind: KeyKind) =>
   sql`
-              SELECT * FROM (SELECT movement FROM receipts INDEXED BY receipts_by_movement
-                WHERE receipts.account = slices.account AND kind = ${kind} AND movement > slices.after
+              SELECT * FROM (SELECT movement FROM receipts
+                WHERE receipts.account = slices.account AND ${isOfKind(kind)} AND movement > slices.after
                 ORDER BY movement LIMIT ${limit})`
+
+const sumsOfKind = (kind: KeyKind) => sql`
+    SELECT receipts.account AS account, closed_at / ${sql.lit(QUARTER_MS)} AS quarter, key, kind, model,
+        COUNT(*) AS requests, COUNT(*) FILTER (WHERE outcome <> 'completed') AS failed,
+        COALESCE(SUM(uncached_input), 0) AS uncached_input, COALESCE(SUM(cached_input), 0) AS cached_input,
+        COALESCE(SUM(cache_write), 0) AS cache_write, COALESCE(SUM(output), 0) AS output,
+        COALESCE(SUM(reasoning), 0) AS reasoning,
+        COALESCE(SUM(charge_nano) FILTER (WHERE kind = 'wallet'), 0) AS wallet_nano,
+        COALESCE(SUM(charge_nano) FILTER (WHERE kind = 'builder'), 0) AS plan_nano,
+        MAX(movement) AS movement, closed_at AS last_at
+      FROM bounded CROSS JOIN receipts ON receipts.account = bounded.account
+        AND ${isOfKind(kind)} AND movement > bounded.after AND movement <= bounded.up_to
+      GROUP BY receipts.account, closed_at / ${sql.lit(QUARTER_MS)}, key, kind, model`
 
 /**
  * The next receipts of these accounts, so many of each at most, summed up where they lie: what crosses to the asking
@@ -62,17 +73,7 @@ export async function sumClosedReceipts(
         ) AS up_to
         FROM slices
     )
-    SELECT receipts.account AS account, closed_at / ${sql.lit(QUARTER_MS)} AS quarter, key, kind, model,
-        COUNT(*) AS requests, COUNT(*) FILTER (WHERE outcome <> 'completed') AS failed,
-        COALESCE(SUM(uncached_input), 0) AS uncached_input, COALESCE(SUM(cached_input), 0) AS cached_input,
-        COALESCE(SUM(cache_write), 0) AS cache_write, COALESCE(SUM(output), 0) AS output,
-        COALESCE(SUM(reasoning), 0) AS reasoning,
-        COALESCE(SUM(charge_nano) FILTER (WHERE kind = 'wallet'), 0) AS wallet_nano,
-        COALESCE(SUM(charge_nano) FILTER (WHERE kind = 'builder'), 0) AS plan_nano,
-        MAX(movement) AS movement, closed_at AS last_at
-      FROM bounded CROSS JOIN receipts INDEXED BY receipts_by_movement ON receipts.account = bounded.account
-        AND kind IN (${sql.join(RECEIPT_KINDS)}) AND movement > bounded.after AND movement <= bounded.up_to
-      GROUP BY receipts.account, closed_at / ${sql.lit(QUARTER_MS)}, key, kind, model`.execute(db)
+    ${sql.join(RECEIPT_KINDS.map(sumsOfKind), sql` UNION ALL `)}`.execute(db)
   return rows
 }
 
@@ -82,10 +83,9 @@ export async function listReceiptsThatAreThere(
   named: readonly { readonly account: number; readonly movement: number; readonly closedAt: number }[],
 ): Promise<number[]> {
   const list = JSON.stringify(named.map(({ account, movement, closedAt }) => [account, movement, closedAt]))
-  const { rows } = await sql<{ account: number }>`SELECT receipts.account AS account FROM json_each(${list}) AS named
-    CROSS JOIN receipts INDEXED BY receipts_by_movement ON receipts.account = named.value ->> 0
-      AND kind IN (${sql.join(RECEIPT_KINDS)}) AND movement = named.value ->> 1 AND closed_at = named.value ->> 2`.execute(
-    db,
-  )
+  const ofKind = (kind: KeyKind) => sql`SELECT receipts.account AS account FROM json_each(${list}) AS named
+    CROSS JOIN receipts ON receipts.account = named.value ->> 0 AND ${isOfKind(kind)}
+      AND movement = named.value ->> 1 AND closed_at = named.value ->> 2`
+  const { rows } = await sql<{ account: number }>`${sql.join(RECEIPT_KINDS.map(ofKind), sql` UNION ALL `)}`.execute(db)
   return rows.map(({ account }) => account)
 }

@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import { isOfKind } from './movements.ts'
+import type { MovementRange } from './statement.ts'
 import type { LedgerDb } from './tables.ts'
 
 /** A period of an allowance of a plan, with what was ever put in and what it is down to. */
@@ -7,6 +9,8 @@ export interface StoredWindow {
   subject: string
   period_start: number
   period_end: number
+  /** When what was left of it expired: by then everything that stood on it had ended. */
+  closed_at: number | null
   posted_nano: bigint
   held_nano: bigint
   granted_nano: bigint
@@ -14,7 +18,7 @@ export interface StoredWindow {
   entered_nano: bigint
 }
 
-const WINDOW = sql`row, subject, period_start, period_end, posted_nano, held_nano,
+const WINDOW = sql`row, subject, period_start, period_end, closed_at, posted_nano, held_nano,
   (SELECT COALESCE(SUM(delta_nano), 0) FROM entries JOIN transfers ON transfers.row = entries.transfer
     WHERE entries.bucket = buckets.row AND transfers.kind = 'grant') AS granted_nano,
   (SELECT COALESCE(SUM(delta_nano), 0) FROM entries WHERE entries.bucket = buckets.row) AS entered_nano`
@@ -59,27 +63,37 @@ export async function listWindowsBefore(
   return rows
 }
 
-/** When the request of the highest row up to this one was opened; undefined: there is none. */
-export async function findOpeningTime(db: LedgerDb, row: number): Promise<number | undefined> {
-  const found = await db
-    .selectFrom('receipts')
-    .select('opened_at')
-    .where('row', '<=', row)
-    .orderBy('row', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return found?.opened_at
+/** When a request that the plan paid ended last, up to this number; undefined: none has. Times never fall where numbers rise. */
+export async function findPlanClosingTime(
+  db: LedgerDb,
+  account: number,
+  movement: number,
+): Promise<number | undefined> {
+  const { rows } = await sql<{ closed_at: number }>`SELECT closed_at FROM receipts
+    WHERE account = ${account} AND ${isOfKind('builder')} AND movement <= ${movement}
+    ORDER BY movement DESC LIMIT 1`.execute(db)
+  return rows[0]?.closed_at
 }
 
-/** How many of an account's requests in these rows have held on each bucket. */
+const HELD_ON = sql`CROSS JOIN json_each(receipts.buckets) AS held_on`
+
+/**
+ * How many of an account's requests have held on each bucket: of those that ended with these numbers, and of those that run
+ * where they are asked for. One statement, so that one which ends meanwhile is counted once.
+ */
 export async function countByBucket(
   db: LedgerDb,
   account: number,
-  { from, before }: { readonly from: number; readonly before: number },
+  { from, before, running }: MovementRange & { readonly running: boolean },
 ): Promise<ReadonlyMap<number, number>> {
-  const { rows } = await sql<{ bucket: number; requests: number }>`SELECT held_on.value AS bucket, COUNT(*) AS requests
-    FROM receipts INDEXED BY receipts_of_account CROSS JOIN json_each(receipts.buckets) AS held_on
-    WHERE receipts.account = ${account} AND receipts.row >= ${from} AND receipts.row < ${before}
-    GROUP BY held_on.value`.execute(db)
+  const { rows } = await sql<{ bucket: number; requests: number }>`SELECT bucket, SUM(requests) AS requests FROM (
+      SELECT held_on.value AS bucket, COUNT(*) AS requests FROM receipts ${HELD_ON}
+        WHERE receipts.account = ${account} AND ${isOfKind('builder')} AND movement >= ${from} AND movement < ${before}
+        GROUP BY held_on.value
+      ${running ? sql`UNION ALL ${runningByBucket(account)}` : sql``})
+    GROUP BY bucket`.execute(db)
   return new Map(rows.map(({ bucket, requests }) => [bucket, requests]))
 }
+
+const runningByBucket = (account: number) => sql`SELECT held_on.value, COUNT(*)
+  FROM receipts INDEXED BY open_receipts ${HELD_ON} WHERE state = 'open' AND receipts.account = ${account} GROUP BY held_on.value`

@@ -33,7 +33,7 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
   },
   {
     step: /^SCAN (bounded|\(subquery-\d+\))$/,
-    of: /WITH slices AS/,
+    of: /WITH slices AS|SELECT bucket, SUM\(requests\)/,
     why: 'a slice of usage: a row for each account that was noted, and of each kind as many numbers as fit one',
   },
   {

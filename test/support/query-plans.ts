@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Kysely } from 'kysely'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createSqliteDialect } from '../../src/sqlite/kysely-dialect.ts'
+import { oneReadAtATime } from '../../src/sqlite/one-read-at-a-time.ts'
 import type { AtomicStatement, SqliteFile, SqlValue } from '../../src/sqlite/sqlite-file.ts'
 import type { Database, openDatabase } from '../../src/store/open-database.ts'
 import type { LedgerDb, LedgerTables } from '../../src/store/tables.ts'
@@ -16,8 +17,10 @@ const unwatched = new WeakMap<LedgerDb, LedgerDb>()
 export function watchStatements(database: Database): Database {
   const file = watchFile(database.file)
   const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
+  const patientDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file)) })
   unwatched.set(db, database.db)
-  return { ...database, file, db }
+  unwatched.set(patientDb, database.patientDb)
+  return { ...database, file, db, patientDb }
 }
 
 /** For the questions of a test, which nobody waits for. */

@@ -1,3 +1,4 @@
+import { inOpeningOrder } from '../../lib/in-opening-order.ts'
 import { itemsOf } from '../../questions/question.ts'
 import { useWindowRows } from '../../questions/useWindowRows.ts'
 import { Answer } from '../../ui/Panel.tsx'
@@ -18,7 +19,7 @@ export function WindowRows({ window, title }: { window: string; title: string })
     <section aria-label={plan.rowsOf(title)} {...handlers} className="-mx-4 mt-4 -mb-4 border-t border-line">
       <Answer question={question} lines={5}>
         {(data) => {
-          const rows = itemsOf(data)
+          const rows = inOpeningOrder(itemsOf(data))
           const bar = data.pages.at(-1)?.window
           return (
             <>

@@ -1,5 +1,7 @@
-interface Row {
-  readonly id: string
+import { inOpeningOrder, type OpenedRow } from '../../lib/in-opening-order.ts'
+
+interface Row extends OpenedRow {
+  readonly state: string
 }
 
 interface Newest<Item> {
@@ -9,21 +11,25 @@ interface Newest<Item> {
 
 interface Merged<Item> {
   readonly rows: readonly Item[]
-  /** More has come than was asked for at once: between the two there is something that nobody has. */
+  /** More has ended than was asked for at once: between the two there is something that nobody has. */
   readonly gap: boolean
 }
 
 /**
- * The newest rows are right about everything down to their last: what else was there has gone out of the list. Behind it
- * stand the rows that were loaded before.
+ * The newest page begins with all that run, or with as many as fit, and goes on with the last that ended. It is right about
+ * those: what is not among them does not run any more. Behind it stand the rows that were loaded before.
  */
 export function mergeRequests<Item extends Row>(
   newest: Newest<Item> | undefined,
   loaded: readonly Item[],
 ): Merged<Item> {
-  if (newest === undefined) return { rows: loaded, gap: false }
-  const last = newest.items.at(-1)
-  if (newest.next === null || last === undefined) return { rows: newest.items, gap: false }
-  const end = loaded.findIndex(({ id }) => id === last.id)
-  return { rows: [...newest.items, ...loaded.slice(end === -1 ? loaded.length : end + 1)], gap: end === -1 }
+  if (newest === undefined) return { rows: inOpeningOrder(loaded), gap: false }
+  const told = new Set(newest.items.map(({ id }) => id))
+  const tellsAllThatRun = newest.next === null || newest.items.some(hasEnded)
+  const gap = newest.next !== null && tellsAllThatRun && !loaded.some((row) => hasEnded(row) && told.has(row.id))
+  if (gap || newest.next === null) return { rows: inOpeningOrder(newest.items), gap }
+  const behind = loaded.filter((row) => !told.has(row.id) && (hasEnded(row) || !tellsAllThatRun))
+  return { rows: inOpeningOrder([...newest.items, ...behind]), gap }
 }
+
+const hasEnded = ({ state }: Row): boolean => state !== 'open'

@@ -107,7 +107,6 @@ CREATE TABLE receipts (
 ) WITH (fillfactor = 70);
 CREATE INDEX open_receipts ON receipts (node) WHERE state = 'open';
 CREATE UNIQUE INDEX receipts_by_movement ON receipts (account, movement) WHERE movement IS NOT NULL;
-CREATE INDEX receipts_of_account ON receipts (account, row);
 
 CREATE SEQUENCE transfer_rows;
 CREATE TABLE transfers (

@@ -9,7 +9,6 @@ import { askServer } from '../../src/app/ask-server.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { openDatabase } from '../../src/store/open-database.ts'
 import type { LedgerDb } from '../../src/store/tables.ts'
-import { unwatchedDb } from './query-plans.ts'
 import { withoutStrain } from './test-config.ts'
 import { until } from './until.ts'
 
@@ -141,7 +140,7 @@ async function open(
     },
     async readBooks(question) {
       const database = await openDatabase({ path: join(data, 'ledger.db'), clock: systemClock })
-      return question(unwatchedDb(database.db)).finally(() => database.close())
+      return question(database.db).finally(() => database.close())
     },
   }
 }

@@ -10,10 +10,11 @@ import {
 import type { Outcome } from '../../src/account/outcome.ts'
 import { openHouse } from '../../src/app/compose.ts'
 import type { House, Serving } from '../../src/app/house.ts'
+import type { HouseMeans } from '../../src/app/house-means.ts'
 import { loadSettings } from '../../src/app/load-settings.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
-import { unwatchedDb } from './query-plans.ts'
+import { openWatchedDatabase, unwatchedDb } from './query-plans.ts'
 import { TEST_CONFIG, withoutStrain } from './test-config.ts'
 
 export interface TestServer {
@@ -42,11 +43,13 @@ export interface StartOptions {
   readonly prepare?: (folder: string) => Promise<void>
   /** Still: time passes by `advance` only, so that what depends on it is exact however busy the machine is. */
   readonly clock?: 'goes' | 'still'
+  /** What the house is built with instead of what it would take itself. */
+  readonly means?: Partial<HouseMeans>
 }
 
 /** The real house in this process: real SQLite file in a folder of its own, real sockets, a port that is free. */
 export async function startServer(options: StartOptions = {}): Promise<TestServer> {
-  const { config = TEST_CONFIG, prepare, clock = 'goes' } = options
+  const { config = TEST_CONFIG, prepare, clock = 'goes', means } = options
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'millrace-walk-')))
   await prepare?.(folder)
   await writeFile(join(folder, 'millrace.yaml'), withoutStrain(config))
@@ -62,6 +65,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     clock: clockAhead(time, clock === 'still' ? stopped(systemClock) : systemClock),
     random: secureRandom,
     purpose: 'server',
+    means: { openDatabase: openWatchedDatabase, ...means },
   })
   if (opened.kind !== 'open') throw new Error(`The house did not open: ${JSON.stringify(opened)}`)
   const { house } = opened

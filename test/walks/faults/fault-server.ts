@@ -9,7 +9,7 @@ import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { CASES, type Case } from './fault-cases.ts'
 import type { FaultRow, UpstreamName } from './fault-row.ts'
-import { TRUSTLESS_HOST } from './hosts.ts'
+import { resolveHere, TRUSTLESS_HOST } from './resolve-here.ts'
 
 /** The real house in front of a provider that has every fault, and of one that has none. */
 export interface FaultServer {
@@ -39,7 +39,8 @@ export async function startFaultServer(more = ''): Promise<FaultServer> {
   const faulty = await startFaultUpstream(scriptOfModel)
   const healthy = await startFaultUpstream(scriptOfModel)
   const grounds = await openGrounds()
-  const server = await startServer({ config: configOf({ faulty, healthy, ...grounds }) + more })
+  const config = configOf({ faulty, healthy, ...grounds }) + more
+  const server = await startServer({ config, means: { resolveHost: resolveHere } })
   return {
     server,
     faulty,

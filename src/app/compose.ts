@@ -3,7 +3,6 @@ import { finishRedemptions } from '../account/finish-redemptions.ts'
 import { createPeopleDeps, type PeopleDeps } from '../account/people-deps.ts'
 import { createUsageKeeper } from '../account/usage-keeper.ts'
 import { createKeptAnswers, type KeptAnswers } from '../content/kept-answers.ts'
-import { openContent } from '../content/open-content.ts'
 import { createStoredResponses, type StoredResponses } from '../content/stored-responses.ts'
 import { createCallerFinder } from '../keys/find-caller.ts'
 import { type LedgerObserver, openLedger } from '../ledger/open-ledger.ts'
@@ -192,13 +191,13 @@ interface Contents {
 
 /** Before the books, because their recovery asks which answers were kept; closed after them. */
 async function openContents(
-  { settings, clock }: HouseGround,
+  { settings, clock, means }: Ground,
   ring: DatabaseRing,
   log: Log,
   closing: Closing,
 ): Promise<Contents> {
   const { storage, retention } = settings.config
-  const file = await openContent({ path: join(storage.data, 'content.db'), clock })
+  const file = await means.openContent({ path: join(storage.data, 'content.db'), clock })
   closing.add(() => file.close())
   const now = () => clock.now()
   const keys = sealingKeysOf(ring)

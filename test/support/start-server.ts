@@ -12,8 +12,10 @@ import { openHouse } from '../../src/app/compose.ts'
 import type { House, Serving } from '../../src/app/house.ts'
 import type { HouseMeans } from '../../src/app/house-means.ts'
 import { loadSettings } from '../../src/app/load-settings.ts'
+import { openContent } from '../../src/content/open-content.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
+import type { SqliteFile } from '../../src/sqlite/sqlite-file.ts'
 import { openWatchedDatabase, unwatchedDb } from './query-plans.ts'
 import { TEST_CONFIG, withoutStrain } from './test-config.ts'
 
@@ -25,6 +27,8 @@ export interface TestServer {
   readonly folder: string
   readonly house: House
   readonly serving: Serving
+  /** The second database, which lets nobody else in: for the questions of a test. */
+  readonly content: Pick<SqliteFile, 'all'>
   /** Moves the server's time on: nobody waits for an expiry or a limit. */
   advance(ms: number): void
   /** An operator's wish; a refusal is a failure of the test. */
@@ -60,12 +64,13 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   if (loaded.kind === 'invalid') throw new Error(loaded.message)
   const { settings } = loaded
   const time = { ahead: 0 }
+  const files = keepContent()
   const opened = await openHouse({
     settings,
     clock: clockAhead(time, clock === 'still' ? stopped(systemClock) : systemClock),
     random: secureRandom,
     purpose: 'server',
-    means: { openDatabase: openWatchedDatabase, ...means },
+    means: { openDatabase: openWatchedDatabase, openContent: files.openContent, ...means },
   })
   if (opened.kind !== 'open') throw new Error(`The house did not open: ${JSON.stringify(opened)}`)
   const { house } = opened
@@ -80,6 +85,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     baseUrl: `http://127.0.0.1:${listening.port}/v1`,
     house: { ...house, operations: { ...house.operations, db: unwatchedDb(house.operations.db) } },
     serving,
+    content: files.content,
     advance(ms) {
       time.ahead += ms
     },
@@ -92,6 +98,21 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     async close() {
       await house.close().finally(() => house.log.close())
       if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Opens the second database as a house does, and remembers it. */
+function keepContent() {
+  let kept: SqliteFile | undefined
+  return {
+    get content(): SqliteFile {
+      if (kept === undefined) throw new Error('the house has opened no second database')
+      return kept
+    },
+    openContent: async (where: Parameters<typeof openContent>[0]): Promise<SqliteFile> => {
+      kept = await openContent(where)
+      return kept
     },
   }
 }

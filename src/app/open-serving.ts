@@ -25,7 +25,11 @@ export async function openServing(parts: ServingParts, house: ConsoleHouse, clos
   const { pools, send } = await openSend({ clock, random, ...means }, parts.rules.current.upstreams, closing)
   const console = await consoleDepsOf(parts, house)
   const http = createEdge(edgeDepsOf(parts, { turns, send, guard: openLoadGuard(parts, closing), console }))
-  closing.add(() => http.cut())
+  closing.add(async () => {
+    const ended = http.stopAccepting()
+    http.cut()
+    await ended
+  })
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
   const { ledger, answers, responses, log } = parts

@@ -11,6 +11,13 @@ const PATIENCE_MS = 20_000
 
 const openHandles = () => process.getActiveResourcesInfo().filter((kind) => KINDS.some((each) => each === kind))
 
+/** Not what was open already: that is said of the file before, and of no other. */
+function leftOpen(): string[] {
+  const left = openHandles()
+  for (const kind of openBefore) if (left.includes(kind)) left.splice(left.indexOf(kind), 1)
+  return left
+}
+
 const surroundings = () => ({
   listeners: EVENTS.map((name) => `${name}: ${process.listenerCount(name)}`),
   environment: { ...process.env },
@@ -20,10 +27,11 @@ const surroundings = () => ({
   timer: globalThis.setTimeout,
 })
 
+const openBefore = openHandles()
 const before = surroundings()
 
 // Registered before those of the file, and of the other files for all walks: so it is the last to look.
 afterAll(async () => {
-  await vi.waitFor(() => expect(openHandles(), 'what this file has left open').toEqual([]), { timeout: PATIENCE_MS })
+  await vi.waitFor(() => expect(leftOpen(), 'what this file has left open').toEqual([]), { timeout: PATIENCE_MS })
   expect(surroundings(), 'what this file has changed around it').toEqual(before)
 })

@@ -77,8 +77,8 @@ async function open(
 ): Promise<Omit<SpawnedServer, 'close'>> {
   const configPath = join(folder, 'millrace.yaml')
   const data = join(folder, 'data')
-  const writeConfig = (text: string) => writeFile(configPath, text)
-  await writeConfig(withoutStrain(config))
+  const writeConfig = (text: string) => writeFile(configPath, withoutStrain(text))
+  await writeConfig(config)
   const start = (...args: readonly string[]) => {
     const child = spawn(process.execPath, [PROGRAM, ...args, '--config', configPath, '--data', data], {
       cwd: folder,

@@ -9,6 +9,7 @@ import {
 } from '../../src/account/operations.ts'
 import type { Outcome } from '../../src/account/outcome.ts'
 import { openHouse } from '../../src/app/compose.ts'
+import { loaded as loadedConfig } from '../../src/app/config/config.fixture.ts'
 import type { House, Serving } from '../../src/app/house.ts'
 import type { HouseMeans } from '../../src/app/house-means.ts'
 import { loadSettings } from '../../src/app/load-settings.ts'
@@ -31,6 +32,8 @@ export interface TestServer {
   readonly content: Pick<SqliteFile, 'all'>
   /** Moves the server's time on: nobody waits for an expiry or a limit. */
   advance(ms: number): void
+  /** Reads another configuration: what a reload swaps is judged by it from now on. */
+  reload(config: string): Promise<void>
   /** An operator's wish; a refusal is a failure of the test. */
   operate<Name extends OperationName>(name: Name, args: OperationArgs<Name>): Promise<OperationValue<Name>>
   /** The same, where being refused is what the test is about. */
@@ -89,6 +92,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     advance(ms) {
       time.ahead += ms
     },
+    reload: (text) => house.rules.replace(loadedConfig({ yaml: withoutStrain(text) }).config),
     attempt: (name, args) => runOperation(operations, name, args),
     async operate<Name extends OperationName>(name: Name, args: OperationArgs<Name>) {
       const outcome = await runOperation(operations, name, args)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { createCertificate } from '../../../src/upstream/certificate.fixture.ts'
 import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstream.ts'
@@ -57,7 +57,10 @@ async function openGrounds() {
   const gone = createServer()
   const mute = createServer((socket) => socket.on('error', () => {}))
   const untrusted = createTlsServer({ ...createCertificate(TRUSTLESS_HOST) }).on('tlsClientError', () => {})
+  const sockets = new Set<Socket>()
   for (const server of [gone, mute, untrusted]) {
+    // Nobody reads from them, so they would never hear that the other side has gone.
+    server.on('connection', (socket: Socket) => sockets.add(socket))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
   }
@@ -69,6 +72,7 @@ async function openGrounds() {
     async close() {
       mute.close()
       untrusted.close()
+      for (const socket of sockets) socket.destroy()
     },
   }
 }

@@ -37,6 +37,7 @@ export interface SpawnedServer {
   readonly ended: Promise<Ended>
   /** Starts it again on what is left, once it has ended; it listens on another port then. */
   restart(): Promise<void>
+  /** Exactly this, so that it may be nonsense: a busy machine sheds unless it says `withoutStrain`. */
   writeConfig(text: string): Promise<void>
   /** A command of the operator. */
   run(...args: readonly string[]): Promise<Ended>
@@ -77,8 +78,8 @@ async function open(
 ): Promise<Omit<SpawnedServer, 'close'>> {
   const configPath = join(folder, 'millrace.yaml')
   const data = join(folder, 'data')
-  const writeConfig = (text: string) => writeFile(configPath, withoutStrain(text))
-  await writeConfig(config)
+  const writeConfig = (text: string) => writeFile(configPath, text)
+  await writeConfig(withoutStrain(config))
   const start = (...args: readonly string[]) => {
     const child = spawn(process.execPath, [PROGRAM, ...args, '--config', configPath, '--data', data], {
       cwd: folder,

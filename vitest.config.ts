@@ -4,8 +4,11 @@ import { defineConfig } from 'vitest/config'
 /** For what hangs: random tests, tests that read all sources, and servers that start beside others, take seconds on a busy machine. */
 const PATIENCE = { testTimeout: 60_000, hookTimeout: 60_000 }
 
-/** Files that run in one process share its modules: loading them anew for each of hundreds was a third of the work. No walk does, as walks exchange modules. */
+/** Files that run in one process share its modules: loading them anew for each of hundreds was a third of the work. */
 const SHARED = { isolate: false }
+
+/** What starts servers has to show that it has closed them: those who come after it in the process would pay for it. */
+const TIDY = 'test/support/leave-nothing-behind.ts'
 
 /**
  * `unit` stands beside the code, `console` beside that of the browser, `house` guards the layout and the scripts behind npm, `walks` run the real server on a real database,
@@ -20,6 +23,7 @@ export default defineConfig({
         test: {
           name: 'house',
           include: ['test/house/**/*.test.{ts,mjs}', 'scripts/**/*.test.mjs'],
+          ...SHARED,
           ...PATIENCE,
         },
       },
@@ -29,8 +33,9 @@ export default defineConfig({
         test: {
           name: 'walks',
           include: ['test/walks/**/*.test.ts'],
+          ...SHARED,
           ...PATIENCE,
-          setupFiles: ['test/support/explain-every-statement.ts', 'test/support/check-every-response.ts'],
+          setupFiles: [TIDY, 'test/support/explain-every-statement.ts', 'test/support/check-every-response.ts'],
         },
       },
       {
@@ -47,15 +52,18 @@ export default defineConfig({
           name: 'postgres',
           include: ['test/postgres/**/*.test.ts'],
           globalSetup: ['test/support/provide-postgres.ts'],
+          ...SHARED,
           ...PATIENCE,
+          setupFiles: [TIDY],
         },
       },
       {
         test: {
           name: 'sdks',
           include: ['test/sdks/**/*.test.ts'],
-          setupFiles: ['test/support/check-every-response.ts'],
+          ...SHARED,
           ...PATIENCE,
+          setupFiles: [TIDY, 'test/support/check-every-response.ts'],
         },
       },
     ],

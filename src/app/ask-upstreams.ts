@@ -11,6 +11,7 @@ import { nearestName } from './config/nearest-name.ts'
 import type { SettingsOutcome } from './load-settings.ts'
 import { mintIdsOf } from './mint-ids-of.ts'
 import { openSend } from './open-send.ts'
+import { resolveHost } from './resolve-host.ts'
 
 export interface AskDeps {
   readonly clock: Clock
@@ -45,7 +46,7 @@ async function test({ clock, random }: AskDeps, config: Config, { names, onBegin
   const closing = createClosing()
   try {
     const called = byUpstream.map(({ upstream }) => upstream)
-    const { send } = await openSend({ clock, random }, called, closing)
+    const { send } = await openSend({ clock, random, resolveHost }, called, closing)
     const deps = { send, mint: mintIdsOf(random), now: () => clock.now(), ticks: () => clock.ticks() }
     const value = await testLanes({ ...deps, frameBytesMax: bounds.frameBytesMax }, byUpstream, onTested)
     return { kind: 'done' as const, value }

@@ -5,7 +5,6 @@ import { createPeopleDeps, type PeopleDeps } from '../account/people-deps.ts'
 import { createUsageKeeper } from '../account/usage-keeper.ts'
 import { createKeptAnswers, type KeptAnswers } from '../content/kept-answers.ts'
 import { createLockoutKeeper, listLockouts } from '../content/lockouts.ts'
-import { openContent } from '../content/open-content.ts'
 import { createStoredResponses, type StoredResponses } from '../content/stored-responses.ts'
 import { createCallerFinder } from '../keys/find-caller.ts'
 import { type LedgerObserver, openLedger } from '../ledger/open-ledger.ts'
@@ -15,7 +14,7 @@ import { createSeals } from '../seals/create-seals.ts'
 import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { findAuditHead } from '../store/audit.ts'
-import { type Database, openDatabase } from '../store/open-database.ts'
+import type { Database } from '../store/open-database.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
@@ -24,6 +23,7 @@ import { checkRing, type DatabaseRing } from './check-ring.ts'
 import { consoleHouseOf } from './console-house-of.ts'
 import { findKeptFacts } from './find-kept-facts.ts'
 import type { House, HouseGround, HouseOutcome } from './house.ts'
+import { type HouseMeans, OUR_MEANS } from './house-means.ts'
 import { loadKeyRing } from './key-ring.ts'
 import { urlOf } from './local-address.ts'
 import { openServing } from './open-serving.ts'
@@ -36,7 +36,8 @@ import { watchLanes } from './watch-lanes.ts'
  * Builds everything once, in the order in which things need each other: ring, database, books (whatever a dead process
  * left open is resolved here), catalogue. What opens registers its closing on the next line.
  */
-export async function openHouse(ground: HouseGround): Promise<HouseOutcome> {
+export async function openHouse(handed: HouseGround): Promise<HouseOutcome> {
+  const ground: Ground = { ...handed, means: { ...OUR_MEANS, ...handed.means } }
   const log = createLog({ clock: ground.clock }, logOptions(ground))
   const closing = createClosing()
   const giveUp = () => closing.close().finally(() => log.close())
@@ -51,11 +52,15 @@ export async function openHouse(ground: HouseGround): Promise<HouseOutcome> {
   }
 }
 
-async function build(ground: HouseGround, log: Log, closing: Closing): Promise<HouseOutcome> {
-  const { settings, clock } = ground
+interface Ground extends HouseGround {
+  readonly means: HouseMeans
+}
+
+async function build(ground: Ground, log: Log, closing: Closing): Promise<HouseOutcome> {
+  const { settings, clock, means } = ground
   const { storage, keyRing } = settings.config
   const loaded = await loadKeyRing({ dataDir: storage.data, secretFromEnvironment: keyRing.secretKey })
-  const database = await openDatabase({ path: join(storage.data, 'ledger.db'), clock })
+  const database = await means.openDatabase({ path: join(storage.data, 'ledger.db'), clock })
   closing.add(() => database.close())
   const checked = await checkRing(database.db, loaded)
   if (checked.kind === 'refused') return { kind: 'refused', message: `${checked.reason} ${checked.cure}` }
@@ -73,11 +78,11 @@ async function build(ground: HouseGround, log: Log, closing: Closing): Promise<H
 }
 
 async function furnish(
-  ground: HouseGround,
+  ground: Ground,
   { ring, database, log }: { readonly ring: DatabaseRing; readonly database: Database; readonly log: Log },
   closing: Closing,
 ): Promise<House> {
-  const { clock, random } = ground
+  const { clock, random, means } = ground
   const { config } = ground.settings
   const { db, file } = database
   const metrics = createMetrics()
@@ -86,7 +91,7 @@ async function furnish(
   const books = await openBooks(ground, { database, contents, log, metrics }, closing)
   const rules = await openRules(ground, db, log)
   const parts: ServingParts = {
-    ...{ config, clock, random, db, ring, rules, log, metrics },
+    ...{ config, clock, random, means, db, ring, rules, log, metrics },
     ...contents,
     ...books,
     seals: createSeals(ring.keys),
@@ -126,7 +131,7 @@ interface BooksNeed {
 
 /** The ledger, and what counts in the other file what it has recorded. */
 async function openBooks(
-  { settings, clock }: HouseGround,
+  { settings, clock, means }: Ground,
   { database, contents, log, metrics }: BooksNeed,
   closing: Closing,
 ): Promise<Pick<ServingParts, 'ledger' | 'usage'>> {
@@ -142,6 +147,7 @@ async function openBooks(
     ...{ db, file, journal, clock },
     findKeptFacts: findKeptFacts(answers, responses),
     markIntervalMs: settings.config.ledger.markIntervalMs,
+    outageGraceMs: means.outageGraceMs,
     observer: observerOf({ log, metrics, usage }),
   })
   closing.add(() => ledger.close())
@@ -212,13 +218,13 @@ interface Contents {
 
 /** Before the books, because their recovery asks which answers were kept; closed after them. */
 async function openContents(
-  { settings, clock }: HouseGround,
+  { settings, clock, means }: Ground,
   ring: DatabaseRing,
   log: Log,
   closing: Closing,
 ): Promise<Contents> {
   const { storage, retention } = settings.config
-  const file = await openContent({ path: join(storage.data, 'content.db'), clock })
+  const file = await means.openContent({ path: join(storage.data, 'content.db'), clock })
   closing.add(() => file.close())
   const now = () => clock.now()
   const keys = sealingKeysOf(ring)

@@ -6,7 +6,7 @@ import { findModel } from '../catalog/resolve-model.ts'
 import { visibleModels } from '../catalog/visible-models.ts'
 import type { ConsoleDeps } from '../http/console/console-deps.ts'
 import type { EdgeDeps } from '../http/edge-deps.ts'
-import { type EdgeOptions, LINGER, STALL_MS } from '../http/edge-options.ts'
+import { type EdgeOptions, LINGER } from '../http/edge-options.ts'
 import { createAddressRates } from '../limits/address-rates.ts'
 import { limitHeaders } from '../limits/limit-headers.ts'
 import { limitsOfCaller } from '../limits/limits-for-turn.ts'
@@ -15,7 +15,6 @@ import { lookUpAnswer } from '../turn/look-up-answer.ts'
 import { readTurn } from '../turn/read-turn.ts'
 import { serveTurn } from '../turn/serve-turn.ts'
 import type { Send } from '../upstream/send.ts'
-import type { Config } from './config/config.ts'
 import type { OpenLoadGuard } from './open-load-guard.ts'
 import type { ServingParts } from './serving-parts.ts'
 import type { TurnCounter } from './turn-counter.ts'
@@ -31,7 +30,7 @@ interface EdgeMeans {
 
 /** What the edge needs of the house behind it, as plain functions. */
 export function edgeDepsOf(parts: ServingParts, { turns, send, guard, console }: EdgeMeans): EdgeDeps {
-  const { clock, random, rules, ledger, responses, finder, db, log, metrics, config } = parts
+  const { clock, random, rules, ledger, responses, finder, db, log, metrics } = parts
   const recording = createRecordingBounds()
   const turnDeps = turnDepsOf(parts, { turns, send, recording })
   const onceDeps = onceDepsOf(parts, recording)
@@ -40,7 +39,7 @@ export function edgeDepsOf(parts: ServingParts, { turns, send, guard, console }:
   return {
     clock,
     random,
-    options: edgeOptionsOf(config),
+    options: edgeOptionsOf(parts),
     load: guard.load,
     logRequest(fields) {
       turns.countServed()
@@ -83,7 +82,7 @@ export function edgeDepsOf(parts: ServingParts, { turns, send, guard, console }:
   }
 }
 
-const edgeOptionsOf = ({ bounds, streams, server }: Config): EdgeOptions => ({
+const edgeOptionsOf = ({ config: { bounds, streams, server }, means }: ServingParts): EdgeOptions => ({
   connectionsMax: server.maxConnections,
   headersTimeoutMs: bounds.headerTimeoutMs,
   requestTimeoutMs: bounds.requestTimeoutMs,
@@ -98,7 +97,7 @@ const edgeOptionsOf = ({ bounds, streams, server }: Config): EdgeOptions => ({
   stream: {
     headDelayMs: streams.silenceBeforeHeadMs,
     keepAliveMs: streams.keepAliveMs,
-    stallMs: STALL_MS,
+    stallMs: means.stallMs,
   },
   linger: LINGER,
   allowedOrigins: server.allowedOrigins,

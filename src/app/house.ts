@@ -4,6 +4,7 @@ import type { Edge } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { LoadedConfig } from './config/load-config.ts'
+import type { HouseMeans } from './house-means.ts'
 import type { RuleBook } from './rules.ts'
 import type { Drainable } from './shutdown.ts'
 
@@ -14,6 +15,8 @@ export interface HouseGround {
   readonly random: RandomBytes
   /** A server logs to stdout as configured; a single command of the operator keeps silent. */
   readonly purpose: 'server' | 'command'
+  /** Left out, all are `OUR_MEANS`. */
+  readonly means?: Partial<HouseMeans>
 }
 
 /** `compose.ts` implements this: everything is built once, in the order in which things need each other. */

@@ -20,12 +20,16 @@ const AUDIT_INTERVAL_MS = 3_600_000
 
 /** The servers, with the turns behind them; beside them the sweepers and the auditor. */
 export async function openServing(parts: ServingParts, house: ConsoleHouse, closing: Closing): Promise<Serving> {
-  const { metrics } = parts
+  const { clock, random, means, metrics } = parts
   const turns = createTurnCounter()
-  const { pools, send } = await openSend(parts, parts.rules.current.upstreams, closing)
+  const { pools, send } = await openSend({ clock, random, ...means }, parts.rules.current.upstreams, closing)
   const console = await consoleDepsOf(parts, house)
   const http = createEdge(edgeDepsOf(parts, { turns, send, guard: openLoadGuard(parts, closing), console }))
-  closing.add(() => http.cut())
+  closing.add(async () => {
+    const ended = http.stopAccepting()
+    http.cut()
+    await ended
+  })
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
   const { ledger, answers, responses, log } = parts

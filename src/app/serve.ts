@@ -56,11 +56,6 @@ async function openDoors(ground: ServeGround): Promise<Doors> {
   const { settings, house, terminal } = ground
   const { server } = settings.config
   const serving = await house.openServing({ version: ground.version, status: () => ground.standing.status() })
-  ground.closing.add(async () => {
-    const ended = serving.stopAccepting()
-    serving.cutConnections()
-    await ended
-  })
   const api = await listenApi(serving, server)
   if (api.kind === 'failed') return api
   const metrics = await listenMetrics(serving, settings)

@@ -15,6 +15,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { DatabaseRing } from './check-ring.ts'
 import type { Config } from './config/config.ts'
+import type { HouseMeans } from './house-means.ts'
 import type { RuleBook } from './rules.ts'
 
 /** What has been built when serving begins. */
@@ -22,6 +23,7 @@ export interface ServingParts {
   readonly config: Config
   readonly clock: Clock
   readonly random: RandomBytes
+  readonly means: HouseMeans
   readonly db: LedgerDb
   readonly ledger: Ledger
   /** The file of contents, and what keeps the usage in it. */

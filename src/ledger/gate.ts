@@ -10,9 +10,9 @@ export interface LedgerGate {
 }
 
 /** So long a running answer may go on without a mark of how far it has got: a crash would forgive all of it. */
-const GRACE_MS = 30_000
+export const OUTAGE_GRACE_MS = 30_000
 
-export function createLedgerGate(graceMs = GRACE_MS): LedgerGate {
+export function createLedgerGate(graceMs = OUTAGE_GRACE_MS): LedgerGate {
   let open = true
   let grace: NodeJS.Timeout | undefined
   const waiting = new Set<() => void>()

@@ -38,6 +38,8 @@ export interface LedgerDeps {
   readonly observer: LedgerObserver
   /** Where answers are kept: what recovery finds there, it charges for. */
   readonly findKeptFacts?: FindKeptFacts
+  /** Running turns go on for so long while nothing can be recorded. */
+  readonly outageGraceMs?: number
 }
 
 /** What telemetry may learn; the ledger itself does not log. */
@@ -119,7 +121,7 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
   if (behindMs > CLOCK_BEHIND_SAID_MS) observer.clockBehind({ behindMs })
   const now = createNeverDecreasing(clock, latest)
   const ticks = () => clock.ticks()
-  const gate = createLedgerGate()
+  const gate = createLedgerGate(deps.outageGraceMs)
   let failuresInARow = 0
   const batcher = createBatcher({
     ticks,

@@ -1,4 +1,4 @@
-import { afterEach } from 'vitest'
+import { afterAll, afterEach } from 'vitest'
 import { isObject } from '../../src/lib/is-object.ts'
 import { type OpenFinding, openResponses } from './open-responses.ts'
 import { checkResponsesStream, eventsOf } from './responses-grammar.ts'
@@ -22,6 +22,11 @@ globalThis.fetch = async (input, init) => {
   if (url.pathname.endsWith('/compact')) return watched(answer, judgeCompaction)
   return watched(answer, isStream ? judgeStream : judgeJson)
 }
+
+// The files of a process share it, and this is done anew for each of them.
+afterAll(() => {
+  globalThis.fetch = fetchUnwatched
+})
 
 afterEach(() => {
   const found = findings.splice(0)

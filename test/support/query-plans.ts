@@ -6,15 +6,18 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { createSqliteDialect } from '../../src/sqlite/kysely-dialect.ts'
 import { oneReadAtATime } from '../../src/sqlite/one-read-at-a-time.ts'
 import type { AtomicStatement, SqliteFile, SqlValue } from '../../src/sqlite/sqlite-file.ts'
-import type { Database, openDatabase } from '../../src/store/open-database.ts'
+import { openDatabase } from '../../src/store/open-database.ts'
 import type { LedgerDb, LedgerTables } from '../../src/store/tables.ts'
 
 /** Every text that was sent to the books of a server of this process, with the values of the first time. */
 const sent = new Map<string, readonly SqlValue[]>()
+/** Those that need not be explained again: a process runs many files, and most of what they send is the same. */
+const explained = new Set<string>()
 const unwatched = new WeakMap<LedgerDb, LedgerDb>()
 
-/** From here on, what is asked of the database is remembered. */
-export function watchStatements(database: Database): Database {
+/** As a server opens it, but that all that is asked of it is remembered. */
+export const openWatchedDatabase: typeof openDatabase = async (options) => {
+  const database = await openDatabase(options)
   const file = watchFile(database.file)
   const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
   const patientDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file)) })
@@ -62,16 +65,18 @@ export interface ExplainedStatement {
 }
 
 /**
- * How everything that was sent until now is answered. An empty file with the same tables is asked: plans do not depend on
+ * How everything is answered that was sent since the last time. An empty file with the same tables is asked: plans do not depend on
  * what is in them, and libsql does not end an explained UPDATE, which would keep a real file from committing.
  */
-export async function explainSent(open: typeof openDatabase): Promise<ExplainedStatement[]> {
-  if (sent.size === 0) return []
+export async function explainSent(): Promise<ExplainedStatement[]> {
+  const fresh = [...sent].filter(([sql]) => !explained.has(sql))
+  if (fresh.length === 0) return []
   const folder = await mkdtemp(join(tmpdir(), 'millrace-plans-'))
-  const { file, close } = await open({ path: join(folder, 'ledger.db'), clock: systemClock })
+  const { file, close } = await openDatabase({ path: join(folder, 'ledger.db'), clock: systemClock })
   try {
     return await Promise.all(
-      [...sent].map(async ([sql, parameters]) => {
+      fresh.map(async ([sql, parameters]) => {
+        explained.add(sql)
         const plan = await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters)
         return { sql, steps: plan.map(({ detail }) => String(detail)) }
       }),

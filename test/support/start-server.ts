@@ -9,11 +9,15 @@ import {
 } from '../../src/account/operations.ts'
 import type { Outcome } from '../../src/account/outcome.ts'
 import { openHouse } from '../../src/app/compose.ts'
+import { loaded as loadedConfig } from '../../src/app/config/config.fixture.ts'
 import type { House, Serving } from '../../src/app/house.ts'
+import type { HouseMeans } from '../../src/app/house-means.ts'
 import { loadSettings } from '../../src/app/load-settings.ts'
+import { openContent } from '../../src/content/open-content.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
-import { unwatchedDb } from './query-plans.ts'
+import type { SqliteFile } from '../../src/sqlite/sqlite-file.ts'
+import { openWatchedDatabase, unwatchedDb } from './query-plans.ts'
 import { TEST_CONFIG, withoutStrain } from './test-config.ts'
 import { testStatus } from './test-status.ts'
 
@@ -25,8 +29,12 @@ export interface TestServer {
   readonly folder: string
   readonly house: House
   readonly serving: Serving
+  /** The second database, which lets nobody else in: for the questions of a test. */
+  readonly content: Pick<SqliteFile, 'all'>
   /** Moves the server's time on: nobody waits for an expiry or a limit. */
   advance(ms: number): void
+  /** Reads another configuration: what a reload swaps is judged by it from now on. */
+  reload(config: string): Promise<void>
   /** An operator's wish; a refusal is a failure of the test. */
   operate<Name extends OperationName>(name: Name, args: OperationArgs<Name>): Promise<OperationValue<Name>>
   /** The same, where being refused is what the test is about. */
@@ -43,11 +51,13 @@ export interface StartOptions {
   readonly prepare?: (folder: string) => Promise<void>
   /** Still: time passes by `advance` only, so that what depends on it is exact however busy the machine is. */
   readonly clock?: 'goes' | 'still'
+  /** What the house is built with instead of what it would take itself. */
+  readonly means?: Partial<HouseMeans>
 }
 
 /** The real house in this process: real SQLite file in a folder of its own, real sockets, a port that is free. */
 export async function startServer(options: StartOptions = {}): Promise<TestServer> {
-  const { config = TEST_CONFIG, prepare, clock = 'goes' } = options
+  const { config = TEST_CONFIG, prepare, clock = 'goes', means } = options
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'millrace-walk-')))
   await prepare?.(folder)
   await writeFile(join(folder, 'millrace.yaml'), withoutStrain(config))
@@ -58,11 +68,13 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   if (loaded.kind === 'invalid') throw new Error(loaded.message)
   const { settings } = loaded
   const time = { ahead: 0 }
+  const files = keepContent()
   const opened = await openHouse({
     settings,
     clock: clockAhead(time, clock === 'still' ? stopped(systemClock) : systemClock),
     random: secureRandom,
     purpose: 'server',
+    means: { openDatabase: openWatchedDatabase, openContent: files.openContent, ...means },
   })
   if (opened.kind !== 'open') throw new Error(`The house did not open: ${JSON.stringify(opened)}`)
   const { house } = opened
@@ -80,9 +92,11 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     baseUrl: `http://127.0.0.1:${listening.port}/v1`,
     house: { ...house, operations: { ...house.operations, db: unwatchedDb(house.operations.db) } },
     serving,
+    content: files.content,
     advance(ms) {
       time.ahead += ms
     },
+    reload: (text) => house.rules.replace(loadedConfig({ yaml: withoutStrain(text) }).config),
     attempt: (name, args) => runOperation(operations, name, args),
     async operate<Name extends OperationName>(name: Name, args: OperationArgs<Name>) {
       const outcome = await runOperation(operations, name, args)
@@ -92,6 +106,21 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     async close() {
       await house.close().finally(() => house.log.close())
       if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Opens the second database as a house does, and remembers it. */
+function keepContent() {
+  let kept: SqliteFile | undefined
+  return {
+    get content(): SqliteFile {
+      if (kept === undefined) throw new Error('the house has opened no second database')
+      return kept
+    },
+    openContent: async (where: Parameters<typeof openContent>[0]): Promise<SqliteFile> => {
+      kept = await openContent(where)
+      return kept
     },
   }
 }

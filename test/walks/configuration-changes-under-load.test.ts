@@ -9,6 +9,7 @@ import { expectProblem } from '../support/expect-problem.ts'
 import { readStream } from '../support/read-stream.ts'
 import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
 import { nanoOf } from '../support/test-account.ts'
+import { withoutStrain } from '../support/test-config.ts'
 import { until } from '../support/until.ts'
 
 const STREAMS = 60
@@ -75,7 +76,7 @@ const chargeIn = ({ inputPico }: Epoch): bigint =>
 async function write(epoch: Epoch): Promise<void> {
   epochs.push(epoch)
   written = epochs.length - 1
-  await server.writeConfig(configOf(epoch))
+  await server.writeConfig(withoutStrain(configOf(epoch)))
 }
 
 /** The swap is whole: when its price is there, everything is. */
@@ -184,7 +185,7 @@ async function changeEverything(): Promise<void> {
     if (at % 2 === 0) server.kill('SIGHUP')
     await untilInForce()
   }
-  const good = configOf(epochs[written]!)
+  const good = withoutStrain(configOf(epochs[written]!))
   for (const broken of [good.replace('price:', 'prise:'), good.slice(0, good.indexOf('lanes')), '']) {
     await refuseBroken(broken)
   }

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { loaded } from '../../src/app/config/config.fixture.ts'
 import { type Answer, chat } from '../support/ask.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
@@ -76,13 +75,12 @@ describe('requests without a valid key', () => {
   })
 
   it('are limited as the configuration says at the moment, or not at all', async () => {
-    const reload = (text: string) => server().house.rules.replace(loaded({ yaml: text }).config)
     server().advance(MINUTE_MS)
-    await reload(`${TEST_CONFIG}\nlimits: { address: { refused_per_minute: off } }`)
+    await server().reload(`${TEST_CONFIG}\nlimits: { address: { refused_per_minute: off } }`)
     expect(new Set(await statusesOf(server(), [], 20))).toEqual(new Set([401]))
-    await reload(`${TEST_CONFIG}\nlimits: { address: { refused_per_minute: 1 } }`)
+    await server().reload(`${TEST_CONFIG}\nlimits: { address: { refused_per_minute: 1 } }`)
     expect(await statusesOf(server(), [], 3)).toEqual([401, 429, 429])
-    await reload(strangersLimited())
+    await server().reload(strangersLimited())
   })
 })
 

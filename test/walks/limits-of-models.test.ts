@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { loaded } from '../../src/app/config/config.fixture.ts'
 import { chat, get, hello, send } from '../support/ask.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { readStream } from '../support/read-stream.ts'
@@ -101,13 +100,12 @@ describe('a limit on an account with a model', () => {
 
   it('is another one as soon as the configuration says so', async () => {
     const account = await openAccount(server())
-    const reload = (text: string) => server().house.rules.replace(loaded({ yaml: text }).config)
     const ask = () => chat(server(), account, { model: 'swift' })
     expect((await ask()).headers.get('x-ratelimit-limit-requests')).toBe('2')
-    await reload(limitedBy('{ account_model: { requests_per_minute: 1 } }'))
+    await server().reload(limitedBy('{ account_model: { requests_per_minute: 1 } }'))
     expect((await ask()).json.error.limit).toMatchObject({ scope: 'account_model', value: 1 })
-    await reload(limitedBy('{}'))
+    await server().reload(limitedBy('{}'))
     expect((await ask()).status).toBe(200)
-    await reload(limitedBy(limits))
+    await server().reload(limitedBy(limits))
   })
 })

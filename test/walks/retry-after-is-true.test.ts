@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { loaded } from '../../src/app/config/config.fixture.ts'
 import { chat, hello } from '../support/ask.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openAccount } from '../support/test-account.ts'
@@ -21,8 +20,7 @@ describe('Retry-After', () => {
   it.each(SCOPES.flatMap((scope) => KINDS.map((kind) => [scope, ...kind] as const)))(
     'of a limit on %s, %s (%s: %d): refused a second before it, let through at it',
     async (scope, kind, setting, value) => {
-      const yaml = `${TEST_CONFIG}\nlimits: { ${scope}: { ${setting}: ${value} } }\n`
-      await server().house.rules.replace(loaded({ yaml }).config)
+      await server().reload(`${TEST_CONFIG}\nlimits: { ${scope}: { ${setting}: ${value} } }\n`)
       server().advance(600_000)
       const account = await openAccount(server())
       const ask = () => chat(server(), account, { max_tokens: 90, messages: hello('count to 90') })

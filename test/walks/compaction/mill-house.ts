@@ -1,7 +1,7 @@
 import { type Miller, type MillerKind, type Served, startMiller } from '../../fakes/miller.ts'
 import { get } from '../../support/ask.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
-import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
+import { EVERY_LANE_ASKED, withoutStrain } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
 
 /** What the one model of the house runs on, first choice first, and what it costs. */
@@ -86,7 +86,7 @@ models:
     async change(wish) {
       rules = { ...rules, ...wish }
       written += 1
-      await server.writeConfig(configOf(rules))
+      await server.writeConfig(withoutStrain(configOf(rules)))
       server.kill('SIGHUP')
       await until(async () => (await get(server, server, '/models')).json.data[0].description === `rules ${written}`)
     },

@@ -5,7 +5,7 @@ import { callersOf } from './participants.ts'
 import { playEnding } from './play-ending.ts'
 import { openStage, playedIn, type Stage } from './stage.ts'
 
-/** Every ending in one column. The file that calls this makes the grace of an outage short. */
+/** Every ending in one column. */
 export function describeColumn(name: string): void {
   const column = columnNamed(name)
   const played = playedIn(column, ENDINGS)

@@ -149,6 +149,9 @@ plans:
 `
 }
 
+/** Half a minute in earnest; nobody waits for that here. */
+const means = { outageGraceMs: 300 }
+
 /** The real house in front of that provider, and one more whose streams begin before there is anything to say. */
 export interface Stage {
   readonly provider: Provider
@@ -158,10 +161,9 @@ export interface Stage {
 
 export async function openStage(played: readonly Played[]): Promise<Stage> {
   const provider = await startProvider(played)
-  const server = await startServer({ config: await configOf(played, provider) })
-  const hasty = await startServer({
-    config: await configOf(played, provider, 'streams: { silence_before_head: 30ms }'),
-  })
+  const start = async (more = '') => startServer({ means, config: await configOf(played, provider, more) })
+  const server = await start()
+  const hasty = await start('streams: { silence_before_head: 30ms }')
   return {
     provider,
     serverFor: (ending) => (ending.hasty ? hasty : server),

@@ -1,5 +1,5 @@
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
-import { startServer, type TestServer } from '../../support/start-server.ts'
+import { type StartOptions, startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 
 /** The real house in front of one provider whose scripts the test writes itself. */
@@ -23,12 +23,13 @@ export interface FarOptions {
   readonly timeouts?: string
   /** All of them lead to the one provider; what else stands in their entries, as YAML. */
   readonly upstreams?: Readonly<Record<string, string>>
+  readonly means?: StartOptions['means']
 }
 
 export async function startFarHouse(
   scripts: Readonly<Record<string, Script>>,
   models: Readonly<Record<string, FarModel>>,
-  { config = '', timeouts = '', upstreams = { far: '' } }: FarOptions = {},
+  { config = '', timeouts = '', upstreams = { far: '' }, means = {} }: FarOptions = {},
 ): Promise<FarHouse> {
   const far = await startFaultUpstream((model) => scripts[model])
   const entries = Object.entries(models).map(([id, { lanes, more = '', upstream = 'far' }]) => {
@@ -38,6 +39,7 @@ export async function startFarHouse(
   const common = `wire: chat, base_url: "${far.baseUrl}", allow_private: true, timeouts: { ${timeouts} }`
   const providers = Object.entries(upstreams).map(([id, written]) => `  - { id: ${id}, ${common}, ${written} }\n`)
   const server = await startServer({
+    means,
     config: `${EVERY_LANE_ASKED}${config}\nupstreams:\n${providers.join('')}models:\n${entries.join('')}`,
   })
   return {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { createCertificate } from '../../../src/upstream/certificate.fixture.ts'
 import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstream.ts'
@@ -9,7 +9,7 @@ import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { CASES, type Case } from './fault-cases.ts'
 import type { FaultRow, UpstreamName } from './fault-row.ts'
-import { TRUSTLESS_HOST } from './hosts.ts'
+import { resolveHere, TRUSTLESS_HOST } from './resolve-here.ts'
 
 /** The real house in front of a provider that has every fault, and of one that has none. */
 export interface FaultServer {
@@ -39,7 +39,8 @@ export async function startFaultServer(more = ''): Promise<FaultServer> {
   const faulty = await startFaultUpstream(scriptOfModel)
   const healthy = await startFaultUpstream(scriptOfModel)
   const grounds = await openGrounds()
-  const server = await startServer({ config: configOf({ faulty, healthy, ...grounds }) + more })
+  const config = configOf({ faulty, healthy, ...grounds }) + more
+  const server = await startServer({ config, means: { resolveHost: resolveHere } })
   return {
     server,
     faulty,
@@ -56,7 +57,10 @@ async function openGrounds() {
   const gone = createServer()
   const mute = createServer((socket) => socket.on('error', () => {}))
   const untrusted = createTlsServer({ ...createCertificate(TRUSTLESS_HOST) }).on('tlsClientError', () => {})
+  const sockets = new Set<Socket>()
   for (const server of [gone, mute, untrusted]) {
+    // Nobody reads from them, so they would never hear that the other side has gone.
+    server.on('connection', (socket: Socket) => sockets.add(socket))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
   }
@@ -68,6 +72,7 @@ async function openGrounds() {
     async close() {
       mute.close()
       untrusted.close()
+      for (const socket of sockets) socket.destroy()
     },
   }
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { isRequestId } from '../../../src/model/ids.ts'
 import { PROBLEMS } from '../../../src/model/problem.ts'
 import type { ReceiptsTable } from '../../../src/store/tables.ts'
@@ -15,13 +15,6 @@ import { CASES, type Case } from './fault-cases.ts'
 import type { Cell } from './fault-row.ts'
 import { type FaultServer, faultyLane, HEALTHY_LANE, modelOf, startFaultServer } from './fault-server.ts'
 import { documentedRows, rowsOnPage } from './faults-page.ts'
-
-// The name server of this file: one name leads here, all others are unknown.
-vi.mock(import('../../../src/upstream/origin-pools.ts'), async (original) => {
-  const { createOriginPools } = await original()
-  const { resolveHere } = await import('./resolve-here.ts')
-  return { createOriginPools: (deps) => createOriginPools({ ...deps, resolve: resolveHere }) }
-})
 
 let house: FaultServer
 beforeAll(async () => {

@@ -1,16 +1,20 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
 import { startFarHouse } from './far-house.ts'
 import { askAndDoze, createFlood } from './slow-reader.ts'
 
-// A minute in earnest; nobody waits for that here.
-vi.mock('../../../src/http/edge-options.ts', async (original) => ({ ...(await original<object>()), STALL_MS: 500 }))
+/** A minute in earnest; nobody waits for that here. */
+const means = { stallMs: 500 }
 
 it('a client that takes nothing for too long is cut, its provider too, and what was produced is settled', async () => {
   const flood = createFlood()
-  const { server, far, ...house } = await startFarHouse({ flood: flood.script }, { flood: { lanes: ['flood'] } })
+  const { server, far, ...house } = await startFarHouse(
+    { flood: flood.script },
+    { flood: { lanes: ['flood'] } },
+    { means },
+  )
   try {
     const account = await openAccount(server)
     const socket = await askAndDoze(server, account.key, 'flood')

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { loaded } from '../../../src/app/config/config.fixture.ts'
 import { get, hello, send } from '../../support/ask.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
@@ -70,21 +69,20 @@ describe('a plan changes', () => {
 
   it('in the configuration: the running window stays as it was opened, the next one is new', async () => {
     const person = await openSubscriber(server(), 'lean')
-    const reload = (text: string) => server().house.rules.replace(loaded({ yaml: text }).config)
     expect((await spend(server(), person.builder, 10)).status).toBe(200)
-    await reload(PLANS_CONFIG.replace('every: 5h, allowance: "0.10"', 'every: 5h, allowance: "0.30"'))
+    await server().reload(PLANS_CONFIG.replace('every: 5h, allowance: "0.10"', 'every: 5h, allowance: "0.30"'))
     expect(await person.window('5h')).toMatchObject({ limit: '0.10', used: '0.01' })
     expectProblem(await spend(server(), person.builder, 91), 'allowance_exhausted')
     server().advance(5 * HOUR_MS)
     expect((await spend(server(), person.builder, 250)).status).toBe(200)
     expect(await person.window('5h')).toMatchObject({ limit: '0.30', used: '0.25' })
 
-    await reload(PLANS_CONFIG.replace('id: lean', 'id: leaner'))
+    await server().reload(PLANS_CONFIG.replace('id: lean', 'id: leaner'))
     expect(await person.plan()).toMatchObject({ state: 'not_configured', plan: 'lean', windows: [] })
     expectProblem(await spend(server(), person.builder, 1), 'subscription_inactive')
     const { json } = await get(server(), person.builder, '/models')
     expect(json.data.length).toBeGreaterThan(1)
-    await reload(PLANS_CONFIG)
+    await server().reload(PLANS_CONFIG)
     expect(await person.window('5h')).toMatchObject({ limit: '0.30', used: '0.25' })
   })
 

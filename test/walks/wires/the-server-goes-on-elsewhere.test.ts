@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { get } from '../../support/ask.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
+import { withoutStrain } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
 import { sealsIn, shortly } from './shortly.ts'
 import { spokenMind } from './spoken-mind.ts'
@@ -63,7 +64,7 @@ afterAll(async () => {
 })
 
 async function moveTo(place: Place): Promise<void> {
-  await server.writeConfig(configOf(place))
+  await server.writeConfig(withoutStrain(configOf(place)))
   server.kill('SIGHUP')
   await until(async () => (await get(server, server, '/models')).json.data[0].description === `rules ${written}`)
 }

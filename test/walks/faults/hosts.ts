@@ -1,2 +1,0 @@
-/** The only name that resolves in these walks. */
-export const TRUSTLESS_HOST = 'untrusted.example'

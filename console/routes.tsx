@@ -97,7 +97,7 @@ const pages = [
   ),
   page(
     '/keys/$key',
-    lazyPage(['keys'], () => import('./pages/keys/KeyPage.tsx'), 'KeyPage'),
+    lazyPage(['audit', 'keys'], () => import('./pages/keys/KeyPage.tsx'), 'KeyPage'),
   ),
   page(
     '/wallet',

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { pageWords } from './page-words.mjs'
 
 /** A telephone on a slow line has to get it too. */
-export const FIRST_LOAD_MAX = 186_000
+export const FIRST_LOAD_MAX = 192_000
 
 const PAGE = 'index.html'
 const LANGUAGES = ['en', 'de']

@@ -68,6 +68,10 @@ try {
 function start(script) {
   const child = fork(fileURLToPath(new URL(script, import.meta.url)))
   children.push(child)
+  // Whoever waits for its word would wait for ever.
+  child.once('exit', (code) => {
+    if (code) throw new Error(`${script} has ended with ${code}`)
+  })
   return child
 }
 

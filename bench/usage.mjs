@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { createRefusedTurnCounter } from '../dist/account/count-refused-turns.js'
 import { exportUsage } from '../dist/account/export-usage.js'
 import { createUsageKeeper } from '../dist/account/usage-keeper.js'
 import { usageOverview } from '../dist/account/usage-overview.js'
@@ -33,7 +34,8 @@ const onFailure = (error) => {
   throw error
 }
 const usage = createUsageKeeper({ db: database.db, content, clock: systemClock, intervalMs: 500, onFailure })
-const deps = { db: database.db, content, usage, clock: systemClock }
+const refusedTurns = createRefusedTurnCounter({ content, clock: systemClock, intervalMs: 3_600_000, onFailure })
+const deps = { db: database.db, content, usage, refusedTurns, clock: systemClock }
 try {
   const [account] = await listAccounts(database.db, { after: 0, limit: 1 })
   const [{ receipts }] = await database.file.all('SELECT COUNT(*) AS receipts FROM receipts WHERE account = ?', [
@@ -46,6 +48,7 @@ try {
   await timeAll(account)
 } finally {
   await usage.close()
+  await refusedTurns.close()
   await content.close()
   await database.close()
 }

@@ -59,7 +59,8 @@ function questions() {
     'the wallet': 'wallet',
     'a page of the statement': `wallet/statement?limit=50&from=${day(200)}&to=${day(190)}&zone=UTC`,
     'the plan': 'plan',
-    'the overview': 'overview?zone=Asia/Kolkata',
+    'the overview': 'overview',
+    'what was used lately': 'overview/usage?zone=Asia/Kolkata',
   }
 }
 

@@ -11,5 +11,6 @@ export const useStatement = (filters: QueryOf<'GET /wallet/statement.csv'>, { st
     ...pagesOf('GET /wallet/statement', { query: { ...filters, limit: 50 } }),
     // Only the first pages are kept up to date: all of them are asked again each time.
     refetchInterval: ({ state }) => (still || (state.data?.pages.length ?? 0) > LIVE_PAGES ? false : EVERY_MS),
+    refetchOnWindowFocus: !still,
     placeholderData: keepPreviousData,
   })

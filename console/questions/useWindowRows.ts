@@ -10,4 +10,5 @@ export const useWindowRows = (window: string, { still }: { still: boolean }) =>
     ...pagesOf('GET /plan/windows/:window', { params: { window }, query: { limit: 100 } }),
     // Only the first pages are kept up to date: all of them are asked again each time.
     refetchInterval: ({ state }) => (still || (state.data?.pages.length ?? 0) > LIVE_PAGES ? false : EVERY_MS),
+    refetchOnWindowFocus: !still,
   })

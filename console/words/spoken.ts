@@ -37,7 +37,11 @@ export function keepLanguage(): Promise<void> {
 /** Loads the words of a page, beside its code: so no page is ever seen without. */
 export function needWords(areas: readonly LaterArea[]): Promise<void> {
   for (const area of areas) needed.add(area)
-  return complete()
+  return complete().catch((error: unknown) => {
+    // Else every later page would wait for these, and fail with them.
+    for (const area of areas) if (current === undefined || !(area in current.words)) needed.delete(area)
+    throw error
+  })
 }
 
 /**

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Change } from '../books/changes.ts'
 import { findCountedUpTo } from '../content/usage-totals.ts'
@@ -199,4 +201,20 @@ it('lets nobody wait for all that there is to count, and says until when it has 
   expect(asOf).toBe(begun + 1999 * 1000)
   expect(await keeper.readUpToDate(ada.row, async (at) => at)).toBe(bench.clock.at)
   expect((await findCountedUpTo(bench.content, [ada.row])).get(ada.row)?.closedAt).toBe(begun + 5000 * 1000)
+})
+
+it('keeps nothing of what it has told', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const told: WeakRef<object>[] = []
+  for (let count = 0; count < 20; count++) {
+    await keeper.readUpToDate(ada.row, async () => {
+      const report = { count }
+      told.push(new WeakRef(report))
+      return report
+    })
+  }
+  await settled()
+  collectGarbage()
+  expect(told.filter((report) => report.deref() !== undefined).length).toBeLessThanOrEqual(1)
 })

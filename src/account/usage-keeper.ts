@@ -119,7 +119,8 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
     },
     readUpToDate(account, read) {
       const mine = countPatiently(account).then((asOf) => readOneMoment(oneMoment, account, () => read(asOf)))
-      reading = Promise.allSettled([reading, mine])
+      // Without what was read: each would hold the one before it, and so all that was ever told.
+      reading = Promise.allSettled([reading, mine]).then(() => {})
       return mine
     },
     async catchUp() {

@@ -19,20 +19,21 @@ describe.skipIf(CHROMIUM === undefined)('a key with a long list of models', () =
     await page.getByText('and 2 more').waitFor()
     await page.keyboard.press('Escape')
 
-    const edit = async (cap) => {
+    const edit = async (from, to) => {
       await page.getByRole('button', { name: 'Actions for patterns' }).click()
       await page.getByRole('menuitem', { name: 'Edit' }).click()
       const dialog = page.getByRole('dialog', { name: 'Edit patterns' })
       for (const pattern of PATTERNS) await dialog.getByText(pattern, { exact: true }).first().waitFor()
-      await dialog.getByLabel('Most a day').fill(cap)
+      expect(await dialog.getByLabel('Most a day').inputValue(), 'the terms as they are').toBe(from)
+      await dialog.getByLabel('Most a day').fill(to)
       await dialog.getByRole('button', { name: 'Save' }).click()
       return dialog
     }
     server().advance(LATER)
-    await (await edit('4.00')).waitFor({ state: 'detached' })
+    await (await edit('5.00', '4.00')).waitFor({ state: 'detached' })
     expect(await known()).toMatchObject({ models: PATTERNS, caps: [{ name: 'day', limit: '4.00' }] })
 
-    const dialog = await edit('6.00')
+    const dialog = await edit('4.00', '6.00')
     const asking = page.getByRole('dialog', { name: 'Your password, please' })
     await asking.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await asking.getByRole('button', { name: 'Go on' }).click()

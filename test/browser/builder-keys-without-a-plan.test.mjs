@@ -1,21 +1,12 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { loadSettings } from '../../src/app/load-settings.ts'
-import { PLANS_CONFIG, TEST_CONFIG, withoutStrain } from '../support/test-config.ts'
+import { PLANS_CONFIG, TEST_CONFIG } from '../support/test-config.ts'
 import { streamChat } from './lib/stream-chat.mjs'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 describe.skipIf(CHROMIUM === undefined)('builder keys without a plan', () => {
   const { server, origin, person, open } = useConsole({ config: PLANS_CONFIG })
 
-  /** As a server does that reads its configuration again. */
-  async function configure(text) {
-    const { folder, house } = server()
-    await writeFile(join(folder, 'millrace.yaml'), withoutStrain(text))
-    const loaded = loadSettings({ environment: { HOME: folder }, cwd: folder }, { config: 'millrace.yaml', data: '.' })
-    await house.rules.replace(loaded.settings.config)
-  }
+  const configure = (text) => server().reload(text)
   afterEach(() => configure(PLANS_CONFIG))
 
   async function onPlan(plan) {

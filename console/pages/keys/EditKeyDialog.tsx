@@ -19,10 +19,12 @@ interface EditKeyProps {
 
 /** The terms of a key that is there: all of them, which no list has. */
 export function EditKeyDialog({ keyId, title, onClose }: EditKeyProps) {
-  const question = useKey(keyId)
+  // What lies there may be from before the last change: a form is filled with what was heard since it was opened.
+  const question = useKey(keyId, { anew: true })
+  const heard = question.isFetchedAfterMount ? question : { ...question, data: undefined }
   return (
     <Dialog title={title} open onClose={onClose} width="wide">
-      <Answer question={question} lines={8}>
+      <Answer question={heard} lines={8}>
         {(keyItem) => <EditKeyForm keyItem={keyItem} onClose={onClose} />}
       </Answer>
     </Dialog>

@@ -34,7 +34,7 @@ export function FollowBar({ following, waiting, onFollow, onTakeIn }: FollowBarP
           className={following ? 'breathe size-2 rounded-full bg-good' : 'size-2 rounded-full bg-edge'}
         />
         {following ? requests.live : requests.paused}
-        <Button ref={follow} tone="quiet" onClick={toggle} aria-pressed={!following}>
+        <Button ref={follow} tone="quiet" onClick={toggle}>
           <Icon aria-hidden="true" />
           {label}
         </Button>

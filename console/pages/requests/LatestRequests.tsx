@@ -1,5 +1,6 @@
 import { ArrowLeftRight } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { inOpeningOrder } from '../../lib/in-opening-order.ts'
 import { Empty } from '../../ui/Empty.tsx'
 import { useHeldRows } from '../../ui/useHeldRows.ts'
 import { RequestTable } from './RequestTable.tsx'
@@ -15,7 +16,8 @@ interface LatestRequestsProps {
 
 /** The last few requests, as they come in. */
 export function LatestRequests({ caption, requests, none, ...rest }: LatestRequestsProps) {
-  const { shown, reading } = useHeldRows(requests, { idOf: ({ id }) => id })
+  // As they began: told as they run and end, they would change places, and new ones come in between.
+  const { shown, reading } = useHeldRows(inOpeningOrder(requests), { idOf: ({ id }) => id })
   if (requests.length === 0) return <Empty icon={ArrowLeftRight} {...none} />
   return (
     <div {...reading}>

@@ -20,6 +20,7 @@ export function EndingsPanel({ answer, query, refusals }: EndingsPanelProps) {
   const question = useRefusedTurns(query)
   const isNothing = answer.total.requests === 0 && (refusals === 'left-out' || question.data?.reasons.length === 0)
   if (isNothing) return null
+  const isShown = refusals === 'shown' && !question.isPlaceholderData
   return (
     <Panel title={words.title} about={refusals === 'shown' ? words.about : words.aboutModel}>
       <Answer question={question}>
@@ -28,8 +29,8 @@ export function EndingsPanel({ answer, query, refusals }: EndingsPanelProps) {
             answer={answer}
             step={query.step}
             zone={query.zone}
-            // While another range is on its way, the two answers may be of different ones.
-            reasons={refusals === 'shown' && steps.join() === answer.steps.join() ? fewReasons(reasons) : []}
+            // While another range, key or kind is on its way, the two answers may be of different ones.
+            reasons={isShown && steps.join() === answer.steps.join() ? fewReasons(reasons) : []}
           />
         )}
       </Answer>

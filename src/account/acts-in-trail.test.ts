@@ -45,9 +45,9 @@ describe('the command line', () => {
     expect(await acts()).toEqual([
       'operator | account_created | null | a@example.com',
       'operator | account_status | 1 | suspended',
-      'operator | wallet_ordered | 1 | 5.00 USD: June (r)',
-      'operator | wallet_ordered | 1 | 5.00 USD: June (r)',
-      'operator | order_void | 1 | 5.00 USD: June (r): counted before',
+      'operator | wallet_ordered | 1 | 5.00 USD (r): June',
+      'operator | wallet_ordered | 1 | 5.00 USD (r): June',
+      'operator | order_void | 1 | counted before: 5.00 USD (r): June',
       'operator | key_created | 1 | made "ci" (wallet)',
       'operator | key_changed | 1 | renamed to "nightly" (wallet)',
       'operator | key_revoked | 1 | revoked "nightly" (wallet)',

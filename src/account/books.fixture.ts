@@ -101,6 +101,7 @@ export async function openTestBooks(folder: string, clock: Clock = systemClock):
       random,
       ledger,
       catalog: () => catalog,
+      keyRates: () => ({}),
       health: everyLaneAsked,
       mintKey: (kind) => mintKey({ pepper: PEPPER, random }, kind),
       digestCode: (letters) => digestKey(PEPPER, letters),

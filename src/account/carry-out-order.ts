@@ -21,6 +21,6 @@ export async function carryOutOrder<Value>(
   const carriedOut = await run()
   const { outcome } = carriedOut
   const why = carriedOut.void ?? (outcome.kind === 'refused' ? outcome.reason : undefined)
-  if (why !== undefined) await trail.announce({ ...order, action: 'order_void', detail: `${order.detail}: ${why}` })
+  if (why !== undefined) await trail.announce({ ...order, action: 'order_void', detail: `${why}: ${order.detail}` })
   return outcome
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AccountRow } from '../model/ids.ts'
+import { findKeyById } from '../store/keys.ts'
 import { openTestBooks, type TestBooks } from './books.fixture.ts'
 import { changeKey } from './change-key.ts'
 import { changeKeyTerms } from './change-key-terms.ts'
@@ -148,5 +149,33 @@ describe('a key that shall do more than before', () => {
     await change({ models: null, caps: { day: null }, limits: { concurrent: null } })
     const terms = { models: ['demo'], caps: { day: '9.00', month: '1.00' }, limits: { concurrent: 9 }, expires: '30d' }
     expect(await asksFor(terms)).toBe('done')
+  })
+
+  it('is compared with what holds for every key, where it has no limit of its own', async () => {
+    await change({ limits: { concurrent: null, requests_per_minute: null } })
+    const configured = { requestsPerMinute: 60, requestsBurst: 2, concurrent: 3 }
+    const deps = { ...books.deps, keyRates: () => configured }
+    const asks = async (limits: object) => {
+      const outcome = await changeKeyTerms(deps, { key: made.id, limits }, { mayWiden: false })
+      return outcome.kind === 'refused' ? outcome.reason : outcome.kind
+    }
+    expect(await asks({ requests_per_minute: 61 })).toBe('confirm_password')
+    expect(await asks({ requests_per_minute: 60 }), 'all of them at once, where two were').toBe('confirm_password')
+    expect(await asks({ concurrent: 4 })).toBe('confirm_password')
+    expect(await asks({ concurrent: 2, tokens_per_minute: 9, requests_per_minute: 2 })).toBe('done')
+    expect(await asks({ concurrent: 3, tokens_per_minute: null })).toBe('confirm_password')
+  })
+
+  it('is not one that was judged before somebody else narrowed it', async () => {
+    const judged = (await findKeyById(books.database.db, made.id))!
+    await change({ disabled: true, caps: { day: '1.00' } })
+    for (const again of [{ disabled_at: null }, { cap_day_nano: judged.cap_day_nano }]) {
+      const outcome = await changeKey(books.deps, made.id, { change: again, said: 'changed', judged })
+      expect(outcome).toMatchObject({ kind: 'refused', reason: 'key_changed' })
+    }
+    expect(await change({})).toMatchObject({ value: { state: 'disabled', caps: { day: '1.00' } } })
+    const now = (await findKeyById(books.database.db, made.id))!
+    const asked = { change: { models: null, cap_month_nano: 5n }, said: 'changed', judged: now }
+    expect(await changeKey(books.deps, made.id, asked)).toMatchObject({ kind: 'done' })
   })
 })

@@ -1,18 +1,19 @@
 import { z } from 'zod'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { AccountRow } from '../model/ids.ts'
+import type { LimitRates } from '../model/limit.ts'
 import type { KeyChange } from '../store/keys.ts'
 import { unreadableMoment } from './assign-plan.ts'
 import { type ChangeKeyDeps, changeKey } from './change-key.ts'
 import { keyLimitsArgs, keyModelsArgs, noSuchModel } from './create-key.ts'
 import { findOwnedKey } from './find-owned-key.ts'
 import { type KeyView, keyView } from './key-view.ts'
-import { done, type Outcome, type Refused, refused } from './outcome.ts'
+import { done, type Outcome, type Refused } from './outcome.ts'
 import { parseExpiry } from './parse-expiry.ts'
 import { nameArgument, plainText } from './plain-text.ts'
 import { readCaps, spendCapArgs } from './read-caps.ts'
 import { unmatchedModels } from './unmatched-models.ts'
-import { widensKey } from './widens-key.ts'
+import { confirmToWiden, widensKey } from './widens-key.ts'
 
 /** What is absent stays as it is; null takes it away. */
 export const changeKeyTermsArgs = z.strictObject({
@@ -28,6 +29,8 @@ export const changeKeyTermsArgs = z.strictObject({
 
 export interface ChangeKeyTermsDeps extends ChangeKeyDeps {
   readonly catalog: () => Catalog
+  /** What holds for keys without limits of their own. */
+  readonly keyRates: () => LimitRates
 }
 
 type Terms = z.output<typeof changeKeyTermsArgs>
@@ -57,14 +60,10 @@ export async function changeKeyTerms(
   const disabled = terms.disabled === undefined ? {} : { disabled_at: terms.disabled ? (disabled_at ?? now) : null }
   const change = { ...read.change, ...disabled }
   if (Object.keys(change).length === 0) return done(keyView(found.key, found.owner, now))
-  if (!mayWiden && widensKey(found.key, change)) return confirmToWiden
-  return changeKey(deps, named, { change, said: `${Object.keys(terms).join(', ')} of` }, of)
+  if (!mayWiden && widensKey(found.key, change, deps.keyRates())) return confirmToWiden
+  const judged = mayWiden ? undefined : found.key
+  return changeKey(deps, named, { change, said: `${Object.keys(terms).join(', ')} of`, judged }, of)
 }
-
-const confirmToWiden = refused(
-  'confirm_password',
-  'This lets the key do more than before, which needs your password again, as it was given a while ago.',
-)
 
 type ReadTerms = { readonly kind: 'read'; readonly change: KeyChange } | Refused
 

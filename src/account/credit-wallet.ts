@@ -74,7 +74,8 @@ async function moveMoney(
   const { account } = resolved
   if (account.status === 'closed') return refused('account_closed', `Account ${account.id} is closed.`)
   const { reason, ref } = args
-  const detail = `${formatUsd(amount)} USD: ${reason} (${ref})`
+  // What may be long comes last: the trail cuts it.
+  const detail = `${formatUsd(amount)} USD (${ref}): ${reason}`
   const order = { action: 'wallet_ordered', target: account.id, account: account.row, detail } as const
   return carryOutOrder(deps, order, async () => {
     const moved = await deps.ledger.credit({ account: account.row as AccountRow, kind, amount, reason, ref })

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AccountRow } from '../model/ids.ts'
 import { openTestBooks, type TestBooks } from './books.fixture.ts'
 import { changeAccountStatus } from './change-account-status.ts'
-import { changeKey } from './change-key.ts'
+import { changeKey, revokeKey } from './change-key.ts'
 import { createAccount } from './create-account.ts'
 import { createKey } from './create-key.ts'
 import { playgroundKey } from './playground-key.ts'
@@ -75,6 +75,15 @@ describe('the key of the playground', () => {
     const callers = await Promise.all([open(), open()])
     expect(callers[0]!.keyId).not.toBe(keyId)
     expect(callers[1]).toEqual(callers[0])
+  })
+
+  it('is revoked only behind a fresh password: the next one has none of its caps', async () => {
+    const { keyId } = await open()
+    const revoke = (mayWiden: boolean) => revokeKey(books.deps, { key: keyId }, { of: ADA, mayWiden })
+    expect(await revoke(false)).toMatchObject({ kind: 'refused', reason: 'confirm_password' })
+    expect((await open()).keyId).toBe(keyId)
+    expect(await revoke(true)).toMatchObject({ kind: 'done' })
+    expect((await open()).keyId).not.toBe(keyId)
   })
 
   it('is refused with its account', async () => {

@@ -88,7 +88,7 @@ describe('money that moves in a step of its own', () => {
     const crash = new Error('the process is gone')
     const dying = { ...books.deps, ledger: { ...books.deps.ledger, credit: () => Promise.reject(crash) } }
     await expect(creditWallet(dying, order)).rejects.toBe(crash)
-    expect(await lines()).toEqual(['wallet_ordered: 7.00 USD: June (invoice 6)'])
+    expect(await lines()).toEqual(['wallet_ordered: 7.00 USD (invoice 6): June'])
   })
 
   it('is followed by a second line where nothing moved', async () => {
@@ -96,11 +96,11 @@ describe('money that moves in a step of its own', () => {
     await creditWallet(books.deps, order)
     await creditWallet(books.deps, { ...order, amount: '8.00' })
     expect(await lines()).toEqual([
-      'wallet_ordered: 7.00 USD: June (invoice 6)',
-      'wallet_ordered: 7.00 USD: June (invoice 6)',
-      'order_void: 7.00 USD: June (invoice 6): counted before',
-      'wallet_ordered: 8.00 USD: June (invoice 6)',
-      'order_void: 8.00 USD: June (invoice 6): ref_taken',
+      'wallet_ordered: 7.00 USD (invoice 6): June',
+      'wallet_ordered: 7.00 USD (invoice 6): June',
+      'order_void: counted before: 7.00 USD (invoice 6): June',
+      'wallet_ordered: 8.00 USD (invoice 6): June',
+      'order_void: ref_taken: 8.00 USD (invoice 6): June',
     ])
   })
 })

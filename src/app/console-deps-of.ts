@@ -14,7 +14,7 @@ const ASKED_OF_ADDRESS: RateRule = { perMinute: 1200, burst: 300 }
 
 /** What the console needs of the house behind it; undefined where the operator has switched it off. */
 export async function consoleDepsOf(parts: ServingParts, house: ConsoleHouse): Promise<ConsoleDeps | undefined> {
-  const { config, clock, people } = parts
+  const { config, clock, people, db, random } = parts
   if (!config.console.enabled) return undefined
   const askers = createAddressRates({ ticks: () => clock.ticks(), rule: () => ASKED_OF_ADDRESS })
   const { hosts, allowHttp } = config.console
@@ -27,6 +27,7 @@ export async function consoleDepsOf(parts: ServingParts, house: ConsoleHouse): P
       const taken = askers.take(address)
       return taken.kind === 'taken' ? undefined : Math.ceil(taken.waitMs / 1000)
     },
-    findPlayer: ({ row }, kind) => playgroundKey(house, row, kind),
+    // Who pays does not wait behind those who look.
+    findPlayer: ({ row }, kind) => playgroundKey({ db, clock, random }, row, kind),
   }
 }

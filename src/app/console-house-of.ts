@@ -6,13 +6,18 @@ import type { ServingParts } from './serving-parts.ts'
 
 /** What the use cases behind the console ask for, beside those of the command line. */
 export const consoleHouseOf = (
-  { config, content, usage, refusedTurns }: ServingParts,
+  { config, content, usage, refusedTurns, log }: ServingParts,
   operations: Omit<OperationDeps, 'status'> & ServerFacts,
 ): ConsoleHouse => ({
   ...operations,
   content,
   usage,
   refusedTurns,
-  lastUsed: (account, keys) => lastUsedOf(content, account, keys),
+  // Nobody loses a new secret for what is only told beside it.
+  lastUsed: (account, keys) =>
+    lastUsedOf(content, account, keys).catch((error: unknown) => {
+      log.error({ error }, 'when keys were used last could not be read')
+      return new Map()
+    }),
   baseUrl: (origin) => `${config.server.publicUrl ?? origin}/v1`,
 })

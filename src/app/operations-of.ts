@@ -18,6 +18,7 @@ export function operationsOf(parts: ServingParts, { patientDb: db }: Pick<Databa
     ...{ db, clock, random, ledger, health, people },
     catalog: () => rules.current.catalog,
     liveKeysMax: () => rules.current.liveKeysMax,
+    keyRates: () => rules.current.limits.key,
     trail: trailOf(people.audit, COMMAND_LINE),
     mintKey: (kind) => mintKey({ pepper, random }, kind),
     digestCode: (letters) => digestKey(codePepper, letters),

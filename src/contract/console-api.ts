@@ -99,7 +99,7 @@ export const CONSOLE_API = {
   'GET /keys/:key': ask('owner', keyItem),
   'PATCH /keys/:key': { ...act('owner', changeKeyBody, keyItem), confirmed: 'to-widen' },
   'POST /keys/:key/rotate': graveAct('owner', rotateKeyBody, madeKey),
-  'POST /keys/:key/revoke': act('owner', nothing, keyItem),
+  'POST /keys/:key/revoke': { ...act('owner', nothing, keyItem), confirmed: 'to-widen' },
   'GET /wallet': ask('owner', walletAnswer),
   'GET /wallet/statement': ask('owner', pageOf(movement), statementQuery),
   'GET /wallet/statement.csv': ask('owner', FILE, statementExportQuery),

@@ -133,14 +133,19 @@ export interface KeyChange {
   readonly cap_month_nano?: bigint | null
 }
 
-/** Only of a key that is there and not revoked: that is final, and its time stays the first one. */
-export function keyUpdate(db: LedgerDb, row: number, change: KeyChange): AtomicStatement {
+/**
+ * Only of a key that is there and not revoked: that is final, and its time stays the first one. Where it was judged by what it
+ * was, only if all that changes is still so: else somebody was quicker, and theirs counts.
+ */
+export function keyUpdate(db: LedgerDb, row: number, change: KeyChange, judged?: StoredKey): AtomicStatement {
   const { limits, ...columns } = change
+  const judgedBy = judged === undefined ? [] : (Object.keys(change) as (keyof KeyChange)[])
   const query = db
     .updateTable('keys')
     .set({ ...columns, ...(limits !== undefined && { limits: mergedLimits(limits) }) })
     .where('row', '=', row)
     .where('revoked_at', 'is', null)
+    .where(({ and }) => and(judgedBy.map((column) => sql<boolean>`${sql.ref(column)} IS ${judged?.[column]}`)))
   return statementOf(query, 1)
 }
 

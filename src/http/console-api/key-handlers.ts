@@ -40,7 +40,7 @@ export function keyHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
     },
     async 'POST /keys/:key/revoke'(asking, { params }) {
       const { row } = asking.account
-      const revoked = await revokeKey(inHandOf(asking, house), params, row)
+      const revoked = await revokeKey(inHandOf(asking, house), params, { of: row, mayWiden: asking.isConfirmed })
       return revoked.kind === 'refused' ? revoked : showOwnKey(house, row, params.key)
     },
   }

@@ -16,9 +16,9 @@ export async function readInput(context: Context<{ Bindings: Asking }>, route: A
   const body = await readBody(context)
   if (body.kind === 'refused') return body
   const query = route.query.safeParse(context.req.query())
-  if (!query.success) return wrong(query.error)
+  if (!query.success) return wrong(query.error, 'The query')
   const read = route.body.safeParse(body.value)
-  if (!read.success) return wrong(read.error)
+  if (!read.success) return wrong(read.error, 'The body')
   return { kind: 'read', input: { params, query: query.data, body: read.data } }
 }
 
@@ -43,8 +43,8 @@ async function readBody({ req }: Context<{ Bindings: Asking }>): Promise<Body> {
 }
 
 /** The first fault: one field at a time can be mended anyway. */
-function wrong({ issues: [issue] }: z.ZodError): Extract<ReadInput, { kind: 'refused' }> {
+function wrong({ issues: [issue] }: z.ZodError, where: string): Extract<ReadInput, { kind: 'refused' }> {
   const param = issue === undefined ? '' : issue.path.join('.')
-  const message = `${param === '' ? 'The body' : param}: ${issue?.message ?? 'cannot be read'}`
+  const message = `${param === '' ? where : param}: ${issue?.message ?? 'cannot be read'}`
   return { kind: 'refused', code: 'invalid_arguments', message, ...(param === '' ? {} : { param }) }
 }

@@ -9,7 +9,7 @@ export async function askEveryQuestion(page, invitation) {
   const ask = async (name, things) => {
     const { params = {}, query = {} } = sampleOf(name, things)
     const path = name.slice('GET '.length).replace(/:(\w+)/g, (_, key) => params[key])
-    const search = new URLSearchParams({ ...query, ...sameDays(name), ...(name === 'GET /invitation' && invitation) })
+    const search = new URLSearchParams({ ...query, ...sameDays(query), ...(name === 'GET /invitation' && invitation) })
     const told = await page.evaluate(fetched, `/console/api${path}?${search}`)
     return { name, ...told }
   }
@@ -20,10 +20,10 @@ export async function askEveryQuestion(page, invitation) {
 }
 
 /** Keys by their ids and names, and of a time in which something was used. */
-function sameDays(name) {
-  if (!name.startsWith('GET /usage')) return {}
+function sameDays(query) {
+  if (!('from' in query)) return {}
   const day = (shift) => new Date(Date.now() + shift * DAY_MS).toISOString().slice(0, 10)
-  return { from: day(-2), to: day(2), by: 'key' }
+  return { from: day(-2), to: day(2), ...('by' in query && { by: 'key' }) }
 }
 
 async function thingsSeenBy(ask) {

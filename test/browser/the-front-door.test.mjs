@@ -70,6 +70,8 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     const somebody = await person()
     const page = await open('/usage', somebody)
     await heading(page, 'Usage').waitFor()
+    // Else what this page still asks for hears of it first.
+    await page.waitForLoadState('networkidle')
     await somebody.asked.ask('DELETE /session')
     await page.getByRole('link', { name: 'Models', exact: true }).click()
     await page.getByText('Your session is over.').waitFor()

@@ -54,7 +54,8 @@ const [port, metricsPort, inspectorPort] = [
 ]
 writeFileSync(place.config, configText({ metricsPort, providerPort }))
 const accounts = await prepareAccounts(place)
-process.env.NODE_OPTIONS = `--inspect-port=127.0.0.1:${inspectorPort}`
+// The young generation as `npm start` has it.
+process.env.NODE_OPTIONS = `--max-semi-space-size=64 --inspect-port=127.0.0.1:${inspectorPort}`
 const server = await startServer({ ...place, port, logPath })
 const heap = await openLiveHeap(server.pid, inspectorPort)
 await soak()

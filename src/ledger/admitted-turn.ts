@@ -6,7 +6,7 @@ import { findReceipt } from '../store/receipts.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
 import type { AdmittedTurn, Ending, SettleOutcome } from './ledger.ts'
-import { recordEnd } from './record-end.ts'
+import { recordEnd, replayJournal } from './record.ts'
 import { type TurnEnd, turnEndOf } from './turn-end.ts'
 
 interface PlacedHold {
@@ -81,7 +81,7 @@ async function recordedEnd(core: LedgerCore, { requestId }: PlacedHold, { outcom
 async function writeDown(core: LedgerCore, placed: PlacedHold, end: TurnEnd): Promise<SettleOutcome> {
   if (!(await core.journaled.write(end))) return { kind: 'lost' }
   // They may have come back meanwhile, and then nobody else will look.
-  if (core.gate.open) void core.journaled.replay(core)
+  if (core.gate.open) void replayJournal(core)
   return outcomeOf(end.charge, chargeWithin(placed.hold, end.charge ?? { cost: ZERO }))
 }
 

@@ -1,15 +1,16 @@
 import type { AdmitOutcome, AdmitRequest } from '../books/admit-turn.ts'
+import type { Subscription } from '../books/books.ts'
+import type { AllowanceStanding } from '../books/periods.ts'
 import type { AssignPlan, PlanOutcome } from '../books/subscriptions.ts'
 import type { TooMuch } from '../books/transfer-money.ts'
+import type { LimitRefusal } from '../books/turn-limits.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/usage.ts'
-import type { AllowanceReport } from './allowance-standings.ts'
 import type { LookedUpClaim } from './claim-shelf.ts'
-import type { TakenRequest } from './take-request.ts'
 import type { VerifyReport } from './verify-books.ts'
 
 /**
@@ -43,6 +44,16 @@ export interface Ledger {
   /** Ends what has lost its turn: holds that nobody attends any more. Returns how many. */
   sweep(): Promise<number>
   close(): Promise<void>
+}
+
+export type TakenRequest =
+  | { readonly kind: 'taken'; readonly standings: readonly LimitStanding[] }
+  | { readonly kind: 'refused'; readonly refusal: LimitRefusal; readonly standings: readonly LimitStanding[] }
+
+/** How an account stands on allowances: what its keys may still use, and until when. */
+export interface AllowanceReport {
+  readonly subscription: Subscription | undefined
+  readonly standings: readonly AllowanceStanding[]
 }
 
 /** Exact, and the same number that admission decides on. */

@@ -11,7 +11,7 @@ import type { LedgerDb } from '../store/tables.ts'
 import { claimOf } from './claim-shelf.ts'
 import type { LedgerCore } from './core.ts'
 import { loadAccountBooks } from './load-account.ts'
-import { unpackMarks } from './marks.ts'
+import { unpackMarks } from './mark-keeper.ts'
 
 /** What the file says: the holds that are open, the accounts they stand on, and how far their answers had got. */
 export interface RecordedBooks {

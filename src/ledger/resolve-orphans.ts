@@ -5,7 +5,7 @@ import type { Price } from '../model/price.ts'
 import { chargeForDelivered } from './charge-for-delivered.ts'
 import type { LedgerCore } from './core.ts'
 import { type FoundFacts, readKeptFacts } from './kept-facts.ts'
-import { type RecordedEnd, recordEnd } from './record-end.ts'
+import { type RecordedEnd, recordEnd } from './record.ts'
 import { loadPrice } from './record-prices.ts'
 import { RECOVERED, type TurnEnd, turnEndOf } from './turn-end.ts'
 

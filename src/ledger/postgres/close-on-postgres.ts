@@ -3,17 +3,7 @@ import type { RequestId } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { Ending, SettleOutcome } from '../ledger.ts'
 import { type TurnEnd, turnEndOf } from '../turn-end.ts'
-import type { PostgresCore } from './postgres-core.ts'
-
-/** What `close_turns` is asked for one turn. Without a charge it is a release. */
-export interface CloseOp extends Omit<TurnEnd, 'charge'>, Partial<TurnCharge> {
-  /** Names this close: sent again, it is known by it. */
-  readonly closing: string
-}
-
-export type CloseRow =
-  | { readonly kind: 'settled' | 'released'; readonly charge: string; readonly shortfall: string }
-  | { readonly kind: 'not-open' }
+import type { CloseOp, PostgresCore } from './postgres-core.ts'
 
 export async function closeOnPostgres(
   core: PostgresCore,

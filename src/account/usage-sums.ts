@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { USAGE_SUMS } from '../content/usage-migration.ts'
-import type { UsageSums } from '../content/usage-totals.ts'
+import type { UsageSums } from '../content/usage-series.ts'
+import { USAGE_SUMS } from '../content/usage-series.ts'
 import type { used } from '../contract/usage.ts'
 import { formatUsd } from '../model/money.ts'
 

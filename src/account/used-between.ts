@@ -1,5 +1,5 @@
 import { readUsageBefore } from '../content/read-usage.ts'
-import type { UsageSums } from '../content/usage-totals.ts'
+import type { UsageSums } from '../content/usage-series.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { QUARTER_MS } from '../store/usage-slices.ts'
 import { NO_USAGE, subtractUsed } from './usage-sums.ts'

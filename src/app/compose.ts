@@ -18,7 +18,7 @@ import { findAuditHead } from '../store/audit.ts'
 import type { Database } from '../store/open-database.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { type AuditTrailEnd, createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { apiKeyPepper } from './api-key-pepper.ts'
 import { checkRing, type DatabaseRing } from './check-ring.ts'
 import { consoleHouseOf } from './console-house-of.ts'
@@ -113,10 +113,10 @@ async function furnish(
 }
 
 /** A figure that cannot be read keeps nobody from reading the others. */
-async function auditTrailHead(db: LedgerDb, log: Log): Promise<{ rows: number; head: string } | undefined> {
+async function auditTrailHead(db: LedgerDb, log: Log): Promise<AuditTrailEnd | undefined> {
   try {
     const head = await findAuditHead(db)
-    return head && { rows: head.seq, head: Buffer.from(head.hash).toString('hex') }
+    return head && { rows: head.seq, head: Buffer.from(head.hash).readUIntBE(0, 6) }
   } catch (error) {
     log.error({ error }, 'the end of the audit trail could not be read')
     return undefined

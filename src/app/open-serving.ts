@@ -16,6 +16,7 @@ import { createTurnCounter } from './turn-counter.ts'
 /** So long the hold of a turn that a fault of our own has lost may stand. */
 const SWEEP_INTERVAL_MS = 5000
 const PEOPLE_SWEEP_INTERVAL_MS = 600_000
+const REFUSED_SWEEP_INTERVAL_MS = 3_600_000
 const AUDIT_INTERVAL_MS = 3_600_000
 
 /** The servers, with the turns behind them; beside them the sweepers and the auditor. */
@@ -32,12 +33,14 @@ export async function openServing(parts: ServingParts, house: ConsoleHouse, clos
   })
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
-  const { ledger, answers, responses, log } = parts
+  const { ledger, answers, responses, refusedTurns, log } = parts
   closing.add(startSweeper({ sweep: () => ledger.sweep(), what: 'the books', log }, SWEEP_INTERVAL_MS))
   closing.add(startSweeper({ sweep: () => answers.sweep(), what: 'the kept answers', log }, SWEEP_INTERVAL_MS))
   closing.add(startSweeper({ sweep: () => responses.sweep(), what: 'the stored responses', log }, SWEEP_INTERVAL_MS))
   const sweep = () => sweepPeople(parts.people)
   closing.add(startSweeper({ sweep, what: 'sessions and invitations', log }, PEOPLE_SWEEP_INTERVAL_MS))
+  const forget = () => refusedTurns.sweep()
+  closing.add(startSweeper({ sweep: forget, what: 'counts of refused requests', log }, REFUSED_SWEEP_INTERVAL_MS))
   closing.add(ledger.onOutage(() => turns.cut('ledger-gone')))
   closing.add(startAuditor(parts, AUDIT_INTERVAL_MS))
   // What the last process did not come to count. Nobody waits for it.

@@ -1,5 +1,5 @@
 import type { RequestId } from '../model/ids.ts'
-import { proveWritable } from '../store/prove-writable.ts'
+import { proveWritable } from '../store/meta.ts'
 import type { LedgerCore } from './core.ts'
 import { adoptBooks, readBooks } from './read-books.ts'
 import { replayJournal } from './record.ts'

@@ -2,7 +2,7 @@ import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import type { RequestId } from '../model/ids.ts'
 import { type NanoUsd, smallest, ZERO } from '../model/money.ts'
 import { inputTokensOf, type MeteredUsage } from '../model/usage.ts'
-import { type AccountBooks, type Books, booksOf, nextMovement, type OpenTurn } from './books.ts'
+import { type AccountBooks, type Books, booksOf, mustHold, nextMovement, type OpenTurn } from './books.ts'
 import type { Change } from './changes.ts'
 import { endClaim } from './claims.ts'
 import { closePeriod } from './periods.ts'
@@ -45,10 +45,14 @@ export type CloseOutcome =
 export function closeTurn(books: Books, op: CloseTurn): CloseOutcome {
   const turn = books.turns.get(op.requestId)
   if (!turn) return { kind: 'not-open' }
-  books.turns.delete(op.requestId)
-
   const cost = op.charge?.cost ?? ZERO
   const { charge, shortfall } = chargeWithin(turn.hold, { cost })
+  mustHold(charge >= 0n && charge <= turn.hold, 'a charge is within its hold')
+  mustHold(
+    turn.buckets.every(({ held }) => held >= turn.hold),
+    'a hold ends where it was placed',
+  )
+  books.turns.delete(op.requestId)
   for (const bucket of turn.buckets) {
     bucket.held -= turn.hold
     bucket.posted -= charge

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { formatUsd } from '../model/money.ts'
+import { inUsd } from '../model/money.ts'
 import { findAccountByRow } from '../store/accounts.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { wishPut } from '../store/wishes.ts'
@@ -33,7 +33,7 @@ export async function askForFunds(
   const owner = await findAccountByRow(deps.db, account)
   if (owner?.status === 'closed') return refused('account_closed', `Account ${owner.id} is closed.`)
   const wish = { account, amount_nano: read.amount, note: args.note, at: deps.clock.now() }
-  const detail = `${formatUsd(read.amount)} USD`
+  const detail = inUsd(read.amount)
   await deps.trail.act({ action: 'funds_asked', account, detail }, [wishPut(deps.db, wish)])
   // Read back: a credit may have answered it in the same moment.
   return done(await openWish(deps, account))

@@ -1,12 +1,10 @@
 import type { z } from 'zod'
 import type { chargeLine } from '../contract/requests.ts'
-import { formatPico, formatPricePerMillion } from '../model/money.ts'
+import { formatPico, formatPricePerMillion, picoFromNano } from '../model/money.ts'
 import type { Price, Rates } from '../model/price.ts'
 import type { ReceiptsTable } from '../store/tables.ts'
 
 type ChargeLine = z.output<typeof chargeLine>
-
-const PICO_PER_NANO = 1000n
 
 /**
  * What the cost of a request is made of. Each amount is exact; their sum, rounded up once to a nano-dollar, is the cost.
@@ -25,7 +23,7 @@ export function chargeLinesOf(receipt: ReceiptsTable, price: Price): ChargeLine[
     tokens === null || tokens === 0 ? [] : [lineOf(what, tokens, rate)],
   )
   if (price.perRequest === 0n) return lines
-  const amount = formatPico(price.perRequest * PICO_PER_NANO)
+  const amount = formatPico(picoFromNano(price.perRequest))
   return [...lines, { what: 'per_request', tokens: null, per_million: null, amount }]
 }
 

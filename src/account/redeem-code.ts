@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { AccountRow } from '../model/ids.ts'
-import { formatUsd } from '../model/money.ts'
+import { formatUsd, inUsd } from '../model/money.ts'
 import { findAccountByRow } from '../store/accounts.ts'
 import { codeClaim, findCodeByDigest, type StoredCode } from '../store/codes.ts'
 import { type WalletView, walletView } from './account-view.ts'
@@ -79,7 +79,7 @@ async function claimAndCredit(
 
 /** Whose it is, and the line of the trail that says so, are one step: whatever happens to the rest of it, both stand. */
 async function claim({ db, trail, clock }: RedeemCodeDeps, account: AccountRow, code: StoredCode): Promise<void> {
-  const detail = `${formatUsd(code.amount_nano)} USD, ${code.shown}`
+  const detail = `${inUsd(code.amount_nano)}, ${code.shown}`
   const act = { action: 'code_redeemed', target: code.id, account, detail } as const
   await trail.act(act, [codeClaim(db, code.row, { account, at: clock.now() })])
 }

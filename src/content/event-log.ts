@@ -100,7 +100,7 @@ export async function* framesFrom(
 }
 
 /** The frames behind that number. */
-export function framesAfter(segment: Buffer, sequence: number): Buffer {
+function framesAfter(segment: Buffer, sequence: number): Buffer {
   let start = 0
   for (const frame of framesOf(segment)) {
     const number = sequenceOf(frame)

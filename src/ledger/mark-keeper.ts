@@ -59,7 +59,7 @@ export function createMarkKeeper(deps: {
  */
 const BYTES_PER_MARK = 12
 
-export function packMarks(delivered: ReadonlyMap<number, number>): Uint8Array {
+function packMarks(delivered: ReadonlyMap<number, number>): Uint8Array {
   const packed = Buffer.allocUnsafe(delivered.size * BYTES_PER_MARK)
   let offset = 0
   for (const [receipt, tokens] of delivered) {

@@ -1,0 +1,45 @@
+import { exportUsage } from '../../../account/export-usage.ts'
+import { listRequests } from '../../../account/list-requests.ts'
+import { offeredModels } from '../../../account/offered-models.ts'
+import { done } from '../../../account/outcome.ts'
+import { overview } from '../../../account/overview.ts'
+import { planStanding } from '../../../account/plan-standing.ts'
+import { refusedTurnsReport } from '../../../account/refused-turns-report.ts'
+import { showRequest } from '../../../account/show-request.ts'
+import { usageOverview } from '../../../account/usage-overview.ts'
+import { usageReport } from '../../../account/usage-report.ts'
+import { windowRows } from '../../../account/window-rows.ts'
+import type { Handlers } from './ask.ts'
+import type { ConsoleHouse } from './console-house.ts'
+
+type Routes =
+  | 'GET /overview'
+  | 'GET /overview/usage'
+  | 'GET /plan'
+  | 'GET /plan/windows/:window'
+  | 'GET /usage'
+  | 'GET /usage.csv'
+  | 'GET /usage/refused'
+  | 'GET /requests'
+  | 'GET /requests/:request'
+  | 'GET /models'
+
+/** What an account has used and may use. All of it is only read. */
+export function usageHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
+  return {
+    'GET /overview': (asking) => overview(house, asking.account),
+    'GET /overview/usage': (asking, { query }) => usageOverview(house, { account: asking.account.id, ...query }),
+    'GET /plan': (asking) => planStanding(house, asking.account.row),
+    'GET /plan/windows/:window': (asking, { params, query }) =>
+      windowRows(house, asking.account.row, params.window, query),
+    'GET /usage': (asking, { query }) => usageReport(house, { account: asking.account.id, ...query }),
+    async 'GET /usage.csv'(asking, { query }) {
+      const csv = await exportUsage(house, { account: asking.account.id, ...query })
+      return csv.kind === 'refused' ? csv : { kind: 'file', name: 'millrace-usage.csv', pieces: [csv.value] }
+    },
+    'GET /usage/refused': (asking, { query }) => refusedTurnsReport(house, { account: asking.account.id, ...query }),
+    'GET /requests': (asking, { query }) => listRequests(house, asking.account.row, query),
+    'GET /requests/:request': (asking, { params }) => showRequest(house, asking.account.row, params.request),
+    'GET /models': async (asking) => done({ items: await offeredModels(house, asking.account.id) }),
+  }
+}

@@ -38,7 +38,11 @@ export async function openHouse(ground: HouseGround): Promise<HouseOutcome> {
 }
 
 async function build(ground: HouseGround, log: Log, closing: Closing): Promise<HouseOutcome> {
-  const laid = await layFoundation(ground, log, closing)
+  let onDeath: (death: Error) => void = () => {}
+  const died = new Promise<Error>((resolve) => {
+    onDeath = resolve
+  })
+  const laid = await layFoundation({ ...ground, log, onDeath }, closing)
   if (laid.kind === 'refused') return laid
   const parts = await furnish(laid.foundation, closing)
   const operations = operationsOf(parts)
@@ -55,6 +59,7 @@ async function build(ground: HouseGround, log: Log, closing: Closing): Promise<H
     log,
     rules: parts.rules,
     openServing: (facts) => openServing(parts, consoleHouseOf(parts, { ...operations, ...facts }), closing),
+    died,
     close: () => closing.close(),
   }
   return { kind: 'open', house }
@@ -65,13 +70,16 @@ type LaidFoundation =
   | Extract<HouseOutcome, { kind: 'refused' }>
 
 /** The key ring and the database that it belongs to: with another ring nothing of it could be read. */
-async function layFoundation(handed: HouseGround, log: Log, closing: Closing): Promise<LaidFoundation> {
-  const { clock, random } = handed
+async function layFoundation(
+  handed: HouseGround & Pick<Foundation, 'log' | 'onDeath'>,
+  closing: Closing,
+): Promise<LaidFoundation> {
+  const { clock, random, log, onDeath } = handed
   const { config } = handed.settings
   const means = { ...OUR_MEANS, ...handed.means }
   const dataDir = config.storage.data
   const loaded = await loadKeyRing({ dataDir, secretFromEnvironment: config.keyRing.secretKey })
-  const database = await means.openDatabase({ path: join(dataDir, 'ledger.db'), clock })
+  const database = await means.openDatabase({ path: join(dataDir, 'ledger.db'), clock, onDeath })
   closing.add(() => database.close())
   const { db } = database
   const checked = await checkRing(db, loaded)
@@ -81,7 +89,7 @@ async function layFoundation(handed: HouseGround, log: Log, closing: Closing): P
   if (ring.keys.length > 1)
     log.info({ primary: ring.keys[0].label, keys: ring.keys.length }, 'the key ring has former keys')
   const metrics = createMetrics()
-  return { kind: 'laid', foundation: { config, clock, random, means, log, metrics, database, db, ring } }
+  return { kind: 'laid', foundation: { config, clock, random, means, log, metrics, database, db, ring, onDeath } }
 }
 
 /** All that exists, in the order in which things need each other. */

@@ -34,6 +34,7 @@ export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutco
         replace: async () => {},
       },
       openServing: async () => servingOn(servers),
+      died: new Promise<Error>(() => {}),
       close,
     }
     return { kind: 'open', house }

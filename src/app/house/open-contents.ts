@@ -11,10 +11,10 @@ const REFUSED_INTERVAL_MS = 5000
 
 /** Before the books, because their recovery asks which answers were kept; closed after them. */
 export async function openContents(
-  { config: { storage, retention }, clock, means, ring, log }: Foundation,
+  { config: { storage, retention }, clock, means, ring, log, onDeath }: Foundation,
   closing: Closing,
 ): Promise<Contents> {
-  const file = await means.openContent({ path: join(storage.data, 'content.db'), clock })
+  const file = await means.openContent({ path: join(storage.data, 'content.db'), clock, onDeath })
   closing.add(() => file.close())
   const now = () => clock.now()
   const keys = sealingKeysOf(ring)

@@ -31,6 +31,8 @@ export interface Foundation {
   /** Of the database: what nearly everybody asks. */
   readonly db: LedgerDb
   readonly ring: DatabaseRing
+  /** The thread of a database has ended: this process can go on no more. */
+  readonly onDeath: (death: Error) => void
 }
 
 /** The second file, and what is kept in it. */

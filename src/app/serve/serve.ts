@@ -82,11 +82,11 @@ async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode
   await note.write(ground.url)
   const signals = ground.openSignals()
   closing.add(() => signals.close())
-  const faulted = takeFaults(ground)
+  const broken = whenBroken(ground)
   closing.add(reloadOnChange(ground, signals))
   await announceReady(ground)
 
-  const exit = await Promise.race([signals.next().then(() => EXIT.ok), faulted])
+  const exit = await Promise.race([signals.next().then(() => EXIT.ok), broken])
   state.draining = true
   await shutDown({
     edge: serving,
@@ -101,17 +101,19 @@ async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode
 }
 
 /**
- * What nobody caught may have left anything in any state: the server stops, but lets its turns end and settle first.
- * Another fault meanwhile is only logged, because the way out is bounded already.
+ * What nobody caught may have left anything in any state, and without the thread of a database nothing can be admitted or
+ * kept: the server stops, and whoever supervises it starts it again. Its turns end and settle first, as far as they still
+ * can. What breaks meanwhile is only logged, because the way out is bounded already.
  */
-function takeFaults(ground: ServingGround): Promise<ExitCode> {
+function whenBroken(ground: ServingGround): Promise<ExitCode> {
   return new Promise((resolve) => {
-    const giveBack = ground.faults.take((error) => {
-      ground.house.log.error({ error }, 'nobody caught this')
+    const stop = (error: unknown, message: string) => {
+      ground.house.log.error({ error }, message)
       say(ground, 'Something broke that nobody expected: this server stops. Its log says what.')
       resolve(EXIT.failure)
-    })
-    ground.closing.add(giveBack)
+    }
+    ground.closing.add(ground.faults.take((error) => stop(error, 'nobody caught this')))
+    void ground.house.died.then((death) => stop(death, 'the thread of a database has ended'))
   })
 }
 

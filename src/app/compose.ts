@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { finishRedemptions } from '../account/finish-redemptions.ts'
+import { finishRedemptions } from '../account/codes/credit-code.ts'
 import { createCallerFinder } from '../keys/find-caller.ts'
 import { type Closing, createClosing } from '../lib/closing.ts'
 import { createSeals } from '../seals/create-seals.ts'

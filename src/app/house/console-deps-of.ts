@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
+import { playgroundKey } from '../../account/keys/playground-key.ts'
 import type { OperationDeps } from '../../account/operations.ts'
-import { playgroundKey } from '../../account/playground-key.ts'
 import { lastUsedOf } from '../../content/read-usage.ts'
 import type { ConsoleHouse } from '../../http/console/api/console-house.ts'
 import { createConsoleApi } from '../../http/console/api/create-console-api.ts'

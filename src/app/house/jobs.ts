@@ -1,4 +1,4 @@
-import { sweepPeople } from '../../account/sweep-people.ts'
+import { sweepPeople } from '../../account/people/people-deps.ts'
 import type { VerifyReport } from '../../ledger/verify-books.ts'
 import type { Closing } from '../../lib/closing.ts'
 import type { HouseLog } from './house.ts'

@@ -1,4 +1,4 @@
-import { createUsageKeeper, type UsageKeeper } from '../../account/usage-keeper.ts'
+import { createUsageKeeper, type UsageKeeper } from '../../account/usage/usage-keeper.ts'
 import type { FindKeptFacts, FoundFacts } from '../../ledger/kept-facts.ts'
 import { type LedgerObserver, openLedger } from '../../ledger/open-ledger.ts'
 import type { Closing } from '../../lib/closing.ts'
@@ -19,7 +19,7 @@ export async function openBooks(foundation: Foundation, contents: Contents, clos
   })
   closing.add(() => usage.close())
   const ledger = await openLedger({
-    ...{ db, file, journal, clock },
+    ...{ db, patientDb, file, journal, clock },
     findKeptFacts: findKeptFacts(contents),
     markIntervalMs: config.ledger.markIntervalMs,
     outageGraceMs: means.outageGraceMs,

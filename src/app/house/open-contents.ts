@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { createRefusedTurnCounter } from '../../account/count-refused-turns.ts'
+import { createRefusedTurnCounter } from '../../account/usage/count-refused-turns.ts'
 import { createKeptAnswers } from '../../content/kept-answers.ts'
 import { createStoredResponses } from '../../content/stored-responses.ts'
 import type { Closing } from '../../lib/closing.ts'

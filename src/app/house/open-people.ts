@@ -1,4 +1,4 @@
-import { createPeopleDeps, type PeopleDeps } from '../../account/people-deps.ts'
+import { createPeopleDeps, type PeopleDeps } from '../../account/people/people-deps.ts'
 import { createLockoutKeeper, listLockouts } from '../../content/lockouts.ts'
 import type { Closing } from '../../lib/closing.ts'
 import { deriveKey } from '../../lib/derive-key.ts'

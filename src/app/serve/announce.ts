@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { inviteFirstPerson } from '../../account/invite-person.ts'
+import { inviteFirstPerson } from '../../account/people/invite-person.ts'
 import type { Catalog, Upstream } from '../../catalog/catalog.ts'
 import { styleFor } from '../../cli/style.ts'
 import { isLoopback } from '../../lib/local-address.ts'

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { z } from 'zod'
 import { type Outcome, refused } from '../../../account/outcome.ts'
-import { type PageArgs, pageArgs } from '../../../account/page-args.ts'
+import { type PageArgs, pageArgs } from '../../../account/pages.ts'
 import type { AnyRoute } from '../../../contract/route.ts'
 import { type ConsoleRefusal, refuse } from '../console-refusal.ts'
 import type { Asking } from './ask.ts'

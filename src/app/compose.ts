@@ -144,7 +144,7 @@ async function openBooks(
   })
   closing.add(() => usage.close())
   const ledger = await openLedger({
-    ...{ db, file, journal, clock },
+    ...{ db, patientDb, file, journal, clock },
     findKeptFacts: findKeptFacts(answers, responses),
     markIntervalMs: settings.config.ledger.markIntervalMs,
     outageGraceMs: means.outageGraceMs,

@@ -77,9 +77,9 @@ const definition = {
 export async function openTestBooks(folder: string, clock: Clock = systemClock): Promise<TestBooks> {
   const random = secureRandom
   const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
-  const { db, file, journal } = database
+  const { db, patientDb, file, journal } = database
   const observer = { batchRecorded: () => {}, batchFailed: () => {}, recovered: () => {}, clockBehind: () => {} }
-  const ledger = await openLedger({ db, file, journal, clock, markIntervalMs: 100, observer })
+  const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 100, observer })
   const prices = new Map(definition.models.map((model) => [model.id, model.price]))
   const versions = await recordPrices({ db, now: clock.now }, prices)
   const catalog = loadCatalog(definition, (id) => versions.get(id)!)

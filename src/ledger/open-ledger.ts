@@ -29,6 +29,8 @@ import { resolveOrphans } from './resolve-orphans.ts'
 
 export interface LedgerDeps {
   readonly db: LedgerDb
+  /** The same for what can wait: the proof of the books. */
+  readonly patientDb: LedgerDb
   readonly file: SqliteFile
   readonly clock: Clock
   readonly journal: SettleJournal
@@ -102,7 +104,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
 }
 
 async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<LedgerCore> {
-  const { db, file, clock, observer } = deps
+  const { db, patientDb, file, clock, observer } = deps
   const newest = await findNewestRows(db)
   const { receipt, transfer, bucket, subscription } = newest
   const books = createBooks({
@@ -133,6 +135,7 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
   })
   const core: LedgerCore = {
     db,
+    patientDb,
     file,
     books,
     gate,

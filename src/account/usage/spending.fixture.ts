@@ -66,9 +66,9 @@ export function useSpending(): Spending {
     folder = await mkdtemp(join(tmpdir(), 'millrace-spending-'))
     bench.at = Date.UTC(2026, 9, 1)
     const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
-    const { db, file, journal } = database
+    const { db, patientDb, file, journal } = database
     const observer = { batchRecorded: () => {}, batchFailed: () => {}, recovered: () => {}, clockBehind: () => {} }
-    const ledger = await openLedger({ db, file, journal, clock, markIntervalMs: 1000, observer })
+    const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 1000, observer })
     await recordPrices({ db, now: clock.now }, new Map(['demo', 'other'].map((model) => [model, PRICE])))
     for (const [index, name] of ['ada', 'ben'].entries()) {
       await insertAccount(file, { id: `acct_${name}`, email: `${name}@example.com`, createdAt: 1 })

@@ -92,7 +92,14 @@ export async function openUsageBench(begin: number): Promise<UsageBench> {
     // Nobody waits that long: what a test reads it has asked for.
     const refusedTurns = createRefusedTurnCounter({ ...{ content, clock, intervalMs: 3_600_000 }, onFailure })
     const ledger = await openLedger({
-      ...{ db: database.db, file: database.file, journal: database.journal, clock, markIntervalMs: 1000 },
+      ...{
+        db: database.db,
+        patientDb: database.patientDb,
+        file: database.file,
+        journal: database.journal,
+        clock,
+        markIntervalMs: 1000,
+      },
       observer: {
         batchRecorded: ({ changes }) => keeper.note(changes),
         batchFailed: onFailure,

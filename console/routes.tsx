@@ -9,7 +9,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { sessionQuestion } from './questions/useSession.ts'
+import { sessionQuestion } from './questions/session.ts'
 import { homeOf } from './shell/areas.ts'
 import { landingOf } from './shell/landing.ts'
 import { NotFound } from './shell/NotFound.tsx'
@@ -43,14 +43,14 @@ const signIn = createRoute({
     const { person } = await context.client.ensureQueryData(sessionQuestion)
     if (person !== null) throw redirect({ to: homeOf(person), replace: true })
   },
-  component: lazyPage(['people'], () => import('./pages/sign-in/SignInPage.tsx'), 'SignInPage'),
+  component: lazyPage(['people'], () => import('./pages/front-door/SignInPage.tsx'), 'SignInPage'),
 })
 
 const setUp = createRoute({
   getParentRoute: () => root,
   path: '/setup',
   loader: ({ context }) => context.client.ensureQueryData(sessionQuestion),
-  component: lazyPage(['people'], () => import('./pages/set-up/SetUpPage.tsx'), 'SetUpPage'),
+  component: lazyPage(['people'], () => import('./pages/front-door/SetUpPage.tsx'), 'SetUpPage'),
 })
 
 /** Everything behind the sign-in. Who is not signed in is sent there, and back to where they wanted to go. */
@@ -141,15 +141,15 @@ const pages = [
   ),
   page(
     '/operate/accounts',
-    lazyPage(['accounts'], () => import('./pages/operate/AccountsPage.tsx'), 'AccountsPage'),
+    lazyPage(['accounts'], () => import('./pages/operate/accounts/AccountsPage.tsx'), 'AccountsPage'),
   ),
   page(
     '/operate/accounts/$account',
-    lazyPage(['accounts'], () => import('./pages/operate/AccountPage.tsx'), 'AccountPage'),
+    lazyPage(['accounts'], () => import('./pages/operate/accounts/AccountPage.tsx'), 'AccountPage'),
   ),
   page(
     '/operate/codes',
-    lazyPage(['codes'], () => import('./pages/operate/CodesPage.tsx'), 'CodesPage'),
+    lazyPage(['codes'], () => import('./pages/operate/codes/CodesPage.tsx'), 'CodesPage'),
   ),
   page(
     '/operate/plans',
@@ -157,7 +157,7 @@ const pages = [
   ),
   page(
     '/operate/lanes',
-    lazyPage(['lanes'], () => import('./pages/operate/LanesPage.tsx'), 'LanesPage'),
+    lazyPage(['lanes'], () => import('./pages/operate/lanes/LanesPage.tsx'), 'LanesPage'),
   ),
   page(
     '/operate/requests',
@@ -165,11 +165,11 @@ const pages = [
   ),
   page(
     '/operate/requests/$request',
-    lazyPage(['found'], () => import('./pages/requests/FoundRequestPage.tsx'), 'FoundRequestPage'),
+    lazyPage(['found'], () => import('./pages/operate/FoundRequestPage.tsx'), 'FoundRequestPage'),
   ),
   page(
     '/operate/audit',
-    lazyPage(['audit'], () => import('./pages/audit/AuditAllPage.tsx'), 'AuditAllPage'),
+    lazyPage(['audit'], () => import('./pages/audit/AuditPage.tsx'), 'AuditAllPage'),
   ),
   page(
     '/operate/system',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { exactMoney, formatMoney } from './format-money.ts'
-import { decimalOf, nanoOf, shareOf, sumMoney } from './nano.ts'
+import { decimalOf, nanoOf, shareOf, sumMoney } from './money.ts'
 
 const NANO = 1_000_000_000n
 const amounts = fc.bigInt({ min: -9_000_000_000n * NANO, max: 9_000_000_000n * NANO })

@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { ChevronsUpDown, LogOut, ScrollText, Settings } from 'lucide-react'
 import { LANGUAGES, prefer, THEMES, usePreferences } from '../lib/preferences.ts'
-import { useSession } from '../questions/useSession.ts'
+import { useSession } from '../questions/session.ts'
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../ui/Menu.tsx'
 import { useWords } from '../words/WordsProvider.tsx'
 import { useSignOut } from './useSignOut.ts'

@@ -1,7 +1,7 @@
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { MenuIcon, Search, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
-import { IconButton } from '../ui/IconButton.tsx'
+import { IconButton } from '../ui/Button.tsx'
 import { Mark } from '../ui/Mark.tsx'
 import { useWords } from '../words/WordsProvider.tsx'
 import { AccountMenu } from './AccountMenu.tsx'

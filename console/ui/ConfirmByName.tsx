@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react'
 import { useWords } from '../words/WordsProvider.tsx'
 import { Button } from './Button.tsx'
 import { Dialog, DialogActions } from './Dialog.tsx'
-import { TextField } from './TextField.tsx'
+import { TextField } from './Field.tsx'
 
 interface ConfirmByNameProps {
   readonly open: boolean

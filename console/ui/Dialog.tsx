@@ -2,7 +2,7 @@ import { X } from 'lucide-react'
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { cx } from '../lib/cx.ts'
 import { useWords } from '../words/WordsProvider.tsx'
-import { IconButton } from './IconButton.tsx'
+import { IconButton } from './Button.tsx'
 import { LayerContext } from './layer.ts'
 
 interface DialogProps {

@@ -1,4 +1,4 @@
-import { shareOf, sumMoney } from '../lib/nano.ts'
+import { shareOf, sumMoney } from '../lib/money.ts'
 import { useFormats, useWords } from '../words/WordsProvider.tsx'
 
 interface MeterProps {

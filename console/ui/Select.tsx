@@ -1,7 +1,7 @@
 import { ChevronDown } from 'lucide-react'
 import type { ComponentProps } from 'react'
 import { cx } from '../lib/cx.ts'
-import { controlClass } from './control-class.ts'
+import { controlClass } from './TextInput.tsx'
 
 interface SelectProps<Value extends string> extends Omit<ComponentProps<'select'>, 'value' | 'onChange'> {
   readonly value: Value

@@ -1,13 +1,13 @@
+import { Link } from '@tanstack/react-router'
 import { ScrollText } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { itemsOf, type Pages } from '../../questions/question.ts'
+import { Answer, ShowMore } from '../../ui/Answer.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Empty } from '../../ui/Empty.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
-import { ShowMore } from '../../ui/ShowMore.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
-import { AuditTarget } from './AuditTarget.tsx'
 
 type Line = AnswerOf<'GET /audit'>['items'][number]
 
@@ -79,3 +79,34 @@ const targetColumn = (header: string, of: 'own' | 'all'): Column<Line> => ({
   header,
   cell: ({ target }) => target !== null && <AuditTarget target={target} of={of} />,
 })
+
+interface AuditTargetProps {
+  readonly target: string
+  readonly of: 'own' | 'all'
+}
+
+const LOOK = 'inline-block max-w-44 truncate align-bottom font-mono text-xs'
+
+/** The id of what was touched; a link where there is a page for it. */
+function AuditTarget({ target, of }: AuditTargetProps) {
+  const look = `${LOOK} text-accent hover:underline`
+  if (of === 'all' && target.startsWith('acct_')) {
+    return (
+      <Link to="/operate/accounts/$account" params={{ account: target }} title={target} className={look}>
+        {target}
+      </Link>
+    )
+  }
+  if (of === 'own' && target.startsWith('key_')) {
+    return (
+      <Link to="/keys/$key" params={{ key: target }} title={target} className={look}>
+        {target}
+      </Link>
+    )
+  }
+  return (
+    <span title={target} className={LOOK}>
+      {target}
+    </span>
+  )
+}

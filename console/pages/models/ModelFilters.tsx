@@ -1,5 +1,5 @@
 import { useRef } from 'react'
-import { useLetterKey } from '../../lib/useLetterKey.ts'
+import { useLetterKey } from '../../lib/letter-keys.ts'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { TextInput } from '../../ui/TextInput.tsx'

@@ -1,12 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { sumMoney } from '../../lib/nano.ts'
+import { sumMoney } from '../../lib/money.ts'
 import { stepLabels } from '../../lib/step-labels.ts'
+import { Answer, type Asked } from '../../ui/Answer.tsx'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
-import { Answer, type Asked, Panel } from '../../ui/Panel.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import type { LatelyUsed } from './TodayTiles.tsx'
+import type { LatelyUsed } from './StandingTiles.tsx'
 
 type Hours = LatelyUsed['hours']
 type Used = Hours[number]['used']

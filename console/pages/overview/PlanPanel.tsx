@@ -1,9 +1,10 @@
 import { Link } from '@tanstack/react-router'
 import { windowName } from '../../lib/window-name.ts'
+import { Answer, type Asked } from '../../ui/Answer.tsx'
 import { Meter } from '../../ui/Meter.tsx'
-import { MoneyText } from '../../ui/MoneyText.tsx'
-import { Answer, type Asked, Panel } from '../../ui/Panel.tsx'
-import { TimeText } from '../../ui/TimeText.tsx'
+import { MoneyText } from '../../ui/Money.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { TimeText } from '../../ui/Time.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import type { Standing } from './StandingTiles.tsx'
 

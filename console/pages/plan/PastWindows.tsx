@@ -1,14 +1,12 @@
-import { shareOf } from '../../lib/nano.ts'
+import { shareOf } from '../../lib/money.ts'
 import { windowName } from '../../lib/window-name.ts'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Money } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import type { Plan } from './plan-window.ts'
-import { RowsButton } from './RowsButton.tsx'
-import { useOpenWindow } from './useOpenWindow.ts'
-import { WindowRows } from './WindowRows.tsx'
+import { RowsButton, useOpenWindow, WindowRows } from './WindowRows.tsx'
+import type { Plan } from './window-sums.ts'
 
 type Past = Plan['past'][number]
 

@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import type { PlayedTurn } from '../../lib/ask.ts'
-import { useSession } from '../../questions/useSession.ts'
+import { useSession } from '../../questions/session.ts'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { type CodeLanguage, codeFor } from './code-for.ts'
-import type { PlaySettings } from './play-settings.ts'
+import type { PlaySettings } from './settings/play-settings.ts'
 
 const LANGUAGES: readonly CodeLanguage[] = ['curl', 'python', 'node']
 

@@ -3,8 +3,8 @@ import { memo } from 'react'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import type { RawEvent } from './recent-events.ts'
-import type { Run } from './run-turn.ts'
+import type { RawEvent } from './turn/recent-events.ts'
+import type { Run } from './turn/run-turn.ts'
 
 /** The stream as it came over the wire, the last of it. */
 export function RawEvents({ raw }: { raw: Run['raw'] | undefined }) {

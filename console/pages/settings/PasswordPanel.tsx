@@ -1,12 +1,11 @@
 import { type FormEvent, useState } from 'react'
-import { useAct } from '../../questions/useAct.ts'
-import { useSession } from '../../questions/useSession.ts'
+import { useAct } from '../../questions/acts.ts'
+import { useSession } from '../../questions/session.ts'
 import { Button } from '../../ui/Button.tsx'
-import { NewPasswordField } from '../../ui/NewPasswordField.tsx'
+import { TextField } from '../../ui/Field.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { PasswordInput } from '../../ui/PasswordInput.tsx'
+import { NewPasswordField, PasswordInput } from '../../ui/PasswordInput.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
-import { TextField } from '../../ui/TextField.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 
 export function PasswordPanel() {
@@ -15,7 +14,6 @@ export function PasswordPanel() {
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
   const change = useAct('PUT /password', {
-    changes: ['GET /session', 'GET /sessions'],
     done: settings.changed,
     problem: 'shown-here',
     onDone: () => {

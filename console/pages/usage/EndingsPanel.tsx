@@ -1,10 +1,11 @@
 import type { QueryOf } from '../../../src/contract/console-api.ts'
 import { stepLabels } from '../../lib/step-labels.ts'
-import { useRefusedTurns } from '../../questions/useRefusedTurns.ts'
+import { useRefusedTurns } from '../../questions/usage.ts'
+import { Answer } from '../../ui/Answer.tsx'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import { fewReasons } from './few-reasons.ts'
+import { fewReasons } from './few-series.ts'
 import type { UsageAnswer } from './UsageChart.tsx'
 
 interface EndingsPanelProps {

@@ -1,10 +1,10 @@
-import { type ReactNode, useMemo } from 'react'
-import { addDays } from '../../lib/zone-days.ts'
+import { type ReactNode, useMemo, useState } from 'react'
+import { addDays, isDay } from '../../lib/zone-days.ts'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { Select } from '../../ui/Select.tsx'
+import { TextInput } from '../../ui/TextInput.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import { OwnDaysFields } from './OwnDaysFields.tsx'
-import { BYS, PRESETS, STEPS, type UsageFilter } from './usage-filter.ts'
+import { BYS, type OwnDays, PRESETS, STEPS, type UsageFilter } from './usage-filter.ts'
 import type { UsageRange } from './usage-range.ts'
 
 interface UsageControlsProps {
@@ -82,5 +82,54 @@ function ZoneSelect({ zone, onPick }: { zone: string; onPick: (zone: string | un
       options={options}
       onPick={(picked) => onPick(picked === own ? undefined : picked)}
     />
+  )
+}
+
+interface OwnDaysFieldsProps {
+  readonly days: OwnDays
+  readonly onDays: (days: OwnDays) => void
+}
+
+/** Two days, both in the range. What is half typed is no range yet, and asks nothing. */
+function OwnDaysFields({ days, onDays }: OwnDaysFieldsProps) {
+  const { usage } = useWords()
+  const [draft, setDraft] = useState(days)
+  const change = (changed: Partial<OwnDays>) => {
+    const next = { ...draft, ...changed }
+    setDraft(next)
+    if (isDay(next.from) && isDay(next.through) && next.from <= next.through) onDays(next)
+  }
+  const isWrong = isDay(draft.from) && isDay(draft.through) && draft.from > draft.through
+  return (
+    <div className="grid gap-1">
+      <div className="flex items-center gap-2">
+        <TextInput
+          type="date"
+          className="max-w-38"
+          aria-label={usage.from}
+          title={usage.from}
+          value={draft.from}
+          aria-invalid={isWrong || undefined}
+          onChange={(event) => change({ from: event.target.value })}
+        />
+        <span aria-hidden="true" className="text-faint">
+          –
+        </span>
+        <TextInput
+          type="date"
+          className="max-w-38"
+          aria-label={usage.through}
+          title={usage.through}
+          value={draft.through}
+          aria-invalid={isWrong || undefined}
+          onChange={(event) => change({ through: event.target.value })}
+        />
+      </div>
+      {isWrong && (
+        <p role="alert" className="text-xs font-medium text-bad">
+          {usage.wrongDays}
+        </p>
+      )}
+    </div>
   )
 }

@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import type { Formats } from '../../lib/formats.ts'
-import { nanoOf, sumMoney } from '../../lib/nano.ts'
+import { nanoOf, sumMoney } from '../../lib/money.ts'
 
 export type Used = AnswerOf<'GET /usage'>['total']
 

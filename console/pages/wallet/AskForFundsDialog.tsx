@@ -1,13 +1,11 @@
 import { type FormEvent, useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { readMoney } from '../../lib/read-money.ts'
-import { useAct } from '../../questions/useAct.ts'
+import { readMoney } from '../../lib/money.ts'
+import { useAct } from '../../questions/acts.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
-import { Field } from '../../ui/Field.tsx'
+import { Field, TextField } from '../../ui/Field.tsx'
 import { FormEnd } from '../../ui/FormEnd.tsx'
-import { MoneyInput } from '../../ui/MoneyInput.tsx'
-import { TextArea } from '../../ui/TextArea.tsx'
-import { TextField } from '../../ui/TextField.tsx'
+import { MoneyInput, TextArea } from '../../ui/TextInput.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 
 const NOTE_MAX = 500
@@ -27,7 +25,9 @@ export function AskForFundsDialog({ asked, onClose }: AskForFundsDialogProps) {
   const [note, setNote] = useState(asked?.note ?? '')
   const [isWrong, setIsWrong] = useState(false)
   const ask = useAct('POST /wallet/ask', {
-    ...{ changes: ['GET /wallet'], done: wallet.askedDone, problem: 'shown-here', onDone: onClose },
+    done: wallet.askedDone,
+    problem: 'shown-here',
+    onDone: onClose,
   })
   const send = (event: FormEvent) => {
     event.preventDefault()

@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import type { ConsoleProblem } from '../../lib/console-problem.ts'
-import { useAct } from '../../questions/useAct.ts'
+import { useAct } from '../../questions/acts.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
+import { TextField } from '../../ui/Field.tsx'
 import { FormEnd } from '../../ui/FormEnd.tsx'
-import { TextField } from '../../ui/TextField.tsx'
 import { toast } from '../../ui/toast.ts'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 
@@ -15,7 +15,6 @@ export function RedeemDialog({ onClose }: { onClose: () => void }) {
   const formats = useFormats()
   const [code, setCode] = useState('')
   const redeem = useAct('POST /wallet/redeem', {
-    changes: ['GET /wallet', 'GET /wallet/statement', 'GET /overview'],
     problem: 'shown-here',
     onDone: ({ amount }) => {
       toast({ tone: 'good', text: wallet.redeemed(formats.money(amount)) })

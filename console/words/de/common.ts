@@ -31,3 +31,23 @@ export const common: Catalogue['common'] = {
   held: 'Vorgemerkt',
   left: 'Übrig',
 }
+
+export const problems: Catalogue['problems'] = {
+  title: 'Das hat nicht geklappt',
+  unexpected: 'Auf dem Server ist etwas schiefgegangen.',
+  unreachable: 'Der Server ist nicht erreichbar. Prüfe die Verbindung und versuche es noch einmal.',
+  pageFailed: 'Diese Seite ist gescheitert. Geändert wurde dadurch nichts.',
+  reload: 'Neu laden',
+  key_not_found: 'In diesem Konto gibt es keinen solchen Schlüssel.',
+  request_not_found: 'In diesem Konto gibt es keine solche Anfrage. Eine abgewiesene steht nicht in den Büchern.',
+}
+
+export const charts: Catalogue['charts'] = {
+  showTable: 'Als Tabelle zeigen',
+  showChart: 'Als Diagramm zeigen',
+  total: 'Summe',
+  when: 'Wann',
+  legend: 'Reihen',
+  nothing: 'In diesem Zeitraum gibt es nichts zu zeichnen.',
+  keys: 'Pfeiltasten führen von Punkt zu Punkt.',
+}

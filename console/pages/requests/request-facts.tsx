@@ -1,0 +1,47 @@
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { useNow } from '../../lib/clock.ts'
+import type { BadgeTone } from '../../ui/Badge.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+
+export type RequestItem = AnswerOf<'GET /requests'>['items'][number]
+
+interface Outcome {
+  readonly label: string
+  readonly tone: BadgeTone
+  /** What that means for the answer and for the money. */
+  readonly text: string
+}
+
+const TONES: Readonly<Record<string, BadgeTone>> = {
+  completed: 'good',
+  client_gone: 'held',
+  drained: 'held',
+  recovered: 'held',
+}
+
+/** How a request ended, in words. An outcome that these words do not know yet is shown as the server spells it. */
+export function useOutcome(): (request: Pick<RequestItem, 'state' | 'outcome'>) => Outcome {
+  const { requests } = useWords()
+  return ({ state, outcome }) => {
+    if (state === 'open' || outcome === null) {
+      return { label: requests.running, tone: 'accent', text: requests.runningText }
+    }
+    const labels: Readonly<Record<string, string>> = requests.outcomes
+    const texts: Readonly<Record<string, string>> = state === 'released' ? requests.free : requests.charged
+    return { label: labels[outcome] ?? outcome, tone: TONES[outcome] ?? 'bad', text: texts[outcome] ?? '' }
+  }
+}
+
+type Tokens = NonNullable<RequestItem['tokens']>
+
+/** The whole prompt: its classes do not overlap. */
+export const inputOf = ({ uncached_input, cached_input, cache_write }: Tokens): number =>
+  uncached_input + cached_input + cache_write
+
+/** How long it has been running, second by second. */
+export function RunningFor({ since }: { since: string }) {
+  const formats = useFormats()
+  // The second that has begun: nothing that runs takes none, whatever the clock of this computer says.
+  const seconds = Math.ceil((useNow(1_000) - Date.parse(since)) / 1_000)
+  return formats.duration(Math.max(1, seconds) * 1_000)
+}

@@ -5,6 +5,7 @@ import { cx } from '../lib/cx.ts'
 import { prefer } from '../lib/preferences.ts'
 import { useSession } from '../questions/session.ts'
 import { Dialog } from '../ui/Dialog.tsx'
+import { Form } from '../ui/Form.tsx'
 import { controlClass } from '../ui/TextInput.tsx'
 import { useWords } from '../words/WordsProvider.tsx'
 import { AUDIT_AREA, operatorAreas, ownerAreas } from './areas.ts'
@@ -52,13 +53,7 @@ function Palette({ onClose, onHelp }: CommandPaletteProps) {
     setPicked((at + step + commands.length) % commands.length)
   }
   return (
-    <form
-      className="grid gap-2"
-      onSubmit={(event) => {
-        event.preventDefault()
-        run(commands[at])
-      }}
-    >
+    <Form className="grid gap-2" onSend={() => run(commands[at])}>
       <input
         data-autofocus
         type="text"
@@ -109,7 +104,7 @@ function Palette({ onClose, onHelp }: CommandPaletteProps) {
         ))}
       </div>
       {commands.length === 0 && <p className="px-2.5 py-3 text-faint">{shell.palette.nothing}</p>}
-    </form>
+    </Form>
   )
 }
 

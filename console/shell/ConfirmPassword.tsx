@@ -3,7 +3,7 @@ import { useAct } from '../questions/acts.ts'
 import { useSession } from '../questions/session.ts'
 import { Dialog } from '../ui/Dialog.tsx'
 import { TextField } from '../ui/Field.tsx'
-import { FormEnd } from '../ui/FormEnd.tsx'
+import { Form, FormEnd } from '../ui/Form.tsx'
 import { PasswordInput } from '../ui/PasswordInput.tsx'
 import { useProblemText } from '../ui/ProblemNote.tsx'
 import { useWords } from '../words/WordsProvider.tsx'
@@ -29,13 +29,7 @@ function PasswordForm() {
     onDone: () => answerPassword(true),
   })
   return (
-    <form
-      className="grid gap-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        confirm.mutate({ body: { password } })
-      }}
-    >
+    <Form onSend={() => confirm.mutate({ body: { password } })}>
       <p className="text-soft">{shell.confirm.text}</p>
       <input type="hidden" name="username" autoComplete="username" value={person.email} />
       <TextField
@@ -55,7 +49,7 @@ function PasswordForm() {
         disabled={password === ''}
         onCancel={() => answerPassword(false)}
       />
-    </form>
+    </Form>
   )
 }
 

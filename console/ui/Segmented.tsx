@@ -1,9 +1,10 @@
 import { useId } from 'react'
+import type { Choice } from './choices.ts'
 
 interface SegmentedProps<Value extends string> {
   readonly label: string
   readonly value: Value
-  readonly options: readonly { readonly value: Value; readonly label: string }[]
+  readonly options: readonly Choice<Value>[]
   readonly onPick: (value: Value) => void
 }
 

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useRouter } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useAct } from '../../questions/acts.ts'
 import { sessionQuestion, useInvitation } from '../../questions/session.ts'
@@ -10,6 +10,7 @@ import { setupCode } from '../../shell/setup-code.ts'
 import { Skeleton } from '../../ui/Answer.tsx'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/Field.tsx'
+import { Form } from '../../ui/Form.tsx'
 import { NewPasswordField } from '../../ui/PasswordInput.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
 import { TimeText } from '../../ui/Time.tsx'
@@ -50,12 +51,11 @@ export function SetUpPage() {
 function CodeForm({ onCode }: { onCode: (code: string) => void }) {
   const { setUp } = useWords().people
   const [typed, setTyped] = useState('')
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     if (typed.trim() !== '') onCode(typed.trim())
   }
   return (
-    <form className="grid gap-4" onSubmit={send}>
+    <Form onSend={send}>
       <TextField
         label={setUp.code}
         hint={setUp.codeHint}
@@ -68,7 +68,7 @@ function CodeForm({ onCode }: { onCode: (code: string) => void }) {
       <Button tone="primary" type="submit" disabled={typed.trim() === ''}>
         {setUp.check}
       </Button>
-    </form>
+    </Form>
   )
 }
 
@@ -106,12 +106,11 @@ function SignUpForm({ code, invitation }: SignUpFormProps) {
       router.history.replace(addressOf(standing.person === null ? '/sign-in' : homeOf(standing.person)))
     },
   })
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     signUp.mutate({ body: { code, password, ...(invitation.email === null && { email: email.trim() }) } })
   }
   return (
-    <form className="grid gap-4" onSubmit={send}>
+    <Form onSend={send}>
       <TextField
         label={people.email}
         type="email"
@@ -129,6 +128,6 @@ function SignUpForm({ code, invitation }: SignUpFormProps) {
       <p className="text-center text-xs text-faint">
         <TimeText say={people.setUp.expires} at={invitation.expires_at} />
       </p>
-    </form>
+    </Form>
   )
 }

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useRouter, useSearch } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { now, useNow } from '../../lib/clock.ts'
 import type { ConsoleProblem } from '../../lib/console-problem.ts'
 import { useAct } from '../../questions/acts.ts'
@@ -9,6 +9,7 @@ import { homeOf } from '../../shell/areas.ts'
 import { addressOf, landingOf } from '../../shell/landing.ts'
 import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/Field.tsx'
+import { Form } from '../../ui/Form.tsx'
 import { PasswordInput } from '../../ui/PasswordInput.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
@@ -40,12 +41,11 @@ function SignInForm({ next }: { next: string | undefined }) {
       router.history.replace(addressOf(next ?? homeOf(standing.person)))
     },
   })
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     signIn.mutate({ body: { email: email.trim(), password } })
   }
   return (
-    <form className="grid gap-4" onSubmit={send}>
+    <Form onSend={send}>
       <TextField
         label={people.email}
         type="email"
@@ -68,7 +68,7 @@ function SignInForm({ next }: { next: string | undefined }) {
         {people.signIn.go}
       </Button>
       <p className="text-center text-xs text-faint">{people.signIn.forgotten}</p>
-    </form>
+    </Form>
   )
 }
 

@@ -1,9 +1,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useRef, useState } from 'react'
-import { useLetterKey } from '../../lib/letter-keys.ts'
+import { useState } from 'react'
 import { Checkbox } from '../../ui/Checkbox.tsx'
+import { SearchInput } from '../../ui/SearchInput.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import type { KeyFilters } from './find-keys.ts'
 
@@ -17,20 +16,14 @@ interface KeyFilterBarProps {
 export function KeyFilterBar({ view, revokedCount, hasMore }: KeyFilterBarProps) {
   const { keys, common } = useWords()
   const formats = useFormats()
-  const field = useRef<HTMLInputElement>(null)
-  useLetterKey('/', common.search, () => field.current?.focus())
   const { filters } = view
   return (
     <div className="grid gap-1.5">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <TextInput
-          ref={field}
-          type="search"
-          aria-label={keys.search}
-          placeholder={keys.search}
-          spellCheck={false}
+        <SearchInput
+          label={keys.search}
           value={filters.text}
-          onChange={(event) => view.setText(event.target.value)}
+          onText={view.setText}
           className="max-w-sm flex-1 basis-56"
         />
         <Segmented

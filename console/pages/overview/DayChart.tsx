@@ -4,6 +4,7 @@ import { sumMoney } from '../../lib/money.ts'
 import { stepLabels } from '../../lib/step-labels.ts'
 import { Answer, type Asked } from '../../ui/Answer.tsx'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
+import { choicesOf } from '../../ui/choices.ts'
 import { Panel } from '../../ui/Panel.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
@@ -31,10 +32,7 @@ export function DayChart({ question }: { question: Asked<LatelyUsed> }) {
           <Segmented
             label={words.measure}
             value={measure}
-            options={(['requests', 'cost', 'tokens'] as const).map((value) => ({
-              value,
-              label: words.measures[value],
-            }))}
+            options={choicesOf(['requests', 'cost', 'tokens'] as const, words.measures)}
             onPick={setMeasure}
           />
         </div>

@@ -1,8 +1,9 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { useAct } from '../../questions/acts.ts'
 import { useSession } from '../../questions/session.ts'
 import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/Field.tsx'
+import { Form } from '../../ui/Form.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { NewPasswordField, PasswordInput } from '../../ui/PasswordInput.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
@@ -21,14 +22,13 @@ export function PasswordPanel() {
       setNext('')
     },
   })
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     change.mutate({ body: { current, next } })
   }
   const { error } = change
   return (
     <Panel title={settings.password} about={settings.passwordAbout}>
-      <form className="grid gap-4 py-1 sm:grid-cols-2" onSubmit={send}>
+      <Form className="grid gap-4 py-1 sm:grid-cols-2" onSend={send}>
         <input type="hidden" name="username" autoComplete="username" value={person.email} />
         <TextField
           as={PasswordInput}
@@ -50,7 +50,7 @@ export function PasswordPanel() {
             {settings.change}
           </Button>
         </div>
-      </form>
+      </Form>
     </Panel>
   )
 }

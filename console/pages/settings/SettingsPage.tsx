@@ -1,5 +1,6 @@
 import { useMemo } from 'react'
 import { chosenZone, LANGUAGES, prefer, THEMES, usePreferences } from '../../lib/preferences.ts'
+import { choicesOf } from '../../ui/choices.ts'
 import { Field } from '../../ui/Field.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
@@ -35,7 +36,7 @@ function LookPanel() {
           <Segmented
             label={shell.theme}
             value={theme}
-            options={THEMES.map((value) => ({ value, label: shell.themes[value] }))}
+            options={choicesOf(THEMES, shell.themes)}
             onPick={(picked) => prefer({ theme: picked })}
           />
         </div>
@@ -44,7 +45,7 @@ function LookPanel() {
           <Segmented
             label={shell.language}
             value={language}
-            options={LANGUAGES.map((value) => ({ value, label: shell.languages[value] }))}
+            options={choicesOf(LANGUAGES, shell.languages)}
             onPick={(picked) => prefer({ language: picked })}
           />
         </div>

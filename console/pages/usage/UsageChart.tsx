@@ -1,6 +1,7 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { stepLabels } from '../../lib/step-labels.ts'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
+import { choicesOf } from '../../ui/choices.ts'
 import { Panel } from '../../ui/Panel.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
@@ -77,17 +78,12 @@ function MeasureSwitch({ measure, onPick }: MeasureSwitchProps) {
   const group = groupOf(measure)
   return (
     <div className="flex flex-wrap gap-x-4 gap-y-2">
-      <Segmented
-        label={usage.measure}
-        value={group}
-        options={GROUPS.map((value) => ({ value, label: usage.measures[value] }))}
-        onPick={onPick}
-      />
+      <Segmented label={usage.measure} value={group} options={choicesOf(GROUPS, usage.measures)} onPick={onPick} />
       {group === 'money' && (
         <Segmented
           label={usage.moneyParts}
           value={MONEY_PARTS.find((part) => part === measure) ?? 'money'}
-          options={MONEY_PARTS.map((value) => ({ value, label: usage.moneyPart[value] }))}
+          options={choicesOf(MONEY_PARTS, usage.moneyPart)}
           onPick={onPick}
         />
       )}
@@ -95,7 +91,7 @@ function MeasureSwitch({ measure, onPick }: MeasureSwitchProps) {
         <Segmented
           label={usage.tokenParts}
           value={TOKEN_PARTS.find((part) => part === measure) ?? 'tokens'}
-          options={TOKEN_PARTS.map((value) => ({ value, label: usage.tokenPart[value] }))}
+          options={choicesOf(TOKEN_PARTS, usage.tokenPart)}
           onPick={onPick}
         />
       )}

@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useState } from 'react'
 import { addDays, isDay } from '../../lib/zone-days.ts'
+import { choicesOf } from '../../ui/choices.ts'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { Select } from '../../ui/Select.tsx'
 import { TextInput } from '../../ui/TextInput.tsx'
@@ -25,7 +26,7 @@ export function UsageControls({ filter, range, zone, onChange }: UsageControlsPr
         <Segmented
           label={usage.range}
           value={typeof filter.range === 'object' ? 'own' : filter.range}
-          options={[...PRESETS, 'own' as const].map((value) => ({ value, label: usage.ranges[value] }))}
+          options={choicesOf([...PRESETS, 'own' as const], usage.ranges)}
           onPick={(picked) => onChange({ ...filter, range: picked === 'own' ? shown : picked })}
         />
         {own !== undefined && <OwnDaysFields days={own} onDays={(days) => onChange({ ...filter, range: days })} />}
@@ -35,7 +36,7 @@ export function UsageControls({ filter, range, zone, onChange }: UsageControlsPr
           <Segmented
             label={usage.by}
             value={filter.by}
-            options={BYS.map((value) => ({ value, label: usage.bys[value] }))}
+            options={choicesOf(BYS, usage.bys)}
             onPick={(by) => onChange({ ...filter, by })}
           />
         </Labelled>
@@ -44,10 +45,10 @@ export function UsageControls({ filter, range, zone, onChange }: UsageControlsPr
             <Segmented
               label={usage.step}
               value={range.step}
-              options={STEPS.filter((step) => range.possible.includes(step)).map((value) => ({
-                value,
-                label: usage.steps[value],
-              }))}
+              options={choicesOf(
+                STEPS.filter((step) => range.possible.includes(step)),
+                usage.steps,
+              )}
               onPick={(step) => onChange({ ...filter, step })}
             />
           </Labelled>

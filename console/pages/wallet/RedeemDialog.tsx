@@ -3,7 +3,7 @@ import type { ConsoleProblem } from '../../lib/console-problem.ts'
 import { useAct } from '../../questions/acts.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { TextField } from '../../ui/Field.tsx'
-import { FormEnd } from '../../ui/FormEnd.tsx'
+import { Form, FormEnd } from '../../ui/Form.tsx'
 import { toast } from '../../ui/toast.ts'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 
@@ -24,13 +24,7 @@ export function RedeemDialog({ onClose }: { onClose: () => void }) {
   const wrong = useCodeRefusal(redeem.error)
   return (
     <Dialog title={wallet.redeemTitle} open onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          redeem.mutate({ body: { code: code.trim() } })
-        }}
-      >
+      <Form onSend={() => redeem.mutate({ body: { code: code.trim() } })}>
         <TextField
           label={wallet.code}
           hint={wallet.codeHint}
@@ -51,7 +45,7 @@ export function RedeemDialog({ onClose }: { onClose: () => void }) {
           disabled={code.trim() === ''}
           onCancel={onClose}
         />
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -6,6 +6,7 @@ import { useStatement } from '../../questions/money.ts'
 import { itemsOf } from '../../questions/question.ts'
 import { Answer, ShowMore } from '../../ui/Answer.tsx'
 import { Button, buttonClass } from '../../ui/Button.tsx'
+import { choicesOf } from '../../ui/choices.ts'
 import { Empty } from '../../ui/Empty.tsx'
 import { Field } from '../../ui/Field.tsx'
 import { Panel } from '../../ui/Panel.tsx'
@@ -80,10 +81,7 @@ function StatementFilterBar({ filters, onChange }: StatementFilterBarProps) {
           <Select
             {...control}
             value={filters.kind ?? 'all'}
-            options={[
-              { value: 'all', label: wallet.allKinds },
-              ...MOVEMENT_KINDS.map((value) => ({ value, label: wallet.kinds[value] })),
-            ]}
+            options={[{ value: 'all', label: wallet.allKinds }, ...choicesOf(MOVEMENT_KINDS, wallet.kinds)]}
             onPick={(kind) => onChange(kind === 'all' ? without('kind') : { ...filters, kind })}
           />
         )}

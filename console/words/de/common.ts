@@ -17,7 +17,6 @@ export const common: Catalogue['common'] = {
   none: 'Keine',
   all: 'Alle',
   actions: 'Aktionen',
-  search: 'Suchen',
   minus: 'minus',
   show: 'Zeigen',
   hide: 'Verbergen',

@@ -15,7 +15,6 @@ export const common = {
   none: 'None',
   all: 'All',
   actions: 'Actions',
-  search: 'Search',
   minus: 'minus',
   show: 'Show',
   hide: 'Hide',

@@ -1,9 +1,10 @@
 import { useState } from 'react'
 import { useAct, useSecretAct } from '../../../questions/acts.ts'
 import { ConfirmByName } from '../../../ui/ConfirmByName.tsx'
+import { choicesOf } from '../../../ui/choices.ts'
 import { Dialog } from '../../../ui/Dialog.tsx'
 import { TextField } from '../../../ui/Field.tsx'
-import { FormEnd } from '../../../ui/FormEnd.tsx'
+import { Form, FormEnd } from '../../../ui/Form.tsx'
 import { Segmented } from '../../../ui/Segmented.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
 import type { KeyFacts, MadeKey, PickedAct } from '../own-key.ts'
@@ -43,13 +44,7 @@ function RenameKeyDialog({ keyItem, onClose }: { keyItem: KeyFacts; onClose: () 
   })
   return (
     <Dialog title={keys.renameTitle} open onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          rename.mutate({ params: { key: keyItem.id }, body: { name: name.trim() } })
-        }}
-      >
+      <Form onSend={() => rename.mutate({ params: { key: keyItem.id }, body: { name: name.trim() } })}>
         <TextField
           label={keys.name}
           hint={keys.nameHint}
@@ -61,7 +56,7 @@ function RenameKeyDialog({ keyItem, onClose }: { keyItem: KeyFacts; onClose: () 
           onFocus={(event) => event.target.select()}
         />
         <FormEnd act={rename} go={common.save} disabled={name.trim() === ''} onCancel={onClose} />
-      </form>
+      </Form>
     </Dialog>
   )
 }
@@ -108,29 +103,18 @@ function RotateKeyDialog({ keyItem, onClose, onRotated }: RotateKeyDialogProps) 
   const rotate = useSecretAct('POST /keys/:key/rotate', onRotated)
   return (
     <Dialog title={keys.rotateTitle(keyItem.name)} open onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          rotate.mutate({ params: { key: keyItem.id }, body: { grace } })
-        }}
-      >
+      <Form onSend={() => rotate.mutate({ params: { key: keyItem.id }, body: { grace } })}>
         <p className="text-soft">{keys.rotateText}</p>
         <div className="grid justify-items-start gap-1.5">
           <p className="text-sm font-medium">{keys.grace}</p>
-          <Segmented
-            label={keys.grace}
-            value={grace}
-            options={GRACES.map((value) => ({ value, label: keys.graces[value] }))}
-            onPick={setGrace}
-          />
+          <Segmented label={keys.grace} value={grace} options={choicesOf(GRACES, keys.graces)} onPick={setGrace} />
           <p className="text-xs text-faint">{grace === '0' ? keys.graceNone : keys.graceSome}</p>
         </div>
         {keyItem.former !== null && (
           <p className="rounded-md bg-held-wash px-3 py-2 text-held">{keys.graceAgain(keyItem.former.shown)}</p>
         )}
         <FormEnd act={rotate} go={keys.makeNew} onCancel={onClose} />
-      </form>
+      </Form>
     </Dialog>
   )
 }

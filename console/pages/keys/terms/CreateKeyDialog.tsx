@@ -1,8 +1,8 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { now } from '../../../lib/clock.ts'
 import { useSecretAct } from '../../../questions/acts.ts'
 import { Dialog } from '../../../ui/Dialog.tsx'
-import { FormEnd } from '../../../ui/FormEnd.tsx'
+import { Form, FormEnd } from '../../../ui/Form.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
 import type { MadeKey, OwnKey } from '../own-key.ts'
 import { KindChoice } from './KindChoice.tsx'
@@ -21,15 +21,14 @@ export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
   const [draft, setDraft] = useState(NEW_DRAFT)
   const [wrong, setWrong] = useState<readonly WrongField[]>([])
   const create = useSecretAct('POST /keys', onMade)
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     const { terms, wrong } = readDraft(draft, zone, now())
     setWrong(wrong)
     if (wrong.length === 0) create.mutate({ body: { kind, ...terms } })
   }
   return (
     <Dialog title={keys.newTitle} open onClose={onClose} width="wide">
-      <form className="grid gap-5" onSubmit={send} noValidate>
+      <Form className="grid gap-5" onSend={send} noValidate>
         <NameField draft={draft} onChange={setDraft} wrong={wrong} />
         <KindChoice
           kind={kind}
@@ -41,7 +40,7 @@ export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
         />
         <TermFields kind={kind} expiresAt={null} draft={draft} onChange={setDraft} wrong={wrong} />
         <FormEnd act={create} go={keys.make} onCancel={onClose} />
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -1,10 +1,10 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { now } from '../../../lib/clock.ts'
 import { useAct } from '../../../questions/acts.ts'
 import { useKey } from '../../../questions/keys.ts'
 import { Answer } from '../../../ui/Answer.tsx'
 import { Dialog } from '../../../ui/Dialog.tsx'
-import { FormEnd } from '../../../ui/FormEnd.tsx'
+import { Form, FormEnd } from '../../../ui/Form.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
 import type { OwnKey } from '../own-key.ts'
 import { changesOf, draftOf, readDraft, type WrongField } from './key-draft.ts'
@@ -42,8 +42,7 @@ function EditKeyForm({ keyItem: newest, onClose }: { keyItem: OwnKey; onClose: (
     problem: 'shown-here',
     onDone: onClose,
   })
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     const read = readDraft(draft, zone, now())
     setWrong(read.wrong)
     if (read.wrong.length > 0) return
@@ -52,10 +51,10 @@ function EditKeyForm({ keyItem: newest, onClose }: { keyItem: OwnKey; onClose: (
     else change.mutate({ params: { key: keyItem.id }, body })
   }
   return (
-    <form className="grid gap-5" onSubmit={send} noValidate>
+    <Form className="grid gap-5" onSend={send} noValidate>
       <NameField draft={draft} onChange={setDraft} wrong={wrong} />
       <TermFields kind={keyItem.kind} expiresAt={keyItem.expires_at} draft={draft} onChange={setDraft} wrong={wrong} />
       <FormEnd act={change} go={common.save} onCancel={onClose} />
-    </form>
+    </Form>
   )
 }

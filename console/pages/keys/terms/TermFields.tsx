@@ -1,5 +1,6 @@
 import { now } from '../../../lib/clock.ts'
 import { addDays, dayIn } from '../../../lib/zone-days.ts'
+import { choicesOf } from '../../../ui/choices.ts'
 import { Field, TextField } from '../../../ui/Field.tsx'
 import { Segmented } from '../../../ui/Segmented.tsx'
 import { MoneyInput, TextInput } from '../../../ui/TextInput.tsx'
@@ -112,7 +113,7 @@ function ExpiryChoice({ expiresAt, draft, onChange, wrong }: DraftProps & { expi
       <Segmented
         label={keys.expiry}
         value={draft.expiry}
-        options={choices.map((value) => ({ value, label: keys.expiries[value] }))}
+        options={choicesOf(choices, keys.expiries)}
         onPick={(expiry) => onChange({ ...draft, expiry })}
       />
       {draft.expiry === 'keep' && expiresAt !== null && (

@@ -11,7 +11,7 @@ import { Empty } from '../../../ui/Empty.tsx'
 import { Money } from '../../../ui/Money.tsx'
 import { Page, PageHeader } from '../../../ui/Page.tsx'
 import { Panel } from '../../../ui/Panel.tsx'
-import { TextInput } from '../../../ui/TextInput.tsx'
+import { SearchInput } from '../../../ui/SearchInput.tsx'
 import { Time } from '../../../ui/Time.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
 import { type Account, StatusBadge } from './account-status.tsx'
@@ -125,8 +125,7 @@ const PAUSE_MS = 250
 
 /** Asks the server once somebody has paused, so that a list of thousands can be searched. */
 function AccountSearch({ value, onFind }: { value: string; onFind: (search: string) => void }) {
-  const { accounts, shell } = useWords()
-  const field = useRef<HTMLInputElement>(null)
+  const { accounts } = useWords()
   const [typed, setTyped] = useState(value)
   const latest = useRef(onFind)
   useEffect(() => {
@@ -138,23 +137,13 @@ function AccountSearch({ value, onFind }: { value: string; onFind: (search: stri
     const pause = setTimeout(() => latest.current(typed.trim()), PAUSE_MS)
     return () => clearTimeout(pause)
   }, [typed, value])
-  useLetterKey('/', shell.shortcuts.search, () => field.current?.focus())
   return (
     <div className="relative border-b border-line p-3">
       <Search
         aria-hidden="true"
         className="pointer-events-none absolute inset-y-0 start-5.5 my-auto size-4 text-faint"
       />
-      <TextInput
-        ref={field}
-        type="search"
-        aria-label={accounts.search}
-        placeholder={accounts.search}
-        maxLength={200}
-        className="ps-8.5"
-        value={typed}
-        onChange={(event) => setTyped(event.target.value)}
-      />
+      <SearchInput label={accounts.search} maxLength={200} className="ps-8.5" value={typed} onText={setTyped} />
     </div>
   )
 }

@@ -1,11 +1,12 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { AnswerOf } from '../../../../src/contract/console-api.ts'
 import { readMoney } from '../../../lib/money.ts'
 import { useAct } from '../../../questions/acts.ts'
 import { Button } from '../../../ui/Button.tsx'
+import { choicesOf } from '../../../ui/choices.ts'
 import { Dialog, DialogActions } from '../../../ui/Dialog.tsx'
 import { TextField } from '../../../ui/Field.tsx'
-import { FormEnd } from '../../../ui/FormEnd.tsx'
+import { Form, FormEnd } from '../../../ui/Form.tsx'
 import { Money } from '../../../ui/Money.tsx'
 import { Segmented } from '../../../ui/Segmented.tsx'
 import { MoneyInput } from '../../../ui/TextInput.tsx'
@@ -91,18 +92,17 @@ function CreditForm({ account, onClose, onDone, ...first }: CreditFormProps) {
     problem: 'shown-here',
     onDone,
   })
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     if (read === undefined) return
     const body = { amount: direction === 'take' ? `-${read}` : read, reason: reason.trim(), ref: ref.trim() }
     credit.mutate({ params: { account }, body })
   }
   return (
-    <form className="grid gap-4" onSubmit={send}>
+    <Form onSend={send}>
       <Segmented
         label={words.direction}
         value={direction}
-        options={DIRECTIONS.map((value) => ({ value, label: words.directions[value] }))}
+        options={choicesOf(DIRECTIONS, words.directions)}
         onPick={setDirection}
       />
       <TextField
@@ -134,6 +134,6 @@ function CreditForm({ account, onClose, onDone, ...first }: CreditFormProps) {
         onText={setRef}
       />
       <FormEnd act={credit} go={words[direction]} disabled={read === undefined} onCancel={onClose} />
-    </form>
+    </Form>
   )
 }

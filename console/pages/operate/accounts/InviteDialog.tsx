@@ -1,11 +1,12 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { AnswerOf } from '../../../../src/contract/console-api.ts'
 import { useSecretAct } from '../../../questions/acts.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { choicesOf } from '../../../ui/choices.ts'
 import { Dialog, DialogActions } from '../../../ui/Dialog.tsx'
 import { TextField } from '../../../ui/Field.tsx'
-import { FormEnd } from '../../../ui/FormEnd.tsx'
+import { Form, FormEnd } from '../../../ui/Form.tsx'
 import { Segmented } from '../../../ui/Segmented.tsx'
 import { TimeText } from '../../../ui/Time.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
@@ -51,8 +52,7 @@ function InviteForm({ account, resets, onClose, onMade }: InviteDialogProps & { 
   const [role, setRole] = useState<(typeof ROLES)[number]>('owner')
   const [email, setEmail] = useState('')
   const make = useSecretAct('POST /operate/accounts/:account/invite', onMade)
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     const body =
       resets === undefined
         ? { role, ...(email.trim() !== '' && { email: email.trim() }) }
@@ -64,19 +64,14 @@ function InviteForm({ account, resets, onClose, onMade }: InviteDialogProps & { 
     make.mutate({ params: { account }, body })
   }
   return (
-    <form className="grid gap-4" onSubmit={send}>
+    <Form onSend={send}>
       {resets !== undefined ? (
         <p className="break-words text-soft">{person.newPasswordText(resets.email)}</p>
       ) : (
         <>
           <div className="grid gap-1">
             <div>
-              <Segmented
-                label={person.role}
-                value={role}
-                options={ROLES.map((value) => ({ value, label: person.roles[value] }))}
-                onPick={setRole}
-              />
+              <Segmented label={person.role} value={role} options={choicesOf(ROLES, person.roles)} onPick={setRole} />
             </div>
             <p className="text-xs text-faint">{invite.roleHint[role]}</p>
           </div>
@@ -93,7 +88,7 @@ function InviteForm({ account, resets, onClose, onMade }: InviteDialogProps & { 
         </>
       )}
       <FormEnd act={make} go={person.makeLink} onCancel={onClose} />
-    </form>
+    </Form>
   )
 }
 

@@ -1,9 +1,9 @@
 import { useNavigate } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { useAct } from '../../../questions/acts.ts'
 import { Dialog } from '../../../ui/Dialog.tsx'
 import { TextField } from '../../../ui/Field.tsx'
-import { FormEnd } from '../../../ui/FormEnd.tsx'
+import { Form, FormEnd } from '../../../ui/Form.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
 
 interface MakeAccountProps {
@@ -32,12 +32,11 @@ function MakeForm({ onClose }: { onClose: () => void }) {
       void navigate({ to: '/operate/accounts/$account', params: { account: id } })
     },
   })
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     make.mutate({ body: { email: email.trim() } })
   }
   return (
-    <form className="grid gap-4" onSubmit={send}>
+    <Form onSend={send}>
       <p className="text-soft">{accounts.makeText}</p>
       <TextField
         label={accounts.email}
@@ -49,6 +48,6 @@ function MakeForm({ onClose }: { onClose: () => void }) {
         onText={setEmail}
       />
       <FormEnd act={make} go={accounts.make} onCancel={onClose} />
-    </form>
+    </Form>
   )
 }

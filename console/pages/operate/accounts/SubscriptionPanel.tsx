@@ -4,6 +4,7 @@ import { useAct } from '../../../questions/acts.ts'
 import { usePlans } from '../../../questions/operate.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { ConfirmByName } from '../../../ui/ConfirmByName.tsx'
+import { Form } from '../../../ui/Form.tsx'
 import { Meter } from '../../../ui/Meter.tsx'
 import { Money } from '../../../ui/Money.tsx'
 import { Panel } from '../../../ui/Panel.tsx'
@@ -98,10 +99,9 @@ function PlanChange({ account }: { account: AccountDetail }) {
     <div className="flex flex-wrap items-center gap-2">
       {plans.data?.items.length === 0 && <p className="text-sm text-faint">{words.noPlans}</p>}
       {others.length > 0 && (
-        <form
+        <Form
           className="flex min-w-0 flex-wrap gap-2"
-          onSubmit={(event) => {
-            event.preventDefault()
+          onSend={() => {
             if (picked !== '') assign.mutate({ params, body: { plan: picked } })
           }}
         >
@@ -115,7 +115,7 @@ function PlanChange({ account }: { account: AccountDetail }) {
           <Button type="submit" disabled={picked === ''} busy={assign.isPending}>
             {state === 'active' ? words.change : words.assign}
           </Button>
-        </form>
+        </Form>
       )}
       {(state === 'active' || state === 'not_configured') && plan !== null && (
         <Button onClick={() => setEnding(true)}>{words.end}</Button>

@@ -1,10 +1,11 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { AnswerOf } from '../../../../src/contract/console-api.ts'
 import { readMoney, timesMoney } from '../../../lib/money.ts'
 import { useSecretAct } from '../../../questions/acts.ts'
+import { choicesOf } from '../../../ui/choices.ts'
 import { Dialog } from '../../../ui/Dialog.tsx'
 import { Field, TextField } from '../../../ui/Field.tsx'
-import { FormEnd } from '../../../ui/FormEnd.tsx'
+import { Form, FormEnd } from '../../../ui/Form.tsx'
 import { Select } from '../../../ui/Select.tsx'
 import { MoneyInput } from '../../../ui/TextInput.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
@@ -52,14 +53,13 @@ function MakeCodesForm({ onClose, onMade }: MakeCodesFormProps) {
   const [day, setDay] = useState('')
   const [read, many] = [readMoney(amount), readCount(count)]
   const make = useSecretAct('POST /operate/codes', onMade)
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     if (read === undefined || many === undefined) return
     const until = expires === 'never' ? null : expires === 'date' ? day : expires
     make.mutate({ body: { amount: read, count: many, note: note.trim(), expires: until } })
   }
   return (
-    <form className="grid gap-4" onSubmit={send}>
+    <Form onSend={send}>
       <div className="grid grid-cols-2 gap-3">
         <TextField
           as={MoneyInput}
@@ -84,12 +84,7 @@ function MakeCodesForm({ onClose, onMade }: MakeCodesFormProps) {
       <div className="grid grid-cols-2 gap-3">
         <Field label={codes.expires}>
           {(control) => (
-            <Select
-              {...control}
-              value={expires}
-              options={EXPIRIES.map((value) => ({ value, label: codes.expiries[value] }))}
-              onPick={setExpires}
-            />
+            <Select {...control} value={expires} options={choicesOf(EXPIRIES, codes.expiries)} onPick={setExpires} />
           )}
         </Field>
         {expires === 'date' && (
@@ -100,6 +95,6 @@ function MakeCodesForm({ onClose, onMade }: MakeCodesFormProps) {
         <p className="figures text-sm text-soft">{codes.worth(formats.money(timesMoney(read, many)))}</p>
       )}
       <FormEnd act={make} go={codes.go} disabled={read === undefined || many === undefined} onCancel={onClose} />
-    </form>
+    </Form>
   )
 }

@@ -1,14 +1,13 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { CircleCheck, SearchX, Waypoints } from 'lucide-react'
-import { useRef } from 'react'
-import { useLetterKey } from '../../../lib/letter-keys.ts'
 import { useLanes } from '../../../questions/operate.ts'
 import { Answer } from '../../../ui/Answer.tsx'
+import { choicesOf } from '../../../ui/choices.ts'
 import { Empty } from '../../../ui/Empty.tsx'
 import { Page, PageHeader } from '../../../ui/Page.tsx'
 import { Panel } from '../../../ui/Panel.tsx'
+import { SearchInput } from '../../../ui/SearchInput.tsx'
 import { Segmented } from '../../../ui/Segmented.tsx'
-import { TextInput } from '../../../ui/TextInput.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
 import { findModels, type OperatorModel } from './find-models.ts'
 import { ModelLanes } from './ModelLanes.tsx'
@@ -21,28 +20,23 @@ export function LanesPage() {
   const question = useLanes()
   const { search = '', show } = useSearch({ strict: false }) as { search?: string; show?: string }
   const navigate = useNavigate()
-  const field = useRef<HTMLInputElement>(null)
   const only = show === 'trouble' ? 'trouble' : 'all'
   const want = (change: object) =>
     void navigate({ to: '/operate/lanes', search: { search, show: only, ...change }, replace: true })
-  useLetterKey('/', shell.shortcuts.search, () => field.current?.focus())
   return (
     <Page>
       <PageHeader title={shell.areas.lanes} about={lanes.about} />
       <div className="flex flex-wrap items-center gap-3">
-        <TextInput
-          ref={field}
-          type="search"
-          aria-label={lanes.search}
-          placeholder={lanes.search}
+        <SearchInput
+          label={lanes.search}
           className="max-w-sm flex-1"
           value={search}
-          onChange={(event) => want({ search: event.target.value })}
+          onText={(text) => want({ search: text })}
         />
         <Segmented
           label={lanes.show}
           value={only}
-          options={SHOWN.map((value) => ({ value, label: lanes.filters[value] }))}
+          options={choicesOf(SHOWN, lanes.filters)}
           onPick={(value) => want({ show: value === 'all' ? undefined : value })}
         />
       </div>

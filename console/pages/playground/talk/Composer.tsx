@@ -1,7 +1,8 @@
 import { Send, Square } from 'lucide-react'
-import { type FormEvent, type RefObject, useState } from 'react'
+import { type RefObject, useState } from 'react'
 import { Button } from '../../../ui/Button.tsx'
 import { Field } from '../../../ui/Field.tsx'
+import { Form } from '../../../ui/Form.tsx'
 import { TextArea } from '../../../ui/TextInput.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
 import type { ToolCall } from '../turn/conversation.ts'
@@ -24,12 +25,11 @@ const LINES_MAX = 12
 export function Composer({ field, text, onText, running, blocked, again, onSend, onStop }: ComposerProps) {
   const { playground } = useWords()
   const isAgain = again && text.trim() === ''
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     onSend()
   }
   return (
-    <form className="grid gap-2" onSubmit={send}>
+    <Form className="grid gap-2" onSend={send}>
       <TextArea
         ref={field}
         aria-label={playground.message}
@@ -52,7 +52,7 @@ export function Composer({ field, text, onText, running, blocked, again, onSend,
           </Button>
         )}
       </div>
-    </form>
+    </Form>
   )
 }
 
@@ -66,12 +66,11 @@ interface CallResultsProps {
 export function CallResults({ calls, blocked, onSend }: CallResultsProps) {
   const { playground } = useWords()
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     if (!blocked) onSend(calls.map(({ id }) => ({ call: id, text: typed[id] ?? '' })))
   }
   return (
-    <form className="grid gap-3" onSubmit={send}>
+    <Form className="grid gap-3" onSend={send}>
       <div>
         <h2 className="font-semibold">{playground.calls}</h2>
         <p className="text-sm text-faint">{playground.callsText}</p>
@@ -96,6 +95,6 @@ export function CallResults({ calls, blocked, onSend }: CallResultsProps) {
           {playground.sendResults}
         </Button>
       </div>
-    </form>
+    </Form>
   )
 }

@@ -1,10 +1,9 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { ArrowLeftRight, SearchX } from 'lucide-react'
-import { useRef } from 'react'
-import { useLetterKey } from '../../../lib/letter-keys.ts'
 import { buttonClass } from '../../../ui/Button.tsx'
 import { Empty } from '../../../ui/Empty.tsx'
-import { TextInput } from '../../../ui/TextInput.tsx'
+import { Form } from '../../../ui/Form.tsx'
+import { SearchInput } from '../../../ui/SearchInput.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
 
 interface FindRequestProps {
@@ -18,35 +17,24 @@ interface FindRequestProps {
 export function FindRequest({ text, onText, only }: FindRequestProps) {
   const { requests } = useWords()
   const navigate = useNavigate()
-  const input = useRef<HTMLInputElement>(null)
-  useLetterKey('/', requests.findLabel, () => input.current?.focus())
   const open = () => {
     const request = only ?? (isWholeId(text) ? text.trim() : undefined)
     if (request !== undefined) void navigate({ to: '/requests/$request', params: { request } })
   }
   return (
     <search className="w-full sm:w-56">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          open()
-        }}
-      >
-        <TextInput
-          ref={input}
-          type="search"
-          spellCheck={false}
-          aria-label={requests.findLabel}
-          placeholder={`${requests.findLabel} ( / )`}
+      <Form className="" onSend={open}>
+        <SearchInput
+          label={requests.findLabel}
           value={text}
-          onChange={(event) => onText(event.target.value)}
+          onText={onText}
           onKeyDown={(event) => {
             if (event.key !== 'Escape') return
             onText('')
-            input.current?.blur()
+            event.currentTarget.blur()
           }}
         />
-      </form>
+      </Form>
     </search>
   )
 }

@@ -1,8 +1,25 @@
+import type { ComponentProps } from 'react'
 import { type ConsoleProblem, wasCancelled } from '../lib/console-problem.ts'
 import { useWords } from '../words/WordsProvider.tsx'
 import { Button } from './Button.tsx'
 import { DialogActions } from './Dialog.tsx'
 import { ProblemNote } from './ProblemNote.tsx'
+
+interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
+  readonly onSend: () => void
+}
+
+/** What is filled in and then sent, by its button or by Enter; the page stays. */
+export const Form = ({ onSend, className = 'grid gap-4', ...rest }: FormProps) => (
+  <form
+    {...rest}
+    className={className}
+    onSubmit={(event) => {
+      event.preventDefault()
+      onSend()
+    }}
+  />
+)
 
 interface FormEndProps {
   /** What the form sends. */

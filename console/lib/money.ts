@@ -16,6 +16,8 @@ export function decimalOf(nano: bigint): string {
   return `${nano < 0n ? '-' : ''}${digits.slice(0, -NANO_PLACES)}.${fraction}`
 }
 
+export const isZero = (amount: string): boolean => !/[1-9]/.test(amount)
+
 export const sumMoney = (...amounts: readonly string[]): string =>
   decimalOf(amounts.reduce((sum, amount) => sum + nanoOf(amount), 0n))
 

@@ -1,6 +1,7 @@
 import { CircleAlert } from 'lucide-react'
 import { asProblem, type ConsoleProblem } from '../lib/console-problem.ts'
 import { useWords } from '../words/WordsProvider.tsx'
+import { wordFor } from '../words/word-for.ts'
 import { Button } from './Button.tsx'
 
 /** What went wrong, where it went wrong, with its request id and, where it can be asked again, a button. */
@@ -25,8 +26,5 @@ export function ProblemNote({ error, onRetry }: { error: unknown; onRetry?: () =
 /** A problem in the person's language where the catalogue knows its code, else in the server's own words. */
 export function useProblemText(): (problem: ConsoleProblem) => string {
   const { problems } = useWords()
-  return (problem) => {
-    const known: Readonly<Record<string, string>> = problems
-    return known[problem.code] ?? problem.message
-  }
+  return (problem) => wordFor(problems, problem.code, problem.message)
 }

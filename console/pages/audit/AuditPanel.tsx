@@ -8,6 +8,7 @@ import { Empty } from '../../ui/Empty.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
+import { wordFor } from '../../words/word-for.ts'
 
 type Line = AnswerOf<'GET /audit'>['items'][number]
 
@@ -46,14 +47,14 @@ export function AuditPanel({ question, of, title }: AuditPanelProps) {
 
 function useColumns(of: AuditPanelProps['of']): Column<Line>[] {
   const { audit } = useWords()
-  const actions: Readonly<Record<string, string>> = audit.actions
-  const actors: Readonly<Record<string, string>> = audit.actors
   return [
     {
       id: 'action',
       header: audit.action,
       narrow: 'title',
-      cell: ({ action }) => <span className="font-medium">{actions[action] ?? action.replaceAll('_', ' ')}</span>,
+      cell: ({ action }) => (
+        <span className="font-medium">{wordFor(audit.actions, action, action.replaceAll('_', ' '))}</span>
+      ),
     },
     { id: 'at', header: audit.at, narrow: 'corner', cell: ({ at }) => <Time at={at} as="time" /> },
     {
@@ -61,7 +62,7 @@ function useColumns(of: AuditPanelProps['of']): Column<Line>[] {
       header: audit.actor,
       cell: ({ actor }) => (
         <span title={actor} className="inline-block max-w-56 truncate align-bottom">
-          {actors[actor] ?? actor}
+          {wordFor(audit.actors, actor)}
         </span>
       ),
     },

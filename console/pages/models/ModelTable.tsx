@@ -2,6 +2,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { MessagesSquare } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { cx } from '../../lib/cx.ts'
+import { isZero } from '../../lib/money.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
@@ -10,6 +11,7 @@ import { Hint } from '../../ui/Hint.tsx'
 import { Money } from '../../ui/Money.tsx'
 import { Tokens } from '../../ui/Tokens.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { wordFor } from '../../words/word-for.ts'
 import type { ModelItem } from './find-models.ts'
 
 /** What can be called, and what it costs; each row leads to the playground. */
@@ -31,7 +33,6 @@ function useColumns(): Column<ModelItem>[] {
   const { models } = useWords()
   const formats = useFormats()
   const { columns: words } = models
-  const inputs: Readonly<Record<string, string>> = models.inputs
   return [
     { id: 'model', header: words.model, narrow: 'title', cell: (model) => <ModelName model={model} /> },
     { id: 'state', header: words.state, narrow: 'corner', cell: (model) => <ModelState model={model} /> },
@@ -50,7 +51,7 @@ function useColumns(): Column<ModelItem>[] {
     {
       id: 'inputs',
       header: words.inputs,
-      cell: (model) => formats.list(model.inputs.map((input) => inputs[input] ?? input)),
+      cell: (model) => formats.list(model.inputs.map((input) => wordFor(models.inputs, input))),
     },
     {
       id: 'kinds',
@@ -128,7 +129,7 @@ function ModelPrice({ model: { price } }: { model: ModelItem }) {
       {price.tiers.map((tier) => (
         <TierLine key={tier.above_input_tokens} tier={tier} />
       ))}
-      {price.per_request !== null && /[1-9]/.test(price.per_request) && (
+      {price.per_request !== null && !isZero(price.per_request) && (
         <Note>{models.perRequest(formats.exactMoney(price.per_request))}</Note>
       )}
     </div>

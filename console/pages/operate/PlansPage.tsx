@@ -1,7 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { CreditCard } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { windowName } from '../../lib/window-name.ts'
 import { usePlans } from '../../questions/operate.ts'
 import { Answer } from '../../ui/Answer.tsx'
 import { Badge } from '../../ui/Badge.tsx'
@@ -51,7 +50,7 @@ function PlanPanel({ plan: { id, models, opens, windows, accounts } }: { plan: P
           <h3 className="eyebrow">{plans.windows}</h3>
           <Facts
             facts={windows.map(({ name, allowance }) => ({
-              name: windowName(name, formats.locale),
+              name: formats.window(name),
               value: <Money amount={allowance} />,
             }))}
           />

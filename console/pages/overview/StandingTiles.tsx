@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { sumMoney } from '../../lib/money.ts'
+import { isZero, sumMoney } from '../../lib/money.ts'
 import { Money, MoneyText } from '../../ui/Money.tsx'
 import { StatTile } from '../../ui/StatTile.tsx'
 import { Tokens } from '../../ui/Tokens.tsx'
@@ -13,7 +13,7 @@ export type Standing = AnswerOf<'GET /overview'>
 export function StandingTiles({ standing: { wallet, keys } }: { standing: Standing }) {
   const { overview: words } = useWords()
   const formats = useFormats()
-  const isHeld = /[1-9]/.test(wallet.held)
+  const isHeld = !isZero(wallet.held)
   return (
     <>
       <Tile to="/wallet">

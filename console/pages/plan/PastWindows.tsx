@@ -1,5 +1,4 @@
 import { shareOf } from '../../lib/money.ts'
-import { windowName } from '../../lib/window-name.ts'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Money } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
@@ -22,7 +21,7 @@ export function PastWindows({ past }: { past: readonly Past[] }) {
       <DataTable caption={plan.past} columns={columns} rows={past} rowId={({ id }) => id} />
       {shown !== undefined && (
         <div className="px-4 pb-3">
-          <WindowRows key={shown.id} window={shown.id} title={windowName(shown.name, formats.locale)} />
+          <WindowRows key={shown.id} window={shown.id} title={formats.window(shown.name)} />
         </div>
       )}
     </Panel>
@@ -33,7 +32,7 @@ function useColumns(): Column<Past>[] {
   const { plan, common } = useWords()
   const formats = useFormats()
   const { open, toggle } = useOpenWindow()
-  const nameOf = ({ name }: Past) => windowName(name, formats.locale)
+  const nameOf = ({ name }: Past) => formats.window(name)
   return [
     { id: 'name', header: plan.window, narrow: 'title', cell: nameOf },
     { id: 'start', header: plan.began, cell: ({ start }) => start !== null && <Time at={start} as="time" /> },

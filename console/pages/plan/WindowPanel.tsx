@@ -3,7 +3,6 @@ import type { ReactNode } from 'react'
 import { useNow } from '../../lib/clock.ts'
 import { cx } from '../../lib/cx.ts'
 import { nanoOf } from '../../lib/money.ts'
-import { windowName } from '../../lib/window-name.ts'
 import { Meter } from '../../ui/Meter.tsx'
 import { Money, MoneyText } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
@@ -23,7 +22,7 @@ export function WindowPanel({ window, billingDay }: WindowPanelProps) {
   const formats = useFormats()
   const { open, toggle } = useOpenWindow()
   const { id, name, limit, used, held, left } = window
-  const title = windowName(name, formats.locale)
+  const title = formats.window(name)
   const note =
     name === 'week' ? plan.weekNote : name === 'month' ? plan.monthNote(String(billingDay ?? 1)) : plan.spanNote
   return (

@@ -1,3 +1,4 @@
+import { KEY_VARIABLE } from '../../lib/shell-code.ts'
 import type { Protocol } from './settings/play-settings.ts'
 
 export type CodeLanguage = 'curl' | 'python' | 'node'
@@ -7,8 +8,6 @@ interface Snippet {
   readonly baseUrl: string
   readonly body: object
 }
-
-const KEY_VARIABLE = 'MILLRACE_KEY'
 
 /** The request as a program would make it: the same body, with a key of one's own in the environment. */
 export function codeFor(language: CodeLanguage, snippet: Snippet): string {

@@ -2,6 +2,7 @@ import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useNow } from '../../lib/clock.ts'
 import type { BadgeTone } from '../../ui/Badge.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { wordFor } from '../../words/word-for.ts'
 
 export type RequestItem = AnswerOf<'GET /requests'>['items'][number]
 
@@ -26,9 +27,11 @@ export function useOutcome(): (request: Pick<RequestItem, 'state' | 'outcome'>) 
     if (state === 'open' || outcome === null) {
       return { label: requests.running, tone: 'accent', text: requests.runningText }
     }
-    const labels: Readonly<Record<string, string>> = requests.outcomes
-    const texts: Readonly<Record<string, string>> = state === 'released' ? requests.free : requests.charged
-    return { label: labels[outcome] ?? outcome, tone: TONES[outcome] ?? 'bad', text: texts[outcome] ?? '' }
+    return {
+      label: wordFor(requests.outcomes, outcome),
+      tone: TONES[outcome] ?? 'bad',
+      text: wordFor(state === 'released' ? requests.free : requests.charged, outcome, ''),
+    }
   }
 }
 

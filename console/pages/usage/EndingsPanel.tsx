@@ -5,6 +5,7 @@ import { Answer } from '../../ui/Answer.tsx'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { wordFor } from '../../words/word-for.ts'
 import { fewReasons } from './few-series.ts'
 import type { UsageAnswer } from './UsageChart.tsx'
 
@@ -48,7 +49,6 @@ interface EndingsChartProps extends Pick<EndingsPanelProps, 'answer'> {
 function EndingsChart({ answer: { steps, total_steps: used }, step, zone, reasons }: EndingsChartProps) {
   const { endings: words } = useWords().usage
   const formats = useFormats()
-  const names: Readonly<Record<string, string>> = words.reasons
   const counted = (id: string, name: string, values: readonly number[]) => ({
     ...{ id, name, values },
     texts: values.map((value) => formats.count(value)),
@@ -65,7 +65,7 @@ function EndingsChart({ answer: { steps, total_steps: used }, step, zone, reason
       used.map(({ failed }) => failed),
     ),
     ...reasons.map(({ code, steps: counts }) =>
-      counted(code ?? 'rest', code === null ? words.rest : words.refused(names[code] ?? code), counts),
+      counted(code ?? 'rest', code === null ? words.rest : words.refused(wordFor(words.reasons, code)), counts),
     ),
   ]
   return (

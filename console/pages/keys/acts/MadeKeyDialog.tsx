@@ -1,6 +1,7 @@
 import { useBlocker } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
+import { exportKey, greetingCommand } from '../../../lib/shell-code.ts'
 import { useModels } from '../../../questions/account.ts'
 import { useSession } from '../../../questions/session.ts'
 import { Button } from '../../../ui/Button.tsx'
@@ -10,7 +11,6 @@ import { Dialog, DialogActions } from '../../../ui/Dialog.tsx'
 import { TimeText } from '../../../ui/Time.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
 import type { MadeKey } from '../own-key.ts'
-import { curlCommand, environmentLine } from './key-snippets.ts'
 
 interface MadeKeyDialogProps {
   readonly made: MadeKey
@@ -40,9 +40,9 @@ export function MadeKeyDialog({ made: { key, secret }, onStored }: MadeKeyDialog
         </code>
         <FormerNote made={key} />
       </section>
-      <CodeBlock label={keys.inEnvironment} code={environmentLine(secret)} />
+      <CodeBlock label={keys.inEnvironment} code={exportKey(secret)} />
       {model !== undefined && (
-        <CodeBlock label={keys.tryIt} code={curlCommand(standing.base_url, model, keys.greeting)} />
+        <CodeBlock label={keys.tryIt} code={greetingCommand(standing.base_url, { model }, keys.greeting)} />
       )}
       <DialogActions>
         <Button tone="primary" onClick={onStored}>

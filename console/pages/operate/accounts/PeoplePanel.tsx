@@ -10,6 +10,7 @@ import { Menu, MenuItem } from '../../../ui/Menu.tsx'
 import { Panel } from '../../../ui/Panel.tsx'
 import { Time } from '../../../ui/Time.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
+import { wordFor } from '../../../words/word-for.ts'
 import type { AccountDetail } from './AccountPage.tsx'
 import { InviteDialog } from './InviteDialog.tsx'
 
@@ -70,7 +71,6 @@ export function PeoplePanel({ account }: { account: AccountDetail }) {
 function useColumns(menu: (member: Member) => ReactNode): Column<Member>[] {
   const { accounts, common } = useWords()
   const words = accounts.person
-  const roles: Readonly<Record<string, string>> = words.roles
   return [
     {
       id: 'email',
@@ -82,7 +82,7 @@ function useColumns(menu: (member: Member) => ReactNode): Column<Member>[] {
         </span>
       ),
     },
-    { id: 'role', header: words.role, cell: ({ role }) => roles[role] ?? role },
+    { id: 'role', header: words.role, cell: ({ role }) => wordFor(words.roles, role) },
     {
       id: 'state',
       header: words.state,

@@ -1,5 +1,4 @@
 import { useState } from 'react'
-import { windowName } from '../../../lib/window-name.ts'
 import { useAct } from '../../../questions/acts.ts'
 import { usePlans } from '../../../questions/operate.ts'
 import { Button } from '../../../ui/Button.tsx'
@@ -55,7 +54,7 @@ function WindowBar({
   window: AccountDetail['subscription']['windows'][number]
 }) {
   const { accounts } = useWords()
-  const title = windowName(name, useFormats().locale)
+  const title = useFormats().window(name)
   return (
     <li className="grid gap-1.5">
       <div className="flex flex-wrap items-baseline justify-between gap-x-3 text-sm">

@@ -2,6 +2,7 @@ import { useNow } from '../../../lib/clock.ts'
 import { Badge } from '../../../ui/Badge.tsx'
 import { type Column, DataTable, Stacked } from '../../../ui/DataTable.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { wordFor } from '../../../words/word-for.ts'
 import { type OperatorModel, stateOf } from './find-models.ts'
 
 type Lane = OperatorModel['lanes'][number]
@@ -88,13 +89,12 @@ function LaneState({ lane: { aside }, asOf }: { lane: Lane; asOf: number }) {
 
 function Aside({ reason, until }: { reason: string; until: number }) {
   const { lanes } = useWords()
-  const reasons: Readonly<Record<string, string>> = lanes.reasons
   const formats = useFormats()
   const left = Math.max(0, Math.ceil((until - useNow(1_000)) / 1_000)) * 1_000
   if (left === 0) return <Badge tone="held">{lanes.asideOver}</Badge>
   return (
     <Badge tone="held">
-      <span className="figures">{lanes.aside(reasons[reason] ?? reason, formats.duration(left))}</span>
+      <span className="figures">{lanes.aside(wordFor(lanes.reasons, reason), formats.duration(left))}</span>
     </Badge>
   )
 }

@@ -2,6 +2,7 @@ import { cx } from '../../../lib/cx.ts'
 import { Panel } from '../../../ui/Panel.tsx'
 import { Time } from '../../../ui/Time.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { wordFor } from '../../../words/word-for.ts'
 import type { RequestDetail } from '../RequestDetailView.tsx'
 import { laterOf, type PlacedAttempt, placeAttempts } from './place-attempts.ts'
 
@@ -68,7 +69,6 @@ function Attempt({ placed, firstByteAt }: { placed: PlacedAttempt; firstByteAt: 
   const { attempts: words } = useWords().requests
   const formats = useFormats()
   const { attempt, begins, share, isLast } = placed
-  const outcomes: Readonly<Record<string, string>> = words.outcomes
   const tone = toneOf(attempt.outcome)
   const notes = [
     ...(attempt.status === null ? [] : [words.status(String(attempt.status))]),
@@ -83,7 +83,7 @@ function Attempt({ placed, firstByteAt }: { placed: PlacedAttempt; firstByteAt: 
             <code>{attempt.lane}</code>
           </span>
           <span className="text-sm">
-            <span className={cx('font-medium', TEXTS[tone])}>{outcomes[attempt.outcome] ?? attempt.outcome}</span>
+            <span className={cx('font-medium', TEXTS[tone])}>{wordFor(words.outcomes, attempt.outcome)}</span>
             <span className="figures text-faint"> · {notes.join(' · ')}</span>
           </span>
         </div>

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { cx } from '../../../lib/cx.ts'
-import { exactSum, sumMoney } from '../../../lib/money.ts'
+import { exactSum, isZero, sumMoney } from '../../../lib/money.ts'
 import { Money } from '../../../ui/Money.tsx'
 import { Panel } from '../../../ui/Panel.tsx'
 import { useNarrow } from '../../../ui/useNarrow.ts'
@@ -90,7 +90,7 @@ function Sums({ request, cost, span }: { request: RequestDetail; cost: string; s
   const { lines, shortfall, charge, hold } = request
   const sum = exactSum(lines.map(({ amount }) => amount))
   const wasRounded = exactSum([cost]) !== sum
-  const isShort = shortfall !== null && /[1-9]/.test(shortfall)
+  const isShort = shortfall !== null && !isZero(shortfall)
   return (
     <tfoot>
       {wasRounded && (

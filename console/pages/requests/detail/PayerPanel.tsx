@@ -1,5 +1,4 @@
 import { Link } from '@tanstack/react-router'
-import { windowName } from '../../../lib/window-name.ts'
 import { dayIn } from '../../../lib/zone-days.ts'
 import { Panel } from '../../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
@@ -74,7 +73,7 @@ function Periods({ title, periods }: { title: string; periods: readonly Period[]
       <ul className="grid gap-0.5">
         {periods.map(({ name, start, end }) => (
           <li key={`${name}-${start}`} title={`${formats.utc(start)} – ${formats.utc(end)}`}>
-            {words.period(windowName(name, formats.locale), formats.time(start), formats.time(end))}
+            {words.period(formats.window(name), formats.time(start), formats.time(end))}
           </li>
         ))}
       </ul>

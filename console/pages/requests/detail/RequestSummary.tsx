@@ -1,5 +1,6 @@
 import { Info } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { isZero } from '../../../lib/money.ts'
 import { Badge } from '../../../ui/Badge.tsx'
 import { Money, MoneyText } from '../../../ui/Money.tsx'
 import { StatTile } from '../../../ui/StatTile.tsx'
@@ -132,7 +133,7 @@ function useNotes({ cache_lost, compaction, shortfall }: RequestDetail): Note[] 
     const [before, after] = [formats.count(compaction.tokens_before), formats.count(compaction.tokens_after)]
     found.push({ id: 'compaction', note: notes.compaction(before, after) })
   }
-  if (shortfall !== null && /[1-9]/.test(shortfall)) {
+  if (shortfall !== null && !isZero(shortfall)) {
     found.push({ id: 'shortfall', note: <MoneyText say={notes.shortfall} amounts={[shortfall]} /> })
   }
   return found

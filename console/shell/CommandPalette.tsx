@@ -81,10 +81,11 @@ function Palette({ onClose, onHelp }: CommandPaletteProps) {
         className="grid max-h-80 gap-0.5 overflow-y-auto"
       >
         {commands.map(({ id: command, label, icon: Icon }, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above keeps the focus and has the keys.
-          // biome-ignore lint/a11y/useFocusableInteractive: the same.
-          <div
+          // The field above has the keys, and keeps the focus: a button that Tab passes over is for the pointer.
+          <button
             key={command}
+            type="button"
+            tabIndex={-1}
             id={`${id}-${index}`}
             role="option"
             aria-selected={index === at}
@@ -93,14 +94,14 @@ function Palette({ onClose, onHelp }: CommandPaletteProps) {
             }}
             onClick={() => run(commands[index])}
             className={cx(
-              'flex min-h-9 cursor-pointer items-center gap-2.5 rounded-md px-2.5',
+              'flex min-h-9 cursor-pointer items-center gap-2.5 rounded-md px-2.5 text-start',
               index === at ? 'bg-accent-wash text-accent' : 'hover:bg-hover',
             )}
           >
             <Icon aria-hidden="true" className="size-4 shrink-0" />
             <span className="min-w-0 flex-1 truncate">{label}</span>
             {index === at && <CornerDownLeft aria-hidden="true" className="size-3.5" />}
-          </div>
+          </button>
         ))}
       </div>
       {commands.length === 0 && <p className="px-2.5 py-3 text-faint">{shell.palette.nothing}</p>}

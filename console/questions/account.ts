@@ -1,4 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import type { AnswerOf } from '../../src/contract/console-api.ts'
 import { pagesOf, questionOf } from './question.ts'
 
 const EVERY_MS = 5_000
@@ -19,6 +20,8 @@ export const useLatelyUsed = (zone: string) =>
     placeholderData: keepPreviousData,
     refetchInterval: EVERY_MS,
   })
+
+export type ModelItem = AnswerOf<'GET /models'>['items'][number]
 
 /** The models that this account can call, with their prices. */
 export const useModels = () => useQuery({ ...questionOf('GET /models', {}), staleTime: 30_000 })

@@ -4,7 +4,7 @@ export interface Choice<Value extends string> {
   readonly label: string
 }
 
-export const choicesOf = <Value extends string>(
+export const choicesOf = <const Value extends string>(
   values: readonly Value[],
-  names: Readonly<Record<Value, string>>,
+  names: Readonly<Record<NoInfer<Value>, string>>,
 ): Choice<Value>[] => values.map((value) => ({ value, label: names[value] }))

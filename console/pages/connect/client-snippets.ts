@@ -1,5 +1,5 @@
-import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { curlCommand, exportKey, KEY_VARIABLE, shellWord } from '../../lib/shell-code.ts'
+import type { ModelItem } from '../../questions/account.ts'
 import type { Catalogue } from '../../words/catalogue.ts'
 
 export type ClientId = keyof Catalogue['connect']['names']
@@ -14,7 +14,7 @@ export interface Snippet {
 export interface Target {
   readonly baseUrl: string
   readonly model: string
-  readonly details: AnswerOf<'GET /models'>['items'][number]
+  readonly details: ModelItem
   readonly kind: 'wallet' | 'builder'
 }
 
@@ -62,6 +62,7 @@ console.log(answer.output_text, answer._request_id)`,
       label: { file: 'hello.mjs' },
       code: `import { createOpenAI } from '@ai-sdk/openai'
 import { streamText } from 'ai'
+import { type ModelItem } from '../../questions/account.ts'
 
 const millrace = createOpenAI({ baseURL: ${quoted(target.baseUrl)}, apiKey: process.env.${KEY_VARIABLE} })
 const { textStream } = streamText({ model: millrace.responses(${quoted(target.model)}), prompt: '${PROMPT}' })

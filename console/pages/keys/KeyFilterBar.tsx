@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Checkbox } from '../../ui/Checkbox.tsx'
+import { choicesOf } from '../../ui/choices.ts'
 import { SearchInput } from '../../ui/SearchInput.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
@@ -29,11 +30,7 @@ export function KeyFilterBar({ view, revokedCount, hasMore }: KeyFilterBarProps)
         <Segmented
           label={keys.filterKind}
           value={filters.kind ?? 'all'}
-          options={[
-            { value: 'all', label: common.all },
-            { value: 'wallet', label: keys.kinds.wallet },
-            { value: 'builder', label: keys.kinds.builder },
-          ]}
+          options={choicesOf(['all', 'wallet', 'builder'], { all: common.all, ...keys.kinds })}
           onPick={(kind) => view.setKind(kind === 'all' ? undefined : kind)}
         />
         {(revokedCount > 0 || filters.revoked) && (

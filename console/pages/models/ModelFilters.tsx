@@ -1,4 +1,5 @@
 import { Checkbox } from '../../ui/Checkbox.tsx'
+import { choicesOf } from '../../ui/choices.ts'
 import { SearchInput } from '../../ui/SearchInput.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
@@ -25,11 +26,7 @@ export function ModelFilters({ filter, onChange, shown, all }: ModelFiltersProps
       <Segmented
         label={models.kind}
         value={filter.kind}
-        options={[
-          { value: 'any', label: models.kinds.any },
-          { value: 'wallet', label: models.kinds.wallet },
-          { value: 'builder', label: models.kinds.builder },
-        ]}
+        options={choicesOf(['any', 'wallet', 'builder'], models.kinds)}
         onPick={(kind) => onChange({ ...filter, kind })}
       />
       <Checkbox

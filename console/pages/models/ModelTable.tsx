@@ -3,6 +3,7 @@ import { MessagesSquare } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { cx } from '../../lib/cx.ts'
 import { isZero } from '../../lib/money.ts'
+import type { ModelItem } from '../../questions/account.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
@@ -12,7 +13,6 @@ import { Money } from '../../ui/Money.tsx'
 import { Tokens } from '../../ui/Tokens.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { wordFor } from '../../words/word-for.ts'
-import type { ModelItem } from './find-models.ts'
 
 /** What can be called, and what it costs; each row leads to the playground. */
 export function ModelTable({ models }: { models: readonly ModelItem[] }) {

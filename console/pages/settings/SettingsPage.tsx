@@ -4,7 +4,7 @@ import { choicesOf } from '../../ui/choices.ts'
 import { Field } from '../../ui/Field.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { Segmented } from '../../ui/Segmented.tsx'
+import { ChoiceField } from '../../ui/Segmented.tsx'
 import { Select } from '../../ui/Select.tsx'
 import { Switch } from '../../ui/Switch.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
@@ -31,24 +31,18 @@ function LookPanel() {
   return (
     <Panel title={settings.look} about={settings.lookAbout}>
       <div className="grid gap-5 py-1 sm:grid-cols-2">
-        <div className="grid content-start justify-items-start gap-1">
-          <p className="text-sm font-medium">{shell.theme}</p>
-          <Segmented
-            label={shell.theme}
-            value={theme}
-            options={choicesOf(THEMES, shell.themes)}
-            onPick={(picked) => prefer({ theme: picked })}
-          />
-        </div>
-        <div className="grid content-start justify-items-start gap-1">
-          <p className="text-sm font-medium">{shell.language}</p>
-          <Segmented
-            label={shell.language}
-            value={language}
-            options={choicesOf(LANGUAGES, shell.languages)}
-            onPick={(picked) => prefer({ language: picked })}
-          />
-        </div>
+        <ChoiceField
+          label={shell.theme}
+          value={theme}
+          options={choicesOf(THEMES, shell.themes)}
+          onPick={(picked) => prefer({ theme: picked })}
+        />
+        <ChoiceField
+          label={shell.language}
+          value={language}
+          options={choicesOf(LANGUAGES, shell.languages)}
+          onPick={(picked) => prefer({ language: picked })}
+        />
         <Field label={settings.zone} hint={settings.zoneHint}>
           {(control) => (
             <Select

@@ -101,30 +101,23 @@ function OwnDaysFields({ days, onDays }: OwnDaysFieldsProps) {
     if (isDay(next.from) && isDay(next.through) && next.from <= next.through) onDays(next)
   }
   const isWrong = isDay(draft.from) && isDay(draft.through) && draft.from > draft.through
+  const day = (end: keyof OwnDays) => (
+    <TextInput
+      type="date"
+      className="max-w-38"
+      aria-label={usage[end]}
+      title={usage[end]}
+      value={draft[end]}
+      aria-invalid={isWrong || undefined}
+      onChange={(event) => change({ [end]: event.target.value })}
+    />
+  )
   return (
     <div className="grid gap-1">
-      <div className="flex items-center gap-2">
-        <TextInput
-          type="date"
-          className="max-w-38"
-          aria-label={usage.from}
-          title={usage.from}
-          value={draft.from}
-          aria-invalid={isWrong || undefined}
-          onChange={(event) => change({ from: event.target.value })}
-        />
-        <span aria-hidden="true" className="text-faint">
-          –
-        </span>
-        <TextInput
-          type="date"
-          className="max-w-38"
-          aria-label={usage.through}
-          title={usage.through}
-          value={draft.through}
-          aria-invalid={isWrong || undefined}
-          onChange={(event) => change({ through: event.target.value })}
-        />
+      <div className="flex items-center gap-2 text-faint">
+        {day('from')}
+        <span aria-hidden="true">–</span>
+        {day('through')}
       </div>
       {isWrong && (
         <p role="alert" className="text-xs font-medium text-bad">

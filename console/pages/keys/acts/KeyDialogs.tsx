@@ -5,7 +5,7 @@ import { choicesOf } from '../../../ui/choices.ts'
 import { Dialog } from '../../../ui/Dialog.tsx'
 import { TextField } from '../../../ui/Field.tsx'
 import { Form, FormEnd } from '../../../ui/Form.tsx'
-import { Segmented } from '../../../ui/Segmented.tsx'
+import { ChoiceField } from '../../../ui/Segmented.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
 import type { KeyFacts, MadeKey, PickedAct } from '../own-key.ts'
 import { EditKeyDialog } from '../terms/EditKeyDialog.tsx'
@@ -105,11 +105,9 @@ function RotateKeyDialog({ keyItem, onClose, onRotated }: RotateKeyDialogProps) 
     <Dialog title={keys.rotateTitle(keyItem.name)} open onClose={onClose}>
       <Form onSend={() => rotate.mutate({ params: { key: keyItem.id }, body: { grace } })}>
         <p className="text-soft">{keys.rotateText}</p>
-        <div className="grid justify-items-start gap-1.5">
-          <p className="text-sm font-medium">{keys.grace}</p>
-          <Segmented label={keys.grace} value={grace} options={choicesOf(GRACES, keys.graces)} onPick={setGrace} />
+        <ChoiceField label={keys.grace} value={grace} options={choicesOf(GRACES, keys.graces)} onPick={setGrace}>
           <p className="text-xs text-faint">{grace === '0' ? keys.graceNone : keys.graceSome}</p>
-        </div>
+        </ChoiceField>
         {keyItem.former !== null && (
           <p className="rounded-md bg-held-wash px-3 py-2 text-held">{keys.graceAgain(keyItem.former.shown)}</p>
         )}

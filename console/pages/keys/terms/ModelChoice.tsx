@@ -1,7 +1,6 @@
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
-import type { AnswerOf } from '../../../../src/contract/console-api.ts'
-import { useModels } from '../../../questions/account.ts'
+import { type ModelItem, useModels } from '../../../questions/account.ts'
 import { Answer } from '../../../ui/Answer.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Checkbox } from '../../../ui/Checkbox.tsx'
@@ -114,8 +113,6 @@ function ModelList({ kind, chosen, onChange }: ModelListProps) {
   )
 }
 
-type Model = AnswerOf<'GET /models'>['items'][number]
-
 interface ModelChoices {
   /** What the list shows: what is chosen and found first in the order of the models, then patterns and what is gone. */
   readonly rows: readonly string[]
@@ -125,7 +122,7 @@ interface ModelChoices {
 
 /** What can be chosen for a key of a kind, as far as it fits the search; whatever is chosen stays in sight. */
 function modelChoices(
-  models: readonly Model[],
+  models: readonly ModelItem[],
   kind: OwnKey['kind'],
   chosen: readonly string[],
   typed: string,

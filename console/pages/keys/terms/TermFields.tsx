@@ -1,9 +1,9 @@
 import { now } from '../../../lib/clock.ts'
 import { addDays, dayIn } from '../../../lib/zone-days.ts'
 import { choicesOf } from '../../../ui/choices.ts'
-import { Field, TextField } from '../../../ui/Field.tsx'
-import { Segmented } from '../../../ui/Segmented.tsx'
-import { MoneyInput, TextInput } from '../../../ui/TextInput.tsx'
+import { TextField } from '../../../ui/Field.tsx'
+import { ChoiceField } from '../../../ui/Segmented.tsx'
+import { MoneyInput } from '../../../ui/TextInput.tsx'
 import { TimeText } from '../../../ui/Time.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
 import type { OwnKey } from '../own-key.ts'
@@ -108,36 +108,28 @@ function ExpiryChoice({ expiresAt, draft, onChange, wrong }: DraftProps & { expi
   const formats = useFormats()
   const choices = [...(expiresAt === null ? [] : (['keep'] as const)), 'never', ...EXPIRY_SPANS, 'day'] as const
   return (
-    <div className="grid justify-items-start gap-1.5">
-      <p className="text-sm font-medium">{keys.expiry}</p>
-      <Segmented
-        label={keys.expiry}
-        value={draft.expiry}
-        options={choicesOf(choices, keys.expiries)}
-        onPick={(expiry) => onChange({ ...draft, expiry })}
-      />
+    <ChoiceField
+      label={keys.expiry}
+      value={draft.expiry}
+      options={choicesOf(choices, keys.expiries)}
+      onPick={(expiry) => onChange({ ...draft, expiry })}
+    >
       {draft.expiry === 'keep' && expiresAt !== null && (
         <p className="text-xs text-faint">
           <TimeText say={keys.expiresNow} at={expiresAt} />
         </p>
       )}
       {draft.expiry === 'day' && (
-        <Field
+        <TextField
+          type="date"
           label={keys.expiryDay}
           hint={keys.expiryZone(formats.zone)}
           error={wrong.includes('expiry') ? keys.expiryWrong : undefined}
-        >
-          {(control) => (
-            <TextInput
-              {...control}
-              type="date"
-              min={addDays(dayIn(formats.zone, now()), 1)}
-              value={draft.expiryDay}
-              onChange={(event) => onChange({ ...draft, expiryDay: event.target.value })}
-            />
-          )}
-        </Field>
+          min={addDays(dayIn(formats.zone, now()), 1)}
+          value={draft.expiryDay}
+          onText={(expiryDay) => onChange({ ...draft, expiryDay })}
+        />
       )}
-    </div>
+    </ChoiceField>
   )
 }

@@ -1,5 +1,5 @@
 import { useId } from 'react'
-import type { AnswerOf } from '../../../../src/contract/console-api.ts'
+import type { ModelItem } from '../../../questions/account.ts'
 import { Field } from '../../../ui/Field.tsx'
 import { Select } from '../../../ui/Select.tsx'
 import { TextInput } from '../../../ui/TextInput.tsx'
@@ -83,8 +83,6 @@ function EffortField({ chosen, effort, onChange }: EffortProps) {
 
 /** Proposed where the catalogue does not say which there are. */
 const USUAL = ['minimal', 'low', 'medium', 'high']
-
-export type ModelItem = AnswerOf<'GET /models'>['items'][number]
 
 export interface ModelChoice {
   readonly id: string

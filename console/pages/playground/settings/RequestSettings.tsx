@@ -1,6 +1,6 @@
-import { Field } from '../../../ui/Field.tsx'
+import { Field, TextField } from '../../../ui/Field.tsx'
 import { Segmented } from '../../../ui/Segmented.tsx'
-import { TextArea, TextInput } from '../../../ui/TextInput.tsx'
+import { TextArea } from '../../../ui/TextInput.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
 import { type ModelChoice, ModelFields } from './ModelFields.tsx'
 import { type PlaySettings, readMaxTokens, readTemperature } from './play-settings.ts'
@@ -54,26 +54,20 @@ function Numbers({ settings, onChange }: SettingsProps) {
   const wrongTemperature = readTemperature(settings.temperature) === null
   return (
     <div className="grid grid-cols-2 gap-3">
-      <Field label={playground.maxTokens} error={wrongTokens ? playground.maxTokensWrong : undefined}>
-        {(control) => (
-          <TextInput
-            {...control}
-            inputMode="numeric"
-            value={settings.maxTokens}
-            onChange={(event) => onChange({ maxTokens: event.target.value })}
-          />
-        )}
-      </Field>
-      <Field label={playground.temperature} error={wrongTemperature ? playground.temperatureWrong : undefined}>
-        {(control) => (
-          <TextInput
-            {...control}
-            inputMode="decimal"
-            value={settings.temperature}
-            onChange={(event) => onChange({ temperature: event.target.value })}
-          />
-        )}
-      </Field>
+      <TextField
+        label={playground.maxTokens}
+        error={wrongTokens ? playground.maxTokensWrong : undefined}
+        inputMode="numeric"
+        value={settings.maxTokens}
+        onText={(maxTokens) => onChange({ maxTokens })}
+      />
+      <TextField
+        label={playground.temperature}
+        error={wrongTemperature ? playground.temperatureWrong : undefined}
+        inputMode="decimal"
+        value={settings.temperature}
+        onText={(temperature) => onChange({ temperature })}
+      />
     </div>
   )
 }

@@ -4,6 +4,7 @@ import { useKeys } from '../../../questions/keys.ts'
 import { itemsOf } from '../../../questions/question.ts'
 import type { RequestFilter } from '../../../questions/requests.ts'
 import { Button } from '../../../ui/Button.tsx'
+import { choicesOf } from '../../../ui/choices.ts'
 import { Segmented } from '../../../ui/Segmented.tsx'
 import { Select } from '../../../ui/Select.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
@@ -25,22 +26,13 @@ export function RequestFilters({ filter, onChange }: RequestFiltersProps) {
       <Segmented
         label={requests.ended}
         value={filter.outcome ?? ''}
-        options={[
-          { value: '', label: endings.any },
-          { value: 'ok', label: endings.ok },
-          { value: 'not_ok', label: endings.not_ok },
-          { value: 'running', label: endings.running },
-        ]}
+        options={choicesOf(['', ...ENDINGS], { '': endings.any, ...endings })}
         onPick={(outcome) => onChange({ outcome })}
       />
       <Segmented
         label={requests.payer}
         value={filter.kind ?? ''}
-        options={[
-          { value: '', label: payers.any },
-          { value: 'wallet', label: payers.wallet },
-          { value: 'builder', label: payers.builder },
-        ]}
+        options={choicesOf(['', ...PAYERS], { '': payers.any, ...payers })}
         onPick={(kind) => onChange({ kind })}
       />
       {isFiltered(filter) && (

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { inputOf } from '../../lib/input-of.ts'
 import { isZero, sumMoney } from '../../lib/money.ts'
 import { Money, MoneyText } from '../../ui/Money.tsx'
 import { StatTile } from '../../ui/StatTile.tsx'
@@ -43,7 +44,7 @@ export function TodayTiles({ lately }: { lately: LatelyUsed }) {
   const { today } = lately
   const { overview: words, requests } = useWords()
   const formats = useFormats()
-  const input = today.uncached_input + today.cached_input + today.cache_write
+  const input = inputOf(today)
   return (
     <>
       <Tile to="/usage">

@@ -35,12 +35,6 @@ export function useOutcome(): (request: Pick<RequestItem, 'state' | 'outcome'>) 
   }
 }
 
-type Tokens = NonNullable<RequestItem['tokens']>
-
-/** The whole prompt: its classes do not overlap. */
-export const inputOf = ({ uncached_input, cached_input, cache_write }: Tokens): number =>
-  uncached_input + cached_input + cache_write
-
 /** How long it has been running, second by second. */
 export function RunningFor({ since }: { since: string }) {
   const formats = useFormats()

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { inputOf } from '../../lib/input-of.ts'
 import { sumMoney } from '../../lib/money.ts'
 import { Button } from '../../ui/Button.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
@@ -9,7 +10,7 @@ import { Tokens } from '../../ui/Tokens.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { type UsageAnswer, useSeriesName } from './UsageChart.tsx'
 import type { By } from './usage-filter.ts'
-import { inputOf, sumUsed, type Used } from './usage-measure.ts'
+import { sumUsed, type Used } from './usage-measure.ts'
 
 /** The whole range in four numbers. */
 export function UsageTotals({ total }: { total: Used }) {

@@ -1,5 +1,6 @@
 import { Info } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { inputOf } from '../../../lib/input-of.ts'
 import { isZero } from '../../../lib/money.ts'
 import { Badge } from '../../../ui/Badge.tsx'
 import { Money, MoneyText } from '../../../ui/Money.tsx'
@@ -7,7 +8,7 @@ import { StatTile } from '../../../ui/StatTile.tsx'
 import { Tokens } from '../../../ui/Tokens.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
 import type { RequestDetail } from '../RequestDetailView.tsx'
-import { inputOf, RunningFor, useOutcome } from '../request-facts.tsx'
+import { RunningFor, useOutcome } from '../request-facts.tsx'
 
 /** How it ended, what that means, and the four numbers that are asked for first. */
 export function RequestSummary({ request }: { request: RequestDetail }) {

@@ -1,7 +1,7 @@
+import { inputOf } from '../../../lib/input-of.ts'
 import { Panel } from '../../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
 import type { RequestDetail } from '../RequestDetailView.tsx'
-import { inputOf } from '../request-facts.tsx'
 
 const CLASSES = ['uncached_input', 'cached_input', 'cache_write', 'output'] as const
 

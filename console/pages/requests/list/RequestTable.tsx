@@ -1,11 +1,12 @@
 import { Link, useNavigate } from '@tanstack/react-router'
+import { inputOf } from '../../../lib/input-of.ts'
 import { Badge } from '../../../ui/Badge.tsx'
 import { type Column, DataTable, Stacked } from '../../../ui/DataTable.tsx'
 import { Money } from '../../../ui/Money.tsx'
 import { Time } from '../../../ui/Time.tsx'
 import { READ } from '../../../ui/useIsRead.ts'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
-import { inputOf, type RequestItem, RunningFor, useOutcome } from '../request-facts.tsx'
+import { type RequestItem, RunningFor, useOutcome } from '../request-facts.tsx'
 
 interface RequestTableProps {
   readonly caption: string

@@ -1,6 +1,30 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { exactSum, readMoney, sumMoney } from './money.ts'
+import { decimalOf, exactSum, nanoOf, readMoney, shareOf, sumMoney } from './money.ts'
+
+const NANO = 1_000_000_000n
+const amounts = fc.bigInt({ min: -9_000_000_000n * NANO, max: 9_000_000_000n * NANO })
+
+describe('amounts as whole numbers', () => {
+  it('come back as they went', () => {
+    fc.assert(fc.property(amounts, (nano) => nanoOf(decimalOf(nano)) === nano))
+  })
+
+  it('add up exactly where floats do not', () => {
+    expect(sumMoney('0.10', '0.20')).toBe('0.30')
+    expect(sumMoney('9000000000.000000001', '-0.000000002')).toBe('8999999999.999999999')
+  })
+
+  it('refuse what is not money', () => {
+    for (const text of ['', '1e3', '1,5', '.5', '0.1234567890']) expect(() => nanoOf(text)).toThrow()
+  })
+
+  it('are shares between nothing and everything', () => {
+    expect(shareOf('0.50', '2.00')).toBe(0.25)
+    expect(shareOf('3.00', '2.00')).toBe(1)
+    expect(shareOf('1.00', '0.00')).toBe(0)
+  })
+})
 
 describe('exactSum', () => {
   it('keeps every digit of lines that have more places than money', () => {
@@ -11,11 +35,7 @@ describe('exactSum', () => {
   })
 
   it('agrees with sums of money where nothing has more than nine places', () => {
-    const amount = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }).map((nano) => {
-      const digits = (nano < 0n ? -nano : nano).toString().padStart(10, '0')
-      return `${nano < 0n ? '-' : ''}${digits.slice(0, -9)}.${digits.slice(-9)}`
-    })
-    fc.assert(fc.property(fc.array(amount), (amounts) => exactSum(amounts) === sumMoney(...amounts)))
+    fc.assert(fc.property(fc.array(amounts.map(decimalOf)), (each) => exactSum(each) === sumMoney(...each)))
   })
 
   it('takes nothing for an amount that is none', () => {

@@ -2,7 +2,6 @@ import { Eye, EyeOff } from 'lucide-react'
 import { type ComponentProps, useState } from 'react'
 import { useWords } from '../words/WordsProvider.tsx'
 import { IconButton } from './Button.tsx'
-import { TextField } from './Field.tsx'
 import { TextInput } from './TextInput.tsx'
 
 /** A password that can be looked at while it is typed. */
@@ -26,25 +25,5 @@ export function PasswordInput(props: Omit<ComponentProps<'input'>, 'type'>) {
         className="absolute inset-y-0.5 end-0.5"
       />
     </div>
-  )
-}
-
-/** As the server wants it. */
-const LENGTH_MIN = 10
-
-/** Where somebody chooses a password: when they sign up, and when they change it. */
-export function NewPasswordField({ value, onText }: { value: string; onText: (password: string) => void }) {
-  const { people } = useWords()
-  return (
-    <TextField
-      as={PasswordInput}
-      label={people.newPassword}
-      hint={people.newPasswordHint}
-      autoComplete="new-password"
-      required
-      minLength={LENGTH_MIN}
-      value={value}
-      onText={onText}
-    />
   )
 }

@@ -1,4 +1,4 @@
-const PAGE = /\[([^\]]*)\],\s*\(\) => import\('\.\/([^']+)'\)/g
+const PAGE = /\[([^[\]]*)\],\s*\(\) => import\('\.\/([^']+)'\)/g
 
 /** Which areas of the catalogue come with each page: `page('/keys', ['keys'], () => import('./pages/keys/KeysPage.tsx'), …)`. */
 export const pageWords = (routes) =>

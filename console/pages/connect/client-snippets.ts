@@ -62,7 +62,6 @@ console.log(answer.output_text, answer._request_id)`,
       label: { file: 'hello.mjs' },
       code: `import { createOpenAI } from '@ai-sdk/openai'
 import { streamText } from 'ai'
-import { type ModelItem } from '../../questions/account.ts'
 
 const millrace = createOpenAI({ baseURL: ${quoted(target.baseUrl)}, apiKey: process.env.${KEY_VARIABLE} })
 const { textStream } = streamText({ model: millrace.responses(${quoted(target.model)}), prompt: '${PROMPT}' })

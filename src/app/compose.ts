@@ -148,6 +148,7 @@ async function openBooks(
     findKeptFacts: findKeptFacts(answers, responses),
     markIntervalMs: settings.config.ledger.markIntervalMs,
     outageGraceMs: means.outageGraceMs,
+    readBackPauseMs: means.readBackPauseMs,
     observer: observerOf({ log, metrics, usage }),
   })
   closing.add(() => ledger.close())

@@ -10,9 +10,9 @@ import { type EdgeOptions, LINGER } from '../http/edge-options.ts'
 import { createAddressRates } from '../limits/address-rates.ts'
 import { limitHeaders } from '../limits/limit-headers.ts'
 import { limitsOfCaller } from '../limits/limits-for-turn.ts'
-import { earlyRefusal } from '../turn/early-refusal.ts'
-import { lookUpAnswer } from '../turn/look-up-answer.ts'
-import { readTurn } from '../turn/read-turn.ts'
+import { earlyRefusal } from '../turn/admit/early-refusal.ts'
+import { lookUpAnswer } from '../turn/keep/look-up-answer.ts'
+import { readTurn } from '../turn/read/read-turn.ts'
 import { serveTurn } from '../turn/serve-turn.ts'
 import type { Send } from '../upstream/send.ts'
 import type { OpenLoadGuard } from './open-load-guard.ts'
@@ -53,13 +53,13 @@ export function edgeDepsOf(parts: ServingParts, { turns, send, guard, console }:
     limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsOfCaller(rules.current.limits, caller))),
     refuseEarly: (caller) => earlyRefusal({ ledger, catalog: rules.current.catalog }, caller),
     lookUpAnswer: (call) => lookUpAnswer(onceDeps, call),
-    readTurn: (asked) => readTurn(reading, asked),
-    async serveTurn(call) {
+    readTurn: (sent) => readTurn(reading, sent),
+    async serveTurn(asked) {
       const leave = turns.enter()
       try {
-        const record = await serveTurn(turnDeps, call)
+        const record = await serveTurn(turnDeps, asked)
         metrics.turnEnded(record)
-        return turnLogFields(call, record)
+        return turnLogFields(asked, record)
       } finally {
         leave()
       }

@@ -1,6 +1,6 @@
 import type { KeptAnswers } from '../content/kept-answers.ts'
 import type { StoredResponses } from '../content/stored-responses.ts'
-import type { FindKeptFacts, FoundFacts } from '../ledger/kept-facts.ts'
+import type { FindKeptFacts, FoundFacts } from '../ledger/resolve-orphans.ts'
 import type { RequestId } from '../model/ids.ts'
 
 /** What recovery asks: which answers were whole when the process died, and may still be had. */

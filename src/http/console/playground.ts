@@ -1,4 +1,4 @@
-import type { TurnEndpoint } from '../../turn/read-turn.ts'
+import type { TurnEndpoint } from '../../turn/read/read-turn.ts'
 import { admitCaller } from '../authenticate.ts'
 import type { Exchange } from '../exchange.ts'
 import { postTurnAs } from '../post-turn.ts'

@@ -9,7 +9,7 @@ import { type TransferMoney, transferMoney } from '../../src/books/transfer-mone
 import { standingsOf } from '../../src/books/turn-limits.ts'
 import { compactionOf } from '../../src/ledger/contract-bench.fixture.ts'
 import { type AdmitRow, refusalOf } from '../../src/ledger/postgres/admit-row.ts'
-import { type CloseRow, closeOp } from '../../src/ledger/postgres/close-on-postgres.ts'
+import type { CloseRow } from '../../src/ledger/postgres/close-on-postgres.ts'
 import { createSeenLimits } from '../../src/ledger/postgres/seen-limits.ts'
 import type { Allowance } from '../../src/model/allowance.ts'
 import type { CompactedTokens } from '../../src/model/compaction.ts'
@@ -89,7 +89,10 @@ export async function createBothBooks(
         remember(closed)
         return { charge: closed.charge, shortfall: closed.shortfall, compaction: compactionIn(closed.changes) }
       })
-      const ops = wishes.map((wish) => closeOp(wish.requestId, endingOf(wish), `${++closings}`))
+      const ops = wishes.map(({ requestId, ...wish }) => {
+        const { owed, ...ending } = endingOf({ requestId, ...wish })
+        return { ...ending, ...owed, requestId, attempts: '[]', closing: `${++closings}` }
+      })
       const rows = await call<CloseRow[]>('close_turns($1)', [asJson(ops)])
       const compactions = await compactionsOf(wishes.map(({ requestId }) => requestId))
       const found = rows.map((row, index) => {

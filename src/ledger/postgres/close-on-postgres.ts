@@ -43,7 +43,7 @@ export async function closeOnPostgres(
 
 let closings = 0
 
-export const closeOp = (requestId: RequestId, { owed, ...ending }: Ending, closing: string): CloseOp => ({
+const closeOp = (requestId: RequestId, { owed, ...ending }: Ending, closing: string): CloseOp => ({
   ...ending,
   requestId,
   attempts: JSON.stringify(ending.attempts),

@@ -31,7 +31,7 @@ const SHORTLY = { again: 'Try again shortly.', retryAfterSeconds: 1 }
 const CHARGED = 'What was received so far is charged; send the request again to get a whole answer.'
 
 /** Nothing has gone out. Who has sent too much is told how to mend it, and of nothing else. */
-export function beforeContent({ code, what, more, again, ...details }: LaneFault): Problem {
+function beforeContent({ code, what, more, again, ...details }: LaneFault): Problem {
   const money = code === 'context_length_exceeded' ? undefined : FREE
   return problem(code, sentences(what, money, more, again), { ...details, source: 'upstream' })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hideFromNowOn } from '../../lib/hide-secrets.ts'
+import { hideFromNowOn } from '../../lib/secret.ts'
 import type { Problem } from '../../model/problem.ts'
 import { readError } from '../../wire/provider-error.ts'
 import { readProviderError } from '../../wire/read-provider-error.ts'

@@ -23,6 +23,7 @@ export async function openBooks(foundation: Foundation, contents: Contents, clos
     findKeptFacts: findKeptFacts(contents),
     markIntervalMs: config.ledger.markIntervalMs,
     outageGraceMs: means.outageGraceMs,
+    readBackPauseMs: means.readBackPauseMs,
     observer: observerOf(foundation, usage),
   })
   closing.add(() => ledger.close())

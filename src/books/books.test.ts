@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import { admitTurn } from './admit-turn.ts'
-import { ACCOUNTS, admitOf, booksWith, closeOf } from './books.fixture.ts'
+import { ACCOUNTS, admitOf, booksWith, closeOf, endingOf } from './books.fixture.ts'
 import { booksOf } from './books.ts'
 import { closeTurn } from './close-turn.ts'
 
@@ -77,7 +77,7 @@ describe('closeTurn', () => {
   it('charges at most the hold and writes the rest down as shortfall', () => {
     const books = booksWith(10_000n)
     admitTurn(books, admitOf({ clientCap: 1000 }))
-    expect(closeTurn(books, closeOf('req_1', 2500n))).toMatchObject({
+    expect(closeTurn(books, closeOf('req_1', endingOf(2500n)))).toMatchObject({
       kind: 'closed',
       charge: 2000n,
       shortfall: 500n,
@@ -89,7 +89,11 @@ describe('closeTurn', () => {
     for (const cost of [0n, undefined]) {
       const books = booksWith(10_000n)
       admitTurn(books, admitOf({ clientCap: 1000 }))
-      expect(closeTurn(books, closeOf('req_1', cost))).toMatchObject({ kind: 'closed', charge: 0n, shortfall: 0n })
+      expect(closeTurn(books, closeOf('req_1', endingOf(cost)))).toMatchObject({
+        kind: 'closed',
+        charge: 0n,
+        shortfall: 0n,
+      })
       expect(books.accounts.get(ACCOUNTS[0]!)?.wallet).toMatchObject({ posted: 10_000n, held: 0n })
     }
   })
@@ -97,8 +101,8 @@ describe('closeTurn', () => {
   it('a second close of the same hold changes nothing', () => {
     const books = booksWith(10_000n)
     admitTurn(books, admitOf({ clientCap: 1000 }))
-    closeTurn(books, closeOf('req_1', 5n))
-    expect(closeTurn(books, closeOf('req_1', 5n))).toEqual({ kind: 'not-open' })
+    closeTurn(books, closeOf('req_1', endingOf(5n)))
+    expect(closeTurn(books, closeOf('req_1', endingOf(5n)))).toEqual({ kind: 'not-open' })
     expect(books.accounts.get(ACCOUNTS[0]!)?.wallet.posted).toBe(9995n)
   })
 })
@@ -109,9 +113,9 @@ it('a broken rule ends what finds it, before anything has moved', () => {
   const { wallet } = booksOf(books, ACCOUNTS[0]!)
   wallet.held -= 1n
   const before = structuredClone(books)
-  expect(() => closeTurn(books, closeOf('req_1', 5n))).toThrow(/a hold ends where it was placed/)
+  expect(() => closeTurn(books, closeOf('req_1', endingOf(5n)))).toThrow(/a hold ends where it was placed/)
   expect(books).toEqual(before)
   wallet.held += 1n
-  expect(() => closeTurn(books, closeOf('req_1', -5n))).toThrow(/a charge is within its hold/)
-  expect(closeTurn(books, closeOf('req_1', 5n))).toMatchObject({ kind: 'closed', charge: 5n })
+  expect(() => closeTurn(books, closeOf('req_1', endingOf(-5n)))).toThrow(/a charge is within its hold/)
+  expect(closeTurn(books, closeOf('req_1', endingOf(5n)))).toMatchObject({ kind: 'closed', charge: 5n })
 })

@@ -1,10 +1,9 @@
 import type { Change } from '../books/changes.ts'
-import { closeTurn } from '../books/close-turn.ts'
+import { type Charged, closeTurn } from '../books/close-turn.ts'
 import type { AccountRow } from '../model/ids.ts'
-import type { NanoUsd } from '../model/money.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
-import type { TurnEnd } from './turn-end.ts'
+import type { TurnEnd } from './journaled-ends.ts'
 
 /**
  * What was decided on an account joins the batch that is about to be recorded, and the account stays in memory until it
@@ -17,7 +16,7 @@ export function record(core: LedgerCore, account: AccountRow, changes: readonly 
 }
 
 export type RecordedEnd =
-  | { readonly kind: 'recorded'; readonly charge: NanoUsd; readonly shortfall: NanoUsd }
+  | ({ readonly kind: 'recorded' } & Charged)
   /** The batch could not be written: the hold stands as before, once the books have been read back. */
   | { readonly kind: 'lost' }
   | { readonly kind: 'not-open' }

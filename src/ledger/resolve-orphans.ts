@@ -1,13 +1,11 @@
 import type { OpenTurn } from '../books/books.ts'
-import { priceUsage } from '../metering/price-usage.ts'
-import type { RequestId } from '../model/ids.ts'
+import { readEnding } from '../model/ending.ts'
 import type { Price } from '../model/price.ts'
-import { chargeForDelivered } from './charge-for-delivered.ts'
+import { chargeForDelivered, recoveredEnding } from './charge-for-delivered.ts'
 import type { LedgerCore } from './core.ts'
-import { type FoundFacts, readKeptFacts } from './kept-facts.ts'
+import type { FoundFacts } from './ledger.ts'
 import { type RecordedEnd, recordEnd } from './record.ts'
 import { loadPrice } from './record-prices.ts'
-import { RECOVERED, type TurnEnd, turnEndOf } from './turn-end.ts'
 
 /**
  * Ends every hold that nobody attends: after a crash all of them, while running those whose turn was lost by a fault of
@@ -38,17 +36,14 @@ const orphansOf = (core: LedgerCore): OpenTurn[] =>
 
 function resolve(core: LedgerCore, turn: OpenTurn, price: Price, kept: FoundFacts | undefined): Promise<RecordedEnd> {
   const { requestId } = turn
-  if (kept !== undefined) return recordEnd(core, endOfKept(requestId, kept, price))
+  // The answer is whole, and can still be had: only its charge was missing.
+  if (kept !== undefined) {
+    return recordEnd(core, { requestId, ending: { ...readEnding(kept.facts), kept: kept.givenAgain } })
+  }
   // Nothing was marked where nothing was delivered, and that is given back whole.
   const delivered = core.marks.get(turn.receipt)
-  const charge = delivered === undefined ? undefined : chargeForDelivered(turn, delivered, price)
-  return recordEnd(core, turnEndOf(requestId, RECOVERED, charge))
-}
-
-/** The answer is whole, and can still be had: only its charge was missing. */
-function endOfKept(requestId: RequestId, { facts, givenAgain }: FoundFacts, price: Price): TurnEnd {
-  const { usage, ...ending } = readKeptFacts(facts)
-  return turnEndOf(requestId, { ...ending, kept: givenAgain }, { usage, ...priceUsage(price, usage) })
+  const owed = delivered === undefined ? undefined : chargeForDelivered(turn, delivered, price)
+  return recordEnd(core, { requestId, ending: recoveredEnding(owed) })
 }
 
 const priceName = ({ model, priceVersion }: OpenTurn): string => `${priceVersion} ${model}`

@@ -1,5 +1,5 @@
 import { createUsageKeeper, type UsageKeeper } from '../../account/usage/usage-keeper.ts'
-import type { FindKeptFacts, FoundFacts } from '../../ledger/kept-facts.ts'
+import type { FindKeptFacts, FoundFacts } from '../../ledger/ledger.ts'
 import { type LedgerObserver, openLedger } from '../../ledger/open-ledger.ts'
 import type { Closing } from '../../lib/closing.ts'
 import type { RequestId } from '../../model/ids.ts'

@@ -1,9 +1,8 @@
 import type { AdmitRequest } from '../../books/admit-turn.ts'
-import type { TurnCharge } from '../../books/close-turn.ts'
+import type { Ending, Owed } from '../../model/ending.ts'
 import type { RequestId } from '../../model/ids.ts'
 import type { LedgerGate } from '../gate.ts'
 import type { MarkKeeper } from '../mark-keeper.ts'
-import type { TurnEnd } from '../turn-end.ts'
 import type { AdmitRow } from './admit-row.ts'
 import type { OpBatches } from './op-batches.ts'
 import type { SeenLimits } from './seen-limits.ts'
@@ -28,7 +27,9 @@ export interface PostgresCore {
 }
 
 /** What `close_turns` is asked for one turn. Without a charge it is a release. */
-export interface CloseOp extends Omit<TurnEnd, 'charge'>, Partial<TurnCharge> {
+export interface CloseOp extends Omit<Ending, 'owed' | 'attempts'>, Partial<Owed> {
+  readonly requestId: RequestId
+  readonly attempts: string
   /** Names this close: sent again, it is known by it. */
   readonly closing: string
 }

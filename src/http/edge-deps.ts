@@ -6,9 +6,9 @@ import type { AddressRates } from '../limits/address-rates.ts'
 import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Problem, ProblemCode, Refused } from '../model/problem.ts'
-import type { KeyedCall, LookedUpAnswer } from '../turn/look-up-answer.ts'
-import type { AskedTurn, ReadTurn } from '../turn/read-turn.ts'
-import type { TurnCall } from '../turn/turn-call.ts'
+import type { KeyedCall, LookedUpAnswer } from '../turn/keep/look-up-answer.ts'
+import type { ReadTurn, SentBody } from '../turn/read/read-turn.ts'
+import type { AskedTurn } from '../turn/turn.ts'
 import type { Heartbeat } from './answer/stream-silence.ts'
 import type { ConsoleDeps } from './console/console-deps.ts'
 import type { LoadGuard } from './door/load-guard.ts'
@@ -45,9 +45,9 @@ export interface EdgeDeps {
   /** What an idempotency key says of a request whose body has been read. */
   lookUpAnswer(call: KeyedCall): Promise<LookedUpAnswer>
   /** The request that a body is, with all that it refers to. */
-  readTurn(asked: AskedTurn): MaybePromise<ReadTurn>
+  readTurn(sent: SentBody): MaybePromise<ReadTurn>
   /** Answers through the sink, whatever happens; what it resolves to joins the log line. */
-  serveTurn(call: TurnCall): Promise<object>
+  serveTurn(asked: AskedTurn): Promise<object>
   /** A turn was refused before it began, and leaves no receipt: it is only counted. */
   turnRefused(caller: Caller, code: ProblemCode): void
   /** The entries of `GET /models` for this caller. */

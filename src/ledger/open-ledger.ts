@@ -21,12 +21,11 @@ import type { LedgerCore } from './core.ts'
 import { createCreditDesk, loadStanding } from './credit-account.ts'
 import { createLedgerGate } from './gate.ts'
 import { openJournaledEnds } from './journaled-ends.ts'
-import type { FindKeptFacts } from './kept-facts.ts'
 import type { Ledger } from './ledger.ts'
 import { createMarkKeeper } from './mark-keeper.ts'
-import { readBackUntilItWorks } from './read-back.ts'
+import { READ_BACK_PAUSE_MS, readBackUntilItWorks } from './read-back.ts'
 import { adoptBooks, readBooks } from './read-books.ts'
-import { resolveOrphans } from './resolve-orphans.ts'
+import { type FindKeptFacts, resolveOrphans } from './resolve-orphans.ts'
 import { takeRequest } from './take-request.ts'
 
 export interface LedgerDeps {
@@ -42,6 +41,8 @@ export interface LedgerDeps {
   readonly findKeptFacts?: FindKeptFacts
   /** Running turns go on for so long while nothing can be recorded. */
   readonly outageGraceMs?: number
+  /** So long after its first failure the file is asked again whether it takes a write. */
+  readonly readBackPauseMs?: number
 }
 
 /** What telemetry may learn; the ledger itself does not log. */
@@ -135,7 +136,8 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
     onFailure: (error) => {
       observer.batchFailed(error)
       gate.shut()
-      void readBackUntilItWorks(core, closing, observer, failuresInARow++)
+      const retries = { failuresBefore: failuresInARow++, pauseMs: deps.readBackPauseMs ?? READ_BACK_PAUSE_MS }
+      void readBackUntilItWorks(core, closing, observer, retries)
     },
   })
   const core: LedgerCore = {

@@ -1,4 +1,4 @@
-import type { SettledCharge } from '../model/settled-charge.ts'
+import type { SettledCharge } from '../model/ending.ts'
 import type { Usage } from '../model/usage.ts'
 import type { Heard } from './event-reader.ts'
 import type { UpstreamSaid } from './provider-error.ts'

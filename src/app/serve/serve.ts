@@ -79,11 +79,12 @@ async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode
     note.socket,
   )
   closing.add(() => socket.close())
-  await note.write(ground.url)
   const signals = ground.openSignals()
   closing.add(() => signals.close())
   const broken = whenBroken(ground)
   closing.add(reloadOnChange(ground, signals))
+  // Whoever finds the address there may send signals at once.
+  await note.write(ground.url)
   await announceReady(ground)
 
   const exit = await Promise.race([signals.next().then(() => EXIT.ok), broken])

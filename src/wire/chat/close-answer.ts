@@ -1,5 +1,5 @@
+import type { SettledCharge } from '../../model/ending.ts'
 import { formatUsd } from '../../model/money.ts'
-import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { RequestBody } from '../../model/turn.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import { DONE_FRAME, dataFrame } from '../sse/format-frame.ts'

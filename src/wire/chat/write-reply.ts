@@ -1,7 +1,7 @@
 import type { Fields } from '../../lib/is-object.ts'
+import type { SettledCharge } from '../../model/ending.ts'
 import type { TokenLogprob } from '../../model/event.ts'
 import type { Reply, ReplyItem } from '../../model/reply.ts'
-import type { SettledCharge } from '../../model/settled-charge.ts'
 import { usageOf } from './close-answer.ts'
 import { FINISH_REASONS } from './finish-reason.ts'
 import { writeLogprobs } from './logprobs.ts'

@@ -1,5 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
-import type { SettledCharge } from '../../model/settled-charge.ts'
+import type { SettledCharge } from '../../model/ending.ts'
 import type { CarriedFrame, Carrier } from '../carrier.ts'
 import type { CompactionReader } from '../compaction-reader.ts'
 import { DONE_FRAME } from '../sse/format-frame.ts'

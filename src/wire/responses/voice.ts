@@ -23,6 +23,8 @@ import type { AnswerSoFar, Telling, ToldAnswer } from './told-answer.ts'
 export interface ResponsesVoice extends Voice {
   readonly protocol: 'responses'
   readonly responseId: string
+  /** The client has asked for what is sealed in its items. */
+  readonly showsSeals: boolean
   /** Says what a lane of this origin says that speaks Responses itself, under ids and numbers that are ours. */
   reEmit(origin: string): Carrier
   /** The same of a JSON answer. */
@@ -69,13 +71,14 @@ const DONE = DONE_FRAME.toString()
 
 export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoice {
   const framing = createFraming(options)
+  const showsSeals = wantsSeals(options.turn)
   const telling: Telling = {
     framing,
     mint: options.mint,
     sealReasoning: options.sealReasoning,
     sealCompaction: options.sealCompaction,
     rawReasoning: wantsSummary(options.turn) ? 'as-summary' : 'as-it-comes',
-    seals: wantsSeals(options.turn) ? 'shown' : 'hidden',
+    seals: showsSeals ? 'shown' : 'hidden',
     nowSeconds: () => endOf(options),
     isUnstored: () => speaking.isUnstored,
   }
@@ -93,6 +96,7 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     keepAlive: () => keepAlive(speaking),
     protocol: 'responses',
     responseId: options.responseId,
+    showsSeals,
     translate: (reader) => carry(speaking, createStepsOfEvents(reader, telling.rawReasoning)),
     reEmit: (origin) => carry(speaking, createStepReader(origin)),
     reEmitReply: (value, origin) => carryReply(speaking, value, origin),

@@ -1,6 +1,6 @@
 import type { Fields } from '../../lib/is-object.ts'
+import type { SettledCharge } from '../../model/ending.ts'
 import { formatUsd } from '../../model/money.ts'
-import type { SettledCharge } from '../../model/settled-charge.ts'
 import { inputTokensOf } from '../../model/usage.ts'
 
 /** The usage of an answer in Responses' own words, with the charge beside it: exact, as a decimal string. */

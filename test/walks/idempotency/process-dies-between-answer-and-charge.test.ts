@@ -1,27 +1,27 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { hello } from '../../support/ask.ts'
-import { type SpawnedServer, spawnServer } from '../../support/spawned-server.ts'
+import { OWNER, type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
 
 const KILL = "process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});"
-const SETTLE = 'const settled = await settle(hold, ending, resolution, price);'
+const SETTLE = 'const settled = await turn.hold.settle(ending);'
 
 /** The process ends itself with the one signal that nobody can catch, at exactly this place. */
 const DEATHS = {
   'when the answer is kept and its charge is not recorded': {
-    file: 'turn/end-turn.js',
+    file: 'turn/serve-turn.js',
     find: SETTLE,
     put: `if (ending.kept) { ${KILL} } ${SETTLE}`,
   },
   'when the charge is recorded and nothing of the end has gone out': {
-    file: 'turn/end-turn.js',
+    file: 'turn/serve-turn.js',
     find: SETTLE,
     put: `${SETTLE} if (ending.kept) { ${KILL} }`,
   },
   'when the answer is there and is not kept yet': {
-    file: 'turn/once-turn.js',
-    find: 'const body = recording.whole();',
-    put: `${KILL} const body = recording.whole();`,
+    file: 'turn/keep/keeping.js',
+    find: 'const body = this.#recording?.whole();',
+    put: `${KILL} const body = this.#recording?.whole();`,
   },
 } as const
 
@@ -42,16 +42,15 @@ const ask = async (idempotencyKey: string, body: object) => {
 }
 
 async function dieAndAskAgain(where: keyof typeof DEATHS, stream: boolean) {
-  server = await spawnServer(TEST_CONFIG, DEATHS[where])
+  server = await spawnServer({ config: TEST_CONFIG, replacement: DEATHS[where] })
   const body = { model: 'swift', stream, messages: hello('count to 40') }
   await expect(ask('once', body)).rejects.toThrow()
-  expect(await server.ended).toBe('SIGKILL')
+  expect(await server.ended).toMatchObject({ code: 'SIGKILL' })
   await server.restart()
   const again = await ask('once', body)
-  const wallet = server.operate('wallet', 'show', 'person@example.com')
-  const verified = server.operate('db', 'verify')
-  expect(verified).toMatchObject({ ok: true })
-  return { again, charged: 10 - Number(wallet.balance) }
+  const wallet = await server.json('wallet', 'show', OWNER)
+  expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
+  return { again, charged: 1000 - Number(wallet.balance) }
 }
 
 /** Several processes are started one after another. */

@@ -1,28 +1,29 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Replacement } from '../../program/copies.mjs'
 import { get } from '../../support/ask.ts'
 import { beginReading, respond, sendResponse } from '../../support/ask-responses.ts'
-import { type Replacement, type SpawnedServer, spawnServer } from '../../support/spawned-server.ts'
+import { OWNER, type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
 
 const KILL = "process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});"
-const SETTLE = 'const settled = await settle(hold, ending, resolution, price);'
+const SETTLE = 'const settled = await turn.hold.settle(ending);'
 
 /** The process ends itself with the one signal that nobody can catch, at exactly this place. */
 const DEATHS = {
   'in the middle of a stream': {
-    file: 'turn/relay-stream.js',
+    file: 'turn/lane/relay-stream.js',
     find: 'if (heard.failure)',
     put: `if (started && carrier.heard.outputBytes > 100) { ${KILL} } if (heard.failure)`,
   },
   'between the stored answer and its charge': {
-    file: 'turn/end-turn.js',
+    file: 'turn/serve-turn.js',
     find: SETTLE,
-    put: `if (stored && resolution.kind === 'charge') { ${KILL} } ${SETTLE}`,
+    put: `if (keeping.begun && resolution.owed) { ${KILL} } ${SETTLE}`,
   },
   'when it is charged and nothing of the end has gone out': {
-    file: 'turn/end-turn.js',
+    file: 'turn/serve-turn.js',
     find: SETTLE,
-    put: `${SETTLE} if (stored && resolution.kind === 'charge') { ${KILL} }`,
+    put: `${SETTLE} if (keeping.begun && resolution.owed) { ${KILL} }`,
   },
 } as const satisfies Record<string, Replacement>
 
@@ -33,22 +34,22 @@ afterEach(() => server?.close())
 const TIMEOUT_MS = 90_000
 
 async function dieIn(where: keyof typeof DEATHS, model: string) {
-  server = await spawnServer(TEST_CONFIG, DEATHS[where])
+  server = await spawnServer({ config: TEST_CONFIG, replacement: DEATHS[where] })
   const reading = beginReading(await sendResponse(server, server, { model, stream: true, input: 'count to 400' }))
   const [created] = await reading.until(({ length }) => length > 0)
   const { id } = created!.response as { id: string }
   await expect(reading.rest()).rejects.toThrow()
   expect(reading.text).not.toContain('response.completed')
-  expect(await server.ended).toBe('SIGKILL')
+  expect(await server.ended).toMatchObject({ code: 'SIGKILL' })
   await server.restart()
   const { json } = await get(server, server, `/responses/${id}`)
   const again = await fetch(`${server.baseUrl}/responses/${id}?stream=true`, {
     headers: { authorization: `Bearer ${server.key}` },
   })
   const events = { status: again.status, text: await again.text() }
-  const wallet = server.operate('wallet', 'show', 'person@example.com')
-  expect(server.operate('db', 'verify')).toMatchObject({ ok: true })
-  return { id, json, events, charged: 10 - Number(wallet.balance), server }
+  const wallet = await server.json('wallet', 'show', OWNER)
+  expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
+  return { id, json, events, charged: 1000 - Number(wallet.balance), server }
 }
 
 describe('kill -9', { timeout: TIMEOUT_MS }, () => {

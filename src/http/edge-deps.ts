@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { FoundEvents, FoundResponse } from '../content/stored-responses.ts'
 import type { CallerOutcome } from '../keys/known-key.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -14,7 +13,7 @@ import type { Heartbeat } from './answer/stream-silence.ts'
 import type { ConsoleDeps } from './console/console-deps.ts'
 import type { LoadGuard } from './door/load-guard.ts'
 import type { EdgeOptions } from './edge-options.ts'
-import type { FindClientAddress } from './socket/client-address.ts'
+import type { Clients } from './socket/client-address.ts'
 
 /** What one log line says of a request: ids, times, outcome; never contents. */
 export type LogFields = Readonly<Record<string, unknown>>
@@ -72,12 +71,9 @@ export interface EdgeDeps {
 }
 
 /** What the edge remembers beside what it was handed. */
-export interface EdgeContext extends EdgeDeps {
+export interface EdgeContext extends EdgeDeps, Clients {
   readonly heartbeat: Heartbeat
   readonly drain: DrainState
-  readonly findClientAddress: FindClientAddress
-  /** Whether the client's side of this request is TLS. */
-  saysHttps(request: IncomingMessage): boolean
   onAnswered(): void
 }
 

@@ -83,7 +83,7 @@ const SECTIONS = Object.keys(schema.properties ?? {})
 const MENTION = new RegExp(`\`((?:${SECTIONS.join('|')})(?:\\[\\])?(?:\\.[a-z_]+(?:\\[\\])?)+)(?::[^\`]*)?\``, 'g')
 
 const mentionsIn = (page: string): string[] =>
-  [...page.matchAll(MENTION)].map(([, key]) => key ?? '').filter((key) => !/\.(db|json)$/.test(key))
+  [...page.matchAll(MENTION)].map(([, key]) => key ?? '').filter((key) => !/\.(db|json|ts|mjs)$/.test(key))
 
 const stepsOf = (key: string): (string | number)[] =>
   key

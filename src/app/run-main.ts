@@ -1,7 +1,6 @@
-import type { CliDeps } from '../cli/cli-deps.ts'
+import type { CliDeps, Terminal } from '../cli/cli-deps.ts'
 import { EXIT, type ExitCode } from '../cli/exit-codes.ts'
 import { runCli } from '../cli/run-cli.ts'
-import type { Terminal } from '../cli/terminal.ts'
 import { systemClock } from '../lib/clock.ts'
 import { isMissingPart } from '../lib/missing-part.ts'
 import { secureRandom } from '../lib/random-id.ts'

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import type { Terminal } from '../../cli/terminal.ts'
+import type { Terminal } from '../../cli/cli-deps.ts'
 import type { Environment } from '../config/environment.ts'
 
 /** Colours are for eyes: a TTY that can show them, unless somebody has said otherwise. */

@@ -1,12 +1,35 @@
 import type { Command } from 'commander'
 import type { LaneTest } from '../account/lanes/test-lanes.ts'
 import type { CommandContext } from './command-context.ts'
-import { countOf } from './count-of.ts'
 import { EXIT } from './exit-codes.ts'
-import type { Style } from './style.ts'
-import { printable } from './table.ts'
+import { columnsOf, countOf, formatTable, printable, type Style } from './format.ts'
 
-export function addUpstreamsTest(upstreams: Command, context: CommandContext): void {
+export function addUpstreams(program: Command, context: CommandContext): void {
+  const upstreams = program.command('upstreams').description('the providers behind the models')
+  addList(upstreams, context)
+  addTest(upstreams, context)
+}
+
+const COLUMNS = columnsOf('id', 'wire', 'dialect', 'address', 'key', 'lanes')
+
+function addList(upstreams: Command, context: CommandContext): void {
+  upstreams
+    .command('list')
+    .description('the providers of the configuration, and what runs on each')
+    .action(() => {
+      const answer = context.deps.upstreams.list(context.place())
+      if (answer.kind === 'invalid') return context.fail(EXIT.usage, answer.message)
+      const rows = answer.value.map(({ id, wire, dialect, base_url: address, has_key: hasKey, lanes }) => [
+        ...[id, wire, dialect, address ?? 'built in', hasKey ? 'configured' : 'none'],
+        lanes.map((lane) => lane.model).join(' ') || 'none',
+      ])
+      const nothing = { data: '', aside: 'The configuration has no upstream.\n' }
+      const shown = rows.length === 0 ? nothing : { data: formatTable(context.style, COLUMNS, rows) }
+      return context.print({ upstreams: answer.value }, shown)
+    })
+}
+
+function addTest(upstreams: Command, context: CommandContext): void {
   upstreams
     .command('test')
     .description('ask every lane for a word, and say what is wrong; costs a few tokens there, and no account anything')

@@ -6,9 +6,9 @@ import type { AccountRow } from '../../model/ids.ts'
 import { findKeyById } from '../../store/keys.ts'
 import { createAccount } from '../accounts/create-account.ts'
 import { openTestBooks, type TestBooks } from '../books.fixture.ts'
-import { changeKey } from './change-key.ts'
-import { changeKeyTerms } from './change-key-terms.ts'
+import { changeKey, revokeKey, updateKey } from './change-key.ts'
 import { type CreatedKey, createKey } from './create-key.ts'
+import { findOwnedKey } from './find-owned-key.ts'
 
 const BEN = 2 as AccountRow
 
@@ -32,7 +32,7 @@ afterEach(async () => {
 })
 
 const change = (terms: object, asked: { of?: AccountRow; mayWiden?: boolean } = {}) =>
-  changeKeyTerms(books.deps, { key: made.id, ...terms }, { mayWiden: true, ...asked })
+  changeKey(books.deps, { key: made.id, ...terms }, { mayWiden: true, ...asked })
 
 describe('changing the terms of a key', () => {
   it('changes all of them in one act, from the next request on', async () => {
@@ -89,10 +89,9 @@ describe('changing the terms of a key', () => {
 
   it('is refused by a revoked key, and for the key of another account told like none', async () => {
     expect(await change({ name: 'mine' }, { of: BEN })).toMatchObject({ reason: 'key_not_found' })
-    expect(await changeKey(books.deps, made.id, { change: { revoked_at: 1 }, said: 'changed' }, BEN)).toMatchObject({
-      reason: 'key_not_found',
-    })
-    await changeKey(books.deps, made.id, { change: { revoked_at: 1 }, said: 'changed' })
+    const revoke = (of?: AccountRow) => revokeKey(books.deps, { key: made.id }, { mayWiden: true, ...(of && { of }) })
+    expect(await revoke(BEN)).toMatchObject({ reason: 'key_not_found' })
+    await revoke()
     expect(await change({ name: 'x' })).toMatchObject({ reason: 'key_revoked' })
     expect(await change({ disabled: false })).toMatchObject({ reason: 'key_revoked' })
   })
@@ -156,7 +155,7 @@ describe('a key that shall do more than before', () => {
     const configured = { requestsPerMinute: 60, requestsBurst: 2, concurrent: 3 }
     const deps = { ...books.deps, keyRates: () => configured }
     const asks = async (limits: object) => {
-      const outcome = await changeKeyTerms(deps, { key: made.id, limits }, { mayWiden: false })
+      const outcome = await changeKey(deps, { key: made.id, limits }, { mayWiden: false })
       return outcome.kind === 'refused' ? outcome.reason : outcome.kind
     }
     expect(await asks({ requests_per_minute: 61 })).toBe('confirm_password')
@@ -169,13 +168,15 @@ describe('a key that shall do more than before', () => {
   it('is not one that was judged before somebody else narrowed it', async () => {
     const judged = (await findKeyById(books.database.db, made.id))!
     await change({ disabled: true, caps: { day: '1.00' } })
+    const found = await findOwnedKey(books.deps, made.id)
+    if (found.kind === 'refused') throw new Error(found.message)
     for (const again of [{ disabled_at: null }, { cap_day_nano: judged.cap_day_nano }]) {
-      const outcome = await changeKey(books.deps, made.id, { change: again, said: 'changed', judged })
+      const outcome = await updateKey(books.deps, found, { change: again, said: 'changed', judged })
       expect(outcome).toMatchObject({ kind: 'refused', reason: 'key_changed' })
     }
     expect(await change({})).toMatchObject({ value: { state: 'disabled', caps: { day: '1.00' } } })
     const now = (await findKeyById(books.database.db, made.id))!
     const asked = { change: { models: null, cap_month_nano: 5n }, said: 'changed', judged: now }
-    expect(await changeKey(books.deps, made.id, asked)).toMatchObject({ kind: 'done' })
+    expect(await updateKey(books.deps, found, asked)).toMatchObject({ kind: 'done' })
   })
 })

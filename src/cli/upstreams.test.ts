@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { LaneTest } from '../account/lanes/test-lanes.ts'
-import { styleFor } from './style.ts'
-import { formatLaneTest } from './upstreams-test.ts'
+import { styleFor } from './format.ts'
+import { formatLaneTest } from './upstreams.ts'
 
 const plain = styleFor(false)
 const TEST: LaneTest = {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { styleFor } from './style.ts'
-import { formatFacts, formatTable } from './table.ts'
+import { formatFacts, formatTable, styleFor } from './format.ts'
 
 const plain = styleFor(false)
 

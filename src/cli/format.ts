@@ -1,4 +1,27 @@
-import type { Style } from './style.ts'
+type Paint = (text: string) => string
+
+/** The few ways in which text is set apart. Without colours each is the text itself. */
+export interface Style {
+  readonly bold: Paint
+  readonly dim: Paint
+  readonly green: Paint
+  readonly yellow: Paint
+  readonly red: Paint
+}
+
+const plain: Paint = (text) => text
+const sgr =
+  (open: number, close: number): Paint =>
+  (text) =>
+    `\u001b[${open}m${text}\u001b[${close}m`
+
+export const styleFor = (colours: boolean): Style =>
+  colours
+    ? { bold: sgr(1, 22), dim: sgr(2, 22), green: sgr(32, 39), yellow: sgr(33, 39), red: sgr(31, 39) }
+    : { bold: plain, dim: plain, green: plain, yellow: plain, red: plain }
+
+/** `1 account`, `2 accounts`. */
+export const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 export interface Column {
   readonly title: string
@@ -10,6 +33,10 @@ export interface Column {
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 
 export const printable = (text: string): string => text.replace(CONTROL, '\ufffd')
+
+/** Titles with `>` in front stand over numbers, which are flush right. */
+export const columnsOf = (...titles: readonly string[]): Column[] =>
+  titles.map((title) => (title.startsWith('>') ? { title: title.slice(1), align: 'right' } : { title }))
 
 /** Columns two spaces apart, numbers flush right, no lines drawn: reads well and survives `cut` and `awk`. */
 export function formatTable(style: Style, columns: readonly Column[], rows: readonly (readonly string[])[]): string {
@@ -33,3 +60,6 @@ export function formatFacts(style: Style, facts: readonly (readonly [string, str
   const width = Math.max(...told.map(([name]) => name.length))
   return `${told.map(([name, value]) => `${style.dim(name.padEnd(width))}  ${printable(value)}`).join('\n')}\n`
 }
+
+/** The day of an instant. */
+export const dayOf = (time: string): string => time.slice(0, 10)

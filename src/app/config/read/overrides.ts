@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import type { ConfigProblem, Place } from './config-problem.ts'
+import { nearestName } from '../check/nearest-name.ts'
+import type { ConfigProblem, Place } from '../config-problem.ts'
+import { configSchema } from '../schema/config-schema.ts'
+import { bareSchema, keysOf, schemaAt } from '../schema/schema-at.ts'
 import type { Environment } from './environment.ts'
 import { type LocatedMap, type LocatedNode, type LocatedScalar, setAt } from './located-tree.ts'
-import { nearestName } from './nearest-name.ts'
 import type { FileReader } from './read-config-file.ts'
-import { configSchema } from './schema/config-schema.ts'
-import { bareSchema, keysOf, schemaAt } from './schema-at.ts'
 
 /** What the command line may say about a configuration. `config` and `data` have rules of their own. */
 export interface ConfigFlags {

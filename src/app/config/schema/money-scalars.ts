@@ -1,4 +1,4 @@
-import { formatPricePerMillion, type PicoPerToken, parsePricePerMillion, parseUsd } from '../../model/money.ts'
+import { formatPricePerMillion, type PicoPerToken, parsePricePerMillion, parseUsd } from '../../../model/money.ts'
 import { AS_WRITTEN, type Reading, read, scalar, wrong } from './scalars.ts'
 
 /** Dearer than any model ever was: somebody counted in another unit. */

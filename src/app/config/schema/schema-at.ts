@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ConfigPath } from './config-problem.ts'
+import type { ConfigPath } from '../config-problem.ts'
 
 /** What stands around a schema (optional, a default) taken off. */
 export function bareSchema(schema: z.ZodType): z.ZodType {

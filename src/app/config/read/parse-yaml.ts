@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml'
-import type { ConfigProblem, Place } from './config-problem.ts'
-import { formatPath } from './config-problem.ts'
+import type { ConfigProblem, Place } from '../config-problem.ts'
+import { formatPath } from '../config-problem.ts'
 import { isSecretPath } from './credentials.ts'
 import { emptyMap, type LocatedEntry, type LocatedNode, type LocatedScalar } from './located-tree.ts'
 

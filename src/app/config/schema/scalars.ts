@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findUnseen } from '../../lib/find-unseen.ts'
+import { findUnseen } from '../../../lib/find-unseen.ts'
 
 /** What a reader of one value says: the value, or what it expected and how to write it. */
 export type Reading<Value> =

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { configSchema } from './schema/config-schema.ts'
+import { configSchema } from './config-schema.ts'
 
 /** Where editors find the schema of the published package. */
 export const SCHEMA_URL = 'https://unpkg.com/millrace/schema/millrace.schema.json'

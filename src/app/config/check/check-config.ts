@@ -1,11 +1,11 @@
-import { catalogView } from '../../account/models/compare-catalog.ts'
-import { termsView } from '../../account/models/list-models.ts'
-import { type PlanView, planView, windowsInWords } from '../../account/plans/list-plans.ts'
-import { variantsOf } from '../../catalog/effort-suffix.ts'
-import { loadCatalog, type ModelDefinition, type PriceList } from '../../catalog/load-catalog.ts'
-import { formatPricePerMillion } from '../../model/money.ts'
-import { type ConfigProblem, formatPlace, formatProblem } from './config-problem.ts'
-import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } from './load-config.ts'
+import { catalogView } from '../../../account/models/compare-catalog.ts'
+import { termsView } from '../../../account/models/list-models.ts'
+import { type PlanView, planView, windowsInWords } from '../../../account/plans/list-plans.ts'
+import { variantsOf } from '../../../catalog/effort-suffix.ts'
+import { loadCatalog, type ModelDefinition, type PriceList } from '../../../catalog/load-catalog.ts'
+import { formatPricePerMillion } from '../../../model/money.ts'
+import { type ConfigProblem, formatPlace, formatProblem } from '../config-problem.ts'
+import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } from '../load-config.ts'
 
 /** What `millrace check` prints, in both of its forms. */
 export interface ConfigCheck {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
+import { configSchema } from './config-schema.ts'
 import { everyPath } from './every-path.fixture.ts'
 import { configJsonSchema } from './json-schema.ts'
-import { configSchema } from './schema/config-schema.ts'
 import { bareSchema, schemaAt } from './schema-at.ts'
 
-// To renew the published file after a change of the schema: npx vitest run src/app/config/json-schema.test.ts -u
+// To renew the published file after a change of the schema: npx vitest run src/app/config/schema/json-schema.test.ts -u
 test('the published JSON Schema is what the code generates', async () => {
   await expect(configJsonSchema()).toMatchFileSnapshot('../../../schema/millrace.schema.json')
 })

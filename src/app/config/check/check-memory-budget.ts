@@ -1,8 +1,8 @@
-import { TURN_BYTES } from '../../http/door/load-guard.ts'
-import type { ConfigProblem } from './config-problem.ts'
-import { childOf, type LocatedNode, plainOf } from './located-tree.ts'
-import { overloadSchema } from './schema/overload-schema.ts'
-import { boundsSchema } from './schema/server-schema.ts'
+import { TURN_BYTES } from '../../../http/door/load-guard.ts'
+import type { ConfigProblem } from '../config-problem.ts'
+import { childOf, type LocatedNode, plainOf } from '../read/located-tree.ts'
+import { overloadSchema } from '../schema/overload-schema.ts'
+import { boundsSchema } from '../schema/server-schema.ts'
 
 /** Where the largest body never fits beside its turn, its client would be told for ever to try again. */
 export function checkMemoryBudget(tree: LocatedNode): ConfigProblem[] {

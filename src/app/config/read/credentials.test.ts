@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${…} is the file's own way of naming a variable.
 import { describe, expect, it } from 'vitest'
-import { checkConfig } from './check-config.ts'
-import { sourcesOf, type World } from './config.fixture.ts'
+import { checkConfig } from '../check/check-config.ts'
+import { sourcesOf, type World } from '../config.fixture.ts'
 
 /** Nothing that a pattern for keys would know. */
 const CANARY = 'Wq7vZr2mKd9XcTb4'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type ConfigPath, type ConfigProblem, formatPath } from './config-problem.ts'
+import { type ConfigPath, type ConfigProblem, formatPath } from '../config-problem.ts'
 import { isSecretPath } from './credentials.ts'
 import type { Environment } from './environment.ts'
 import type { LocatedNode, LocatedScalar } from './located-tree.ts'

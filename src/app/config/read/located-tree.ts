@@ -1,4 +1,4 @@
-import type { ConfigPath, Place } from './config-problem.ts'
+import type { ConfigPath, Place } from '../config-problem.ts'
 
 /** A configuration as it was written, with the place of every value: what problems point at. */
 export type LocatedNode = LocatedMap | LocatedList | LocatedScalar

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Wire } from '../../catalog/catalog.ts'
-import { codecs } from '../../wire/codecs.ts'
-import { loaded, placesOf, problemsOf } from './config.fixture.ts'
+import type { Wire } from '../../../catalog/catalog.ts'
+import { codecs } from '../../../wire/codecs.ts'
+import { loaded, placesOf, problemsOf } from '../config.fixture.ts'
+import { configSchema } from '../schema/config-schema.ts'
+import { schemaAt } from '../schema/schema-at.ts'
 import { NOT_YET } from './not-yet.ts'
-import { configSchema } from './schema/config-schema.ts'
-import { schemaAt } from './schema-at.ts'
 
 const model = (keys: string) =>
   `upstreams: [{ id: demo, wire: demo }]\nmodels: [{ id: m, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: demo, model: x }], ${keys} }]`

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ConfigPath } from './config-problem.ts'
+import type { ConfigPath } from '../config-problem.ts'
 import { bareSchema } from './schema-at.ts'
 
 /** Every key of the whole schema, list items as `[0]`. */

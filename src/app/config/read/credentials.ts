@@ -1,5 +1,5 @@
-import { hideFromNowOn, hideSecrets } from '../../lib/secret.ts'
-import type { ConfigPath, ConfigProblem } from './config-problem.ts'
+import { hideFromNowOn, hideSecrets } from '../../../lib/secret.ts'
+import type { ConfigPath, ConfigProblem } from '../config-problem.ts'
 import type { LocatedNode } from './located-tree.ts'
 
 const SECRET_KEYS: ReadonlySet<string | number> = new Set(['api_key', 'secret_key', 'database', 'headers'])

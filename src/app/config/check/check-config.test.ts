@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { sourcesOf } from '../config.fixture.ts'
 import { checkConfig } from './check-config.ts'
-import { sourcesOf } from './config.fixture.ts'
 
 test('a good file is described: upstreams, ids with their variants, prices', () => {
   const check = checkConfig(sourcesOf({}))

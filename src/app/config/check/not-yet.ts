@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type ConfigPath, type ConfigProblem, formatPath } from './config-problem.ts'
-import { childOf, type LocatedNode, plainOf } from './located-tree.ts'
-import { configSchema } from './schema/config-schema.ts'
-import { schemaAt } from './schema-at.ts'
+import { type ConfigPath, type ConfigProblem, formatPath } from '../config-problem.ts'
+import { childOf, type LocatedNode, plainOf } from '../read/located-tree.ts'
+import { configSchema } from '../schema/config-schema.ts'
+import { schemaAt } from '../schema/schema-at.ts'
 
 interface NotYet {
   /** `[]` stands for every item of a list. */

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import type { ConfigProblem } from './config-problem.ts'
+import type { ConfigProblem } from '../config-problem.ts'
 import type { Environment } from './environment.ts'
 import type { FileReader } from './read-config-file.ts'
 

@@ -1,6 +1,6 @@
 import { createLruMap } from '../lib/lru-map.ts'
-import type { ProviderError } from '../wire/read-provider-error.ts'
-import { refusedField } from '../wire/refused-field.ts'
+import type { ProviderError } from '../wire/refusals/provider-error.ts'
+import { refusedField } from '../wire/refusals/refused-field.ts'
 import { LEARNABLE_FIELDS } from './learnable-fields.ts'
 
 /**

@@ -3,10 +3,10 @@ import type { CatalogEntry, Lane, Wire } from '../catalog/catalog.ts'
 import type { Fields } from '../lib/is-object.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
 import { laneDialect } from '../routing/lane-dialect.ts'
-import { NO_CALL_SEALS } from '../wire/notice-seals.ts'
 import { added, ended, event } from '../wire/responses/re-emit.fixture.ts'
 import { turnOf, withItems } from '../wire/responses/read-request.fixture.ts'
 import { countedIds, openVoice, settledCharge } from '../wire/responses/voice.fixture.ts'
+import { NO_CALL_SEALS } from '../wire/seals/call-seals.ts'
 import { roadTo } from './road-to.ts'
 
 const laneOn = (wire: Wire, dialect: string, origin = 'here') =>

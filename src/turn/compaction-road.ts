@@ -1,15 +1,13 @@
 import type { Lane } from '../catalog/catalog.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
-import type { CacheSalt } from '../wire/cache-salt.ts'
 import { codecs, type LaneDialect } from '../wire/codecs.ts'
+import type { CacheSalt } from '../wire/lane-target.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
-import { createSummaryReader } from '../wire/read-summary.ts'
 import type { ResponsesDialect } from '../wire/responses/dialects.ts'
-import { createNativeCompactionReader } from '../wire/responses/read-native-compaction.ts'
+import { createNativeCompactionReader, withTrigger } from '../wire/responses/native-compaction.ts'
 import { fieldsLeftOut, retargetRequest } from '../wire/responses/retarget-request.ts'
 import type { ResponsesVoice } from '../wire/responses/voice.ts'
-import { withTrigger } from '../wire/responses/with-trigger.ts'
-import { askForSummary, transcriptOf } from '../wire/summary.ts'
+import { askForSummary, createSummaryReader, transcriptOf } from '../wire/summary.ts'
 import type { Road } from './road.ts'
 
 interface CompactionJourney {

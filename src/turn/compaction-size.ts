@@ -1,10 +1,10 @@
 import type { Model } from '../catalog/catalog.ts'
-import { estimateInput, estimateTokens } from '../metering/estimate-tokens.ts'
+import { estimateInput, estimateTokens } from '../metering/size-input.ts'
 import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import type { InputSize, TurnRequest } from '../model/turn.ts'
 import type { MeteredUsage } from '../model/usage.ts'
-import type { CompactedSize } from '../wire/carrier.ts'
 import { SUMMARY_REQUEST_BYTES } from '../wire/summary.ts'
+import type { CompactedSize } from '../wire/voice.ts'
 
 /** The model reads one more message than the client has sent: what it is asked for. */
 export const withSummaryRequest = (size: InputSize): InputSize => ({

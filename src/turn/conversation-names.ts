@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Lane, Model } from '../catalog/catalog.ts'
 import { isObject } from '../lib/is-object.ts'
 import type { RequestBody, TurnRequest } from '../model/turn.ts'
-import { itemsOf } from '../wire/json/items-of.ts'
+import { elementsWithin } from '../wire/json/array-elements.ts'
 import { tryParse } from '../wire/json/try-parse.ts'
 import type { TurnCall } from './turn-call.ts'
 
@@ -43,7 +43,7 @@ function beginningOf({ protocol, body }: TurnRequest): Beginning {
   if (isText(list)) return { opening: String(tryParse(list.toString())) }
   let opening: string | undefined
   let before = 0
-  for (const item of itemsOf(list, BYTES_MAX)) {
+  for (const item of elementsWithin(list, BYTES_MAX)) {
     if (opening !== undefined) return { opening, answered: item }
     opening = wordsOfUser(tryParse(item.toString()))
     if (opening === undefined && ++before === ITEMS_MAX) break

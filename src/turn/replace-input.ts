@@ -1,9 +1,9 @@
 import { createTurnstile } from '../lib/take-turns.ts'
 import { type Problem, problem } from '../model/problem.ts'
-import { jsonArray } from '../wire/json/json-array.ts'
+import { jsonArray } from '../wire/json/array-elements.ts'
 import { advanceScan, beginScan, type JsonBounds, type JsonScan } from '../wire/json/scan-json.ts'
 import { spliceMembers } from '../wire/json/splice-members.ts'
-import type { ParsedBody } from '../wire/parsed-body.ts'
+import type { ParsedBody } from '../wire/request-reader.ts'
 import { expandedTooLarge } from './input-references.ts'
 
 /** Of a request with all that it refers to in it, as of one that came whole. */

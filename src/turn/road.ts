@@ -1,10 +1,10 @@
 import type { CatalogEntry, Lane } from '../catalog/catalog.ts'
 import type { Effort } from '../model/effort.ts'
 import type { Delivery, RequestBody, TurnRequest } from '../model/turn.ts'
-import type { CacheSalt } from '../wire/cache-salt.ts'
-import type { CarriedReply, Carrier } from '../wire/carrier.ts'
+import type { CacheSalt } from '../wire/lane-target.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
-import type { CallSeals } from '../wire/notice-seals.ts'
+import type { CallSeals } from '../wire/seals/call-seals.ts'
+import type { CarriedReply, Carrier } from '../wire/voice.ts'
 import type { TurnVoice } from './turn-voice.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { Problem } from '../model/problem.ts'
 import type { SettledCharge } from '../model/settled-charge.ts'
 import type { InputUsage, Usage } from '../model/usage.ts'
 import type { LaneVerdict } from '../routing/lane-health.ts'
-import type { CompactedSize } from '../wire/carrier.ts'
+import type { CompactedSize } from '../wire/voice.ts'
 import type { StopReason } from './turn-abort.ts'
 
 /** How the provider's side of a turn went: every fate there is, with what is known of the usage. */

@@ -1,6 +1,6 @@
 import type { Model } from '../catalog/catalog.ts'
 import type { SentPrompt } from '../metering/seen-prefixes.ts'
-import { dataBytesOf, partEstimate } from '../metering/size-parts.ts'
+import { dataBytesOf, partEstimate } from '../metering/size-input.ts'
 import type { RequestBody, TurnRequest } from '../model/turn.ts'
 import type { TurnCall } from './turn-call.ts'
 

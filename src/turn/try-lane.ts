@@ -1,8 +1,8 @@
 import type { Lane } from '../catalog/catalog.ts'
 import { laneDialect } from '../routing/lane-dialect.ts'
-import type { RefusalClass } from '../wire/classify-refusal.ts'
 import type { LaneDialect } from '../wire/codecs.ts'
-import { refusesTrigger } from '../wire/refused-extras.ts'
+import type { RefusalClass } from '../wire/refusals/classify-refusal.ts'
+import { refusesTrigger } from '../wire/refusals/refused-field.ts'
 import { type AskedLane, askLane, type Manner, stopped, type TriedLane } from './ask-lane.ts'
 import type { LaneDeps, RunnableTurn } from './runnable-turn.ts'
 

@@ -23,7 +23,7 @@ export interface LaneManners {
   readonly source: string
 }
 
-export interface InterfaceVersion {
+interface InterfaceVersion {
   /** A day, as versions are named. */
   readonly from: string
   /** Of every model since, whatever else is known of it. */
@@ -67,4 +67,13 @@ export interface KnownTraits {
 function traitsOfVersion({ versions = [] }: LaneManners, apiVersion: string | undefined): Partial<ModelTraits> {
   const since = apiVersion === undefined ? [] : versions.filter(({ from }) => apiVersion >= from)
   return Object.assign({}, ...since.map(({ traits }) => traits))
+}
+
+/** Finds the row of a dialect, by its name or another one of it; a name that no row has speaks the protocol plainly. */
+export function dialectByName<Dialect extends LaneManners>(
+  rows: readonly Dialect[],
+  plain: Dialect,
+): (name: string) => Dialect {
+  const byName = new Map(rows.flatMap((row) => [row.name, ...row.aliases].map((name) => [name, row] as const)))
+  return (name) => byName.get(name) ?? plain
 }

@@ -1,8 +1,9 @@
+import type { Fields } from '../lib/is-object.ts'
 import type { Effort } from '../model/effort.ts'
 import type { PromptCache } from '../model/model-traits.ts'
 import type { Delivery, Protocol } from '../model/turn.ts'
-import type { CacheSalt } from './cache-salt.ts'
-import type { ToolNames } from './tool-names.ts'
+import type { LaneManners } from './lane-manners.ts'
+import type { ToolNames } from './tools/tool-names.ts'
 
 /** What a translated request has to say to a lane besides the conversation. */
 export interface LaneTarget<Dialect> {
@@ -31,3 +32,15 @@ export interface WrittenRequest {
   /** The name of the tool whose input is the answer, where the lane keeps to a schema only in that way. */
   readonly answerTool?: string | undefined
 }
+
+/** Of an account: see `createCacheSalts`. Undefined where nobody's words are sent. */
+export type CacheSalt = string | undefined
+
+interface SaltedTarget {
+  readonly dialect: LaneManners
+  readonly cacheSalt: CacheSalt
+}
+
+/** The salt under the name that the server has for it, instead of whatever the client has written there. */
+export const saltFields = ({ dialect: { cacheSaltField }, cacheSalt }: SaltedTarget): Fields =>
+  cacheSaltField === undefined || cacheSalt === undefined ? {} : { [cacheSaltField]: cacheSalt }

@@ -2,7 +2,7 @@ import { formatUsd } from '../../model/money.ts'
 import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { RequestBody } from '../../model/turn.ts'
 import { spliceMembers } from '../json/splice-members.ts'
-import { DONE_FRAME, dataFrame } from '../sse/format-frame.ts'
+import { DONE_FRAME, dataFrame } from '../sse/frame-data.ts'
 import { writeUsage } from './write-usage.ts'
 
 /** What every chunk of a stream says of it. */

@@ -1,12 +1,11 @@
+import { createHash } from 'node:crypto'
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { TurnRequest } from '../../model/turn.ts'
-import { arrayElements } from '../json/array-elements.ts'
-import { jsonArray } from '../json/json-array.ts'
+import { arrayElements, jsonArray } from '../json/array-elements.ts'
 import type { ChatDialect } from './dialects.ts'
-import { mapCallId } from './map-call-id.ts'
 import { withChanges } from './mend-messages.ts'
 
-export interface FittedMessages {
+interface FittedMessages {
   /** Undefined: they may stay as they are. */
   readonly messages: Buffer | undefined
   /** Somebody's name went, because the server refuses them. */
@@ -64,3 +63,15 @@ const fitCall = (call: unknown, dialect: ChatDialect): unknown =>
 
 /** The beginning of the answer, which the model shall go on from. */
 export const isPrefill = ({ role, tool_calls }: Fields): boolean => role === 'assistant' && tool_calls === undefined
+
+const NINE_LETTERS = /^[A-Za-z0-9]{9}$/
+
+/** The id of a tool call as a server takes it: the same one for a call and its result, and in every later request. */
+export function mapCallId(callId: string, dialect: ChatDialect): string {
+  if (dialect.callIds === 'any' || NINE_LETTERS.test(callId)) return callId
+  const letters = createHash('sha256')
+    .update(callId)
+    .digest('base64')
+    .replace(/[^A-Za-z0-9]/g, '')
+  return letters.slice(0, 9).padEnd(9, '0')
+}

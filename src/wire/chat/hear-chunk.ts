@@ -1,9 +1,8 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Heard } from '../event-reader.ts'
-import { isError, readError, type UpstreamSaid } from '../provider-error.ts'
-import { parseData } from '../sse/parse-data.ts'
-import { readData } from '../sse/read-data.ts'
-import { saysFailure } from './mend-content.ts'
+import { isError, readError, type UpstreamSaid } from '../refusals/provider-error.ts'
+import { parseData, readData } from '../sse/frame-data.ts'
+import { saysFailure } from './said-words.ts'
 
 /** The chunk in a frame of a chat stream; undefined, with what it means noted, where there is none. */
 export function hearChunk(heard: Pick<Heard, 'done' | 'garbled' | 'error'>, frame: Buffer): Fields | undefined {

@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { type CallsSoFar, finishWord, plainContent } from './mend-content.ts'
 import { createToolCallMender } from './mend-tool-calls.ts'
+import { type CallsSoFar, finishWord, plainContent } from './said-words.ts'
 
 /** The same for a JSON answer: its choices as clients need them, or undefined when they can stay as they came. */
 export function mendChoices(choices: readonly Fields[], mintCallId: () => string): Fields[] | undefined {

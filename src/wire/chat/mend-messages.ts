@@ -1,10 +1,8 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { arrayElements } from '../json/array-elements.ts'
-import { INNER_BOUNDS } from '../json/inner-bounds.ts'
-import { jsonArray } from '../json/json-array.ts'
-import { scanJson } from '../json/scan-json.ts'
+import { arrayElements, jsonArray } from '../json/array-elements.ts'
+import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import { spliceMembers } from '../json/splice-members.ts'
-import type { ParsedBody } from '../parsed-body.ts'
+import type { ParsedBody } from '../request-reader.ts'
 
 type Changes = ReadonlyMap<string, string | null>
 

@@ -1,15 +1,13 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
-import { createAlikeWords } from '../alike-words.ts'
 import { CALLS_MAX, type EventReader, type Heard, nothingHeard, type ReaderOptions } from '../event-reader.ts'
-import { bytesOfWords } from './count-words.ts'
+import { createAlikeWords } from '../sse/alike-words.ts'
 import type { ChatDialect } from './dialects.ts'
 import { failureInFinish, hearChunk } from './hear-chunk.ts'
-import { createUsageListener } from './hear-usage.ts'
 import { readLogprobs } from './logprobs.ts'
-import { finishWord, plainContent, saidBy } from './mend-content.ts'
 import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
-import { reasoningTextOf } from './reasoning-text.ts'
+import { createUsageListener } from './read-usage.ts'
+import { bytesOfWords, finishWord, plainContent, reasoningTextOf, saidBy } from './said-words.ts'
 import { WORDS_PLACE } from './words-place.ts'
 
 /** Reads the stream of a chat lane, with all the oddities of the servers that speak it, as events. Only its first choice counts. */

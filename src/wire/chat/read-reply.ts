@@ -1,14 +1,12 @@
-import type { Fields } from '../../lib/is-object.ts'
-import { isObject } from '../../lib/is-object.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { JsonMember } from '../../model/turn.ts'
 import type { Usage } from '../../model/usage.ts'
 import type { MintIds } from '../mint-ids.ts'
-import { readError, type UpstreamSaid } from '../provider-error.ts'
-import { bytesOfWords } from './count-words.ts'
+import { readError, type UpstreamSaid } from '../refusals/provider-error.ts'
 import type { ChatDialect } from './dialects.ts'
-import { createUsageListener } from './hear-usage.ts'
 import { mendChoices } from './mend-choices.ts'
-import { saysFailure } from './mend-content.ts'
+import { createUsageListener } from './read-usage.ts'
+import { bytesOfWords, saysFailure } from './said-words.ts'
 
 /** A JSON answer of a provider that speaks Chat, as far as it must be understood to be passed on. */
 export type ChatReply =

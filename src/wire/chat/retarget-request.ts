@@ -1,15 +1,14 @@
 import { isObject } from '../../lib/is-object.ts'
 import type { TurnRequest } from '../../model/turn.ts'
-import { type CacheSalt, saltFields } from '../cache-salt.ts'
 import { clientName } from '../client-names.ts'
-import { isNullMember } from '../fields/null-members.ts'
+import { isNullMember } from '../json/members.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import { tryParse } from '../json/try-parse.ts'
+import { type CacheSalt, saltFields } from '../lane-target.ts'
 import type { ChatDialect } from './dialects.ts'
 import { CHAT_FIELDS } from './fields.ts'
 import { fitMessages } from './fit-messages.ts'
-import { type EffortTarget, putEffort } from './put-effort.ts'
-import { fittingEffort, losesEffort, messagesOf } from './thought-calls.ts'
+import { type EffortTarget, fittingEffort, losesEffort, messagesOf, putEffort } from './write-thinking.ts'
 
 /** What the lane is told in place of what the client wrote. */
 export interface ChatTarget extends EffortTarget {

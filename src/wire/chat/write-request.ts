@@ -1,13 +1,11 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { AnswerFormat, Conversation } from '../../model/conversation.ts'
-import { saltFields } from '../cache-salt.ts'
 import { clientName, type NamedApart } from '../client-names.ts'
-import type { LaneTarget, WrittenRequest } from '../lane-target.ts'
-import { createToolNames } from '../tool-names.ts'
+import { type LaneTarget, saltFields, type WrittenRequest } from '../lane-target.ts'
+import { createToolNames } from '../tools/tool-names.ts'
 import type { ChatDialect } from './dialects.ts'
-import { putEffort } from './put-effort.ts'
-import { fittingEffort, losesEffort } from './thought-calls.ts'
 import { writeMessages } from './write-messages.ts'
+import { fittingEffort, losesEffort, putEffort } from './write-thinking.ts'
 import { writeTools } from './write-tools.ts'
 
 /** A conversation as the request that a chat lane takes, in its dialect. What it does not get is named as its client names it. */

@@ -1,8 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Heard } from '../event-reader.ts'
-import { isError, readError } from '../provider-error.ts'
-import { parseData } from '../sse/parse-data.ts'
-import { readData } from '../sse/read-data.ts'
+import { isError, readError } from '../refusals/provider-error.ts'
+import { parseData, readData } from '../sse/frame-data.ts'
 
 /** The chunk in a frame; undefined, with what it means noted, where there is none. */
 export function hearChunk(heard: Pick<Heard, 'done' | 'garbled' | 'error'>, frame: Buffer): Fields | undefined {

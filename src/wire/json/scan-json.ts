@@ -54,7 +54,7 @@ export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
 }
 
 /** Where a scan stands between two pieces of a large text, so that other work can be done meanwhile. */
-export interface ScanState {
+interface ScanState {
   readonly outer: OuterObject
   readonly closers: number[]
   offset: number
@@ -242,3 +242,6 @@ function backslashesBefore(bytes: Buffer, quote: number, floor: number): number 
   while (offset > floor && bytes[offset - 1] === BACKSLASH) offset -= 1
   return quote - offset
 }
+
+/** For a part of a body that was bounded as a whole at the door: what is inside it is bounded too. */
+export const INNER_BOUNDS: JsonBounds = { depthMax: 100_000, valuesMax: Number.MAX_SAFE_INTEGER }

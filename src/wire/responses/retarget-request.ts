@@ -1,13 +1,13 @@
 import { isObject } from '../../lib/is-object.ts'
 import type { RequestBody, ResponsesRequest } from '../../model/turn.ts'
-import { type CacheSalt, saltFields } from '../cache-salt.ts'
 import { clientName } from '../client-names.ts'
-import { isNullMember } from '../fields/null-members.ts'
+import { isNullMember } from '../json/members.ts'
 import { spliceMembers } from '../json/splice-members.ts'
-import { effortWord, isEffortLost, type WordTarget } from './effort-word.ts'
+import { type CacheSalt, saltFields } from '../lane-target.ts'
+import { includeFor, LOGPROBS, type NativeTool, type ResponsesDialect, takesLogprobs } from './dialects.ts'
 import { RESPONSES_FIELDS } from './fields.ts'
 import { type InputTarget, retargetInput } from './retarget-input.ts'
-import { includeFor, LOGPROBS, takesLogprobs } from './sealed-include.ts'
+import { effortWord, isEffortLost, type WordTarget } from './write-thinking.ts'
 
 /** What the lane is told in place of what the client wrote. */
 export interface ResponsesTarget extends WordTarget {
@@ -98,4 +98,20 @@ function retargetedInput(
   if (Buffer.isBuffer(changed)) return retargetInput(changed, target)
   const member = body.members.find(({ name }) => name === 'input')
   return member && retargetInput(body.bytes.subarray(member.valueStart, member.valueEnd), target)
+}
+
+/** What a request has in it that needs more than functions, now or in its history. */
+const SIGNS: Readonly<Record<NativeTool, readonly Buffer[]>> = {
+  custom: ['"custom"', '"custom_tool_call"', '"custom_tool_call_output"'].map((sign) => Buffer.from(sign)),
+  namespace: ['"namespace"', '"additional_tools"'].map((sign) => Buffer.from(sign)),
+}
+
+/**
+ * Whether a server takes all kinds of tools in this request. The same words in a text may say no where there is none: then
+ * the request is translated for nothing, which is no harm.
+ */
+export function takesToolsOf({ nativeTools }: ResponsesDialect, { body }: ResponsesRequest): boolean {
+  return Object.entries(SIGNS).every(
+    ([kind, signs]) => nativeTools.includes(kind as NativeTool) || !signs.some((sign) => body.bytes.includes(sign)),
+  )
 }

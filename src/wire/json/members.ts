@@ -1,0 +1,13 @@
+import type { JsonMember, RequestBody } from '../../model/turn.ts'
+
+/** The value of a member of the outermost object, as bytes; undefined where there is none of this name. */
+export function memberBytes({ bytes, members }: RequestBody, name: string): Buffer | undefined {
+  const member = members.find((candidate) => candidate.name === name)
+  return member && bytes.subarray(member.valueStart, member.valueEnd)
+}
+
+const NULL = Buffer.from('null')
+
+/** Null is absent, everywhere: some clients write out every field that they know. Servers differ, and need not know. */
+export const isNullMember = ({ bytes }: RequestBody, { valueStart, valueEnd }: JsonMember): boolean =>
+  valueEnd - valueStart === NULL.length && bytes.compare(NULL, 0, NULL.length, valueStart, valueEnd) === 0

@@ -133,6 +133,7 @@ const turnOf = ({ bytes, members, value }: ParsedBody): TurnRequest => ({
   outputCap: undefined,
   outputCapParam: 'max_tokens',
   choices: 1,
+  ...{ inputField: 'messages', demands: [], boundTo: undefined, compacts: undefined },
   inputSize: { bodyBytes: bytes.length, inputBytes: bytes.length, messages: 1, tools: 0 },
   otherInputs: [],
   optionalFields: [],

@@ -1,16 +1,15 @@
 import type { Lane, Model } from '../catalog/catalog.ts'
 import { type Problem, problem } from '../model/problem.ts'
-import type { OtherInput, TurnRequest } from '../model/turn.ts'
+import type { Demand, OtherInput, PartDemand, TurnRequest } from '../model/turn.ts'
 import { laneDialect } from '../routing/lane-dialect.ts'
 import { clientName } from '../wire/client-names.ts'
-import type { Demand, PartDemand } from '../wire/lane-manners.ts'
 
 /**
  * The lanes that can do what a request asks for; a problem when there is none. What merely shapes the words of an answer is
  * left out where a lane does not know it, and named; what makes it another answer is never left out.
  */
 export function ableLanes({ id, lanes }: Pick<Model, 'id' | 'lanes'>, turn: TurnRequest): readonly Lane[] | Problem {
-  if (turn.protocol === 'responses' && turn.boundTo !== undefined) return lanesOf(turn.boundTo, lanes)
+  if (turn.boundTo !== undefined) return lanesOf(turn.boundTo, lanes)
   const demands = demandsOf(turn)
   if (demands.length === 0) return lanes
   const able = lanes.filter((lane) => missing(lane, demands).length === 0)
@@ -42,41 +41,12 @@ function lanesOf(origin: string, lanes: readonly Lane[]): readonly Lane[] | Prob
   return problem('invalid_encrypted_content', message, { param: 'input' })
 }
 
-/** What the request asks for that is done or is not: without it the answer would be another one. */
-function demandsOf(turn: TurnRequest): readonly Demand[] {
-  const isChat = turn.protocol === 'chat'
-  return [
-    ...(turn.choices > 1 ? (['n'] as const) : []),
-    ...(isChat && asksFor(turn, 'stop') ? (['stop'] as const) : []),
-    ...(forcesTool(turn) ? (['tool_choice'] as const) : []),
-    ...(wantsSchema(turn) ? (['response_format'] as const) : []),
-    ...turn.otherInputs.flatMap((part) => partDemand(part) ?? []),
-  ]
-}
+const demandsOf = ({ demands, otherInputs }: TurnRequest): readonly Demand[] => [
+  ...demands,
+  ...otherInputs.flatMap((part) => partDemand(part) ?? []),
+]
 
 function partDemand({ kind, form }: OtherInput): PartDemand | undefined {
   if (form !== 'address' || kind === 'audio') return undefined
   return kind === 'image' ? 'image_url' : 'file_url'
-}
-
-function asksFor(turn: TurnRequest, name: string): boolean {
-  const value = textOf(turn, name)
-  return value !== undefined && value !== 'null' && !/^\[\s*\]$/.test(value)
-}
-
-const AT_WILL = new Set(['"auto"', '"none"', 'null'])
-
-function forcesTool(turn: TurnRequest): boolean {
-  const choice = textOf(turn, 'tool_choice')
-  if (choice === undefined || AT_WILL.has(choice)) return false
-  // A choice among some of them need not be one of them.
-  return !/"mode"\s*:\s*"auto"/.test(choice)
-}
-
-const wantsSchema = (turn: TurnRequest): boolean =>
-  /"type"\s*:\s*"json_schema"/.test(textOf(turn, turn.protocol === 'chat' ? 'response_format' : 'text') ?? '')
-
-function textOf({ body: { bytes, members } }: TurnRequest, name: string): string | undefined {
-  const member = members.find((candidate) => candidate.name === name)
-  return member && bytes.toString('utf8', member.valueStart, member.valueEnd)
 }

@@ -5,15 +5,14 @@ import { isUntouched, type UpstreamAnswer } from '../upstream/upstream-answer.ts
 import type { LaneDialect } from '../wire/codecs.ts'
 import { classifyRefusal, type RefusalClass } from '../wire/refusals/classify-refusal.ts'
 import { type ProviderError, readProviderError } from '../wire/refusals/provider-error.ts'
-import { NO_CALL_SEALS } from '../wire/seals/call-seals.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
 import { whenClientGoes } from './client-gone.ts'
 import { leastRoomFor } from './compaction-size.ts'
 import { failed, problemOfFailure, refused } from './provider-refusal.ts'
 import { relayJson } from './relay-json.ts'
 import { relayStream } from './relay-stream.ts'
-import type { Road } from './road.ts'
-import { roadTo } from './road-to.ts'
+import type { RoadBack } from './road.ts'
+import { roadTo } from './roads.ts'
 import { NOTHING_PRODUCED, type RunFate } from './run.ts'
 import type { LaneDeps, RunnableTurn } from './runnable-turn.ts'
 import type { TurnAbort } from './turn-abort.ts'
@@ -39,7 +38,7 @@ export interface Manner {
 
 export interface AskedLane {
   readonly tried: TriedLane
-  readonly road: Road
+  readonly road: RoadBack
   /** The provider's no, where it has said one by its status. */
   readonly refusal?: { readonly error: ProviderError; readonly kind: RefusalClass }
 }
@@ -57,23 +56,12 @@ export async function askLane(
   { lane, dialect, manner }: Asking,
   onFirstContent: () => void,
 ): Promise<AskedLane> {
-  const { voice, abort, entry, cacheSalt } = work
-  const { turn, callSeals } = manner.withoutSeals ? withoutSeals(work) : work
-  const { withoutNativeCompaction } = manner
-  const { mint } = deps
-  const road = roadTo(lane, dialect, {
-    turn,
-    voice,
-    mint,
-    callSeals,
-    cacheSalt,
-    lanes: entry.model.lanes,
-    withoutNativeCompaction,
-  })
-  const then = whenClientGoes(lane, dialect, { model: entry.model, effort: work.effort })
+  const { turn, abort, entry, effort } = work
+  const then = whenClientGoes(lane, dialect, { model: entry.model, effort })
   // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
   abort.whenClientGoes(turn.delivery === 'json' ? then : 'cut')
-  const outcome = await send(deps, work, lane, road)
+  const { road, sent } = setOut(deps, work, { lane, dialect, manner })
+  const outcome = await sent
   if (outcome.kind === 'failed') {
     if (abort.reason) return { tried: stopped(abort, undefined), road }
     const fate = { ...failed(problemOfFailure(outcome)), mayBeBilled: !isUntouched(outcome) }
@@ -91,22 +79,22 @@ export async function askLane(
   return { tried: { fate, status: outcome.status, outcome: kind }, road, refusal: { error, kind } }
 }
 
-const withoutSeals = ({ turn, callSeals }: RunnableTurn): Pick<RunnableTurn, 'turn' | 'callSeals'> => ({
-  turn: turn.protocol === 'responses' ? { ...turn, sealed: new Map() } : turn,
-  callSeals: { ...callSeals, find: NO_CALL_SEALS.find },
-})
-
-function send(deps: LaneDeps, work: RunnableTurn, lane: Lane, road: Road) {
-  const { turn, entry, effort, hold, abort, sink } = work
-  const room = Math.max(leastRoomFor(turn), entry.model.contextTokens - work.inputEstimate)
+/** The request is let go of here: it need not stay in memory for as long as its answer streams. */
+function setOut({ mint, send }: LaneDeps, work: RunnableTurn, { lane, dialect, manner }: Asking) {
+  const { turn, voice, callSeals, cacheSalt, entry, effort, hold, abort, sink } = work
+  const { model } = entry
+  const room = Math.max(leastRoomFor(turn), model.contextTokens - work.inputEstimate)
   const outputCap = Math.min(hold.cap, room)
-  const { body, leftOut } = road.write({ entry, effort, outputCap })
-  sink.announce(ignoredFieldsHeader(leftOut, turn.body))
-  return deps.send({ upstream: lane.upstream, model: lane.model, body, delivery: road.delivery, signal: abort.signal })
+  const journey = { turn, voice, mint, callSeals, cacheSalt, model, effort, outputCap }
+  const { request, ...road } = roadTo(lane, dialect, { ...journey, ...manner })
+  sink.announce(ignoredFieldsHeader(request.leftOut, turn.body))
+  const { upstream, model: name } = lane
+  const sent = send({ upstream, model: name, body: request.body, delivery: road.delivery, signal: abort.signal })
+  return { road, sent }
 }
 
 interface AnsweringLane {
-  readonly road: Road
+  readonly road: RoadBack
   readonly body: UpstreamAnswer['body']
 }
 

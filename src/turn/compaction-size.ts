@@ -18,8 +18,7 @@ export const withSummaryRequest = (size: InputSize): InputSize => ({
  * The tokens that an answer is given room for at least. A summary is asked for when the context is nearly full: better that
  * a provider refuses than that it writes three words.
  */
-export const leastRoomFor = (turn: TurnRequest): number =>
-  turn.protocol === 'responses' && turn.compacts !== undefined ? SUMMARY_TOKENS : 1
+export const leastRoomFor = (turn: TurnRequest): number => (turn.compacts !== undefined ? SUMMARY_TOKENS : 1)
 
 const SUMMARY_TOKENS = 2048
 

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Lane, Model } from '../catalog/catalog.ts'
 import { isObject } from '../lib/is-object.ts'
-import type { RequestBody, TurnRequest } from '../model/turn.ts'
+import type { TurnRequest } from '../model/turn.ts'
 import { elementsWithin } from '../wire/json/array-elements.ts'
+import { memberBytes } from '../wire/json/members.ts'
 import { tryParse } from '../wire/json/try-parse.ts'
 import type { TurnCall } from './turn-call.ts'
 
@@ -18,7 +19,7 @@ const BYTES_MAX = 256 * 1024
  * who changes the lanes of a model means it: then all are drawn anew.
  */
 export function conversationNames({ caller, turn }: Pick<TurnCall, 'caller' | 'turn'>, model: Model): string[] {
-  const cacheKey = fieldOf(turn.body, 'prompt_cache_key')
+  const cacheKey = memberBytes(turn.body, 'prompt_cache_key')
   const { opening, answered } = beginningOf(turn)
   const owner = `${caller.account} ${model.id} ${model.lanes.map(placeOf).join()}`
   return [
@@ -36,8 +37,8 @@ interface Beginning {
   readonly answered?: Buffer | undefined
 }
 
-function beginningOf({ protocol, body }: TurnRequest): Beginning {
-  const list = fieldOf(body, protocol === 'chat' ? 'messages' : 'input')
+function beginningOf({ inputField, body }: TurnRequest): Beginning {
+  const list = memberBytes(body, inputField)
   if (list === undefined) return {}
   // The next turn has it as an item, which says the same.
   if (isText(list)) return { opening: String(tryParse(list.toString())) }
@@ -60,11 +61,6 @@ function wordsOfUser(item: unknown): string | undefined {
 
 const QUOTE = 0x22
 const isText = (value: Buffer | undefined): value is Buffer => value?.[0] === QUOTE
-
-function fieldOf({ bytes, members }: RequestBody, name: string): Buffer | undefined {
-  const member = members.find((candidate) => candidate.name === name)
-  return member && bytes.subarray(member.valueStart, member.valueEnd)
-}
 
 const NAME_LENGTH = 22
 

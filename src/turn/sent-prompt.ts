@@ -1,7 +1,8 @@
 import type { Model } from '../catalog/catalog.ts'
 import type { SentPrompt } from '../metering/seen-prefixes.ts'
 import { dataBytesOf, partEstimate } from '../metering/size-input.ts'
-import type { RequestBody, TurnRequest } from '../model/turn.ts'
+import type { TurnRequest } from '../model/turn.ts'
+import { memberBytes } from '../wire/json/members.ts'
 import type { TurnCall } from './turn-call.ts'
 
 /** What comes before the messages in the prompt that a provider makes of a request. */
@@ -16,10 +17,10 @@ export function sentPromptOf(
   { caller, turn }: Pick<TurnCall, 'caller' | 'turn'>,
   model: Model,
 ): SentPrompt | undefined {
-  if (turn.protocol === 'responses' && turn.compacts) return undefined
+  if (turn.compacts) return undefined
   const { body } = turn
-  const messages = withoutEnd(valueBytes(body, turn.protocol === 'chat' ? 'messages' : 'input'))
-  const preamble = PREAMBLE_FIELDS.map((name) => valueBytes(body, name)).filter((value) => value.length > 0)
+  const messages = withoutEnd(memberBytes(body, turn.inputField) ?? NOTHING)
+  const preamble = PREAMBLE_FIELDS.flatMap((name) => memberBytes(body, name) ?? [])
   return {
     owner: `${caller.key} ${model.id}`,
     preamble: preamble.length === 0 ? NOTHING : Buffer.concat(preamble),
@@ -32,11 +33,6 @@ export function sentPromptOf(
 function tokensOf(messages: Buffer, parts: TurnRequest['otherInputs'], model: Model): number {
   const words = Math.max(messages.length - dataBytesOf(parts), 0)
   return Math.floor(words / model.bytesPerToken) + parts.reduce((sum, part) => sum + partEstimate(part, model), 0)
-}
-
-function valueBytes({ bytes, members }: RequestBody, name: string): Buffer {
-  const member = members.find((candidate) => candidate.name === name)
-  return member === undefined ? NOTHING : bytes.subarray(member.valueStart, member.valueEnd)
 }
 
 const SPACE = 0x20

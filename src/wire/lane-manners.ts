@@ -1,4 +1,5 @@
 import type { ModelTraits } from '../model/model-traits.ts'
+import type { Demand } from '../model/turn.ts'
 
 /** What the dialects of every wire say, for those who need not know which wire it is. */
 export interface LaneManners {
@@ -29,12 +30,6 @@ interface InterfaceVersion {
   /** Of every model since, whatever else is known of it. */
   readonly traits: Partial<ModelTraits>
 }
-
-/** Fields of a request, and kinds of parts, that are done as they say or not at all. */
-export type Demand = 'n' | 'stop' | 'tool_choice' | 'response_format' | PartDemand
-
-/** Parts that a protocol may have no place for: those of which there is an address only. */
-export type PartDemand = 'image_url' | 'file_url'
 
 /** What shapes how words are chosen; models that do not take it refuse all of it. */
 const SAMPLING_FIELDS = [

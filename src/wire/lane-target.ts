@@ -5,7 +5,7 @@ import type { Delivery, Protocol } from '../model/turn.ts'
 import type { LaneManners } from './lane-manners.ts'
 import type { ToolNames } from './tools/tool-names.ts'
 
-/** What a translated request has to say to a lane besides the conversation. */
+/** What a lane is told besides what its client says, whichever way the request goes. */
 export interface LaneTarget<Dialect> {
   readonly model: string
   /** Whose seals it can open. */
@@ -22,11 +22,21 @@ export interface LaneTarget<Dialect> {
   readonly client: Protocol
 }
 
-/** A conversation in a lane's words. */
-export interface WrittenRequest {
+/** The same where the client's own request goes to a lane that speaks its language. */
+export interface RelayTarget<Dialect> extends Omit<LaneTarget<Dialect>, 'promptCache' | 'client'> {
+  /** Fields that the operator lets pass, whether the server is known to understand them or not. */
+  readonly passFields: readonly string[]
+}
+
+/** A request in a lane's words: the client's own, retargeted, or a conversation that was written down. */
+export interface LaneRequest {
   readonly body: Buffer
   /** What of the request this lane does not get, by the names that the client knows. */
   readonly leftOut: readonly string[]
+}
+
+/** A conversation in a lane's words. */
+export interface WrittenRequest extends LaneRequest {
   /** For the way back. */
   readonly tools: ToolNames
   /** The name of the tool whose input is the answer, where the lane keeps to a schema only in that way. */

@@ -1,5 +1,6 @@
 import type { Problem } from '../model/problem.ts'
 import type { SettledCharge } from '../model/settled-charge.ts'
+import type { RequestBody } from '../model/turn.ts'
 import type { Usage } from '../model/usage.ts'
 import type { EventReader, Heard } from './event-reader.ts'
 import type { UpstreamSaid } from './refusals/provider-error.ts'
@@ -16,6 +17,13 @@ export interface Voice {
   translate(reader: EventReader): Carrier
   /** How it is said that the answer has failed, once its head has gone: the last bytes of the stream. */
   fail(problem: Problem): Buffer
+}
+
+/** Of a client whose language lanes speak, too: what such a lane says is relayed. */
+export interface RelayVoice<RelayedLane> extends Voice {
+  relay(lane: RelayedLane): Carrier
+  /** The same of a JSON answer. */
+  relayReply(body: RequestBody, value: unknown, lane: RelayedLane): CarriedReply
 }
 
 /** What carries one lane's answer to the client: frames in, the client's bytes out. */

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 import { arrayElements, jsonArray } from '../json/array-elements.ts'
+import { writtenMember } from '../json/members.ts'
+import { spliceElement } from '../json/splice-members.ts'
 import type { ChatDialect } from './dialects.ts'
-import { withChanges } from './mend-messages.ts'
 
-interface FittedMessages {
+export interface FittedMessages {
   /** Undefined: they may stay as they are. */
   readonly messages: Buffer | undefined
   /** Somebody's name went, because the server refuses them. */
@@ -15,10 +16,9 @@ interface FittedMessages {
 const UNCHANGED: FittedMessages = { messages: undefined, withoutNames: false }
 
 /** The messages of a client as one server takes them. Only those are written anew in which something is not as it should be. */
-export function fitMessages({ body, rewritten }: TurnRequest, dialect: ChatDialect): FittedMessages {
-  const member = body.members.find(({ name }) => name === 'messages')
-  if (!member) return UNCHANGED
-  const bytes = rewritten.get('messages') ?? body.bytes.subarray(member.valueStart, member.valueEnd)
+export function fitMessages(turn: TurnRequest, dialect: ChatDialect): FittedMessages {
+  const bytes = writtenMember(turn, 'messages')
+  if (bytes === undefined) return UNCHANGED
   const suspects = SUSPICIONS.filter(({ isNeeded }) => isNeeded(dialect)).map(({ sign }) => sign)
   if (!suspects.some((sign) => bytes.includes(sign))) return UNCHANGED
   const elements = arrayElements(bytes)
@@ -31,7 +31,7 @@ export function fitMessages({ body, rewritten }: TurnRequest, dialect: ChatDiale
     if (changes.size === 0) return element
     isChanged = true
     withoutNames ||= changes.get('name') === null
-    return withChanges(element, changes)
+    return spliceElement(element, changes)
   })
   return isChanged ? { messages: jsonArray(written), withoutNames } : UNCHANGED
 }

@@ -3,7 +3,7 @@ import type { ChatRequest, RequestBody } from '../../model/turn.ts'
 import { createReplyCollector } from '../collect-reply.ts'
 import type { EventReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
-import type { CarriedFrame, CarriedReply, Carrier, Voice } from '../voice.ts'
+import type { CarriedFrame, CarriedReply, Carrier, RelayVoice } from '../voice.ts'
 import { closingOfReply, closingOfStream } from './close-answer.ts'
 import type { ChatDialect } from './dialects.ts'
 import { failureFrame } from './problem.ts'
@@ -12,18 +12,15 @@ import { type ChatTapOptions, createChatTap } from './tap.ts'
 import { type ChunkStamp, createEventWriter } from './write-events.ts'
 import { writeReply } from './write-reply.ts'
 
-/** A lane that speaks Chat itself. */
+/** A lane that speaks Chat itself: its bytes pass, mended where clients need it. */
 interface ChatLane {
   /** The name that the lane has for the model. */
   readonly model: string
   readonly dialect: ChatDialect
 }
 
-export interface ChatVoice extends Voice {
+export interface ChatVoice extends RelayVoice<ChatLane> {
   readonly protocol: 'chat'
-  /** The bytes of a lane that speaks Chat, mended where clients need it. */
-  relay(lane: ChatLane): Carrier
-  relayReply(body: RequestBody, value: unknown, lane: ChatLane): CarriedReply
 }
 
 interface ChatVoiceOptions {

@@ -5,7 +5,7 @@ import { type LaneTarget, saltFields, type WrittenRequest } from '../lane-target
 import { createToolNames } from '../tools/tool-names.ts'
 import type { ChatDialect } from './dialects.ts'
 import { writeMessages } from './write-messages.ts'
-import { fittingEffort, losesEffort, putEffort } from './write-thinking.ts'
+import { putEffort } from './write-thinking.ts'
 import { writeTools } from './write-tools.ts'
 
 /** A conversation as the request that a chat lane takes, in its dialect. What it does not get is named as its client names it. */
@@ -17,8 +17,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Chat
   })
   const tools = writeTools(conversation, names, dialect)
   const { messages, leftOut } = writeMessages(conversation, names, target)
-  const told = fittingEffort(target, () => messages)
-  const effort = putEffort(told)
+  const effort = putEffort(target, () => messages)
   const given: Fields = { ...tools, ...writeSettings(conversation) }
   const { fields, refused } = inDialect(given, target)
   const body = {
@@ -30,7 +29,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Chat
     ...saltFields(target),
     ...writeDelivery(target),
   }
-  const lost = effort.isLost || losesEffort(target, told) ? [clientName('effort', target.client)] : []
+  const lost = effort.isLost ? [clientName('effort', target.client)] : []
   return { body: Buffer.from(JSON.stringify(body)), leftOut: [...leftOut, ...refused, ...lost], tools: names }
 }
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { effortOf } from '../../model/effort.ts'
 import { PLAIN_TRAITS } from '../../model/model-traits.ts'
 import { withTraits } from '../lane-manners.ts'
-import { laneTarget } from '../lane-target.fixture.ts'
+import { laneTarget, relayTarget } from '../lane-target.fixture.ts'
 import { CHAT_DIALECTS, chatDialect } from './dialects.ts'
-import { fieldsLeftOut, retargetRequest } from './retarget-request.ts'
+import { retargetRequest } from './retarget-request.ts'
 import { conversationOf, message, requestOf } from './translate.fixture.ts'
 import { writeRequest } from './write-request.ts'
 
@@ -30,9 +30,9 @@ const dialectOf = (name: string, { spellings, withoutFields }: Asked) => {
 function relayed(name: string, effort: string, asked: Asked = {}, body: object = {}) {
   const turn = requestOf({ messages: MESSAGES, ...body })
   const { outputCap = 99_999 } = asked
-  const target = { model: 'lane', effort: effortOf(effort), outputCap, dialect: dialectOf(name, asked) }
-  const leftOut = fieldsLeftOut(turn, target, [])
-  return { said: saidBeside(retargetRequest(turn, { ...target, cacheSalt: undefined, leftOut })), leftOut }
+  const target = relayTarget(dialectOf(name, asked), { effort: effortOf(effort), outputCap })
+  const sent = retargetRequest(turn, target)
+  return { said: saidBeside(sent.body), leftOut: sent.leftOut }
 }
 
 function translated(name: string, effort: string, asked: Asked = {}) {
@@ -130,10 +130,9 @@ describe('a switch of the server’s own, written by the client', () => {
 
   it.each(SWITCHES)('of %s passes as it is where no effort is asked for', (name, body) => {
     const turn = requestOf({ messages: MESSAGES, ...body })
-    const target = { model: 'lane', effort: undefined, outputCap: 9, dialect: dialectOf(name, {}) }
-    const leftOut = fieldsLeftOut(turn, target, [])
-    expect(leftOut).toEqual([])
-    expect(saidBeside(retargetRequest(turn, { ...target, cacheSalt: undefined, leftOut }))).toEqual(body)
+    const sent = retargetRequest(turn, relayTarget(dialectOf(name, {})))
+    expect(sent.leftOut).toEqual([])
+    expect(saidBeside(sent.body)).toEqual(body)
   })
 
   it.each(SWITCHES)('of %s goes beside an effort, which it could contradict, and is named', (name, body) => {
@@ -183,10 +182,9 @@ it('a model that takes no sampling gets none of it on either road, and its clien
   }
   const dialect = withTraits(chatDialect('vllm'), { traits: { ...PLAIN_TRAITS, sampling: false } })
   const turn = requestOf({ messages: MESSAGES, ...asked })
-  const target = { model: 'lane', effort: undefined, outputCap: 9, dialect }
-  const leftOut = fieldsLeftOut(turn, target, [])
-  expect(new Set(leftOut)).toEqual(new Set(Object.keys(asked)))
-  expect(saidBeside(retargetRequest(turn, { ...target, cacheSalt: undefined, leftOut }))).toEqual({})
+  const sent = retargetRequest(turn, relayTarget(dialect))
+  expect(new Set(sent.leftOut)).toEqual(new Set(Object.keys(asked)))
+  expect(saidBeside(sent.body)).toEqual({})
   const written = writeRequest(conversationOf([message('user', 'hi')], { sampling }), laneTarget(dialect))
   expect(saidBeside(written.body)).toEqual({})
   const { top_k: _vendors, logprobs: _nested, ...named } = asked

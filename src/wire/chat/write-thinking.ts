@@ -4,13 +4,14 @@ import { type Effort, effortOf } from '../../model/effort.ts'
 import type { EffortSpelling } from '../../model/model-traits.ts'
 import { spellEffort } from '../../model/spell-effort.ts'
 import type { TurnRequest } from '../../model/turn.ts'
+import { writtenMember } from '../json/members.ts'
 import { tryParse } from '../json/try-parse.ts'
 import type { ChatDialect } from './dialects.ts'
 
 /** The fields in which a server reads how hard its model shall think. */
 export type EffortManner = keyof typeof MANNERS
 
-interface PutEffort {
+export interface PutEffort {
   readonly fields: Fields
   /** Something of it could not be said: the client is told. */
   readonly isLost: boolean
@@ -24,8 +25,18 @@ export interface EffortTarget {
 
 const NOTHING: PutEffort = { fields: {}, isLost: false }
 
-/** An effort as this model and its server read it; fields that the server has turned out not to take are not among them. */
-export function putEffort({ effort, outputCap, dialect }: EffortTarget): PutEffort {
+/**
+ * An effort as this model and its server read it, for a request with these messages; fields that the server has turned out
+ * not to take are not among them.
+ */
+export function putEffort(target: EffortTarget, messages: () => readonly unknown[]): PutEffort {
+  const effort = fittingEffort(target, messages)
+  const put = spellFor({ ...target, effort })
+  const isAnother = target.effort !== undefined && target.effort !== effort
+  return isAnother ? { ...put, isLost: true } : put
+}
+
+function spellFor({ effort, outputCap, dialect }: EffortTarget): PutEffort {
   if (effort === undefined) return NOTHING
   const spelling = fittingIn(outputCap, spellEffort(dialect.traits.efforts, effort))
   const said = spelling === undefined ? undefined : MANNERS[dialect.effort](spelling)
@@ -88,14 +99,9 @@ const NOT_TO_THINK = effortOf('none')
  * refuses to think on from calls that it has not thought about itself, or whose reasoning nobody has kept: then it does not
  * think, and everything else is as it was asked.
  */
-export function fittingEffort<Target extends EffortTarget>(target: Target, messages: () => readonly unknown[]): Target {
-  if (!target.dialect.reasoningBack || target.effort === NOT_TO_THINK) return target
-  return messages().some(isUnthoughtCall) ? { ...target, effort: NOT_TO_THINK } : target
+function fittingEffort({ dialect, effort }: EffortTarget, messages: () => readonly unknown[]): Effort | undefined {
+  return dialect.reasoningBack && effort !== NOT_TO_THINK && messages().some(isUnthoughtCall) ? NOT_TO_THINK : effort
 }
-
-/** The effort that was asked for is not what the lane is told. */
-export const losesEffort = (asked: EffortTarget, told: EffortTarget): boolean =>
-  asked.effort !== undefined && asked.effort !== told.effort
 
 function isUnthoughtCall(message: unknown): boolean {
   if (!isObject(message) || message.role !== 'assistant') return false
@@ -105,11 +111,9 @@ function isUnthoughtCall(message: unknown): boolean {
 
 const CALLS = Buffer.from('"tool_calls"')
 
-/** Of a relayed request; none where none of them can have called anything. */
-export function messagesOf({ body, rewritten }: TurnRequest): readonly Fields[] {
-  const member = body.members.find(({ name }) => name === 'messages')
-  if (!member) return []
-  const bytes = rewritten.get('messages') ?? body.bytes.subarray(member.valueStart, member.valueEnd)
-  const messages = bytes.includes(CALLS) ? tryParse(bytes.toString('utf8')) : []
+/** The messages of a request that is relayed, for who looks for calls: none where none of them can have called anything. */
+export function messagesWithCalls(turn: TurnRequest): readonly Fields[] {
+  const bytes = writtenMember(turn, 'messages')
+  const messages = bytes?.includes(CALLS) ? tryParse(bytes.toString('utf8')) : []
   return Array.isArray(messages) ? messages : []
 }

@@ -61,7 +61,7 @@ describe.each(MONSTERS.map((monster) => [`${monster.wire}: ${monster.what}`, mon
 
     const isReEmitted = () => {
       const voice = responsesVoice(dice, 'stream')
-      const played = playVoice(voice, voice.reEmit('lane'), piecesOf(bytes), 50)
+      const played = playVoice(voice, voice.relay({ origin: 'lane' }), piecesOf(bytes), 50)
       expect(played.end).toBe(end === 'given up' ? 'failed' : 'finished')
       if (played.said.length < 1_000_000) judgeStream('responses', withoutForeign(played))
     }

@@ -64,7 +64,7 @@ export function playStream({ wire, bytes, dice }: HostileStream, tally: Tally): 
 
 function reEmitted(dice: Dice, pieces: readonly Buffer[]): Played {
   const voice = responsesVoice(dice, 'stream')
-  return playVoice(voice, voice.reEmit('lane'), pieces, dice.between(1, 5))
+  return playVoice(voice, voice.relay({ origin: 'lane' }), pieces, dice.between(1, 5))
 }
 
 const byteByByte = (bytes: Buffer): Buffer[] =>

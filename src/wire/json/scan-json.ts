@@ -53,7 +53,21 @@ export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
   return scan
 }
 
-/** Where a scan stands between two pieces of a large text, so that other work can be done meanwhile. */
+/** The same of a large text, with a pause after each piece, in which other work is done. */
+export async function scanInPieces(
+  bytes: Buffer,
+  bounds: JsonBounds,
+  { pieceBytes, pause }: { readonly pieceBytes: number; pause(): Promise<unknown> | undefined },
+): Promise<JsonScan> {
+  const state = beginScan(bytes)
+  for (let pauseAt = pieceBytes; ; pauseAt += pieceBytes) {
+    const scan = advanceScan(bytes, bounds, state, pauseAt)
+    if (scan !== undefined) return scan
+    await pause()
+  }
+}
+
+/** Where a scan stands between two pieces. */
 interface ScanState {
   readonly outer: OuterObject
   readonly closers: number[]
@@ -65,7 +79,7 @@ interface ScanState {
   awaitsName: boolean
 }
 
-export const beginScan = (bytes: Buffer): ScanState => ({
+const beginScan = (bytes: Buffer): ScanState => ({
   outer: new OuterObject(bytes),
   closers: [],
   offset: 0,
@@ -76,7 +90,7 @@ export const beginScan = (bytes: Buffer): ScanState => ({
 })
 
 /** Goes on until the result is known, or undefined when `pauseAt` was reached before. The state is used up by a result. */
-export function advanceScan(
+function advanceScan(
   bytes: Buffer,
   { depthMax, valuesMax }: JsonBounds,
   state: ScanState,

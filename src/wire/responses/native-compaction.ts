@@ -2,7 +2,8 @@ import type { Compacted } from '../../model/compaction.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { CompactionReader, Heard } from '../event-reader.ts'
 import { jsonArray } from '../json/array-elements.ts'
-import { elementsOfBody, inputElements } from './input-elements.ts'
+import { writtenMember } from '../json/members.ts'
+import { inputElements } from './input-elements.ts'
 import { createStepReader } from './read-steps.ts'
 import type { SpokenItem } from './spoken-item.ts'
 
@@ -41,13 +42,9 @@ const NOT_COMPACTED = { message: 'The provider did not make the conversation sho
 
 const TRIGGER = Buffer.from('{"type":"compaction_trigger"}')
 
-/** As a stream that asks a provider to make the conversation short: by the last of its items. */
+/** As a request that asks a provider to make the conversation short: by the last of its items. */
 export function withTrigger(turn: ResponsesRequest): ResponsesRequest {
-  const rewritten = turn.rewritten.get('input')
-  const items = rewritten ? inputElements(rewritten) : elementsOfBody(turn.body)
-  return {
-    ...turn,
-    delivery: 'stream',
-    rewritten: new Map([...turn.rewritten, ['input', jsonArray([...items, TRIGGER])]]),
-  }
+  const input = writtenMember(turn, 'input')
+  const items = input === undefined ? [] : inputElements(input)
+  return { ...turn, rewritten: new Map([...turn.rewritten, ['input', jsonArray([...items, TRIGGER])]]) }
 }

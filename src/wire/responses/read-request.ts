@@ -4,6 +4,7 @@ import type { Problem } from '../../model/problem.ts'
 import type { InputSize, OtherInput, ResponsesRequest, TurnRequest } from '../../model/turn.ts'
 import { checkNames } from '../fields/check-names.ts'
 import { checkModel, checkValues } from '../fields/check-values.ts'
+import { demandsOf } from '../fields/demands-of.ts'
 import { optionalNames } from '../fields/field-rule.ts'
 import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
 import { type ReadNested, readNested } from '../fields/read-nested.ts'
@@ -66,6 +67,8 @@ function turnOf(
     outputCap: (value.max_output_tokens as number | null | undefined) ?? undefined,
     outputCapParam: 'max_output_tokens',
     choices: 1,
+    inputField: 'input',
+    demands: demandsOf({ choices: 1, toolChoice: value.tool_choice, format: formatIn(value) }),
     inputSize: sizeOf(body, tools.count, rewritten),
     otherInputs: othersIn(carried, others),
     ignoredTools: tools.ignored,
@@ -102,6 +105,8 @@ function askedFields(value: ParsedBody['value'], changes: ReadonlyMap<string, un
   return Object.fromEntries(asked.filter(([name, given]) => name !== 'input' && given !== null && given !== undefined))
 }
 
+const formatIn = ({ text }: ParsedBody['value']): unknown => (isObject(text) ? text.format : undefined)
+
 const INPUT_FIELDS = new Set(['input', 'instructions', 'tools', 'text'])
 
 function sizeOf(body: ParsedBody, declared: number, rewritten: TurnRequest['rewritten']): InputSize {
@@ -113,7 +118,7 @@ function sizeOf(body: ParsedBody, declared: number, rewritten: TurnRequest['rewr
     messages: items.length,
     tools: toolsInPrompt({
       declared,
-      format: isObject(value.text) ? value.text.format : undefined,
+      format: formatIn(value),
       hasCalls: declared === 0 && items.some(isCall),
     }),
   }

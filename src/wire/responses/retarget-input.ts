@@ -9,7 +9,7 @@ import type { ResponsesDialect } from './dialects.ts'
 import { inputElements } from './input-elements.ts'
 
 /** Who the items go to, and what the sealed ones among them hold. */
-export interface InputTarget extends Pick<ResponsesRequest, 'sealed'> {
+interface InputTarget extends Pick<ResponsesRequest, 'sealed'> {
   readonly dialect: ResponsesDialect
   readonly origin: string
 }

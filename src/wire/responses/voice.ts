@@ -4,7 +4,7 @@ import type { ResponsesRequest } from '../../model/turn.ts'
 import type { CompactionReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/frame-data.ts'
-import type { CarriedReply, Carrier, Voice } from '../voice.ts'
+import type { CarriedReply, Carrier, RelayVoice } from '../voice.ts'
 import { carryCompaction } from './carry-compaction.ts'
 import { SEALED_REASONING } from './dialects.ts'
 import { createFraming, type Framing } from './framing.ts'
@@ -18,13 +18,14 @@ import { tellStream } from './tell-stream.ts'
 import type { AnswerSoFar, Telling, ToldAnswer } from './told-answer.ts'
 import type { Sealing } from './write-item.ts'
 
-export interface ResponsesVoice extends Voice {
+/** A lane that speaks Responses itself: what it says is said anew, under ids and numbers that are ours. */
+interface ResponsesLane {
+  readonly origin: string
+}
+
+export interface ResponsesVoice extends RelayVoice<ResponsesLane> {
   readonly protocol: 'responses'
   readonly responseId: string
-  /** Says what a lane of this origin says that speaks Responses itself, under ids and numbers that are ours. */
-  reEmit(origin: string): Carrier
-  /** The same of a JSON answer. */
-  reEmitReply(value: unknown, origin: string): CarriedReply
   /** Says what a lane has made of the conversation that was to be made short. */
   compact(reader: CompactionReader): Carrier
   /** The response as it stands, for whoever stores it: after `close()` or `fail()` the final one, before what there is so far. */
@@ -92,8 +93,8 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     protocol: 'responses',
     responseId: options.responseId,
     translate: (reader) => carry(speaking, createStepsOfEvents(reader, telling.rawReasoning)),
-    reEmit: (origin) => carry(speaking, createStepReader(origin)),
-    reEmitReply: (value, origin) => carryReply(speaking, value, origin),
+    relay: ({ origin }) => carry(speaking, createStepReader(origin)),
+    relayReply: (_body, value, { origin }) => carryReply(speaking, value, origin),
     compact: (reader) => compact(speaking, reader),
     fail: (problem) => fail(speaking, problem),
     response: () => framing.response(speaking.final ?? stateSoFar(speaking)),

@@ -46,7 +46,7 @@ const ROADS: Readonly<Record<string, { readonly lane: 'chat' | 'responses' | 'an
       const voice = responsesVoice()
       return {
         voice,
-        carrier: voice.reEmit('lane'),
+        carrier: voice.relay({ origin: 'lane' }),
         standing: voice.response,
       }
     },

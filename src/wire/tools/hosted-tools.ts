@@ -2,6 +2,7 @@ import { isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { RequestBody } from '../../model/turn.ts'
 import { arrayElements } from '../json/array-elements.ts'
+import { memberBytes } from '../json/members.ts'
 
 // Tools are the client's own to run. One that only a provider could run is left out and named, because coding agents
 // declare some whether they use them or not; forcing it is refused.
@@ -17,10 +18,10 @@ export const WITHOUT_TOOLS: ReadonlyMap<string, null> = new Map([
 export type ToolFate = 'kept' | 'left-out' | Buffer
 
 /** The client's own tools, as the value of `tools`. */
-export function rewriteTools({ bytes, members }: RequestBody, fates: readonly ToolFate[]): Buffer {
-  const member = members.find(({ name }) => name === 'tools')
-  if (!member) throw new Error('A field that was parsed is not among the members')
-  const written = arrayElements(bytes.subarray(member.valueStart, member.valueEnd)).flatMap((element, index) => {
+export function rewriteTools(body: RequestBody, fates: readonly ToolFate[]): Buffer {
+  const tools = memberBytes(body, 'tools')
+  if (!tools) throw new Error('A field that was parsed is not among the members')
+  const written = arrayElements(tools).flatMap((element, index) => {
     const fate = fates[index]!
     return fate === 'left-out' ? [] : [String(fate === 'kept' ? element : fate)]
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CatalogEntry, Lane, Wire } from '../catalog/catalog.ts'
+import type { Lane, Wire } from '../catalog/catalog.ts'
 import type { Fields } from '../lib/is-object.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
 import { laneDialect } from '../routing/lane-dialect.ts'
@@ -7,22 +7,22 @@ import { added, ended, event } from '../wire/responses/re-emit.fixture.ts'
 import { turnOf, withItems } from '../wire/responses/read-request.fixture.ts'
 import { countedIds, openVoice, settledCharge } from '../wire/responses/voice.fixture.ts'
 import { NO_CALL_SEALS } from '../wire/seals/call-seals.ts'
-import { roadTo } from './road-to.ts'
+import { roadTo } from './roads.ts'
 
 const laneOn = (wire: Wire, dialect: string, origin = 'here') =>
   ({ id: `${wire}/m`, model: 'm', origin, upstream: { wire, dialect } }) as Lane
-
-const entry = { model: { passFields: [] } } as unknown as CatalogEntry
 
 function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<ResponsesRequest> = {}) {
   const asked = turnOf({ ...withItems({ role: 'user', content: 'Hi' }), tools: [{ type: 'function', name: 'f' }] })
   const turn: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
   const [lane] = lanes
   const voice = openVoice({ others: { turn } })
-  const seals = { callSeals: NO_CALL_SEALS, cacheSalt: 'salt' }
-  const journey = { turn, voice, mint: countedIds(), ...seals, lanes, withoutNativeCompaction: false }
-  const road = roadTo(lane, laneDialect(lane), journey)
-  const body = JSON.parse(String(road.write({ entry, effort: undefined, outputCap: 500 }).body)) as Fields
+  const road = roadTo(lane, laneDialect(lane), {
+    ...{ turn, voice, mint: countedIds(), callSeals: NO_CALL_SEALS, cacheSalt: 'salt' },
+    ...{ model: { lanes, passFields: [] }, effort: undefined, outputCap: 500 },
+    ...{ withoutSeals: false, withoutNativeCompaction: false },
+  })
+  const body = JSON.parse(String(road.request.body)) as Fields
   return { road, body, voice }
 }
 

@@ -28,34 +28,6 @@ function thinkingOf(thinking: unknown): string {
   return Array.isArray(thinking) ? plainContent(thinking).content : ''
 }
 
-const FINISH_WORDS: Readonly<Record<string, string>> = {
-  eos: 'stop',
-  end_turn: 'stop',
-  model_length: 'length',
-  max_tokens: 'length',
-}
-
-/** Words for an ending that are no ending of an answer, but a failure of the provider. */
-const FAILED_WORDS = new Set(['error', 'abort', 'insufficient_system_resource'])
-
-export const saysFailure = (reason: unknown): boolean => typeof reason === 'string' && FAILED_WORDS.has(reason)
-
-/** What an answer has of tool calls; `cut`: the arguments of one break off. */
-export type CallsSoFar = 'none' | 'whole' | 'cut'
-
-/**
- * A finish reason in the words that clients know. An answer with tool calls that stopped has stopped to call them; one whose
- * arguments break off was cut by its cap, although some servers say the same of it (vLLM, in streams).
- */
-export function finishWord(reason: unknown, callsSoFar: () => CallsSoFar): string | null {
-  if (typeof reason !== 'string' || reason === '') return null
-  const word = (Object.hasOwn(FINISH_WORDS, reason) ? FINISH_WORDS[reason] : undefined) ?? reason
-  if (word !== 'stop' && word !== 'tool_calls') return word
-  const calls = callsSoFar()
-  if (calls === 'cut') return 'length'
-  return calls === 'whole' ? 'tool_calls' : word
-}
-
 /**
  * How many bytes of words a delta, or a whole message, holds: text, reasoning, refusals and calls in every shape that
  * servers use. It tells content from a head, and is the base of an estimate where a provider reports no usage; a stream

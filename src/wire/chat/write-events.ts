@@ -4,7 +4,7 @@ import type { TokenLogprob, TurnEvent } from '../../model/event.ts'
 import { latin1OfText } from '../json/strings.ts'
 import type { WordsRun } from '../sse/alike-words.ts'
 import { FINISH_REASONS } from './finish-reason.ts'
-import { writeLogprobs } from './logprobs.ts'
+import { writeLogprobs } from './write-logprobs.ts'
 
 /** Writes an answer as the chunks of a chat stream. */
 export interface ChatEventWriter {

@@ -6,10 +6,11 @@ import {
   checkFileUrl,
   checkImageUrl,
   noFilesHere,
+  notTaken,
   type PartSource,
   wordsOnly,
 } from '../fields/check-source.ts'
-import { checkEach, checkMaybeText, checkText, isAbsent, missing, shown, wrongType } from '../fields/check-value.ts'
+import { checkEach, checkMaybeText, checkText, isAbsent, missing, wrongType } from '../fields/check-value.ts'
 
 /** Text by whatever name: clients send an assistant's kind of part in a user's message, and the other way round. */
 export const TEXT_PARTS: ReadonlySet<unknown> = new Set([
@@ -44,9 +45,6 @@ function checkPart(param: string, part: unknown, others: OtherInput[] | undefine
   others.push(other)
   return undefined
 }
-
-const notTaken = (param: string, type: string): Problem =>
-  problem('unsupported_content', `\`${param}\` is a part of type ${shown(type)}; this gateway takes text.`, { param })
 
 type Read = (param: string, part: Fields) => PartSource | Problem
 

@@ -1,8 +1,8 @@
 import { assertNever } from '../../lib/assert-never.ts'
-import { type Fields, isObject } from '../../lib/is-object.ts'
-import type { FinishReason, Phase, TokenLogprob, TurnEvent } from '../../model/event.ts'
+import type { FinishReason, Phase, TurnEvent } from '../../model/event.ts'
 import type { EventReader, Heard, ReaderOptions } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
+import { readLogprobs } from '../read-logprobs.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import type { Ending } from './read-frame.ts'
 import { createStepReader, type StepReader } from './read-steps.ts'
@@ -97,7 +97,8 @@ function wordsOf(
       return NO_EVENTS
     case 'output_text': {
       const logprobs = readLogprobs(event?.logprobs)
-      return [...begin(state, item), logprobs ? { type: 'text-delta', text, logprobs } : { type: 'text-delta', text }]
+      const said = { type: 'text-delta', text } as const
+      return [...begin(state, item), logprobs.length === 0 ? said : { ...said, logprobs }]
     }
     case 'refusal':
       return [...begin(state, item), { type: 'refusal-delta', text }]
@@ -132,22 +133,4 @@ function lastEvents(state: EventState, steps: StepReader): readonly TurnEvent[] 
 function reasonOf(ending: Ending | undefined, hasCalls: boolean): FinishReason {
   if (ending?.kind === 'incomplete') return ending.reason === 'content_filter' ? 'content-filter' : 'length'
   return hasCalls ? 'tool-calls' : 'stop'
-}
-
-/** Log probabilities of a delta; undefined when there are none, or none that make sense. */
-function readLogprobs(logprobs: unknown): readonly TokenLogprob[] | undefined {
-  if (!Array.isArray(logprobs) || logprobs.length === 0) return undefined
-  const read = logprobs.filter(isObject).flatMap((entry) => {
-    const token = readToken(entry)
-    if (token === undefined) return []
-    const top = Array.isArray(entry.top_logprobs) ? entry.top_logprobs.filter(isObject) : []
-    return [{ ...token, top: top.flatMap((other) => readToken(other) ?? []) }]
-  })
-  return read.length === 0 ? undefined : read
-}
-
-function readToken({ token, logprob, bytes }: Fields): Omit<TokenLogprob, 'top'> | undefined {
-  if (typeof token !== 'string' || typeof logprob !== 'number') return undefined
-  const isBytes = Array.isArray(bytes) && bytes.every((byte) => typeof byte === 'number')
-  return { token, logprob, bytes: isBytes ? bytes : undefined }
 }

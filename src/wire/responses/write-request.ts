@@ -5,7 +5,7 @@ import { type LaneTarget, saltFields, type WrittenRequest } from '../lane-target
 import { createToolNames } from '../tools/tool-names.ts'
 import { includeFor, type ResponsesDialect, takesLogprobs } from './dialects.ts'
 import { writeItems } from './write-items.ts'
-import { effortWord, isEffortLost } from './write-thinking.ts'
+import { isEffortLost, writeReasoning } from './write-thinking.ts'
 import { toolWriterFor, writeToolChoice, writeTools } from './write-tools.ts'
 
 /** A conversation as the request that a lane of this protocol gets. No lane keeps state for us. */
@@ -98,14 +98,5 @@ function writeFormat(format: AnswerFormat): Fields {
     // Chat may leave it out, and this protocol may not.
     schema: schema ?? {},
     ...(strict === undefined ? {} : { strict }),
-  }
-}
-
-function writeReasoning({ reasoning }: Conversation, target: LaneTarget<ResponsesDialect>): Fields | undefined {
-  const effort = effortWord(target)
-  if (effort === undefined && reasoning.summary === undefined) return undefined
-  return {
-    ...(effort === undefined ? {} : { effort }),
-    ...(reasoning.summary === undefined ? {} : { summary: reasoning.summary }),
   }
 }

@@ -1,3 +1,5 @@
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import type { Heard } from '../event-reader.ts'
 import { tryParse } from '../json/try-parse.ts'
 
 /** One frame with one line of data, as Chat Completions streams it. */
@@ -73,3 +75,22 @@ function isTooDeep(data: Buffer): boolean {
   }
   return false
 }
+
+/** The object in a frame of a stream; undefined, with what it means noted, where there is none. */
+export function hearData(heard: Pick<Heard, 'done' | 'garbled'>, frame: Buffer): Fields | undefined {
+  const data = readData(frame)
+  // Comments are the provider's keep-alives; the client gets ours.
+  if (data === undefined || data.length === 0) return undefined
+  if (isDone(data)) {
+    heard.done = true
+    return undefined
+  }
+  const value = parseData(data)
+  if (isObject(value)) return value
+  heard.garbled = true
+  return undefined
+}
+
+/** How a stream says that it is over, in most protocols or by most servers of them. */
+const DONE = Buffer.from('[DONE]')
+const isDone = (data: Buffer): boolean => data.length < 2 * DONE.length && data.includes(DONE)

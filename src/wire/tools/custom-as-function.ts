@@ -2,7 +2,7 @@ import type { ToolDefinition } from '../../model/conversation.ts'
 
 type CustomTool = Extract<ToolDefinition, { readonly type: 'custom' }>
 
-/** A tool that takes free text, for a server that has functions only: one string, which `decode-custom-input.ts` finds again. */
+/** A tool that takes free text, for a server that has functions only: one string, which is found again in its calls. */
 export function customAsFunction({ description, grammar }: CustomTool): CustomFunction {
   // A grammar that nobody enforces is at least told to the model.
   const rule = grammar && `The input must match this ${grammar.syntax} grammar:\n${grammar.definition}`

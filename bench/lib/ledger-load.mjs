@@ -27,9 +27,10 @@ export const SETTLEMENT = {
 }
 const CREDIT = 1_000_000_000_000_000n
 
-export const openBenchLedger = ({ db, file, journal }, batchRecorded = () => {}) =>
+export const openBenchLedger = ({ db, patientDb, file, journal }, batchRecorded = () => {}) =>
   openLedger({
     db,
+    patientDb,
     file,
     journal,
     clock: systemClock,

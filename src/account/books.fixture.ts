@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { loadCatalog } from '../catalog/load-catalog.ts'
-import { digestKey } from '../keys/digest-key.ts'
 import { createCallerFinder } from '../keys/find-caller.ts'
-import { mintKey } from '../keys/mint-key.ts'
+import { digestKey, mintKey } from '../keys/key-secret.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import { recordPrices } from '../ledger/record-prices.ts'
@@ -12,11 +11,11 @@ import { effortOf } from '../model/effort.ts'
 import { type NanoUsd, parsePricePerMillion } from '../model/money.ts'
 import { everyLaneAsked } from '../routing/lane-health.fixture.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
-import { COMMAND_LINE } from './audit-trail.ts'
+import { createRedeemTries } from './codes/redeem-code.ts'
 import type { OperationDeps } from './operations.ts'
-import { createPeopleDeps } from './people-deps.ts'
-import { createRedeemTries } from './redeem-tries.ts'
-import { trailOf } from './trail.ts'
+import { createPeopleDeps } from './people/people-deps.ts'
+import { COMMAND_LINE } from './trail/audit-trail.ts'
+import { trailOf } from './trail/trail.ts'
 
 /** Real books in a folder of a test's own: the smallest composition that the operator's use cases run on. */
 export interface TestBooks {
@@ -78,9 +77,9 @@ const definition = {
 export async function openTestBooks(folder: string, clock: Clock = systemClock): Promise<TestBooks> {
   const random = secureRandom
   const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
-  const { db, file, journal } = database
+  const { db, patientDb, file, journal } = database
   const observer = { batchRecorded: () => {}, batchFailed: () => {}, recovered: () => {}, clockBehind: () => {} }
-  const ledger = await openLedger({ db, file, journal, clock, markIntervalMs: 100, observer })
+  const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 100, observer })
   const prices = new Map(definition.models.map((model) => [model.id, model.price]))
   const versions = await recordPrices({ db, now: clock.now }, prices)
   const catalog = loadCatalog(definition, (id) => versions.get(id)!)

@@ -9,10 +9,10 @@ import { mintRequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { updateAccountStatus } from '../store/set-up.fixture.ts'
 import { openTestBooks, type TestBooks } from './books.fixture.ts'
-import { describeKey } from './describe-key.ts'
+import { describeKey } from './keys/describe-key.ts'
 import { OPERATIONS, type OperationName, type OperationValue, runOperation } from './operations.ts'
 import type { Refused } from './outcome.ts'
-import { readReceipt } from './read-receipt.ts'
+import { readReceipt } from './requests/describe-receipt.ts'
 
 let folder: string
 let books: TestBooks

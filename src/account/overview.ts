@@ -3,12 +3,11 @@ import type { overviewAnswer } from '../contract/overview.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { AccountId, AccountRow } from '../model/ids.ts'
 import { countKeys } from '../store/keys.ts'
-import { walletOf } from './account-view.ts'
-import { listRequests } from './list-requests.ts'
-import type { OfferedModelsDeps } from './offered-models.ts'
+import { walletOf } from './accounts/one-account.ts'
+import { type OfferedModelsDeps, suggestModel } from './models/offered-models.ts'
 import { done, type Outcome } from './outcome.ts'
-import { type PlanStandingDeps, planStanding } from './plan-standing.ts'
-import { suggestModel } from './suggest-model.ts'
+import { type PlanStandingDeps, planStanding } from './plans/plan-standing.ts'
+import { listRequests } from './requests/list-requests.ts'
 
 export interface OverviewDeps extends PlanStandingDeps, OfferedModelsDeps {
   readonly db: PlanStandingDeps['db']

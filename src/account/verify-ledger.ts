@@ -4,7 +4,7 @@ import type { VerifyReport } from '../ledger/verify-books.ts'
 import { listFrozen } from '../store/accounts.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { done, type Outcome } from './outcome.ts'
-import { verifyAudit } from './verify-audit.ts'
+import { verifyAudit } from './trail/verify-audit.ts'
 
 export const verifyLedgerArgs = z.strictObject({})
 

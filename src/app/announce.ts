@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { inviteFirstPerson } from '../account/invite-person.ts'
+import { inviteFirstPerson } from '../account/people/invite-person.ts'
 import { styleFor } from '../cli/style.ts'
 import { type BannerConsole, type BannerFacts, formatBanner } from './banner.ts'
 import { bannerUpstreams, firstModel } from './banner-models.ts'

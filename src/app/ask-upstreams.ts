@@ -1,6 +1,5 @@
-import { chosenLanes } from '../account/chosen-lanes.ts'
-import { listUpstreams } from '../account/list-upstreams.ts'
-import { testLanes } from '../account/test-lanes.ts'
+import { chosenLanes, listUpstreams } from '../account/lanes/chosen-lanes.ts'
+import { testLanes } from '../account/lanes/test-lanes.ts'
 import { loadCatalog } from '../catalog/load-catalog.ts'
 import type { FromConfig, LaneTestWish, Place, Upstreams } from '../cli/cli-deps.ts'
 import type { Clock } from '../lib/clock.ts'

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { createRefusedTurnCounter, type RefusedTurnCounter } from '../account/count-refused-turns.ts'
-import { finishRedemptions } from '../account/finish-redemptions.ts'
-import { createPeopleDeps, type PeopleDeps } from '../account/people-deps.ts'
-import { createUsageKeeper } from '../account/usage-keeper.ts'
+import { finishRedemptions } from '../account/codes/credit-code.ts'
+import { createPeopleDeps, type PeopleDeps } from '../account/people/people-deps.ts'
+import { createRefusedTurnCounter, type RefusedTurnCounter } from '../account/usage/count-refused-turns.ts'
+import { createUsageKeeper } from '../account/usage/usage-keeper.ts'
 import { createKeptAnswers, type KeptAnswers } from '../content/kept-answers.ts'
 import { createLockoutKeeper, listLockouts } from '../content/lockouts.ts'
 import { createStoredResponses, type StoredResponses } from '../content/stored-responses.ts'
@@ -144,7 +144,7 @@ async function openBooks(
   })
   closing.add(() => usage.close())
   const ledger = await openLedger({
-    ...{ db, file, journal, clock },
+    ...{ db, patientDb, file, journal, clock },
     findKeptFacts: findKeptFacts(answers, responses),
     markIntervalMs: settings.config.ledger.markIntervalMs,
     outageGraceMs: means.outageGraceMs,

@@ -1,4 +1,4 @@
-import { playgroundKey } from '../account/playground-key.ts'
+import { playgroundKey } from '../account/keys/playground-key.ts'
 import type { ConsoleDeps } from '../http/console/console-deps.ts'
 import { loadConsoleFiles } from '../http/console/console-files.ts'
 import { consoleHandlers } from '../http/console-api/console-handlers.ts'

@@ -1,5 +1,5 @@
-import { describeKey } from '../account/describe-key.ts'
-import { readReceipt } from '../account/read-receipt.ts'
+import { describeKey } from '../account/keys/describe-key.ts'
+import { readReceipt } from '../account/requests/describe-receipt.ts'
 import { describeForCodex } from '../catalog/describe-for-codex.ts'
 import { describeModel } from '../catalog/describe-model.ts'
 import { findModel } from '../catalog/resolve-model.ts'

@@ -55,7 +55,7 @@ export interface ServerFacts {
   readonly status: () => ServerStatus
 }
 
-/** As pino spells it. Whoever opened the house closes its log, last of all. */
+/** Whoever opened the house closes its log, last of all. */
 export interface HouseLog {
   info(facts: object, message: string): void
   warn(facts: object, message: string): void

@@ -1,4 +1,4 @@
-import { sweepPeople } from '../account/sweep-people.ts'
+import { sweepPeople } from '../account/people/people-deps.ts'
 import type { ConsoleHouse } from '../http/console-api/console-house.ts'
 import { createMetricsServer } from '../http/metrics-server.ts'
 import { createEdge } from '../http/server.ts'

@@ -1,4 +1,4 @@
-import { isoTime } from '../account/iso-time.ts'
+import { isoTime } from '../account/moments.ts'
 import { runOperation } from '../account/operations.ts'
 import type { ServerStatus } from '../account/server-status.ts'
 import type { ServeOptions } from '../cli/cli-deps.ts'

@@ -1,4 +1,4 @@
-import type { ModelTraits } from '../model/model-traits.ts'
+import type { EffortSpellings, ModelTraits } from '../model/model-traits.ts'
 import type { PicoPerToken } from '../model/money.ts'
 
 /** What is known of a provider's model on the day of the snapshot. What is not known is left out. */
@@ -44,4 +44,14 @@ export interface KnownProvider {
   /** The wires that its traits are written for: a number of tokens means nothing where an effort is a word. */
   readonly wires: readonly string[]
   readonly models: ReadonlyMap<string, KnownModel>
+}
+
+/** The efforts that make a difference: of several words for the same, the provider's own, else the one that asks for most. */
+export function knownEfforts(spellings: EffortSpellings): string[] {
+  const bySpelling = new Map<string | number, string>()
+  for (const [effort, spelling] of Object.entries(spellings)) {
+    if (bySpelling.get(spelling) !== spelling) bySpelling.set(spelling, effort)
+  }
+  const chosen = new Set(bySpelling.values())
+  return Object.keys(spellings).filter((effort) => chosen.has(effort))
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { catalogOf, modelDefinition } from './catalog.fixture.ts'
-import { modelsOfPlan } from './models-of-plan.ts'
-import { visibleModels } from './visible-models.ts'
+import { modelsOfPlan, visibleModels } from './visible-models.ts'
 
 const catalog = catalogOf(
   modelDefinition('fast', { efforts: ['low', 'high'] }),

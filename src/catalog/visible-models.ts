@@ -1,5 +1,5 @@
 import type { Caller } from '../model/caller.ts'
-import type { Catalog, CatalogEntry } from './catalog.ts'
+import type { Catalog, CatalogEntry, Plan } from './catalog.ts'
 import { isGlob, matchesGlob } from './glob.ts'
 
 /** What decides which models exist for somebody: configuration, key and plan, never an outage. */
@@ -23,3 +23,14 @@ const isListed = (names: readonly string[], entry: CatalogEntry): boolean => nam
 /** A base id admits its variants, a variant admits only itself, a pattern is held against base ids. */
 export const admits = (listed: string, entry: CatalogEntry): boolean =>
   isGlob(listed) ? matchesGlob(listed, entry.model.id) : listed === entry.id || listed === entry.model.id
+
+/** The models that a plan opens to its builder keys, by their base ids. */
+export function modelsOfPlan(entries: Iterable<CatalogEntry>, { models }: Plan): string[] {
+  const found = new Set<string>()
+  for (const entry of entries) if (models.some((name) => matchesForBuilder(name, entry))) found.add(entry.model.id)
+  return [...found]
+}
+
+/** A model without a price, or for wallet keys only, is not opened by a plan that names it. */
+const matchesForBuilder = (name: string, entry: CatalogEntry): boolean =>
+  entry.model.price !== undefined && entry.model.kinds.includes('builder') && admits(name, entry)

@@ -1,4 +1,4 @@
-import type { CapsView } from '../account/key-view.ts'
+import type { CapsView } from '../account/keys/key-view.ts'
 
 /** `5.00 a day, 50.00 a month`, or `without a cap`. */
 export const capsInWords = ({ day, month }: CapsView): string => {

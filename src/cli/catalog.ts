@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { knownViews } from '../account/known-view.ts'
-import { proposeModel } from '../account/propose-model.ts'
+import { knownViews } from '../account/models/known-view.ts'
+import { proposeModel } from '../account/models/propose-model.ts'
 import { knownModel, knownModels } from '../catalog/known-models.ts'
 import type { CommandContext } from './command-context.ts'
 import { EXIT } from './exit-codes.ts'

@@ -1,6 +1,6 @@
-import type { UpstreamView } from '../account/list-upstreams.ts'
+import type { UpstreamView } from '../account/lanes/chosen-lanes.ts'
+import type { LaneTest } from '../account/lanes/test-lanes.ts'
 import type { OperationArgs, OperationName, OperationValue } from '../account/operations.ts'
-import type { LaneTest } from '../account/test-lanes.ts'
 import type { ExitCode } from './exit-codes.ts'
 import type { Terminal } from './terminal.ts'
 

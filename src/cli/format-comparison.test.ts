@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { CatalogView, LaneComparison } from '../account/compare-catalog.ts'
+import type { CatalogView, LaneComparison } from '../account/models/compare-catalog.ts'
 import { formatComparison } from './format-comparison.ts'
 import { styleFor } from './style.ts'
 

@@ -1,4 +1,4 @@
-import type { KnownView } from '../account/known-view.ts'
+import type { KnownView } from '../account/models/known-view.ts'
 import type { Style } from './style.ts'
 import { formatTable } from './table.ts'
 

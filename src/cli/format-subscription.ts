@@ -1,5 +1,5 @@
-import type { CapView, WindowView } from '../account/allowance-view.ts'
-import type { SubscriptionView } from '../account/show-plan.ts'
+import type { CapView, WindowView } from '../account/plans/allowance-view.ts'
+import type { SubscriptionView } from '../account/plans/show-plan.ts'
 import type { Style } from './style.ts'
 import { formatFacts, formatTable } from './table.ts'
 

@@ -1,4 +1,4 @@
-import type { RequestTrace } from '../account/trace-request.ts'
+import type { RequestTrace } from '../account/requests/trace-request.ts'
 import type { Style } from './style.ts'
 import { formatFacts, formatTable } from './table.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { FormerSecret } from '../account/key-view.ts'
+import type { FormerSecret } from '../account/keys/key-view.ts'
 import type { CommandContext } from './command-context.ts'
 import { formatPeriods } from './format-subscription.ts'
 import { formatFacts } from './table.ts'

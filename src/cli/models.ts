@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { ModelView } from '../account/list-models.ts'
+import type { ModelView } from '../account/models/list-models.ts'
 import type { CommandContext } from './command-context.ts'
 import { formatTable } from './table.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { windowsInWords } from '../account/plan-view.ts'
+import { windowsInWords } from '../account/plans/list-plans.ts'
 import type { CommandContext } from './command-context.ts'
 import { formatTable } from './table.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { LaneAsideView, RouteLaneView, RouteView } from '../account/explain-route.ts'
+import type { LaneAsideView, RouteLaneView, RouteView } from '../account/lanes/explain-route.ts'
 import type { CommandContext } from './command-context.ts'
 import type { Style } from './style.ts'
 import { formatTable } from './table.ts'

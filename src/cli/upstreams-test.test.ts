@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { LaneTest } from '../account/test-lanes.ts'
+import type { LaneTest } from '../account/lanes/test-lanes.ts'
 import { styleFor } from './style.ts'
 import { formatLaneTest } from './upstreams-test.ts'
 

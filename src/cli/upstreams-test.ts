@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { LaneTest } from '../account/test-lanes.ts'
+import type { LaneTest } from '../account/lanes/test-lanes.ts'
 import type { CommandContext } from './command-context.ts'
 import { countOf } from './count-of.ts'
 import { EXIT } from './exit-codes.ts'

@@ -12,7 +12,7 @@ import { type Database, openDatabase } from '../store/open-database.ts'
 import { insertAccount, insertKey, updateAccountStatus, updateKey } from '../store/set-up.fixture.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type CallerFinder, createCallerFinder } from './find-caller.ts'
-import { mintKey } from './mint-key.ts'
+import { mintKey } from './key-secret.ts'
 
 const pepper = Buffer.alloc(32, 3)
 const KEY = 'key_1' as KeyId

@@ -4,9 +4,8 @@ import { createLruMap } from '../lib/lru-map.ts'
 import type { AccountRow, KeyId } from '../model/ids.ts'
 import { findKeyByDigest } from '../store/keys.ts'
 import type { LedgerDb } from '../store/tables.ts'
-import { digestKey } from './digest-key.ts'
+import { digestKey, KEY_LENGTH_MAX, readKey } from './key-secret.ts'
 import { type CallerOutcome, judgeKey, type KnownKey, knownKeyOf, UNKNOWN } from './known-key.ts'
-import { KEY_LENGTH_MAX, readKey } from './read-key.ts'
 
 export interface CallerFinder {
   /** Answers at once when the key was seen before: this is on every request's way. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { secureRandom } from '../lib/random-id.ts'
-import { readKey } from './read-key.ts'
+import { readKey } from './key-secret.ts'
 import { isSessionSecret, mintSessionSecret } from './session-secret.ts'
 
 it('the secret of a session is known by its shape, and is no API key', () => {

@@ -1,5 +1,5 @@
 import type { RandomBytes } from '../lib/random-id.ts'
-import { encodeBase62, SECRET_LENGTH } from './key-format.ts'
+import { encodeBase62, SECRET_LENGTH } from './key-secret.ts'
 
 /** It shows what it is, so that a log that it gets into can hide it, and nobody takes it for an API key. */
 const PREFIX = 'mr_session_'

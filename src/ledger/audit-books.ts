@@ -11,7 +11,7 @@ import { NOTHING_PROVED, type VerifyReport, verifyBooks } from './verify-books.t
  */
 export async function auditBooks(core: LedgerCore, { whole }: { readonly whole: boolean }): Promise<VerifyReport> {
   const before = await findProof(core.db)
-  const { report, proved } = await verifyBooks({ db: core.db, since: whole ? NOTHING_PROVED : before })
+  const { report, proved } = await verifyBooks({ db: core.patientDb, since: whole ? NOTHING_PROVED : before })
   for (const account of report.suspects) await freeze(core, account)
   if (whole) await thawAllBut(core, new Set(report.suspects))
   if (report.ok) await recordProof(core.file, proved, before)

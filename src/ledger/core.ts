@@ -13,6 +13,7 @@ import type { MarkKeeper } from './mark-keeper.ts'
 /** What the operations of an open ledger share. */
 export interface LedgerCore {
   readonly db: LedgerDb
+  readonly patientDb: LedgerDb
   readonly file: SqliteFile
   readonly books: Books
   readonly gate: LedgerGate

@@ -103,6 +103,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
     const file = patient(database.file)
     ledger = await openLedger({
       db: new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) }),
+      patientDb: database.patientDb,
       file,
       journal: database.journal,
       clock,

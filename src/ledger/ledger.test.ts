@@ -52,6 +52,7 @@ async function open(): Promise<void> {
   database = await openDatabase({ path: join(folder, 'ledger.db'), clock: systemClock })
   ledger = await openLedger({
     db: database.db,
+    patientDb: database.patientDb,
     file: database.file,
     journal: database.journal,
     clock: systemClock,

@@ -31,6 +31,8 @@ import { takeRequest } from './take-request.ts'
 
 export interface LedgerDeps {
   readonly db: LedgerDb
+  /** The same for what can wait: the proof of the books. */
+  readonly patientDb: LedgerDb
   readonly file: SqliteFile
   readonly clock: Clock
   readonly journal: SettleJournal
@@ -107,7 +109,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
 }
 
 async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<LedgerCore> {
-  const { db, file, clock, observer } = deps
+  const { db, patientDb, file, clock, observer } = deps
   const newest = await findNewestRows(db)
   const { receipt, transfer, bucket, subscription } = newest
   const books = createBooks({
@@ -138,6 +140,7 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
   })
   const core: LedgerCore = {
     db,
+    patientDb,
     file,
     books,
     gate,

@@ -1,4 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import type { Synchronous } from './driver.ts'
 import type { SqliteFile, SqlRow } from './sqlite-file.ts'
@@ -21,6 +22,9 @@ function createPrivately(path: string): void {
 export async function openSqlite(options: { path: string; synchronous?: Synchronous }): Promise<SqliteFile> {
   const settings: WorkerSettings = { path: options.path, synchronous: options.synchronous ?? 'full' }
   createPrivately(options.path)
+  // Read when a thread begins, and above its resource limits. The room that the process is given for its young is for what requests
+  // hold on to; what this thread makes dies at once, and would only fill that room once more, with every file.
+  setFlagsFromString('--max-semi-space-size=16')
   // Flags of the process may not apply to a file: `node --eval` would make the thread fail.
   const worker = new Worker(WORKER, { workerData: settings, name: 'sqlite', execArgv: [] })
   const channel = createWorkerChannel(worker, options.path)

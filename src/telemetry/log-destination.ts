@@ -1,19 +1,25 @@
-import { destination } from 'pino'
+import { write, writeSync } from 'node:fs'
 
 /** A reader that has stalled: from here on lines are dropped, counted and reported; answers never wait for a log. */
-const BUFFERED_BYTES_MAX = 8 * 1024 * 1024
-const CLOSE_WAIT_MS = 2_000
+const WAITING_BYTES_MAX = 8 * 1024 * 1024
+/** What a pipe takes at once: whoever ends the process in the middle of a write tears one piece at most. */
+const PIECE_BYTES = 64 * 1024
+/** Until a full pipe or a full disk is tried again. */
+const RETRY_MS = 100
+/** How long the end of the process waits for a reader that has stalled. */
+const END_WAIT_MS = 2_000
 
 export interface LogDestination {
   write(line: string): void
+  /** Hands on what has been gathered, without waiting for it to be written. */
   flush(): void
   /** Resolves when everything is written, or when the reader has gone or does not read any more. */
   close(): Promise<void>
 }
 
 export interface DestinationOptions {
-  /** A file descriptor (1 is stdout, 2 is stderr) or the path of a file. */
-  readonly to: number | string
+  /** A file descriptor: 1 is stdout, 2 is stderr. It stays open. */
+  readonly to: number
   /** Lines wait until about so many bytes have come together, but never longer than `flushEveryMs`; 0 writes at once. */
   readonly gatherBytes: number
   readonly flushEveryMs: number
@@ -21,69 +27,92 @@ export interface DestinationOptions {
   readonly onDropped: (lines: number) => void
 }
 
-/** Writes behind the requests' backs: a line costs them a string in a buffer, not a system call. */
+/**
+ * Writes behind the requests' backs: a line costs them a string in a buffer, not a system call. One write at a time, in order; a
+ * full pipe or disk is tried again, because it may get room; a reader that has gone is gone for good. Neither costs an answer.
+ */
 export function openLogDestination(options: DestinationOptions): LogDestination {
-  const stream = destination({
-    dest: options.to,
-    sync: false,
-    minLength: 0,
-    maxLength: BUFFERED_BYTES_MAX,
-  })
-  // Gathered here, because the stream would count the bytes of all that it has gathered at every line.
   let gathered = ''
+  /** What is to be written next, of which a piece may be on its way. */
+  let rest: Buffer = Buffer.alloc(0)
+  let onItsWay = 0
   let timer: NodeJS.Timeout | undefined
-  const pass = () => {
-    clearTimeout(timer)
-    timer = undefined
-    const text = gathered
-    gathered = ''
-    if (text !== '' && !broken) stream.write(text)
-  }
-  // Whoever ends the process without closing first loses nothing either.
-  const passAtExit = () => {
-    pass()
-    if (!broken) stream.flushSync()
-  }
-  process.once('exit', passAtExit)
   let dropped = 0
   let broken = false
-  // A full disk or a closed pipe costs the log, never an answer. The disk may get room again; the pipe is gone for good.
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    broken ||= error.code === 'EPIPE'
-  })
-  stream.on('drop', (text: string) => {
-    dropped += text.split('\n').length - 1
-  })
-  stream.on('drain', () => {
-    if (dropped === 0) return
+  let onWritten = () => {}
+
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    if (broken) return onWritten()
+    if (rest.length > 0) return
+    if (gathered === '') return onWritten()
+    rest = Buffer.from(gathered)
+    gathered = ''
+    writeOn()
+  }
+  const writeOn = () => {
+    onItsWay = Math.min(rest.length, PIECE_BYTES)
+    write(options.to, rest, 0, onItsWay, null, (error, written) => {
+      onItsWay = 0
+      if (error !== null) return tryAgain(error.code)
+      rest = rest.subarray(written)
+      if (rest.length > 0) return writeOn()
+      sayDropped()
+      // While the timer runs, what has come meanwhile may wait for more.
+      if (timer === undefined) flush()
+    })
+  }
+  const tryAgain = (code: string | undefined) => {
+    broken = code === 'EPIPE' || code === 'EBADF'
+    if (broken) flush()
+    else setTimeout(writeOn, RETRY_MS).unref()
+  }
+  const sayDropped = () => {
     const lines = dropped
     dropped = 0
-    options.onDropped(lines)
-  })
+    if (lines > 0) options.onDropped(lines)
+  }
+  // Whoever ends the process without closing first loses nothing either, but for what nobody takes.
+  const writeAtExit = () => {
+    if (!broken) writeNow(options.to, Buffer.concat([rest.subarray(onItsWay), Buffer.from(gathered)]))
+  }
+  process.once('exit', writeAtExit)
   return {
     write: (line) => {
+      if (broken) return
+      if (gathered.length + rest.length + line.length > WAITING_BYTES_MAX) {
+        dropped += 1
+        return
+      }
       gathered += line
-      if (gathered.length >= options.gatherBytes) pass()
-      else timer ??= setTimeout(pass, options.flushEveryMs).unref()
+      if (gathered.length >= options.gatherBytes) flush()
+      else timer ??= setTimeout(flush, options.flushEveryMs).unref()
     },
-    flush: () => {
-      pass()
-      if (!broken) stream.flush()
-    },
-    close: () => {
-      pass()
-      process.off('exit', passAtExit)
-      if (broken) return Promise.resolve()
-      return new Promise((resolve) => {
-        const timer = setTimeout(resolve, CLOSE_WAIT_MS)
-        const done = () => {
-          clearTimeout(timer)
+    flush,
+    close: () =>
+      new Promise((resolve) => {
+        process.off('exit', writeAtExit)
+        const patience = setTimeout(resolve, END_WAIT_MS)
+        onWritten = () => {
+          clearTimeout(patience)
           resolve()
         }
-        stream.once('close', done)
-        stream.once('error', done)
-        stream.end()
-      })
-    },
+        flush()
+      }),
+  }
+}
+
+/** The process is ending, so nothing else can happen meanwhile: waits for a full pipe within bounds, for nothing else. */
+function writeNow(to: number, bytes: Buffer): void {
+  let rest = bytes
+  for (let tries = END_WAIT_MS / RETRY_MS; rest.length > 0 && tries > 0; ) {
+    try {
+      rest = rest.subarray(writeSync(to, rest))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
+      tries -= 1
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS)
+    }
   }
 }

@@ -22,8 +22,8 @@ export interface LogOptions {
   readonly level: LogLevel
   /** One JSON object a line, or one line for a person at a terminal. */
   readonly format: 'json' | 'pretty'
-  /** A file descriptor (1 is stdout, 2 is stderr) or the path of a file. */
-  readonly destination: number | string
+  /** A file descriptor: 1 is stdout, 2 is stderr. */
+  readonly destination: number
 }
 
 /** Under load a system call for some hundred lines; a reader of the log is behind by this time at most. */
@@ -85,7 +85,7 @@ const silentLog: Log = {
   close: () => Promise.resolve(),
 }
 
-/** Lines of pino's shape, without pino's serializer: JSON.stringify is quicker for objects that always look alike. */
+/** Level, time and message first, as readers of such logs are used to. */
 function jsonWriter(clock: Clock, destination: LogDestination): Writer {
   const write = (level: SpokenLevel, said: { readonly msg: string }) => {
     const head = `{"level":"${level}","time":"${new Date(clock.now()).toISOString()}",`

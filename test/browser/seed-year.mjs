@@ -10,7 +10,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { createUsageKeeper } from '../../dist/account/usage-keeper.js'
+import { createUsageKeeper } from '../../dist/account/usage/usage-keeper.js'
 import { planWindow } from '../../dist/catalog/plan-window.js'
 import { openContent } from '../../dist/content/open-content.js'
 import { openLedger } from '../../dist/ledger/open-ledger.js'
@@ -82,14 +82,14 @@ async function fillBooks() {
   const begin = end - 365 * DAY
   const clock = { at: begin, now: () => clock.at, ticks: () => clock.at * 1000 }
   const database = await openDatabase({ path: join(data, 'ledger.db'), clock })
-  const { db, file, journal } = database
+  const { db, patientDb, file, journal } = database
   await datedBack(file, begin)
   const account = (await findAccountByEmail(db, EMAIL)).row
   const rows = (await listKeysOfAccount(db, account)).map(({ row, kind }) => ({ row, kind }))
   const prices = new Map()
   for (const { id } of MODELS) prices.set(id, await loadPrice(db, id, 1))
   const observer = { batchRecorded() {}, batchFailed: rethrow, recovered() {}, clockBehind() {} }
-  const ledger = await openLedger({ db, file, journal, clock, markIntervalMs: 60_000, observer })
+  const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 60_000, observer })
   await ledger.assignPlan({ account, plan: 'builder', windows: WINDOWS, endsAt: undefined })
   const desk = { ledger, account, rows, prices, clock, counts: { requests: 0, refused: 0, failed: 0, released: 0 } }
   await liveThrough(desk, begin, end)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { filesBelow, textOf } from './source-files.ts'
+import { filesBelow, pages, textOf } from './source-files.ts'
 
 const FILE_NAME = /`((?:[a-z0-9.-]+\/)*[a-z0-9.-]+\.(?:ts|mjs))`/g
 const files = filesBelow('src', 'console', 'test', 'scripts', 'bench')
@@ -17,8 +17,7 @@ const exists = (name: string): boolean =>
 const namedIn = (page: string): string[] => [...page.matchAll(FILE_NAME)].map(([, name]) => name ?? '')
 
 it('every file that a page names is there', () => {
-  const pages = ['README.md', 'CONTRIBUTING.md', ...filesBelow('docs').filter((path) => path.endsWith('.md'))]
-  const missing = pages.flatMap((page) =>
+  const missing = pages().flatMap((page) =>
     namedIn(textOf(page))
       .filter((name) => !exists(name))
       .map((name) => `${page}: ${name}`),

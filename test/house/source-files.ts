@@ -39,6 +39,12 @@ export function filesBelow(...places: string[]): string[] {
 
 export const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
+/** What is written for people who use, run or build this. */
+export const pages = (): string[] => [
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md'],
+  ...filesBelow('docs').filter((path) => path.endsWith('.md')),
+]
+
 export const parseSource = (path: string, text: string): SourceFile => ({
   path,
   text,

@@ -1,4 +1,4 @@
-import type { CreatedKey } from '../../src/account/create-key.ts'
+import type { CreatedKey } from '../../src/account/keys/create-key.ts'
 import type { OperationArgs } from '../../src/account/operations.ts'
 import { parseUsd } from '../../src/model/money.ts'
 import type { ReceiptsTable } from '../../src/store/tables.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { catalogView } from '../../account/compare-catalog.ts'
-import { proposeModel } from '../../account/propose-model.ts'
+import { catalogView } from '../../account/models/compare-catalog.ts'
+import { proposeModel } from '../../account/models/propose-model.ts'
 import { knownModels } from '../../catalog/known-models.ts'
 import { loadCatalog } from '../../catalog/load-catalog.ts'
 import { load } from './config.fixture.ts'

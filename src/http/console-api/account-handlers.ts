@@ -1,18 +1,17 @@
-import { assignPlan } from '../../account/assign-plan.ts'
-import { changeAccountStatus } from '../../account/change-account-status.ts'
-import { createAccount, createAccountArgs } from '../../account/create-account.ts'
+import { changeAccountStatus } from '../../account/accounts/change-account-status.ts'
+import { createAccount, createAccountArgs } from '../../account/accounts/create-account.ts'
+import { operatedAccount, operatedAccounts } from '../../account/accounts/operated-accounts.ts'
+import { done, type Outcome } from '../../account/outcome.ts'
+import { disablePerson, enablePerson } from '../../account/people/disable-person.ts'
+import { invitePerson, invitePersonArgs } from '../../account/people/invite-person.ts'
+import { assignPlan, endPlan } from '../../account/plans/assign-plan.ts'
 import {
   adjustWallet,
   adjustWalletArgs,
   type CreditWalletDeps,
   creditWallet,
   creditWalletArgs,
-} from '../../account/credit-wallet.ts'
-import { disablePerson, enablePerson } from '../../account/disable-person.ts'
-import { endPlan } from '../../account/end-plan.ts'
-import { invitePerson, invitePersonArgs } from '../../account/invite-person.ts'
-import { operatedAccount, operatedAccounts } from '../../account/operated-accounts.ts'
-import { done, type Outcome } from '../../account/outcome.ts'
+} from '../../account/wallet/credit-wallet.ts'
 import type { AskingPerson, Handlers } from './ask.ts'
 import { type ConsoleHouse, inHandOf } from './console-house.ts'
 import { withArgs } from './with-args.ts'

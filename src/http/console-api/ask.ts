@@ -1,7 +1,7 @@
 import type { z } from 'zod'
-import type { Session } from '../../account/find-session.ts'
-import type { SignedIn } from '../../account/open-session.ts'
 import type { Outcome, Refused } from '../../account/outcome.ts'
+import type { Session } from '../../account/people/find-session.ts'
+import type { SignedIn } from '../../account/people/open-session.ts'
 import type { AnswerOf, CONSOLE_API, ParamsOf, RouteName } from '../../contract/console-api.ts'
 import type { Site } from '../console/site.ts'
 

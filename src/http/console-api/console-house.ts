@@ -1,10 +1,10 @@
-import type { ListOwnKeysDeps } from '../../account/list-own-keys.ts'
-import type { OfferedModelsDeps } from '../../account/offered-models.ts'
+import type { ListOwnKeysDeps } from '../../account/keys/list-own-keys.ts'
+import type { OfferedModelsDeps } from '../../account/models/offered-models.ts'
 import type { OperationDeps } from '../../account/operations.ts'
 import type { OverviewDeps } from '../../account/overview.ts'
-import type { PeopleDeps } from '../../account/people-deps.ts'
-import { type Trail, trailOf } from '../../account/trail.ts'
-import type { UsageOverviewDeps } from '../../account/usage-overview.ts'
+import type { PeopleDeps } from '../../account/people/people-deps.ts'
+import { type Trail, trailOf } from '../../account/trail/trail.ts'
+import type { UsageOverviewDeps } from '../../account/usage/usage-overview.ts'
 import type { AskingPerson } from './ask.ts'
 
 /** All that the use cases behind the console ask for, but for the hand of whoever acts. */

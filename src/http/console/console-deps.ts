@@ -1,4 +1,4 @@
-import type { Session } from '../../account/find-session.ts'
+import type { Session } from '../../account/people/find-session.ts'
 import type { CallerOutcome } from '../../keys/known-key.ts'
 import type { Caller } from '../../model/caller.ts'
 import type { ConsoleApi } from '../console-api/create-console-api.ts'

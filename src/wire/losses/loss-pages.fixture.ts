@@ -10,7 +10,7 @@ const ROW = /^\| `(.+?)` \| (.*) \|$/
 
 /** The rows of a section of a page, without their last column, which is for people. */
 export function lossRows(page: string, section: string): string[] {
-  const text = readFileSync(new URL(`../../docs/protocols/${page}.md`, import.meta.url), 'utf8')
+  const text = readFileSync(new URL(`../../../docs/protocols/${page}.md`, import.meta.url), 'utf8')
   const found = text.split(/^## /m).find((part) => part.startsWith(`${section}\n`))
   if (found === undefined) throw new Error(`${page}.md has no section "${section}"`)
   return found.split('\n').flatMap((line) => {

@@ -1,0 +1,51 @@
+import type { AccountStanding, Ledger } from '../../ledger/ledger.ts'
+import type { AccountRow } from '../../model/ids.ts'
+import { formatUsd } from '../../model/money.ts'
+import { findAccountByEmail, findAccountById, type StoredAccount } from '../../store/accounts.ts'
+import type { LedgerDb } from '../../store/tables.ts'
+import { normalizeEmail } from '../arguments.ts'
+import { isoTime } from '../moments.ts'
+import { type Refused, refused } from '../outcome.ts'
+import { quoted } from '../quoted.ts'
+
+/** Decimal strings in USD: what a wallet holds, and how much of it running requests have put aside. */
+export interface WalletView {
+  readonly balance: string
+  readonly held: string
+  readonly available: string
+}
+
+export interface AccountView {
+  readonly id: string
+  readonly email: string
+  readonly status: 'active' | 'suspended' | 'closed'
+  readonly created_at: string
+}
+
+export const accountView = (account: StoredAccount): AccountView => ({
+  id: account.id,
+  email: account.email,
+  status: account.status,
+  created_at: isoTime(account.created_at),
+})
+
+export const walletView = (standing: AccountStanding): WalletView => ({
+  balance: formatUsd(standing.balance),
+  held: formatUsd(standing.held),
+  available: formatUsd(standing.available),
+})
+
+/** The ledger is asked, not the table: it is what the next admission decides on. */
+export const walletOf = async (ledger: Pick<Ledger, 'standing'>, account: number): Promise<WalletView> =>
+  walletView(await ledger.standing(account as AccountRow))
+
+export type ResolvedAccount = { readonly kind: 'found'; readonly account: StoredAccount } | Refused
+
+/** Wherever an operator names an account, the id and the e-mail will do. */
+export async function resolveAccount(deps: { db: LedgerDb }, named: string): Promise<ResolvedAccount> {
+  const account = named.includes('@')
+    ? await findAccountByEmail(deps.db, normalizeEmail(named))
+    : await findAccountById(deps.db, named.trim())
+  if (account !== undefined) return { kind: 'found', account }
+  return refused('account_not_found', `There is no account ${quoted(named)}. See: millrace accounts list`)
+}

@@ -1,0 +1,152 @@
+import { z } from 'zod'
+import { correctRate, type RateRule, takeFromRate } from '../../lib/gcra.ts'
+import { createLruMap } from '../../lib/lru-map.ts'
+import type { AccountRow } from '../../model/ids.ts'
+import { formatUsd } from '../../model/money.ts'
+import { findAccountByRow } from '../../store/accounts.ts'
+import { codeClaim, findCodeByDigest, type StoredCode } from '../../store/codes.ts'
+import { resolveAccount, type WalletView, walletView } from '../accounts/one-account.ts'
+import { nameArgument } from '../arguments.ts'
+import { isoTime } from '../moments.ts'
+import { done, type Outcome, type Refused, refused } from '../outcome.ts'
+import type { Trail } from '../trail/trail.ts'
+import { readCodeText } from './code-text.ts'
+import { type CreditCodeDeps, creditCode } from './credit-code.ts'
+
+/** How often an account may try a code that turns out to be none of its own. */
+export interface RedeemTries {
+  /** Undefined when it may; else in how many whole seconds it may again. */
+  take(account: AccountRow): number | undefined
+  /** The try was a good one: who has a stack of codes is not guessing. */
+  giveBack(account: AccountRow): void
+}
+
+/** Ten at once, and one more every six minutes. */
+const RULE: RateRule = { perMinute: 10 / 60, burst: 10 }
+/** Accounts that tried lately; those that have been quiet longest are forgotten beyond it. */
+const ACCOUNTS_MAX = 10_000
+
+/** In memory: a restart forgets it, which nobody can bring about who has only codes to try. */
+export function createRedeemTries(deps: { readonly ticks: () => number }): RedeemTries {
+  const reachedAt = createLruMap<AccountRow, number>(ACCOUNTS_MAX)
+  return {
+    take(account) {
+      const now = deps.ticks()
+      const decision = takeFromRate(RULE, reachedAt.get(account) ?? now, 1, now)
+      if (decision.kind !== 'taken') return decision.kind === 'wait' ? Math.ceil(decision.waitMs / 1000) : 1
+      reachedAt.set(account, decision.reachedAt)
+      return undefined
+    },
+    giveBack(account) {
+      const reached = reachedAt.get(account)
+      if (reached !== undefined) reachedAt.set(account, correctRate(RULE, reached, -1, deps.ticks()))
+    },
+  }
+}
+
+export const redeemCodeArgs = z.strictObject({ code: z.string() })
+
+export interface RedeemCodeDeps extends CreditCodeDeps {
+  readonly digestCode: (letters: string) => Uint8Array
+  readonly redeemTries: RedeemTries
+  readonly trail: Trail
+}
+
+export interface Redeemed {
+  readonly amount: string
+  readonly wallet: WalletView
+}
+
+/**
+ * Exactly once, whoever else has the same slip of paper: one update of its row says whose it is, and only then is it made
+ * money of, under a reference that counts once; the one try with which that moved money is told so. What was claimed and not
+ * credited, because of a crash or a lost batch, is completed by the next try of the same account, or by the next start
+ * (`finishRedemptions`).
+ */
+export async function redeemCode(
+  deps: RedeemCodeDeps,
+  account: AccountRow,
+  args: z.output<typeof redeemCodeArgs>,
+): Promise<Outcome<Redeemed>> {
+  const mayNot = await refusalOf(deps, account)
+  if (mayNot !== undefined) return mayNot
+  const read = readCodeText(args.code)
+  // It says nothing about any code, so it is no try.
+  if (read.kind === 'mistyped') {
+    return refused(
+      'code_mistyped',
+      'A letter of this code is wrong, missing or in the wrong place. Compare it once more.',
+    )
+  }
+  const waitSeconds = deps.redeemTries.take(account)
+  if (waitSeconds !== undefined) return tooManyTries(waitSeconds)
+  const outcome = await claimAndCredit(deps, account, deps.digestCode(read.letters))
+  // One's own code is no guess, however often it is tried.
+  if (outcome.kind === 'done' || outcome.reason === 'code_redeemed') deps.redeemTries.giveBack(account)
+  return outcome
+}
+
+async function refusalOf(deps: RedeemCodeDeps, row: AccountRow): Promise<Refused | undefined> {
+  const account = await findAccountByRow(deps.db, row)
+  if (account?.status === 'active') return undefined
+  return account?.status === 'suspended'
+    ? refused('account_suspended', 'This account is suspended; it cannot redeem codes.')
+    : refused('account_closed', 'This account is closed; it cannot redeem codes.')
+}
+
+async function claimAndCredit(
+  deps: RedeemCodeDeps,
+  account: AccountRow,
+  digest: Uint8Array,
+): Promise<Outcome<Redeemed>> {
+  const found = await findCodeByDigest(deps.db, digest)
+  if (found?.redeemed_by === null) await claim(deps, account, found)
+  const code = await findCodeByDigest(deps.db, digest)
+  if (code === undefined || code.redeemed_by !== account) return NOT_YOURS
+  if (code.credited_at !== null) return redeemedBefore(code)
+  const credit = await creditCode(deps, code, account)
+  if (credit.kind === 'refused') return credit
+  // Of all that ask in the same moment, one has moved the money, and that one is told so.
+  if (credit.kind === 'exists') return redeemedBefore(code)
+  return done({ amount: formatUsd(code.amount_nano), wallet: walletView(credit.standing) })
+}
+
+/** Whose it is, and the line of the trail that says so, are one step: whatever happens to the rest of it, both stand. */
+async function claim({ db, trail, clock }: RedeemCodeDeps, account: AccountRow, code: StoredCode): Promise<void> {
+  const detail = `${formatUsd(code.amount_nano)} USD, ${code.shown}`
+  const act = { action: 'code_redeemed', target: code.id, account, detail } as const
+  await trail.act(act, [codeClaim(db, code.row, { account, at: clock.now() })])
+}
+
+const redeemedBefore = ({ redeemed_at }: StoredCode): Refused =>
+  refused('code_redeemed', `You have redeemed this code already, on ${isoTime(redeemed_at ?? 0)}.`)
+
+/** The same words for all of these: whoever tries codes learns nothing about those of others. */
+const NOT_YOURS = refused(
+  'code_not_found',
+  'This code cannot be redeemed: there is none like it, or it has expired, was withdrawn, or was redeemed by somebody else.',
+)
+
+const tooManyTries = (seconds: number): Refused =>
+  refused('too_many_tries', `Too many codes were tried. The next one may be tried in ${seconds} seconds.`, {
+    retryAfter: seconds,
+  })
+
+export const redeemCodeForArgs = redeemCodeArgs.extend({ account: nameArgument })
+
+export interface RedeemedFor extends Redeemed {
+  readonly account: string
+  readonly email: string
+}
+
+/** By the operator, for somebody who reads a code out on the telephone; under the same rules. */
+export async function redeemCodeFor(
+  deps: RedeemCodeDeps,
+  { account: named, code }: z.output<typeof redeemCodeForArgs>,
+): Promise<Outcome<RedeemedFor>> {
+  const resolved = await resolveAccount(deps, named)
+  if (resolved.kind === 'refused') return resolved
+  const { row, id, email } = resolved.account
+  const outcome = await redeemCode(deps, row as AccountRow, { code })
+  return outcome.kind === 'done' ? { kind: 'done', value: { account: id, email, ...outcome.value } } : outcome
+}

@@ -1,0 +1,104 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { AccountRow } from '../../model/ids.ts'
+import { changeAccountStatus } from '../accounts/change-account-status.ts'
+import { createAccount } from '../accounts/create-account.ts'
+import { openTestBooks, type TestBooks } from '../books.fixture.ts'
+import { changeKey, revokeKey } from './change-key.ts'
+import { createKey } from './create-key.ts'
+import { playgroundKey } from './playground-key.ts'
+import { rotateKey } from './rotate-key.ts'
+
+const ADA = 1 as AccountRow
+const BEN = 2 as AccountRow
+
+let folder: string
+let books: TestBooks
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'millrace-playground-'))
+  books = await openTestBooks(folder)
+  for (const name of ['ada', 'ben']) await createAccount(books.deps, { email: `${name}@example.com` })
+})
+
+afterEach(async () => {
+  await books.close()
+  await rm(folder, { recursive: true })
+})
+
+async function open(account = ADA, kind: 'wallet' | 'builder' = 'wallet') {
+  const outcome = await playgroundKey(books.deps, account, kind)
+  if (outcome.kind === 'refused') throw new Error(outcome.reason)
+  return outcome.caller
+}
+
+describe('the key of the playground', () => {
+  it('is made once for an account and kind, however many pages open it in the same moment', async () => {
+    const callers = await Promise.all(Array.from({ length: 10 }, () => open()))
+    expect(new Set(callers.map(({ keyId }) => keyId)).size).toBe(1)
+    expect(callers[0]).toMatchObject({
+      account: ADA,
+      kind: 'wallet',
+      keyName: 'Playground',
+      models: undefined,
+      caps: [],
+    })
+    const others = [await open(ADA, 'builder'), await open(BEN), await open(BEN, 'builder')]
+    expect(new Set([...callers, ...others].map(({ key }) => key)).size).toBe(4)
+    expect((await open()).keyId).toBe(callers[0]!.keyId)
+  })
+
+  it('has no secret, is none beside the keys of programs, and cannot be rotated', async () => {
+    await createKey(books.deps, { account: 'ada@example.com', kind: 'wallet', name: 'ci' })
+    const { keyId } = await open()
+    const rotated = await rotateKey(books.deps, { key: keyId, grace: '0' }, ADA)
+    expect(rotated).toMatchObject({ reason: 'key_without_secret' })
+    expect(await books.deps.db.selectFrom('keys').select(['name', 'playground']).execute()).toEqual([
+      { name: 'ci', playground: 0 },
+      { name: 'Playground', playground: 1 },
+    ])
+  })
+
+  it('has the terms that it was given', async () => {
+    const { keyId } = await open()
+    await changeKey(books.deps, keyId, { change: { cap_day_nano: 5n, models: '["demo"]' }, said: 'changed' })
+    expect(await open()).toMatchObject({ keyId, models: ['demo'], caps: [{ name: 'day', amount: 5n }] })
+  })
+
+  it('is refused while it is disabled, and made anew after it was revoked', async () => {
+    const { keyId } = await open()
+    await changeKey(books.deps, keyId, { change: { disabled_at: 1 }, said: 'changed' })
+    expect(await playgroundKey(books.deps, ADA, 'wallet')).toEqual({ kind: 'refused', reason: 'disabled' })
+    await changeKey(books.deps, keyId, { change: { revoked_at: 1 }, said: 'changed' })
+    const callers = await Promise.all([open(), open()])
+    expect(callers[0]!.keyId).not.toBe(keyId)
+    expect(callers[1]).toEqual(callers[0])
+  })
+
+  it('is revoked only behind a fresh password: the next one has none of its caps', async () => {
+    const { keyId } = await open()
+    const revoke = (mayWiden: boolean) => revokeKey(books.deps, { key: keyId }, { of: ADA, mayWiden })
+    expect(await revoke(false)).toMatchObject({ kind: 'refused', reason: 'confirm_password' })
+    expect((await open()).keyId).toBe(keyId)
+    expect(await revoke(true)).toMatchObject({ kind: 'done' })
+    expect((await open()).keyId).not.toBe(keyId)
+  })
+
+  it('is refused with its account', async () => {
+    await open()
+    await changeAccountStatus(books.deps, 'ada@example.com', 'suspended')
+    expect(await playgroundKey(books.deps, ADA, 'wallet')).toEqual({ kind: 'refused', reason: 'account-suspended' })
+    expect(await playgroundKey(books.deps, BEN, 'wallet')).toMatchObject({ kind: 'caller' })
+  })
+
+  it('of kind builder is on the plan of its account, until that ends', async () => {
+    expect((await open(ADA, 'builder')).plan).toBeUndefined()
+    await books.ledger.assignPlan({ account: ADA, plan: 'basic', windows: [], endsAt: undefined })
+    expect((await open(ADA, 'builder')).plan).toEqual({ id: 'basic', endsAt: undefined })
+    expect((await open(ADA, 'wallet')).plan).toBeUndefined()
+    await books.ledger.endPlan({ account: ADA })
+    expect((await open(ADA, 'builder')).plan).toBeUndefined()
+  })
+})

@@ -1,0 +1,74 @@
+import type { z } from 'zod'
+import type { Catalog, CatalogEntry, Model } from '../../catalog/catalog.ts'
+import { variantId } from '../../catalog/effort-suffix.ts'
+import { visibleModels } from '../../catalog/visible-models.ts'
+import type { modelItem } from '../../contract/models.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { AccountId } from '../../model/ids.ts'
+import type { LaneHealth } from '../../routing/lane-health.ts'
+import { findAccountById } from '../../store/accounts.ts'
+import { findSubscriptionAt } from '../../store/subscriptions.ts'
+import type { LedgerDb } from '../../store/tables.ts'
+import { priceView } from './list-models.ts'
+
+export type OfferedModel = z.output<typeof modelItem>
+
+export interface OfferedModelsDeps {
+  readonly db: LedgerDb
+  readonly clock: Clock
+  readonly catalog: () => Catalog
+  readonly health: Pick<LaneHealth, 'asideOf'>
+}
+
+/** The models that keys of an account may call: any wallet key, or a builder key on the plan that the account is on. */
+export async function offeredModels(deps: OfferedModelsDeps, account: AccountId): Promise<OfferedModel[]> {
+  const catalog = deps.catalog()
+  const plan = await planOf(deps, catalog, account)
+  const ids = (entries: CatalogEntry[]): ReadonlySet<string> => new Set(entries.map(({ model }) => model.id))
+  const byWallet = ids(visibleModels(catalog, { kind: 'wallet', models: undefined, plan: undefined }))
+  const byPlan =
+    plan === undefined ? new Set<string>() : ids(visibleModels(catalog, { kind: 'builder', models: undefined, plan }))
+  return catalog.models
+    .filter(({ id }) => byWallet.has(id) || byPlan.has(id))
+    .map((model) => ({
+      ...modelView(model, deps.health),
+      kinds: [
+        ...(byWallet.has(model.id) ? (['wallet'] as const) : []),
+        ...(byPlan.has(model.id) ? (['builder'] as const) : []),
+      ],
+    }))
+}
+
+async function planOf({ db, clock }: OfferedModelsDeps, { plans }: Catalog, id: AccountId) {
+  const now = clock.now()
+  const account = await findAccountById(db, id)
+  const newest = account && (await findSubscriptionAt(db, account.row, now))
+  const runs = newest !== undefined && (newest.ends_at === null || newest.ends_at > now) && plans.has(newest.plan)
+  return runs ? { id: newest.plan, endsAt: newest.ends_at ?? undefined } : undefined
+}
+
+const modelView = (model: Model, health: Pick<LaneHealth, 'asideOf'>): Omit<OfferedModel, 'kinds'> => ({
+  id: model.id,
+  variants: (model.efforts ?? []).map((effort) => variantId(model.id, effort)),
+  efforts: model.efforts === undefined ? null : [...model.efforts],
+  inputs: [...model.inputs],
+  context_tokens: model.contextTokens,
+  max_output_tokens: model.maxOutputTokens,
+  price: priceOf(model),
+  available: model.lanes.some((lane) => health.asideOf(lane) === undefined),
+  demo: model.lanes.some(({ upstream }) => upstream.wire === 'demo'),
+})
+
+function priceOf({ price }: Model): OfferedModel['price'] {
+  if (price === undefined) return null
+  const { tiers, per_request, input, cached_input, cache_write, output } = priceView(price)
+  const base = { above_input_tokens: 0, input, cached_input, cache_write, output }
+  return { tiers: [base, ...tiers], per_request }
+}
+
+/** A model to begin with: one that answers now and has a price, else whatever there is. */
+export async function suggestModel(deps: OfferedModelsDeps, account: AccountId): Promise<string | null> {
+  const models = await offeredModels(deps, account)
+  const ready = models.find(({ available, price }) => available && price !== null)
+  return (ready ?? models[0])?.id ?? null
+}

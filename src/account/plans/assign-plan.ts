@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { AccountRow } from '../../model/ids.ts'
+import type { ChangeAccountDeps } from '../accounts/change-account-status.ts'
+import { resolveAccount } from '../accounts/one-account.ts'
+import { nameArgument } from '../arguments.ts'
+import { isoTime, parseExpiry } from '../moments.ts'
+import { done, type Outcome, type Refused, refused } from '../outcome.ts'
+import { quoted } from '../quoted.ts'
+import { carryOutOrder } from '../trail/trail.ts'
+import { type ShowPlanDeps, type SubscriptionView, subscriptionOf } from './show-plan.ts'
+
+export const assignPlanArgs = z.strictObject({
+  account: nameArgument,
+  plan: nameArgument,
+  /** A date, or a span from now such as `30d`; without one it runs until it is ended. */
+  until: z.string().optional(),
+})
+
+export interface AssignPlanDeps extends ShowPlanDeps, ChangeAccountDeps {
+  readonly clock: Clock
+  readonly ledger: Pick<Ledger, 'allowanceStandings' | 'assignPlan' | 'endPlan'>
+}
+
+/** Puts an account on a plan: a first one, another one, or the same one with another end. */
+export async function assignPlan(
+  deps: AssignPlanDeps,
+  args: z.output<typeof assignPlanArgs>,
+): Promise<Outcome<SubscriptionView>> {
+  const resolved = await resolveAccount(deps, args.account)
+  if (resolved.kind === 'refused') return resolved
+  const { account } = resolved
+  if (account.status === 'closed') return refused('account_closed', `Account ${account.id} is closed.`)
+  const { plans } = deps.catalog()
+  const plan = plans.get(args.plan)
+  if (plan === undefined) {
+    const known = [...plans.keys()].join(', ') || 'none'
+    return refused('plan_not_found', `The configuration has no plan ${quoted(args.plan)}. Plans: ${known}.`)
+  }
+  const endsAt = args.until === undefined ? undefined : parseExpiry(args.until, deps.clock.now())
+  if (args.until !== undefined && endsAt === undefined) return unreadableMoment(args.until)
+  const row = account.row as AccountRow
+  const detail = `${plan.id}${endsAt === undefined ? '' : ` until ${isoTime(endsAt)}`}`
+  return carryOutOrder(deps, { action: 'plan_ordered', target: account.id, account: row, detail }, async () => {
+    await deps.ledger.assignPlan({ account: row, plan: plan.id, windows: plan.windows, endsAt })
+    deps.forgetAccount(row)
+    return { outcome: done(await subscriptionOf(deps, account)) }
+  })
+}
+
+export const unreadableMoment = (text: string) =>
+  refused(
+    'invalid_expiry',
+    `${JSON.stringify(text)} is not a time to come: write a date (2027-01-31) or a span (30d, 12h).`,
+  )
+
+export const endPlanArgs = z.strictObject({
+  account: nameArgument,
+  /** A date, or a span from now; without one it ends at once. */
+  at: z.string().optional(),
+})
+
+/** Requests that are running finish, and are settled where they were held. */
+export async function endPlan(
+  deps: AssignPlanDeps,
+  args: z.output<typeof endPlanArgs>,
+): Promise<Outcome<SubscriptionView>> {
+  const resolved = await resolveAccount(deps, args.account)
+  if (resolved.kind === 'refused') return resolved
+  const { account } = resolved
+  const endsAt = args.at === undefined ? undefined : parseExpiry(args.at, deps.clock.now())
+  if (args.at !== undefined && endsAt === undefined) return unreadableMoment(args.at)
+  const row = account.row as AccountRow
+  const detail = endsAt === undefined ? 'now' : `at ${isoTime(endsAt)}`
+  return carryOutOrder(deps, { action: 'plan_end_ordered', target: account.id, account: row, detail }, async () => {
+    const ended = await deps.ledger.endPlan({ account: row, ...(endsAt !== undefined && { endsAt }) })
+    deps.forgetAccount(row)
+    return {
+      outcome:
+        ended.kind === 'no-subscription' ? noSubscription(account.email) : done(await subscriptionOf(deps, account)),
+    }
+  })
+}
+
+const noSubscription = (email: string): Refused =>
+  refused('no_subscription', `${email} has no running subscription. See: millrace plans show ${email}`)

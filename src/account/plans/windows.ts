@@ -1,0 +1,84 @@
+import type { z } from 'zod'
+import type { window } from '../../contract/plan.ts'
+import { formatUsd } from '../../model/money.ts'
+import { findSliceStart } from '../../store/movements.ts'
+import type { LedgerDb } from '../../store/tables.ts'
+import { countByBucket, findPlanClosingTime, type StoredWindow } from '../../store/windows.ts'
+import { isoTime } from '../moments.ts'
+
+const SUBJECT = 'window:'
+
+/** What a window is: of which kind, and from when. */
+export interface NamedWindow {
+  readonly subject: string
+  readonly start: number
+}
+
+/**
+ * What a window is asked for by. Its name and its start, which its account sees anyway: the number of its row would tell how
+ * many windows there are in all the house.
+ */
+export const windowId = ({ subject, start }: NamedWindow): string =>
+  `${start.toString(36)}.${subject.slice(SUBJECT.length)}`
+
+export function parseWindowId(id: string): NamedWindow | undefined {
+  const [, start, name] = /^([0-9a-z]{1,11})\.(.{1,100})$/su.exec(id) ?? []
+  if (start === undefined || name === undefined) return undefined
+  const at = Number.parseInt(start, 36)
+  return Number.isSafeInteger(at) ? { subject: `${SUBJECT}${name}`, start: at } : undefined
+}
+
+export const windowName = (subject: string): string => subject.slice(SUBJECT.length)
+
+export type WindowStanding = z.output<typeof window>
+
+export const usedOf = ({ entered_nano, posted_nano }: StoredWindow): bigint => entered_nano - posted_nano
+
+/** A window as the books have written it down: one that is over has nothing left, whatever has expired of it. */
+export function storedWindow(stored: StoredWindow, requests: number | null): WindowStanding {
+  const { subject, period_start: start, period_end: end, posted_nano, held_nano, granted_nano } = stored
+  return {
+    ...{ name: windowName(subject), opened: true, id: windowId({ subject, start }) },
+    ...{ start: isoTime(start), end: isoTime(end), limit: formatUsd(granted_nano), used: formatUsd(usedOf(stored)) },
+    ...{ held: formatUsd(held_nano), left: formatUsd(posted_nano - held_nano), requests },
+  }
+}
+
+/** About two milliseconds of the thread that also records every settle. */
+const SLICE_REQUESTS = 1000
+/** So many are counted for a page; a window that has more says so by telling none. */
+const SLICES = 3
+
+/** A window that is counted for: its bucket, and from when requests can stand on it. */
+export interface CountedWindow {
+  readonly bucket: number
+  readonly start: number
+}
+
+/**
+ * How many requests have held on each window, by its bucket. All are counted in one pass from those that run and the last
+ * that ended back, for as long as that is little work: a window that begins before where the pass has come to is not in the
+ * answer.
+ */
+export async function countOnWindows(
+  db: LedgerDb,
+  account: number,
+  windows: readonly CountedWindow[],
+): Promise<ReadonlyMap<number, number>> {
+  if (windows.length === 0) return new Map()
+  const earliest = Math.min(...windows.map(({ start }) => start))
+  const counts = new Map<number, number>()
+  let reached = Number.NEGATIVE_INFINITY
+  for (let [slice, before] = [0, Number.MAX_SAFE_INTEGER]; slice < SLICES; slice++) {
+    const from = await findSliceStart(db, account, { kinds: ['builder'], before, requests: SLICE_REQUESTS })
+    const found = await countByBucket(db, account, { from: from ?? 0, before, running: slice === 0 })
+    for (const [bucket, requests] of found) {
+      counts.set(bucket, (counts.get(bucket) ?? 0) + requests)
+    }
+    reached = from === undefined ? Number.NEGATIVE_INFINITY : ((await findPlanClosingTime(db, account, from)) ?? 0)
+    if (from === undefined || reached < earliest) break
+    before = from
+  }
+  const whole = windows.filter(({ start }) => reached < start)
+  return new Map(whole.map(({ bucket }) => [bucket, counts.get(bucket) ?? 0]))
+}

@@ -1,0 +1,106 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { AccountRow } from '../../model/ids.ts'
+import { changeAccountStatus } from '../accounts/change-account-status.ts'
+import { createAccount } from '../accounts/create-account.ts'
+import { openTestBooks, type TestBooks } from '../books.fixture.ts'
+import { createCodes } from '../codes/create-codes.ts'
+import { redeemCode } from '../codes/redeem-code.ts'
+import { withdrawCode } from '../codes/withdraw-code.ts'
+import { changeKeyTerms } from '../keys/change-key-terms.ts'
+import { createKey } from '../keys/create-key.ts'
+import { rotateKey } from '../keys/rotate-key.ts'
+import { creditWallet } from '../wallet/credit-wallet.ts'
+import { askForFunds } from '../wallet/wishes.ts'
+
+const ADA = 1 as AccountRow
+const account = 'ada@example.com'
+
+let folder: string
+let books: TestBooks
+let key: string
+let code: { id: string; secret: string }
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'millrace-trail-'))
+  books = await openTestBooks(folder)
+  await createAccount(books.deps, { email: account })
+  const made = await createKey(books.deps, { account, kind: 'wallet', name: 'ci' })
+  const codes = await createCodes(books.deps, { amount: '5.00', count: 1, note: '' })
+  if (made.kind === 'refused' || codes.kind === 'refused') throw new Error('nothing to act on')
+  key = made.value.id
+  const [first] = codes.value.items
+  code = { id: first!.code.id, secret: first!.secret }
+})
+
+afterEach(async () => {
+  await books.close()
+  await rm(folder, { recursive: true })
+})
+
+const TABLES = ['accounts', 'buckets', 'keys', 'codes', 'wishes', 'transfers', 'audit'] as const
+
+/** All that the acts below could have changed. */
+const everything = async () =>
+  Object.fromEntries(
+    await Promise.all(
+      TABLES.map(async (table) => [table, await books.database.file.all(`SELECT * FROM ${table}`, [])] as const),
+    ),
+  )
+
+const ACTS: Readonly<Record<string, () => Promise<unknown>>> = {
+  'makes an account': () => createAccount(books.deps, { email: 'ben@example.com' }),
+  'suspends an account': () => changeAccountStatus(books.deps, account, 'suspended'),
+  'makes a key': () => createKey(books.deps, { account, kind: 'wallet', name: 'second' }),
+  'changes a key': () => changeKeyTerms(books.deps, { key, name: 'new' }, { mayWiden: true }),
+  'gives a key a new secret': () => rotateKey(books.deps, { key, grace: '1h' }),
+  'makes codes': () => createCodes(books.deps, { amount: '1.00', count: 3, note: '' }),
+  'withdraws a code': () => withdrawCode(books.deps, { code: code.id }),
+  'redeems a code': () => redeemCode(books.deps, ADA, { code: code.secret }),
+  'asks for funds': () => askForFunds(books.deps, ADA, { amount: '1.00', note: '' }),
+  'moves money': () => creditWallet(books.deps, { account, amount: '1.00', reason: 'r', ref: '1' }),
+}
+
+describe('an act whose line cannot be written', () => {
+  it.each(Object.entries(ACTS))('is not done: who %s', async (_, act) => {
+    const file = books.database.file
+    const full = `CREATE TRIGGER no_more BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`
+    await file.atomic([{ sql: full, rows: [[]] }])
+    const before = await everything()
+    await expect(act()).rejects.toThrow(/the disk is full/)
+    expect(await everything()).toEqual(before)
+    await file.atomic([{ sql: 'DROP TRIGGER no_more', rows: [[]] }])
+    expect(await act()).toMatchObject({ kind: 'done' })
+    expect((await everything()).audit).toHaveLength(before.audit!.length + 1)
+  })
+})
+
+describe('money that moves in a step of its own', () => {
+  const order = { account, amount: '7.00', reason: 'June', ref: 'invoice 6' }
+  const lines = async () => {
+    const rows = await books.deps.db.selectFrom('audit').select(['action', 'detail']).orderBy('seq').execute()
+    return rows.filter(({ action }) => /order/.test(action)).map(({ action, detail }) => `${action}: ${detail}`)
+  }
+
+  it('is in the trail before it moves, under the reference of the books, whatever dies in between', async () => {
+    const crash = new Error('the process is gone')
+    const dying = { ...books.deps, ledger: { ...books.deps.ledger, credit: () => Promise.reject(crash) } }
+    await expect(creditWallet(dying, order)).rejects.toBe(crash)
+    expect(await lines()).toEqual(['wallet_ordered: 7.00 USD (invoice 6): June'])
+  })
+
+  it('is followed by a second line where nothing moved', async () => {
+    await creditWallet(books.deps, order)
+    await creditWallet(books.deps, order)
+    await creditWallet(books.deps, { ...order, amount: '8.00' })
+    expect(await lines()).toEqual([
+      'wallet_ordered: 7.00 USD (invoice 6): June',
+      'wallet_ordered: 7.00 USD (invoice 6): June',
+      'order_void: counted before: 7.00 USD (invoice 6): June',
+      'wallet_ordered: 8.00 USD (invoice 6): June',
+      'order_void: ref_taken: 8.00 USD (invoice 6): June',
+    ])
+  })
+})

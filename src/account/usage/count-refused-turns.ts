@@ -1,0 +1,87 @@
+import { addRefusedTurns, type RefusedTurns } from '../../content/refused-turns.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Caller } from '../../model/caller.ts'
+import type { ProblemCode } from '../../model/problem.ts'
+import type { SqliteFile } from '../../sqlite/sqlite-file.ts'
+import { QUARTER_MS } from '../../store/usage-slices.ts'
+
+/**
+ * Counts turns that were refused before they began, which leave no receipt. To count one is an addition in memory; what has
+ * come together is written every few seconds, beside the ledger. Whatever a crash takes with it was no money.
+ */
+export interface RefusedTurnCounter {
+  note(caller: Pick<Caller, 'accountId' | 'keyId' | 'kind'>, code: ProblemCode): void
+  /** Writes what has come together: whoever reads afterwards finds all of it. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+interface CounterDeps {
+  readonly content: SqliteFile
+  readonly clock: Pick<Clock, 'now'>
+  readonly intervalMs: number
+  /** What could not be written waits for the next time. */
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Keys times reasons: only a disk that does not take them for long brings so many together, and then the newest are lost. */
+const NAMES_MAX = 20_000
+/** Nobody who reads waits behind more than that. */
+const WRITTEN_AT_ONCE = 500
+
+type Pending = Map<string, { turns: Omit<RefusedTurns, 'count'>; count: number }>
+
+export function createRefusedTurnCounter(deps: CounterDeps): RefusedTurnCounter {
+  const pending: Pending = new Map()
+  let timer: NodeJS.Timeout | undefined
+  let writing: Promise<void> = Promise.resolve()
+  let closed = false
+
+  const add = (turns: Omit<RefusedTurns, 'count'>, count: number): void => {
+    const name = `${turns.key} ${turns.code} ${turns.quarter}`
+    const known = pending.get(name)
+    if (known) known.count += count
+    else if (pending.size < NAMES_MAX) pending.set(name, { turns, count })
+  }
+  const write = async (): Promise<void> => {
+    while (pending.size > 0) {
+      const some = [...pending].slice(0, WRITTEN_AT_ONCE)
+      for (const [name] of some) pending.delete(name)
+      try {
+        await addRefusedTurns(
+          deps.content,
+          some.map(([, { turns, count }]) => ({ ...turns, count })),
+        )
+      } catch (error) {
+        for (const [, { turns, count }] of some) add(turns, count)
+        deps.onFailure(error)
+        return arm()
+      }
+    }
+  }
+  const flush = (): Promise<void> => {
+    writing = writing.then(write)
+    return writing
+  }
+  const arm = (): void => {
+    if (timer !== undefined || closed) return
+    timer = setTimeout(() => {
+      timer = undefined
+      void flush()
+    }, deps.intervalMs).unref()
+  }
+
+  return {
+    note({ accountId, keyId, kind }, code) {
+      const quarter = Math.floor(deps.clock.now() / QUARTER_MS)
+      add({ account: accountId, key: keyId, kind, code, quarter }, 1)
+      arm()
+    },
+    flush,
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      await flush()
+    },
+  }
+}

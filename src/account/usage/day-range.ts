@@ -1,0 +1,79 @@
+import { beginOfDay, openTimeZone, type TimeZone } from '../../lib/time-zone.ts'
+import { done, type Outcome, refused } from '../outcome.ts'
+
+/** Days (`2026-11-22`) in a zone of the IANA list: from the first moment of `from` until before `to`. */
+export interface DaysInZone {
+  readonly from: string
+  readonly to: string
+  readonly zone: string
+}
+
+/** The same as instants; `firstDay` and `endDay` are the midnights of the two days in UTC. */
+export interface DayRange {
+  readonly zone: TimeZone
+  readonly from: number
+  readonly to: number
+  readonly firstDay: number
+  readonly endDay: number
+}
+
+export function readDayRange({ from, to, zone: name }: DaysInZone): Outcome<DayRange> {
+  const zone = openTimeZone(name)
+  if (zone === undefined) return noSuchZone(name)
+  const [firstDay, endDay] = [midnightOf(from), midnightOf(to)]
+  if (firstDay === undefined) return noSuchDay(from)
+  if (endDay === undefined) return noSuchDay(to)
+  const range = { from: beginOfDay(zone, firstDay), to: beginOfDay(zone, endDay) }
+  if (range.from < range.to) return done({ zone, firstDay, endDay, ...range })
+  return refused(
+    'invalid_range',
+    `Nothing lies from ${from} until before ${to}: \`to\` is the first day behind the range.`,
+  )
+}
+
+/** One of its two ends, where the other may be open. */
+export function readDay({ day: text, zone: name }: { readonly day: string; readonly zone: string }): Outcome<number> {
+  const zone = openTimeZone(name)
+  if (zone === undefined) return noSuchZone(name)
+  const day = midnightOf(text)
+  return day === undefined ? noSuchDay(text) : done(beginOfDay(zone, day))
+}
+
+/** In UTC; undefined for what is no day of the calendar, or one before there were books or long after. */
+function midnightOf(day: string): number | undefined {
+  if (!/^(19[7-9]\d|2\d{3})-\d\d-\d\d$/.test(day)) return undefined
+  const at = Date.parse(`${day}T00:00:00Z`)
+  // The 31st of February would be taken for the 3rd of March.
+  return Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== day ? undefined : at
+}
+
+export const noSuchZone = (name: string) =>
+  refused('invalid_range', `${JSON.stringify(name)} is no time zone. Name one as in "Europe/Berlin", or "UTC".`)
+
+const noSuchDay = (text: string) =>
+  refused('invalid_range', `${JSON.stringify(text)} is no day from 1970 to 2999. Days are spelled as in "2026-11-22".`)
+
+/** Days as they are asked for, either of them left open; in UTC when no zone is named. */
+export interface AskedDays {
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly zone?: string | undefined
+}
+
+/** Milliseconds of UTC: from, until just before. Undefined: no bound. */
+export interface OpenRange {
+  readonly from: number | undefined
+  readonly before: number | undefined
+}
+
+export function readOpenRange({ from, to, zone = 'UTC' }: AskedDays): Outcome<OpenRange> {
+  const first = from === undefined ? undefined : readDay({ day: from, zone })
+  const end = to === undefined ? undefined : readDay({ day: to, zone })
+  if (first?.kind === 'refused') return first
+  if (end?.kind === 'refused') return end
+  const range = { from: first?.value, before: end?.value }
+  if (range.from !== undefined && range.before !== undefined && range.from > range.before) {
+    return refused('invalid_range', `The range ends on ${to}, before it begins on ${from}.`)
+  }
+  return done(range)
+}

@@ -1,0 +1,51 @@
+import { forgetUsage } from '../../content/forget-usage.ts'
+import { listCountedUpTo } from '../../content/usage-totals.ts'
+import { ACCOUNTS_AT_ONCE, type CountUsageDeps, listForeignUsage } from './count-usage.ts'
+
+type InTurn = <Result>(part: () => Promise<Result>) => Promise<Result>
+
+/** Remembers of which accounts it is known that what was counted is of these books. */
+export interface OwnUsage {
+  /** Looks at those that nobody has looked at yet, and forgets what is foreign. Before anything of them is counted or read. */
+  make(accounts: readonly number[]): Promise<void>
+  /**
+   * Goes through whoever was counted, not whoever is in the books: the number of an account that is no more is given to the
+   * next one. `inTurn` is asked for each part of it, so that nobody waits for the whole.
+   */
+  makeAll(inTurn: InTurn): Promise<void>
+}
+
+export function createOwnUsage(deps: CountUsageDeps): OwnUsage {
+  const known = new Set<number>()
+  let allKnown = false
+
+  /** Returns those that are foreign. */
+  const look = async (accounts: readonly number[]): Promise<readonly number[]> => {
+    const unknown = accounts.filter((account) => !known.has(account))
+    if (allKnown || unknown.length === 0) return []
+    const foreign = await listForeignUsage(deps, unknown)
+    for (const account of unknown) if (!foreign.includes(account)) known.add(account)
+    return foreign
+  }
+  const make = async (accounts: readonly number[]): Promise<void> => {
+    for (const account of await look(accounts)) {
+      await forgetUsage(deps.content, account)
+      known.add(account)
+    }
+  }
+  return {
+    make,
+    async makeAll(inTurn) {
+      for (let after = 0; ; ) {
+        const counted = await inTurn(() => listCountedUpTo(deps.content, { after, limit: ACCOUNTS_AT_ONCE }))
+        const foreign = await inTurn(() => look(counted.map(({ account }) => account)))
+        // Looked at again in its turn: whoever asked for it meanwhile has had it forgotten, and counted anew.
+        for (const account of foreign) await inTurn(() => make([account]))
+        if (counted.length < ACCOUNTS_AT_ONCE) break
+        after = counted.at(-1)!.account
+      }
+      allKnown = true
+      known.clear()
+    },
+  }
+}

@@ -5,7 +5,7 @@
 //   npm run bench -- reads-beside FOLDER [--rounds 5] [--seconds 10] [--rate 40] [--people 10]
 //
 // FOLDER is one of test/browser/seed-year.mjs, with no server on it; it stays as it is.
-import { execFileSync, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Agent } from 'node:http'
@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { millrace, placeIn } from '../test/program/program.mjs'
 import { ask } from './lib/keyed-ask.mjs'
 import { describeMachine, median } from './lib/measure.mjs'
 import { startMillrace } from './lib/start-millrace.mjs'
@@ -31,7 +32,6 @@ const [seeded] = positionals
 if (seeded === undefined) throw new Error('Which folder?')
 const [ROUNDS, SECONDS, RATE, PEOPLE] = [values.rounds, values.seconds, values.rate, values.people].map(Number)
 const EVERY_MS = 1000 / RATE
-const PROGRAM = fileURLToPath(new URL('../dist/app/main.js', import.meta.url))
 const BODY = Buffer.from(
   JSON.stringify({ model: 'c1-d0', stream: true, messages: [{ role: 'user', content: 'Hello' }] }),
 )
@@ -45,8 +45,8 @@ try {
   const server = await startMillrace(folder, configText(upstreamPort))
   children.push(server.child)
   const readers = start('./lib/console-readers.mjs')
-  const program = [PROGRAM, '--config', join(folder, 'millrace.yaml'), '--data', join(folder, 'data')]
-  readers.send({ port: server.port, link: invite(program), program, people: PEOPLE })
+  const place = placeIn(folder)
+  readers.send({ port: server.port, link: await invite(place), place, people: PEOPLE })
   await once(readers, 'message')
   console.log(`# reads-beside: ${describeMachine()}, load ${loadavg()[0].toFixed(1)}`)
   console.log(`${ROUNDS} rounds of ${SECONDS} s each way, ${RATE} requests a second; ${PEOPLE} people read\n`)
@@ -76,13 +76,10 @@ function start(script) {
 }
 
 /** For whoever owns the year. */
-function invite(program) {
+async function invite(place) {
   const { email } = JSON.parse(readFileSync(join(seeded, 'seed.json'), 'utf8'))
-  const invitation = ['people', 'invite', 'reader@localhost', '--account', email]
-  return execFileSync(process.execPath, [...program, ...invitation], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  }).trim()
+  const { link } = await millrace(place, 'people', 'invite', 'reader@localhost', '--account', email)
+  return link
 }
 
 /** Requests come when they come, however long the ones before them take. */

@@ -9,7 +9,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { sessionQuestion } from './questions/useSession.ts'
+import { sessionQuestion } from './questions/session.ts'
 import { homeOf } from './shell/areas.ts'
 import { landingOf } from './shell/landing.ts'
 import { NotFound } from './shell/NotFound.tsx'
@@ -22,10 +22,12 @@ interface RouterContext {
   readonly client: QueryClient
 }
 
+type Load<Name extends string> = () => Promise<Readonly<Record<Name, () => ReactNode>>>
+
 /** A page is loaded together with the words of the areas that it, or any part of it, speaks of. */
 const lazyPage = <const Name extends string>(
   areas: readonly LaterArea[],
-  load: () => Promise<Readonly<Record<Name, () => ReactNode>>>,
+  load: Load<Name>,
   name: Name,
 ): RouteComponent =>
   lazyRouteComponent(async () => {
@@ -43,14 +45,14 @@ const signIn = createRoute({
     const { person } = await context.client.ensureQueryData(sessionQuestion)
     if (person !== null) throw redirect({ to: homeOf(person), replace: true })
   },
-  component: lazyPage(['people'], () => import('./pages/sign-in/SignInPage.tsx'), 'SignInPage'),
+  component: lazyPage(['people'], () => import('./pages/front-door/SignInPage.tsx'), 'SignInPage'),
 })
 
 const setUp = createRoute({
   getParentRoute: () => root,
   path: '/setup',
   loader: ({ context }) => context.client.ensureQueryData(sessionQuestion),
-  component: lazyPage(['people'], () => import('./pages/set-up/SetUpPage.tsx'), 'SetUpPage'),
+  component: lazyPage(['people'], () => import('./pages/front-door/SetUpPage.tsx'), 'SetUpPage'),
 })
 
 /** Everything behind the sign-in. Who is not signed in is sent there, and back to where they wanted to go. */
@@ -77,105 +79,60 @@ const overview = createRoute({
 
 type Search = Readonly<Record<string, string>>
 
-/** A page behind the sign-in. Its search is plain text by name: filters live there, and each page reads its own. */
-const page = <const Path extends string>(path: Path, component: RouteComponent) =>
+/** Filters live in the search of an address, as plain text by name; each page reads its own. */
+const plainSearch = (search: Record<string, unknown>): Search =>
+  Object.fromEntries(Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+
+/** A page behind the sign-in: where it is, the words it needs, and its component. */
+const page = <const Path extends string, const Name extends string>(
+  path: Path,
+  areas: readonly LaterArea[],
+  load: Load<Name>,
+  name: Name,
+) =>
   createRoute({
     getParentRoute: () => inside,
     path,
-    component,
-    validateSearch: (search: Record<string, unknown>): Search =>
-      Object.fromEntries(
-        Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-      ),
+    component: lazyPage(areas, load, name),
+    validateSearch: plainSearch,
   })
+
+const elsewhere = createRoute({ getParentRoute: () => inside, path: '$', component: NotFound })
 
 const pages = [
   overview,
-  page(
-    '/keys',
-    lazyPage(['keys'], () => import('./pages/keys/KeysPage.tsx'), 'KeysPage'),
-  ),
-  page(
-    '/keys/$key',
-    lazyPage(['audit', 'keys'], () => import('./pages/keys/KeyPage.tsx'), 'KeyPage'),
-  ),
-  page(
-    '/wallet',
-    lazyPage(['wallet'], () => import('./pages/wallet/WalletPage.tsx'), 'WalletPage'),
-  ),
-  page(
-    '/plan',
-    lazyPage(['plan'], () => import('./pages/plan/PlanPage.tsx'), 'PlanPage'),
-  ),
-  page(
-    '/usage',
-    lazyPage(['usage'], () => import('./pages/usage/UsagePage.tsx'), 'UsagePage'),
-  ),
-  page(
-    '/requests',
-    lazyPage([], () => import('./pages/requests/RequestsPage.tsx'), 'RequestsPage'),
-  ),
-  page(
-    '/requests/$request',
-    lazyPage([], () => import('./pages/requests/RequestPage.tsx'), 'RequestPage'),
-  ),
-  page(
-    '/models',
-    lazyPage(['models'], () => import('./pages/models/ModelsPage.tsx'), 'ModelsPage'),
-  ),
-  page(
-    '/playground',
-    lazyPage(['playground'], () => import('./pages/playground/PlaygroundPage.tsx'), 'PlaygroundPage'),
-  ),
-  page(
-    '/connect',
-    lazyPage(['connect'], () => import('./pages/connect/ConnectPage.tsx'), 'ConnectPage'),
-  ),
-  page(
-    '/audit',
-    lazyPage(['audit'], () => import('./pages/audit/AuditPage.tsx'), 'AuditPage'),
-  ),
-  page(
-    '/settings',
-    lazyPage(['people', 'settings'], () => import('./pages/settings/SettingsPage.tsx'), 'SettingsPage'),
-  ),
-  page(
-    '/operate/accounts',
-    lazyPage(['accounts'], () => import('./pages/operate/AccountsPage.tsx'), 'AccountsPage'),
-  ),
+  page('/keys', ['keys'], () => import('./pages/keys/KeysPage.tsx'), 'KeysPage'),
+  page('/keys/$key', ['audit', 'keys'], () => import('./pages/keys/KeyPage.tsx'), 'KeyPage'),
+  page('/wallet', ['wallet'], () => import('./pages/wallet/WalletPage.tsx'), 'WalletPage'),
+  page('/plan', ['plan'], () => import('./pages/plan/PlanPage.tsx'), 'PlanPage'),
+  page('/usage', ['usage'], () => import('./pages/usage/UsagePage.tsx'), 'UsagePage'),
+  page('/requests', [], () => import('./pages/requests/RequestsPage.tsx'), 'RequestsPage'),
+  page('/requests/$request', [], () => import('./pages/requests/RequestPage.tsx'), 'RequestPage'),
+  page('/models', ['models'], () => import('./pages/models/ModelsPage.tsx'), 'ModelsPage'),
+  page('/playground', ['playground'], () => import('./pages/playground/PlaygroundPage.tsx'), 'PlaygroundPage'),
+  page('/connect', ['connect'], () => import('./pages/connect/ConnectPage.tsx'), 'ConnectPage'),
+  page('/audit', ['audit'], () => import('./pages/audit/AuditPage.tsx'), 'AuditPage'),
+  page('/settings', ['people', 'settings'], () => import('./pages/settings/SettingsPage.tsx'), 'SettingsPage'),
+  page('/operate/accounts', ['accounts'], () => import('./pages/operate/accounts/AccountsPage.tsx'), 'AccountsPage'),
   page(
     '/operate/accounts/$account',
-    lazyPage(['accounts'], () => import('./pages/operate/AccountPage.tsx'), 'AccountPage'),
+    ['accounts'],
+    () => import('./pages/operate/accounts/AccountPage.tsx'),
+    'AccountPage',
   ),
-  page(
-    '/operate/codes',
-    lazyPage(['codes'], () => import('./pages/operate/CodesPage.tsx'), 'CodesPage'),
-  ),
-  page(
-    '/operate/plans',
-    lazyPage(['plans'], () => import('./pages/operate/PlansPage.tsx'), 'PlansPage'),
-  ),
-  page(
-    '/operate/lanes',
-    lazyPage(['lanes'], () => import('./pages/operate/LanesPage.tsx'), 'LanesPage'),
-  ),
-  page(
-    '/operate/requests',
-    lazyPage(['found'], () => import('./pages/operate/FindRequestPage.tsx'), 'FindRequestPage'),
-  ),
+  page('/operate/codes', ['codes'], () => import('./pages/operate/codes/CodesPage.tsx'), 'CodesPage'),
+  page('/operate/plans', ['plans'], () => import('./pages/operate/PlansPage.tsx'), 'PlansPage'),
+  page('/operate/lanes', ['lanes'], () => import('./pages/operate/lanes/LanesPage.tsx'), 'LanesPage'),
+  page('/operate/requests', ['found'], () => import('./pages/operate/FindRequestPage.tsx'), 'FindRequestPage'),
   page(
     '/operate/requests/$request',
-    lazyPage(['found'], () => import('./pages/requests/FoundRequestPage.tsx'), 'FoundRequestPage'),
+    ['found'],
+    () => import('./pages/operate/FoundRequestPage.tsx'),
+    'FoundRequestPage',
   ),
-  page(
-    '/operate/audit',
-    lazyPage(['audit'], () => import('./pages/audit/AuditAllPage.tsx'), 'AuditAllPage'),
-  ),
-  page(
-    '/operate/system',
-    lazyPage(['system'], () => import('./pages/operate/SystemPage.tsx'), 'SystemPage'),
-  ),
-  page('$', NotFound),
+  page('/operate/audit', ['audit'], () => import('./pages/audit/AuditPage.tsx'), 'AuditAllPage'),
+  page('/operate/system', ['system'], () => import('./pages/operate/SystemPage.tsx'), 'SystemPage'),
+  elsewhere,
 ] as const
 
 const routeTree = root.addChildren([signIn, setUp, inside.addChildren(pages)])

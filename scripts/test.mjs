@@ -3,7 +3,14 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from './bootstrap/failure.mjs'
 import { textOf } from './bootstrap/fingerprint.mjs'
-import { closingLine, countResults, neededLine, projectsLeftOut, skippedNames } from './bootstrap/test-results.mjs'
+import {
+  closingLine,
+  countResults,
+  neededLine,
+  projectsLeftOut,
+  skippedNames,
+  suiteLines,
+} from './bootstrap/test-results.mjs'
 import { bootstrap, ROOT } from './bootstrap.mjs'
 
 const SKIPPED_SHOWN = 40
@@ -13,15 +20,19 @@ await bootstrap().catch(fail)
 const args = process.argv.slice(2)
 const resultsFile = join(ROOT, '.cache', `test-results-${process.pid}.json`)
 mkdirSync(join(ROOT, '.cache'), { recursive: true })
+const began = performance.now()
 const code = await runVitest(args)
+const seconds = Math.round((performance.now() - began) / 1000)
 const text = textOf(resultsFile)
 rmSync(resultsFile, { force: true })
 const results = text === undefined ? undefined : JSON.parse(text)
 const counts = countResults(results, code)
 
 for (const name of skippedNames(results).slice(0, SKIPPED_SHOWN)) console.log(`skipped: ${name}`)
+for (const line of suiteLines(results)) console.log(line)
 const left = projectsLeftOut(args)
 if (left !== undefined) console.log(neededLine(results, left))
+console.log(`All of it took ${seconds} s.`)
 console.log(closingLine(counts))
 process.exitCode = counts.failed > 0 ? code || 1 : 0
 

@@ -1,7 +1,7 @@
 // People who read in the console, in a process that gives way to others: browsers do not run on the machine of the server.
-import { execFile } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { millrace } from '../../test/program/program.mjs'
 
 /** Between two looks of one of them. */
 const PAUSE_MS = 400
@@ -24,10 +24,10 @@ process.on('disconnect', () => process.exit())
 let origin
 let cookie
 let people
-let program
+let place
 
-async function enter({ port, link, people: count, program: words }) {
-  program = words
+async function enter({ port, link, people: count, place: served }) {
+  place = served
   origin = `http://127.0.0.1:${port}`
   people = count
   const code = /[^/#?=]+$/.exec(link.trim())[0]
@@ -100,9 +100,7 @@ async function exportAll(told) {
 /** The server proves them; here it is only asked to, again and again. */
 async function prove(told) {
   while (reading) {
-    await new Promise((resolve, reject) => {
-      execFile(process.execPath, [...program, 'db', 'verify'], (error) => (error ? reject(error) : resolve()))
-    })
+    await millrace(place, 'db', 'verify')
     told.proofs += 1
   }
 }

@@ -25,7 +25,7 @@ export async function withPinnedServer({ name, answers }, measure) {
   } finally {
     millrace.child.kill()
     provider.kill()
-    await once(millrace.child, 'exit')
+    await millrace.child.ended
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }

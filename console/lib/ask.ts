@@ -1,13 +1,6 @@
-import type { AnswerOf, BodyOf, QueryOf, RouteName } from '../../src/contract/console-api.ts'
+import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../../src/contract/console-api.ts'
 import { ConsoleProblem } from './console-problem.ts'
-import {
-  type ActName,
-  type Address,
-  methodOf,
-  type ParamsOf,
-  type QuestionName,
-  routeAddress,
-} from './route-address.ts'
+import { type ActName, type Address, methodOf, type QuestionName, routeAddress } from './route-address.ts'
 
 /** A part of a request that has to be given where the route has something there, and must not where it has not. */
 type Part<Key extends string, Value> = keyof Value extends never

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { exactMoney, formatMoney } from './format-money.ts'
-import { decimalOf, nanoOf, shareOf, sumMoney } from './nano.ts'
+import { decimalOf, nanoOf } from './money.ts'
 
 const NANO = 1_000_000_000n
 const amounts = fc.bigInt({ min: -9_000_000_000n * NANO, max: 9_000_000_000n * NANO })
@@ -52,26 +52,5 @@ describe('formatMoney', () => {
 describe('exactMoney', () => {
   it('has every digit, at every size', () => {
     fc.assert(fc.property(fc.oneof(amounts, small), (nano) => readBack(exactMoney(decimalOf(nano), 'en-US')) === nano))
-  })
-})
-
-describe('amounts as whole numbers', () => {
-  it('come back as they went', () => {
-    fc.assert(fc.property(amounts, (nano) => nanoOf(decimalOf(nano)) === nano))
-  })
-
-  it('add up exactly where floats do not', () => {
-    expect(sumMoney('0.10', '0.20')).toBe('0.30')
-    expect(sumMoney('9000000000.000000001', '-0.000000002')).toBe('8999999999.999999999')
-  })
-
-  it('refuse what is not money', () => {
-    for (const text of ['', '1e3', '1,5', '.5', '0.1234567890']) expect(() => nanoOf(text)).toThrow()
-  })
-
-  it('are shares between nothing and everything', () => {
-    expect(shareOf('0.50', '2.00')).toBe(0.25)
-    expect(shareOf('3.00', '2.00')).toBe(1)
-    expect(shareOf('1.00', '0.00')).toBe(0)
   })
 })

@@ -1,4 +1,4 @@
-import { nanoOf } from './nano.ts'
+import { nanoOf } from './money.ts'
 
 const PLACES_MIN = 2
 const PLACES_MAX = 6

@@ -38,6 +38,8 @@ export interface Formats {
   clock(iso: string): string
   relative(iso: string, now: number): string
   list(items: readonly string[]): string
+  /** `5h` as a person says it: 5 hours. The calendar's own spans are one of each: 1 week, 1 month. */
+  window(name: string): string
   /** Which of the words goes with a number: `plural(3, { one: '# key', other: '# keys' })`. */
   plural(value: number, forms: PluralForms): string
 }
@@ -70,6 +72,7 @@ export function createFormats(locale: string, zone: string): Formats {
     duration: (ms) => formatDuration(ms, locale),
     ...createTimes(locale, zone),
     list: (items) => lists.format(items),
+    window: (name) => windowName(name, locale),
     plural: (value, forms) => (forms[rules.select(value)] ?? forms.other).replace('#', number.format(value)),
   }
 }
@@ -120,4 +123,16 @@ function formatDuration(ms: number, locale: string): string {
 function relativeTime(seconds: number, spans: Intl.RelativeTimeFormat): string {
   const [unit, size] = SPANS.find(([, span]) => Math.abs(seconds) >= span) ?? ['second', 1]
   return spans.format(Math.trunc(seconds / size), unit)
+}
+
+const WINDOW_UNITS = { m: 'minute', h: 'hour', d: 'day', w: 'week' } as const
+const SPELLED: Readonly<Record<string, string>> = { day: '1d', week: '1w' }
+
+function windowName(name: string, locale: string): string {
+  const said = (count: number, unit: string) =>
+    new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(count)
+  if (name === 'month') return said(1, 'month')
+  const [, count = '', letter = ''] = /^(\d+)([mhdw])$/.exec(SPELLED[name] ?? name) ?? []
+  const unit = WINDOW_UNITS[letter as keyof typeof WINDOW_UNITS]
+  return unit === undefined ? name : said(Number(count), unit)
 }

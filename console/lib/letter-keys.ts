@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react'
 import { preferences } from './preferences.ts'
 
 export type KeyGroup = 'anywhere' | 'goTo' | 'inTables' | 'onThisPage'
@@ -55,4 +56,13 @@ export function pressLetterKey(event: KeyboardEvent): void {
   } else if (known.some(({ keys }) => keys.startsWith(`${event.key} `))) {
     waiting = { first: event.key, until: event.timeStamp + CHORD_MS }
   }
+}
+
+/** A key of this page or part, for as long as it is shown: `useLetterKey('n', words.keys.create, openDialog)`. */
+export function useLetterKey(keys: string, label: string, run: () => void, group: KeyGroup = 'onThisPage'): void {
+  const latest = useRef(run)
+  useEffect(() => {
+    latest.current = run
+  })
+  useEffect(() => addLetterKey({ keys, label, group, run: () => latest.current() }), [keys, label, group])
 }

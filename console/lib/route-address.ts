@@ -3,15 +3,6 @@ import type { QueryOf, RouteName } from '../../src/contract/console-api.ts'
 export type QuestionName = Extract<RouteName, `GET ${string}`>
 export type ActName = Exclude<RouteName, QuestionName>
 
-type NamesIn<Path extends string> = Path extends `${string}:${infer Rest}`
-  ? Rest extends `${infer Name}/${infer More}`
-    ? Name | NamesIn<More>
-    : Rest
-  : never
-
-/** `:key` in the path of a route asks for `{ key }`. */
-export type ParamsOf<Name extends RouteName> = Record<NamesIn<Name>, string>
-
 const BASE = '/console/api'
 
 export interface Address {

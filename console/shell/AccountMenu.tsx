@@ -1,7 +1,8 @@
 import { useNavigate } from '@tanstack/react-router'
 import { ChevronsUpDown, LogOut, ScrollText, Settings } from 'lucide-react'
 import { LANGUAGES, prefer, THEMES, usePreferences } from '../lib/preferences.ts'
-import { useSession } from '../questions/useSession.ts'
+import { useSession } from '../questions/session.ts'
+import { choicesOf } from '../ui/choices.ts'
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../ui/Menu.tsx'
 import { useWords } from '../words/WordsProvider.tsx'
 import { useSignOut } from './useSignOut.ts'
@@ -45,14 +46,14 @@ export function AccountMenu() {
       <MenuChoice
         label={shell.theme}
         value={theme}
-        options={THEMES.map((value) => ({ value, label: shell.themes[value] }))}
+        options={choicesOf(THEMES, shell.themes)}
         onPick={(picked) => prefer({ theme: picked })}
       />
       <MenuLine />
       <MenuChoice
         label={shell.language}
         value={language}
-        options={LANGUAGES.map((value) => ({ value, label: shell.languages[value] }))}
+        options={choicesOf(LANGUAGES, shell.languages)}
         onPick={(picked) => prefer({ language: picked })}
       />
       <MenuLine />

@@ -3,9 +3,10 @@ import { CornerDownLeft, Keyboard, LogOut, type LucideIcon, Moon, ReceiptText, S
 import { type KeyboardEvent, useId, useState } from 'react'
 import { cx } from '../lib/cx.ts'
 import { prefer } from '../lib/preferences.ts'
-import { useSession } from '../questions/useSession.ts'
-import { controlClass } from '../ui/control-class.ts'
+import { useSession } from '../questions/session.ts'
 import { Dialog } from '../ui/Dialog.tsx'
+import { Form } from '../ui/Form.tsx'
+import { controlClass } from '../ui/TextInput.tsx'
 import { useWords } from '../words/WordsProvider.tsx'
 import { AUDIT_AREA, operatorAreas, ownerAreas } from './areas.ts'
 import { useSignOut } from './useSignOut.ts'
@@ -52,13 +53,7 @@ function Palette({ onClose, onHelp }: CommandPaletteProps) {
     setPicked((at + step + commands.length) % commands.length)
   }
   return (
-    <form
-      className="grid gap-2"
-      onSubmit={(event) => {
-        event.preventDefault()
-        run(commands[at])
-      }}
-    >
+    <Form className="grid gap-2" onSend={() => run(commands[at])}>
       <input
         data-autofocus
         type="text"
@@ -86,10 +81,11 @@ function Palette({ onClose, onHelp }: CommandPaletteProps) {
         className="grid max-h-80 gap-0.5 overflow-y-auto"
       >
         {commands.map(({ id: command, label, icon: Icon }, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above keeps the focus and has the keys.
-          // biome-ignore lint/a11y/useFocusableInteractive: the same.
-          <div
+          // The field above has the keys, and keeps the focus: a button that Tab passes over is for the pointer.
+          <button
             key={command}
+            type="button"
+            tabIndex={-1}
             id={`${id}-${index}`}
             role="option"
             aria-selected={index === at}
@@ -98,18 +94,18 @@ function Palette({ onClose, onHelp }: CommandPaletteProps) {
             }}
             onClick={() => run(commands[index])}
             className={cx(
-              'flex min-h-9 cursor-pointer items-center gap-2.5 rounded-md px-2.5',
+              'flex min-h-9 cursor-pointer items-center gap-2.5 rounded-md px-2.5 text-start',
               index === at ? 'bg-accent-wash text-accent' : 'hover:bg-hover',
             )}
           >
             <Icon aria-hidden="true" className="size-4 shrink-0" />
             <span className="min-w-0 flex-1 truncate">{label}</span>
             {index === at && <CornerDownLeft aria-hidden="true" className="size-3.5" />}
-          </div>
+          </button>
         ))}
       </div>
       {commands.length === 0 && <p className="px-2.5 py-3 text-faint">{shell.palette.nothing}</p>}
-    </form>
+    </Form>
   )
 }
 

@@ -1,13 +1,12 @@
 import { useState, useSyncExternalStore } from 'react'
-import { useAct } from '../questions/useAct.ts'
-import { useSession } from '../questions/useSession.ts'
+import { useAct } from '../questions/acts.ts'
+import { useSession } from '../questions/session.ts'
 import { Dialog } from '../ui/Dialog.tsx'
-import { FormEnd } from '../ui/FormEnd.tsx'
+import { TextField } from '../ui/Field.tsx'
+import { Form, FormEnd } from '../ui/Form.tsx'
 import { PasswordInput } from '../ui/PasswordInput.tsx'
-import { TextField } from '../ui/TextField.tsx'
-import { useProblemText } from '../ui/useProblemText.ts'
+import { useProblemText } from '../ui/ProblemNote.tsx'
 import { useWords } from '../words/WordsProvider.tsx'
-import { answerPassword, isPasswordAsked, onPasswordAsked } from './ask-password.ts'
 
 /** Shown when the server wants to be sure who is there, before keys are made or money moves. */
 export function ConfirmPassword() {
@@ -26,18 +25,11 @@ function PasswordForm() {
   const textOf = useProblemText()
   const [password, setPassword] = useState('')
   const confirm = useAct('POST /session/confirm', {
-    changes: ['GET /session'],
     problem: 'shown-here',
     onDone: () => answerPassword(true),
   })
   return (
-    <form
-      className="grid gap-4"
-      onSubmit={(event) => {
-        event.preventDefault()
-        confirm.mutate({ body: { password } })
-      }}
-    >
+    <Form onSend={() => confirm.mutate({ body: { password } })}>
       <p className="text-soft">{shell.confirm.text}</p>
       <input type="hidden" name="username" autoComplete="username" value={person.email} />
       <TextField
@@ -57,6 +49,34 @@ function PasswordForm() {
         disabled={password === ''}
         onCancel={() => answerPassword(false)}
       />
-    </form>
+    </Form>
   )
+}
+
+let waiting: ((confirmed: boolean) => void)[] = []
+const listeners = new Set<() => void>()
+
+const tellAll = () => {
+  for (const listener of listeners) listener()
+}
+
+/** Opens the question for the password; several acts that need it at once share one answer. */
+export const askPassword = (): Promise<boolean> =>
+  new Promise((resolve) => {
+    waiting = [...waiting, resolve]
+    tellAll()
+  })
+
+function answerPassword(confirmed: boolean): void {
+  const told = waiting
+  waiting = []
+  tellAll()
+  for (const tell of told) tell(confirmed)
+}
+
+const isPasswordAsked = (): boolean => waiting.length > 0
+
+function onPasswordAsked(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
 }

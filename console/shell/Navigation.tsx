@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useSession } from '../questions/useSession.ts'
+import { useSession } from '../questions/session.ts'
 import { useWords } from '../words/WordsProvider.tsx'
 import { type Area, operatorAreas, ownerAreas } from './areas.ts'
 

@@ -1,8 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { buttonClass } from '../ui/Button.tsx'
 import { Empty } from '../ui/Empty.tsx'
-import { Page } from '../ui/Page.tsx'
-import { PageHeader } from '../ui/PageHeader.tsx'
+import { Page, PageHeader } from '../ui/Page.tsx'
 import { useWords } from '../words/WordsProvider.tsx'
 
 export function NotFound() {

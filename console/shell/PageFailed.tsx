@@ -1,5 +1,5 @@
 import { Button } from '../ui/Button.tsx'
-import { PageHeader } from '../ui/PageHeader.tsx'
+import { PageHeader } from '../ui/Page.tsx'
 import { ProblemNote } from '../ui/ProblemNote.tsx'
 import { useWords } from '../words/WordsProvider.tsx'
 

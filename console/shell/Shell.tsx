@@ -1,13 +1,13 @@
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { MenuIcon, Search, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
-import { IconButton } from '../ui/IconButton.tsx'
+import { IconButton } from '../ui/Button.tsx'
+import { Modal } from '../ui/Dialog.tsx'
 import { Mark } from '../ui/Mark.tsx'
 import { useWords } from '../words/WordsProvider.tsx'
 import { AccountMenu } from './AccountMenu.tsx'
 import { CommandPalette } from './CommandPalette.tsx'
 import { ConfirmPassword } from './ConfirmPassword.tsx'
-import { Drawer } from './Drawer.tsx'
 import { Navigation } from './Navigation.tsx'
 import { ShortcutList } from './ShortcutList.tsx'
 import { useShellKeys } from './useShellKeys.ts'
@@ -51,20 +51,34 @@ export function Shell() {
       >
         <Outlet />
       </main>
-      <Drawer label={shell.menu} open={open === 'drawer'} onClose={close}>
-        <div className="flex items-center justify-between">
-          <Brand />
-          <IconButton icon={X} label={shell.closeMenu} onClick={close} />
-        </div>
-        <div className="flex-1">
-          <Navigation onGo={close} />
-        </div>
-        <AccountMenu />
-      </Drawer>
+      {open === 'drawer' && <Drawer onClose={close} />}
       <CommandPalette open={open === 'palette'} onClose={close} onHelp={() => setOpen('shortcuts')} />
       <ConfirmPassword />
       <ShortcutList open={open === 'shortcuts'} onClose={close} />
     </div>
+  )
+}
+
+/** The sidebar of small screens: a dialog along the edge. */
+function Drawer({ onClose }: { onClose: () => void }) {
+  const { shell } = useWords()
+  return (
+    <Modal
+      aria-label={shell.menu}
+      onClose={onClose}
+      className="rise ms-0 me-auto my-0 h-dvh max-h-none w-72 max-w-[85vw] overflow-y-auto overscroll-contain border-e border-line bg-paper p-0"
+    >
+      <div className="flex min-h-full flex-col gap-4 p-3">
+        <div className="flex items-center justify-between">
+          <Brand />
+          <IconButton icon={X} label={shell.closeMenu} onClick={onClose} />
+        </div>
+        <div className="flex-1">
+          <Navigation onGo={onClose} />
+        </div>
+        <AccountMenu />
+      </div>
+    </Modal>
   )
 }
 

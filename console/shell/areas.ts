@@ -18,7 +18,7 @@ import {
   Wallet,
   Waypoints,
 } from 'lucide-react'
-import type { Person } from '../questions/useSession.ts'
+import type { Person } from '../questions/session.ts'
 import type { Catalogue } from '../words/catalogue.ts'
 
 export interface Area {

@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { addLetterKey, type LetterKey, pressLetterKey } from '../lib/letter-keys.ts'
-import { useSession } from '../questions/useSession.ts'
+import { useSession } from '../questions/session.ts'
 import { useWords } from '../words/WordsProvider.tsx'
 import { operatorAreas, ownerAreas } from './areas.ts'
 

@@ -1,14 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useAct } from '../questions/useAct.ts'
-import { sessionQuestion } from '../questions/useSession.ts'
+import { useAct } from '../questions/acts.ts'
+import { sessionQuestion } from '../questions/session.ts'
 
 /** Ends the session and forgets everything that was shown in it. */
 export function useSignOut(): () => void {
   const client = useQueryClient()
   const navigate = useNavigate()
   const { mutate } = useAct('DELETE /session', {
-    changes: [],
     onDone: () => {
       // What is still on the page belongs to somebody: it goes first, and only then what it shows.
       client.removeQueries({ queryKey: sessionQuestion.queryKey })

@@ -1,9 +1,10 @@
-import { LoaderCircle } from 'lucide-react'
+import { LoaderCircle, type LucideIcon } from 'lucide-react'
 import type { ComponentProps } from 'react'
 import { cx } from '../lib/cx.ts'
 import { useWords } from '../words/WordsProvider.tsx'
+import { Hint } from './Hint.tsx'
 
-export type ButtonTone = 'primary' | 'plain' | 'quiet' | 'danger'
+type ButtonTone = 'primary' | 'plain' | 'quiet' | 'danger'
 
 const BASE =
   'inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md px-3 py-1 text-center font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:opacity-55 aria-busy:cursor-progress [&_svg]:size-4 [&_svg]:shrink-0'
@@ -37,5 +38,29 @@ export function Button({ tone = 'plain', busy = false, className, children, disa
       {busy && <LoaderCircle aria-label={common.working} className="animate-spin" />}
       {children}
     </button>
+  )
+}
+
+interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children'> {
+  readonly icon: LucideIcon
+  /** Read aloud, and shown on hover and focus. */
+  readonly label: string
+}
+
+export function IconButton({ icon: Icon, label, className, ...rest }: IconButtonProps) {
+  return (
+    <Hint text={label}>
+      <button
+        type="button"
+        {...rest}
+        aria-label={label}
+        className={cx(
+          'inline-grid size-8 shrink-0 place-items-center rounded-md text-soft transition-colors enabled:hover:bg-hover enabled:hover:text-ink disabled:opacity-50',
+          className,
+        )}
+      >
+        <Icon aria-hidden="true" className="size-4" />
+      </button>
+    </Hint>
   )
 }

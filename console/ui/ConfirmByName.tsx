@@ -2,7 +2,8 @@ import { type ReactNode, useState } from 'react'
 import { useWords } from '../words/WordsProvider.tsx'
 import { Button } from './Button.tsx'
 import { Dialog, DialogActions } from './Dialog.tsx'
-import { TextField } from './TextField.tsx'
+import { TextField } from './Field.tsx'
+import { Form } from './Form.tsx'
 
 interface ConfirmByNameProps {
   readonly open: boolean
@@ -30,10 +31,8 @@ function Confirmation({ text, name, action, busy, onConfirm, onClose }: ConfirmB
   const [typed, setTyped] = useState('')
   const matches = typed.trim() === name.trim()
   return (
-    <form
-      className="grid gap-4"
-      onSubmit={(event) => {
-        event.preventDefault()
+    <Form
+      onSend={() => {
         if (matches) onConfirm()
       }}
     >
@@ -45,6 +44,6 @@ function Confirmation({ text, name, action, busy, onConfirm, onClose }: ConfirmB
           {action}
         </Button>
       </DialogActions>
-    </form>
+    </Form>
   )
 }

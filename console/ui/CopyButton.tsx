@@ -2,8 +2,7 @@ import { Check, Copy } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { asProblem } from '../lib/console-problem.ts'
 import { useWords } from '../words/WordsProvider.tsx'
-import { Button } from './Button.tsx'
-import { IconButton } from './IconButton.tsx'
+import { Button, IconButton } from './Button.tsx'
 import { toast } from './toast.ts'
 
 const SAYS_SO_MS = 2_000

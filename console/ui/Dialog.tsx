@@ -1,29 +1,19 @@
 import { X } from 'lucide-react'
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { cx } from '../lib/cx.ts'
 import { useWords } from '../words/WordsProvider.tsx'
-import { IconButton } from './IconButton.tsx'
+import { IconButton } from './Button.tsx'
 import { LayerContext } from './layer.ts'
 
-interface DialogProps {
-  readonly title: string
-  readonly open: boolean
+interface ModalProps extends Omit<ComponentProps<'dialog'>, 'ref' | 'open' | 'onCancel' | 'onClick'> {
   /** Esc, the cross, a click beside it. */
   readonly onClose: () => void
-  readonly children: ReactNode
-  readonly width?: 'narrow' | 'wide'
   /** For what must not vanish by a slip of the mouse: a secret that is shown once. */
   readonly closing?: 'anyhow' | 'by-button'
 }
 
-/** A native modal dialog: the browser keeps the focus inside and brings it back, and nothing is injected. */
-export function Dialog(props: DialogProps) {
-  return props.open ? <OpenDialog {...props} /> : null
-}
-
-function OpenDialog({ title, onClose, children, width = 'narrow', closing = 'anyhow' }: DialogProps) {
-  const { common } = useWords()
-  const id = useId()
+/** A native modal dialog: the browser keeps the focus inside, and nothing is injected. Shown for as long as it is there. */
+export function Modal({ onClose, closing = 'anyhow', children, ...rest }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [layer, setLayer] = useState<HTMLElement | null>(null)
 
@@ -33,7 +23,8 @@ function OpenDialog({ title, onClose, children, width = 'narrow', closing = 'any
     const before = document.activeElement
     element.showModal()
     // Where nothing asks for the focus, the title has it: a button would show its hint, which then swallows the first Esc.
-    ;(element.querySelector<HTMLElement>('[data-autofocus]') ?? element.querySelector('h2'))?.focus()
+    const first = element.querySelector<HTMLElement>('[data-autofocus]') ?? element.querySelector('h2')
+    first?.focus()
     setLayer(element)
     return () => {
       element.close()
@@ -45,8 +36,8 @@ function OpenDialog({ title, onClose, children, width = 'narrow', closing = 'any
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Esc does the same, as `onCancel`.
     <dialog
+      {...rest}
       ref={dialog}
-      aria-labelledby={`${id}-title`}
       onCancel={(event) => {
         event.preventDefault()
         if (closing === 'anyhow') onClose()
@@ -54,6 +45,29 @@ function OpenDialog({ title, onClose, children, width = 'narrow', closing = 'any
       onClick={(event) => {
         if (event.target === event.currentTarget && closing === 'anyhow') onClose()
       }}
+    >
+      <LayerContext value={layer}>{children}</LayerContext>
+    </dialog>
+  )
+}
+
+interface DialogProps extends Pick<ModalProps, 'onClose' | 'closing'> {
+  readonly title: string
+  readonly open: boolean
+  readonly children: ReactNode
+  readonly width?: 'narrow' | 'wide'
+}
+
+/** A question or a form in the middle of the page, with a title of its own. */
+export function Dialog({ title, open, onClose, children, width = 'narrow', closing = 'anyhow' }: DialogProps) {
+  const { common } = useWords()
+  const id = useId()
+  if (!open) return null
+  return (
+    <Modal
+      aria-labelledby={`${id}-title`}
+      onClose={onClose}
+      closing={closing}
       className={cx(
         'rise card-shadow max-h-[calc(100dvb-2rem)] w-[calc(100vw-1.5rem)] overflow-y-auto overscroll-contain rounded-xl border border-line bg-surface p-0',
         width === 'narrow' ? 'max-w-md' : 'max-w-2xl',
@@ -66,9 +80,9 @@ function OpenDialog({ title, onClose, children, width = 'narrow', closing = 'any
           </h2>
           {closing === 'anyhow' && <IconButton icon={X} label={common.close} onClick={onClose} className="-me-1.5" />}
         </header>
-        <LayerContext value={layer}>{children}</LayerContext>
+        {children}
       </div>
-    </dialog>
+    </Modal>
   )
 }
 

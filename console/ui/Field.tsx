@@ -1,8 +1,9 @@
-import { type ReactNode, useId } from 'react'
+import { type ComponentProps, type ComponentType, type ReactNode, useId } from 'react'
 import { useWords } from '../words/WordsProvider.tsx'
+import { TextInput } from './TextInput.tsx'
 
 /** What the control inside has to carry, so that label, hint and error belong to it. */
-export interface FieldProps {
+interface FieldProps {
   readonly id: string
   readonly 'aria-describedby': string | undefined
   readonly 'aria-invalid': true | undefined
@@ -43,5 +44,35 @@ export function Field({ label, hint, error, optional = false, children }: Props)
         </p>
       )}
     </div>
+  )
+}
+
+type InputProps = ComponentProps<'input'>
+
+interface TextFieldProps extends Omit<InputProps, 'id' | 'value' | 'onChange'> {
+  readonly label: string
+  readonly hint?: ReactNode
+  readonly error?: string | undefined
+  readonly optional?: boolean
+  readonly value: string
+  readonly onText: (text: string) => void
+  /** `MoneyInput`, `PasswordInput`: what it is typed into. */
+  readonly as?: ComponentType<InputProps>
+}
+
+/** A line that somebody types, with its label. */
+export function TextField({
+  label,
+  hint,
+  error,
+  optional = false,
+  onText,
+  as: Input = TextInput,
+  ...rest
+}: TextFieldProps) {
+  return (
+    <Field label={label} hint={hint} error={error} optional={optional}>
+      {(control) => <Input {...control} {...rest} onChange={(event) => onText(event.target.value)} />}
+    </Field>
   )
 }

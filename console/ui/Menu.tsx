@@ -2,6 +2,7 @@ import type { LucideIcon } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import { createContext, type ReactElement, type ReactNode, useContext, useRef } from 'react'
 import { cx } from '../lib/cx.ts'
+import type { Choice } from './choices.ts'
 import { useLayer } from './layer.ts'
 
 interface MenuProps {
@@ -80,7 +81,7 @@ export function MenuItem({ icon: Icon, tone = 'plain', disabled = false, onPick,
 interface MenuChoiceProps<Value extends string> {
   readonly label: string
   readonly value: Value
-  readonly options: readonly { readonly value: Value; readonly label: string }[]
+  readonly options: readonly Choice<Value>[]
   readonly onPick: (value: Value) => void
 }
 

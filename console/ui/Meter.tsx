@@ -1,4 +1,4 @@
-import { shareOf, sumMoney } from '../lib/nano.ts'
+import { isZero, shareOf, sumMoney } from '../lib/money.ts'
 import { useFormats, useWords } from '../words/WordsProvider.tsx'
 
 interface MeterProps {
@@ -18,9 +18,9 @@ export function Meter({ label, used, held = '0.00', limit, left }: MeterProps) {
   const usedShare = shareOf(used, limit)
   const gone = shareOf(sumMoney(used, held), limit)
   const [usedText, heldText, limitText, leftText] = [used, held, limit, left].map(formats.money)
-  const spoken = /[1-9]/.test(held)
-    ? common.meterHeld(usedText ?? '', heldText ?? '', limitText ?? '', leftText ?? '')
-    : common.meter(usedText ?? '', limitText ?? '', leftText ?? '')
+  const spoken = isZero(held)
+    ? common.meter(usedText ?? '', limitText ?? '', leftText ?? '')
+    : common.meterHeld(usedText ?? '', heldText ?? '', limitText ?? '', leftText ?? '')
   return (
     // biome-ignore lint/a11y/useSemanticElements: a native meter cannot show what is held beside what is used.
     <div

@@ -1,4 +1,5 @@
 import { cx } from '../lib/cx.ts'
+import { isZero } from '../lib/money.ts'
 import { useFormats, useWords } from '../words/WordsProvider.tsx'
 
 interface MoneyProps {
@@ -16,7 +17,7 @@ export function Money({ amount, as = 'plain', digits = 'short' }: MoneyProps) {
   const { common } = useWords()
   const exact = formats.exactMoney(amount)
   const isOut = amount.startsWith('-')
-  const isNothing = !/[1-9]/.test(amount)
+  const isNothing = isZero(amount)
   const isIn = as === 'moves' && !isOut && !isNothing
   const shown = `${isIn ? '+' : ''}${digits === 'exact' ? exact : formats.money(amount)}`
   const spoken = isOut ? `${common.minus} ${formats.exactMoney(amount.slice(1))}` : exact
@@ -32,6 +33,24 @@ export function Money({ amount, as = 'plain', digits = 'short' }: MoneyProps) {
     >
       <span aria-hidden="true">{shown}</span>
       <span className="sr-only">{spoken}</span>
+    </span>
+  )
+}
+
+interface MoneyTextProps {
+  /** A sentence of the catalogue around them. */
+  readonly say: (...amounts: string[]) => string
+  /** Decimal strings of the API. */
+  readonly amounts: readonly string[]
+  readonly className?: string
+}
+
+/** Amounts within a sentence: short to read, and all their digits on hover. */
+export function MoneyText({ say, amounts, className }: MoneyTextProps) {
+  const formats = useFormats()
+  return (
+    <span title={say(...amounts.map(formats.exactMoney))} className={className}>
+      {say(...amounts.map(formats.money))}
     </span>
   )
 }

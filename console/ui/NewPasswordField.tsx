@@ -1,6 +1,6 @@
 import { useWords } from '../words/WordsProvider.tsx'
+import { TextField } from './Field.tsx'
 import { PasswordInput } from './PasswordInput.tsx'
-import { TextField } from './TextField.tsx'
 
 /** As the server wants it. */
 const LENGTH_MIN = 10

@@ -1,8 +1,5 @@
-import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useId } from 'react'
 import { cx } from '../lib/cx.ts'
-import { ProblemNote } from './ProblemNote.tsx'
-import { Skeleton } from './Skeleton.tsx'
 
 interface PanelProps {
   readonly title?: string
@@ -41,32 +38,5 @@ export function Panel({ title, about, actions, children, padding = 'inside' }: P
         {children}
       </div>
     </section>
-  )
-}
-
-export type Asked<Data> = Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>
-
-interface AnswerProps<Data> {
-  readonly question: Asked<Data>
-  /** Lines of the placeholder, about as many as will come. */
-  readonly lines?: number
-  readonly children: (data: Data) => ReactNode
-}
-
-/** What a question has answered; until then its placeholder, or why there is no answer. A slow one holds up nothing else. */
-export function Answer<Data>({ question, lines = 3, children }: AnswerProps<Data>) {
-  const retry = () => void question.refetch()
-  if (question.data !== undefined) {
-    return (
-      <>
-        {question.error !== null && <ProblemNote error={question.error} onRetry={retry} />}
-        {children(question.data)}
-      </>
-    )
-  }
-  return (
-    <div className="p-4">
-      {question.error === null ? <Skeleton lines={lines} /> : <ProblemNote error={question.error} onRetry={retry} />}
-    </div>
   )
 }

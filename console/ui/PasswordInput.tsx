@@ -1,7 +1,7 @@
 import { Eye, EyeOff } from 'lucide-react'
 import { type ComponentProps, useState } from 'react'
 import { useWords } from '../words/WordsProvider.tsx'
-import { IconButton } from './IconButton.tsx'
+import { IconButton } from './Button.tsx'
 import { TextInput } from './TextInput.tsx'
 
 /** A password that can be looked at while it is typed. */

@@ -1,8 +1,8 @@
 import { CircleAlert } from 'lucide-react'
-import { asProblem } from '../lib/console-problem.ts'
+import { asProblem, type ConsoleProblem } from '../lib/console-problem.ts'
 import { useWords } from '../words/WordsProvider.tsx'
+import { wordFor } from '../words/word-for.ts'
 import { Button } from './Button.tsx'
-import { useProblemText } from './useProblemText.ts'
 
 /** What went wrong, where it went wrong, with its request id and, where it can be asked again, a button. */
 export function ProblemNote({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
@@ -21,4 +21,10 @@ export function ProblemNote({ error, onRetry }: { error: unknown; onRetry?: () =
       {onRetry !== undefined && <Button onClick={onRetry}>{common.retry}</Button>}
     </div>
   )
+}
+
+/** A problem in the person's language where the catalogue knows its code, else in the server's own words. */
+export function useProblemText(): (problem: ConsoleProblem) => string {
+  const { problems } = useWords()
+  return (problem) => wordFor(problems, problem.code, problem.message)
 }

@@ -1,9 +1,10 @@
-import { useId } from 'react'
+import { type ReactNode, useId } from 'react'
+import type { Choice } from './choices.ts'
 
 interface SegmentedProps<Value extends string> {
   readonly label: string
   readonly value: Value
-  readonly options: readonly { readonly value: Value; readonly label: string }[]
+  readonly options: readonly Choice<Value>[]
   readonly onPick: (value: Value) => void
 }
 
@@ -32,3 +33,19 @@ export function Segmented<Value extends string>({ label, value, options, onPick 
     </fieldset>
   )
 }
+
+interface ChoiceFieldProps<Value extends string> extends SegmentedProps<Value> {
+  /** What there is to say about the choice, or to fill in behind it. */
+  readonly children?: ReactNode
+}
+
+/** The same with its label in sight, as a part of a form. */
+export const ChoiceField = <Value extends string>({ children, ...rest }: ChoiceFieldProps<Value>) => (
+  <div className="grid content-start justify-items-start gap-1.5">
+    <p aria-hidden="true" className="text-sm font-medium">
+      {rest.label}
+    </p>
+    <Segmented {...rest} />
+    {children}
+  </div>
+)

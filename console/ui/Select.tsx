@@ -1,11 +1,12 @@
 import { ChevronDown } from 'lucide-react'
 import type { ComponentProps } from 'react'
 import { cx } from '../lib/cx.ts'
-import { controlClass } from './control-class.ts'
+import type { Choice } from './choices.ts'
+import { controlClass } from './TextInput.tsx'
 
 interface SelectProps<Value extends string> extends Omit<ComponentProps<'select'>, 'value' | 'onChange'> {
   readonly value: Value
-  readonly options: readonly { readonly value: Value; readonly label: string }[]
+  readonly options: readonly Choice<Value>[]
   readonly onPick: (value: Value) => void
 }
 

@@ -1,5 +1,4 @@
-import { now as clock } from '../lib/clock.ts'
-import { useNow } from '../lib/useNow.ts'
+import { now as clock, useNow } from '../lib/clock.ts'
 import { useFormats } from '../words/WordsProvider.tsx'
 
 interface TimeProps {
@@ -19,6 +18,25 @@ export function Time({ at, as = 'relative' }: TimeProps) {
   return (
     <time dateTime={at} title={`${formats.exactTime(at)}\n${formats.utc(at)}`} className="figures whitespace-nowrap">
       {shown}
+    </time>
+  )
+}
+
+interface TimeTextProps {
+  /** A sentence of the catalogue around it. */
+  readonly say: (at: string) => string
+  /** ISO 8601, as the API sends it. */
+  readonly at: string
+  readonly as?: 'time' | 'day' | 'relative'
+}
+
+/** An instant within a sentence; hovered it says exactly when, here and in UTC. */
+export function TimeText({ say, at, as = 'time' }: TimeTextProps) {
+  const formats = useFormats()
+  const now = useNow()
+  return (
+    <time dateTime={at} title={`${formats.exactTime(at)}\n${formats.utc(at)}`}>
+      {say(as === 'relative' ? formats.relative(at, now) : formats[as](at))}
     </time>
   )
 }

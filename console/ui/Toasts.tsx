@@ -1,9 +1,9 @@
 import { CircleCheck, CircleX, Info, X } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { useWords } from '../words/WordsProvider.tsx'
-import { IconButton } from './IconButton.tsx'
+import { IconButton } from './Button.tsx'
+import { useProblemText } from './ProblemNote.tsx'
 import { dismissToast, holdToasts, type ShownToast, type Toast, useToasts } from './toast.ts'
-import { useProblemText } from './useProblemText.ts'
 
 const ICONS = { good: CircleCheck, plain: Info, bad: CircleX }
 const COLOURS = { good: 'text-good', plain: 'text-accent', bad: 'text-bad' }

@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'react'
-import { holdBack } from '../lib/hold-back.ts'
 import { type ReadHandlers, useIsRead } from './useIsRead.ts'
 
 interface HeldRows<Row> {
@@ -27,4 +26,19 @@ export function useHeldRows<Row>(rows: readonly Row[], { idOf, scrolling = 'is-f
   }, [isRead, ids])
   const held = isRead ? new Set(known.split('\n')) : undefined
   return { ...holdBack(rows, idOf, held), takeIn: () => setKnown(ids), reading: handlers }
+}
+
+interface HeldBack<Row> {
+  readonly shown: readonly Row[]
+  readonly waiting: number
+}
+
+/** Rows above the first that somebody already sees wait until they may come in. Where none of those is left, nothing waits. */
+export function holdBack<Row>(
+  rows: readonly Row[],
+  idOf: (row: Row) => string,
+  seen: ReadonlySet<string> | undefined,
+): HeldBack<Row> {
+  const first = seen === undefined ? 0 : rows.findIndex((row) => seen.has(idOf(row)))
+  return first <= 0 ? { shown: rows, waiting: 0 } : { shown: rows.slice(first), waiting: first }
 }

@@ -1,8 +1,6 @@
 import type { BaseWords, LaterWords } from './catalogue.ts'
-import { charts } from './de/charts.ts'
-import { common } from './de/common.ts'
+import { charts, common, problems } from './de/common.ts'
 import { overview } from './de/overview.ts'
-import { problems } from './de/problems.ts'
 import { requests } from './de/requests.ts'
 import { shell } from './de/shell.ts'
 

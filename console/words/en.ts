@@ -1,7 +1,5 @@
-import { charts } from './en/charts.ts'
-import { common } from './en/common.ts'
+import { charts, common, problems } from './en/common.ts'
 import { overview } from './en/overview.ts'
-import { problems } from './en/problems.ts'
 import { requests } from './en/requests.ts'
 import { shell } from './en/shell.ts'
 

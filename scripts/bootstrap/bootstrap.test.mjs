@@ -21,7 +21,7 @@ import { staleOutputs } from './program.mjs'
 import { nodeComplaint } from './require-node.mjs'
 import { cureFor, npmCommand } from './run-npm.mjs'
 import { followNpm } from './signals-under-npm.mjs'
-import { closingLine, countResults, neededLine, projectsLeftOut } from './test-results.mjs'
+import { closingLine, countResults, neededLine, projectsLeftOut, suiteLines } from './test-results.mjs'
 import { withLock } from './with-lock.mjs'
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
@@ -132,6 +132,14 @@ describe('the results of a test run', () => {
     expect(closingLine(countResults([file('failed')], 1))).toBe('0 passed, 1 failed')
     expect(closingLine(countResults([file('passed', 'passed')], 1))).toBe('1 passed, 1 failed')
     expect(closingLine(countResults(undefined, 1))).toBe('0 passed, 1 failed')
+  })
+
+  it('tell how long each suite was at work', () => {
+    const of = (suite, ms) => ({ ...file('passed', 'passed'), suite, ms })
+    expect(suiteLines([of('unit', 1200), of('walks', 90_000), of('unit', 400)])).toEqual([
+      'suite unit: 2 s of work in 2 files, 2 tests',
+      'suite walks: 90 s of work in 1 files, 1 tests',
+    ])
   })
 
   it('say whether what needs a browser ran', () => {

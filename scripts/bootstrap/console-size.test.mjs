@@ -20,8 +20,9 @@ const manifest = {
   '_charts.js': { file: 'charts.js', imports: ['_index.js'] },
 }
 const routes = `
-  lazyPage([], () => import('./pages/small/SmallPage.tsx'), 'SmallPage'),
-  lazyPage(
+  page('/small', [], () => import('./pages/small/SmallPage.tsx'), 'SmallPage'),
+  page(
+    '/large',
     ['large'],
     () => import('./pages/large/LargePage.tsx'),
     'LargePage',

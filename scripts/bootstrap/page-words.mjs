@@ -1,6 +1,6 @@
-const PAGE = /lazyPage\(\s*\[([^\]]*)\],\s*\(\) => import\('\.\/([^']+)'\)/g
+const PAGE = /\[([^[\]]*)\],\s*\(\) => import\('\.\/([^']+)'\)/g
 
-/** Which areas of the catalogue come with each page: `lazyPage(['keys'], () => import('./pages/keys/KeysPage.tsx'), …)`. */
+/** Which areas of the catalogue come with each page: `page('/keys', ['keys'], () => import('./pages/keys/KeysPage.tsx'), …)`. */
 export const pageWords = (routes) =>
   [...routes.matchAll(PAGE)].map(([, areas, page]) => ({
     page,

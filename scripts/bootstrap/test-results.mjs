@@ -16,6 +16,19 @@ export function countResults(files, exitCode) {
   return counts
 }
 
+/** A line a suite: several files are played at once, so these seconds are more than those that went by. */
+export function suiteLines(files) {
+  const suites = new Map()
+  for (const { suite, tests, ms } of files ?? []) {
+    const sum = suites.get(suite) ?? { files: 0, tests: 0, ms: 0 }
+    suites.set(suite, { files: sum.files + 1, tests: sum.tests + tests.length, ms: sum.ms + ms })
+  }
+  return [...suites].map(
+    ([suite, { files, tests, ms }]) =>
+      `suite ${suite}: ${Math.round(ms / 1000)} s of work in ${files} files, ${tests} tests`,
+  )
+}
+
 export const skippedNames = (files) =>
   (files ?? []).flatMap(({ tests }) => tests.filter(({ status }) => status === 'skipped').map(({ name }) => name))
 

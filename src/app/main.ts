@@ -1,9 +1,8 @@
 #!/usr/bin/env node
 import { EXIT } from '../cli/exit-codes.ts'
 import { readEnvironment } from './config/environment.ts'
-import { failureSentences } from './failure-sentences.ts'
-import { createFaults } from './faults.ts'
-import { createProcessTerminal } from './process-terminal.ts'
+import { createFaults, failureSentences } from './process/faults.ts'
+import { createProcessTerminal } from './process/process-terminal.ts'
 import { runMain } from './run-main.ts'
 
 const environment = readEnvironment()

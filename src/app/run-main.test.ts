@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { isMissingPart, MissingPart } from '../lib/missing-part.ts'
-import { createTestTerminal } from './house.fixture.ts'
+import { createTestTerminal } from './house/house.fixture.ts'
 import { runMain } from './run-main.ts'
 
 it('ends with a sentence, not a stack, when something breaks that nobody expected', async () => {

@@ -6,22 +6,20 @@ import type { RandomBytes } from '../lib/random-id.ts'
 import type { AddressRates } from '../limits/address-rates.ts'
 import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
-import type { Problem, ProblemCode } from '../model/problem.ts'
+import type { Problem, ProblemCode, Refused } from '../model/problem.ts'
 import type { KeyedCall, LookedUpAnswer } from '../turn/look-up-answer.ts'
 import type { AskedTurn, ReadTurn } from '../turn/read-turn.ts'
 import type { TurnCall } from '../turn/turn-call.ts'
-import type { FindClientAddress } from './client-address.ts'
+import type { Heartbeat } from './answer/stream-silence.ts'
 import type { ConsoleDeps } from './console/console-deps.ts'
+import type { LoadGuard } from './door/load-guard.ts'
 import type { EdgeOptions } from './edge-options.ts'
-import type { Heartbeat } from './heartbeat.ts'
-import type { LoadGuard } from './load-guard.ts'
+import type { FindClientAddress } from './socket/client-address.ts'
 
 /** What one log line says of a request: ids, times, outcome; never contents. */
 export type LogFields = Readonly<Record<string, unknown>>
 
-export type FoundModel =
-  | { readonly kind: 'found'; readonly model: object }
-  | { readonly kind: 'refused'; readonly problem: Problem }
+export type FoundModel = { readonly kind: 'found'; readonly model: object } | Refused
 
 type MaybePromise<Value> = Value | Promise<Value>
 

@@ -6,9 +6,9 @@ import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
 import { problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import type { ParsedBody } from '../wire/request-reader.ts'
+import { createLoadGuard } from './door/load-guard.ts'
 import type { EdgeDeps, LogFields } from './edge-deps.ts'
 import { type EdgeOptions, LINGER, STALL_MS } from './edge-options.ts'
-import { createLoadGuard } from './load-guard.ts'
 import { createEdge, type Edge } from './server.ts'
 
 /** A real edge on a real socket, before a house of a few lines: for the tests of this folder. */

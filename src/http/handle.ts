@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { problem } from '../model/problem.ts'
+import { sendProblem } from './answer/send-problem.ts'
+import { guardRequest } from './door/guard-request.ts'
 import type { EdgeContext } from './edge-deps.ts'
 import { type Exchange, type Expectation, openExchange } from './exchange.ts'
-import { guardRequest } from './guard-request.ts'
 import { findRoute } from './routes.ts'
-import { sendProblem } from './send-problem.ts'
 
 /** Foreign text in a log line is cut to this length. */
 const LOGGED_CHARACTERS_MAX = 200

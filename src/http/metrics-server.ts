@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { type ListenOutcome, listenOn } from './listen-on.ts'
+import { type ListenOutcome, listenOn } from './socket/listen-on.ts'
 
 /** Metrics have a port of their own, so that exposing the API never exposes them. */
 export interface MetricsServer {

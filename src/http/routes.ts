@@ -1,17 +1,14 @@
-import { type Problem, problem } from '../model/problem.ts'
+import type { Caller } from '../model/caller.ts'
+import { problem, type Refused, refused } from '../model/problem.ts'
+import { sendProblem } from './answer/send-problem.ts'
 import { serveConsole } from './console/serve-console.ts'
-import { deleteResponse } from './delete-response.ts'
-import { describeApi } from './describe-api.ts'
-import { describeKey } from './describe-key.ts'
+import { authenticate } from './door/authenticate.ts'
 import type { Exchange } from './exchange.ts'
-import { getModel } from './get-model.ts'
-import { getRequest } from './get-request.ts'
-import { getResponse } from './get-response.ts'
-import { liveness, readiness } from './health.ts'
-import { home } from './home.ts'
-import { listModels } from './list-models.ts'
-import { postTurn } from './post-turn.ts'
+import { describeApi, home, liveness, readiness } from './public-endpoints.ts'
 import { isNotBehind, refuseUnknownPath } from './unknown-path.ts'
+import { describeKey, getModel, getRequest, listModels } from './v1/look-ups.ts'
+import { postTurn } from './v1/post-turn.ts'
+import { deleteResponse, getResponse } from './v1/stored-responses.ts'
 
 /** `argument` is what followed the path of a route that ends in a slash, decoded; else empty. */
 export type Endpoint = (exchange: Exchange, argument: string) => Promise<void> | void
@@ -33,17 +30,26 @@ const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1/chat/completions', { POST: (exchange) => postTurn(exchange, 'chat') }],
   ['/v1/responses', { POST: (exchange) => postTurn(exchange, 'responses') }],
   ['/v1/responses/compact', { POST: (exchange) => postTurn(exchange, 'compact') }],
-  ['/v1/responses/', { GET: getResponse, DELETE: deleteResponse }],
-  ['/v1/models', { GET: listModels }],
-  ['/v1/models/', { GET: getModel }],
-  ['/v1/key', { GET: describeKey }],
-  ['/v1/requests/', { GET: getRequest }],
+  ['/v1/responses/', { GET: withKey(getResponse), DELETE: withKey(deleteResponse) }],
+  ['/v1/models', { GET: withKey(listModels) }],
+  ['/v1/models/', { GET: withKey(getModel) }],
+  ['/v1/key', { GET: withKey(describeKey) }],
+  ['/v1/requests/', { GET: withKey(getRequest) }],
   ['/', { GET: (exchange) => home(exchange, OFFERED) }],
   ['/console', { GET: serveConsole }],
   ['/console/', CONSOLE],
   ['/healthz', { GET: liveness }],
   ['/readyz', { GET: readiness }],
 ])
+
+/** What a key is asked for; nothing is done for whoever has none. A turn asks for it itself, in its own order. */
+function withKey(answer: (exchange: Exchange, caller: Caller, argument: string) => Promise<void> | void): Endpoint {
+  return async (exchange, argument) => {
+    const who = await authenticate(exchange)
+    if (who.kind === 'refused') return sendProblem(exchange, who.problem)
+    await answer(exchange, who.caller, argument)
+  }
+}
 
 /** What clients may call, as `GET /v1/models/{id}`. */
 const OFFERED = [...ROUTES].flatMap(([path, methods]) =>
@@ -56,8 +62,7 @@ const PREFIXES = [...ROUTES.keys()].filter((path) => path.length > 1 && path.end
 
 export type RouteOutcome =
   /** `route` is the path as the table writes it: what metrics count by. */
-  | { readonly kind: 'found'; readonly route: string; readonly endpoint: Endpoint; readonly argument: string }
-  | { readonly kind: 'refused'; readonly problem: Problem }
+  { readonly kind: 'found'; readonly route: string; readonly endpoint: Endpoint; readonly argument: string } | Refused
 
 export function findRoute(method: string, path: string): RouteOutcome {
   // `OPTIONS *` asks about the server as a whole, which has no methods beyond those of its paths.
@@ -65,7 +70,7 @@ export function findRoute(method: string, path: string): RouteOutcome {
   const prefix = isNotBehind(path) ? undefined : PREFIXES.find((candidate) => path.startsWith(candidate))
   const route = ROUTES.has(path) ? path : (prefix ?? '')
   const methods = ROUTES.get(route)
-  if (!methods) return { kind: 'refused', problem: refuseUnknownPath(method, path, OFFERED) }
+  if (!methods) return refused(refuseUnknownPath(method, path, OFFERED))
   const endpoint = methods[(method === 'HEAD' ? 'GET' : method) as keyof Methods]
   if (!endpoint) return refuseMethod(method, methods)
   return { kind: 'found', route, endpoint, argument: prefix ? decode(path.slice(prefix.length)) : '' }
@@ -76,7 +81,7 @@ function refuseMethod(method: string, methods: Methods): RouteOutcome {
     .flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]))
     .join(', ')
   const message = `The method ${method} is not available here. Use ${allow}.`
-  return { kind: 'refused', problem: problem('method_not_allowed', message, { headers: { allow } }) }
+  return refused(problem('method_not_allowed', message, { headers: { allow } }))
 }
 
 /** Ids contain slashes, which some clients encode and some do not. */

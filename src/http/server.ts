@@ -1,14 +1,13 @@
 import { createServer, type Server } from 'node:http'
 import { problem } from '../model/problem.ts'
-import { createFindClientAddress } from './client-address.ts'
-import { onClientError, refuseSocket } from './client-error.ts'
+import { createHeartbeat } from './answer/stream-silence.ts'
 import type { DrainState, EdgeContext, EdgeDeps } from './edge-deps.ts'
 import type { StreamTimes } from './edge-options.ts'
 import type { Expectation } from './exchange.ts'
 import { handle } from './handle.ts'
-import { createHeartbeat } from './heartbeat.ts'
-import { type ListenOutcome, listenOn } from './listen-on.ts'
-import { createTrustedProxies, saysHttps } from './trusted-proxies.ts'
+import { createFindClientAddress, createTrustedProxies, saysHttps } from './socket/client-address.ts'
+import { onClientError, refuseSocket } from './socket/client-error.ts'
+import { type ListenOutcome, listenOn } from './socket/listen-on.ts'
 
 export interface Edge {
   listen(address: { host: string; port: number }): Promise<ListenOutcome>

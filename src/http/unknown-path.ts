@@ -1,5 +1,5 @@
 import { type Problem, problem } from '../model/problem.ts'
-import { scrubPath } from '../telemetry/scrub-path.ts'
+import { scrubPath } from '../telemetry/scrub.ts'
 
 const CHAT_INSTEAD = 'Use POST /v1/chat/completions.'
 

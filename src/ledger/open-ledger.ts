@@ -24,7 +24,7 @@ import { openJournaledEnds } from './journaled-ends.ts'
 import type { FindKeptFacts } from './kept-facts.ts'
 import type { Ledger } from './ledger.ts'
 import { createMarkKeeper } from './mark-keeper.ts'
-import { readBackUntilItWorks } from './read-back.ts'
+import { READ_BACK_PAUSE_MS, readBackUntilItWorks } from './read-back.ts'
 import { adoptBooks, readBooks } from './read-books.ts'
 import { resolveOrphans } from './resolve-orphans.ts'
 import { takeRequest } from './take-request.ts'
@@ -42,6 +42,8 @@ export interface LedgerDeps {
   readonly findKeptFacts?: FindKeptFacts
   /** Running turns go on for so long while nothing can be recorded. */
   readonly outageGraceMs?: number
+  /** So long after its first failure the file is asked again whether it takes a write. */
+  readonly readBackPauseMs?: number
 }
 
 /** What telemetry may learn; the ledger itself does not log. */
@@ -135,7 +137,8 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
     onFailure: (error) => {
       observer.batchFailed(error)
       gate.shut()
-      void readBackUntilItWorks(core, closing, observer, failuresInARow++)
+      const retries = { failuresBefore: failuresInARow++, pauseMs: deps.readBackPauseMs ?? READ_BACK_PAUSE_MS }
+      void readBackUntilItWorks(core, closing, observer, retries)
     },
   })
   const core: LedgerCore = {

@@ -3,25 +3,26 @@ import { proveWritable } from '../store/prove-writable.ts'
 import type { LedgerCore } from './core.ts'
 import { adoptBooks, readBooks } from './read-books.ts'
 
-const RETRY_MIN_MS = 250
-const RETRY_MAX_MS = 10_000
+export const READ_BACK_PAUSE_MS = 250
+const PAUSE_MAX_MS = 10_000
 
 /**
  * A failed batch leaves memory ahead of the file. Nothing is decided until the file has taken a write again and memory is
  * what it says; turns that are alive find their hold as it was recorded, or not at all. `failuresBefore` counts the
- * batches that failed since the last one that did not: a fault that comes back at once is asked after ever less often.
+ * batches that failed since the last one that did not: a fault that comes back at once is asked after ever less often,
+ * each time twice as long after `pauseMs` at first.
  */
 export async function readBackUntilItWorks(
   core: LedgerCore,
   closing: AbortSignal,
   observer: { batchFailed(error: unknown): void },
-  failuresBefore: number,
+  { failuresBefore, pauseMs }: { readonly failuresBefore: number; readonly pauseMs: number },
 ): Promise<void> {
   // What each running turn takes from the limits is known in memory only.
   const limits = new Map([...core.books.turns].map(([requestId, turn]) => [requestId, turn.limits]))
   const limitsOfLiving = (requestId: RequestId) => (core.attended.has(requestId) ? (limits.get(requestId) ?? []) : [])
   for (let failures = failuresBefore; ; failures++) {
-    await pause(failures === 0 ? 0 : Math.min(RETRY_MIN_MS * 2 ** (failures - 1), RETRY_MAX_MS))
+    await pause(failures === 0 ? 0 : Math.min(pauseMs * 2 ** (failures - 1), PAUSE_MAX_MS))
     try {
       await core.batcher.idle()
       if (closing.aborted) return

@@ -94,6 +94,14 @@ export const problem = (code: ProblemCode, message: string, details: ProblemDeta
   message,
 })
 
+/** The arm of an outcome that says no: a value, until whoever holds the client's end sends it. */
+export interface Refused {
+  readonly kind: 'refused'
+  readonly problem: Problem
+}
+
+export const refused = (subject: Problem): Refused => ({ kind: 'refused', problem: subject })
+
 const RETRY_AFTER_DEFAULT = 1
 
 /** The headers that tell SDKs whether and when to come back. */

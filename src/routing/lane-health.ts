@@ -1,6 +1,6 @@
 import type { Lane, Upstream } from '../catalog/catalog.ts'
-import { type Aside, createStanding, type Standing, type StandingDeps, type Verdict, type Visit } from './standing.ts'
-import type { AsideTimes } from './time-aside.ts'
+import type { AsideTimes } from './aside-rules.ts'
+import { type Aside, Breaker, type BreakerDeps, type Verdict, type Visit } from './breaker.ts'
 
 /**
  * Which lanes are asked: one that fails, limits us, or refuses our credential is put aside for a while, so that clients do
@@ -25,7 +25,7 @@ export interface LaneVisit {
 /** `locked-out` says of what: of this lane, or of all that the credential is for. */
 export type LaneVerdict = Exclude<Verdict, { kind: 'locked-out' }> | { kind: 'locked-out'; of: 'lane' | 'credential' }
 
-export interface HealthDeps extends Pick<StandingDeps, 'ticks' | 'random'> {
+export interface HealthDeps extends Pick<BreakerDeps, 'ticks' | 'random'> {
   /** Undefined: nothing is put aside. */
   readonly failing: () => AsideTimes | undefined
   /** `whose`: a lane by its id, or an upstream by its own. */
@@ -33,9 +33,9 @@ export interface HealthDeps extends Pick<StandingDeps, 'ticks' | 'random'> {
 }
 
 interface Provider {
-  readonly credential: Standing
+  readonly credential: Breaker
   /** By the model's name there: as many as the configuration names. */
-  readonly lanes: Map<string, Standing>
+  readonly lanes: Map<string, Breaker>
 }
 
 const ASKED_ANYWAY: LaneVisit = { tell() {}, leave() {} }
@@ -46,8 +46,8 @@ const UNUSED: AsideTimes = { firstMs: 0, longestMs: 0 }
 export function createLaneHealth(deps: HealthDeps): LaneHealth {
   // By the object: an upstream whose credential or address was changed is another one, and begins anew.
   const providers = new WeakMap<Upstream, Provider>()
-  const standingFor = (whose: string): Standing =>
-    createStanding({
+  const breakerFor = (whose: string): Breaker =>
+    new Breaker({
       ...deps,
       failing: () => deps.failing() ?? UNUSED,
       onChange: (aside) => deps.onChange(whose, aside),
@@ -55,16 +55,16 @@ export function createLaneHealth(deps: HealthDeps): LaneHealth {
   const providerOf = ({ upstream }: Lane): Provider => {
     const known = providers.get(upstream)
     if (known) return known
-    const provider = { credential: standingFor(upstream.id), lanes: new Map<string, Standing>() }
+    const provider = { credential: breakerFor(upstream.id), lanes: new Map<string, Breaker>() }
     providers.set(upstream, provider)
     return provider
   }
-  const laneOf = (provider: Provider, lane: Lane): Standing => {
+  const laneOf = (provider: Provider, lane: Lane): Breaker => {
     const known = provider.lanes.get(lane.model)
     if (known) return known
-    const standing = standingFor(lane.id)
-    provider.lanes.set(lane.model, standing)
-    return standing
+    const breaker = breakerFor(lane.id)
+    provider.lanes.set(lane.model, breaker)
+    return breaker
   }
   return {
     visit(lane) {

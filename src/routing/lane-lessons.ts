@@ -1,14 +1,13 @@
 import { createLruMap } from '../lib/lru-map.ts'
 import type { ProviderError } from '../wire/refusals/provider-error.ts'
 import { refusedField } from '../wire/refusals/refused-field.ts'
-import { LEARNABLE_FIELDS } from './learnable-fields.ts'
 
 /**
  * What lanes have taught us by refusing: fields that their server does not take. Learned from its own 400, remembered per
  * lane, forgotten with the process; the next request does not have to be refused first.
  *
  * Lanes serve everybody, so no client may teach us anything about them that is only true of its own request: fields that
- * our writers write are remembered (`learnable-fields.ts`), what else it has sent is left out for that one turn, and what
+ * our writers write are remembered (`LEARNABLE_FIELDS`), what else it has sent is left out for that one turn, and what
  * would make another request of it is never left out.
  */
 export interface LaneLessons {
@@ -35,6 +34,24 @@ export interface TeachableDialect {
 }
 
 const LANES_MAX = 1000
+
+/**
+ * Fields that our own writers put into requests, by the names of all wires: only of these may a lane's refusal be held
+ * against the lane. A field that only a client knows (one that it made up, or that `pass_fields` lets through) says
+ * nothing about the requests of others, and clients could make up as many as they like.
+ */
+const LEARNABLE_FIELDS: ReadonlySet<string> = new Set([
+  // How words are chosen.
+  ...['temperature', 'top_p', 'topP', 'seed', 'random_seed', 'logit_bias', 'logprobs', 'top_logprobs'],
+  ...['presence_penalty', 'presencePenalty', 'frequency_penalty', 'frequencyPenalty', 'responseLogprobs'],
+  // How much is thought, and what is told of that.
+  ...['reasoning_effort', 'reasoning', 'thinking', 'enable_thinking', 'thinking_budget', 'chat_template_kwargs'],
+  ...['output_config', 'thinkingConfig', 'include', 'verbosity'],
+  // For whom it is, and what of it is kept.
+  ...['user', 'safety_identifier', 'metadata', 'prompt_cache_key', 'cache_control'],
+  // How it is delivered, and how long it may be.
+  ...['stream_options', 'parallel_tool_calls', 'max_tokens', 'max_completion_tokens'],
+])
 
 /** Without these there is no request, or an answer to another one. Names of all wires: a field is what it is called. */
 const NEVER_LEFT_OUT = new Set([

@@ -17,23 +17,23 @@ const LIFE_MICROS = 3_700_000_000
 /** Some twenty megabytes. */
 const NAMES_MAX = 100_000
 
-interface Standing {
+interface Stay {
   readonly origin: string
   readonly at: number
 }
 
 export function createStickyLanes({ ticks }: { readonly ticks: () => number }): StickyLanes {
-  const standings = createLruMap<string, Standing>(NAMES_MAX)
+  const stays = createLruMap<string, Stay>(NAMES_MAX)
   return {
     find(names) {
       for (const name of names) {
-        const standing = standings.get(name)
-        if (standing !== undefined && ticks() - standing.at < LIFE_MICROS) return standing.origin
+        const stay = stays.get(name)
+        if (stay !== undefined && ticks() - stay.at < LIFE_MICROS) return stay.origin
       }
       return undefined
     },
     remember(names, origin) {
-      for (const name of names) standings.set(name, { origin, at: ticks() })
+      for (const name of names) stays.set(name, { origin, at: ticks() })
     },
   }
 }

@@ -266,6 +266,26 @@ describe('a thread that dies', () => {
     await expect(channel.ask({ kind: 'close' })).rejects.toThrow(/has ended/)
   })
 
+  it('is told of, unless somebody has closed it, and closing it afterwards is no failure', async () => {
+    const deaths: string[] = []
+    const open = async (name: string) => {
+      let worker: Worker | undefined
+      const keep = (made: Worker) => {
+        worker = made
+      }
+      process.once('worker', keep)
+      const opened = await openSqlite({ path: join(folder, name), onDeath: ({ message }) => deaths.push(message) })
+      return { opened, worker: worker! }
+    }
+    const closed = await open('closed.db')
+    await closed.opened.close()
+    const killed = await open('killed.db')
+    await killed.worker.terminate()
+    await killed.opened.close()
+    await expect(killed.opened.all('SELECT 1', [])).rejects.toThrow(/is closed/)
+    expect(deaths).toEqual([`The thread of the database ${join(folder, 'killed.db')} has ended`])
+  })
+
   it('before it has opened its file is an error of opening', async () => {
     await expect(channelTo('process.exit(7)').opened).rejects.toMatchObject({ cause: { message: 'exit code 7' } })
   })

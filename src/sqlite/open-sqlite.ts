@@ -18,8 +18,15 @@ function createPrivately(path: string): void {
   }
 }
 
+export interface SqliteOptions {
+  readonly path: string
+  readonly synchronous?: Synchronous
+  /** The thread has ended by itself: nothing of this file can be read or written any more, by this process. */
+  readonly onDeath?: ((death: Error) => void) | undefined
+}
+
 /** Starts the thread that owns the file. Rejects with DatabaseLocked when another process has it. */
-export async function openSqlite(options: { path: string; synchronous?: Synchronous }): Promise<SqliteFile> {
+export async function openSqlite(options: SqliteOptions): Promise<SqliteFile> {
   const settings: WorkerSettings = { path: options.path, synchronous: options.synchronous ?? 'full' }
   createPrivately(options.path)
   // Read when a thread begins, and above its resource limits. The room that the process is given for its young is for what requests
@@ -31,6 +38,15 @@ export async function openSqlite(options: { path: string; synchronous?: Synchron
   const driver = (await channel.opened) as string
 
   let closing: Promise<void> | undefined
+  let isDead = false
+  void channel.died.then((death) => {
+    isDead = true
+    if (closing === undefined) options.onDeath?.(death)
+  })
+  const close = async () => {
+    if (!isDead) await channel.ask({ kind: 'close' })
+    await channel.end()
+  }
   const open = async <Result>(work: () => Promise<unknown>): Promise<Result> => {
     if (closing !== undefined) throw new Error(`The database ${options.path} is closed`)
     return (await work()) as Result
@@ -40,7 +56,7 @@ export async function openSqlite(options: { path: string; synchronous?: Synchron
     all: (sql, parameters) => open<SqlRow[]>(() => channel.ask({ kind: 'all', sql, parameters })),
     atomic: (statements) => open<number[]>(() => channel.ask({ kind: 'atomic', statements })),
     close() {
-      closing ??= channel.ask({ kind: 'close' }).then(() => channel.end())
+      closing ??= close()
       return closing
     },
   }

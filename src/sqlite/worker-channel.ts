@@ -6,6 +6,8 @@ export interface WorkerChannel {
   /** What the thread said when it had opened its file. */
   readonly opened: Promise<unknown>
   ask(task: WorkerTask): Promise<unknown>
+  /** Resolves with why, as soon as the thread can be asked nothing more. */
+  readonly died: Promise<Error>
   /** Resolves when the thread has ended, which it does by itself once it has closed its file. */
   end(): Promise<void>
 }
@@ -33,8 +35,13 @@ export function createWorkerChannel(worker: Worker, path: string): WorkerChannel
     return found
   }
 
+  let tellDeath: (death: Error) => void
+  const died = new Promise<Error>((resolve) => {
+    tellDeath = resolve
+  })
   const die = (cause: unknown): void => {
     death ??= new Error(`The thread of the database ${path} has ended`, { cause })
+    tellDeath(death)
     for (const id of [...waiting.keys()]) take(id)?.reject(death)
   }
 
@@ -58,6 +65,7 @@ export function createWorkerChannel(worker: Worker, path: string): WorkerChannel
 
   return {
     opened: wait(OPENED),
+    died,
     end() {
       worker.ref()
       return ended

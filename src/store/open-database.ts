@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts'
 import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
 import { migrate } from '../sqlite/migrate.ts'
 import { oneReadAtATime } from '../sqlite/one-read-at-a-time.ts'
-import { openSqlite } from '../sqlite/open-sqlite.ts'
+import { openSqlite, type SqliteOptions } from '../sqlite/open-sqlite.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { ledgerSchema } from './migrations/ledger-schema.ts'
 import { openSettleJournal, type SettleJournal } from './settle-journal.ts'
@@ -21,8 +21,8 @@ export interface Database {
 }
 
 /** Opens the ledger and brings it to the newest schema; a file that cannot be brought there is closed again, untouched. */
-export async function openDatabase(options: { path: string; clock: Clock }): Promise<Database> {
-  const file = await openSqlite({ path: options.path, synchronous: 'full' })
+export async function openDatabase(options: Omit<SqliteOptions, 'synchronous'> & { clock: Clock }): Promise<Database> {
+  const file = await openSqlite({ path: options.path, synchronous: 'full', onDeath: options.onDeath })
   try {
     await migrate(file, ledgerSchema, options.clock)
   } catch (cause) {

@@ -2,8 +2,7 @@ import type { CompactedTokens } from '../model/compacted-tokens.ts'
 import { formatUsd } from '../model/money.ts'
 import { inputTokensOf, type Usage } from '../model/usage.ts'
 import { type DescribedError, describeError } from './describe-error.ts'
-import { scrub } from './scrub.ts'
-import { scrubPath } from './scrub-path.ts'
+import { scrub, scrubPath } from './scrub.ts'
 
 /** What is known of a request at its end, by whoever learned it. Only what `requestLine` asks for gets into the log. */
 export type RequestFacts = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import { hideSecrets } from '../lib/hide-secrets.ts'
+import { hideSecrets } from '../lib/secret.ts'
 
 /** Longer text is cut first, so that a whole body in an error message costs nothing and does not land in a log. */
 const TEXT_LENGTH_MAX = 8192
@@ -47,4 +47,36 @@ export function scrub(text: string): string {
   const bounded = told.length > TEXT_LENGTH_MAX ? `${told.slice(0, TEXT_LENGTH_MAX)}…` : told
   if (!SUSPECT.test(bounded)) return bounded
   return PATTERNS.reduce((scrubbed, [pattern, shown]) => scrubbed.replace(pattern, shown), bounded)
+}
+
+/** Letters of both cases with a digit, as in nearly every key, or a long number in hex. Our own ids are in lower case. */
+const RANDOM = /\b(?=\w*[a-z])(?=\w*[A-Z])(?=\w*\d)\w{20,}\b|[0-9a-f]{32,}/
+
+/** What people and browsers put between the letters of a redemption code. */
+const BETWEEN = /%20|%2d|%e2%80%9[0-5]|[-+.~]/gi
+/** Of a code as it is read; an id has a `_`, and is none. Two steps: one pattern for both would look at some paths for seconds. */
+const CODE = /^(?:mr)?[0-9a-z]{25}$/i
+const HIDDEN_MIN = 20
+const CODE_MAX = 1000
+const looksLikeSecret = (part: string): boolean =>
+  part.length >= HIDDEN_MIN && (RANDOM.test(part) || (part.length < CODE_MAX && CODE.test(part.replace(BETWEEN, ''))))
+
+/**
+ * A path for a log or a sentence. Where an id belongs people paste keys, of any kind and maker: besides what is known to
+ * look like one, every part that looks like nothing but chance is left out.
+ */
+export const scrubPath = (path: string): string =>
+  scrub(path)
+    .split('/')
+    .map((part) => (looksLikeSecret(part) ? '[hidden]' : part))
+    .join('/')
+
+const SHOWN_MAX = 300
+
+/** Somebody else's own words, as far as they may be shown: one line, bounded, without anything like a key. */
+export function oneLine(words: string): string {
+  const line = scrub(words)
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+  return line.length > SHOWN_MAX ? `${line.slice(0, SHOWN_MAX)}…` : line
 }

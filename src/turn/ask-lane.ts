@@ -1,7 +1,5 @@
 import type { Lane } from '../catalog/catalog.ts'
-import { readBeginning } from '../upstream/read-beginning.ts'
-import { readRetryAfter } from '../upstream/retry-after.ts'
-import { isUntouched, type UpstreamAnswer } from '../upstream/upstream-answer.ts'
+import { isUntouched, readBeginning, readRetryAfter, type UpstreamAnswer } from '../upstream/upstream-answer.ts'
 import type { LaneDialect } from '../wire/codecs.ts'
 import { classifyRefusal, type RefusalClass } from '../wire/refusals/classify-refusal.ts'
 import { type ProviderError, readProviderError } from '../wire/refusals/provider-error.ts'

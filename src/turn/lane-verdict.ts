@@ -1,5 +1,5 @@
 import type { LaneVerdict } from '../routing/lane-health.ts'
-import { WAIT_MAX_MS } from '../upstream/retry-after.ts'
+import { WAIT_MAX_MS } from '../upstream/upstream-answer.ts'
 import { isCertain, namesOurAccount, type RefusalClass } from '../wire/refusals/classify-refusal.ts'
 import type { ProviderError } from '../wire/refusals/provider-error.ts'
 

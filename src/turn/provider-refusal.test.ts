@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hideFromNowOn } from '../lib/hide-secrets.ts'
+import { hideFromNowOn } from '../lib/secret.ts'
 import type { Problem } from '../model/problem.ts'
 import { readError, readProviderError } from '../wire/refusals/provider-error.ts'
 import { refused, refusedInside } from './provider-refusal.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type DeadlinePhase, startDeadlines } from './deadlines.ts'
+import { createLifeSigns, type DeadlinePhase, startDeadlines } from './deadlines.ts'
 
 const TIMEOUTS = { connectMs: 5, firstByteMs: 120, idleMs: 90, noProgressMs: 300, totalMs: 1800 }
 const DATA = Buffer.from('data: x\n\n')
@@ -130,4 +130,33 @@ test('however many bytes come, there is one timer', () => {
   for (let n = 0; n < 1000; n++) deadlines.bytesArrived(DATA)
   expect(vi.getTimerCount()).toBe(1)
   deadlines.stop()
+})
+
+const judged = (...chunks: string[]) => {
+  const isSignOfLife = createLifeSigns()
+  return chunks.map((chunk) => isSignOfLife(Buffer.from(chunk)))
+}
+
+describe('a sign of life', () => {
+  test.each([': ping\n\n', ':\n:\r\n\r\n', '\n', ' \r\n\t', '', ': cut in the mid'])('%j is one', (text) => {
+    expect(judged(text)).toEqual([true])
+  })
+
+  test.each(['data: x\n\n', ': ping\n\ndata: x\n', ': a\r\nevent: b\r\n', '{"a"', ' {', 'dle\n\n'])(
+    '%j is more',
+    (text) => {
+      expect(judged(text)).toEqual([false])
+    },
+  )
+
+  test('is still one when it is cut', () => {
+    expect(judged(': pi', 'ng', '\n', '\n:', ' x\r', '\n\r', '\n')).toEqual([true, true, true, true, true, true, true])
+    expect(judged('data: x\n\n: pi', 'ng\n\n')).toEqual([false, true])
+  })
+
+  test('is none where words are cut, although the rest looks like one', () => {
+    expect(judged('data', ': x\n', ': ping\n')).toEqual([false, false, true])
+    expect(judged(': ping\nda', 'ta', '\n', ': ping')).toEqual([false, false, false, true])
+    expect(judged(': pi', 'ng\ndata: x')).toEqual([true, false])
+  })
 })

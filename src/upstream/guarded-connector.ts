@@ -1,4 +1,5 @@
 import type { LookupAddress } from 'node:dns'
+import { lookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import type { buildConnector } from 'undici'
 import type { Upstream } from '../catalog/catalog.ts'
@@ -72,3 +73,6 @@ function createGuardedLookup({ resolve }: ConnectorDeps, upstream: Upstream): Lo
     return [first, ...others]
   }
 }
+
+/** As the machine resolves names, its hosts file included. */
+export const resolveHost: ResolveHost = (host) => lookup(host, { all: true })

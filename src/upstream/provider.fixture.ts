@@ -3,9 +3,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Upstream } from '../catalog/catalog.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Stopper } from '../lib/stop-signal.ts'
-import { createProviderCaller, type ProviderCall } from './call-provider.ts'
 import type { ResolveHost } from './guarded-connector.ts'
 import { createOriginPools } from './origin-pools.ts'
+import { createSend, type UpstreamCall } from './send.ts'
 import type { UpstreamAnswer, UpstreamFailed, UpstreamOutcome } from './upstream-answer.ts'
 
 const open: (() => void | Promise<void>)[] = []
@@ -107,10 +107,13 @@ export const nobodyResolves: ResolveHost = () => Promise.reject(new Error('no na
 export function caller(more: { readonly resolve?: ResolveHost; readonly ca?: string } = {}) {
   const pools = createOriginPools({ resolve: nobodyResolves, ...more })
   open.push(() => pools.close())
-  const call = createProviderCaller({ pools, ticks: () => systemClock.ticks(), userAgent: 'millrace/test' })
+  const call = createSend({
+    demo: { answer: () => Promise.reject(new Error('this provider is on the network')) },
+    ...{ pools, ticks: () => systemClock.ticks(), userAgent: 'millrace/test' },
+  })
   return {
     pools,
-    call: (upstream: Upstream, more: Partial<ProviderCall> = {}) =>
+    call: (upstream: Upstream, more: Partial<UpstreamCall> = {}) =>
       call({
         upstream,
         model: 'far-model',

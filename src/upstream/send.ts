@@ -1,14 +1,17 @@
 import type { Upstream } from '../catalog/catalog.ts'
 import type { StopSignal } from '../lib/stop-signal.ts'
 import type { Delivery } from '../model/turn.ts'
-import type { CallProvider } from './call-provider.ts'
 import type { DemoUpstream } from './demo/demo-upstream.ts'
-import type { UpstreamOutcome } from './upstream-answer.ts'
+import { refusalOfBaseUrl } from './guard-address.ts'
+import type { OriginPools } from './origin-pools.ts'
+import { createExchange } from './provider-exchange.ts'
+import { headersFor, pathBehind, providerKindOf } from './provider-kinds.ts'
+import type { UpstreamFailed, UpstreamOutcome } from './upstream-answer.ts'
 
 /** One call of a provider, already in the words of its wire. */
 export interface UpstreamCall {
   readonly upstream: Upstream
-  /** As the provider calls it. */
+  /** As the provider calls it: some have it in the path. */
   readonly model: string
   readonly body: Buffer
   /** What the body asks for: an answer in one piece may take as long to begin as to end. */
@@ -19,6 +22,69 @@ export interface UpstreamCall {
 /** Asks a provider: the one primitive through which every byte to and from providers goes. */
 export type Send = (call: UpstreamCall) => Promise<UpstreamOutcome>
 
-export function createSend(deps: { readonly demo: DemoUpstream; readonly callProvider: CallProvider }): Send {
-  return (call) => (call.upstream.wire === 'demo' ? deps.demo.answer(call.body, call.signal) : deps.callProvider(call))
+export interface SendDeps {
+  readonly demo: DemoUpstream
+  readonly pools: Pick<OriginPools, 'poolOf'>
+  /** Monotonic microseconds. */
+  readonly ticks: () => number
+  readonly userAgent: string
+}
+
+/** The demo answers in this process; every other provider over the network. */
+export function createSend(deps: SendDeps): Send {
+  const targetOf = rememberTargets(deps.userAgent)
+  return async ({ upstream, model, body, delivery, signal }) => {
+    if (upstream.wire === 'demo') return deps.demo.answer(body, signal)
+    const target = targetOf(upstream)
+    if (target.kind === 'failed') return target
+    const opened = deps.pools.poolOf(upstream)
+    const pool = opened instanceof Promise ? await opened : opened
+    if (signal.stopped)
+      return { kind: 'failed', reason: 'cancelled', message: `The call of ${upstream.id} was cancelled.` }
+    const { id: upstreamId, timeouts } = upstream
+    const { handler, outcome } = createExchange(deps, { upstreamId, timeouts, delivery, signal })
+    const path = target.pathOf(model, delivery)
+    pool.dispatch({ path, method: 'POST', headers: target.headers[delivery], body }, handler)
+    return outcome
+  }
+}
+
+/** What is the same for every call of an upstream. */
+interface Target {
+  readonly kind: 'target'
+  readonly pathOf: (model: string, delivery: Delivery) => string
+  readonly headers: Readonly<Record<Delivery, string[]>>
+}
+
+function rememberTargets(userAgent: string): (upstream: Upstream) => Target | UpstreamFailed {
+  const targets = new WeakMap<Upstream, Target | UpstreamFailed>()
+  return (upstream) => {
+    const known = targets.get(upstream)
+    if (known !== undefined) return known
+    const target = createTarget(upstream, userAgent)
+    targets.set(upstream, target)
+    return target
+  }
+}
+
+function createTarget(upstream: Upstream, userAgent: string): Target | UpstreamFailed {
+  const kind = providerKindOf(upstream)
+  // The configuration refuses both: a wire without a network, and one on the network without an address.
+  if (kind === undefined || upstream.baseUrl === undefined)
+    throw new Error(`Upstream ${upstream.id} cannot be called: the configuration should have refused it`)
+  const url = new URL(upstream.baseUrl)
+  const refusal = refusalOfBaseUrl(url, upstream)
+  if (refusal !== undefined)
+    return {
+      ...{ kind: 'failed', reason: 'not-sent', code: 'ADDRESS_REFUSED' },
+      message: `The base_url of ${upstream.id} ${refusal}.`,
+    }
+  return {
+    kind: 'target',
+    pathOf: (model, delivery) => pathBehind(url, kind, { model, delivery }),
+    headers: {
+      json: headersFor(upstream, kind, { delivery: 'json', userAgent }),
+      stream: headersFor(upstream, kind, { delivery: 'stream', userAgent }),
+    },
+  }
 }

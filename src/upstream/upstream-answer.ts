@@ -70,3 +70,48 @@ export class UpstreamCancelled extends Error {
 export class UpstreamRedirected extends Error {
   override readonly name = 'UpstreamRedirected'
 }
+
+/** Error bodies are short; what is longer is a page, and its beginning is enough. */
+const BYTES_MAX = 64 * 1024
+
+/** What a refusal says, read to its end or to its bound. */
+export async function readBeginning(body: UpstreamBody): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let size = 0
+  try {
+    for (let chunks = await body.read(); chunks.length > 0 && size < BYTES_MAX; chunks = await body.read()) {
+      for (const chunk of chunks) size += chunk.length
+      parts.push(...chunks)
+    }
+  } catch {
+    // A refusal that breaks off is a refusal all the same.
+  }
+  body.cancel()
+  return Buffer.concat(parts).subarray(0, BYTES_MAX)
+}
+
+/** A provider that asks for more than this is asked again sooner: its word is advice, and some send nonsense. */
+export const WAIT_MAX_MS = 600_000
+
+/**
+ * How long a provider asks to be left alone. Seconds, with a fraction or not, or a date; milliseconds where it is more
+ * exact. Undefined for anything that is not a time to come.
+ */
+export function readRetryAfter(headers: Readonly<Record<string, string>>, now: number): number | undefined {
+  const waits = [
+    millisecondsOf(headers['retry-after-ms'], 1),
+    millisecondsOf(headers['retry-after'], 1000),
+    untilDate(headers['retry-after'], now),
+  ]
+  const wait = waits.find((candidate) => candidate !== undefined && candidate > 0)
+  return wait === undefined ? undefined : Math.min(wait, WAIT_MAX_MS)
+}
+
+const millisecondsOf = (text: string | undefined, unit: number): number | undefined =>
+  text !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Math.ceil(Number(text) * unit) : undefined
+
+function untilDate(text: string | undefined, now: number): number | undefined {
+  if (text === undefined || !/[a-z]{3}/i.test(text)) return undefined
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : at - now
+}

@@ -5,10 +5,8 @@
 //
 // FOLDER gets millrace.yaml, data/ and seed.json (the address and the keys), and is served by
 // `millrace serve --config FOLDER/millrace.yaml --data FOLDER/data`. Needs a build (npm run build).
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createUsageKeeper } from '../../dist/account/usage/usage-keeper.js'
 import { planWindow } from '../../dist/catalog/plan-window.js'
@@ -23,6 +21,7 @@ import { mintRequestId } from '../../dist/model/ids.js'
 import { findAccountByEmail } from '../../dist/store/accounts.js'
 import { listKeysOfAccount } from '../../dist/store/keys.js'
 import { openDatabase } from '../../dist/store/open-database.js'
+import { createKey, millrace, placeIn, verifyBooks } from '../program/program.mjs'
 import { drawRequest, isBusy, MODELS, randomFrom } from './lib/a-year-of-requests.mjs'
 
 const { values: options, positionals } = parseArgs({
@@ -51,22 +50,13 @@ const WINDOWS = [
 ]
 const CREDIT = 20_000n * USD
 
-const config = join(folder, 'millrace.yaml')
-const data = join(folder, 'data')
-const program = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url))
-const cli = (...args) =>
-  execFileSync(process.execPath, [program, '--config', config, '--data', data, ...args], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  }).trim()
-
+const place = placeIn(folder)
+const { data } = place
 mkdirSync(folder, { recursive: true })
-writeFileSync(config, configText())
-cli('accounts', 'create', '--email', EMAIL)
-const keys = KEYS.map((key) => ({
-  ...key,
-  secret: cli('keys', 'create', '--account', EMAIL, '--kind', key.kind, '--name', key.name),
-}))
+writeFileSync(place.config, configText())
+await millrace(place, 'accounts', 'create', '--email', EMAIL)
+const keys = []
+for (const key of KEYS) keys.push({ ...key, secret: (await createKey(place, { email: EMAIL, ...key })).key })
 writeFileSync(join(folder, 'seed.json'), JSON.stringify({ email: EMAIL, keys }, null, 2))
 
 const began = performance.now()
@@ -75,7 +65,7 @@ say(`filled in ${seconds(began)} s: ${JSON.stringify(counts)}`)
 const counted = performance.now()
 await countUsage()
 say(`usage counted from the first receipt in ${seconds(counted)} s`)
-say(cli('db', 'verify'))
+say(JSON.stringify(await verifyBooks(place)))
 
 async function fillBooks() {
   const end = systemClock.now() - 60_000

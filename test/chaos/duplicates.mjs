@@ -3,12 +3,12 @@
 //   node test/chaos/duplicates.mjs [--keys 250] [--copies 4] [--kills 4] [--seed N] [--seconds-max 150]
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { verifyBooks } from './lib/cli.mjs'
+import { readOptions } from '../program/options.mjs'
+import { verifyBooks } from '../program/program.mjs'
+import { readBooks } from '../program/read-books.mjs'
 import { openGround } from './lib/ground.mjs'
 import { sendKeyed } from './lib/keyed-ask.mjs'
-import { readOptions } from './lib/options.mjs'
 import { nanoOf } from './lib/price.mjs'
-import { readBooks } from './lib/read-books.mjs'
 import { createStage } from './lib/stage.mjs'
 
 const LIFE_MS = { from: 300, to: 1300 }

@@ -1,9 +1,9 @@
 // Proves that the audit would see the faults it is there for. See README.md.
 //
 //   node test/chaos/mutants.mjs [--only NAME,NAME] [--seed N] [--slack-ms N] [--dist FOLDER]
+import { readOptions } from '../program/options.mjs'
 import { openGround } from './lib/ground.mjs'
 import { chooseMutants } from './lib/mutations.mjs'
-import { readOptions } from './lib/options.mjs'
 import { proveMutants } from './lib/prove-mutants.mjs'
 
 const options = readOptions({ only: '' })

@@ -4,9 +4,9 @@
 //   node test/clients/codex-refusals.mjs [--installed FOLDER] [--only REGEX] [--dist FOLDER]
 import { endAll } from '../acceptance/own-processes.mjs'
 import { serveGateway } from '../acceptance/serve-gateway.mjs'
-import { millrace } from '../chaos/lib/cli.mjs'
-import { readOptions } from '../chaos/lib/options.mjs'
-import { createTally } from '../chaos/lib/tally.mjs'
+import { readOptions } from '../program/options.mjs'
+import { millrace } from '../program/program.mjs'
+import { createTally } from '../program/tally.mjs'
 import { installCodex, openCodex } from './lib/codex-cli.mjs'
 import { openCountingDoor } from './lib/counting-door.mjs'
 import { startFailingProvider, WAYS } from './lib/failing-provider.mjs'

@@ -4,8 +4,8 @@
 //   node test/clients/codex.mjs [--installed FOLDER] [--only lanes|efforts|compaction|silence] [--silence-ms N] [--dist FOLDER]
 import { endAll } from '../acceptance/own-processes.mjs'
 import { serveGateway } from '../acceptance/serve-gateway.mjs'
-import { readOptions } from '../chaos/lib/options.mjs'
-import { createTally } from '../chaos/lib/tally.mjs'
+import { readOptions } from '../program/options.mjs'
+import { createTally } from '../program/tally.mjs'
 import * as cases from './lib/codex-cases.mjs'
 import { installCodex } from './lib/codex-cli.mjs'
 import { openCountingDoor } from './lib/counting-door.mjs'

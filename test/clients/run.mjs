@@ -10,10 +10,10 @@ import { copyAcceptance } from '../acceptance/acceptance-folder.mjs'
 import { findNewerNode } from '../acceptance/newer-node.mjs'
 import { endAll, runToEnd, startUntil } from '../acceptance/own-processes.mjs'
 import { serveGateway } from '../acceptance/serve-gateway.mjs'
-import { readOptions } from '../chaos/lib/options.mjs'
-import { createRandom } from '../chaos/lib/random.mjs'
-import { findFreePort } from '../chaos/lib/server-process.mjs'
-import { createTally } from '../chaos/lib/tally.mjs'
+import { findFreePort } from '../program/free-port.mjs'
+import { readOptions } from '../program/options.mjs'
+import { createRandom } from '../program/random.mjs'
+import { createTally } from '../program/tally.mjs'
 
 /** What `install.sh` of the harness calls the packages that a client needs. */
 const CLIENTS = {

@@ -5,12 +5,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { millrace, verifyBooks } from '../chaos/lib/cli.mjs'
-import { readOptions } from '../chaos/lib/options.mjs'
-import { createRandom } from '../chaos/lib/random.mjs'
-import { findFreePort, startServer } from '../chaos/lib/server-process.mjs'
-import { createTally } from '../chaos/lib/tally.mjs'
-import { configText } from './lib/config-text.mjs'
+import { readOptions } from '../program/options.mjs'
+import { createAccount, createKey, placeIn, startServer, verifyBooks } from '../program/program.mjs'
+import { createRandom } from '../program/random.mjs'
+import { createTally } from '../program/tally.mjs'
+import { CONFIG_TEXT } from './lib/config-text.mjs'
 import { openConnection } from './lib/connection.mjs'
 import { judge } from './lib/judge.mjs'
 import { composeRequest } from './lib/request-grammar.mjs'
@@ -22,29 +21,17 @@ const CLIENTS_MAX = 1000
 const SHOWN_BYTES = 600
 
 const options = readOptions({ requests: 200_000, connections: 16, 'seconds-max': 900 })
-const random = createRandom(options.seed)
 const tally = createTally()
 const folder = mkdtempSync(join(tmpdir(), 'millrace-fuzz-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
-const place = { dist: options.dist, config: join(folder, 'millrace.yaml'), data: join(folder, 'data') }
+const place = placeIn(folder, options)
 const logPath = join(folder, 'server.log')
-const port = await findFreePort(random)
-writeFileSync(place.config, configText(await findFreePort(random)))
-await millrace(place, 'accounts', 'create', '--email', 'fuzz@example.com')
-await millrace(place, 'wallet', 'credit', 'fuzz@example.com', '1000', '--reason', 'fuzz', '--ref', 'first')
-const { key } = await millrace(
-  place,
-  'keys',
-  'create',
-  '--account',
-  'fuzz@example.com',
-  '--kind',
-  'wallet',
-  '--name',
-  'fuzz',
-)
-const server = await startServer({ ...place, port, logPath })
+writeFileSync(place.config, CONFIG_TEXT)
+await createAccount(place, { email: 'fuzz@example.com' })
+const { key } = await createKey(place, { email: 'fuzz@example.com' })
+const server = startServer(place, { logPath })
+const port = Number(new URL(await server.ready).port)
 
 const counts = { asked: 0, answers: 0, closed: 0, kinds: {}, statuses: {}, codes: {} }
 const violations = []
@@ -59,7 +46,7 @@ const count = (table, what) => {
 async function ask(number) {
   const own = createRandom(options.seed * CLIENTS_MAX + number)
   let connection
-  while (left > 0 && performance.now() < until && !server.ended) {
+  while (left > 0 && performance.now() < until && !server.isOver) {
     left -= 1
     const request = composeRequest(own, { key, port })
     if (connection === undefined || connection.isOver) connection = await openConnection(port)
@@ -91,7 +78,7 @@ for (const { what, request, came } of violations.slice(0, SHOWN_MAX)) {
   console.log(`  ${bytes.length} bytes in ${request.pieces.length} pieces; before it ${before}; error ${failure}`)
   for (const { raw } of came.answers) console.log(`  answered: ${shown(raw)}`)
 }
-const isAlive = !server.ended
+const isAlive = !server.isOver
 tally.check(isAlive, 'the server is alive')
 tally.check(counts.asked >= options.requests, `${counts.asked} requests in ${seconds.toFixed(0)} s`)
 tally.check(
@@ -101,7 +88,7 @@ tally.check(
 const seen = (table, least) => Object.values(table).filter((times) => times > 0).length >= least
 tally.check(seen(counts.statuses, 10) && seen(counts.codes, 15), 'the requests were of many kinds')
 if (isAlive) server.kill('SIGTERM')
-const exitCode = await server.exited
+const { code: exitCode } = await server.ended
 tally.check(exitCode === 0, `it ends by itself when it is asked to (${exitCode})`)
 const errors = readFileSync(logPath, 'utf8')
   .split('\n')

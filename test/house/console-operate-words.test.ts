@@ -4,7 +4,7 @@ import { lanes as germanLanes } from '../../console/words/de/lanes.ts'
 import { audit } from '../../console/words/en/audit.ts'
 import { lanes } from '../../console/words/en/lanes.ts'
 import type { AuditAction } from '../../src/account/trail/audit-trail.ts'
-import type { AsideReason } from '../../src/routing/time-aside.ts'
+import type { AsideReason } from '../../src/routing/aside-rules.ts'
 
 // The compiler proves these two ways: whatever the server can say has words, and there are no words for what it cannot.
 const actions: readonly Readonly<Record<AuditAction, string>>[] = [audit.actions, germanAudit.actions]

@@ -27,7 +27,7 @@ const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
 describe('files', () => {
   it('are kebab-case, and folders have no index', () => {
-    const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|fixture|happy|refusal|access|bench))*\.(ts|mjs)$/
+    const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|fixture|happy|refusal|access|bench))*\.(ts|mjs|d\.mts)$/
     const paths = filesBelow('src', 'test', 'scripts', 'bench').filter((path) =>
       /\.(ts|mts|js|mjs|cjs|tsx)$/.test(path),
     )

@@ -2,22 +2,24 @@
 //
 //   node test/mutants/run.mjs [--only NAME]
 import { parseArgs } from 'node:util'
-import { createTally } from '../chaos/lib/tally.mjs'
+import { copySource } from '../program/copies.mjs'
+import { endInOrder } from '../program/options.mjs'
+import { createTally } from '../program/tally.mjs'
 import { MUTANTS } from './lib/mutations.mjs'
 import { runSuites } from './lib/run-suites.mjs'
-import { createSourceCopy } from './lib/source-copy.mjs'
 
 const { only } = parseArgs({ options: { only: { type: 'string' } } }).values
 const chosen = MUTANTS.filter(({ name }) => only === undefined || name === only)
 if (chosen.length === 0)
   throw new Error(`there is no mutant ${only}; there are ${MUTANTS.map(({ name }) => name).join(', ')}`)
 
+endInOrder()
 const tally = createTally()
 const startedAt = performance.now()
-await proveControl(createSourceCopy())
+await proveControl(copySource())
 const waiting = [...chosen]
 // Each in a copy of its own; a suite alone keeps hardly more than one core busy.
-await Promise.all([proveThoseWaiting(createSourceCopy()), proveThoseWaiting(createSourceCopy())])
+await Promise.all([proveThoseWaiting(copySource()), proveThoseWaiting(copySource())])
 console.log(`${chosen.length} mutants in ${Math.round((performance.now() - startedAt) / 1000)} s`)
 tally.close()
 
@@ -34,7 +36,7 @@ async function proveThoseWaiting(copy) {
 }
 
 async function prove(copy, { name, says, replacements, caughtBy }) {
-  const restore = copy.mutate(replacements)
+  const restore = copy.replace(replacements)
   try {
     const { failed, output } = await runSuites(copy.folder, caughtBy)
     const slept = caughtBy.filter((suite) => !failed.includes(suite))

@@ -7,8 +7,8 @@ import { copyAcceptance } from '../acceptance/acceptance-folder.mjs'
 import { findNewerNode } from '../acceptance/newer-node.mjs'
 import { endAll, runToEnd, startUntil } from '../acceptance/own-processes.mjs'
 import { serveGateway } from '../acceptance/serve-gateway.mjs'
-import { readOptions } from '../chaos/lib/options.mjs'
-import { createTally } from '../chaos/lib/tally.mjs'
+import { readOptions } from '../program/options.mjs'
+import { createTally } from '../program/tally.mjs'
 
 /** What Millrace speaks to providers, and what to clients: the columns and rows of the comparison. */
 const WIRES = ['openai-chat', 'openai-responses', 'anthropic', 'gemini']

@@ -22,3 +22,41 @@ export async function everyOf<T>(stream: AsyncIterable<T>): Promise<T[]> {
   for await (const each of stream) all.push(each)
   return all
 }
+
+/** With what it has really sent. */
+export interface CountedClient {
+  readonly client: OpenAI
+  readonly requests: { sent: number }
+}
+
+export interface Wish {
+  readonly maxRetries?: number
+  readonly headers?: Record<string, string>
+  /** Sees each answer before the client does. */
+  readonly onAnswer?: (response: Response) => Promise<void>
+}
+
+/** The client as anybody would make it, but for counting what it really sends. */
+export function countedClient(
+  { baseUrl }: Address,
+  who: { key: string },
+  { maxRetries = 2, headers = {}, onAnswer }: Wish = {},
+): CountedClient {
+  const requests = { sent: 0 }
+  const client = new OpenAI({
+    apiKey: who.key,
+    baseURL: baseUrl,
+    maxRetries,
+    defaultHeaders: headers,
+    async fetch(url, init) {
+      requests.sent += 1
+      const response = await fetch(url, init)
+      await onAnswer?.(response)
+      return response
+    },
+  })
+  return { client, requests }
+}
+
+/** A message of a person. */
+export const words = (content: string) => [{ role: 'user' as const, content }]

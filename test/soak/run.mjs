@@ -10,13 +10,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describeMachine } from '../../bench/lib/measure.mjs'
 import { memoryMb } from '../../bench/lib/memory.mjs'
-import { verifyBooks } from '../chaos/lib/cli.mjs'
-import { copyDist } from '../chaos/lib/dist-copy.mjs'
-import { readOptions } from '../chaos/lib/options.mjs'
-import { createRandom } from '../chaos/lib/random.mjs'
-import { readBooks } from '../chaos/lib/read-books.mjs'
-import { findFreePort, startServer } from '../chaos/lib/server-process.mjs'
-import { createTally } from '../chaos/lib/tally.mjs'
+import { copyDist } from '../program/copies.mjs'
+import { findFreePort } from '../program/free-port.mjs'
+import { readOptions } from '../program/options.mjs'
+import { placeIn, startServer, verifyBooks } from '../program/program.mjs'
+import { createRandom } from '../program/random.mjs'
+import { readBooks } from '../program/read-books.mjs'
+import { createTally } from '../program/tally.mjs'
 import { auditBooks } from './lib/audit.mjs'
 import { startClients } from './lib/clients.mjs'
 import { boundsFor, checkGrowth } from './lib/growth.mjs'
@@ -39,7 +39,7 @@ const random = createRandom(options.seed)
 const tally = createTally()
 const folder = mkdtempSync(join(tmpdir(), 'millrace-soak-'))
 const logPath = join(folder, 'server.log')
-const place = { dist: copyDist(options.dist), config: join(folder, 'millrace.yaml'), data: join(folder, 'data') }
+const place = placeIn(folder, copyDist(options.dist))
 console.log(`# soak: ${describeMachine()}`)
 console.log(
   `${options.minutes} minutes, ${options.streams} at a time, seed ${options.seed} (choices only: what the kernel schedules is its own)`,
@@ -47,16 +47,11 @@ console.log(
 
 const provider = fork(fileURLToPath(new URL('lib/provider.mjs', import.meta.url)))
 const [{ port: providerPort }] = await once(provider, 'message')
-const [port, metricsPort, inspectorPort] = [
-  await findFreePort(random),
-  await findFreePort(random),
-  await findFreePort(random),
-]
+const [metricsPort, inspectorPort] = [await findFreePort(random), await findFreePort(random)]
 writeFileSync(place.config, configText({ metricsPort, providerPort }))
 const accounts = await prepareAccounts(place)
-// The young generation as `npm start` has it.
-process.env.NODE_OPTIONS = `--max-semi-space-size=64 --inspect-port=127.0.0.1:${inspectorPort}`
-const server = await startServer({ ...place, port, logPath })
+const server = startServer(place, { logPath, nodeFlags: [`--inspect-port=127.0.0.1:${inspectorPort}`] })
+const { port } = new URL(await server.ready)
 const heap = await openLiveHeap(server.pid, inspectorPort)
 await soak()
 provider.disconnect()
@@ -133,7 +128,7 @@ async function checkBooks({ charges }) {
   tally.check(underWay.ok, 'db verify finds nothing while the server runs')
   server.kill('SIGTERM')
   const late = setTimeout(() => server.kill('SIGKILL'), EXIT_WITHIN_MS)
-  const exit = await server.exited
+  const { code: exit } = await server.ended
   clearTimeout(late)
   tally.check(exit === 0, `the server ends by itself when it is asked to (${exit})`)
   const books = await readBooks(place)

@@ -1,5 +1,5 @@
 import type { ServerStatus } from '../../src/account/server-status.ts'
-import type { House, Serving } from '../../src/app/house.ts'
+import type { House, Serving } from '../../src/app/house/house.ts'
 
 interface Standing {
   readonly house: House

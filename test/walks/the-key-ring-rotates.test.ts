@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openContent } from '../../src/content/open-content.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { SqliteFile } from '../../src/sqlite/sqlite-file.ts'
+import { createKey, DIST, millrace } from '../program/program.mjs'
 import { type Answer, answerOf, get, hello, send } from '../support/ask.ts'
 import { respond } from '../support/ask-responses.ts'
 import { expectProblem } from '../support/expect-problem.ts'
@@ -16,8 +14,6 @@ import { openAccount } from '../support/test-account.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
 import { expectCleanBooks } from '../support/use-server.ts'
 import { ask, open } from './idempotency/keyed.ts'
-
-const PROGRAM = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url))
 
 /** The secrets by name; the first one is the primary one. */
 type Ring = readonly [keyof typeof SECRETS, ...(keyof typeof SECRETS)[]]
@@ -75,13 +71,11 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
     await expectCleanBooks(server)
     await server.close()
   }
-  /** A command of the operator while no server runs. */
-  const command = async (ring: Ring, ...words: string[]) => {
+  /** Where commands of the operator find it while no server runs. */
+  const placeWith = async (ring: Ring) => {
     const { environment, config } = await setRing(ring)
     await writeFile(join(folder, 'millrace.yaml'), config)
-    const args = [PROGRAM, ...words, '--config', join(folder, 'millrace.yaml'), '--data', folder, '--json']
-    const { stdout } = await promisify(execFile)(process.execPath, args, { env: { HOME: folder, ...environment } })
-    return JSON.parse(stdout)
+    return { dist: DIST, config: join(folder, 'millrace.yaml'), data: folder, environment }
   }
 
   it('opens what its former primary sealed, and seals anew by the new one', async () => {
@@ -119,18 +113,8 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
     await ask(first, account, QUESTION)
     await close(first)
 
-    expect(await command(['k2', 'k1'], 'db', 'verify')).toMatchObject({ ok: true })
-    const made = await command(
-      ['k2', 'k1'],
-      'keys',
-      'create',
-      '--account',
-      account.email,
-      '--kind',
-      'wallet',
-      '--name',
-      'new',
-    )
+    expect(await millrace(await placeWith(['k2', 'k1']), 'db', 'verify')).toMatchObject({ ok: true })
+    const made = await createKey(await placeWith(['k2', 'k1']), { email: account.email, name: 'new' })
     const later: Ring[] = [['k3', 'k2', 'k1'], ['k1']]
     for (const ring of later) {
       const server = await start(...ring)
@@ -138,9 +122,9 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
       expect((await get(server, account, '/key')).status).toBe(200)
       await close(server)
     }
-    await expect(command(['k2'], 'db', 'verify')).rejects.toMatchObject({
+    await expect(millrace(await placeWith(['k2']), 'db', 'verify')).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/begun with is not on the key ring.*key-ring\.md/),
+      err: expect.stringMatching(/begun with is not on the key ring.*key-ring\.md/),
     })
   })
 

@@ -1,13 +1,14 @@
+import { Link } from '@tanstack/react-router'
 import { ScrollText } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { itemsOf, type Pages } from '../../questions/question.ts'
+import { Answer, ShowMore } from '../../ui/Answer.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Empty } from '../../ui/Empty.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
-import { ShowMore } from '../../ui/ShowMore.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
-import { AuditTarget } from './AuditTarget.tsx'
+import { wordFor } from '../../words/word-for.ts'
 
 type Line = AnswerOf<'GET /audit'>['items'][number]
 
@@ -46,14 +47,14 @@ export function AuditPanel({ question, of, title }: AuditPanelProps) {
 
 function useColumns(of: AuditPanelProps['of']): Column<Line>[] {
   const { audit } = useWords()
-  const actions: Readonly<Record<string, string>> = audit.actions
-  const actors: Readonly<Record<string, string>> = audit.actors
   return [
     {
       id: 'action',
       header: audit.action,
       narrow: 'title',
-      cell: ({ action }) => <span className="font-medium">{actions[action] ?? action.replaceAll('_', ' ')}</span>,
+      cell: ({ action }) => (
+        <span className="font-medium">{wordFor(audit.actions, action, action.replaceAll('_', ' '))}</span>
+      ),
     },
     { id: 'at', header: audit.at, narrow: 'corner', cell: ({ at }) => <Time at={at} as="time" /> },
     {
@@ -61,7 +62,7 @@ function useColumns(of: AuditPanelProps['of']): Column<Line>[] {
       header: audit.actor,
       cell: ({ actor }) => (
         <span title={actor} className="inline-block max-w-56 truncate align-bottom">
-          {actors[actor] ?? actor}
+          {wordFor(audit.actors, actor)}
         </span>
       ),
     },
@@ -79,3 +80,34 @@ const targetColumn = (header: string, of: 'own' | 'all'): Column<Line> => ({
   header,
   cell: ({ target }) => target !== null && <AuditTarget target={target} of={of} />,
 })
+
+interface AuditTargetProps {
+  readonly target: string
+  readonly of: 'own' | 'all'
+}
+
+const LOOK = 'inline-block max-w-44 truncate align-bottom font-mono text-xs'
+
+/** The id of what was touched; a link where there is a page for it. */
+function AuditTarget({ target, of }: AuditTargetProps) {
+  const look = `${LOOK} text-accent hover:underline`
+  if (of === 'all' && target.startsWith('acct_')) {
+    return (
+      <Link to="/operate/accounts/$account" params={{ account: target }} title={target} className={look}>
+        {target}
+      </Link>
+    )
+  }
+  if (of === 'own' && target.startsWith('key_')) {
+    return (
+      <Link to="/keys/$key" params={{ key: target }} title={target} className={look}>
+        {target}
+      </Link>
+    )
+  }
+  return (
+    <span title={target} className={LOOK}>
+      {target}
+    </span>
+  )
+}

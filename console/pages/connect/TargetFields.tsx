@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { CopyButton } from '../../ui/CopyButton.tsx'
+import { choicesOf } from '../../ui/choices.ts'
 import { Field } from '../../ui/Field.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { Select } from '../../ui/Select.tsx'
@@ -45,12 +46,7 @@ export function TargetFields({ baseUrl, models, model, kind, onModel, onKind }: 
         <span aria-hidden="true" className="text-sm font-medium">
           {connect.key}
         </span>
-        <Segmented
-          label={connect.key}
-          value={kind}
-          options={KINDS.map((value) => ({ value, label: connect.kinds[value] }))}
-          onPick={onKind}
-        />
+        <Segmented label={connect.key} value={kind} options={choicesOf(KINDS, connect.kinds)} onPick={onKind} />
         <p className="text-xs text-faint">
           {connect.noKey}{' '}
           <Link to="/keys" className="text-accent underline">

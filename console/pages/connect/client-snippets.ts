@@ -1,4 +1,5 @@
-import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { curlCommand, exportKey, KEY_VARIABLE, shellWord } from '../../lib/shell-code.ts'
+import type { ModelItem } from '../../questions/account.ts'
 import type { Catalogue } from '../../words/catalogue.ts'
 
 export type ClientId = keyof Catalogue['connect']['names']
@@ -13,11 +14,10 @@ export interface Snippet {
 export interface Target {
   readonly baseUrl: string
   readonly model: string
-  readonly details: AnswerOf<'GET /models'>['items'][number]
+  readonly details: ModelItem
   readonly kind: 'wallet' | 'builder'
 }
 
-const KEY = 'MILLRACE_KEY'
 const PROMPT = 'Hello'
 
 /** What each program needs, under the real address and the chosen model. They are those of docs/clients. */
@@ -38,7 +38,7 @@ export const CLIENT_SNIPPETS: Readonly<Record<ClientId, (target: Target) => read
       code: `import os
 from openai import OpenAI
 
-client = OpenAI(base_url=${quoted(target.baseUrl)}, api_key=os.environ["${KEY}"])
+client = OpenAI(base_url=${quoted(target.baseUrl)}, api_key=os.environ["${KEY_VARIABLE}"])
 answer = client.responses.create(model=${quoted(target.model)}, input="${PROMPT}")
 print(answer.output_text, answer._request_id)`,
     },
@@ -50,7 +50,7 @@ print(answer.output_text, answer._request_id)`,
       label: { file: 'hello.mjs' },
       code: `import OpenAI from 'openai'
 
-const client = new OpenAI({ baseURL: ${quoted(target.baseUrl)}, apiKey: process.env.${KEY} })
+const client = new OpenAI({ baseURL: ${quoted(target.baseUrl)}, apiKey: process.env.${KEY_VARIABLE} })
 const answer = await client.responses.create({ model: ${quoted(target.model)}, input: '${PROMPT}' })
 console.log(answer.output_text, answer._request_id)`,
     },
@@ -63,7 +63,7 @@ console.log(answer.output_text, answer._request_id)`,
       code: `import { createOpenAI } from '@ai-sdk/openai'
 import { streamText } from 'ai'
 
-const millrace = createOpenAI({ baseURL: ${quoted(target.baseUrl)}, apiKey: process.env.${KEY} })
+const millrace = createOpenAI({ baseURL: ${quoted(target.baseUrl)}, apiKey: process.env.${KEY_VARIABLE} })
 const { textStream } = streamText({ model: millrace.responses(${quoted(target.model)}), prompt: '${PROMPT}' })
 for await (const text of textStream) process.stdout.write(text)`,
     },
@@ -77,7 +77,7 @@ model_provider = "millrace"
 [model_providers.millrace]
 name = "Millrace"
 base_url = ${quoted(target.baseUrl)}
-env_key = "${KEY}"
+env_key = "${KEY_VARIABLE}"
 wire_api = "responses"
 model_catalog_url = ${quoted(`${target.baseUrl}/models`)}`,
     },
@@ -115,19 +115,14 @@ export const keyLike = (kind: Target['kind']): string => `mr_${kind}_…`
 
 const environment = ({ kind }: Target): Snippet => ({
   label: { word: 'environment' },
-  code: `export ${KEY}=${keyLike(kind)}`,
+  code: exportKey(keyLike(kind)),
 })
 
 /** A string of JSON is one of JavaScript, Python, YAML and TOML too. */
 const quoted = (text: string): string => JSON.stringify(text)
 
-const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
-
 const curl = ({ baseUrl, model }: Target, path: string, body: object): string =>
-  `curl -N ${shellWord(`${baseUrl}/${path}`)} \\
-  -H "Authorization: Bearer $${KEY}" -H "Content-Type: application/json" \\
-  -d ${shellWord(JSON.stringify({ model, stream: true, ...body }))}`
+  curlCommand(`${baseUrl}/${path}`, { model, stream: true, ...body })
 
 /** An id that has decided its effort, or a model without any, must not be asked for one on OpenCode's side calls. */
 const thinks = ({ model, details }: Target): boolean =>
@@ -138,7 +133,7 @@ const opencode = (target: Target): object => ({
     millrace: {
       npm: '@ai-sdk/openai-compatible',
       name: 'Millrace',
-      options: { baseURL: target.baseUrl, apiKey: `{env:${KEY}}` },
+      options: { baseURL: target.baseUrl, apiKey: `{env:${KEY_VARIABLE}}` },
       models: {
         [target.model]: {
           name: target.model,

@@ -1,7 +1,6 @@
 import { Meter } from '../../ui/Meter.tsx'
-import { MoneyText } from '../../ui/MoneyText.tsx'
-import { Time } from '../../ui/Time.tsx'
-import { TimeText } from '../../ui/TimeText.tsx'
+import { MoneyText } from '../../ui/Money.tsx'
+import { Time, TimeText } from '../../ui/Time.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import type { OwnKey } from './own-key.ts'
 

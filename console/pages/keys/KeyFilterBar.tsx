@@ -1,10 +1,11 @@
-import { useRef } from 'react'
-import { useLetterKey } from '../../lib/useLetterKey.ts'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
 import { Checkbox } from '../../ui/Checkbox.tsx'
+import { choicesOf } from '../../ui/choices.ts'
+import { SearchInput } from '../../ui/SearchInput.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import type { useKeyFilters } from './useKeyFilters.ts'
+import type { KeyFilters } from './find-keys.ts'
 
 interface KeyFilterBarProps {
   readonly view: ReturnType<typeof useKeyFilters>
@@ -16,30 +17,20 @@ interface KeyFilterBarProps {
 export function KeyFilterBar({ view, revokedCount, hasMore }: KeyFilterBarProps) {
   const { keys, common } = useWords()
   const formats = useFormats()
-  const field = useRef<HTMLInputElement>(null)
-  useLetterKey('/', common.search, () => field.current?.focus())
   const { filters } = view
   return (
     <div className="grid gap-1.5">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <TextInput
-          ref={field}
-          type="search"
-          aria-label={keys.search}
-          placeholder={keys.search}
-          spellCheck={false}
+        <SearchInput
+          label={keys.search}
           value={filters.text}
-          onChange={(event) => view.setText(event.target.value)}
+          onText={view.setText}
           className="max-w-sm flex-1 basis-56"
         />
         <Segmented
           label={keys.filterKind}
           value={filters.kind ?? 'all'}
-          options={[
-            { value: 'all', label: common.all },
-            { value: 'wallet', label: keys.kinds.wallet },
-            { value: 'builder', label: keys.kinds.builder },
-          ]}
+          options={choicesOf(['all', 'wallet', 'builder'], { all: common.all, ...keys.kinds })}
           onPick={(kind) => view.setKind(kind === 'all' ? undefined : kind)}
         />
         {(revokedCount > 0 || filters.revoked) && (
@@ -53,4 +44,33 @@ export function KeyFilterBar({ view, revokedCount, hasMore }: KeyFilterBarProps)
       {hasMore && filters.text.trim() !== '' && <p className="text-xs text-faint">{keys.searchLoaded}</p>}
     </div>
   )
+}
+
+/**
+ * What of the keys is shown. The switches stand in the address; the text does not, because somebody may paste a whole secret
+ * there to find out which key it belongs to.
+ */
+export function useKeyFilters() {
+  const navigate = useNavigate()
+  const search = useSearch({ strict: false })
+  const [text, setText] = useState('')
+  const kind = search.kind === 'wallet' || search.kind === 'builder' ? search.kind : undefined
+  const filters: KeyFilters = { text, kind, revoked: search.revoked === 'yes' }
+  const change = ({ kind: nextKind, revoked }: Pick<KeyFilters, 'kind' | 'revoked'>) =>
+    void navigate({
+      to: '/keys',
+      search: { ...(nextKind !== undefined && { kind: nextKind }), ...(revoked && { revoked: 'yes' }) },
+      replace: true,
+    })
+  return {
+    filters,
+    isNarrowed: text.trim() !== '' || kind !== undefined,
+    setText,
+    setKind: (next: KeyFilters['kind']) => change({ kind: next, revoked: filters.revoked }),
+    setRevoked: (revoked: boolean) => change({ kind, revoked }),
+    clear: () => {
+      setText('')
+      change({ kind: undefined, revoked: filters.revoked })
+    },
+  }
 }

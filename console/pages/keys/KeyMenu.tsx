@@ -1,9 +1,9 @@
 import { Ban, CirclePause, CirclePlay, Ellipsis, PencilLine, RefreshCw, SquarePen } from 'lucide-react'
-import { IconButton } from '../../ui/IconButton.tsx'
+import { useAct } from '../../questions/acts.ts'
+import { IconButton } from '../../ui/Button.tsx'
 import { Menu, MenuItem, MenuLine } from '../../ui/Menu.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import type { KeyAct, KeyFacts, PickedAct } from './own-key.ts'
-import { useDisableKey } from './useDisableKey.ts'
 
 interface KeyMenuProps {
   readonly keyItem: KeyFacts
@@ -38,4 +38,14 @@ export function KeyMenu({ keyItem, onAct }: KeyMenuProps) {
       </MenuItem>
     </Menu>
   )
+}
+
+/** Stops a key for a while, or lets it go on: it can be undone, so nothing is asked back. */
+function useDisableKey({ id, state }: KeyFacts) {
+  const { keys } = useWords()
+  const isDisabled = state === 'disabled'
+  const { mutate, isPending } = useAct('PATCH /keys/:key', {
+    done: isDisabled ? keys.enabled : keys.disabled,
+  })
+  return { isDisabled, isPending, run: () => mutate({ params: { key: id }, body: { disabled: !isDisabled } }) }
 }

@@ -2,24 +2,25 @@ import { Link, useParams } from '@tanstack/react-router'
 import { KeyRound, RefreshCw, SquarePen } from 'lucide-react'
 import { useState } from 'react'
 import { ConsoleProblem } from '../../lib/console-problem.ts'
-import { useKey } from '../../questions/useKey.ts'
+import { useAudit } from '../../questions/account.ts'
+import { useKey } from '../../questions/keys.ts'
+import { useKeyRequests } from '../../questions/requests.ts'
+import { Answer } from '../../ui/Answer.tsx'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { Empty } from '../../ui/Empty.tsx'
-import { Page } from '../../ui/Page.tsx'
-import { PageHeader } from '../../ui/PageHeader.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
+import { Page, PageHeader } from '../../ui/Page.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
+import { AuditPanel } from '../audit/AuditPanel.tsx'
+import { LatestRequests } from '../requests/list/LatestRequests.tsx'
+import { KeyDialogs } from './acts/KeyDialogs.tsx'
+import { MadeKeyDialog, useMadeKey } from './acts/MadeKeyDialog.tsx'
 import { KeyBadges, KeyStateBadge } from './KeyBadges.tsx'
 import { KeyCaps } from './KeyCaps.tsx'
-import { KeyDialogs } from './KeyDialogs.tsx'
 import { KeyMenu } from './KeyMenu.tsx'
-import { KeyRequests } from './KeyRequests.tsx'
 import { KeyTerms } from './KeyTerms.tsx'
-import { KeyTrail } from './KeyTrail.tsx'
 import { KeyUsage } from './KeyUsage.tsx'
-import { MadeKeyDialog } from './MadeKeyDialog.tsx'
 import type { OwnKey, PickedAct } from './own-key.ts'
-import { useMadeKey } from './useMadeKey.ts'
 
 /** Everything about one key. */
 export function KeyPage() {
@@ -124,4 +125,49 @@ function NoSuchKey() {
       </Panel>
     </Page>
   )
+}
+
+const SHOWN = 10
+
+interface KeyRequestsProps {
+  readonly keyId: string
+  /** It is revoked: no first one will arrive. */
+  readonly isOver: boolean
+}
+
+/** The last few requests of a key, as they come in. */
+function KeyRequests({ keyId, isOver }: KeyRequestsProps) {
+  const { keys } = useWords()
+  const question = useKeyRequests(keyId, SHOWN)
+  const all = (
+    <Link to="/requests" search={{ key: keyId }} className={buttonClass('quiet')}>
+      {keys.allRequests}
+    </Link>
+  )
+  const connect = (
+    <Link to="/connect" className={buttonClass('plain')}>
+      {keys.connect}
+    </Link>
+  )
+  return (
+    <Panel title={keys.recent} actions={all} padding="flush">
+      <Answer question={question} lines={5}>
+        {({ items }) => (
+          <LatestRequests
+            caption={keys.recent}
+            requests={items}
+            without={['key']}
+            none={{ title: keys.noRequests, ...(!isOver && { text: keys.noRequestsText, action: connect }) }}
+          />
+        )}
+      </Answer>
+    </Panel>
+  )
+}
+
+/** Who made this key, and what was done to it since. */
+function KeyTrail({ keyId }: { keyId: string }) {
+  const { keys } = useWords()
+  const question = useAudit(keyId)
+  return <AuditPanel title={keys.trail} question={question} of="one" />
 }

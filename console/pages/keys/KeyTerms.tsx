@@ -1,11 +1,10 @@
 import type { ReactNode } from 'react'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { Time } from '../../ui/Time.tsx'
-import { TimeText } from '../../ui/TimeText.tsx'
+import { Time, TimeText } from '../../ui/Time.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import { LIMITS } from './key-draft.ts'
 import type { OwnKey } from './own-key.ts'
+import { LIMITS } from './terms/key-draft.ts'
 
 /** What a key may do and until when, as it was agreed when it was made or last edited. */
 export function KeyTerms({ keyItem }: { keyItem: OwnKey }) {

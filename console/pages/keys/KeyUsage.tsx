@@ -1,11 +1,15 @@
 import { ChartColumn } from 'lucide-react'
-import { useKeyUsage } from '../../questions/useKeyUsage.ts'
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { sumMoney } from '../../lib/money.ts'
+import { stepLabels } from '../../lib/step-labels.ts'
+import { useKeyUsage } from '../../questions/usage.ts'
+import { Answer } from '../../ui/Answer.tsx'
+import { paidChart } from '../../ui/charts/chart-data.ts'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Money } from '../../ui/Money.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import { keyUsageChart, paidFor } from './key-usage-chart.ts'
 
 interface KeyUsageProps {
   readonly keyId: string
@@ -31,15 +35,28 @@ export function KeyUsage({ keyId, isOver }: KeyUsageProps) {
           usage.total.requests === 0 ? (
             <Empty icon={ChartColumn} title={keys.noUsage} {...(!isOver && { text: keys.noUsageText })} />
           ) : (
-            <StackedBars
-              data={keyUsageChart(usage, formats, {
-                caption: `${keys.usage}. ${keys.usageAbout}`,
-                rest: keys.otherModels,
-              })}
-            />
+            <DailyCost usage={usage} />
           )
         }
       </Answer>
     </Panel>
   )
+}
+
+type Usage = AnswerOf<'GET /usage'>
+
+/** Whoever paid: for one key only one of the two ever does. */
+const paidFor = ({ wallet, plan }: Pick<Usage['total'], 'wallet' | 'plan'>): string => sumMoney(wallet, plan)
+
+/** A day each, stacked by model. */
+function DailyCost({ usage }: { usage: Usage }) {
+  const { keys } = useWords()
+  const formats = useFormats()
+  const series = usage.series.map(({ id, name, steps }) => ({
+    id: id ?? 'rest',
+    name: id === null ? keys.otherModels : name,
+    amounts: steps.map(paidFor),
+  }))
+  const drawn = { caption: `${keys.usage}. ${keys.usageAbout}`, steps: stepLabels(usage.steps, 'day', formats) }
+  return <StackedBars data={paidChart({ ...drawn, series }, formats)} />
 }

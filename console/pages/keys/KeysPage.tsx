@@ -1,23 +1,22 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
-import { useState } from 'react'
-import { useLetterKey } from '../../lib/useLetterKey.ts'
+import { KeyRound, Plus, SearchX } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { useLetterKey } from '../../lib/letter-keys.ts'
+import { useKeys } from '../../questions/keys.ts'
 import { itemsOf } from '../../questions/question.ts'
-import { useKeys } from '../../questions/useKeys.ts'
+import { Answer, ShowMore } from '../../ui/Answer.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { Page } from '../../ui/Page.tsx'
-import { PageHeader } from '../../ui/PageHeader.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
-import { ShowMore } from '../../ui/ShowMore.tsx'
+import { Empty } from '../../ui/Empty.tsx'
+import { Page, PageHeader } from '../../ui/Page.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
-import { CreateKeyDialog } from './CreateKeyDialog.tsx'
-import { KeyDialogs } from './KeyDialogs.tsx'
-import { KeyFilterBar } from './KeyFilterBar.tsx'
-import { KeyList } from './KeyList.tsx'
-import { MadeKeyDialog } from './MadeKeyDialog.tsx'
-import type { MadeKey, PickedAct } from './own-key.ts'
-import { useKeyFilters } from './useKeyFilters.ts'
-import { useMadeKey } from './useMadeKey.ts'
+import { KeyDialogs } from './acts/KeyDialogs.tsx'
+import { MadeKeyDialog, useMadeKey } from './acts/MadeKeyDialog.tsx'
+import { findKeys } from './find-keys.ts'
+import { KeyFilterBar, useKeyFilters } from './KeyFilterBar.tsx'
+import { KeyTable } from './KeyTable.tsx'
+import type { ListedKey, MadeKey, PickedAct } from './own-key.ts'
+import { CreateKeyDialog } from './terms/CreateKeyDialog.tsx'
 
 export function KeysPage() {
   const { shell, keys } = useWords()
@@ -75,4 +74,24 @@ function useCreating() {
       if (asked !== undefined) void navigate({ to: '/keys', search: {}, replace: true })
     },
   }
+}
+
+interface KeyListProps {
+  readonly all: readonly ListedKey[]
+  readonly view: ReturnType<typeof useKeyFilters>
+  readonly onAct: (picked: PickedAct) => void
+  readonly create: ReactNode
+}
+
+/** The keys that are left by search and filters, or why there are none. */
+function KeyList({ all, view, onAct, create }: KeyListProps) {
+  const { keys } = useWords()
+  const found = findKeys(all, view.filters)
+  if (found.length > 0) return <KeyTable keys={found} onAct={onAct} />
+  if (all.length === 0) return <Empty icon={KeyRound} title={keys.none} text={keys.noneText} action={create} />
+  if (view.isNarrowed) {
+    const clear = <Button onClick={view.clear}>{keys.clear}</Button>
+    return <Empty icon={SearchX} title={keys.notFound} text={keys.notFoundText} action={clear} />
+  }
+  return <Empty icon={KeyRound} title={keys.noneActive} text={keys.noneActiveText} action={create} />
 }

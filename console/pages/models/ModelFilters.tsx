@@ -1,8 +1,7 @@
-import { useRef } from 'react'
-import { useLetterKey } from '../../lib/useLetterKey.ts'
 import { Checkbox } from '../../ui/Checkbox.tsx'
+import { choicesOf } from '../../ui/choices.ts'
+import { SearchInput } from '../../ui/SearchInput.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import type { ModelFilter } from './find-models.ts'
 
@@ -16,28 +15,18 @@ interface ModelFiltersProps {
 export function ModelFilters({ filter, onChange, shown, all }: ModelFiltersProps) {
   const { models } = useWords()
   const formats = useFormats()
-  const input = useRef<HTMLInputElement>(null)
-  useLetterKey('/', models.search, () => input.current?.focus())
   return (
     <search className="flex flex-wrap items-center gap-x-4 gap-y-2">
-      <TextInput
-        ref={input}
-        type="search"
+      <SearchInput
+        label={models.search}
         className="w-full sm:w-64"
-        spellCheck={false}
-        aria-label={models.search}
-        placeholder={`${models.search} ( / )`}
         value={filter.text}
-        onChange={(event) => onChange({ ...filter, text: event.target.value })}
+        onText={(text) => onChange({ ...filter, text })}
       />
       <Segmented
         label={models.kind}
         value={filter.kind}
-        options={[
-          { value: 'any', label: models.kinds.any },
-          { value: 'wallet', label: models.kinds.wallet },
-          { value: 'builder', label: models.kinds.builder },
-        ]}
+        options={choicesOf(['any', 'wallet', 'builder'], models.kinds)}
         onPick={(kind) => onChange({ ...filter, kind })}
       />
       <Checkbox

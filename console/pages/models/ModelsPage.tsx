@@ -1,16 +1,15 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Boxes, SearchX } from 'lucide-react'
-import { useModels } from '../../questions/useModels.ts'
+import { useModels } from '../../questions/account.ts'
+import { Answer } from '../../ui/Answer.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { DataTable } from '../../ui/DataTable.tsx'
 import { Empty } from '../../ui/Empty.tsx'
-import { Page } from '../../ui/Page.tsx'
-import { PageHeader } from '../../ui/PageHeader.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
+import { Page, PageHeader } from '../../ui/Page.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { findModels, type ModelFilter, readModelFilter, writeModelFilter } from './find-models.ts'
 import { ModelFilters } from './ModelFilters.tsx'
-import { useModelColumns } from './useModelColumns.tsx'
+import { ModelTable } from './ModelTable.tsx'
 
 const ALL: ModelFilter = { text: '', kind: 'any', onlyAvailable: false }
 
@@ -21,7 +20,6 @@ export function ModelsPage() {
   const filter = readModelFilter(useSearch({ strict: false }))
   const change = (next: ModelFilter) =>
     void navigate({ to: '/models', search: writeModelFilter(next), replace: true, resetScroll: false })
-  const columns = useModelColumns()
   return (
     <Page>
       <PageHeader title={shell.areas.models} about={models.about} />
@@ -52,13 +50,7 @@ export function ModelsPage() {
                     action={<Button onClick={() => change(ALL)}>{models.empty.clear}</Button>}
                   />
                 ) : (
-                  <DataTable
-                    caption={shell.areas.models}
-                    columns={columns}
-                    rows={found}
-                    rowId={({ id }) => id}
-                    onOpen={({ id }) => void navigate({ to: '/playground', search: { model: id } })}
-                  />
+                  <ModelTable models={found} />
                 )}
               </Panel>
             </>

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { findModels, type ModelFilter, type ModelItem, readModelFilter, writeModelFilter } from './find-models.ts'
+import type { ModelItem } from '../../questions/account.ts'
+import { findModels, type ModelFilter, readModelFilter, writeModelFilter } from './find-models.ts'
 
 const model = (id: string, more: Partial<ModelItem> = {}): ModelItem => ({
   ...{ id, variants: [], efforts: [], inputs: ['text'], context_tokens: 1_000, max_output_tokens: 100 },

@@ -1,6 +1,4 @@
-import type { AnswerOf } from '../../../src/contract/console-api.ts'
-
-export type ModelItem = AnswerOf<'GET /models'>['items'][number]
+import type { ModelItem } from '../../questions/account.ts'
 
 export interface ModelFilter {
   readonly text: string

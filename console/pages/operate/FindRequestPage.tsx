@@ -1,10 +1,10 @@
 import { useNavigate } from '@tanstack/react-router'
-import { type FormEvent, useRef, useState } from 'react'
-import { useLetterKey } from '../../lib/useLetterKey.ts'
+import { useRef, useState } from 'react'
+import { useLetterKey } from '../../lib/letter-keys.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
-import { Page } from '../../ui/Page.tsx'
-import { PageHeader } from '../../ui/PageHeader.tsx'
+import { Form } from '../../ui/Form.tsx'
+import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { TextInput } from '../../ui/TextInput.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
@@ -19,8 +19,7 @@ export function FindRequestPage() {
   const [id, setId] = useState('')
   const [wrong, setWrong] = useState(false)
   useLetterKey('/', shell.shortcuts.search, () => field.current?.focus())
-  const find = (event: FormEvent) => {
-    event.preventDefault()
+  const find = () => {
     const request = id.trim()
     if (!REQUEST_ID.test(request)) return setWrong(true)
     void navigate({ to: '/operate/requests/$request', params: { request } })
@@ -29,7 +28,7 @@ export function FindRequestPage() {
     <Page>
       <PageHeader title={shell.areas.findRequest} about={found.about} />
       <Panel>
-        <form className="flex max-w-2xl flex-wrap items-start gap-3" onSubmit={find}>
+        <Form className="flex max-w-2xl flex-wrap items-start gap-3" onSend={find}>
           <div className="min-w-56 flex-1">
             <Field label={found.id} hint={found.hint} error={wrong ? found.idWrong : undefined}>
               {(control) => (
@@ -53,7 +52,7 @@ export function FindRequestPage() {
           <Button tone="primary" type="submit" className="mt-6 min-h-9">
             {found.find}
           </Button>
-        </form>
+        </Form>
       </Panel>
     </Page>
   )

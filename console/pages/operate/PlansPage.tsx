@@ -1,15 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import { CreditCard } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { windowName } from '../../lib/window-name.ts'
-import { usePlans } from '../../questions/usePlans.ts'
+import { usePlans } from '../../questions/operate.ts'
+import { Answer } from '../../ui/Answer.tsx'
 import { Badge } from '../../ui/Badge.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Facts } from '../../ui/Facts.tsx'
 import { Money } from '../../ui/Money.tsx'
-import { Page } from '../../ui/Page.tsx'
-import { PageHeader } from '../../ui/PageHeader.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
+import { Page, PageHeader } from '../../ui/Page.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 
 type Plan = AnswerOf<'GET /operate/plans'>['items'][number]
@@ -51,7 +50,7 @@ function PlanPanel({ plan: { id, models, opens, windows, accounts } }: { plan: P
           <h3 className="eyebrow">{plans.windows}</h3>
           <Facts
             facts={windows.map(({ name, allowance }) => ({
-              name: windowName(name, formats.locale),
+              name: formats.window(name),
               value: <Money amount={allowance} />,
             }))}
           />

@@ -1,12 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { sumMoney } from '../../lib/nano.ts'
 import { stepLabels } from '../../lib/step-labels.ts'
+import { Answer, type Asked } from '../../ui/Answer.tsx'
+import { countedChart, paidChart } from '../../ui/charts/chart-data.ts'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
-import { Answer, type Asked, Panel } from '../../ui/Panel.tsx'
+import { choicesOf } from '../../ui/choices.ts'
+import { Panel } from '../../ui/Panel.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import type { LatelyUsed } from './TodayTiles.tsx'
+import type { LatelyUsed } from './StandingTiles.tsx'
 
 type Hours = LatelyUsed['hours']
 type Used = Hours[number]['used']
@@ -30,10 +32,7 @@ export function DayChart({ question }: { question: Asked<LatelyUsed> }) {
           <Segmented
             label={words.measure}
             value={measure}
-            options={(['requests', 'cost', 'tokens'] as const).map((value) => ({
-              value,
-              label: words.measures[value],
-            }))}
+            options={choicesOf(['requests', 'cost', 'tokens'] as const, words.measures)}
             onPick={setMeasure}
           />
         </div>
@@ -46,62 +45,32 @@ export function DayChart({ question }: { question: Asked<LatelyUsed> }) {
 }
 
 function HourBars({ hours, measure }: { hours: Hours; measure: Measure }) {
-  const { overview: words } = useWords()
+  const { dayCaption, series } = useWords().overview
   const formats = useFormats()
   const used = hours.map((hour) => hour.used)
-  const steps = stepLabels(
-    hours.map(({ from }) => from),
-    'hour',
-    formats,
-  )
-  const counted = (id: string, name: string, of: (used: Used) => number) => ({
-    ...{ id, name, values: used.map(of) },
-    texts: used.map((each) => formats.count(of(each))),
+  const begins = hours.map(({ from }) => from)
+  const drawn = { caption: dayCaption[measure], steps: stepLabels(begins, 'hour', formats) }
+  const part = (id: keyof typeof series, of: (used: Used) => number) => ({
+    ...{ id, name: series[id], values: used.map(of) },
   })
-  const paid = (id: 'wallet' | 'plan') => ({
-    ...{ id, name: words.series[id], values: used.map((each) => Number(each[id])) },
-    texts: used.map((each) => formats.exactMoney(each[id])),
-  })
-  const { series } = words
   switch (measure) {
-    case 'requests':
-      return (
-        <StackedBars
-          data={{
-            ...{ caption: words.dayCaption.requests, steps, tick: formats.short, unit: 'whole' },
-            series: [
-              counted('well', series.well, ({ requests, failed }) => requests - failed),
-              counted('failed', series.failed, ({ failed }) => failed),
-            ],
-            totals: used.map(({ requests }) => formats.count(requests)),
-          }}
-        />
-      )
-    case 'cost':
-      return (
-        <StackedBars
-          data={{
-            ...{ caption: words.dayCaption.cost, steps, tick: formats.moneyTick },
-            series: [paid('wallet'), paid('plan')],
-            totals: used.map(({ wallet, plan }) => formats.exactMoney(sumMoney(wallet, plan))),
-          }}
-        />
-      )
-    case 'tokens':
-      return (
-        <StackedBars
-          data={{
-            ...{ caption: words.dayCaption.tokens, steps, tick: formats.short, unit: 'whole' },
-            series: [
-              counted('uncached', series.uncached, ({ uncached_input, cache_write }) => uncached_input + cache_write),
-              counted('cached', series.cached, ({ cached_input }) => cached_input),
-              counted('output', series.output, ({ output }) => output),
-            ],
-            totals: used.map((each) =>
-              formats.count(each.uncached_input + each.cached_input + each.cache_write + each.output),
-            ),
-          }}
-        />
-      )
+    case 'requests': {
+      const parts = [part('well', ({ requests, failed }) => requests - failed), part('failed', ({ failed }) => failed)]
+      return <StackedBars data={countedChart({ ...drawn, series: parts }, formats)} />
+    }
+    case 'cost': {
+      const payers = (['wallet', 'plan'] as const).map((id) => ({
+        ...{ id, name: series[id], amounts: used.map((each) => each[id]) },
+      }))
+      return <StackedBars data={paidChart({ ...drawn, series: payers }, formats)} />
+    }
+    case 'tokens': {
+      const parts = [
+        part('uncached', ({ uncached_input, cache_write }) => uncached_input + cache_write),
+        part('cached', ({ cached_input }) => cached_input),
+        part('output', ({ output }) => output),
+      ]
+      return <StackedBars data={countedChart({ ...drawn, series: parts }, formats)} />
+    }
   }
 }

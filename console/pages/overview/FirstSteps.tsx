@@ -2,13 +2,12 @@ import { Link } from '@tanstack/react-router'
 import { Check, X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { cx } from '../../lib/cx.ts'
-import { useStanding } from '../../questions/useSession.ts'
-import { buttonClass } from '../../ui/Button.tsx'
+import { exportKey, greetingCommand } from '../../lib/shell-code.ts'
+import { useStanding } from '../../questions/session.ts'
+import { buttonClass, IconButton } from '../../ui/Button.tsx'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
-import { IconButton } from '../../ui/IconButton.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
-import { firstRequest } from './first-request.ts'
 import type { Standing } from './StandingTiles.tsx'
 
 /** For an account that has asked nothing yet. It stays until it is put away, so that whoever did it sees it ticked. */
@@ -66,7 +65,8 @@ function FirstRequestCode({ model, onCopied }: { model: string | null; onCopied:
   const { base_url } = useStanding()
   // Once something was asked no model is suggested any more: the text stays as it was copied.
   const [first] = useState(model ?? 'demo')
-  const code = firstRequest({ baseUrl: base_url, model: first, greeting: words.greeting })
+  const ask = greetingCommand(base_url, { model: first, stream: true }, words.greeting)
+  const code = `${exportKey('…')}\n${ask}`
   return <CodeBlock code={code} label={words.shell} onCopied={onCopied} />
 }
 

@@ -1,19 +1,17 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { KeyRound, Wallet } from 'lucide-react'
-import { useLetterKey } from '../../lib/useLetterKey.ts'
-import { useLatelyUsed } from '../../questions/useLatelyUsed.ts'
-import { useOverview } from '../../questions/useOverview.ts'
+import { useLetterKey } from '../../lib/letter-keys.ts'
+import { useLatelyUsed, useOverview } from '../../questions/account.ts'
+import { Answer, type Asked } from '../../ui/Answer.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
-import { Page } from '../../ui/Page.tsx'
-import { PageHeader } from '../../ui/PageHeader.tsx'
-import { Answer } from '../../ui/Panel.tsx'
+import { Page, PageHeader } from '../../ui/Page.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { LatestRequests } from '../requests/list/LatestRequests.tsx'
 import { DayChart } from './DayChart.tsx'
 import { FirstSteps } from './FirstSteps.tsx'
 import { PlanPanel } from './PlanPanel.tsx'
-import { RecentRequests } from './RecentRequests.tsx'
-import { StandingTiles } from './StandingTiles.tsx'
-import { TodayTiles } from './TodayTiles.tsx'
+import { type Standing, StandingTiles, TodayTiles } from './StandingTiles.tsx'
 
 /** What an owner looks at first: money, the plan, today, and what is running. What the books say does not wait for what was used. */
 export function OverviewPage() {
@@ -55,5 +53,39 @@ export function OverviewPage() {
       </div>
       <RecentRequests question={standing} />
     </Page>
+  )
+}
+
+/** The latest requests of the account. */
+function RecentRequests({ question }: { question: Asked<Standing> }) {
+  const { overview: words } = useWords()
+  return (
+    <Panel
+      title={words.recent}
+      padding="flush"
+      actions={
+        <Link to="/requests" className="text-sm text-accent hover:underline">
+          {words.moreRequests}
+        </Link>
+      }
+    >
+      <Answer question={question} lines={8}>
+        {({ recent }) => (
+          <LatestRequests
+            caption={words.recent}
+            requests={recent}
+            none={{
+              title: words.noRecent.title,
+              text: words.noRecent.text,
+              action: (
+                <Link to="/connect" className={buttonClass('plain')}>
+                  {words.noRecent.action}
+                </Link>
+              ),
+            }}
+          />
+        )}
+      </Answer>
+    </Panel>
   )
 }

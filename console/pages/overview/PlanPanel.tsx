@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
-import { windowName } from '../../lib/window-name.ts'
+import { Answer, type Asked } from '../../ui/Answer.tsx'
 import { Meter } from '../../ui/Meter.tsx'
-import { MoneyText } from '../../ui/MoneyText.tsx'
-import { Answer, type Asked, Panel } from '../../ui/Panel.tsx'
-import { TimeText } from '../../ui/TimeText.tsx'
+import { MoneyText } from '../../ui/Money.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { TimeText } from '../../ui/Time.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import type { Standing } from './StandingTiles.tsx'
 
@@ -52,8 +52,7 @@ function PlanStanding({ plan: { state, plan, windows } }: { plan: Plan }) {
 
 function WindowLine({ window: { name, opened, end, used, held, left, limit } }: { window: Plan['windows'][number] }) {
   const { overview: words } = useWords()
-  const { locale } = useFormats()
-  const title = windowName(name, locale)
+  const title = useFormats().window(name)
   return (
     <li className="grid gap-1">
       <div className="flex flex-wrap justify-between gap-x-4 text-sm">

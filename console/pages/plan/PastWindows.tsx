@@ -1,14 +1,11 @@
-import { shareOf } from '../../lib/nano.ts'
-import { windowName } from '../../lib/window-name.ts'
+import { shareOf } from '../../lib/money.ts'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Money } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import type { Plan } from './plan-window.ts'
-import { RowsButton } from './RowsButton.tsx'
-import { useOpenWindow } from './useOpenWindow.ts'
-import { WindowRows } from './WindowRows.tsx'
+import { RowsButton, useOpenWindow, WindowRows } from './WindowRows.tsx'
+import type { Plan } from './window-sums.ts'
 
 type Past = Plan['past'][number]
 
@@ -24,7 +21,7 @@ export function PastWindows({ past }: { past: readonly Past[] }) {
       <DataTable caption={plan.past} columns={columns} rows={past} rowId={({ id }) => id} />
       {shown !== undefined && (
         <div className="px-4 pb-3">
-          <WindowRows key={shown.id} window={shown.id} title={windowName(shown.name, formats.locale)} />
+          <WindowRows key={shown.id} window={shown.id} title={formats.window(shown.name)} />
         </div>
       )}
     </Panel>
@@ -35,7 +32,7 @@ function useColumns(): Column<Past>[] {
   const { plan, common } = useWords()
   const formats = useFormats()
   const { open, toggle } = useOpenWindow()
-  const nameOf = ({ name }: Past) => windowName(name, formats.locale)
+  const nameOf = ({ name }: Past) => formats.window(name)
   return [
     { id: 'name', header: plan.window, narrow: 'title', cell: nameOf },
     { id: 'start', header: plan.began, cell: ({ start }) => start !== null && <Time at={start} as="time" /> },

@@ -1,16 +1,18 @@
-import { usePlan } from '../../questions/usePlan.ts'
+import { Link } from '@tanstack/react-router'
+import { Gauge } from 'lucide-react'
+import { usePlan } from '../../questions/money.ts'
+import { Answer } from '../../ui/Answer.tsx'
 import { Badge, type BadgeTone } from '../../ui/Badge.tsx'
-import { Page } from '../../ui/Page.tsx'
-import { PageHeader } from '../../ui/PageHeader.tsx'
-import { Answer } from '../../ui/Panel.tsx'
-import { TimeText } from '../../ui/TimeText.tsx'
+import { buttonClass } from '../../ui/Button.tsx'
+import { Empty } from '../../ui/Empty.tsx'
+import { Explained } from '../../ui/Explained.tsx'
+import { Page, PageHeader } from '../../ui/Page.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { TimeText } from '../../ui/Time.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
-import { NoPlan } from './NoPlan.tsx'
 import { PastWindows } from './PastWindows.tsx'
-import { PlanExplained } from './PlanExplained.tsx'
-import { PlanModels } from './PlanModels.tsx'
-import type { Plan } from './plan-window.ts'
 import { WindowPanel } from './WindowPanel.tsx'
+import type { Plan } from './window-sums.ts'
 
 /** The subscription: what builder keys may use, and how much of it is left. */
 export function PlanPage() {
@@ -62,5 +64,70 @@ function PlanLine({ plan: given }: { plan: Plan | undefined }) {
       </span>
       <Badge tone={TONES[given.state]}>{plan.states[given.state]}</Badge>
     </span>
+  )
+}
+
+/** Why builder keys can use nothing, and what goes on nevertheless. */
+function NoPlan({ plan: { state, plan: name, until } }: { plan: Plan }) {
+  const { plan } = useWords()
+  const said = {
+    none: { title: plan.none, text: plan.noneText },
+    ended: {
+      title: plan.ended,
+      text:
+        until === null ? (
+          plan.endedText(name ?? '')
+        ) : (
+          <TimeText say={(when) => plan.endedOn(name ?? '', when)} at={until} as="day" />
+        ),
+    },
+    not_configured: { title: plan.notConfigured, text: plan.notConfiguredText(name ?? '') },
+    active: undefined,
+  }[state]
+  if (said === undefined) return null
+  const action = (
+    <Link to="/wallet" className={buttonClass('primary')}>
+      {plan.toWallet}
+    </Link>
+  )
+  return (
+    <Panel>
+      <Empty icon={Gauge} title={said.title} text={said.text} action={action} />
+    </Panel>
+  )
+}
+
+const PARTS = ['all', 'full', 'wallet', 'hold'] as const
+
+/** What counts, what happens at the end of a window, and what does not help. */
+function PlanExplained() {
+  const { explained, explain } = useWords().plan
+  return (
+    <Explained title={explained} parts={PARTS.map((id) => ({ id, title: explain[id], text: explain[`${id}Text`] }))} />
+  )
+}
+
+function PlanModels({ models }: { models: readonly string[] }) {
+  const { plan } = useWords()
+  return (
+    <Panel title={plan.models} about={plan.modelsAbout}>
+      {models.length === 0 ? (
+        <p className="text-soft">{plan.noModels}</p>
+      ) : (
+        <ul className="flex flex-wrap gap-1.5">
+          {models.map((model) => (
+            <li key={model} className="min-w-0">
+              <Link
+                to="/models"
+                search={{ search: model }}
+                className="inline-flex min-h-7 items-center rounded-md bg-sunken px-2 hover:bg-hover hover:text-accent"
+              >
+                <code className="wrap-anywhere">{model}</code>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
   )
 }

@@ -1,18 +1,15 @@
+import { Hourglass } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { useNow } from '../../lib/clock.ts'
 import { cx } from '../../lib/cx.ts'
-import { windowName } from '../../lib/window-name.ts'
+import { nanoOf } from '../../lib/money.ts'
 import { Meter } from '../../ui/Meter.tsx'
-import { Money } from '../../ui/Money.tsx'
-import { MoneyText } from '../../ui/MoneyText.tsx'
+import { Money, MoneyText } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { Time } from '../../ui/Time.tsx'
+import { Time, TimeText } from '../../ui/Time.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import { Countdown } from './Countdown.tsx'
-import type { PlanWindow } from './plan-window.ts'
-import { RowsButton } from './RowsButton.tsx'
-import { useOpenWindow } from './useOpenWindow.ts'
-import { WindowFull } from './WindowFull.tsx'
-import { WindowRows } from './WindowRows.tsx'
+import { RowsButton, useOpenWindow, WindowRows } from './WindowRows.tsx'
+import type { PlanWindow } from './window-sums.ts'
 
 interface WindowPanelProps {
   readonly window: PlanWindow
@@ -25,7 +22,7 @@ export function WindowPanel({ window, billingDay }: WindowPanelProps) {
   const formats = useFormats()
   const { open, toggle } = useOpenWindow()
   const { id, name, limit, used, held, left } = window
-  const title = windowName(name, formats.locale)
+  const title = formats.window(name)
   const note =
     name === 'week' ? plan.weekNote : name === 'month' ? plan.monthNote(String(billingDay ?? 1)) : plan.spanNote
   return (
@@ -107,3 +104,38 @@ const Fact = ({ name, swatch, wide = false, children }: FactProps) => (
     <dd>{children}</dd>
   </div>
 )
+
+/** How long until a window starts anew, second by second; read aloud only when somebody goes there. */
+function Countdown({ end }: { end: string }) {
+  const { plan } = useWords()
+  const formats = useFormats()
+  const left = Date.parse(end) - useNow(1_000)
+  return (
+    <p
+      role="timer"
+      aria-live="off"
+      title={`${formats.exactTime(end)}\n${formats.utc(end)}`}
+      className="figures font-medium"
+    >
+      {left <= 0 ? plan.resetsNow : plan.resetsIn(formats.duration(Math.max(1_000, Math.ceil(left / 1_000) * 1_000)))}
+    </p>
+  )
+}
+
+/** What it means that nothing is left: for good until the reset, or only while something runs. */
+function WindowFull({ window: { left, held, end } }: { window: PlanWindow }) {
+  const { plan } = useWords()
+  if (nanoOf(left) > 0n) return null
+  const isHeld = nanoOf(held) > 0n
+  return (
+    <div className="flex gap-2.5 rounded-lg bg-held-wash px-3 py-2">
+      <Hourglass aria-hidden="true" className="mt-0.5 size-4 shrink-0 text-held" />
+      <div>
+        <p className="font-medium text-held">
+          {isHeld ? plan.inFlight : end === null ? plan.full('') : <TimeText say={plan.full} at={end} />}
+        </p>
+        {!isHeld && <p className="text-sm">{plan.fullHint}</p>}
+      </div>
+    </div>
+  )
+}

@@ -1,12 +1,15 @@
-import { inOpeningOrder } from '../../lib/in-opening-order.ts'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { ChevronDown, ChevronUp, CircleCheck, Sigma } from 'lucide-react'
+import { useWindowRows } from '../../questions/money.ts'
 import { itemsOf } from '../../questions/question.ts'
-import { useWindowRows } from '../../questions/useWindowRows.ts'
-import { Answer } from '../../ui/Panel.tsx'
-import { ShowMore } from '../../ui/ShowMore.tsx'
+import { Answer, ShowMore } from '../../ui/Answer.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { Money } from '../../ui/Money.tsx'
 import { useIsRead } from '../../ui/useIsRead.ts'
-import { useWords } from '../../words/WordsProvider.tsx'
-import { RequestTable } from '../requests/RequestTable.tsx'
-import { WindowSum } from './WindowSum.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { inOpeningOrder } from '../requests/list/merge-requests.ts'
+import { RequestTable } from '../requests/list/RequestTable.tsx'
+import { type PlanWindow, type WindowRow, windowSums } from './window-sums.ts'
 
 const BESIDE_THE_POINT = ['tokens', 'timing'] as const
 
@@ -43,4 +46,88 @@ export function WindowRows({ window, title }: { window: string; title: string })
       <ShowMore question={question} />
     </section>
   )
+}
+
+interface WindowSumProps {
+  /** As it stood when the rows were read. */
+  readonly bar: PlanWindow
+  readonly rows: readonly WindowRow[]
+  readonly hasMore: boolean
+  readonly onAgain: () => void
+}
+
+/** The rows added up, beside what the bar shows, so that nobody has to believe it. */
+function WindowSum({ bar, rows, hasMore, onAgain }: WindowSumProps) {
+  const { plan } = useWords()
+  const formats = useFormats()
+  const sums = windowSums(bar, rows, { hasMore })
+  const agrees = sums.verdict === 'agrees'
+  const Icon = agrees ? CircleCheck : Sigma
+  const text = sums.verdict === 'moved' ? plan.moved : formats.plural(rows.length, agrees ? plan.agrees : plan.partly)
+  return (
+    <div className="grid gap-2 border-b border-line bg-sunken/60 px-4 py-3 text-sm">
+      <p className="flex items-start gap-2">
+        <Icon aria-hidden="true" className={`mt-0.5 size-4 shrink-0 ${agrees ? 'text-good' : 'text-faint'}`} />
+        <span className="flex-1">{text}</span>
+        {sums.verdict === 'moved' && <Button onClick={onAgain}>{plan.again}</Button>}
+      </p>
+      <dl className="grid grid-cols-[auto_1fr_auto] gap-x-4 gap-y-0.5 sm:max-w-md">
+        <SumLine name={plan.sumUsed} sum={sums.used} bar={bar.used} />
+        <SumLine name={plan.sumHeld} sum={sums.held} bar={bar.held} />
+      </dl>
+    </div>
+  )
+}
+
+function SumLine({ name, sum, bar }: { name: string; sum: string; bar: string }) {
+  const { plan } = useWords()
+  return (
+    <div className="contents">
+      <dt className="text-faint">{name}</dt>
+      <dd className="text-end">
+        <Money amount={sum} digits="exact" />
+      </dd>
+      <dd className="text-faint">
+        {plan.bar} <Money amount={bar} digits="exact" />
+      </dd>
+    </div>
+  )
+}
+
+interface RowsButtonProps {
+  readonly label: string
+  readonly isOpen: boolean
+  readonly onToggle: () => void
+}
+
+/** Opens and closes the rows that a bar is made of. */
+export function RowsButton({ label, isOpen, onToggle }: RowsButtonProps) {
+  const { plan } = useWords()
+  const Icon = isOpen ? ChevronUp : ChevronDown
+  return (
+    <Button
+      aria-expanded={isOpen}
+      aria-label={`${isOpen ? plan.hideRows : plan.showRows}: ${label}`}
+      onClick={onToggle}
+    >
+      <Icon aria-hidden="true" />
+      {isOpen ? plan.hideRows : plan.showRows}
+    </Button>
+  )
+}
+
+/** The window whose rows are shown. It stands in the address, so that a bar can be shown to somebody else. */
+export function useOpenWindow() {
+  const navigate = useNavigate()
+  const { window: open } = useSearch({ strict: false })
+  return {
+    open,
+    toggle: (id: string) =>
+      void navigate({
+        to: '/plan',
+        search: open === id ? {} : { window: id },
+        replace: true,
+        resetScroll: false,
+      }),
+  }
 }

@@ -1,7 +1,7 @@
-import { nanoOf, sumMoney } from '../../lib/nano.ts'
-import type { PlanWindow, WindowRow } from './plan-window.ts'
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { nanoOf, sumMoney } from '../../lib/money.ts'
 
-export interface WindowSums {
+interface WindowSums {
   readonly used: string
   readonly held: string
   /** `partly`: there are more rows than these. `moved`: all are there, and yet they are not what the bar shows. */
@@ -19,3 +19,7 @@ export function windowSums(
   const isSame = nanoOf(used) === nanoOf(window.used) && nanoOf(held) === nanoOf(window.held)
   return { used, held, verdict: hasMore ? 'partly' : isSame ? 'agrees' : 'moved' }
 }
+
+export type Plan = AnswerOf<'GET /plan'>
+export type PlanWindow = Plan['windows'][number]
+export type WindowRow = AnswerOf<'GET /plan/windows/:window'>['items'][number]

@@ -1,11 +1,12 @@
 import { useState } from 'react'
 import type { PlayedTurn } from '../../lib/ask.ts'
-import { useSession } from '../../questions/useSession.ts'
+import { useSession } from '../../questions/session.ts'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
+import { choicesOf } from '../../ui/choices.ts'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { type CodeLanguage, codeFor } from './code-for.ts'
-import type { PlaySettings } from './play-settings.ts'
+import type { PlaySettings } from './settings/play-settings.ts'
 
 const LANGUAGES: readonly CodeLanguage[] = ['curl', 'python', 'node']
 
@@ -24,7 +25,7 @@ export function CodeTab({ settings, body }: { settings: PlaySettings; body: Play
         <Segmented
           label={playground.tabs.code}
           value={language}
-          options={LANGUAGES.map((value) => ({ value, label: playground.languages[value] }))}
+          options={choicesOf(LANGUAGES, playground.languages)}
           onPick={setLanguage}
         />
       </div>

@@ -2,9 +2,10 @@ import { Radio } from 'lucide-react'
 import { memo } from 'react'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Empty } from '../../ui/Empty.tsx'
+import { Scrolled } from '../../ui/Scrolled.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import type { RawEvent } from './recent-events.ts'
-import type { Run } from './run-turn.ts'
+import type { RawEvent } from './turn/recent-events.ts'
+import type { Run } from './turn/run-turn.ts'
 
 /** The stream as it came over the wire, the last of it. */
 export function RawEvents({ raw }: { raw: Run['raw'] | undefined }) {
@@ -24,18 +25,13 @@ export function RawEvents({ raw }: { raw: Run['raw'] | undefined }) {
         <p className="figures text-sm text-soft">{all}</p>
         <CopyButton look="button" label={playground.rawCopy} text={events.map(written).join('\n')} />
       </div>
-      <section
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
-        tabIndex={0}
-        aria-label={playground.tabs.raw}
-        className="max-h-[32rem] overflow-auto rounded-lg border border-line"
-      >
+      <Scrolled label={playground.tabs.raw} className="max-h-[32rem] overflow-auto rounded-lg border border-line">
         <ol>
           {events.map((event) => (
             <RawRow key={event.number} event={event} />
           ))}
         </ol>
-      </section>
+      </Scrolled>
     </div>
   )
 }

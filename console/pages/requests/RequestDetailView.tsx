@@ -1,11 +1,10 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { AttemptsPanel } from './AttemptsPanel.tsx'
-import { ChargePanel } from './ChargePanel.tsx'
-import { FactsPanel } from './FactsPanel.tsx'
-import { PayerPanel } from './PayerPanel.tsx'
-import { RequestNotes } from './RequestNotes.tsx'
-import { RequestSummary } from './RequestSummary.tsx'
-import { TokensPanel } from './TokensPanel.tsx'
+import { AttemptsPanel } from './detail/AttemptsPanel.tsx'
+import { ChargePanel } from './detail/ChargePanel.tsx'
+import { FactsPanel } from './detail/FactsPanel.tsx'
+import { PayerPanel } from './detail/PayerPanel.tsx'
+import { RequestNotes, RequestSummary } from './detail/RequestSummary.tsx'
+import { TokensPanel } from './detail/TokensPanel.tsx'
 
 export type RequestDetail = AnswerOf<'GET /requests/:request'>
 

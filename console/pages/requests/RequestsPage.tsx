@@ -1,19 +1,17 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useState } from 'react'
-import { givenOnly } from '../../lib/given-only.ts'
-import type { RequestFilter } from '../../questions/useRequestPages.ts'
-import { Page } from '../../ui/Page.tsx'
-import { PageHeader } from '../../ui/PageHeader.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
-import { ShowMore } from '../../ui/ShowMore.tsx'
+import { useEffect, useState } from 'react'
+import { itemsOf } from '../../questions/question.ts'
+import { type RequestFilter, useNewestRequests, useRequestPages } from '../../questions/requests.ts'
+import { Answer, ShowMore } from '../../ui/Answer.tsx'
+import { Page, PageHeader } from '../../ui/Page.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { useHeldRows } from '../../ui/useHeldRows.ts'
 import { useWords } from '../../words/WordsProvider.tsx'
-import { FindRequest } from './FindRequest.tsx'
-import { FollowBar } from './FollowBar.tsx'
-import { NoRequests } from './NoRequests.tsx'
-import { RequestFilters } from './RequestFilters.tsx'
-import { RequestTable } from './RequestTable.tsx'
-import { isFiltered, readRequestFilter } from './request-filter.ts'
-import { useLiveRequests } from './useLiveRequests.ts'
+import { FindRequest, NoRequests } from './list/FindRequest.tsx'
+import { FollowBar } from './list/FollowBar.tsx'
+import { mergeRequests } from './list/merge-requests.ts'
+import { isFiltered, RequestFilters, readRequestFilter } from './list/RequestFilters.tsx'
+import { RequestTable } from './list/RequestTable.tsx'
 
 /** Requests as they come: those that run with their hold, those that have ended with what they cost. */
 export function RequestsPage() {
@@ -52,3 +50,22 @@ export function RequestsPage() {
     </Page>
   )
 }
+
+/** A list that is live: changes come in place, and new rows as soon as that disturbs nobody. */
+function useLiveRequests(filter: RequestFilter, following: boolean) {
+  const pages = useRequestPages(filter, following)
+  const newest = useNewestRequests(filter, following)
+  const { rows, gap } = mergeRequests(newest.data, itemsOf(pages.data))
+  const { refetch } = pages
+  const isLoaded = pages.data !== undefined && !pages.isFetching
+  useEffect(() => {
+    if (gap && isLoaded) void refetch()
+  }, [gap, isLoaded, refetch])
+  return { pages, ...useHeldRows(rows, { idOf: ({ id }) => id, scrolling: 'counts' }) }
+}
+
+/** What of it is there: an empty text in an address says as little as none. */
+const givenOnly = (search: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(search).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ''),
+  )

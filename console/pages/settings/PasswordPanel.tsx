@@ -1,12 +1,13 @@
-import { type FormEvent, useState } from 'react'
-import { useAct } from '../../questions/useAct.ts'
-import { useSession } from '../../questions/useSession.ts'
+import { useState } from 'react'
+import { useAct } from '../../questions/acts.ts'
+import { useSession } from '../../questions/session.ts'
 import { Button } from '../../ui/Button.tsx'
+import { TextField } from '../../ui/Field.tsx'
+import { Form } from '../../ui/Form.tsx'
 import { NewPasswordField } from '../../ui/NewPasswordField.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { PasswordInput } from '../../ui/PasswordInput.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
-import { TextField } from '../../ui/TextField.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 
 export function PasswordPanel() {
@@ -15,7 +16,6 @@ export function PasswordPanel() {
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
   const change = useAct('PUT /password', {
-    changes: ['GET /session', 'GET /sessions'],
     done: settings.changed,
     problem: 'shown-here',
     onDone: () => {
@@ -23,14 +23,13 @@ export function PasswordPanel() {
       setNext('')
     },
   })
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     change.mutate({ body: { current, next } })
   }
   const { error } = change
   return (
     <Panel title={settings.password} about={settings.passwordAbout}>
-      <form className="grid gap-4 py-1 sm:grid-cols-2" onSubmit={send}>
+      <Form className="grid gap-4 py-1 sm:grid-cols-2" onSend={send}>
         <input type="hidden" name="username" autoComplete="username" value={person.email} />
         <TextField
           as={PasswordInput}
@@ -52,7 +51,7 @@ export function PasswordPanel() {
             {settings.change}
           </Button>
         </div>
-      </form>
+      </Form>
     </Panel>
   )
 }

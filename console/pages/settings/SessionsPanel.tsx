@@ -1,13 +1,13 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { useAct } from '../../questions/useAct.ts'
-import { useSessions } from '../../questions/useSessions.ts'
+import { useAct } from '../../questions/acts.ts'
+import { useSessions } from '../../questions/session.ts'
+import { Answer } from '../../ui/Answer.tsx'
 import { Badge } from '../../ui/Badge.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
-import { agentName } from './agent-name.ts'
 
 type Session = AnswerOf<'GET /sessions'>['items'][number]
 
@@ -29,7 +29,7 @@ export function SessionsPanel() {
 
 function useColumns(): Column<Session>[] {
   const { settings, common } = useWords()
-  const end = useAct('DELETE /sessions/:session', { changes: ['GET /sessions'], done: settings.ended })
+  const end = useAct('DELETE /sessions/:session', { done: settings.ended })
   const nameOf = ({ agent }: Session) => {
     const { browser, system } = agentName(agent)
     if (browser === undefined) return settings.unknownAgent
@@ -65,4 +65,29 @@ function useColumns(): Column<Session>[] {
         ),
     },
   ]
+}
+
+/** The order matters: most browsers claim to be others too. */
+const BROWSERS = [
+  [/Edg(e|A|iOS)?\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\/|FxiOS\//, 'Firefox'],
+  [/Chrome\/|CriOS\/|Chromium\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+  [/curl\//, 'curl'],
+] as const
+
+const SYSTEMS = [
+  [/Android/, 'Android'],
+  [/iPhone|iPad/, 'iOS'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X|Macintosh/, 'macOS'],
+  [/CrOS/, 'ChromeOS'],
+  [/Linux|X11/, 'Linux'],
+] as const
+
+/** What a person calls a browser, as far as its own long name tells. */
+function agentName(agent: string): { browser: string | undefined; system: string | undefined } {
+  const nameIn = (names: readonly (readonly [RegExp, string])[]) => names.find(([pattern]) => pattern.test(agent))?.[1]
+  return { browser: nameIn(BROWSERS), system: nameIn(SYSTEMS) }
 }

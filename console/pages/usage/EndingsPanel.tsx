@@ -1,10 +1,13 @@
 import type { QueryOf } from '../../../src/contract/console-api.ts'
 import { stepLabels } from '../../lib/step-labels.ts'
-import { useRefusedTurns } from '../../questions/useRefusedTurns.ts'
+import { useRefusedTurns } from '../../questions/usage.ts'
+import { Answer } from '../../ui/Answer.tsx'
+import { countedChart } from '../../ui/charts/chart-data.ts'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import { fewReasons } from './few-reasons.ts'
+import { wordFor } from '../../words/word-for.ts'
+import { fewReasons } from './few-series.ts'
 import type { UsageAnswer } from './UsageChart.tsx'
 
 interface EndingsPanelProps {
@@ -47,35 +50,15 @@ interface EndingsChartProps extends Pick<EndingsPanelProps, 'answer'> {
 function EndingsChart({ answer: { steps, total_steps: used }, step, zone, reasons }: EndingsChartProps) {
   const { endings: words } = useWords().usage
   const formats = useFormats()
-  const names: Readonly<Record<string, string>> = words.reasons
-  const counted = (id: string, name: string, values: readonly number[]) => ({
-    ...{ id, name, values },
-    texts: values.map((value) => formats.count(value)),
-  })
   const series = [
-    counted(
-      'well',
-      words.well,
-      used.map(({ requests, failed }) => requests - failed),
-    ),
-    counted(
-      'failed',
-      words.failed,
-      used.map(({ failed }) => failed),
-    ),
-    ...reasons.map(({ code, steps: counts }) =>
-      counted(code ?? 'rest', code === null ? words.rest : words.refused(names[code] ?? code), counts),
-    ),
+    { id: 'well', name: words.well, values: used.map(({ requests, failed }) => requests - failed) },
+    { id: 'failed', name: words.failed, values: used.map(({ failed }) => failed) },
+    ...reasons.map(({ code, steps: values }) => ({
+      id: code ?? 'rest',
+      name: code === null ? words.rest : words.refused(wordFor(words.reasons, code)),
+      values,
+    })),
   ]
-  return (
-    <StackedBars
-      data={{
-        ...{ caption: words.caption, series, tick: formats.short, unit: 'whole' },
-        steps: stepLabels(steps, step, { locale: formats.locale, zone }),
-        totals: steps.map((_, index) =>
-          formats.count(series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)),
-        ),
-      }}
-    />
-  )
+  const labels = stepLabels(steps, step, { locale: formats.locale, zone })
+  return <StackedBars data={countedChart({ caption: words.caption, steps: labels, series }, formats)} />
 }

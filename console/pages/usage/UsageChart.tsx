@@ -1,14 +1,14 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { stepLabels } from '../../lib/step-labels.ts'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
+import { choicesOf } from '../../ui/choices.ts'
 import { Panel } from '../../ui/Panel.tsx'
+import { Segmented } from '../../ui/Segmented.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { fewSeries } from './few-series.ts'
-import { MeasureSwitch } from './MeasureSwitch.tsx'
-import type { UsageFilter } from './usage-filter.ts'
-import { drawn, groupOf, written } from './usage-measure.ts'
+import type { By, UsageFilter } from './usage-filter.ts'
+import { drawn, groupOf, type Measure, type MeasureGroup, MONEY_PARTS, TOKEN_PARTS, written } from './usage-measure.ts'
 import type { UsageRange } from './usage-range.ts'
-import { useSeriesName } from './useSeriesName.ts'
 
 export type UsageAnswer = AnswerOf<'GET /usage'>
 
@@ -64,3 +64,51 @@ const begun = ({ total_steps, steps, as_of }: UsageAnswer) => total_steps.filter
 
 /** No model and no key is called so. */
 const REST = ' rest'
+
+const GROUPS: readonly MeasureGroup[] = ['money', 'requests', 'tokens', 'failed']
+
+interface MeasureSwitchProps {
+  readonly measure: Measure
+  readonly onPick: (measure: Measure) => void
+}
+
+/** What is measured, and, of money and tokens, which part of it. */
+function MeasureSwitch({ measure, onPick }: MeasureSwitchProps) {
+  const { usage } = useWords()
+  const group = groupOf(measure)
+  return (
+    <div className="flex flex-wrap gap-x-4 gap-y-2">
+      <Segmented label={usage.measure} value={group} options={choicesOf(GROUPS, usage.measures)} onPick={onPick} />
+      {group === 'money' && (
+        <Segmented
+          label={usage.moneyParts}
+          value={MONEY_PARTS.find((part) => part === measure) ?? 'money'}
+          options={choicesOf(MONEY_PARTS, usage.moneyPart)}
+          onPick={onPick}
+        />
+      )}
+      {group === 'tokens' && (
+        <Segmented
+          label={usage.tokenParts}
+          value={TOKEN_PARTS.find((part) => part === measure) ?? 'tokens'}
+          options={choicesOf(TOKEN_PARTS, usage.tokenPart)}
+          onPick={onPick}
+        />
+      )}
+    </div>
+  )
+}
+
+interface Named {
+  readonly id: string | null
+  readonly name: string
+}
+
+/** What a series is called: the server names models and keys, the catalogue who paid, and those that stand together. */
+export function useSeriesName(by: By): (series: Named) => string {
+  const { usage } = useWords()
+  return ({ id, name }) => {
+    if (id === null) return usage.rest
+    return by === 'kind' && (id === 'wallet' || id === 'builder') ? usage.kinds[id] : name
+  }
+}

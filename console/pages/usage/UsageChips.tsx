@@ -1,6 +1,6 @@
 import { X } from 'lucide-react'
+import { useKeys } from '../../questions/keys.ts'
 import { itemsOf } from '../../questions/question.ts'
-import { useKeys } from '../../questions/useKeys.ts'
 import { Button } from '../../ui/Button.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { BYS, type By, isNarrowed, type UsageFilter } from './usage-filter.ts'

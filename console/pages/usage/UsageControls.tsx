@@ -1,10 +1,11 @@
-import { type ReactNode, useMemo } from 'react'
-import { addDays } from '../../lib/zone-days.ts'
+import { type ReactNode, useMemo, useState } from 'react'
+import { addDays, isDay } from '../../lib/zone-days.ts'
+import { choicesOf } from '../../ui/choices.ts'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { Select } from '../../ui/Select.tsx'
+import { TextInput } from '../../ui/TextInput.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import { OwnDaysFields } from './OwnDaysFields.tsx'
-import { BYS, PRESETS, STEPS, type UsageFilter } from './usage-filter.ts'
+import { BYS, type OwnDays, PRESETS, STEPS, type UsageFilter } from './usage-filter.ts'
 import type { UsageRange } from './usage-range.ts'
 
 interface UsageControlsProps {
@@ -25,7 +26,7 @@ export function UsageControls({ filter, range, zone, onChange }: UsageControlsPr
         <Segmented
           label={usage.range}
           value={typeof filter.range === 'object' ? 'own' : filter.range}
-          options={[...PRESETS, 'own' as const].map((value) => ({ value, label: usage.ranges[value] }))}
+          options={choicesOf([...PRESETS, 'own' as const], usage.ranges)}
           onPick={(picked) => onChange({ ...filter, range: picked === 'own' ? shown : picked })}
         />
         {own !== undefined && <OwnDaysFields days={own} onDays={(days) => onChange({ ...filter, range: days })} />}
@@ -35,7 +36,7 @@ export function UsageControls({ filter, range, zone, onChange }: UsageControlsPr
           <Segmented
             label={usage.by}
             value={filter.by}
-            options={BYS.map((value) => ({ value, label: usage.bys[value] }))}
+            options={choicesOf(BYS, usage.bys)}
             onPick={(by) => onChange({ ...filter, by })}
           />
         </Labelled>
@@ -44,10 +45,10 @@ export function UsageControls({ filter, range, zone, onChange }: UsageControlsPr
             <Segmented
               label={usage.step}
               value={range.step}
-              options={STEPS.filter((step) => range.possible.includes(step)).map((value) => ({
-                value,
-                label: usage.steps[value],
-              }))}
+              options={choicesOf(
+                STEPS.filter((step) => range.possible.includes(step)),
+                usage.steps,
+              )}
               onPick={(step) => onChange({ ...filter, step })}
             />
           </Labelled>
@@ -82,5 +83,47 @@ function ZoneSelect({ zone, onPick }: { zone: string; onPick: (zone: string | un
       options={options}
       onPick={(picked) => onPick(picked === own ? undefined : picked)}
     />
+  )
+}
+
+interface OwnDaysFieldsProps {
+  readonly days: OwnDays
+  readonly onDays: (days: OwnDays) => void
+}
+
+/** Two days, both in the range. What is half typed is no range yet, and asks nothing. */
+function OwnDaysFields({ days, onDays }: OwnDaysFieldsProps) {
+  const { usage } = useWords()
+  const [draft, setDraft] = useState(days)
+  const change = (changed: Partial<OwnDays>) => {
+    const next = { ...draft, ...changed }
+    setDraft(next)
+    if (isDay(next.from) && isDay(next.through) && next.from <= next.through) onDays(next)
+  }
+  const isWrong = isDay(draft.from) && isDay(draft.through) && draft.from > draft.through
+  const day = (end: keyof OwnDays) => (
+    <TextInput
+      type="date"
+      className="max-w-38"
+      aria-label={usage[end]}
+      title={usage[end]}
+      value={draft[end]}
+      aria-invalid={isWrong || undefined}
+      onChange={(event) => change({ [end]: event.target.value })}
+    />
+  )
+  return (
+    <div className="grid gap-1">
+      <div className="flex items-center gap-2 text-faint">
+        {day('from')}
+        <span aria-hidden="true">–</span>
+        {day('through')}
+      </div>
+      {isWrong && (
+        <p role="alert" className="text-xs font-medium text-bad">
+          {usage.wrongDays}
+        </p>
+      )}
+    </div>
   )
 }

@@ -1,24 +1,23 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
-import { Download } from 'lucide-react'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { ChartColumn, Download } from 'lucide-react'
 import { now } from '../../lib/clock.ts'
 import { fileAddress } from '../../lib/route-address.ts'
 import { dayIn } from '../../lib/zone-days.ts'
-import { useUsage } from '../../questions/useUsage.ts'
-import { buttonClass } from '../../ui/Button.tsx'
-import { Page } from '../../ui/Page.tsx'
-import { PageHeader } from '../../ui/PageHeader.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
+import { useUsage } from '../../questions/usage.ts'
+import { Answer } from '../../ui/Answer.tsx'
+import { Button, buttonClass } from '../../ui/Button.tsx'
+import { Empty } from '../../ui/Empty.tsx'
+import { Page, PageHeader } from '../../ui/Page.tsx'
+import { Panel } from '../../ui/Panel.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { EndingsPanel } from './EndingsPanel.tsx'
-import { NoUsage } from './NoUsage.tsx'
 import { UsageChart } from './UsageChart.tsx'
 import { UsageChips } from './UsageChips.tsx'
 import { UsageControls } from './UsageControls.tsx'
-import { UsageTable } from './UsageTable.tsx'
-import { UsageTotals } from './UsageTotals.tsx'
-import { drillInto, readUsageFilter, type UsageFilter, writeUsageFilter } from './usage-filter.ts'
+import { UsageTable, UsageTotals } from './UsageTable.tsx'
+import { drillInto, isNarrowed, readUsageFilter, type UsageFilter, writeUsageFilter } from './usage-filter.ts'
 import { isNothing } from './usage-measure.ts'
-import { usageRange } from './usage-range.ts'
+import { usageRange, widerThan } from './usage-range.ts'
 
 /** What was used, from all of it down to one key on one model. Its address says everything, so that it can be sent on. */
 export function UsagePage() {
@@ -73,5 +72,40 @@ export function UsagePage() {
         )}
       </Answer>
     </Page>
+  )
+}
+
+interface NoUsageProps {
+  readonly filter: UsageFilter
+  readonly onChange: (filter: UsageFilter) => void
+}
+
+/** Nothing there: look further back, then at everything, then at how to begin. */
+function NoUsage({ filter, onChange }: NoUsageProps) {
+  const { usage } = useWords()
+  const { empty } = usage
+  const wider = widerThan(filter.range)
+  const narrowed = isNarrowed(filter)
+  return (
+    <Empty
+      icon={ChartColumn}
+      title={empty.title}
+      text={narrowed ? empty.filteredText : empty.text}
+      action={
+        wider !== undefined ? (
+          <Button tone="primary" onClick={() => onChange({ ...filter, range: wider, step: undefined })}>
+            {empty.widen(usage.ranges[wider])}
+          </Button>
+        ) : narrowed ? (
+          <Button onClick={() => onChange({ ...filter, model: undefined, key: undefined, kind: undefined })}>
+            {empty.clear}
+          </Button>
+        ) : (
+          <Link to="/connect" className={buttonClass('primary')}>
+            {empty.connect}
+          </Link>
+        )
+      }
+    />
   )
 }

@@ -1,13 +1,47 @@
 import { useState } from 'react'
+import { inputOf } from '../../lib/input-of.ts'
+import { sumMoney } from '../../lib/money.ts'
 import { Button } from '../../ui/Button.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
-import { Money } from '../../ui/Money.tsx'
+import { Money, MoneyText } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
+import { StatTile } from '../../ui/StatTile.tsx'
+import { Tokens } from '../../ui/Tokens.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import type { UsageAnswer } from './UsageChart.tsx'
+import { type UsageAnswer, useSeriesName } from './UsageChart.tsx'
 import type { By } from './usage-filter.ts'
 import { sumUsed, type Used } from './usage-measure.ts'
-import { useSeriesName } from './useSeriesName.ts'
+
+/** The whole range in four numbers. */
+export function UsageTotals({ total }: { total: Used }) {
+  const { totals: words } = useWords().usage
+  const formats = useFormats()
+  const input = inputOf(total)
+  return (
+    <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      <StatTile
+        label={words.cost}
+        value={<Money amount={sumMoney(total.wallet, total.plan)} />}
+        note={<MoneyText say={words.costNote} amounts={[total.wallet, total.plan]} />}
+      />
+      <StatTile
+        label={words.requests}
+        value={<Tokens count={total.requests} />}
+        note={formats.plural(total.failed, words.requestsNote)}
+      />
+      <StatTile
+        label={words.input}
+        value={<Tokens count={input} />}
+        note={words.inputNote(formats.percent(input === 0 ? 0 : total.cached_input / input))}
+      />
+      <StatTile
+        label={words.output}
+        value={<Tokens count={total.output} />}
+        note={words.outputNote(formats.short(total.reasoning))}
+      />
+    </div>
+  )
+}
 
 interface UsageTableProps {
   readonly answer: UsageAnswer

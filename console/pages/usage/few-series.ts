@@ -13,3 +13,17 @@ export function fewSeries(series: readonly Series[]): readonly Series[] {
   const steps = (others[0]?.steps ?? []).map((_, step) => sumUsed(others.flatMap((each) => each.steps[step] ?? [])))
   return [...shown, { id: null, name: '', total: sumUsed(others.map(({ total }) => total)), steps }]
 }
+
+type Reason = AnswerOf<'GET /usage/refused'>['reasons'][number]
+
+/** Beside the two ways in which a request ends there are so many colours. */
+const REASONS_MAX = 6
+
+/** The commonest by their codes, and those behind them together, as one without a code. */
+export function fewReasons(reasons: readonly Reason[]): readonly (Omit<Reason, 'code'> & { code: string | null })[] {
+  if (reasons.length <= REASONS_MAX) return reasons
+  const [shown, others] = [reasons.slice(0, REASONS_MAX - 1), reasons.slice(REASONS_MAX - 1)]
+  const sumOf = (of: (reason: Reason) => number) => others.reduce((sum, reason) => sum + of(reason), 0)
+  const steps = (others[0]?.steps ?? []).map((_, step) => sumOf((reason) => reason.steps[step] ?? 0))
+  return [...shown, { code: null, total: sumOf(({ total }) => total), steps }]
+}

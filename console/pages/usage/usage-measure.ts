@@ -1,6 +1,7 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import type { Formats } from '../../lib/formats.ts'
-import { nanoOf, sumMoney } from '../../lib/nano.ts'
+import { inputOf } from '../../lib/input-of.ts'
+import { nanoOf, sumMoney } from '../../lib/money.ts'
 
 export type Used = AnswerOf<'GET /usage'>['total']
 
@@ -24,9 +25,6 @@ const MONEY: Readonly<Record<string, (used: Used) => string>> = {
   wallet: ({ wallet }) => wallet,
   plan: ({ plan }) => plan,
 }
-
-export const inputOf = ({ uncached_input, cached_input, cache_write }: Used): number =>
-  uncached_input + cached_input + cache_write
 
 const COUNTS: Readonly<Record<string, (used: Used) => number>> = {
   requests: ({ requests }) => requests,

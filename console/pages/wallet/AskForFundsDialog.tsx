@@ -1,13 +1,11 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { readMoney } from '../../lib/read-money.ts'
-import { useAct } from '../../questions/useAct.ts'
+import { readMoney } from '../../lib/money.ts'
+import { useAct } from '../../questions/acts.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
-import { Field } from '../../ui/Field.tsx'
-import { FormEnd } from '../../ui/FormEnd.tsx'
-import { MoneyInput } from '../../ui/MoneyInput.tsx'
-import { TextArea } from '../../ui/TextArea.tsx'
-import { TextField } from '../../ui/TextField.tsx'
+import { Field, TextField } from '../../ui/Field.tsx'
+import { Form, FormEnd } from '../../ui/Form.tsx'
+import { MoneyInput, TextArea } from '../../ui/TextInput.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 
 const NOTE_MAX = 500
@@ -27,17 +25,18 @@ export function AskForFundsDialog({ asked, onClose }: AskForFundsDialogProps) {
   const [note, setNote] = useState(asked?.note ?? '')
   const [isWrong, setIsWrong] = useState(false)
   const ask = useAct('POST /wallet/ask', {
-    ...{ changes: ['GET /wallet'], done: wallet.askedDone, problem: 'shown-here', onDone: onClose },
+    done: wallet.askedDone,
+    problem: 'shown-here',
+    onDone: onClose,
   })
-  const send = (event: FormEvent) => {
-    event.preventDefault()
+  const send = () => {
     const read = readMoney(amount)
     setIsWrong(read === undefined)
     if (read !== undefined) ask.mutate({ body: { amount: read, note: onOneLine(note) } })
   }
   return (
     <Dialog title={wallet.askTitle} open onClose={onClose}>
-      <form className="grid gap-4" onSubmit={send} noValidate>
+      <Form onSend={send} noValidate>
         <p className="text-soft">{asked === null ? wallet.askText : wallet.askAgain}</p>
         <TextField
           as={MoneyInput}
@@ -60,7 +59,7 @@ export function AskForFundsDialog({ asked, onClose }: AskForFundsDialogProps) {
           )}
         </Field>
         <FormEnd act={ask} go={wallet.askGo} onCancel={onClose} />
-      </form>
+      </Form>
     </Dialog>
   )
 }

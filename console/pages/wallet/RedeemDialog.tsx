@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import type { ConsoleProblem } from '../../lib/console-problem.ts'
-import { useAct } from '../../questions/useAct.ts'
+import { useAct } from '../../questions/acts.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
-import { FormEnd } from '../../ui/FormEnd.tsx'
-import { TextField } from '../../ui/TextField.tsx'
+import { TextField } from '../../ui/Field.tsx'
+import { Form, FormEnd } from '../../ui/Form.tsx'
 import { toast } from '../../ui/toast.ts'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 
@@ -15,7 +15,6 @@ export function RedeemDialog({ onClose }: { onClose: () => void }) {
   const formats = useFormats()
   const [code, setCode] = useState('')
   const redeem = useAct('POST /wallet/redeem', {
-    changes: ['GET /wallet', 'GET /wallet/statement', 'GET /overview'],
     problem: 'shown-here',
     onDone: ({ amount }) => {
       toast({ tone: 'good', text: wallet.redeemed(formats.money(amount)) })
@@ -25,13 +24,7 @@ export function RedeemDialog({ onClose }: { onClose: () => void }) {
   const wrong = useCodeRefusal(redeem.error)
   return (
     <Dialog title={wallet.redeemTitle} open onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          redeem.mutate({ body: { code: code.trim() } })
-        }}
-      >
+      <Form onSend={() => redeem.mutate({ body: { code: code.trim() } })}>
         <TextField
           label={wallet.code}
           hint={wallet.codeHint}
@@ -52,7 +45,7 @@ export function RedeemDialog({ onClose }: { onClose: () => void }) {
           disabled={code.trim() === ''}
           onCancel={onClose}
         />
-      </form>
+      </Form>
     </Dialog>
   )
 }

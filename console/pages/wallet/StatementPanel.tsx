@@ -1,18 +1,21 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { Download, ReceiptText, SearchX } from 'lucide-react'
+import { Download, ReceiptText, SearchX, X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { fileAddress } from '../../lib/route-address.ts'
+import { useStatement } from '../../questions/money.ts'
 import { itemsOf } from '../../questions/question.ts'
-import { useStatement } from '../../questions/useStatement.ts'
+import { Answer, ShowMore } from '../../ui/Answer.tsx'
 import { Button, buttonClass } from '../../ui/Button.tsx'
+import { choicesOf } from '../../ui/choices.ts'
 import { Empty } from '../../ui/Empty.tsx'
-import { Answer, Panel } from '../../ui/Panel.tsx'
-import { ShowMore } from '../../ui/ShowMore.tsx'
+import { Field } from '../../ui/Field.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { Select } from '../../ui/Select.tsx'
+import { TextInput } from '../../ui/TextInput.tsx'
 import { READ, useIsRead } from '../../ui/useIsRead.ts'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import { StatementFilterBar } from './StatementFilterBar.tsx'
 import { StatementTable } from './StatementTable.tsx'
-import { filterQuery, readFilters, type StatementFilters } from './statement-filters.ts'
+import { filterQuery, MOVEMENT_KINDS, readFilters, type StatementFilters } from './statement-filters.ts'
 
 /** Every movement of the wallet, newest first. The filters stand in the address, and the file has what they let through. */
 export function StatementPanel({ fill }: { fill: ReactNode }) {
@@ -54,5 +57,54 @@ export function StatementPanel({ fill }: { fill: ReactNode }) {
       </Answer>
       <ShowMore question={question} />
     </Panel>
+  )
+}
+
+interface StatementFilterBarProps {
+  readonly filters: StatementFilters
+  readonly onChange: (filters: StatementFilters) => void
+}
+
+function StatementFilterBar({ filters, onChange }: StatementFilterBarProps) {
+  const { wallet } = useWords()
+  const { zone } = useFormats()
+  const without = (name: keyof StatementFilters): StatementFilters => {
+    const { [name]: _, ...rest } = filters
+    return rest
+  }
+  const setDay = (name: 'from' | 'to', day: string) =>
+    onChange(day === '' ? without(name) : { ...filters, [name]: day })
+  return (
+    <div className="flex flex-wrap items-end gap-3 px-4 pt-1 pb-3">
+      <Field label={wallet.kind}>
+        {(control) => (
+          <Select
+            {...control}
+            value={filters.kind ?? 'all'}
+            options={[{ value: 'all', label: wallet.allKinds }, ...choicesOf(MOVEMENT_KINDS, wallet.kinds)]}
+            onPick={(kind) => onChange(kind === 'all' ? without('kind') : { ...filters, kind })}
+          />
+        )}
+      </Field>
+      {(['from', 'to'] as const).map((name) => (
+        <Field key={name} label={wallet[name]}>
+          {(control) => (
+            <TextInput
+              {...control}
+              type="date"
+              title={wallet.zone(zone)}
+              value={filters[name] ?? ''}
+              onChange={(event) => setDay(name, event.target.value)}
+            />
+          )}
+        </Field>
+      ))}
+      {Object.keys(filters).length > 0 && (
+        <Button tone="quiet" className="min-h-9" onClick={() => onChange({})}>
+          <X aria-hidden="true" />
+          {wallet.clear}
+        </Button>
+      )}
+    </div>
   )
 }

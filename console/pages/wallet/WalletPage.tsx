@@ -1,16 +1,18 @@
-import { HandCoins, Ticket } from 'lucide-react'
+import { HandCoins, Hourglass, Ticket } from 'lucide-react'
 import { useState } from 'react'
-import { useWallet } from '../../questions/useWallet.ts'
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { useWallet } from '../../questions/money.ts'
+import { Answer } from '../../ui/Answer.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { Page } from '../../ui/Page.tsx'
-import { PageHeader } from '../../ui/PageHeader.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
-import { AskedNote } from './AskedNote.tsx'
+import { Explained } from '../../ui/Explained.tsx'
+import { Money, MoneyText } from '../../ui/Money.tsx'
+import { Page, PageHeader } from '../../ui/Page.tsx'
+import { StatTile } from '../../ui/StatTile.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
 import { AskForFundsDialog } from './AskForFundsDialog.tsx'
 import { RedeemDialog } from './RedeemDialog.tsx'
 import { StatementPanel } from './StatementPanel.tsx'
-import { WalletExplained } from './WalletExplained.tsx'
-import { WalletTiles } from './WalletTiles.tsx'
 
 /** The prepaid money of an account: how it stands, what moved it, and how more of it comes in. */
 export function WalletPage() {
@@ -49,5 +51,62 @@ export function WalletPage() {
       {open === 'redeem' && <RedeemDialog onClose={close} />}
       {open === 'ask' && <AskForFundsDialog asked={asked} onClose={close} />}
     </Page>
+  )
+}
+
+/** How the wallet stands this moment. What is held and what is available make the balance. */
+function WalletTiles({ question }: { question: ReturnType<typeof useWallet> }) {
+  const { wallet } = useWords()
+  const formats = useFormats()
+  return (
+    <Answer question={question} lines={3}>
+      {({ balance, held, available, running }) => (
+        <div className="grid gap-3 sm:grid-cols-3">
+          <StatTile label={wallet.available} value={<Money amount={available} />} note={wallet.availableNote} />
+          <StatTile
+            label={wallet.held}
+            value={<Money amount={held} as="held" />}
+            note={running === 0 ? wallet.heldNothing : formats.plural(running, wallet.heldBy)}
+          />
+          <StatTile label={wallet.balance} value={<Money amount={balance} />} note={wallet.balanceNote} />
+        </div>
+      )}
+    </Answer>
+  )
+}
+
+interface AskedNoteProps {
+  readonly asked: NonNullable<AnswerOf<'GET /wallet'>['asked']>
+  readonly onChange: () => void
+}
+
+/** What the operator was asked for and has not answered yet. */
+function AskedNote({ asked, onChange }: AskedNoteProps) {
+  const { wallet } = useWords()
+  return (
+    <section
+      aria-label={wallet.askedTitle}
+      className="flex flex-wrap items-start gap-x-4 gap-y-2 rounded-xl border border-line bg-held-wash px-4 py-3"
+    >
+      <Hourglass aria-hidden="true" className="mt-0.5 size-4 shrink-0 text-held" />
+      <div className="min-w-48 flex-1">
+        <p className="font-medium text-held">{wallet.askedTitle}</p>
+        <p className="text-sm">
+          <MoneyText say={wallet.asked} amounts={[asked.amount]} />, <Time at={asked.at} />.
+        </p>
+        {asked.note !== '' && <p className="text-sm wrap-anywhere whitespace-pre-line text-soft">“{asked.note}”</p>}
+      </div>
+      <Button onClick={onChange}>{wallet.askChange}</Button>
+    </section>
+  )
+}
+
+const PARTS = ['hold', 'charge', 'test', 'plan'] as const
+
+/** Where money comes from, what a hold is, and what is charged. */
+function WalletExplained() {
+  const { explained, explain } = useWords().wallet
+  return (
+    <Explained title={explained} parts={PARTS.map((id) => ({ id, title: explain[id], text: explain[`${id}Text`] }))} />
   )
 }

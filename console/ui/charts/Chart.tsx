@@ -1,15 +1,22 @@
 import { ChartColumn, Table } from 'lucide-react'
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useId, useState } from 'react'
+import {
+  type KeyboardEvent,
+  type PointerEvent,
+  type ReactNode,
+  type RefObject,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { Button } from '../Button.tsx'
 import { ChartTable } from './ChartTable.tsx'
 import { Frame, HEIGHT, type Plot, planPlot } from './Frame.tsx'
-import { Legend } from './Legend.tsx'
+import { Legend, Patterns } from './Legend.tsx'
 import { niceTicks } from './nice-ticks.ts'
-import { Patterns } from './Patterns.tsx'
 import { Readout } from './Readout.tsx'
 import type { ChartData, Series } from './series.ts'
-import { useWidth } from './useWidth.ts'
 
 /** A series that is shown, and its place among all, which decides its colour even when others are hidden. */
 export type Placed = Series & { readonly place: number }
@@ -129,4 +136,19 @@ function spoken(data: ChartData, shown: readonly Placed[], step: number): string
     .map(({ name, texts }) => `${name} ${texts[step]}`)
   const total = data.totals?.[step]
   return [data.steps[step]?.long, ...parts, total].filter(Boolean).join(', ')
+}
+
+/** How wide an element is, now and after every change: charts are drawn in real pixels, so that text keeps its size. */
+function useWidth<Shape extends Element>(): [RefObject<Shape | null>, number] {
+  const element = useRef<Shape>(null)
+  const [width, setWidth] = useState(0)
+  useLayoutEffect(() => {
+    if (element.current === null) return
+    const measure = (entry: Element) => setWidth(Math.round(entry.getBoundingClientRect().width))
+    measure(element.current)
+    const observer = new ResizeObserver(([entry]) => entry && measure(entry.target))
+    observer.observe(element.current)
+    return () => observer.disconnect()
+  }, [])
+  return [element, width]
 }

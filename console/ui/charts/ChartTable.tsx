@@ -1,4 +1,5 @@
 import { useWords } from '../../words/WordsProvider.tsx'
+import { Scrolled } from '../Scrolled.tsx'
 import type { ChartData } from './series.ts'
 
 /** The same numbers as a table, for whoever reads rather than looks. */
@@ -6,8 +7,7 @@ export function ChartTable({ data }: { data: ChartData }) {
   const { charts } = useWords()
   const numbers = 'px-3 py-1.5 text-end figures whitespace-nowrap'
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
-    <section className="max-h-80 overflow-auto rounded-lg border border-line" tabIndex={0} aria-label={data.caption}>
+    <Scrolled label={data.caption} className="max-h-80 overflow-auto rounded-lg border border-line">
       <table className="w-full text-sm">
         <caption className="sr-only">{data.caption}</caption>
         <thead className="sticky top-0 bg-sunken text-xs text-faint">
@@ -43,6 +43,6 @@ export function ChartTable({ data }: { data: ChartData }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </Scrolled>
   )
 }

@@ -1,7 +1,6 @@
 import { Chart, type Placed } from './Chart.tsx'
 import type { Plot } from './Frame.tsx'
 import { type ChartData, seriesPattern } from './series.ts'
-import { TotalLine } from './TotalLine.tsx'
 
 const GAP = 0.26
 const BAR_MAX = 44
@@ -68,4 +67,21 @@ function Stack({ plot, shown, chart, step, onPick }: StackProps) {
       />
     )
   })
+}
+
+/** What all of it comes to at each step, over the bars that are its parts. */
+function TotalLine({ plot, values }: { plot: Plot; values: readonly number[] }) {
+  if (values.length < 2) return null
+  const points = values.map((value, step) => `${plot.x(step) + plot.bandWidth / 2} ${plot.y(value)}`)
+  return (
+    <polyline
+      points={points.join(' ')}
+      fill="none"
+      stroke="var(--ink)"
+      strokeOpacity="0.55"
+      strokeWidth="1.5"
+      strokeLinejoin="round"
+      pointerEvents="none"
+    />
+  )
 }

@@ -10,7 +10,6 @@ export const audit: Catalogue['audit'] = {
   action: 'Was',
   target: 'Woran',
   detail: 'In Worten',
-  seq: 'Nr.',
   actors: { operator: 'Befehlszeile', system: 'Der Server' },
   actions: {
     signed_in: 'Angemeldet',

@@ -17,7 +17,6 @@ export const common: Catalogue['common'] = {
   none: 'Keine',
   all: 'Alle',
   actions: 'Aktionen',
-  search: 'Suchen',
   minus: 'minus',
   show: 'Zeigen',
   hide: 'Verbergen',
@@ -30,4 +29,24 @@ export const common: Catalogue['common'] = {
   used: 'Verbraucht',
   held: 'Vorgemerkt',
   left: 'Übrig',
+}
+
+export const problems: Catalogue['problems'] = {
+  title: 'Das hat nicht geklappt',
+  unexpected: 'Auf dem Server ist etwas schiefgegangen.',
+  unreachable: 'Der Server ist nicht erreichbar. Prüfe die Verbindung und versuche es noch einmal.',
+  pageFailed: 'Diese Seite ist gescheitert. Geändert wurde dadurch nichts.',
+  reload: 'Neu laden',
+  key_not_found: 'In diesem Konto gibt es keinen solchen Schlüssel.',
+  request_not_found: 'In diesem Konto gibt es keine solche Anfrage. Eine abgewiesene steht nicht in den Büchern.',
+}
+
+export const charts: Catalogue['charts'] = {
+  showTable: 'Als Tabelle zeigen',
+  showChart: 'Als Diagramm zeigen',
+  total: 'Summe',
+  when: 'Wann',
+  legend: 'Reihen',
+  nothing: 'In diesem Zeitraum gibt es nichts zu zeichnen.',
+  keys: 'Pfeiltasten führen von Punkt zu Punkt.',
 }

@@ -5,8 +5,6 @@ export const plans: Catalogue['plans'] = {
   none: 'Keine Tarife',
   noneText: 'Tarife stehen in der Konfiguration unter „plans“. Bis dahin zahlen Schlüssel nur aus Guthaben.',
   windows: 'Fenster',
-  window: 'Fenster',
-  allowance: 'Kontingent',
   opens: 'Modelle, die er öffnet',
   opensNone: 'Er öffnet kein Modell: Nichts im Katalog passt.',
   patterns: 'Geschrieben als',

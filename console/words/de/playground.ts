@@ -66,7 +66,6 @@ export const playground: Catalogue['playground'] = {
   reasoned: (count) => `${count} Gedanken`,
   cost: 'Kosten',
   estimated: 'geschätzt',
-  requestId: 'Anfrage',
   copyRequestId: 'Nummer der Anfrage kopieren',
   ended: (why) => `Ende: ${why}`,
   stoppedFree: 'Angehalten, bevor die Antwort begann. Das kostet nichts.',

@@ -7,7 +7,6 @@ export const shell: Catalogue['shell'] = {
   openMenu: 'Menü öffnen',
   closeMenu: 'Menü schließen',
   operate: 'Betrieb',
-  account: 'Konto',
   signOut: 'Abmelden',
   theme: 'Farben',
   language: 'Sprache',

@@ -8,7 +8,6 @@ export const audit = {
   action: 'What',
   target: 'On',
   detail: 'In words',
-  seq: 'No.',
   actors: { operator: 'Command line', system: 'The server' },
   actions: {
     signed_in: 'Signed in',

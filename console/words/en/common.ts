@@ -15,7 +15,6 @@ export const common = {
   none: 'None',
   all: 'All',
   actions: 'Actions',
-  search: 'Search',
   minus: 'minus',
   show: 'Show',
   hide: 'Hide',
@@ -29,4 +28,25 @@ export const common = {
   used: 'Used',
   held: 'Held',
   left: 'Left',
+} as const
+
+/** By code; what is not here is shown in the server's own words. */
+export const problems = {
+  title: 'That did not work',
+  unexpected: 'Something went wrong on the server.',
+  unreachable: 'The server could not be reached. Check the connection and try again.',
+  pageFailed: 'This page has failed. Nothing was changed by that.',
+  reload: 'Reload',
+  key_not_found: 'There is no such key in this account.',
+  request_not_found: 'This account has no such request. One that was refused is not in the books.',
+} as const
+
+export const charts = {
+  showTable: 'Show as table',
+  showChart: 'Show as chart',
+  total: 'Total',
+  when: 'When',
+  legend: 'Series',
+  nothing: 'Nothing to draw in this range.',
+  keys: 'Arrow keys move from point to point.',
 } as const

@@ -3,8 +3,6 @@ export const plans = {
   none: 'No plans',
   noneText: 'Plans are written in the configuration, under “plans”. Until then keys draw on wallets only.',
   windows: 'Windows',
-  window: 'Window',
-  allowance: 'Allowance',
   opens: 'Models it opens',
   opensNone: 'It opens no model: nothing in the catalogue matches.',
   patterns: 'Written as',

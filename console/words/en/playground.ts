@@ -64,7 +64,6 @@ export const playground = {
   reasoned: (count: string) => `${count} reasoning`,
   cost: 'Cost',
   estimated: 'estimated',
-  requestId: 'Request',
   copyRequestId: 'Copy the request id',
   ended: (why: string) => `Ended: ${why}`,
   stoppedFree: 'Stopped before the answer began. Nothing is charged.',

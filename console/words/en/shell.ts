@@ -5,7 +5,6 @@ export const shell = {
   openMenu: 'Open the menu',
   closeMenu: 'Close the menu',
   operate: 'Operate',
-  account: 'Account',
   signOut: 'Sign out',
   theme: 'Theme',
   language: 'Language',

@@ -1,7 +1,7 @@
 import type { Upstream } from '../../catalog/catalog.ts'
 import { createQueue } from '../../lib/take-turns.ts'
 import { inputTokensOf } from '../../model/usage.ts'
-import { oneLine } from '../../telemetry/one-line.ts'
+import { oneLine } from '../../telemetry/scrub.ts'
 import { addressOf } from '../../upstream/provider-kinds.ts'
 import { type AskedWord, askForAWord, type WordDeps } from './ask-for-a-word.ts'
 import type { ServingLane, UpstreamLanes } from './chosen-lanes.ts'

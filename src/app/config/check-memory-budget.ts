@@ -1,4 +1,4 @@
-import { TURN_BYTES } from '../../http/load-guard.ts'
+import { TURN_BYTES } from '../../http/door/load-guard.ts'
 import type { ConfigProblem } from './config-problem.ts'
 import { childOf, type LocatedNode, plainOf } from './located-tree.ts'
 import { overloadSchema } from './schema/overload-schema.ts'

@@ -1,4 +1,4 @@
-import { hideFromNowOn, hideSecrets } from '../../lib/hide-secrets.ts'
+import { hideFromNowOn, hideSecrets } from '../../lib/secret.ts'
 import type { ConfigPath, ConfigProblem } from './config-problem.ts'
 import type { LocatedNode } from './located-tree.ts'
 

@@ -1,7 +1,7 @@
 import type { Session } from '../../account/people/find-session.ts'
 import type { CallerOutcome } from '../../keys/known-key.ts'
 import type { Caller } from '../../model/caller.ts'
-import type { ConsoleApi } from '../console-api/create-console-api.ts'
+import type { ConsoleApi } from './api/create-console-api.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import type { SiteOptions } from './site.ts'
 
@@ -13,7 +13,7 @@ export interface ConsoleDeps {
   /** Undefined for none, one that is over, and one of somebody who may not sign in any more. */
   findSession(secret: string): Promise<Session | undefined>
   /** Counts a question on its address: seconds to wait where there were too many. */
-  slowAskers(address: string): number | undefined
+  countAsker(address: string): number | undefined
   /** Who asks a model in the playground, and which purse pays. */
   findPlayer(account: NonNullable<Session['account']>, kind: Caller['kind']): Promise<CallerOutcome>
 }

@@ -1,23 +1,15 @@
 import type { AnyRoute } from '../../contract/route.ts'
-import type { Asking, AskingOwner, AskingPerson } from '../console-api/ask.ts'
-import type { ConsoleCode } from './console-codes.ts'
+import type { Asking, AskingOwner, AskingPerson } from './api/ask.ts'
+import { type ConsoleRefusal, refuse } from './console-refusal.ts'
 import { isCsrfToken } from './same-site.ts'
 
 /** What is asked, as far as it matters for who may. */
 export type Asked = Pick<AnyRoute, 'who' | 'confirmed'>
 
-export type Judgement<Whoever extends Asking> = { readonly kind: 'may'; readonly asking: Whoever } | Refusal
-
-interface Refusal {
-  readonly kind: 'refused'
-  readonly code: ConsoleCode
-  readonly message: string
-}
+export type Judgement<Whoever extends Asking> = { readonly kind: 'may'; readonly asking: Whoever } | ConsoleRefusal
 
 /** So long keys and money may be touched after a password. */
 export const CONFIRMED_MS = 15 * 60_000
-
-const refuse = (code: ConsoleCode, message: string): Refusal => ({ kind: 'refused', code, message })
 
 /** Whether whoever asks may, by their session alone: nothing of the question has been read. Every route asks here. */
 export function judgeAsker(asking: Asking, asked: Asked, now: number): Judgement<Asking> {
@@ -56,7 +48,7 @@ function judgePerson(asking: Asking, asked: Asked, now: number): Judgement<Askin
 }
 
 /** Undefined where what is sent may travel as it does. */
-const mayTravel = ({ site, changes }: Asking): Refusal | undefined =>
+const mayTravel = ({ site, changes }: Asking): ConsoleRefusal | undefined =>
   changes && !site.isPrivate ? HTTPS_NEEDED : undefined
 
 const HTTPS_NEEDED = refuse(

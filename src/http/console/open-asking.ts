@@ -1,5 +1,5 @@
-import type { Asking } from '../console-api/ask.ts'
 import type { Exchange } from '../exchange.ts'
+import type { Asking } from './api/ask.ts'
 import type { ConsoleDeps } from './console-deps.ts'
 import { readSessionCookie } from './session-cookie.ts'
 import type { Site } from './site.ts'

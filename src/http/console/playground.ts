@@ -1,12 +1,12 @@
 import type { TurnEndpoint } from '../../turn/read-turn.ts'
-import { admitCaller } from '../authenticate.ts'
+import { sendProblem } from '../answer/send-problem.ts'
+import { admitCaller } from '../door/authenticate.ts'
 import type { Exchange } from '../exchange.ts'
-import { postTurnAs } from '../post-turn.ts'
-import { sendProblem } from '../send-problem.ts'
+import { postTurnAs } from '../v1/post-turn.ts'
 import type { ConsoleDeps } from './console-deps.ts'
+import { refuse, sendRefusal } from './console-refusal.ts'
 import { type Asked, judgeOwner } from './judge-asker.ts'
 import { findSignedIn, openAsking } from './open-asking.ts'
-import { refuseConsole } from './refuse-console.ts'
 import type { Site } from './site.ts'
 
 /** A map, because an object has more names than were given to it. */
@@ -31,11 +31,11 @@ const PLAYER: Asked = { who: 'owner', confirmed: false }
 export async function servePlayground(exchange: Exchange, { deps, site, endpoint: named }: Played): Promise<void> {
   const { request } = exchange
   const endpoint = ENDPOINTS.get(named)
-  if (endpoint === undefined) return refuseConsole(exchange, 'not_found', 'The playground has no such endpoint.')
-  if (request.method !== 'POST') return refuseConsole(exchange, 'method_not_allowed', 'Use POST.')
+  if (endpoint === undefined) return sendRefusal(exchange, refuse('not_found', 'The playground has no such endpoint.'))
+  if (request.method !== 'POST') return sendRefusal(exchange, refuse('method_not_allowed', 'Use POST.'))
   const asking = { ...openAsking(exchange, site), signedIn: await findSignedIn(exchange, deps, site) }
   const judged = judgeOwner(asking, PLAYER, exchange.edge.clock.now())
-  if (judged.kind === 'refused') return refuseConsole(exchange, judged.code, judged.message)
+  if (judged.kind === 'refused') return sendRefusal(exchange, judged)
   const kind = request.headers['x-millrace-pays'] === 'builder' ? 'builder' : 'wallet'
   const who = admitCaller(exchange, await deps.findPlayer(judged.asking.account, kind))
   if (who.kind === 'refused') return sendProblem(exchange, who.problem)

@@ -1,11 +1,12 @@
+import { sendProblem } from '../answer/send-problem.ts'
 import type { Exchange } from '../exchange.ts'
-import { sendProblem } from '../send-problem.ts'
 import { refuseUnknownPath } from '../unknown-path.ts'
 import type { ConsoleDeps } from './console-deps.ts'
+import { sendFile } from './console-files.ts'
+import { type ConsoleRefusal, refuse, sendRefusal } from './console-refusal.ts'
+import { isChange } from './open-asking.ts'
 import { servePlayground } from './playground.ts'
-import { refuseAtDoor } from './refuse-at-door.ts'
-import { refuseConsole } from './refuse-console.ts'
-import { sendFile } from './send-file.ts'
+import { isFromOwnPage } from './same-site.ts'
 import { serveApi } from './serve-api.ts'
 import { findSite, type Site } from './site.ts'
 
@@ -19,37 +20,59 @@ const NOT_BUILT = 'The console has not been built. In a clone: npm run build'
 /** Everything below `/console`: its files, what it asks, and its playground. `path` is what follows `/console/`. */
 export async function serveConsole(exchange: Exchange, path: string): Promise<void> {
   const { request, edge } = exchange
-  if (edge.console === undefined) {
+  const deps = edge.console
+  if (deps === undefined) {
     return sendProblem(exchange, refuseUnknownPath(request.method ?? 'GET', exchange.path, []))
   }
-  const found = siteOf(exchange, edge.console)
-  if (found === undefined) return
-  if (!path.startsWith(API)) return servePage(exchange, edge.console, path)
-  if (refuseAtDoor(exchange, edge.console, found)) return
+  const found = findSite(request, deps.site, edge.saysHttps(request))
+  if (found.kind === 'foreign') return sendRefusal(exchange, foreignHost(found.host))
+  const { site } = found
+  if (!path.startsWith(API)) return servePage(exchange, deps, path)
+  const refusal = refuseAtDoor(exchange, deps, site)
+  if (refusal) return sendRefusal(exchange, refusal)
   if (path.startsWith(PLAYGROUND)) {
-    return servePlayground(exchange, { deps: edge.console, site: found, endpoint: path.slice(PLAYGROUND.length) })
+    return servePlayground(exchange, { deps, site, endpoint: path.slice(PLAYGROUND.length) })
   }
-  await serveApi(exchange, edge.console, found)
+  await serveApi(exchange, deps, site)
 }
 
-function siteOf(exchange: Exchange, { site }: ConsoleDeps): Site | undefined {
-  const { edge, request } = exchange
-  const found = findSite(request, site, edge.saysHttps(request))
-  if (found.kind === 'site') return found.site
-  refuseConsole(
-    exchange,
+const foreignHost = (host: string): ConsoleRefusal =>
+  refuse(
     'host_not_allowed',
-    `This server does not answer to the name ${JSON.stringify(found.host.slice(0, 100))}. ` +
+    `This server does not answer to the name ${JSON.stringify(host.slice(0, 100))}. ` +
       'Its operator names it as server.public_url, or in console.hosts.',
   )
-  return undefined
-}
 
 /** Every path that is no file is the page, which finds its own way from there. */
 function servePage(exchange: Exchange, { files }: ConsoleDeps, path: string): void {
   const { method } = exchange.request
   const file = files.find(path) ?? (path.startsWith(ASSETS) ? undefined : files.page)
-  if (method !== 'GET' && method !== 'HEAD') refuseConsole(exchange, 'method_not_allowed', 'Pages are read with GET.')
-  else if (file !== undefined) sendFile(exchange, file)
-  else refuseConsole(exchange, 'not_found', files.page === undefined ? NOT_BUILT : OLD_FILE)
+  if (method !== 'GET' && method !== 'HEAD') {
+    sendRefusal(exchange, refuse('method_not_allowed', 'Pages are read with GET.'))
+  } else if (file !== undefined) sendFile(exchange, file)
+  else sendRefusal(exchange, refuse('not_found', files.page === undefined ? NOT_BUILT : OLD_FILE))
+}
+
+/**
+ * Why a question of the console is refused before anybody has looked who asks, in the playground too: on a connection
+ * that was open before, a turn would otherwise begin behind the end of the server, and secrets be tried without an end.
+ * What changes something has to come from a page of ours.
+ */
+function refuseAtDoor(
+  exchange: Exchange,
+  { countAsker }: Pick<ConsoleDeps, 'countAsker'>,
+  site: Site,
+): ConsoleRefusal | undefined {
+  const { request, edge } = exchange
+  if (edge.drain.stage === 'refusing') {
+    return refuse('server_draining', 'This server is shutting down.', { retryAfterSeconds: 1 })
+  }
+  const address = edge.findClientAddress(request)
+  const wait = address === undefined ? undefined : countAsker(address)
+  if (wait !== undefined) {
+    const message = `Too much is asked from this address. Ask again in ${wait} s.`
+    return refuse('too_many_requests', message, { retryAfterSeconds: wait })
+  }
+  if (!isChange(exchange) || isFromOwnPage(request.headers, site)) return undefined
+  return refuse('other_site', 'This came from another site than this console. Nothing was done.')
 }

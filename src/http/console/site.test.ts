@@ -21,27 +21,27 @@ describe('the names that the console answers to', () => {
   it.each(['evil.example', 'evil.example:4600', '127.0.0.1.evil.example:4600', 'localhost.evil.example', ''])(
     'are not those that somebody else can have point here: %s',
     (host) => {
-      expect(ask(host)).toEqual({ kind: 'refused', host })
+      expect(ask(host)).toEqual({ kind: 'foreign', host })
     },
   )
 
   it.each(['user@127.0.0.1:4600', '127.1:4600', '0x7f.1', '127.0.0.1:4600/x', 'a b', '127.0.0.1:99999', '[::1'])(
     'are spelled as a browser spells them: %s',
     (host) => {
-      expect(ask(host).kind).toBe('refused')
+      expect(ask(host).kind).toBe('foreign')
     },
   )
 
   it('are, from other machines, an address, the public URL and what the operator lists', () => {
     expect(ask('10.0.0.5:4600').kind).toBe('site')
-    expect(ask('mill.internal:4600').kind).toBe('refused')
+    expect(ask('mill.internal:4600').kind).toBe('foreign')
     expect(ask('mill.internal:4600', { hosts: ['mill.internal'] }).kind).toBe('site')
     expect(ask('mill.example', { publicUrl: 'https://mill.example' })).toEqual({
       kind: 'site',
       site: { origin: 'https://mill.example', isSecure: true, isPrivate: true },
     })
     // The same name at another port is another site.
-    expect(ask('mill.example:4600', { publicUrl: 'https://mill.example' }).kind).toBe('refused')
+    expect(ask('mill.example:4600', { publicUrl: 'https://mill.example' }).kind).toBe('foreign')
   })
 })
 

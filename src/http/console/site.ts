@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import { isLoopbackName } from '../../lib/local-address.ts'
 
 /** Under which names the console may be reached, and over what. */
 export interface SiteOptions {
@@ -22,7 +23,7 @@ export interface Site {
 
 export type SiteOutcome =
   | { readonly kind: 'site'; readonly site: Site }
-  | { readonly kind: 'refused'; readonly host: string }
+  | { readonly kind: 'foreign'; readonly host: string }
 
 /**
  * Whom a browser asked, by the name that it knows. A foreign name means that a page elsewhere has had its own name point
@@ -33,12 +34,12 @@ export function findSite(request: IncomingMessage, options: SiteOptions, saysHtt
   const outside = options.publicUrl === undefined ? undefined : new URL(options.publicUrl)
   if (outside !== undefined && host === outside.host) return known(outside.origin, options)
   const name = nameOf(host)
-  if (name === undefined) return { kind: 'refused', host }
+  if (name === undefined) return { kind: 'foreign', host }
   if (isLoopbackName(name)) return { kind: 'site', site: siteOf(`${saysHttps ? 'https' : 'http'}://${host}`, true) }
   if (isAddress(name) || options.hosts.includes(name)) {
     return known(`${saysHttps ? 'https' : 'http'}://${host}`, options)
   }
-  return { kind: 'refused', host }
+  return { kind: 'foreign', host }
 }
 
 const known = (origin: string, { allowHttp }: SiteOptions): SiteOutcome => ({
@@ -57,9 +58,5 @@ function nameOf(host: string): string | undefined {
   // What a URL makes of it has to be what was sent: no user, no path, no other spelling of an address.
   return url.host === host || `${url.hostname}:80` === host ? url.hostname : undefined
 }
-
-/** Nobody can have these names point elsewhere. */
-const isLoopbackName = (name: string): boolean =>
-  name === 'localhost' || name.endsWith('.localhost') || name === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(name)
 
 const isAddress = (name: string): boolean => isIP(name.replace(/^\[|\]$/g, '')) !== 0

@@ -1,5 +1,5 @@
+import { isObject } from '../../lib/is-object.ts'
 import type { DemoHeard, DemoRequest, DemoTool } from './demo-request.ts'
-import { exampleJson } from './example-json.ts'
 
 /** What the demo says, in the pieces it says it in: each piece counts as one token. Every choice says the same. */
 export interface DemoReply {
@@ -127,4 +127,34 @@ function countOf(words: Iterable<string>): number {
   let count = 0
   for (const _word of words) count++
   return count
+}
+
+const DEPTH_MAX = 4
+
+/** What fits a schema, of a tool or of an answer, as far as a schema says it plainly. */
+const exampleJson = (schema: Record<string, unknown>): string => JSON.stringify(exampleOf(schema, 0))
+
+function exampleOf(schema: Record<string, unknown>, depth: number): unknown {
+  const options = schema.enum
+  if (Array.isArray(options) && options.length > 0) return options[0]
+  switch (schema.type) {
+    case 'string':
+      return 'demo'
+    case 'number':
+    case 'integer':
+      return 1
+    case 'boolean':
+      return true
+    case 'array':
+      return []
+    default:
+      return depth < DEPTH_MAX ? exampleObject(schema, depth) : {}
+  }
+}
+
+function exampleObject({ properties }: Record<string, unknown>, depth: number): Record<string, unknown> {
+  if (!isObject(properties)) return {}
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, inner]) => [name, exampleOf(isObject(inner) ? inner : {}, depth + 1)]),
+  )
 }

@@ -1,5 +1,5 @@
-import { hideSecrets } from '../../lib/hide-secrets.ts'
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import { hideSecrets } from '../../lib/secret.ts'
 import { tryParse } from '../json/try-parse.ts'
 
 /** What a provider said of a failure, in whatever shape. Inside an answer this is all there is. */

@@ -1,4 +1,4 @@
-import { KEYED_NAME } from './cli.mjs'
+import { KEYED_NAME } from './prepare-scene.mjs'
 
 /**
  * One charge at most for each Idempotency-Key, the same bytes for everybody who asks with it, and no answer that was paid

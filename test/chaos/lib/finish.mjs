@@ -1,6 +1,6 @@
+import { verifyBooks } from '../../program/program.mjs'
+import { readBooks } from '../../program/read-books.mjs'
 import { audit } from './audit.mjs'
-import { verifyBooks } from './cli.mjs'
-import { readBooks } from './read-books.mjs'
 import { MARK_INTERVAL_MS } from './scene.mjs'
 
 /**

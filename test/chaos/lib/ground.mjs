@@ -1,17 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { prepareScene } from './cli.mjs'
-import { copyDist } from './dist-copy.mjs'
+import { copyDist } from '../../program/copies.mjs'
+import { createRandom } from '../../program/random.mjs'
+import { createTally } from '../../program/tally.mjs'
+import { prepareScene } from './prepare-scene.mjs'
 import { startProvider } from './provider.mjs'
-import { createRandom } from './random.mjs'
-import { createTally } from './tally.mjs'
 
 /** What every script stands on: a copy of the product, a folder with accounts and keys, a provider, a seed, a tally. */
 export async function openGround({ dist, seed, 'slack-ms': slackMs }) {
   const template = mkdtempSync(join(tmpdir(), 'millrace-chaos-template-'))
   process.on('exit', () => rmSync(template, { recursive: true, force: true }))
-  const trueDist = copyDist(dist)
+  const { dist: trueDist } = copyDist(dist)
   const providerPort = await startProvider()
   const accounts = await prepareScene(trueDist, template, providerPort)
   return { dist, trueDist, template, accounts, providerPort, random: createRandom(seed), slackMs, tally: createTally() }

@@ -1,4 +1,4 @@
-import { millrace } from './cli.mjs'
+import { millrace } from '../../program/program.mjs'
 
 /** The exit code of a command whose server broke off in the middle. */
 const EXIT_SERVER_BROKE_OFF = 5

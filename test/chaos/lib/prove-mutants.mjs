@@ -1,4 +1,4 @@
-import { copyDist } from './dist-copy.mjs'
+import { copyDist } from '../../program/copies.mjs'
 import { printViolations } from './figures.mjs'
 import { finish } from './finish.mjs'
 import { carryOut } from './procedures.mjs'
@@ -35,8 +35,8 @@ async function proveMutant(ground, { name, says, procedure, replacements, caught
 }
 
 async function perform({ trueDist, dist, template, accounts, random, slackMs, providerPort }, procedure, replacements) {
-  const mutated = replacements ? copyDist(dist, replacements) : trueDist
-  const stage = await createStage({ dist: mutated, template, random, providerPort })
+  const mutated = replacements && copyDist(dist, replacements)
+  const stage = await createStage({ dist: mutated?.dist ?? trueDist, template, random, providerPort })
   try {
     const observed = await carryOut({ name: procedure, stage, accounts, random })
     const { violations } = await finish({ stage, trueDist, slackMs })
@@ -44,6 +44,7 @@ async function perform({ trueDist, dist, template, accounts, random, slackMs, pr
     return { observed, violations, caught: observed.filter(({ id }) => blamed.has(id)).length }
   } finally {
     stage.clear()
+    mutated?.clear()
   }
 }
 

@@ -3,9 +3,10 @@ import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { findFreePort } from '../../program/free-port.mjs'
+import { placeIn, startServer } from '../../program/program.mjs'
 import { sendAsk } from './ask.mjs'
 import { configText } from './scene.mjs'
-import { findFreePort, spawnServer, startServer } from './server-process.mjs'
 
 const STUMBLE_WITHIN_MS = 2000
 
@@ -20,7 +21,7 @@ export async function createStage({ dist, template, random, providerPort }) {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-chaos-'))
   cpSync(template, folder, { recursive: true })
   const [port, metricsPort] = [await findFreePort(random), await findFreePort(random)]
-  const place = { dist, config: join(folder, 'millrace.yaml'), data: join(folder, 'data') }
+  const place = placeIn(folder, { dist })
   writeFileSync(place.config, configText({ metricsPort, providerPort }))
   const logPath = join(folder, 'server.log')
   const agent = new Agent({ keepAlive: true })
@@ -28,7 +29,7 @@ export async function createStage({ dist, template, random, providerPort }) {
   const notes = []
   const kills = []
   const pauses = []
-  const start = { ...place, port, logPath }
+  const start = () => startServer(place, { port, logPath })
   let server
   let starts = 0
   const stumbles = []
@@ -48,7 +49,8 @@ export async function createStage({ dist, template, random, providerPort }) {
     /** Starts that were themselves killed: from when to when each lasted. */
     stumbles,
     async start() {
-      server = await startServer(start)
+      server = start()
+      await server.ready
       starts += 1
       gate.open()
     },
@@ -56,12 +58,12 @@ export async function createStage({ dist, template, random, providerPort }) {
     async stumble(afterMs) {
       const from = Date.now()
       const unwritten = writtenAt(place.data)
-      const stumbling = spawnServer(start)
+      const stumbling = start()
       while (writtenAt(place.data) === unwritten && Date.now() - from < STUMBLE_WITHIN_MS) await sleep(1)
       await sleep(afterMs)
       const to = Date.now()
       stumbling.kill('SIGKILL')
-      await stumbling.exited
+      await stumbling.ended
       stumbles.push({ from, to })
     },
     /** At once and without warning, once in a life. */
@@ -81,12 +83,12 @@ export async function createStage({ dist, template, random, providerPort }) {
       stopped.kill('SIGCONT')
       pause.to = Date.now()
     },
-    died: () => server.exited,
+    died: () => server.ended,
     /** As an operator stops it. Resolves to its exit code. */
-    stop() {
+    async stop() {
       gate.close()
       server.kill('SIGTERM')
-      return server.exited
+      return (await server.ended).code
     },
     async ask(ask, onSeen) {
       const note = await sendAsk({ port, agent, ask, onSeen })

@@ -1,6 +1,6 @@
 /** Models that answer at once, and nothing that would refuse by a limit what is to be read. */
-export const configText = (metricsPort) => `
-server: { metrics_port: ${metricsPort} }
+export const CONFIG_TEXT = `
+server: { metrics_port: 0 }
 limits: { address: { refused_per_minute: off } }
 upstreams:
   - { id: demo, wire: demo }

@@ -1,5 +1,5 @@
 // What the server is configured with, and whose keys ask it.
-import { millrace } from '../../chaos/lib/cli.mjs'
+import { createAccount, createKey } from '../../program/program.mjs'
 
 /** Every wire has an upstream that keeps its word, and the two that are asked to fail are others: what fails cools its own lanes. */
 const WIRES = { chat: '/v1', responses: '/v1', anthropic: '/v1', gemini: '/v1beta' }
@@ -72,12 +72,8 @@ const upstream = (id, wire, port) => ({
 export async function prepareAccounts(place) {
   const made = []
   for (const account of ACCOUNTS) {
-    const { email, credit, kind, plan } = account
-    await millrace(place, 'accounts', 'create', '--email', email)
-    await millrace(place, 'wallet', 'credit', email, credit, '--reason', 'soak', '--ref', 'first')
-    if (plan) await millrace(place, 'plans', 'assign', email, plan)
-    const { key } = await millrace(place, 'keys', 'create', '--account', email, '--kind', kind, '--name', 'soak')
-    made.push({ ...account, key })
+    await createAccount(place, account)
+    made.push({ ...account, key: (await createKey(place, account)).key })
   }
   return made
 }

@@ -66,7 +66,7 @@ describe('a file of the console', () => {
     for (const path of ['/console/', `/console/${script}`]) {
       const first = await askBytes(server(), path, accepting('br'))
       const { etag } = first.headers
-      expect(etag).toMatch(/^"[\w-]{22}"$/)
+      expect(etag).toMatch(/^"[\w-]{22}-br"$/)
       const again = await askBytes(server(), path, { headers: { 'if-none-match': etag, 'accept-encoding': 'br' } })
       expect([again.status, again.bytes.length]).toEqual([304, 0])
       for (const name of ['etag', 'cache-control', 'vary', 'content-security-policy']) {
@@ -74,6 +74,22 @@ describe('a file of the console', () => {
       }
       const other = await askBytes(server(), path, { headers: { 'if-none-match': '"another"' } })
       expect(other.status).toBe(200)
+    }
+  })
+
+  it('has a tag of its own in each packing: who has one is sent another, and only then', async () => {
+    const path = `/console/${script}`
+    const tags = new Map<string | undefined, string>()
+    for (const accepted of ['br', 'gzip', undefined]) {
+      tags.set(accepted, (await askBytes(server(), path, accepting(accepted))).headers.etag!)
+    }
+    expect(new Set(tags.values()).size).toBe(3)
+    for (const [accepted, known] of tags) {
+      const statuses = [...tags.values()].map(async (tag) => {
+        const headers = { ...accepting(accepted).headers, 'if-none-match': `"old", W/${tag}` }
+        return (await askBytes(server(), path, { headers })).status
+      })
+      expect(await Promise.all(statuses)).toEqual([...tags.values()].map((tag) => (tag === known ? 304 : 200)))
     }
   })
 

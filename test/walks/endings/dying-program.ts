@@ -1,12 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { until } from '../../support/until.ts'
-
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+import { copyDist } from '../../program/copies.mjs'
+import { startServer } from '../../program/program.mjs'
 
 const note = (facts: string) =>
   `process.getBuiltinModule('node:fs').appendFileSync(process.env.NOTES, JSON.stringify(${facts}) + '\\n');`
@@ -32,7 +27,7 @@ const CHANGES = [
     }`,
   },
   { file: 'turn/end-turn.js', find: SETTLE, put: `${stay('charge')} ${SETTLE} ${stay('end')}` },
-] as const
+]
 
 export type Place = 'hold' | 'charge' | 'end' | 'no-marks' | 'nowhere'
 
@@ -58,53 +53,24 @@ export interface RunningProgram {
 
 /** A copy of the built product that stays where it is told to, and so can be killed at exactly that place. */
 export function prepareDyingProgram(): DyingProgram {
-  const home = mkdtempSync(join(tmpdir(), 'millrace-dying-'))
-  const dist = join(home, 'dist')
-  mkdirSync(dist)
-  cpSync(join(ROOT, 'dist'), dist, { recursive: true })
-  cpSync(join(ROOT, 'package.json'), join(home, 'package.json'))
-  symlinkSync(join(ROOT, 'node_modules'), join(home, 'node_modules'), 'dir')
-  for (const { file, find, put } of CHANGES) {
-    const parts = readFileSync(join(dist, file), 'utf8').split(find)
-    if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} places like this, not one:\n${find}`)
-    writeFileSync(join(dist, file), parts.join(put))
-  }
-  const program = join(dist, 'app', 'main.js')
-  return {
-    start: (folder, staysAt) => run(program, folder, staysAt),
-    close: () => rmSync(home, { recursive: true, force: true }),
-  }
+  const { dist, clear } = copyDist(undefined, CHANGES)
+  return { start: (folder, staysAt) => run(dist, folder, staysAt), close: clear }
 }
 
-async function run(program: string, folder: string, staysAt: Place): Promise<RunningProgram> {
+async function run(dist: string, folder: string, staysAt: Place): Promise<RunningProgram> {
   const notes = join(folder, 'notes.jsonl')
   writeFileSync(notes, '')
-  const args = ['serve', '--config', join(folder, 'millrace.yaml'), '--data', folder, '--port', '0']
-  const environment = { NOTES: notes, STAYS_AT: staysAt, MILLRACE_SERVER__METRICS_PORT: '0', HOME: folder }
-  const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore', cwd: folder, env: environment })
-  const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
-  const ended = once(child, 'exit').then(() => process.off('exit', kill))
-  const url = await until(() => urlOf(folder, child))
+  const environment = { NOTES: notes, STAYS_AT: staysAt, MILLRACE_SERVER__METRICS_PORT: '0' }
+  const server = startServer({ dist, config: join(folder, 'millrace.yaml'), data: folder, environment })
   return {
-    baseUrl: `${url}/v1`,
+    baseUrl: `${await server.ready}/v1`,
     notes: () =>
       readFileSync(notes, 'utf8')
         .split('\n')
         .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Note])),
     async end(signal) {
-      child.kill(signal)
-      await ended
+      server.kill(signal)
+      await server.ended
     },
-  }
-}
-
-function urlOf(folder: string, child: ChildProcess): string | undefined {
-  if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode} before it was ready`)
-  try {
-    const said = JSON.parse(readFileSync(join(folder, 'server.json'), 'utf8'))
-    return said.pid === child.pid ? (said.url ?? undefined) : undefined
-  } catch {
-    return undefined
   }
 }

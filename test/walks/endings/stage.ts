@@ -149,8 +149,8 @@ plans:
 `
 }
 
-/** Half a minute in earnest; nobody waits for that here. */
-const means = { outageGraceMs: 300 }
+/** Half a minute in earnest, and up to seconds until the books are tried again; nobody waits for that here. */
+const means = { outageGraceMs: 300, readBackPauseMs: 5 }
 
 /** The real house in front of that provider, and one more whose streams begin before there is anything to say. */
 export interface Stage {

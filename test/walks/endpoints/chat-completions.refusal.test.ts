@@ -30,7 +30,7 @@ const ELSEWHERE: Partial<Record<ProblemCode, string>> = {
   server_is_overloaded: 'test/walks/overload/a-full-house.test.ts',
   no_lane_available: 'src/turn/lanes-put-aside.test.ts',
   request_not_found: 'test/walks/endpoints/requests.refusal.test.ts',
-  internal_error: 'src/http/sinks.test.ts',
+  internal_error: 'src/http/answer/sinks.test.ts',
 }
 
 const refused = new Set<ProblemCode>()

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { shutDown } from '../../../src/app/shutdown.ts'
+import { shutDown } from '../../../src/app/serve/shutdown.ts'
 import { chunk, reply, USAGE, usageChunk, WORDS } from '../../fakes/chat-words.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import type { Talk } from '../../fakes/talk.ts'

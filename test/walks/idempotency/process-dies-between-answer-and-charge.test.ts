@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { hello } from '../../support/ask.ts'
-import { type SpawnedServer, spawnServer } from '../../support/spawned-server.ts'
+import { OWNER, type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
 
 const KILL = "process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});"
@@ -42,16 +42,15 @@ const ask = async (idempotencyKey: string, body: object) => {
 }
 
 async function dieAndAskAgain(where: keyof typeof DEATHS, stream: boolean) {
-  server = await spawnServer(TEST_CONFIG, DEATHS[where])
+  server = await spawnServer({ config: TEST_CONFIG, replacement: DEATHS[where] })
   const body = { model: 'swift', stream, messages: hello('count to 40') }
   await expect(ask('once', body)).rejects.toThrow()
-  expect(await server.ended).toBe('SIGKILL')
+  expect(await server.ended).toMatchObject({ code: 'SIGKILL' })
   await server.restart()
   const again = await ask('once', body)
-  const wallet = server.operate('wallet', 'show', 'person@example.com')
-  const verified = server.operate('db', 'verify')
-  expect(verified).toMatchObject({ ok: true })
-  return { again, charged: 10 - Number(wallet.balance) }
+  const wallet = await server.json('wallet', 'show', OWNER)
+  expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
+  return { again, charged: 1000 - Number(wallet.balance) }
 }
 
 /** Several processes are started one after another. */

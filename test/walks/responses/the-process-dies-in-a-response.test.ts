@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Replacement } from '../../program/copies.mjs'
 import { get } from '../../support/ask.ts'
 import { beginReading, respond, sendResponse } from '../../support/ask-responses.ts'
-import { type Replacement, type SpawnedServer, spawnServer } from '../../support/spawned-server.ts'
+import { OWNER, type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
 
 const KILL = "process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});"
@@ -33,22 +34,22 @@ afterEach(() => server?.close())
 const TIMEOUT_MS = 90_000
 
 async function dieIn(where: keyof typeof DEATHS, model: string) {
-  server = await spawnServer(TEST_CONFIG, DEATHS[where])
+  server = await spawnServer({ config: TEST_CONFIG, replacement: DEATHS[where] })
   const reading = beginReading(await sendResponse(server, server, { model, stream: true, input: 'count to 400' }))
   const [created] = await reading.until(({ length }) => length > 0)
   const { id } = created!.response as { id: string }
   await expect(reading.rest()).rejects.toThrow()
   expect(reading.text).not.toContain('response.completed')
-  expect(await server.ended).toBe('SIGKILL')
+  expect(await server.ended).toMatchObject({ code: 'SIGKILL' })
   await server.restart()
   const { json } = await get(server, server, `/responses/${id}`)
   const again = await fetch(`${server.baseUrl}/responses/${id}?stream=true`, {
     headers: { authorization: `Bearer ${server.key}` },
   })
   const events = { status: again.status, text: await again.text() }
-  const wallet = server.operate('wallet', 'show', 'person@example.com')
-  expect(server.operate('db', 'verify')).toMatchObject({ ok: true })
-  return { id, json, events, charged: 10 - Number(wallet.balance), server }
+  const wallet = await server.json('wallet', 'show', OWNER)
+  expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
+  return { id, json, events, charged: 1000 - Number(wallet.balance), server }
 }
 
 describe('kill -9', { timeout: TIMEOUT_MS }, () => {

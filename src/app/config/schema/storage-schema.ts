@@ -1,4 +1,3 @@
-import { parseSecrets } from '../parse-secrets.ts'
 import { duration, integer, maybeText, read, scalar, size, wrong } from '../scalars.ts'
 import { section } from './section.ts'
 
@@ -66,3 +65,11 @@ export const holdSchema = section('How much is reserved for a request that names
   }).prefault(25),
   uncapped_tokens_min: integer('Never fewer output tokens than this.', { min: 1, max: 1_000_000 }).prefault(1024),
 })
+
+const SECRET_LENGTH_MIN = 32
+
+/** The secrets of a ring that was given as text, with spaces between; the first is the primary one. Undefined where one is too short. */
+export function parseSecrets(text: string): readonly [string, ...string[]] | undefined {
+  const [primary = '', ...others] = text.trim().split(/\s+/)
+  return [primary, ...others].some((secret) => secret.length < SECRET_LENGTH_MIN) ? undefined : [primary, ...others]
+}

@@ -1,0 +1,62 @@
+const NANO_PLACES = 9
+
+/** A decimal string of the API as a whole number of nano-dollars. The API sends nothing else, so anything else is a bug. */
+export function nanoOf(amount: string): bigint {
+  const match = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(amount)
+  if (!match) throw new Error(`not an amount of money: ${amount}`)
+  const [, sign, whole = '0', fraction = ''] = match
+  const nano = BigInt(whole + fraction.padEnd(NANO_PLACES, '0'))
+  return sign === '-' ? -nano : nano
+}
+
+/** Back again: two places at least, no zeros behind the last digit that counts. */
+export function decimalOf(nano: bigint): string {
+  const digits = (nano < 0n ? -nano : nano).toString().padStart(NANO_PLACES + 1, '0')
+  const fraction = digits.slice(-NANO_PLACES).replace(/0{1,7}$/, '')
+  return `${nano < 0n ? '-' : ''}${digits.slice(0, -NANO_PLACES)}.${fraction}`
+}
+
+export const isZero = (amount: string): boolean => !/[1-9]/.test(amount)
+
+export const sumMoney = (...amounts: readonly string[]): string =>
+  decimalOf(amounts.reduce((sum, amount) => sum + nanoOf(amount), 0n))
+
+/** So many of one amount, exactly. */
+export const timesMoney = (amount: string, count: number): string => decimalOf(nanoOf(amount) * BigInt(count))
+
+/** How much of `whole` a part is, from 0 to 1, for bars and nothing that is read as a number. */
+export function shareOf(part: string, whole: string): number {
+  const [of, all] = [nanoOf(part), nanoOf(whole)]
+  if (all <= 0n || of <= 0n) return 0
+  return of >= all ? 1 : Number((of * 10_000n) / all) / 10_000
+}
+
+/** Adds decimal texts of any number of places, to the last digit: what a charge is made of has more places than money. */
+export function exactSum(amounts: readonly string[]): string {
+  const places = Math.max(2, ...amounts.map((amount) => fractionOf(amount).length))
+  const sum = amounts.reduce((all, amount) => all + unitsOf(amount, places), 0n)
+  const digits = (sum < 0n ? -sum : sum).toString().padStart(places + 1, '0')
+  const fraction = digits.slice(-places)
+  const kept = fraction.slice(0, 2) + fraction.slice(2).replace(/0+$/, '')
+  return `${sum < 0n ? '-' : ''}${digits.slice(0, -places)}.${kept}`
+}
+
+const fractionOf = (amount: string): string => amount.split('.')[1] ?? ''
+
+function unitsOf(amount: string, places: number): bigint {
+  if (!/^-?\d+(\.\d+)?$/.test(amount)) throw new Error(`not an amount of money: ${amount}`)
+  const [whole = '0', fraction = ''] = amount.split('.')
+  return BigInt(whole + fraction.padEnd(places, '0'))
+}
+
+/**
+ * What somebody has typed as an amount in USD, as the API wants it; undefined for what is none above zero. A comma may
+ * stand for the point, but not where it could as well part thousands: 1,000 is asked again rather than guessed.
+ */
+export function readMoney(typed: string): string | undefined {
+  const text = typed.trim().replace(/^\$\s*/, '')
+  const decimal = /^\d+,(\d{1,2}|\d{4,9})$/.test(text) ? text.replace(',', '.') : text
+  if (!/^(\d{1,10}(\.\d{1,9})?|\.\d{1,9})$/.test(decimal)) return undefined
+  const nano = nanoOf(decimal.startsWith('.') ? `0${decimal}` : decimal)
+  return nano > 0n ? decimalOf(nano) : undefined
+}

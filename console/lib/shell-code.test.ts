@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { exportKey, greetingCommand, shellWord } from './shell-code.ts'
+
+/** What a POSIX shell makes of the one argument in single quotes: nothing inside has a meaning, and it ends at the next quote. */
+function bodyOf(command: string): unknown {
+  const argument = command.slice(command.indexOf("-d '") + 3)
+  expect(argument).toMatch(/^'[^']*'(\\''[^']*')*$/)
+  return JSON.parse(argument.slice(1, -1).replaceAll(`'\\''`, "'"))
+}
+
+it('a shell asks the server that it was shown by, with the key of the line before', () => {
+  expect(exportKey('mr_wallet_0123456789abcdef')).toBe('export MILLRACE_KEY=mr_wallet_0123456789abcdef')
+  expect(greetingCommand('http://127.0.0.1:4600/v1', { model: 'demo', stream: true }, 'Hello').split('\n')).toEqual([
+    'curl -N http://127.0.0.1:4600/v1/chat/completions \\',
+    '  -H "Authorization: Bearer $MILLRACE_KEY" -H "Content-Type: application/json" \\',
+    `  -d '{"model":"demo","stream":true,"messages":[{"role":"user","content":"Hello"}]}'`,
+  ])
+})
+
+it('quotes and dollars in a name or a greeting stay what they are', () => {
+  const [model, greeting] = [`o'model "$HOME" \`id\``, `It's 'so' \\ and "me"`]
+  const command = greetingCommand('http://127.0.0.1:4600/v1', { model }, greeting)
+  expect(bodyOf(command)).toEqual({ model, messages: [{ role: 'user', content: greeting }] })
+})
+
+it('a plain word needs no quotes, and every other has them', () => {
+  expect(shellWord('openai/fast-coder')).toBe('openai/fast-coder')
+  for (const text of ['', 'two words', 'a;b', '$(id)', '~']) expect(shellWord(text)).toBe(`'${text}'`)
+})

@@ -1,0 +1,102 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useRouter, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { now, useNow } from '../../lib/clock.ts'
+import type { ConsoleProblem } from '../../lib/console-problem.ts'
+import { useAct } from '../../questions/acts.ts'
+import { sessionQuestion, useStanding } from '../../questions/session.ts'
+import { homeOf } from '../../shell/areas.ts'
+import { addressOf, landingOf } from '../../shell/landing.ts'
+import { Button } from '../../ui/Button.tsx'
+import { TextField } from '../../ui/Field.tsx'
+import { Form } from '../../ui/Form.tsx'
+import { PasswordInput } from '../../ui/PasswordInput.tsx'
+import { ProblemNote } from '../../ui/ProblemNote.tsx'
+import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { FrontDoor } from './FrontDoor.tsx'
+
+export function SignInPage() {
+  const { people } = useWords()
+  // Looked at here once more: the router also hands on what the route's own check has left out.
+  const { next } = landingOf(useSearch({ from: '/sign-in' }))
+  const { setup_needed } = useStanding()
+  return (
+    <FrontDoor title={people.signIn.title} about={next === undefined ? undefined : people.signIn.ended}>
+      {setup_needed ? <p>{people.signIn.setupNeeded}</p> : <SignInForm next={next} />}
+    </FrontDoor>
+  )
+}
+
+function SignInForm({ next }: { next: string | undefined }) {
+  const { people } = useWords()
+  const client = useQueryClient()
+  const router = useRouter()
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const signIn = useAct('POST /session', {
+    problem: 'shown-here',
+    onDone: (standing) => {
+      if (standing.person === null) return
+      client.setQueryData(sessionQuestion.queryKey, standing)
+      router.history.replace(addressOf(next ?? homeOf(standing.person)))
+    },
+  })
+  const send = () => {
+    signIn.mutate({ body: { email: email.trim(), password } })
+  }
+  return (
+    <Form onSend={send}>
+      <TextField
+        label={people.email}
+        type="email"
+        autoComplete="username"
+        required
+        autoFocus
+        value={email}
+        onText={setEmail}
+      />
+      <TextField
+        as={PasswordInput}
+        label={people.password}
+        autoComplete="current-password"
+        required
+        value={password}
+        onText={setPassword}
+      />
+      {signIn.error !== null && <SignInRefusal key={signIn.submittedAt} problem={signIn.error} />}
+      <Button tone="primary" type="submit" busy={signIn.isPending} className="min-h-10">
+        {people.signIn.go}
+      </Button>
+      <p className="text-center text-xs text-faint">{people.signIn.forgotten}</p>
+    </Form>
+  )
+}
+
+/** The same sentence for an unknown e-mail and a wrong password; after too many attempts, how long it still takes. */
+function SignInRefusal({ problem }: { problem: ConsoleProblem }) {
+  const { people } = useWords()
+  if (problem.status === 429 && problem.retryAfter !== null) return <Locked seconds={problem.retryAfter} />
+  if (problem.status === 401 || problem.status === 403) return <Refused text={people.signIn.refused} />
+  return <ProblemNote error={problem} />
+}
+
+function Locked({ seconds }: { seconds: number }) {
+  const { people } = useWords()
+  const formats = useFormats()
+  const [until] = useState(() => now() + seconds * 1_000)
+  const left = Math.max(0, Math.ceil((until - useNow(1_000)) / 1_000)) * 1_000
+  if (left === 0) return null
+  return (
+    <p role="timer" aria-live="off" className={REFUSAL}>
+      {people.signIn.locked(formats.duration(left))}
+    </p>
+  )
+}
+
+const Refused = ({ text }: { text: string }) => (
+  <p role="alert" className={REFUSAL}>
+    {text}
+  </p>
+)
+
+const REFUSAL = 'figures rounded-md bg-bad-wash px-3 py-2 font-medium text-bad'

@@ -1,0 +1,89 @@
+import { useBlocker } from '@tanstack/react-router'
+import { TriangleAlert } from 'lucide-react'
+import { useState } from 'react'
+import { exportKey, greetingCommand } from '../../../lib/shell-code.ts'
+import { useModels } from '../../../questions/account.ts'
+import { useSession } from '../../../questions/session.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { CodeBlock } from '../../../ui/CodeBlock.tsx'
+import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { Dialog, DialogActions } from '../../../ui/Dialog.tsx'
+import { TimeText } from '../../../ui/Time.tsx'
+import { useWords } from '../../../words/WordsProvider.tsx'
+import type { MadeKey } from '../own-key.ts'
+
+interface MadeKeyDialogProps {
+  readonly made: MadeKey
+  /** Drops the secret: whoever opened this keeps it in their state, and nobody else has it. */
+  readonly onStored: () => void
+}
+
+/** The one moment in which a secret is shown. It ends by its button only: not by Esc, not beside it, not by going back. */
+export function MadeKeyDialog({ made: { key, secret }, onStored }: MadeKeyDialogProps) {
+  const { keys } = useWords()
+  const { standing } = useSession()
+  const model = useFirstModel(key)
+  useBlocker({ shouldBlockFn: () => true, enableBeforeUnload: true })
+  return (
+    <Dialog title={keys.madeTitle} open onClose={onStored} width="wide" closing="by-button">
+      <p className="flex gap-2.5 rounded-lg bg-held-wash px-3 py-2 font-medium text-held">
+        <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
+        {keys.madeWarning}
+      </p>
+      <section aria-label={keys.secret} className="grid gap-2">
+        <div className="flex flex-wrap items-center justify-between gap-2">
+          <p className="min-w-0 font-medium break-words">{key.name}</p>
+          <CopyButton text={secret} label={keys.copySecret} look="button" />
+        </div>
+        <code className="rounded-lg border border-accent bg-accent-wash px-3 py-2.5 text-base break-all select-all">
+          {secret}
+        </code>
+        <FormerNote made={key} />
+      </section>
+      <CodeBlock label={keys.inEnvironment} code={exportKey(secret)} />
+      {model !== undefined && (
+        <CodeBlock label={keys.tryIt} code={greetingCommand(standing.base_url, { model }, keys.greeting)} />
+      )}
+      <DialogActions>
+        <Button tone="primary" onClick={onStored}>
+          {keys.stored}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  )
+}
+
+/** Whether there is a former secret depends on the grace; a key that was never rotated has nothing to say here. */
+function FormerNote({ made: { former } }: { made: MadeKey['key'] }) {
+  const { keys } = useWords()
+  if (former === null) return null
+  return (
+    <p className="text-sm text-soft">
+      <TimeText say={keys.formerLasts} at={former.until} />
+    </p>
+  )
+}
+
+/** One that the new key may call, so that the command works as it stands. */
+function useFirstModel({ kind, models }: MadeKey['key']): string | undefined {
+  const { data } = useModels()
+  const offered = data?.items.filter((model) => model.kinds.includes(kind)) ?? []
+  const allowed = offered.filter(({ id }) => models === null || models.some((entry) => admits(entry, id)))
+  const named = models?.find((entry) => !entry.includes('*'))
+  return (allowed.find(({ available }) => available) ?? allowed[0])?.id ?? named
+}
+
+/** As the server holds patterns against names: a star stands for anything. */
+function admits(entry: string, id: string): boolean {
+  const pattern = entry.split('*').map((piece) => piece.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${pattern.join('.*')}$`).test(id)
+}
+
+/**
+ * The secret of a key that was just made, for as long as it is shown. This state is the only place that has it: not the
+ * address, no storage, no cache, no toast.
+ */
+export function useMadeKey() {
+  const [made, setMade] = useState<MadeKey | undefined>()
+  return { made, show: setMade, drop: () => setMade(undefined) }
+}

@@ -1,0 +1,151 @@
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { HandCoins } from 'lucide-react'
+import { useState } from 'react'
+import type { AnswerOf } from '../../../../src/contract/console-api.ts'
+import { useAccount } from '../../../questions/operate.ts'
+import { Answer } from '../../../ui/Answer.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { Money, MoneyText } from '../../../ui/Money.tsx'
+import { Page, PageHeader } from '../../../ui/Page.tsx'
+import { Panel } from '../../../ui/Panel.tsx'
+import { StatTile } from '../../../ui/StatTile.tsx'
+import { Time } from '../../../ui/Time.tsx'
+import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { StatusBadge, StatusButton } from './account-status.tsx'
+import { CreditDialog } from './CreditDialog.tsx'
+import { PeoplePanel } from './PeoplePanel.tsx'
+import { SubscriptionPanel } from './SubscriptionPanel.tsx'
+
+export function AccountPage() {
+  const { shell } = useWords()
+  const { account: id = '' } = useParams({ strict: false })
+  const question = useAccount(id)
+  if (question.data !== undefined && question.error === null) return <AccountView account={question.data} />
+  return (
+    <Page>
+      <PageHeader
+        title={id}
+        about={
+          <Link to="/operate/accounts" className="inline-block leading-6 hover:text-ink hover:underline">
+            {shell.areas.accounts}
+          </Link>
+        }
+      />
+      <Panel>
+        <Answer question={question} lines={6}>
+          {(account) => <AccountView account={account} />}
+        </Answer>
+      </Panel>
+    </Page>
+  )
+}
+
+export type AccountDetail = AnswerOf<'GET /operate/accounts/:account'>
+
+/** One account: its money, its plan, its people. `?credit=25.00` opens the dialog for that, from a wish. */
+function AccountView({ account }: { account: AccountDetail }) {
+  const { shell, accounts } = useWords()
+  const { credit } = useSearch({ strict: false }) as { credit?: string }
+  const navigate = useNavigate()
+  const [crediting, setCrediting] = useState<{ readonly amount: string } | undefined>(
+    credit === undefined ? undefined : { amount: credit },
+  )
+  const close = () => {
+    setCrediting(undefined)
+    if (credit !== undefined) void navigate({ to: '.', search: {}, replace: true })
+  }
+  const isWish = crediting !== undefined && crediting.amount === account.asked?.amount
+  return (
+    <Page>
+      <PageHeader
+        title={account.email}
+        about={
+          <span className="flex flex-wrap items-center gap-x-2">
+            <Link to="/operate/accounts" className="inline-block leading-6 hover:text-ink hover:underline">
+              {shell.areas.accounts}
+            </Link>
+            <code className="text-xs break-all">{account.id}</code>
+            <CopyButton text={account.id} />
+            <StatusBadge status={account.status} />
+          </span>
+        }
+        actions={
+          <>
+            <StatusButton account={account} />
+            {account.status !== 'closed' && (
+              <Button tone="primary" onClick={() => setCrediting({ amount: '' })}>
+                <HandCoins aria-hidden="true" />
+                {accounts.credit.open}
+              </Button>
+            )}
+          </>
+        }
+      />
+      {account.asked !== null && <WishNote asked={account.asked} onCredit={(amount) => setCrediting({ amount })} />}
+      <Tiles account={account} />
+      <SubscriptionPanel account={account} />
+      <PeoplePanel account={account} />
+      <CreditDialog
+        account={account.id}
+        open={crediting !== undefined}
+        amount={crediting?.amount ?? ''}
+        reason={isWish ? accounts.credit.wishReason : ''}
+        onClose={close}
+      />
+    </Page>
+  )
+}
+
+function Tiles({ account: { wallet, keys, people, created_at } }: { account: AccountDetail }) {
+  const { accounts } = useWords()
+  const formats = useFormats()
+  return (
+    <div className="grid grid-cols-2 gap-3 md:grid-cols-4">
+      <StatTile label={accounts.available} value={<Money amount={wallet.available} />} />
+      <StatTile
+        label={accounts.balance}
+        value={<Money amount={wallet.balance} />}
+        note={
+          <>
+            {accounts.held} <Money amount={wallet.held} as="held" />
+          </>
+        }
+      />
+      <StatTile label={accounts.keys} value={formats.count(keys)} />
+      <StatTile
+        label={accounts.people}
+        value={formats.count(people)}
+        note={
+          <>
+            {accounts.created} <Time at={created_at} as="day" />
+          </>
+        }
+      />
+    </div>
+  )
+}
+
+interface WishNoteProps {
+  readonly asked: NonNullable<AccountDetail['asked']>
+  readonly onCredit: (amount: string) => void
+}
+
+/** What the owner has asked for, and the one button that answers it. */
+function WishNote({ asked, onCredit }: WishNoteProps) {
+  const { accounts } = useWords()
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-3 rounded-xl border border-line bg-held-wash px-4 py-3">
+      <div className="min-w-0">
+        <p className="font-semibold text-held">
+          <MoneyText say={accounts.asks} amounts={[asked.amount]} />
+        </p>
+        <p className="break-words">{asked.note}</p>
+        <p className="text-sm text-soft">
+          <Time at={asked.at} />
+        </p>
+      </div>
+      <Button onClick={() => onCredit(asked.amount)}>{accounts.creditThis}</Button>
+    </div>
+  )
+}

@@ -1,0 +1,149 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Plus, Search, Users } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { useLetterKey } from '../../../lib/letter-keys.ts'
+import { useAccounts } from '../../../questions/operate.ts'
+import { itemsOf } from '../../../questions/question.ts'
+import { Answer, ShowMore } from '../../../ui/Answer.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { type Column, DataTable } from '../../../ui/DataTable.tsx'
+import { Empty } from '../../../ui/Empty.tsx'
+import { Money } from '../../../ui/Money.tsx'
+import { Page, PageHeader } from '../../../ui/Page.tsx'
+import { Panel } from '../../../ui/Panel.tsx'
+import { SearchInput } from '../../../ui/SearchInput.tsx'
+import { Time } from '../../../ui/Time.tsx'
+import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { type Account, StatusBadge } from './account-status.tsx'
+import { MakeAccount } from './MakeAccount.tsx'
+import { WishesPanel } from './WishesPanel.tsx'
+
+export function AccountsPage() {
+  const { shell, accounts } = useWords()
+  const { search = '' } = useSearch({ strict: false }) as { search?: string }
+  const navigate = useNavigate()
+  const question = useAccounts(search)
+  const columns = useAccountColumns()
+  const [making, setMaking] = useState(false)
+  const make = () => setMaking(true)
+  useLetterKey('n', accounts.make, make)
+  const find = (next: string) => void navigate({ to: '/operate/accounts', search: { search: next }, replace: true })
+  const makeButton = (
+    <Button tone="primary" onClick={make}>
+      <Plus aria-hidden="true" />
+      {accounts.make}
+    </Button>
+  )
+  return (
+    <Page>
+      <PageHeader title={shell.areas.accounts} about={accounts.about} actions={makeButton} />
+      <WishesPanel />
+      <Panel padding="flush">
+        <AccountSearch value={search} onFind={find} />
+        <Answer question={question} lines={6}>
+          {(data) => {
+            const rows = itemsOf(data)
+            if (rows.length > 0) {
+              return (
+                <DataTable
+                  caption={shell.areas.accounts}
+                  columns={columns}
+                  rows={rows}
+                  rowId={({ id }) => id}
+                  onOpen={({ id }) => void navigate({ to: '/operate/accounts/$account', params: { account: id } })}
+                />
+              )
+            }
+            return search === '' ? (
+              <Empty icon={Users} title={accounts.none} text={accounts.noneText} action={makeButton} />
+            ) : (
+              <Empty
+                icon={Users}
+                title={accounts.noneFound}
+                text={accounts.noneFoundText}
+                action={<Button onClick={() => find('')}>{accounts.clearSearch}</Button>}
+              />
+            )
+          }}
+        </Answer>
+        <ShowMore question={question} />
+      </Panel>
+      <MakeAccount open={making} onClose={() => setMaking(false)} />
+    </Page>
+  )
+}
+
+function useAccountColumns(): Column<Account>[] {
+  const { accounts } = useWords()
+  const formats = useFormats()
+  return [
+    {
+      id: 'email',
+      header: accounts.email,
+      narrow: 'title',
+      cell: ({ id, email }) => (
+        <Link
+          to="/operate/accounts/$account"
+          params={{ account: id }}
+          className="block max-w-80 min-w-0 xl:max-w-112 truncate font-medium hover:text-accent hover:underline"
+          title={`${email}\n${id}`}
+        >
+          {email}
+        </Link>
+      ),
+    },
+    {
+      id: 'status',
+      header: accounts.status,
+      narrow: 'corner',
+      cell: ({ status }) => <StatusBadge status={status} />,
+    },
+    {
+      id: 'available',
+      header: accounts.available,
+      align: 'end',
+      cell: ({ wallet }) => <Money amount={wallet.available} />,
+    },
+    {
+      id: 'plan',
+      header: accounts.plan,
+      cell: ({ plan }) => plan ?? <span className="text-faint">{accounts.noPlan}</span>,
+    },
+    { id: 'keys', header: accounts.keys, align: 'end', cell: ({ keys }) => formats.count(keys) },
+    { id: 'people', header: accounts.people, align: 'end', cell: ({ people }) => formats.count(people) },
+    {
+      id: 'created',
+      header: accounts.created,
+      align: 'end',
+      cell: ({ created_at }) => <Time at={created_at} as="day" />,
+    },
+  ]
+}
+
+/** Typing goes on for as long as the pauses are shorter than this. */
+const PAUSE_MS = 250
+
+/** Asks the server once somebody has paused, so that a list of thousands can be searched. */
+function AccountSearch({ value, onFind }: { value: string; onFind: (search: string) => void }) {
+  const { accounts } = useWords()
+  const [typed, setTyped] = useState(value)
+  const latest = useRef(onFind)
+  useEffect(() => {
+    latest.current = onFind
+  })
+  useEffect(() => setTyped(value), [value])
+  useEffect(() => {
+    if (typed.trim() === value) return
+    const pause = setTimeout(() => latest.current(typed.trim()), PAUSE_MS)
+    return () => clearTimeout(pause)
+  }, [typed, value])
+  return (
+    <div className="relative border-b border-line p-3">
+      <Search
+        aria-hidden="true"
+        className="pointer-events-none absolute inset-y-0 start-5.5 my-auto size-4 text-faint"
+      />
+      <SearchInput label={accounts.search} maxLength={200} className="ps-8.5" value={typed} onText={setTyped} />
+    </div>
+  )
+}

@@ -1,0 +1,139 @@
+import { useState } from 'react'
+import type { AnswerOf } from '../../../../src/contract/console-api.ts'
+import { readMoney } from '../../../lib/money.ts'
+import { useAct } from '../../../questions/acts.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { choicesOf } from '../../../ui/choices.ts'
+import { Dialog, DialogActions } from '../../../ui/Dialog.tsx'
+import { TextField } from '../../../ui/Field.tsx'
+import { Form, FormEnd } from '../../../ui/Form.tsx'
+import { Money } from '../../../ui/Money.tsx'
+import { Segmented } from '../../../ui/Segmented.tsx'
+import { MoneyInput } from '../../../ui/TextInput.tsx'
+import { useWords } from '../../../words/WordsProvider.tsx'
+
+interface CreditDialogProps {
+  readonly account: string
+  readonly open: boolean
+  /** What stands in the form when it opens. */
+  readonly amount: string
+  readonly reason: string
+  readonly onClose: () => void
+}
+
+type Credited = AnswerOf<'POST /operate/accounts/:account/credit'>
+
+/** Moves money into a wallet or out of it, and says whether it was counted. */
+export function CreditDialog(props: CreditDialogProps) {
+  const { accounts } = useWords()
+  return (
+    <Dialog title={accounts.credit.title} open={props.open} onClose={props.onClose}>
+      <Crediting {...props} />
+    </Dialog>
+  )
+}
+
+function Crediting({ account, amount, reason, onClose }: CreditDialogProps) {
+  const [credited, setCredited] = useState<Credited>()
+  return credited === undefined ? (
+    <CreditForm account={account} amount={amount} reason={reason} onClose={onClose} onDone={setCredited} />
+  ) : (
+    <Result credited={credited} onClose={onClose} />
+  )
+}
+
+function Result({ credited: { counted, wallet }, onClose }: { credited: Credited; onClose: () => void }) {
+  const { accounts, common } = useWords()
+  return (
+    <div className="grid gap-4">
+      <div
+        role="status"
+        className={`rounded-lg px-3 py-2 ${counted ? 'bg-good-wash text-good' : 'bg-held-wash text-held'}`}
+      >
+        {counted ? accounts.credit.counted : accounts.credit.notCounted}
+      </div>
+      <p className="flex items-baseline justify-between">
+        <span className="text-soft">{accounts.credit.balanceNow}</span>
+        <span className="text-xl font-semibold">
+          <Money amount={wallet.balance} />
+        </span>
+      </p>
+      <DialogActions>
+        <Button tone="primary" autoFocus onClick={onClose}>
+          {common.done}
+        </Button>
+      </DialogActions>
+    </div>
+  )
+}
+
+interface CreditFormProps {
+  readonly account: string
+  readonly amount: string
+  readonly reason: string
+  readonly onClose: () => void
+  readonly onDone: (credited: AnswerOf<'POST /operate/accounts/:account/credit'>) => void
+}
+
+const DIRECTIONS = ['add', 'take'] as const
+
+/** Made up once for each form: whoever sends it twice moves money once. */
+const newReference = (): string => `console-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`
+
+function CreditForm({ account, onClose, onDone, ...first }: CreditFormProps) {
+  const { accounts } = useWords()
+  const words = accounts.credit
+  const [direction, setDirection] = useState<(typeof DIRECTIONS)[number]>('add')
+  const [amount, setAmount] = useState(first.amount)
+  const [reason, setReason] = useState(first.reason)
+  const [ref, setRef] = useState(newReference)
+  const read = readMoney(amount)
+  const credit = useAct('POST /operate/accounts/:account/credit', {
+    problem: 'shown-here',
+    onDone,
+  })
+  const send = () => {
+    if (read === undefined) return
+    const body = { amount: direction === 'take' ? `-${read}` : read, reason: reason.trim(), ref: ref.trim() }
+    credit.mutate({ params: { account }, body })
+  }
+  return (
+    <Form onSend={send}>
+      <Segmented
+        label={words.direction}
+        value={direction}
+        options={choicesOf(DIRECTIONS, words.directions)}
+        onPick={setDirection}
+      />
+      <TextField
+        as={MoneyInput}
+        label={words.amount}
+        hint={words.amountHint}
+        error={amount !== '' && read === undefined ? words.amountWrong : undefined}
+        data-autofocus
+        required
+        value={amount}
+        onText={setAmount}
+      />
+      <TextField
+        label={words.reason}
+        hint={words.reasonHint}
+        required
+        maxLength={200}
+        value={reason}
+        onText={setReason}
+      />
+      <TextField
+        label={words.ref}
+        hint={words.refHint}
+        required
+        maxLength={100}
+        spellCheck={false}
+        className="font-mono"
+        value={ref}
+        onText={setRef}
+      />
+      <FormEnd act={credit} go={words[direction]} disabled={read === undefined} onCancel={onClose} />
+    </Form>
+  )
+}

@@ -1,0 +1,134 @@
+import { useState } from 'react'
+import { useAct } from '../../../questions/acts.ts'
+import { usePlans } from '../../../questions/operate.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { ConfirmByName } from '../../../ui/ConfirmByName.tsx'
+import { Form } from '../../../ui/Form.tsx'
+import { Meter } from '../../../ui/Meter.tsx'
+import { Money } from '../../../ui/Money.tsx'
+import { Panel } from '../../../ui/Panel.tsx'
+import { Select } from '../../../ui/Select.tsx'
+import { Time } from '../../../ui/Time.tsx'
+import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import type { AccountDetail } from './AccountPage.tsx'
+
+/** The plan of an account: what is used of it, and another one or none. */
+export function SubscriptionPanel({ account }: { account: AccountDetail }) {
+  const { accounts } = useWords()
+  const words = accounts.subscription
+  const { state, plan, since, until, windows } = account.subscription
+  const about = { none: words.none, ended: words.ended, not_configured: words.notConfigured, active: undefined }[state]
+  return (
+    <Panel title={plan === null ? accounts.plan : `${accounts.plan}: ${plan}`} {...(about !== undefined && { about })}>
+      <div className="grid gap-4">
+        {state === 'active' && (
+          <p className="flex flex-wrap gap-x-4 text-sm text-soft">
+            {since !== null && (
+              <span>
+                {words.since} <Time at={since} as="day" />
+              </span>
+            )}
+            {until !== null && (
+              <span>
+                {words.until} <Time at={until} as="day" />
+              </span>
+            )}
+          </p>
+        )}
+        {windows.length > 0 && (
+          <ul className="grid gap-4 sm:grid-cols-2">
+            {windows.map((window) => (
+              <WindowBar key={window.name} window={window} />
+            ))}
+          </ul>
+        )}
+        {account.status !== 'closed' && <PlanChange account={account} />}
+      </div>
+    </Panel>
+  )
+}
+
+function WindowBar({
+  window: { name, used, held, limit, left, end },
+}: {
+  window: AccountDetail['subscription']['windows'][number]
+}) {
+  const { accounts } = useWords()
+  const title = useFormats().window(name)
+  return (
+    <li className="grid gap-1.5">
+      <div className="flex flex-wrap items-baseline justify-between gap-x-3 text-sm">
+        <span className="font-medium">{title}</span>
+        <span className="text-soft">
+          <Money amount={used} /> / <Money amount={limit} />
+        </span>
+      </div>
+      <Meter label={title} used={used} held={held} limit={limit} left={left} />
+      <p className="text-xs text-faint">
+        {end === null ? (
+          accounts.subscription.opensLater
+        ) : (
+          <>
+            {accounts.subscription.resets} <Time at={end} />
+          </>
+        )}
+      </p>
+    </li>
+  )
+}
+
+function PlanChange({ account }: { account: AccountDetail }) {
+  const { accounts } = useWords()
+  const words = accounts.subscription
+  const plans = usePlans()
+  const { state, plan } = account.subscription
+  const [picked, setPicked] = useState('')
+  const [ending, setEnding] = useState(false)
+  const assign = useAct('POST /operate/accounts/:account/plan', {
+    done: words.assigned,
+    onDone: () => setPicked(''),
+  })
+  const end = useAct('POST /operate/accounts/:account/plan', {
+    done: words.over,
+    onDone: () => setEnding(false),
+  })
+  const params = { account: account.id }
+  const others = plans.data?.items.filter(({ id }) => id !== plan || state !== 'active') ?? []
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      {plans.data?.items.length === 0 && <p className="text-sm text-faint">{words.noPlans}</p>}
+      {others.length > 0 && (
+        <Form
+          className="flex min-w-0 flex-wrap gap-2"
+          onSend={() => {
+            if (picked !== '') assign.mutate({ params, body: { plan: picked } })
+          }}
+        >
+          <Select
+            aria-label={words.choose}
+            className="min-w-44"
+            value={picked}
+            options={[{ value: '', label: words.chooseNone }, ...others.map(({ id }) => ({ value: id, label: id }))]}
+            onPick={setPicked}
+          />
+          <Button type="submit" disabled={picked === ''} busy={assign.isPending}>
+            {state === 'active' ? words.change : words.assign}
+          </Button>
+        </Form>
+      )}
+      {(state === 'active' || state === 'not_configured') && plan !== null && (
+        <Button onClick={() => setEnding(true)}>{words.end}</Button>
+      )}
+      <ConfirmByName
+        open={ending}
+        onClose={() => setEnding(false)}
+        title={words.endTitle}
+        text={words.endText}
+        name={plan ?? ''}
+        action={words.end}
+        busy={end.isPending}
+        onConfirm={() => end.mutate({ params, body: { plan: null } })}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,46 @@
+import { useState } from 'react'
+import type { AnswerOf } from '../../../../src/contract/console-api.ts'
+import { useAct } from '../../../questions/acts.ts'
+import { Badge, type BadgeTone } from '../../../ui/Badge.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { ConfirmByName } from '../../../ui/ConfirmByName.tsx'
+import { useWords } from '../../../words/WordsProvider.tsx'
+import type { AccountDetail } from './AccountPage.tsx'
+
+export type Account = AnswerOf<'GET /operate/accounts'>['items'][number]
+
+const TONES: Readonly<Record<Account['status'], BadgeTone>> = { active: 'good', suspended: 'bad', closed: 'plain' }
+
+export function StatusBadge({ status }: { status: Account['status'] }) {
+  const { accounts } = useWords()
+  return <Badge tone={TONES[status]}>{accounts.states[status]}</Badge>
+}
+
+/** Suspends an account, or lets it in again; who types its name has looked at which one it is. */
+export function StatusButton({ account }: { account: AccountDetail }) {
+  const { accounts } = useWords()
+  const [open, setOpen] = useState(false)
+  const isActive = account.status === 'active'
+  const change = useAct('POST /operate/accounts/:account/status', {
+    done: isActive ? accounts.suspended : accounts.activated,
+    onDone: () => setOpen(false),
+  })
+  if (account.status === 'closed') return null
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{isActive ? accounts.suspend : accounts.activate}</Button>
+      <ConfirmByName
+        open={open}
+        onClose={() => setOpen(false)}
+        title={isActive ? accounts.suspendTitle : accounts.activateTitle}
+        text={isActive ? accounts.suspendText : accounts.activateText}
+        name={account.email}
+        action={isActive ? accounts.suspend : accounts.activate}
+        busy={change.isPending}
+        onConfirm={() =>
+          change.mutate({ params: { account: account.id }, body: { status: isActive ? 'suspended' : 'active' } })
+        }
+      />
+    </>
+  )
+}

@@ -1,0 +1,48 @@
+import { Download } from 'lucide-react'
+import { Button } from '../../../ui/Button.tsx'
+import { CopyButton } from '../../../ui/CopyButton.tsx'
+import { DialogActions } from '../../../ui/Dialog.tsx'
+import { Money } from '../../../ui/Money.tsx'
+import { useWords } from '../../../words/WordsProvider.tsx'
+import type { Made } from './MakeCodes.tsx'
+
+/** The codes, this once: to be copied one by one, all together, or taken away as a file. */
+export function MadeCodes({ made, onClose }: { made: Made; onClose: () => void }) {
+  const { codes } = useWords()
+  const text = made.map(({ secret }) => `${secret}\n`).join('')
+  return (
+    <div className="grid grid-cols-1 gap-4">
+      <p className="text-soft">{codes.madeText}</p>
+      <ul className="max-h-80 divide-y divide-line overflow-y-auto rounded-lg border border-line bg-sunken">
+        {made.map(({ code, secret }) => (
+          <li key={code.id} className="flex items-center gap-2 ps-3 pe-1">
+            <code className="min-w-0 flex-1 py-1 break-all select-all">{secret}</code>
+            <span className="text-sm text-soft">
+              <Money amount={code.amount} />
+            </span>
+            <CopyButton text={secret} />
+          </li>
+        ))}
+      </ul>
+      <DialogActions>
+        <Button onClick={() => save(text, codes.fileName)}>
+          <Download aria-hidden="true" />
+          {codes.download}
+        </Button>
+        <CopyButton text={text} label={codes.copyAll} look="button" />
+        <Button tone="primary" onClick={onClose}>
+          {codes.stored}
+        </Button>
+      </DialogActions>
+    </div>
+  )
+}
+
+/** A file made here: the secrets do not travel a second time. */
+function save(text: string, name: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
+  const link = document.createElement('a')
+  Object.assign(link, { href: address, download: name })
+  link.click()
+  URL.revokeObjectURL(address)
+}

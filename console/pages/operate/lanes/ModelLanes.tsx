@@ -1,0 +1,113 @@
+import { useNow } from '../../../lib/clock.ts'
+import { Badge } from '../../../ui/Badge.tsx'
+import { type Column, DataTable, Stacked } from '../../../ui/DataTable.tsx'
+import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { wordFor } from '../../../words/word-for.ts'
+import { type OperatorModel, stateOf } from './find-models.ts'
+
+type Lane = OperatorModel['lanes'][number]
+
+interface ModelLanesProps {
+  readonly model: OperatorModel
+  /** When the server said so: what counts down counts from then. */
+  readonly asOf: number
+}
+
+/** One model: its price, who may call it, and its lanes in the order in which they are asked. */
+export function ModelLanes({ model, asOf }: ModelLanesProps) {
+  const { lanes } = useWords()
+  const columns = useColumns(asOf)
+  return (
+    <section className="min-w-0 rounded-xl border border-line bg-surface">
+      <header className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1 px-4 py-2.5">
+        <h2 className="flex min-w-0 flex-wrap items-center gap-2 font-semibold">
+          <span className="break-all">{model.id}</span>
+          <StateBadge model={model} />
+        </h2>
+        <div className="flex flex-wrap items-center gap-2 text-sm text-soft">
+          <Price model={model} />
+          {model.kinds.map((kind) => (
+            <Badge key={kind}>{lanes.kinds[kind]}</Badge>
+          ))}
+        </div>
+      </header>
+      {model.lanes.length === 0 ? (
+        <p className="border-t border-line px-4 py-2.5 text-bad">{lanes.noLanes}</p>
+      ) : (
+        <div className="border-t border-line">
+          <DataTable caption={model.id} columns={columns} rows={model.lanes} rowId={({ id }) => id} />
+        </div>
+      )}
+    </section>
+  )
+}
+
+function StateBadge({ model }: { model: OperatorModel }) {
+  const { lanes } = useWords()
+  const formats = useFormats()
+  const state = stateOf(model)
+  if (state === 'all-aside') return <Badge tone="bad">{lanes.allAside}</Badge>
+  if (state !== 'some-aside') return null
+  const aside = model.lanes.filter((lane) => lane.aside !== null).length
+  return <Badge tone="held">{formats.plural(aside, lanes.someAside)}</Badge>
+}
+
+function Price({ model: { price_input, price_output } }: { model: OperatorModel }) {
+  const { lanes } = useWords()
+  const formats = useFormats()
+  if (price_input === null || price_output === null) return <span className="text-held">{lanes.noPrice}</span>
+  return <span className="figures">{lanes.price(formats.money(price_input), formats.money(price_output))}</span>
+}
+
+function useColumns(asOf: number): Column<Lane>[] {
+  const { lanes } = useWords()
+  const formats = useFormats()
+  return [
+    {
+      id: 'lane',
+      header: lanes.lane,
+      narrow: 'title',
+      cell: ({ upstream, upstream_model }) => (
+        <div className="max-w-80 min-w-32">
+          <Stacked top={<span className="font-medium">{upstream}</span>} below={upstream_model} />
+        </div>
+      ),
+    },
+    { id: 'state', header: lanes.state, cell: (lane) => <LaneState lane={lane} asOf={asOf} /> },
+    { id: 'first', header: lanes.first, align: 'end', cell: ({ first_percent }) => <First percent={first_percent} /> },
+    { id: 'wire', header: lanes.wire, cell: ({ wire }) => wire },
+    { id: 'priority', header: lanes.priority, align: 'end', cell: ({ priority }) => formats.count(priority) },
+    { id: 'weight', header: lanes.weight, align: 'end', cell: ({ weight }) => formats.count(weight) },
+  ]
+}
+
+function LaneState({ lane: { aside }, asOf }: { lane: Lane; asOf: number }) {
+  const { lanes } = useWords()
+  if (aside === null) return <Badge tone="good">{lanes.inUse}</Badge>
+  return <Aside reason={aside.reason} until={asOf + aside.seconds_left * 1_000} />
+}
+
+function Aside({ reason, until }: { reason: string; until: number }) {
+  const { lanes } = useWords()
+  const formats = useFormats()
+  const left = Math.max(0, Math.ceil((until - useNow(1_000)) / 1_000)) * 1_000
+  if (left === 0) return <Badge tone="held">{lanes.asideOver}</Badge>
+  return (
+    <Badge tone="held">
+      <span className="figures">{lanes.aside(wordFor(lanes.reasons, reason), formats.duration(left))}</span>
+    </Badge>
+  )
+}
+
+function First({ percent }: { percent: number }) {
+  const { lanes } = useWords()
+  const formats = useFormats()
+  return (
+    <span title={lanes.firstHint} className="inline-flex items-center gap-2">
+      <span aria-hidden="true" className="h-1.5 w-16 overflow-hidden rounded-full bg-sunken">
+        <span className="block h-full bg-accent" style={{ inlineSize: `${percent}%` }} />
+      </span>
+      <span className="figures min-w-9 text-end">{formats.percent(percent / 100)}</span>
+    </span>
+  )
+}

@@ -1,0 +1,77 @@
+import type { PlayedTurn } from '../../../lib/ask.ts'
+import type { ServerEvent } from '../../../lib/read-server-events.ts'
+import type { TurnTerms } from '../settings/play-settings.ts'
+import { type Answer, fieldsOf, listOf, readFailure, readUsage, textOf } from './answer.ts'
+import type { ModelSaid, Said, ToolCall } from './conversation.ts'
+
+/** The body of `POST /v1/chat/completions`. What was left open is left out, so that the snippet has no noise. */
+export const chatRequest = (terms: TurnTerms, said: readonly Said[]): PlayedTurn['body'] => ({
+  model: terms.model,
+  stream: true,
+  stream_options: { include_usage: true },
+  ...(terms.effort !== undefined && { reasoning_effort: terms.effort }),
+  ...(terms.maxTokens !== undefined && { max_completion_tokens: terms.maxTokens }),
+  ...(terms.temperature !== undefined && { temperature: terms.temperature }),
+  ...(terms.tools.length > 0 && { tools: terms.tools.map((tool) => ({ type: 'function', function: tool })) }),
+  messages: [
+    ...(terms.system === undefined ? [] : [{ role: 'system', content: terms.system }]),
+    ...said.map(messageOf),
+  ],
+})
+
+function messageOf(said: Said): object {
+  switch (said.by) {
+    case 'user':
+      return { role: 'user', content: said.text }
+    case 'tool':
+      return { role: 'tool', tool_call_id: said.call, content: said.text }
+    case 'model':
+      return assistantMessage(said)
+  }
+}
+
+const assistantMessage = ({ text, reasoning, calls }: ModelSaid): object => ({
+  role: 'assistant',
+  content: text === '' && calls.length > 0 ? null : text,
+  // Servers that think in tool loops want their thoughts back; for the others the gateway leaves them out.
+  ...(reasoning !== '' && { reasoning_content: reasoning }),
+  ...(calls.length > 0 && {
+    tool_calls: calls.map((call) => ({
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: call.arguments },
+    })),
+  }),
+})
+
+/** What an answer is after one more event of a Chat stream. */
+export function hearChat(answer: Answer, { data }: ServerEvent): Answer {
+  if (data === '[DONE]') return { ...answer, ended: true }
+  const chunk = fieldsOf(JSON.parse(data))
+  if (chunk.error !== undefined && chunk.error !== null) return { ...answer, failure: readFailure(chunk.error) }
+  const usage = readUsage(chunk.usage, { side: 'prompt', other: 'completion' }) ?? answer.usage
+  const choice = fieldsOf(listOf(chunk.choices)[0])
+  const delta = fieldsOf(choice.delta)
+  return {
+    ...answer,
+    usage,
+    text: answer.text + textOf(delta.content) + textOf(delta.refusal),
+    reasoning: answer.reasoning + textOf(delta.reasoning_content),
+    calls: listOf(delta.tool_calls).reduce(hearCall, answer.calls),
+    finish: textOf(choice.finish_reason) || answer.finish,
+  }
+}
+
+/** Calls come in pieces by their index: the first has id and name, the others more of the arguments. */
+function hearCall(calls: readonly ToolCall[], given: unknown): readonly ToolCall[] {
+  const piece = fieldsOf(given)
+  const at = typeof piece.index === 'number' ? piece.index : calls.length
+  const said = fieldsOf(piece.function)
+  const before = calls[at] ?? { id: '', name: '', arguments: '' }
+  const after: ToolCall = {
+    id: textOf(piece.id) || before.id,
+    name: before.name || textOf(said.name),
+    arguments: before.arguments + textOf(said.arguments),
+  }
+  return at < calls.length ? calls.with(at, after) : [...calls, after]
+}

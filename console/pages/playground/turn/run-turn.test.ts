@@ -1,0 +1,85 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { PlayedTurn } from '../../../lib/ask.ts'
+import { runTurn } from './run-turn.ts'
+
+const TURN: PlayedTurn = { endpoint: 'chat/completions', pays: 'builder', body: { model: 'm', stream: true } }
+const HELLO = 'data: {"choices":[{"delta":{"content":"Hello"}}]}\n\n'
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+interface Served {
+  readonly pieces: readonly string[]
+  /** Stays open behind its last piece until somebody goes. */
+  readonly open?: boolean
+}
+
+function stream({ pieces, open = false }: Served, signal: AbortSignal): Response {
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(bytesOf(piece))
+      if (!open) return controller.close()
+      signal.addEventListener('abort', () => controller.error(signal.reason))
+    },
+  })
+  return new Response(body, { headers: { 'x-request-id': 'req_1' } })
+}
+
+/** Answers the question for the token, then the turn; what was sent is handed back. */
+function serve(answer: (signal: AbortSignal) => Response) {
+  const sent: RequestInit[] = []
+  vi.stubGlobal('fetch', async (address: string, init: RequestInit) => {
+    if (address.endsWith('/session')) return Response.json({ csrf: 'token', setup_needed: false })
+    sent.push(init)
+    return answer(init.signal as AbortSignal)
+  })
+  return sent
+}
+
+const run = (stopper = new AbortController(), onProgress = () => {}) =>
+  runTurn(TURN, { signal: stopper.signal, onProgress })
+
+afterEach(() => vi.unstubAllGlobals())
+
+describe('a turn', () => {
+  it('is sent with the token and the purse, and is done at the end of its protocol', async () => {
+    const sent = serve((signal) => stream({ pieces: [HELLO.slice(0, 9), HELLO.slice(9), 'data: [DONE]\n\n'] }, signal))
+    const { state, answer, requestId, raw } = await run()
+    expect({ state, text: answer.text, requestId, events: raw.count }).toEqual({
+      state: 'done',
+      text: 'Hello',
+      requestId: 'req_1',
+      events: 2,
+    })
+    expect(sent[0]?.headers).toMatchObject({ 'x-csrf-token': 'token', 'x-millrace-pays': 'builder' })
+    expect(JSON.parse(String(sent[0]?.body))).toEqual(TURN.body)
+  })
+
+  it('that ends without an end was cut, and keeps what was said', async () => {
+    serve((signal) => stream({ pieces: [HELLO] }, signal))
+    const { state, answer, problem } = await run()
+    expect([state, answer.text, problem?.code, problem?.requestId]).toEqual(['failed', 'Hello', 'stream_cut', 'req_1'])
+  })
+
+  it('that is stopped keeps what was said and the name of its request', async () => {
+    const stopper = new AbortController()
+    serve((signal) => stream({ pieces: [HELLO], open: true }, signal))
+    const { state, answer, requestId, problem } = await run(stopper, () => stopper.abort())
+    expect([state, answer.text, requestId, problem]).toEqual(['stopped', 'Hello', 'req_1', undefined])
+  })
+
+  it('that is refused says why, in the words of the server', async () => {
+    const error = { code: 'insufficient_balance', message: 'Add funds.', request_id: 'req_2' }
+    serve(() => Response.json({ error }, { status: 402 }))
+    const { state, problem, requestId } = await run()
+    expect([state, problem?.code, problem?.message, requestId]).toEqual([
+      'failed',
+      'insufficient_balance',
+      'Add funds.',
+      'req_2',
+    ])
+  })
+
+  it('whose events are no JSON fails instead of hanging', async () => {
+    serve((signal) => stream({ pieces: ['data: {nonsense\n\n'] }, signal))
+    expect((await run()).state).toBe('failed')
+  })
+})

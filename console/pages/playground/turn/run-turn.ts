@@ -1,0 +1,89 @@
+import { type PlayedTurn, play } from '../../../lib/ask.ts'
+import { now } from '../../../lib/clock.ts'
+import { asProblem, ConsoleProblem } from '../../../lib/console-problem.ts'
+import { createServerEventReader, type ServerEvent } from '../../../lib/read-server-events.ts'
+import { type Answer, NO_ANSWER } from './answer.ts'
+import { hearChat } from './chat.ts'
+import { createRecentEvents, type RecentEvents } from './recent-events.ts'
+import { hearResponses } from './responses.ts'
+
+/** How a turn stands: while it runs, and when it is over. */
+export interface Run {
+  readonly state: 'running' | 'done' | 'stopped' | 'failed'
+  readonly model: string
+  readonly answer: Answer
+  /** Null until the head of the answer has come. */
+  readonly requestId: string | null
+  readonly firstMs: number | undefined
+  readonly totalMs: number
+  readonly problem: ConsoleProblem | undefined
+  readonly raw: ReturnType<RecentEvents['shown']>
+}
+
+export type EndedRun = Run & { readonly state: Exclude<Run['state'], 'running'> }
+
+export const newRun = (model: string): Run => ({
+  state: 'running',
+  model,
+  answer: NO_ANSWER,
+  requestId: null,
+  firstMs: undefined,
+  totalMs: 0,
+  problem: undefined,
+  raw: { events: [], count: 0 },
+})
+
+interface Listening {
+  readonly signal: AbortSignal
+  /** Called with each piece that comes; the run as it then is, made only when it is asked for. */
+  onProgress(current: () => Run): void
+}
+
+/** Asks, listens to the end, and says how it went. It never throws: whatever went wrong is a part of how it went. */
+export async function runTurn(turn: PlayedTurn, { signal, onProgress }: Listening): Promise<EndedRun> {
+  const started = now()
+  const recent = createRecentEvents()
+  const hear = turn.endpoint === 'responses' ? hearResponses : hearChat
+  let run = newRun(turn.body.model)
+  const current = (): Run => ({ ...run, totalMs: now() - started, raw: recent.shown() })
+  const take = (event: ServerEvent) => {
+    recent.add(event, now() - started)
+    const answer = hear(run.answer, event)
+    run = { ...run, answer, firstMs: run.firstMs ?? (hasContent(answer) ? now() - started : undefined) }
+  }
+  try {
+    const response = await play(turn, signal)
+    run = { ...run, requestId: response.headers.get('x-request-id') }
+    await listen(response, { take, after: () => onProgress(current) })
+    return { ...current(), ...ending(run) }
+  } catch (error) {
+    if (signal.aborted) return { ...current(), state: 'stopped' }
+    const problem = asProblem(error)
+    return { ...current(), state: 'failed', problem, requestId: run.requestId ?? problem.requestId }
+  }
+}
+
+const hasContent = ({ text, reasoning, calls }: Answer): boolean => text !== '' || reasoning !== '' || calls.length > 0
+
+async function listen(response: Response, each: { take(event: ServerEvent): void; after(): void }): Promise<void> {
+  const reader = createServerEventReader()
+  const bytes = response.body?.getReader()
+  if (bytes === undefined) return
+  try {
+    for (let piece = await bytes.read(); !piece.done; piece = await bytes.read()) {
+      for (const event of reader.read(piece.value)) each.take(event)
+      each.after()
+    }
+    for (const event of reader.end()) each.take(event)
+  } finally {
+    // What cannot be read need not be sent on: the server takes it for a client that has gone.
+    await bytes.cancel().catch(() => {})
+  }
+}
+
+/** A stream that ended without its protocol's own end was cut, whatever it had said until then. */
+function ending({ answer, requestId }: Run): Pick<EndedRun, 'state' | 'problem'> {
+  if (answer.failure === undefined && answer.ended) return { state: 'done', problem: undefined }
+  const fault = answer.failure ?? { code: 'stream_cut', message: 'The stream ended before the answer did.' }
+  return { state: 'failed', problem: new ConsoleProblem(0, { ...fault, request_id: requestId ?? '' }) }
+}

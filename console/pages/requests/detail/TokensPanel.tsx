@@ -1,0 +1,55 @@
+import { inputOf } from '../../../lib/input-of.ts'
+import { Panel } from '../../../ui/Panel.tsx'
+import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import type { RequestDetail } from '../RequestDetailView.tsx'
+
+const CLASSES = ['uncached_input', 'cached_input', 'cache_write', 'output'] as const
+
+/** Tokens by the classes that have prices of their own; they do not overlap, so they add up. */
+export function TokensPanel({ request: { tokens, state } }: { request: RequestDetail }) {
+  const { tokens: words, estimated } = useWords().requests
+  const formats = useFormats()
+  if (tokens === null) {
+    return (
+      <Panel title={words.title}>
+        <p className="text-soft">{state === 'open' ? words.none : words.noneEver}</p>
+      </Panel>
+    )
+  }
+  return (
+    <Panel title={words.title} {...(tokens.estimated && { about: estimated })}>
+      <table className="w-full text-sm">
+        <caption className="sr-only">{words.title}</caption>
+        <thead className="sr-only">
+          <tr>
+            <th scope="col">{words.kind}</th>
+            <th scope="col">{words.count}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {CLASSES.map((name) => (
+            <Row key={name} name={words[name]} count={formats.count(tokens[name])} />
+          ))}
+          <Row name={words.reasoning} count={formats.count(tokens.reasoning)} inside />
+        </tbody>
+        <tfoot>
+          <tr className="border-t border-line font-medium">
+            <th scope="row" className="pt-1.5 text-start font-medium">
+              {words.total}
+            </th>
+            <td className="figures pt-1.5 text-end">{formats.count(inputOf(tokens) + tokens.output)}</td>
+          </tr>
+        </tfoot>
+      </table>
+    </Panel>
+  )
+}
+
+const Row = ({ name, count, inside = false }: { name: string; count: string; inside?: boolean }) => (
+  <tr className={inside ? 'text-faint' : undefined}>
+    <th scope="row" className={inside ? 'py-1 ps-4 text-start font-normal' : 'py-1 text-start font-normal'}>
+      {name}
+    </th>
+    <td className="figures py-1 text-end">{count}</td>
+  </tr>
+)

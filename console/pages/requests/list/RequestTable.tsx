@@ -1,0 +1,144 @@
+import { Link, useNavigate } from '@tanstack/react-router'
+import { inputOf } from '../../../lib/input-of.ts'
+import { Badge } from '../../../ui/Badge.tsx'
+import { type Column, DataTable, Stacked } from '../../../ui/DataTable.tsx'
+import { Money } from '../../../ui/Money.tsx'
+import { Time } from '../../../ui/Time.tsx'
+import { READ } from '../../../ui/useIsRead.ts'
+import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { type RequestItem, RunningFor, useOutcome } from '../request-facts.tsx'
+
+interface RequestTableProps {
+  readonly caption: string
+  readonly rows: readonly RequestItem[]
+  /** What is the same in all of them, or beside the point. */
+  readonly without?: readonly RequestColumn[]
+  readonly digits?: 'short' | 'exact'
+}
+
+/** A list of requests, wherever it stands; each row leads to its request. */
+export function RequestTable({ caption, rows, without = [], digits = 'short' }: RequestTableProps) {
+  const navigate = useNavigate()
+  const columns = useRequestColumns(digits)
+  return (
+    <div {...READ}>
+      <DataTable
+        caption={caption}
+        columns={columns.filter(({ id }) => !without.includes(id))}
+        rows={rows}
+        rowId={({ id }) => id}
+        onOpen={({ id }) => void navigate({ to: '/requests/$request', params: { request: id } })}
+      />
+    </div>
+  )
+}
+
+export type RequestColumn = 'request' | 'model' | 'key' | 'state' | 'tokens' | 'timing' | 'cost'
+
+/** What a list of requests shows of each, wherever it stands; with all digits where its lines add up before one's eyes. */
+function useRequestColumns(digits: 'short' | 'exact'): (Column<RequestItem> & { id: RequestColumn })[] {
+  const { columns: words, noLane, noLaneEver } = useWords().requests
+  const outcomeOf = useOutcome()
+  return [
+    { id: 'request', header: words.request, narrow: 'title', cell: (request) => <Identity request={request} /> },
+    {
+      id: 'model',
+      header: words.model,
+      cell: ({ model, lane, state }) => (
+        <div className="max-w-52 max-md:ms-auto" title={[model, lane].filter(Boolean).join('\n')}>
+          <Stacked top={model} below={lane ?? (state === 'open' ? noLane : noLaneEver)} />
+        </div>
+      ),
+    },
+    {
+      id: 'key',
+      header: words.key,
+      cell: ({ key }) => (
+        <Link
+          to="/keys/$key"
+          params={{ key: key.id }}
+          title={key.name}
+          className="block w-fit max-w-36 truncate hover:text-accent hover:underline max-md:ms-auto max-md:max-w-full"
+        >
+          {key.name}
+        </Link>
+      ),
+    },
+    {
+      id: 'state',
+      header: words.state,
+      narrow: 'corner',
+      cell: (request) => {
+        const { label, tone, text } = outcomeOf(request)
+        return (
+          <span title={text}>
+            <Badge tone={tone}>{label}</Badge>
+          </span>
+        )
+      },
+    },
+    { id: 'tokens', header: words.tokens, align: 'end', cell: (request) => <TokensCell request={request} /> },
+    { id: 'timing', header: words.timing, align: 'end', cell: (request) => <TimingCell request={request} /> },
+    { id: 'cost', header: words.cost, align: 'end', cell: (request) => <CostCell request={request} digits={digits} /> },
+  ]
+}
+
+/** What was released has cost this. */
+const NOTHING = '0.00'
+
+const SHOWN_OF_ID = 8
+
+const Identity = ({ request: { id, opened_at } }: { request: RequestItem }) => (
+  <Stacked
+    top={
+      <Link to="/requests/$request" params={{ request: id }} title={id} className="hover:text-accent hover:underline">
+        <code>{id.length > SHOWN_OF_ID + 4 ? `…${id.slice(-SHOWN_OF_ID)}` : id}</code>
+      </Link>
+    }
+    below={<Time at={opened_at} />}
+  />
+)
+
+function TokensCell({ request: { tokens } }: { request: RequestItem }) {
+  const { requests } = useWords()
+  const formats = useFormats()
+  if (tokens === null) return <span className="text-faint">–</span>
+  const input = inputOf(tokens)
+  const notes = [
+    ...(tokens.cached_input > 0 ? [requests.cached(formats.short(tokens.cached_input))] : []),
+    ...(tokens.estimated ? [requests.estimated] : []),
+  ]
+  return (
+    <span title={requests.inOut(formats.count(input), formats.count(tokens.output))}>
+      <Stacked
+        top={requests.inOut(formats.short(input), formats.short(tokens.output))}
+        {...(notes.length > 0 && { below: notes.join(' · ') })}
+      />
+    </span>
+  )
+}
+
+function TimingCell({ request: { first_byte_ms, total_ms, opened_at } }: { request: RequestItem }) {
+  const formats = useFormats()
+  return (
+    <Stacked
+      top={first_byte_ms === null ? '–' : formats.duration(first_byte_ms)}
+      below={total_ms === null ? <RunningFor since={opened_at} /> : formats.duration(total_ms)}
+    />
+  )
+}
+
+interface CostCellProps {
+  readonly request: RequestItem
+  readonly digits: 'short' | 'exact'
+}
+
+function CostCell({ request: { state, charge, hold, kind }, digits }: CostCellProps) {
+  const { requests } = useWords()
+  const payer = kind === 'wallet' ? requests.byWallet : requests.byPlan
+  return state === 'open' ? (
+    <Stacked top={<Money amount={hold} as="held" digits={digits} />} below={`${requests.heldNow} · ${payer}`} />
+  ) : (
+    <Stacked top={<Money amount={charge ?? NOTHING} digits={digits} />} below={payer} />
+  )
+}

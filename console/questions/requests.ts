@@ -1,0 +1,53 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import type { QueryOf } from '../../src/contract/console-api.ts'
+import { asProblem } from '../lib/console-problem.ts'
+import { itemsOf, pagesOf, questionOf } from './question.ts'
+
+export type RequestFilter = Pick<QueryOf<'GET /requests'>, 'key' | 'model' | 'outcome' | 'kind'>
+
+const PAGE = 50
+
+/** Requests, newest first. What runs longer than anybody watches the newest ones is looked at again now and then. */
+export const useRequestPages = (filter: RequestFilter, following: boolean) =>
+  useInfiniteQuery({
+    ...pagesOf('GET /requests', { query: { ...filter, limit: PAGE } }),
+    refetchInterval: ({ state }) =>
+      following && itemsOf(state.data).some((request) => request.state === 'open') ? 15_000 : false,
+  })
+
+/** The newest requests, again and again, for as long as somebody follows them. */
+export const useNewestRequests = (filter: RequestFilter, following: boolean) =>
+  useQuery({
+    ...questionOf('GET /requests', { query: { ...filter, limit: PAGE } }),
+    enabled: following,
+    refetchInterval: 2_000,
+  })
+
+/** The newest requests of one key; all of them are on the page of requests. */
+export const useKeyRequests = (key: string, limit: number) =>
+  useQuery({ ...questionOf('GET /requests', { query: { key, limit } }), refetchInterval: 5_000 })
+
+const RUNNING_MS = 1_000
+
+/** One request of one's own, asked again and again while it runs. */
+export const useRequest = (request: string) =>
+  useQuery({
+    ...questionOf('GET /requests/:request', { params: { request } }),
+    refetchInterval: ({ state }) => (state.data?.state === 'open' ? RUNNING_MS : false),
+  })
+
+/** A provider may be read to its end for a minute after its client has left; what takes longer is left to the receipt. */
+const TIMES_MAX = 90
+
+/** One request, asked for again and again until its charge is settled. */
+export function useSettledRequest(request: string) {
+  const question = useQuery({
+    ...questionOf('GET /requests/:request', { params: { request } }),
+    refetchInterval: ({ state }) =>
+      state.data?.state === 'open' && state.dataUpdateCount < TIMES_MAX ? RUNNING_MS : false,
+    // Its receipt is written a moment after the client has gone.
+    retry: (failures, error) => failures < 5 && asProblem(error).status === 404,
+    retryDelay: RUNNING_MS,
+  })
+  return { ...question, settled: question.data !== undefined && question.data.state !== 'open' }
+}

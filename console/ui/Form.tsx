@@ -1,0 +1,48 @@
+import type { ComponentProps } from 'react'
+import { type ConsoleProblem, wasCancelled } from '../lib/console-problem.ts'
+import { useWords } from '../words/WordsProvider.tsx'
+import { Button } from './Button.tsx'
+import { DialogActions } from './Dialog.tsx'
+import { ProblemNote } from './ProblemNote.tsx'
+
+interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
+  readonly onSend: () => void
+}
+
+/** What is filled in and then sent, by its button or by Enter; the page stays. */
+export const Form = ({ onSend, className = 'grid gap-4', ...rest }: FormProps) => (
+  <form
+    {...rest}
+    className={className}
+    onSubmit={(event) => {
+      event.preventDefault()
+      onSend()
+    }}
+  />
+)
+
+interface FormEndProps {
+  /** What the form sends. */
+  readonly act: { readonly error: ConsoleProblem | null; readonly isPending: boolean }
+  /** Its problem stands at the field that is to blame. */
+  readonly isSaid?: boolean
+  readonly go: string
+  readonly disabled?: boolean
+  readonly onCancel: () => void
+}
+
+/** The end of a form in a dialog: why it was refused, unless the person themselves would rather not, and its buttons. */
+export function FormEnd({ act: { error, isPending }, isSaid = false, go, disabled = false, onCancel }: FormEndProps) {
+  const { common } = useWords()
+  return (
+    <>
+      {error !== null && !isSaid && !wasCancelled(error) && <ProblemNote error={error} />}
+      <DialogActions>
+        <Button onClick={onCancel}>{common.cancel}</Button>
+        <Button tone="primary" type="submit" busy={isPending} disabled={disabled}>
+          {go}
+        </Button>
+      </DialogActions>
+    </>
+  )
+}

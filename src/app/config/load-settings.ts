@@ -1,0 +1,34 @@
+import type { ServeOptions } from '../../cli/cli-deps.ts'
+import { formatProblem } from './config-problem.ts'
+import type { Environment } from './environment.ts'
+import { type ConfigSources, type LoadedConfig, loadConfig } from './load-config.ts'
+import { readConfigFile } from './read-config-file.ts'
+
+export type SettingsOutcome =
+  | { readonly kind: 'loaded'; readonly settings: LoadedConfig }
+  /** Every problem with its place and its cure, one under the other. */
+  | { readonly kind: 'invalid'; readonly message: string }
+
+export interface SettingsGround {
+  readonly environment: Environment
+  readonly cwd: string
+}
+
+export const configSources = (ground: SettingsGround, flags: Partial<ServeOptions>): ConfigSources => ({
+  ...ground,
+  flags,
+  readFile: readConfigFile,
+})
+
+/** The configuration that a command line means, or what is wrong with it in the words of `millrace check`. */
+export function loadSettings(ground: SettingsGround, flags: Partial<ServeOptions>): SettingsOutcome {
+  const outcome = loadConfig(configSources(ground, flags))
+  if (outcome.kind === 'loaded') return { kind: 'loaded', settings: outcome }
+  return {
+    kind: 'invalid',
+    message: outcome.problems.flatMap((problem) => formatProblem(problem, ground.cwd)).join('\n'),
+  }
+}
+
+export const configPathOf = ({ origin }: LoadedConfig): string | undefined =>
+  origin.kind === 'file' ? origin.path : undefined

@@ -1,0 +1,98 @@
+import { createServer, type Server } from 'node:net'
+import { openTestBooks } from '../../account/books.fixture.ts'
+import type { Terminal } from '../../cli/terminal.ts'
+import { DatabaseLocked } from '../../sqlite/sqlite-failure.ts'
+import type { HouseOutcome, OpenHouse, Serving } from './house.ts'
+
+/** Real books and real listening sockets, but nobody answers on them: for tests of what stands around the edge. */
+export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutcome> => {
+  try {
+    const books = await openTestBooks(settings.config.storage.data)
+    const servers: Server[] = []
+    const close = async () => {
+      for (const server of servers) await new Promise<void>((resolve) => server.close(() => resolve()))
+      await books.close()
+    }
+    const house = {
+      operations: books.deps,
+      ledgerAvailable: () => books.ledger.available,
+      driver: books.database.file.driver,
+      log: { info: () => {}, warn: () => {}, error: () => {}, close: async () => {} },
+      rules: {
+        current: {
+          catalog: books.deps.catalog(),
+          limits: { key: {}, account: {}, accountModel: {}, model: {} },
+          strangersOfAddress: undefined,
+          load: { memoryBytes: 0, queueLength: 0, queueMs: 0 },
+          strain: undefined,
+          chosenCap: { sharePercent: 25, tokensMin: 1024 },
+          routing: { putAside: undefined, retries: undefined },
+          upstreams: [],
+          hostedTools: 'ignore' as const,
+          liveKeysMax: 50,
+        },
+        replace: async () => {},
+      },
+      openServing: async () => servingOn(servers),
+      died: new Promise<Error>(() => {}),
+      close,
+    }
+    return { kind: 'open', house }
+  } catch (error) {
+    if (error instanceof DatabaseLocked) return { kind: 'locked' }
+    throw error
+  }
+}
+
+function servingOn(servers: Server[]): Serving {
+  const listen: Serving['listen'] = ({ host, port }) =>
+    new Promise((resolve, reject) => {
+      const server = createServer((socket) => socket.destroy())
+      server.once('error', (error: NodeJS.ErrnoException) =>
+        error.code === 'EADDRINUSE' ? resolve({ kind: 'address-in-use' }) : reject(error),
+      )
+      server.listen({ host, port }, () => {
+        servers.push(server)
+        const address = server.address() as { port: number }
+        resolve({ kind: 'listening', host, port: address.port })
+      })
+    })
+  return {
+    listen,
+    listenMetrics: listen,
+    announceDrain: () => {},
+    stopAccepting: async () => {},
+    turnsEnded: async () => {},
+    cutTurns: () => {},
+    cutConnections: () => {},
+    retireConnections: async () => {},
+    turnsRunning: 0,
+    requestsServed: 2,
+  }
+}
+
+export interface TestTerminal extends Terminal {
+  readonly said: { out: string; err: string }
+}
+
+/** Keeps what was said; answers questions with the given words, one after the other. */
+export function createTestTerminal(options: { attended?: boolean; answers?: string[] } = {}): TestTerminal {
+  const said = { out: '', err: '' }
+  const answers = [...(options.answers ?? [])]
+  return {
+    said,
+    out: (text) => {
+      said.out += text
+    },
+    err: (text) => {
+      said.err += text
+    },
+    colours: { out: false, err: false },
+    interactive: options.answers !== undefined,
+    attended: options.attended ?? false,
+    ask: async (question) => {
+      said.err += question
+      return answers.shift()
+    },
+  }
+}

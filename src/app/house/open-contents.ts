@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import { createRefusedTurnCounter } from '../../account/usage/count-refused-turns.ts'
+import { createKeptAnswers } from '../../content/kept-answers.ts'
+import { createStoredResponses } from '../../content/stored-responses.ts'
+import type { Closing } from '../../lib/closing.ts'
+import type { DatabaseRing } from '../ring/check-ring.ts'
+import type { Contents, Foundation } from './parts.ts'
+
+/** So much of these counts a crash may take with it. */
+const REFUSED_INTERVAL_MS = 5000
+
+/** Before the books, because their recovery asks which answers were kept; closed after them. */
+export async function openContents(
+  { config: { storage, retention }, clock, means, ring, log, onDeath }: Foundation,
+  closing: Closing,
+): Promise<Contents> {
+  const file = await means.openContent({ path: join(storage.data, 'content.db'), clock, onDeath })
+  closing.add(() => file.close())
+  const now = () => clock.now()
+  const keys = sealingKeysOf(ring)
+  const answers = await createKeptAnswers({
+    ...{ file, keys, now, bytesMax: retention.idempotencyBytesMax },
+    onFailure: (error) => log.error({ error }, 'an answer could not be kept; it is charged, and cannot be given again'),
+  })
+  const responses = createStoredResponses({
+    ...{ file, ring: keys, now, bytesMax: retention.stateBytesMax },
+    onFailure: (error) => log.error({ error }, 'a stored response could not be written or read'),
+  })
+  const failed = await responses.recover()
+  if (failed > 0) log.warn({ responses: failed }, 'responses that were running when the server stopped have failed')
+  const refusedTurns = createRefusedTurnCounter({
+    ...{ content: file, clock, intervalMs: REFUSED_INTERVAL_MS },
+    onFailure: (error) =>
+      log.error({ error }, 'how many requests were refused could not be written; it is tried again'),
+  })
+  closing.add(() => refusedTurns.close())
+  return { content: file, answers, responses, refusedTurns }
+}
+
+/** What lies there from before a ring could be rotated is sealed by the founding key, under what the operator calls it. */
+const sealingKeysOf = ({ keys, founding }: DatabaseRing): DatabaseRing['keys'] => [
+  ...keys,
+  { ...founding, id: founding.label },
+]

@@ -1,0 +1,43 @@
+import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { writePrivately } from './private-files.ts'
+
+let folder: string
+let path: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'millrace-write-'))
+  path = join(folder, 'file')
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+const modeOf = async (file: string) => (await stat(file)).mode & 0o777
+
+it('replaces a file that everybody may read by one that only its owner may', async () => {
+  await writeFile(path, 'old')
+  await chmod(path, 0o644)
+  await writePrivately(path, 'new')
+  expect([await readFile(path, 'utf8'), await modeOf(path), await readdir(folder)]).toEqual(['new', 0o600, ['file']])
+})
+
+it('replaces a link and leaves alone what it points to', async () => {
+  const target = join(folder, 'target')
+  await writeFile(target, 'theirs')
+  await symlink(target, path)
+  await writePrivately(path, 'ours')
+  expect([await readFile(path, 'utf8'), await readFile(target, 'utf8'), await modeOf(path)]).toEqual([
+    'ours',
+    'theirs',
+    0o600,
+  ])
+})
+
+it('leaves nothing behind when it cannot replace', async () => {
+  await expect(writePrivately(folder, 'x')).rejects.toThrow()
+  expect(await readdir(folder)).toEqual([])
+  expect((await readdir(join(folder, '..'))).filter((name) => name.startsWith(`${folder.split('/').at(-1)}.`))).toEqual(
+    [],
+  )
+})

@@ -1,0 +1,163 @@
+import { isoTime } from '../../account/moments.ts'
+import { runOperation } from '../../account/operations.ts'
+import type { ServerStatus } from '../../account/server-status.ts'
+import type { ServeOptions } from '../../cli/cli-deps.ts'
+import { EXIT, type ExitCode } from '../../cli/exit-codes.ts'
+import { createClosing } from '../../lib/closing.ts'
+import { urlOf } from '../../lib/local-address.ts'
+import { openAdminSocket } from '../admin/admin-socket.ts'
+import { configPathOf } from '../config/load-settings.ts'
+import { makeDataFolder } from '../process/private-files.ts'
+import type { Signals } from '../process/signals.ts'
+import { createReloader, watchConfig } from '../rules/reload-config.ts'
+import { announceReady, say } from './announce.ts'
+import { listenApi, listenMetrics } from './listen.ts'
+import type { ServeDeps, ServeGround, ServingGround, Standing } from './serve-ground.ts'
+import { describeHolder, openServerNote, type ServerNote } from './server-note.ts'
+import { shutDown } from './shutdown.ts'
+
+/** How long turns that were cut have to settle before the process gives up on them; recovery does the rest. */
+const SETTLE_MS = 5_000
+
+/** Serves until a signal comes. What was opened is closed in reverse on every way out. */
+export async function serve(deps: ServeDeps, options: ServeOptions): Promise<ExitCode> {
+  const loaded = deps.loadSettings(options)
+  if (loaded.kind === 'invalid') return fail(deps, EXIT.usage, loaded.message)
+  const { settings } = loaded
+  const { data } = settings.config.storage
+  await makeDataFolder(data)
+  const opened = await deps.openHouse({ settings, clock: deps.clock, random: deps.random, purpose: 'server' })
+  if (opened.kind === 'locked') return fail(deps, EXIT.cannotBind, await describeHolder(data))
+  if (opened.kind === 'refused') return fail(deps, EXIT.failure, opened.message)
+  const { house } = opened
+  const closing = createClosing()
+  closing.add(() => house.close())
+  try {
+    const standing: Standing = {
+      status: () => ({ running: false, version: deps.version, node: deps.node, data }),
+    }
+    const ground = { ...deps, options, settings, house, closing, standing }
+    const note = await openServerNote(ground)
+    const ready = await openDoors(ground)
+    return ready.kind === 'failed' ? fail(deps, EXIT.cannotBind, ready.message) : await attend(ready.ground, note)
+  } finally {
+    // The log closes last of all: what the end has to say belongs into it.
+    await closing.close().finally(() => house.log.close())
+  }
+}
+
+type Doors =
+  | { readonly kind: 'open'; readonly ground: ServingGround }
+  | { readonly kind: 'failed'; readonly message: string }
+
+async function openDoors(ground: ServeGround): Promise<Doors> {
+  const { settings, house, terminal } = ground
+  const { server } = settings.config
+  const serving = await house.openServing({ version: ground.version, status: () => ground.standing.status() })
+  const api = await listenApi(serving, server)
+  if (api.kind === 'failed') return api
+  const metrics = await listenMetrics(serving, settings)
+  if (metrics.kind === 'failed') return metrics
+  if (metrics.kind === 'without') terminal.err(`${metrics.warning}\n`)
+  const url = urlOf(server.host, api.port)
+  const metricsUrl = metrics.kind === 'listening' ? `${urlOf(server.metricsHost, metrics.port)}/metrics` : undefined
+  return { kind: 'open', ground: { ...ground, serving, url, metricsUrl, startedAt: ground.clock.now() } }
+}
+
+/** From the first request on to the last. */
+async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode> {
+  const { house, serving, settings, closing } = ground
+  const state = { draining: false }
+  ground.standing.status = () => statusOf(ground, state)
+  const operations = { ...house.operations, status: () => ground.standing.status() }
+  const socket = await openAdminSocket(
+    {
+      version: ground.version,
+      run: (operation, args) => runOperation(operations, operation, args),
+      onFailure: (operation, error) => house.log.error({ operation, error }, 'an operation failed'),
+    },
+    note.socket,
+  )
+  closing.add(() => socket.close())
+  const signals = ground.openSignals()
+  closing.add(() => signals.close())
+  const broken = whenBroken(ground)
+  closing.add(reloadOnChange(ground, signals))
+  // Whoever finds the address there may send signals at once.
+  await note.write(ground.url)
+  await announceReady(ground)
+
+  const exit = await Promise.race([signals.next().then(() => EXIT.ok), broken])
+  state.draining = true
+  await shutDown({
+    edge: serving,
+    drainMs: settings.config.drain.timeoutMs,
+    lingerMs: settings.config.drain.lingerMs,
+    settleMs: SETTLE_MS,
+    say: (message) => say(ground, message),
+    nextSignal: () => signals.next(),
+    close: () => closing.close(),
+  })
+  return exit
+}
+
+/**
+ * What nobody caught may have left anything in any state, and without the thread of a database nothing can be admitted or
+ * kept: the server stops, and whoever supervises it starts it again. Its turns end and settle first, as far as they still
+ * can. What breaks meanwhile is only logged, because the way out is bounded already.
+ */
+function whenBroken(ground: ServingGround): Promise<ExitCode> {
+  return new Promise((resolve) => {
+    const stop = (error: unknown, message: string) => {
+      ground.house.log.error({ error }, message)
+      say(ground, 'Something broke that nobody expected: this server stops. Its log says what.')
+      resolve(EXIT.failure)
+    }
+    ground.closing.add(ground.faults.take((error) => stop(error, 'nobody caught this')))
+    void ground.house.died.then((death) => stop(death, 'the thread of a database has ended'))
+  })
+}
+
+/** The file is read again when it changes, and on SIGHUP. Connections of upstreams that are gone end in their own time. */
+function reloadOnChange(ground: ServingGround, signals: Signals): () => void {
+  const { house, serving, settings } = ground
+  const reload = createReloader(
+    {
+      loadSettings: () => ground.loadSettings(ground.options),
+      rules: house.rules,
+      log: house.log,
+      onSwapped: async () => void serving.retireConnections(),
+    },
+    settings,
+  )
+  const path = configPathOf(settings)
+  const stopWatching = path === undefined ? () => {} : watchConfig(path, () => void reload())
+  signals.onReload(() => void reload())
+  return stopWatching
+}
+
+function statusOf(ground: ServingGround, state: { readonly draining: boolean }): ServerStatus {
+  const { settings, house, serving } = ground
+  return {
+    running: true,
+    draining: state.draining,
+    version: ground.version,
+    node: ground.node,
+    driver: house.driver,
+    pid: ground.pid,
+    url: ground.url,
+    public_url: settings.config.server.publicUrl ?? null,
+    data: settings.config.storage.data,
+    config: configPathOf(settings) ?? 'none (defaults)',
+    started_at: isoTime(ground.startedAt),
+    ledger_available: house.ledgerAvailable(),
+    models: house.operations.catalog().models.length,
+    requests_running: serving.turnsRunning,
+    requests_served: serving.requestsServed,
+  }
+}
+
+function fail({ terminal }: ServeDeps, exit: ExitCode, message: string): ExitCode {
+  terminal.err(`${message}\n`)
+  return exit
+}

@@ -1,0 +1,71 @@
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { placeAdminSocket, removeStaleSocket } from '../admin/admin-socket.ts'
+import { writePrivately } from '../process/private-files.ts'
+import type { ServeGround } from './serve-ground.ts'
+
+const serverFacts = z.object({
+  pid: z.number().int().positive(),
+  /** Without a path, e.g. `http://127.0.0.1:4600`; null while the server is starting. */
+  url: z.string().nullable(),
+  version: z.string(),
+  /** Where the admin socket is. */
+  socket: z.string(),
+})
+
+/** What a server says about itself in `server.json`, for commands that look for it. */
+type ServerFacts = z.infer<typeof serverFacts>
+
+export interface ServerNote {
+  /** Where the admin socket belongs. */
+  readonly socket: string
+  write(url: string | null): Promise<void>
+}
+
+const pathIn = (data: string): string => join(data, 'server.json')
+
+/** `server.json`, from the first moment on: who finds the folder locked shall learn by whom. */
+export async function openServerNote({ version, pid, settings, closing }: ServeGround): Promise<ServerNote> {
+  const { data } = settings.config.storage
+  const stale = await readServerNote(data)
+  if (stale !== undefined) await removeStaleSocket(data, stale.socket)
+  const place = await placeAdminSocket(data)
+  closing.add(() => place.remove())
+  const write = (url: string | null) => {
+    const facts: ServerFacts = { pid, url, version, socket: place.path }
+    return writePrivately(pathIn(data), `${JSON.stringify(facts)}\n`)
+  }
+  closing.add(() => rm(pathIn(data), { force: true }))
+  await write(null)
+  return { socket: place.path, write }
+}
+
+/** Undefined when there is none, or none that can be read: both mean that no server is known. */
+export async function readServerNote(data: string): Promise<ServerFacts | undefined> {
+  try {
+    return serverFacts.parse(JSON.parse(await readFile(pathIn(data), 'utf8')))
+  } catch {
+    return undefined
+  }
+}
+
+/** Who has the data folder, as far as its own note tells. */
+export async function describeHolder(data: string): Promise<string> {
+  const server = await readServerNote(data)
+  const holder =
+    server !== undefined && isAlive(server.pid)
+      ? `pid ${server.pid} (millrace ${server.version}${server.url === null ? ', starting' : `, ${server.url}`})`
+      : 'another process'
+  return `The data folder ${data} is in use by ${holder}. Use --data for another one, or see: millrace status`
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // The process is there, but belongs to somebody else.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,47 @@
+import { afterEach, expect, it } from 'vitest'
+import type { RequestId } from '../../model/ids.ts'
+import { ask, chatRequest, closeTestEdges, connectRaw, openTestEdge } from '../edge.fixture.ts'
+
+afterEach(closeTestEdges)
+
+const MiB = 1024 * 1024
+const request = chatRequest({ headers: ['idempotency-key: once'] })
+
+/** An edge that knows one answer, which is as large as memory between it and its client is not. */
+async function openWith(contentType: string) {
+  const body = Buffer.alloc(12 * MiB, 'words ')
+  let left = 0
+  const { port, logs } = await openTestEdge({
+    lookUpAnswer: async () => ({
+      ...{ kind: 'kept', original: 'req_first' as RequestId, status: 200, contentType, body, headers: {} },
+      leave: () => void left++,
+    }),
+    options: { stream: { headDelayMs: 10_000, keepAliveMs: 15_000, stallMs: 1000 } },
+  })
+  return { port, logs, body, timesLeft: () => left }
+}
+
+it.each(['application/json', 'text/event-stream'])(
+  'an answer of %s keeps its memory until its client has taken it, or is given up',
+  async (contentType) => {
+    const { port, logs, timesLeft } = await openWith(contentType)
+    const client = connectRaw(port)
+    client.socket.pause()
+    client.send(request)
+    await expect.poll(() => client.socket.bytesRead).toBeGreaterThan(0)
+    expect([timesLeft(), logs.length]).toEqual([0, 0])
+    await expect.poll(() => [timesLeft(), logs.length], { timeout: 10_000 }).toEqual([1, 1])
+    client.socket.destroy()
+  },
+)
+
+it('a large JSON answer comes whole, under its length', async () => {
+  const { port, body, timesLeft } = await openWith('application/json')
+  const answer = await ask(port, request)
+  expect(answer.headers).toMatchObject({
+    ...{ 'content-length': String(body.length), 'content-type': 'application/json' },
+    ...{ 'idempotency-replayed': 'true', 'x-original-request-id': 'req_first' },
+  })
+  expect(Buffer.from(answer.body).equals(body)).toBe(true)
+  await expect.poll(timesLeft).toBe(1)
+})

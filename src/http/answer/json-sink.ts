@@ -1,0 +1,62 @@
+import type { Problem } from '../../model/problem.ts'
+import type { Sink, SinkPhase } from '../../turn/sink.ts'
+import type { Exchange } from '../exchange.ts'
+import { sendJsonBytes } from './send-json.ts'
+import { sendProblem } from './send-problem.ts'
+import { type ClientWatch, watchClient } from './watch-client.ts'
+
+/** An answer in one piece: nothing is said until all is known, so its status can still be an error. */
+export const createJsonSink = (exchange: Exchange): Sink => new JsonSink(exchange)
+
+class JsonSink implements Sink {
+  readonly delivery = 'json'
+  phase: SinkPhase = 'quiet'
+  readonly #exchange: Exchange
+  readonly #watch: ClientWatch
+  readonly #announced: Record<string, string> = {}
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
+    this.#watch = watchClient(exchange)
+  }
+
+  get gone(): boolean {
+    return this.#watch.gone
+  }
+
+  announce(headers: Readonly<Record<string, string>>): void {
+    Object.assign(this.#announced, headers)
+  }
+
+  onSilence(): void {}
+
+  write(): never {
+    throw new Error('a JSON answer is not written in pieces: give it whole to end()')
+  }
+
+  end(bytes: Buffer): void {
+    this.#finish()
+    sendJsonBytes(this.#exchange, 200, bytes, this.#announced)
+  }
+
+  refuse(problem: Problem): void {
+    this.#finish()
+    sendProblem(this.#exchange, problem, this.#announced)
+  }
+
+  cut(): void {
+    if (this.phase === 'ended') return
+    this.#finish()
+    this.#exchange.response.destroy()
+  }
+
+  onGone(listener: () => void): () => void {
+    return this.#watch.onGone(listener)
+  }
+
+  #finish(): void {
+    if (this.phase === 'ended') throw new Error('this answer has ended already')
+    this.phase = 'ended'
+    this.#watch.end()
+  }
+}

@@ -1,0 +1,143 @@
+import type { Problem } from '../../model/problem.ts'
+import type { Sink, SinkPhase } from '../../turn/sink.ts'
+import type { Exchange } from '../exchange.ts'
+import { whenDrained } from './answer-over.ts'
+import { sendProblem } from './send-problem.ts'
+import { watchSilence } from './stream-silence.ts'
+import { watchClient } from './watch-client.ts'
+import { writeHead } from './write-head.ts'
+
+const STREAM_HEAD = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+/** A comment: every SSE reader skips it, every proxy counts it as traffic. */
+const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
+
+/** Beyond, a copy costs more than several pieces. */
+const COPIED_BYTES_MAX = 4096
+
+/** A streamed answer. The head waits for the first event, but not for ever. */
+export function createSseSink(exchange: Exchange): Sink {
+  const { response } = exchange
+  const watch = watchClient(exchange)
+  const announced: Record<string, string> = {}
+  const writer = createStreamWriter(exchange, announced)
+
+  let breakSilence = (): Buffer | undefined => undefined
+
+  const silence = watchSilence(exchange, {
+    awaited() {
+      // An end that nobody takes must not hold its connection for ever either.
+      if (sink.phase === 'ended' || writer.isRefused()) return 'client'
+      return sink.phase === 'quiet' ? 'first-event' : 'next-event'
+    },
+    comment() {
+      // Somebody else may have answered: the catch-all, when a turn threw.
+      if (sink.phase === 'quiet' && response.headersSent) return
+      if (sink.phase === 'quiet') sink.phase = 'head'
+      send(breakSilence() ?? KEEP_ALIVE)
+    },
+  })
+  const send = (bytes: Buffer): Promise<void> | undefined => {
+    silence.broken()
+    return writer.write(bytes, silence.broken)
+  }
+  const finish = () => {
+    if (sink.phase === 'ended') throw new Error('this answer has ended already')
+    sink.phase = 'ended'
+    watch.end()
+    silence.broken()
+  }
+
+  const sink = {
+    delivery: 'stream' as const,
+    phase: 'quiet' as SinkPhase,
+    gone: watch.gone,
+    announce: (headers: Readonly<Record<string, string>>) => {
+      Object.assign(announced, headers)
+    },
+    onSilence(say: () => Buffer | undefined) {
+      breakSilence = say
+    },
+    write(bytes: Buffer) {
+      if (sink.phase === 'ended') throw new Error('this answer has ended already')
+      if (watch.gone || bytes.length === 0) return undefined
+      sink.phase = 'body'
+      return send(bytes)
+    },
+    end(bytes: Buffer) {
+      finish()
+      if (!watch.gone) writer.end(bytes)
+    },
+    refuse(problem: Problem) {
+      if (sink.phase !== 'quiet') throw new Error('the head has gone: say it in the words of the protocol')
+      finish()
+      sendProblem(exchange, problem, announced)
+    },
+    cut() {
+      if (sink.phase === 'ended') return
+      finish()
+      response.destroy()
+    },
+    onGone: watch.onGone,
+  }
+  watch.onGone(() => {
+    sink.gone = true
+  })
+  return sink
+}
+
+/** The bytes of a stream: its head before the first of them, and a promise while the client takes no more. */
+function createStreamWriter(exchange: Exchange, announced: Readonly<Record<string, string>>) {
+  const { response } = exchange
+  let drained: Promise<void> | undefined
+
+  let isChunked = false
+
+  const openHead = () => {
+    writeHead(exchange, 200, { ...announced, ...STREAM_HEAD })
+    isChunked = response.chunkedEncoding
+  }
+  /** Node puts the head and the first chunk together, and frames what is too long to be copied. */
+  const put = (bytes: Buffer): boolean => {
+    const isFirst = !response.headersSent
+    if (isFirst) openHead()
+    const framesItself = isChunked && !isFirst && bytes.length <= COPIED_BYTES_MAX
+    response.chunkedEncoding = isChunked && !framesItself
+    return response.write(framesItself ? asChunk(bytes) : bytes)
+  }
+  return {
+    isRefused: () => drained !== undefined,
+    write(bytes: Buffer, onDrained: () => void): Promise<void> | undefined {
+      if (put(bytes) || response.destroyed) return undefined
+      drained ??= whenDrained(exchange).then(() => {
+        drained = undefined
+        onDrained()
+      })
+      return drained
+    },
+    end(bytes: Buffer) {
+      if (!response.headersSent) openHead()
+      response.chunkedEncoding = isChunked
+      response.end(bytes)
+    },
+  }
+}
+
+const CRLF = '\r\n'
+
+/**
+ * Bytes as one chunk of an HTTP/1.1 body. Node writes a chunk as four pieces, which for the few words of a model costs
+ * more than the words; in one buffer they are one.
+ */
+function asChunk(bytes: Buffer): Buffer {
+  const size = bytes.length.toString(16) + CRLF
+  const chunk = Buffer.allocUnsafe(size.length + bytes.length + CRLF.length)
+  chunk.write(size, 0, 'latin1')
+  chunk.set(bytes, size.length)
+  chunk.write(CRLF, size.length + bytes.length, 'latin1')
+  return chunk
+}

@@ -1,0 +1,24 @@
+import type { Exchange } from '../exchange.ts'
+
+/**
+ * Every head goes out here: with the request's id and how the caller's limits stand, and with `Connection: close` where
+ * the node drains or the connection is broken. As one flat list, which Node writes without building a table first.
+ */
+export function writeHead(exchange: Exchange, status: number, headers: Readonly<Record<string, string>>): void {
+  const { response, edge, connection, caller } = exchange
+  const closes = headers.connection === 'close' || edge.drain.stage !== 'open' || connection.failure !== undefined
+  if (closes) response.shouldKeepAlive = false
+  const head = ['x-request-id', exchange.requestId as string]
+  if (caller !== undefined && !tellsLimits(headers)) pushHeaders(head, edge.limitHeaders(caller))
+  pushHeaders(head, headers)
+  if (closes && headers.connection === undefined) head.push('connection', 'close')
+  response.writeHead(status, head)
+}
+
+/** A turn tells how the limits stand after what it took. */
+const tellsLimits = (headers: Readonly<Record<string, string>>): boolean =>
+  headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
+
+function pushHeaders(head: string[], headers: Readonly<Record<string, string>>): void {
+  for (const name in headers) head.push(name, headers[name]!)
+}

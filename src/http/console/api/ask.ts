@@ -1,0 +1,87 @@
+import type { z } from 'zod'
+import type { Outcome, Refused } from '../../../account/outcome.ts'
+import type { Session } from '../../../account/people/find-session.ts'
+import type { SignedIn } from '../../../account/people/open-session.ts'
+import type { AnswerOf, CONSOLE_API, ParamsOf, RouteName } from '../../../contract/console-api.ts'
+import type { Site } from '../site.ts'
+
+/** What is known of whoever asks, before it is judged whether they may. */
+export interface Asking {
+  readonly requestId: string
+  readonly site: Site
+  /** Undefined once the connection has gone. */
+  readonly address: string | undefined
+  readonly agent: string
+  /** Whether it is to change something. */
+  readonly changes: boolean
+  /** What a page of a session sends with every change. */
+  readonly csrfToken: string | string[] | undefined
+  readonly signedIn: SignedIn | undefined
+  /** What the log line will say. */
+  readonly log: Record<string, unknown>
+}
+
+/** Somebody, with the secret that their browser sends. */
+export interface AskingPerson extends Asking {
+  readonly signedIn: SignedIn
+  readonly session: Session
+  /** Whether the password was given within the last minutes. */
+  readonly isConfirmed: boolean
+}
+
+/** Somebody with keys and money of their own. */
+export interface AskingOwner extends AskingPerson {
+  readonly account: NonNullable<Session['account']>
+}
+
+interface AskingOf {
+  readonly anyone: Asking
+  readonly 'signed-in': AskingPerson
+  readonly owner: AskingOwner
+  readonly operator: AskingPerson
+}
+
+type Api = typeof CONSOLE_API
+
+/** What came in, read by the schemas of its route. */
+export interface Input<Name extends RouteName> {
+  readonly params: ParamsOf<Name>
+  readonly query: z.output<Api[Name]['query']>
+  readonly body: z.output<Api[Name]['body']>
+}
+
+/** A file that is made while it is sent. */
+export interface FileReply {
+  readonly kind: 'file'
+  readonly name: string
+  readonly pieces: AsyncIterable<string> | Iterable<string>
+}
+
+/** Done, and from now on the browser has this session, or none. */
+export interface SessionReply<Value> {
+  readonly kind: 'session'
+  readonly secret: string | undefined
+  readonly value: Value
+}
+
+export type Reply<Value> = Outcome<Value> | SessionReply<Value>
+
+export type AnyReply = Reply<unknown> | FileReply
+
+/** What is told is only read from here on, and views are made of what may not be written to. */
+type Told<Value> = Value extends readonly (infer Item)[]
+  ? readonly Told<Item>[]
+  : Value extends object
+    ? { readonly [Key in keyof Value]: Told<Value[Key]> }
+    : Value
+
+/** A file says nothing of its own shape. */
+type ReplyOf<Name extends RouteName> = AnswerOf<Name> extends string ? FileReply | Refused : Reply<Told<AnswerOf<Name>>>
+
+export type Handler<Name extends RouteName> = (
+  asking: AskingOf[Api[Name]['who']],
+  input: Input<Name>,
+) => Promise<ReplyOf<Name>>
+
+/** One for each route of the contract, so that none can be forgotten. */
+export type Handlers = { readonly [Name in RouteName]: Handler<Name> }

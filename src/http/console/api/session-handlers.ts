@@ -1,0 +1,84 @@
+import { isoTime } from '../../../account/moments.ts'
+import { done, type Outcome } from '../../../account/outcome.ts'
+import { changePassword } from '../../../account/people/change-password.ts'
+import { confirmPassword } from '../../../account/people/check-password.ts'
+import { endSession, signOut } from '../../../account/people/end-session.ts'
+import type { Session } from '../../../account/people/find-session.ts'
+import { readInvite } from '../../../account/people/invite-person.ts'
+import { signedInView } from '../../../account/people/list-people.ts'
+import { listSessions } from '../../../account/people/list-sessions.ts'
+import type { Client, SignedIn } from '../../../account/people/open-session.ts'
+import { signIn } from '../../../account/people/sign-in.ts'
+import { signUp } from '../../../account/people/sign-up.ts'
+import { listAudit } from '../../../account/trail/list-audit.ts'
+import type { AnswerOf } from '../../../contract/console-api.ts'
+import { hasPeople } from '../../../store/people.ts'
+import { CONFIRMED_MS } from '../judge-asker.ts'
+import { csrfTokenOf } from '../same-site.ts'
+import type { Asking, Handlers, Reply } from './ask.ts'
+import type { ConsoleHouse } from './console-house.ts'
+
+type Standing = AnswerOf<'GET /session'>
+
+type Routes =
+  | `${'GET' | 'POST' | 'DELETE'} /session`
+  | 'POST /session/confirm'
+  | 'GET /invitation'
+  | 'POST /sign-up'
+  | 'PUT /password'
+  | 'GET /sessions'
+  | 'DELETE /sessions/:session'
+  | 'GET /audit'
+
+/** Who is signed in, and how one comes to be and stops being that. */
+export function sessionHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
+  const { people } = house
+  return {
+    'GET /session': async (asking) => done(await standingOf(house, asking, asking.signedIn)),
+    'POST /session': async (asking, { body }) => letIn(house, asking, await signIn(people, body, clientOf(asking))),
+    'DELETE /session': async (asking) => {
+      await signOut(people, asking.session)
+      return { kind: 'session', secret: undefined, value: await standingOf(house, asking, undefined) }
+    },
+    async 'POST /session/confirm'(asking, { body }) {
+      const outcome = await confirmPassword(people, asking.session, body.password, clientOf(asking))
+      if (outcome.kind === 'refused') return outcome
+      const { secret } = asking.signedIn
+      const session = await people.sessions.find(secret)
+      return done(await standingOf(house, asking, session && { secret, session }))
+    },
+    'GET /invitation': (_asking, { query }) => readInvite(people, query.code),
+    'POST /sign-up': async (asking, { body }) => letIn(house, asking, await signUp(people, body, clientOf(asking))),
+    'PUT /password': async (asking, { body }) =>
+      letIn(house, asking, await changePassword(people, asking.session, body, clientOf(asking))),
+    'GET /sessions': (asking) => listSessions(people, asking.session),
+    async 'DELETE /sessions/:session'(asking, { params }) {
+      const outcome = await endSession(people, asking.session, params.session)
+      return outcome.kind === 'refused' ? outcome : done({})
+    },
+    'GET /audit': (asking, { query }) => listAudit(house, { account: asking.account.row, ...query }),
+  }
+}
+
+const clientOf = ({ agent, address }: Asking): Client => ({ agent, address })
+
+async function letIn(house: ConsoleHouse, asking: Asking, outcome: Outcome<SignedIn>): Promise<Reply<Standing>> {
+  if (outcome.kind === 'refused') return outcome
+  const { value: signedIn } = outcome
+  return { kind: 'session', secret: signedIn.secret, value: await standingOf(house, asking, signedIn) }
+}
+
+/** What a page has to know before it shows anything. */
+async function standingOf(house: ConsoleHouse, { site }: Asking, signedIn: SignedIn | undefined): Promise<Standing> {
+  return {
+    person: signedIn === undefined ? null : signedInView(signedIn.session),
+    csrf: signedIn === undefined ? null : csrfTokenOf(signedIn.secret),
+    confirmed_until: signedIn === undefined ? null : confirmedUntil(signedIn.session),
+    setup_needed: signedIn === undefined && !(await hasPeople(house.db)),
+    version: house.version,
+    base_url: house.baseUrl(site.origin),
+    currency: 'USD',
+  }
+}
+
+const confirmedUntil = ({ confirmedAt }: Session): string => isoTime(confirmedAt + CONFIRMED_MS)

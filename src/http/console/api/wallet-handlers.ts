@@ -1,0 +1,34 @@
+import { redeemCode } from '../../../account/codes/redeem-code.ts'
+import { done } from '../../../account/outcome.ts'
+import { exportStatement } from '../../../account/wallet/export-statement.ts'
+import { walletStanding } from '../../../account/wallet/wallet-standing.ts'
+import { walletStatement } from '../../../account/wallet/wallet-statement.ts'
+import { askForFunds, askForFundsArgs } from '../../../account/wallet/wishes.ts'
+import type { Handlers } from './ask.ts'
+import { type ConsoleHouse, inHandOf } from './console-house.ts'
+import { withArgs } from './read-input.ts'
+
+type Routes =
+  | 'GET /wallet'
+  | 'GET /wallet/statement'
+  | 'GET /wallet/statement.csv'
+  | 'POST /wallet/redeem'
+  | 'POST /wallet/ask'
+
+/** What an owner's wallet holds, what moved it, and how something comes into it. */
+export function walletHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
+  return {
+    'GET /wallet': async (asking) => done(await walletStanding(house, asking.account.row)),
+    'GET /wallet/statement': (asking, { query }) => walletStatement(house, asking.account.row, query),
+    async 'GET /wallet/statement.csv'(asking, { query }) {
+      const pieces = await exportStatement(house, asking.account.row, query)
+      return pieces.kind === 'refused' ? pieces : { kind: 'file', name: 'millrace-statement.csv', pieces: pieces.value }
+    },
+    'POST /wallet/redeem': (asking, { body }) => redeemCode(inHandOf(asking, house), asking.account.row, body),
+    async 'POST /wallet/ask'(asking, { body }) {
+      const { row } = asking.account
+      const asked = await withArgs(askForFundsArgs, body, (args) => askForFunds(inHandOf(asking, house), row, args))
+      return asked.kind === 'refused' ? asked : done(await walletStanding(house, row))
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import { isLoopbackName } from '../../lib/local-address.ts'
+import { type Problem, problem } from '../../model/problem.ts'
+import type { Exchange } from '../exchange.ts'
+
+/** Headers that decide who pays and what is read: two of them would let two readers see two requests. */
+const SINGLE_HEADERS = [
+  'authorization',
+  'idempotency-key',
+  'content-type',
+  'content-length',
+  'transfer-encoding',
+  'host',
+]
+const SINGLE_LENGTHS: ReadonlySet<number> = new Set(SINGLE_HEADERS.map((name) => name.length))
+
+/** Everything that is refused by the head alone, before anybody asks who is calling. */
+export function guardRequest(exchange: Exchange): Problem | undefined {
+  const { request, expectation, edge, path } = exchange
+  if (isWebSocket(request.headers.upgrade)) {
+    return problem('websocket_not_supported', 'WebSocket is not supported here. Send the request as an HTTP POST.', {
+      headers: { connection: 'close' },
+    })
+  }
+  if (request.httpVersionMajor === 1 && request.httpVersionMinor >= 1 && request.headers.host === undefined) {
+    return problem('malformed_request', 'The Host header is missing. HTTP/1.1 requires one.')
+  }
+  if (expectation === 'unknown') {
+    return problem('expectation_failed', 'Only "Expect: 100-continue" is understood. Send the request without Expect.')
+  }
+  const repeated = findRepeated(request.rawHeaders)
+  if (repeated) {
+    return problem('duplicate_header', `The header ${repeated} was sent more than once. Send it once.`, {
+      param: repeated,
+    })
+  }
+  if (!isPlainlyFramed(request.headers['transfer-encoding'])) {
+    return problem('malformed_request', 'The only Transfer-Encoding is chunked. Send it alone, or a Content-Length.', {
+      headers: { connection: 'close' },
+    })
+  }
+  if (path !== '/v1' && !path.startsWith('/v1/')) return undefined
+  if (edge.drain.stage === 'refusing') {
+    return problem('server_draining', 'This server is shutting down. Send the request again over a new connection.')
+  }
+  return refuseOrigin(request.headers.origin, edge.options.allowedOrigins)
+}
+
+function isWebSocket(upgrade: string | undefined): boolean {
+  return upgrade?.toLowerCase().includes('websocket') ?? false
+}
+
+/** Beside another coding a proxy in front may have read another end of this request than Node does, and another one behind it. */
+const isPlainlyFramed = (coding: string | undefined): boolean =>
+  coding === undefined || coding.toLowerCase() === 'chunked'
+
+/** Node joins or drops repeated headers before they can be looked at, so the raw list is read. */
+function findRepeated(rawHeaders: readonly string[]): string | undefined {
+  let seen = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const raw = rawHeaders[index]!
+    if (!SINGLE_LENGTHS.has(raw.length)) continue
+    const place = SINGLE_HEADERS.indexOf(raw.toLowerCase())
+    if (place < 0) continue
+    if (seen & (1 << place)) return SINGLE_HEADERS[place]
+    seen |= 1 << place
+  }
+  return undefined
+}
+
+/**
+ * A key in a public web page is a key in everybody's hands. Browsers name the page's origin; programs on somebody's own
+ * machine send none, a scheme of their own, or a loopback one.
+ */
+function refuseOrigin(origin: string | undefined, allowed: readonly string[]): Problem | undefined {
+  if (origin === undefined || !/^https?:/i.test(origin)) return undefined
+  if (allowed.includes(origin) || isLoopback(origin)) return undefined
+  return problem(
+    'browser_not_allowed',
+    'API keys must not be used in web pages, where every visitor can read them. Call from your server; ' +
+      'the operator can allow an origin in the configuration.',
+  )
+}
+
+const isLoopback = (origin: string): boolean => URL.canParse(origin) && isLoopbackName(new URL(origin).hostname)

@@ -1,0 +1,95 @@
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { mintRequestId } from '../../model/ids.ts'
+import { PROBLEMS, type Problem, problem, problemEnvelope } from '../../model/problem.ts'
+import type { EdgeContext } from '../edge-deps.ts'
+import { connectionOf } from './connection.ts'
+
+/** What Node's parser reports; `reason` is llhttp's own sentence. */
+interface ParserError extends Error {
+  readonly code?: string
+  readonly reason?: string
+}
+
+/**
+ * The parser could not go on with this socket, or it took too long. Whoever is reading the body learns it; a running
+ * answer is never written into; only where nothing is owed does the socket get an answer of its own.
+ */
+export function onClientError(edge: EdgeContext, error: ParserError, socket: Duplex): void {
+  const connection = connectionOf(socket)
+  if (connection.failure) return
+  const refusal = problemOf(error)
+  if (!refusal || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  connection.failure = refusal
+  const inBody = connection.lastRequest?.complete === false
+  if (inBody && connection.failBody) connection.failBody(refusal)
+  if (connection.openExchanges > 0) return
+  // The rest of a body whose request has been answered already is nobody's request.
+  if (inBody) socket.destroy()
+  else refuseSocket(edge, socket, refusal)
+}
+
+/** Answers a socket whose bytes never became a request. */
+export function refuseSocket(edge: EdgeContext, socket: Duplex, refusal: Problem): void {
+  const requestId = mintRequestId(edge.clock.now(), edge.random)
+  answerRaw(socket, refusal, { requestId, now: edge.clock.now(), lingerMs: edge.options.linger.timeMs })
+  edge.logConnection({ request_id: requestId, code: refusal.code })
+}
+
+/** Undefined when the connection itself broke, so that there is nobody left to tell. */
+function problemOf({ code = '', reason = '' }: ParserError): Problem | undefined {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return problem('request_timeout', 'The request did not arrive in time. Send it again over a new connection.')
+  }
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return problem(
+      'headers_too_large',
+      'The request line and headers together are too large. Send fewer or shorter headers.',
+    )
+  }
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
+    return problem(
+      'request_too_large',
+      'The chunk extensions of the body are too large. Send chunks without extensions.',
+    )
+  }
+  if (code === 'HPE_UNEXPECTED_CONTENT_LENGTH' && !reason.includes('Transfer-Encoding')) {
+    return problem('duplicate_header', 'The header Content-Length was sent more than once. Send it once.', {
+      param: 'content-length',
+    })
+  }
+  if (!code.startsWith('HPE_')) return undefined
+  const detail = reason === '' ? '' : ` (${reason})`
+  return problem(
+    'malformed_request',
+    `The bytes received are not a valid HTTP/1.1 request${detail}. Check the client or proxy.`,
+  )
+}
+
+/**
+ * An answer where Node has no response object to write on: the request never became one. The other side gets time to
+ * read it; what it still sends meanwhile is dropped by the parser.
+ */
+function answerRaw(
+  socket: Duplex,
+  problem: Problem,
+  about: { requestId: string; now: number; lingerMs: number },
+): void {
+  const { status } = PROBLEMS[problem.code]
+  const body = JSON.stringify(problemEnvelope(problem, about.requestId))
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `date: ${new Date(about.now).toUTCString()}`,
+    `x-request-id: ${about.requestId}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+    ...Object.entries(problem.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  const timer = setTimeout(() => socket.destroy(), about.lingerMs).unref()
+  socket.once('close', () => clearTimeout(timer))
+}

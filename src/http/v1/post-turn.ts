@@ -1,0 +1,117 @@
+import { readIdempotencyKey } from '../../idempotency/read-idempotency-key.ts'
+import type { Caller } from '../../model/caller.ts'
+import type { ProblemCode } from '../../model/problem.ts'
+import type { TurnEndpoint } from '../../turn/read-turn.ts'
+import { onAnswerOver } from '../answer/answer-over.ts'
+import { createJsonSink } from '../answer/json-sink.ts'
+import { sendProblem } from '../answer/send-problem.ts'
+import { createSseSink } from '../answer/sse-sink.ts'
+import { goneMeanwhile } from '../body/give-way.ts'
+import { readBody } from '../body/read-body.ts'
+import { receiveBody } from '../body/receive-body.ts'
+import { authenticate } from '../door/authenticate.ts'
+import type { LoadPlace } from '../door/load-guard.ts'
+import type { Exchange } from '../exchange.ts'
+import { type RecordAnswer, serveOnce } from './serve-once.ts'
+
+/**
+ * `POST /v1/chat/completions`, `/v1/responses` and `/v1/responses/compact`: what runs a turn. Whether there is room for it is
+ * asked after its key, which costs next to nothing, and an empty wallet: who would be refused anyway shall hear that, instead of
+ * waiting and coming back for it. It is asked before the body, which is what costs.
+ */
+export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Promise<void> {
+  if (await goneMeanwhile(exchange)) return letGo(exchange)
+  const who = await authenticate(exchange)
+  if (who.kind === 'refused') return sendProblem(exchange, who.problem)
+  await postTurnAs(exchange, endpoint, who.caller)
+}
+
+/** Whoever asks is known, so what is refused before it begins is counted as theirs. */
+export async function postTurnAs(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller): Promise<void> {
+  await enter(exchange, endpoint, caller)
+  // What was admitted has an outcome of its own, whatever its client was told.
+  const { code, outcome = 'refused' } = exchange.log
+  if (code !== undefined && outcome === 'refused') exchange.edge.turnRefused(caller, code as ProblemCode)
+}
+
+async function enter(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller): Promise<void> {
+  const { edge, request } = exchange
+  const named = readIdempotencyKey(request.headers['idempotency-key'])
+  if (named.kind === 'invalid') return sendProblem(exchange, named.problem)
+  // With a key the answer may be there already, whatever the wallet says by now.
+  const early = named.kind === 'none' ? await edge.refuseEarly(caller) : undefined
+  if (early) return sendProblem(exchange, early)
+
+  const entry = await edge.load.enter((leave) => onGone(exchange, leave))
+  if (entry.kind === 'refused') return sendProblem(exchange, entry.problem)
+  if (entry.kind === 'gone') return endUnread(exchange)
+  try {
+    const idempotencyKey = named.kind === 'none' ? undefined : named.key
+    await takeIn(exchange, { endpoint, caller, idempotencyKey }, entry.place)
+  } finally {
+    entry.place.leave()
+  }
+}
+
+/** While a request waits nobody reads its body, whose end would tell that its client has gone. */
+function onGone({ connection, answerOver }: Exchange, leave: () => void): () => void {
+  connection.failBody = leave
+  const forget = onAnswerOver({ answerOver }, leave)
+  return () => {
+    connection.failBody = undefined
+    forget()
+  }
+}
+
+/** What is wrong with its connection is said to whoever may still read. */
+function endUnread(exchange: Exchange): void {
+  const { failure } = exchange.connection
+  if (failure) sendProblem(exchange, failure)
+  else noteGone(exchange)
+}
+
+interface Wanted {
+  readonly endpoint: TurnEndpoint
+  readonly caller: Caller
+  readonly idempotencyKey: string | undefined
+}
+
+async function takeIn(exchange: Exchange, wanted: Wanted, place: LoadPlace): Promise<void> {
+  const { endpoint, caller, idempotencyKey } = wanted
+  const received = await receiveBody(exchange, place)
+  if (received.kind === 'refused') return sendProblem(exchange, received.problem)
+  if (received.kind === 'gone') return noteGone(exchange)
+  const { bytes } = received
+  const asked = { endpoint, caller, bytes }
+  if (idempotencyKey === undefined) return serve(exchange, asked)
+  return serveOnce(exchange, caller, { idempotencyKey, body: bytes }, (record) => serve(exchange, asked, record))
+}
+
+/** Its client may have closed its own half only, behind a body that it has cut off: then nobody else would ever close the other. */
+function letGo(exchange: Exchange): void {
+  noteGone(exchange)
+  exchange.response.destroy()
+}
+
+function noteGone({ log }: Exchange): void {
+  log.outcome = 'client_gone'
+}
+
+interface Asked {
+  readonly endpoint: TurnEndpoint
+  readonly caller: Caller
+  readonly bytes: Buffer
+}
+
+async function serve(exchange: Exchange, { endpoint, caller, bytes }: Asked, record?: RecordAnswer): Promise<void> {
+  const { edge, requestId, startedTicks: startedAt, log } = exchange
+  const read = await readBody(bytes, edge.options.body)
+  if (read.kind === 'refused') return sendProblem(exchange, read.problem)
+  const asked = await edge.readTurn({ endpoint, caller, body: read.body })
+  if (asked.kind === 'malformed') return sendProblem(exchange, asked.problem)
+
+  const { turn, ownInput } = asked
+  const sink = turn.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)
+  const way = record ? record(sink) : { sink }
+  Object.assign(log, await edge.serveTurn({ requestId, caller, turn, ownInput, startedAt, ...way }))
+}

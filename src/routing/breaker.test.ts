@@ -1,0 +1,365 @@
+import { describe, expect, it } from 'vitest'
+import { fractionsFrom } from '../lib/seeded-random.fixture.ts'
+import { Breaker, type Verdict } from './breaker.ts'
+
+const SECOND = 1_000_000
+const WELL: Verdict = { kind: 'well' }
+const FAILED: Verdict = { kind: 'failed' }
+const LOCKED_OUT: Verdict = { kind: 'locked-out' }
+
+function setUp(random: () => number = () => 0) {
+  const time = { now: 0 }
+  const changes: (string | undefined)[] = []
+  const breaker = new Breaker({
+    ticks: () => time.now,
+    random,
+    failing: () => ({ firstMs: 10_000, longestMs: 300_000 }),
+    onChange: (aside) => changes.push(aside?.reason),
+  })
+  const call = (verdict: Verdict | undefined): boolean => {
+    const visit = breaker.visit()
+    if (visit === undefined) return false
+    if (verdict) visit.tell(verdict)
+    visit.leave()
+    return true
+  }
+  const calls = (verdict: Verdict, times: number) => Array.from({ length: times }, () => call(verdict))
+  const pass = (seconds: number) => {
+    time.now += Math.round(seconds * SECOND)
+  }
+  /** Until when it is left alone from now on, in seconds. */
+  const asideFor = () => ((breaker.aside?.until ?? time.now) - time.now) / SECOND
+  return { time, changes, breaker, call, calls, pass, asideFor }
+}
+
+describe('who fails', () => {
+  it('is put aside after five failures one after the other, and not after four', () => {
+    const { breaker, calls, call } = setUp()
+    calls(FAILED, 4)
+    call(WELL)
+    calls(FAILED, 4)
+    expect(breaker.aside).toBeUndefined()
+    call(FAILED)
+    expect(breaker.aside?.reason).toBe('failing')
+    expect(call(WELL)).toBe(false)
+  })
+
+  it('is put aside when half of ten calls within half a minute failed', () => {
+    const { breaker, call, pass } = setUp()
+    for (let round = 0; round < 4; round++) {
+      call(WELL)
+      call(FAILED)
+      pass(3)
+    }
+    call(WELL)
+    expect(breaker.aside).toBeUndefined()
+    call(FAILED)
+    expect(breaker.aside?.reason).toBe('failing')
+  })
+
+  it('counts a call once that says both at its first word and at its end that it went well', () => {
+    const { breaker, call } = setUp()
+    for (let round = 0; round < 5; round++) {
+      const visit = breaker.visit()
+      visit?.tell(WELL)
+      visit?.tell(WELL)
+      call(FAILED)
+    }
+    expect(breaker.aside?.reason).toBe('failing')
+  })
+
+  it('is not put aside for failures of which the first are long past', () => {
+    const { breaker, call, pass } = setUp()
+    for (let round = 0; round < 20; round++) {
+      call(WELL)
+      call(FAILED)
+      pass(8)
+    }
+    expect(breaker.aside).toBeUndefined()
+  })
+
+  it('counts an answer that breaks off as half a failure', () => {
+    const { breaker } = setUp()
+    for (let round = 0; round < 5; round++) {
+      expect(breaker.aside).toBeUndefined()
+      const visit = breaker.visit()
+      visit?.tell(WELL)
+      visit?.tell(FAILED)
+    }
+    expect(breaker.aside?.reason).toBe('failing')
+  })
+
+  it('stays aside for twice as long each time in a row, and for five minutes at most', () => {
+    const { calls, call, pass, asideFor } = setUp()
+    calls(FAILED, 5)
+    const waits = [asideFor()]
+    for (let round = 0; round < 7; round++) {
+      pass(asideFor() - 0.001)
+      expect(call(FAILED)).toBe(false)
+      pass(0.001)
+      expect(call(FAILED)).toBe(true)
+      waits.push(asideFor())
+    }
+    expect(waits).toEqual([10, 20, 40, 80, 160, 300, 300, 300])
+  })
+
+  it('comes back a little earlier than that, so that not all nodes come at once', () => {
+    const { calls, asideFor } = setUp(() => 0.999)
+    calls(FAILED, 5)
+    expect(asideFor()).toBeGreaterThanOrEqual(8)
+    expect(asideFor()).toBeLessThan(8.1)
+  })
+
+  it('is tried by one call at a time, and is back after three that went well', () => {
+    const { breaker, calls, call, pass, changes } = setUp()
+    calls(FAILED, 5)
+    pass(10)
+    for (let round = 0; round < 3; round++) {
+      const visit = breaker.visit()
+      expect(visit).toBeDefined()
+      expect(breaker.visit()).toBeUndefined()
+      visit?.tell(WELL)
+      if (round < 2) expect(breaker.aside?.reason).toBe('failing')
+      visit?.leave()
+    }
+    expect(breaker.aside).toBeUndefined()
+    expect(call(WELL)).toBe(true)
+    expect(changes).toEqual(['failing', undefined])
+  })
+
+  it('is tried by the next when the one that tried it has found nothing out', () => {
+    const { breaker, calls, call, pass } = setUp()
+    calls(FAILED, 5)
+    pass(10)
+    expect(call(undefined)).toBe(true)
+    expect(breaker.visit()).toBeDefined()
+  })
+
+  it('is not judged by calls from before, nor by what they tell late', () => {
+    const { breaker, calls, call, pass } = setUp()
+    const early = breaker.visit()
+    calls(FAILED, 5)
+    early?.tell(WELL)
+    expect(breaker.aside?.reason).toBe('failing')
+    pass(10)
+    const trial = breaker.visit()
+    early?.tell(FAILED)
+    early?.leave()
+    expect(breaker.visit()).toBeUndefined()
+    trial?.tell(WELL)
+    calls(WELL, 2)
+    expect(breaker.aside).toBeUndefined()
+    expect(call(WELL)).toBe(true)
+  })
+
+  it('is not put aside again, when it is back, by calls that began before and end only now', () => {
+    const { breaker, calls, pass } = setUp()
+    const hanging = Array.from({ length: 20 }, () => breaker.visit())
+    calls(FAILED, 5)
+    pass(10)
+    calls(WELL, 3)
+    for (const early of hanging) early?.tell(FAILED)
+    hanging[0]?.tell(LOCKED_OUT)
+    expect(breaker.aside).toBeUndefined()
+    hanging[1]?.tell({ kind: 'busy', forMs: 2_000 })
+    expect(breaker.aside?.reason).toBe('busy')
+  })
+
+  it('is not put aside by a trial of another time that breaks off only now, but by one that has brought it back', () => {
+    const { breaker, calls, call, pass } = setUp()
+    calls(FAILED, 5)
+    pass(10)
+    const former = breaker.visit()
+    former?.tell(WELL)
+    call(FAILED)
+    pass(20)
+    const trial = breaker.visit()
+    trial?.tell(WELL)
+    former?.tell(FAILED)
+    calls(WELL, 2)
+    expect(breaker.aside).toBeUndefined()
+    calls(FAILED, 4)
+    expect(breaker.aside).toBeUndefined()
+    trial?.tell(FAILED)
+    expect(breaker.aside?.reason).toBe('failing')
+  })
+
+  it('is tried again when a trial was limited, which tells nothing of what it was put aside for', () => {
+    const { breaker, calls, call, pass, asideFor, changes } = setUp()
+    calls(FAILED, 5)
+    pass(10)
+    call({ kind: 'busy', forMs: 4_000 })
+    expect(breaker.aside?.reason).toBe('failing')
+    expect(asideFor()).toBe(4)
+    pass(4)
+    expect(breaker.visit()).toBeDefined()
+    expect(breaker.visit()).toBeUndefined()
+    expect(changes).toEqual(['failing', 'failing'])
+  })
+
+  it('is put aside again by a trial that breaks off after it began well', () => {
+    const { breaker, calls, pass, asideFor } = setUp()
+    calls(FAILED, 5)
+    pass(10)
+    const trial = breaker.visit()
+    trial?.tell(WELL)
+    trial?.tell(FAILED)
+    expect(asideFor()).toBe(20)
+  })
+
+  it('gets a tenth of its share when it is back, and all of it after half a minute', () => {
+    const { breaker, calls, pass } = setUp()
+    expect(breaker.share).toBe(1)
+    calls(FAILED, 5)
+    pass(10)
+    calls(WELL, 3)
+    expect(breaker.share).toBeCloseTo(0.1)
+    pass(15)
+    expect(breaker.share).toBeCloseTo(0.55)
+    pass(15)
+    expect(breaker.share).toBe(1)
+  })
+
+  it('keeps its longer times while it flaps, and starts anew when it was well for five minutes', () => {
+    const { calls, call, pass, asideFor } = setUp()
+    calls(FAILED, 5)
+    pass(10)
+    calls(WELL, 3)
+    pass(60)
+    call(WELL)
+    calls(FAILED, 5)
+    expect(asideFor()).toBe(20)
+    pass(20)
+    calls(WELL, 3)
+    pass(300)
+    call(WELL)
+    calls(FAILED, 5)
+    expect(asideFor()).toBe(10)
+  })
+})
+
+describe('who limits requests', () => {
+  it('is left alone for as long as it says, and asked by everybody afterwards', () => {
+    const { breaker, call, pass, asideFor } = setUp(() => 0.999)
+    call({ kind: 'busy', forMs: 7_000 })
+    expect(asideFor()).toBe(7)
+    pass(6.999)
+    expect(call(WELL)).toBe(false)
+    pass(0.001)
+    expect(breaker.aside).toBeUndefined()
+    expect(breaker.visit()).toBeDefined()
+    expect(breaker.visit()).toBeDefined()
+    expect(breaker.share).toBe(1)
+  })
+
+  it('is left alone for a second at least, and longer each time in a row where it asks for less', () => {
+    const { call, pass, asideFor } = setUp()
+    const waits: number[] = []
+    for (let round = 0; round < 4; round++) {
+      call({ kind: 'busy', forMs: 1 })
+      waits.push(asideFor())
+      pass(asideFor())
+    }
+    expect(waits).toEqual([1, 2, 4, 8])
+  })
+
+  it('because it is overloaded is left alone as it says, and fails all the same when that happens again and again', () => {
+    const { breaker, call, pass, asideFor } = setUp()
+    for (let round = 0; round < 4; round++) {
+      call({ kind: 'failed', forMs: 3_000 })
+      expect([breaker.aside?.reason, asideFor()]).toEqual(['overloaded', 3])
+      pass(3)
+    }
+    call({ kind: 'failed', forMs: 3_000 })
+    expect([breaker.aside?.reason, asideFor()]).toEqual(['failing', 10])
+  })
+
+  it('is left alone for a second if it says nothing, twice as long each time in a row, half a minute at most', () => {
+    const { call, pass, asideFor } = setUp()
+    const waits: number[] = []
+    for (let round = 0; round < 7; round++) {
+      call({ kind: 'busy' })
+      waits.push(asideFor())
+      pass(asideFor())
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 30, 30])
+    call(WELL)
+    call({ kind: 'busy' })
+    expect(asideFor()).toBe(1)
+  })
+
+  it('is left alone for the longest time that any of its calls has heard', () => {
+    const { breaker, call, asideFor } = setUp()
+    const others = [breaker.visit(), breaker.visit()]
+    call({ kind: 'busy', forMs: 2_000 })
+    others[0]?.tell({ kind: 'busy', forMs: 9_000 })
+    others[1]?.tell({ kind: 'busy', forMs: 1_000 })
+    expect(asideFor()).toBe(9)
+  })
+})
+
+describe('who refuses the credential', () => {
+  it('is left alone for a minute, longer each time in a row, ten at most, and back after one call that goes well', () => {
+    const { breaker, call, pass, asideFor } = setUp()
+    const waits: number[] = []
+    for (let round = 0; round < 6; round++) {
+      call(LOCKED_OUT)
+      waits.push(asideFor())
+      pass(asideFor())
+    }
+    expect(waits).toEqual([60, 120, 240, 480, 600, 600])
+    expect(call(WELL)).toBe(true)
+    expect(breaker.aside).toBeUndefined()
+  })
+})
+
+/** Half an hour of a lane that is up and down as a die falls, with calls that take their time. */
+function anyHalfHour(breaker: Breaker, time: { now: number }, random: () => number) {
+  const isUp = Array.from({ length: 60 }, () => random() < 0.5)
+  const upAt = (at: number) => isUp[Math.floor(at / (30 * SECOND))] ?? true
+  const running: { visit: NonNullable<ReturnType<Breaker['visit']>>; endsAt: number; begun: number }[] = []
+  const seen = { asked: 0, refused: 0, onTrial: 0 }
+  while (time.now < 1800 * SECOND) {
+    time.now += Math.ceil(random() * SECOND)
+    for (const each of running.filter(({ endsAt }) => endsAt <= time.now)) {
+      running.splice(running.indexOf(each), 1)
+      const verdicts = upAt(each.begun)
+        ? [WELL, WELL, WELL, undefined]
+        : [FAILED, FAILED, { kind: 'busy' as const }, LOCKED_OUT]
+      const verdict = verdicts[Math.floor(random() * 4)]
+      if (verdict) each.visit.tell(verdict)
+      each.visit.leave()
+    }
+    const isAside = breaker.aside !== undefined
+    const visit = breaker.visit()
+    if (visit === undefined) {
+      seen.refused++
+      continue
+    }
+    seen.asked++
+    if (isAside) {
+      seen.onTrial++
+      // While somebody tries it, nobody else does.
+      expect(breaker.visit()).toBeUndefined()
+    }
+    running.push({ visit, begun: time.now, endsAt: time.now + Math.ceil(random() * 3 * SECOND) })
+  }
+  for (const { visit } of running) visit.leave()
+  return seen
+}
+
+it('whatever happens: never two try it at a time, nothing keeps it aside for longer than ten minutes, and it comes back', () => {
+  const total = { asked: 0, refused: 0, onTrial: 0 }
+  const SEED = 20261122
+  const random = fractionsFrom(SEED)
+  for (let lane = 0; lane < 50; lane++) {
+    const { time, breaker, call } = setUp(random)
+    const seen = anyHalfHour(breaker, time, random)
+    for (const name of ['asked', 'refused', 'onTrial'] as const) total[name] += seen[name]
+    time.now += 600 * SECOND
+    for (let tries = 0; tries < 3; tries++) expect(call(WELL)).toBe(true)
+    expect(breaker.aside).toBeUndefined()
+  }
+  console.log(`breakers: seed ${SEED}`, total)
+  expect(Math.min(total.asked, total.refused, total.onTrial)).toBeGreaterThan(100)
+})

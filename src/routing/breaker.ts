@@ -1,0 +1,181 @@
+import {
+  type AsideReason,
+  type AsideTimes,
+  createFailureCount,
+  createTimeAside,
+  type FailureCount,
+  type TimeAside,
+} from './aside-rules.ts'
+
+/** What one call tells of where it went. `well` may be followed by `failed`: an answer can break off after it began. */
+export type Verdict =
+  | { readonly kind: 'well' }
+  /** Perhaps it says itself how long it will. */
+  | { readonly kind: 'failed'; readonly forMs?: number | undefined }
+  /** It limits requests, and perhaps says how long it wants to be left alone. */
+  | { readonly kind: 'busy'; readonly forMs?: number | undefined }
+  | { readonly kind: 'locked-out' }
+
+/** One call that is on its way. */
+export interface Visit {
+  tell(verdict: Verdict): void
+  /** It is over. Who has told nothing, because it was the client's mistake, counts for nothing. */
+  leave(): void
+}
+
+export interface Aside {
+  readonly reason: AsideReason
+  /** Monotonic microseconds; past: whoever comes tries it. */
+  readonly until: number
+}
+
+export interface BreakerDeps {
+  readonly ticks: () => number
+  readonly random: () => number
+  /** How long one stays aside that fails. */
+  readonly failing: () => AsideTimes
+  readonly onChange: (aside: Aside | undefined) => void
+}
+
+/** What brings one back when its time is over: so many good answers. None: time alone. */
+const TRIES: Readonly<Record<AsideReason, number>> = { failing: 3, busy: 0, overloaded: 0, 'locked-out': 1 }
+
+/** Who comes back gets a tenth of its calls, and more from second to second. */
+const RETURN_MICROS = 30_000_000
+const RETURN_SHARE = 0.1
+
+type State =
+  | { readonly kind: 'in' }
+  | { readonly kind: 'aside'; readonly aside: Aside }
+  | { readonly kind: 'tried'; readonly aside: Aside; readonly left: number; readonly by: Visit | undefined }
+
+/**
+ * Whether a lane, or a credential, is asked. Put aside, it is left alone for a while and then tried by one call at a time:
+ *
+ *     in ──▶ aside ──▶ tried ──▶ in
+ *              ▲         │
+ *              └─────────┘
+ */
+export class Breaker {
+  readonly #deps: BreakerDeps
+  readonly #failures: FailureCount
+  readonly #times: TimeAside
+  #state: State = { kind: 'in' }
+  #cameBackAt: number | undefined
+  /** How often it was put aside: what began before the last time tells nothing about now. */
+  #round = 0
+
+  constructor(deps: BreakerDeps) {
+    this.#deps = deps
+    this.#failures = createFailureCount(deps.ticks)
+    this.#times = createTimeAside(deps)
+  }
+
+  /** Undefined: it is left alone now. */
+  visit(): Visit | undefined {
+    const state = this.#state
+    if (state.kind === 'in') return this.#open()
+    const { aside } = state
+    if (this.#now < aside.until || (state.kind === 'tried' && state.by !== undefined)) return undefined
+    const left = state.kind === 'tried' ? state.left : TRIES[aside.reason]
+    const visit = this.#open()
+    if (left === 0) this.#comeBack(aside.reason)
+    else this.#state = { kind: 'tried', aside, left, by: visit }
+    return visit
+  }
+
+  /** Undefined: it is asked, or would be by whoever comes now. */
+  get aside(): Aside | undefined {
+    if (this.#state.kind === 'in') return undefined
+    const { aside } = this.#state
+    return TRIES[aside.reason] === 0 && this.#now >= aside.until ? undefined : aside
+  }
+
+  /** Of the calls that it would get: less than 1 while it comes back. */
+  get share(): number {
+    const returning = this.#cameBackAt === undefined ? 1 : (this.#now - this.#cameBackAt) / RETURN_MICROS
+    return Math.min(1, RETURN_SHARE + (1 - RETURN_SHARE) * returning)
+  }
+
+  get #now(): number {
+    return this.#deps.ticks()
+  }
+
+  #open(): Visit {
+    const openedIn = this.#round
+    let wasWell = false
+    const visit: Visit = {
+      tell: (verdict) => {
+        const again = wasWell && verdict.kind === 'well'
+        wasWell ||= verdict.kind === 'well'
+        if (again) return
+        const state = this.#state
+        if (openedIn !== this.#round) this.#hearLate(verdict)
+        else if (state.kind === 'in') this.#hear(verdict)
+        else if (state.kind === 'tried' && (state.by === visit || verdict.kind === 'failed'))
+          this.#hearOnTrial(state, verdict)
+      },
+      leave: () => {
+        const state = this.#state
+        if (state.kind === 'tried' && state.by === visit) this.#state = { ...state, by: undefined }
+      },
+    }
+    return visit
+  }
+
+  #hear(verdict: Verdict): void {
+    if (verdict.kind === 'busy') this.#putAside('busy', verdict.forMs)
+    else if (verdict.kind === 'locked-out') this.#putAside('locked-out')
+    else if (this.#failures.add(verdict.kind === 'failed')) this.#putAside('failing')
+    else if (verdict.kind === 'well') this.#praise()
+    // Its own word goes for the moment; failing again and again is more than that.
+    else if (verdict.forMs !== undefined) this.#putAside('overloaded', verdict.forMs)
+  }
+
+  #hearOnTrial({ aside, left }: State & { kind: 'tried' }, verdict: Verdict): void {
+    if (verdict.kind === 'failed') this.#putAside('failing')
+    else if (verdict.kind === 'locked-out') this.#putAside('locked-out')
+    // Who is limited while it is tried has shown nothing of what it was put aside for.
+    else if (verdict.kind === 'busy') this.#leaveAlone(aside.reason, this.#times.next('busy', verdict.forMs))
+    else if (left === 1) this.#comeBack(aside.reason)
+    else this.#state = { kind: 'tried', aside, left: left - 1, by: undefined }
+  }
+
+  /** Of calls from before only one thing holds now: that it wants to be left alone, or for longer. */
+  #hearLate(verdict: Verdict): void {
+    if (verdict.kind !== 'busy') return
+    if (this.#state.kind === 'in') this.#hear(verdict)
+    else if (this.#state.kind === 'aside')
+      this.#state = { kind: 'aside', aside: longer(this.#state.aside, verdict, this.#now) }
+  }
+
+  #putAside(reason: AsideReason, toldMs?: number): void {
+    this.#leaveAlone(reason, this.#times.next(reason, toldMs))
+  }
+
+  #leaveAlone(reason: AsideReason, micros: number): void {
+    const aside = { reason, until: this.#now + micros }
+    this.#round++
+    this.#state = { kind: 'aside', aside }
+    this.#deps.onChange(aside)
+  }
+
+  #comeBack(reason: AsideReason): void {
+    this.#state = { kind: 'in' }
+    this.#deps.onChange(undefined)
+    if (TRIES[reason] === 0) return
+    this.#failures.clear()
+    this.#cameBackAt = this.#now
+  }
+
+  /** Who flaps has its times grow; who was well for as long as it can be aside starts anew. */
+  #praise(): void {
+    this.#times.forgive('busy', 'overloaded')
+    if (this.#cameBackAt === undefined || this.#now - this.#cameBackAt < this.#deps.failing().longestMs * 1000) return
+    this.#times.forgive('failing', 'locked-out')
+    this.#cameBackAt = undefined
+  }
+}
+
+const longer = (aside: Aside, { forMs = 0 }: Verdict & { kind: 'busy' }, now: number): Aside =>
+  TRIES[aside.reason] === 0 ? { ...aside, until: Math.max(aside.until, now + 1000 * forMs) } : aside

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Settlement } from '../ledger/ledger.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import type { Caller } from '../model/caller.ts'
+import type { Ending } from '../model/ending.ts'
 import { mintRequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { updateAccountStatus } from '../store/set-up.fixture.ts'
@@ -304,7 +304,7 @@ describe('keys', () => {
 
 describe('requests', () => {
   /** One settled turn above the tier's threshold. */
-  async function settleOne(over: Partial<Settlement> = {}) {
+  async function settleOne(over: Partial<Ending> = {}) {
     const { key } = await makeKey()
     await must('wallet.credit', { account: 'a@example.com', amount: '3', reason: 'r', ref: 'r' })
     const caller = await callerOf(key)
@@ -334,9 +334,13 @@ describe('requests', () => {
       firstByteMs: 3,
       totalMs: 9,
       attempts: [{ lane: 'demo/demo', outcome: 'completed', status: 200, ms: 8 }],
-      usage: { uncachedInput: 600, cachedInput: 0, cacheWrite: 0, output: 4, reasoning: 1, estimated: false },
-      tier: 500,
-      cost: 1_220_000n as NanoUsd,
+      owed: {
+        usage: { uncachedInput: 600, cachedInput: 0, cacheWrite: 0, output: 4, reasoning: 1, estimated: false },
+        tier: 500,
+        cost: 1_220_000n as NanoUsd,
+      },
+      compaction: undefined,
+      kept: false,
       ...over,
     })
     admission.leave()

@@ -81,10 +81,10 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     lookUpAnswer: async () => ({ kind: 'refused', problem: problem('idempotency_in_progress', 'Wait.'), leave() {} }),
     readTurn({ body }) {
       bodies.push(body)
-      return { kind: 'turn', turn: turnOf(body) }
+      return { kind: 'read', request: turnOf(body) }
     },
-    async serveTurn({ sink, turn }) {
-      if (turn.delivery === 'stream') {
+    async serveTurn({ sink, request: asked }) {
+      if (asked.delivery === 'stream') {
         await sink.write(Buffer.from('data: {"delta":"hello"}\n\n'))
         sink.end(Buffer.from('data: [DONE]\n\n'))
       } else {

@@ -106,6 +106,12 @@ export interface RequestBody {
   readonly members: readonly JsonMember[]
 }
 
+/** The value of one of its members, as the client wrote it. */
+export function memberBytes({ bytes, members }: RequestBody, name: string): Buffer | undefined {
+  const member = members.find((candidate) => candidate.name === name)
+  return member && bytes.subarray(member.valueStart, member.valueEnd)
+}
+
 /** Where one `"name": value` of the outermost object stands; offsets into the bytes, ends exclusive. */
 export interface JsonMember {
   readonly name: string

@@ -1,5 +1,5 @@
+import type { SettledCharge } from '../model/ending.ts'
 import type { Problem } from '../model/problem.ts'
-import type { SettledCharge } from '../model/settled-charge.ts'
 import type { RequestBody } from '../model/turn.ts'
 import type { Usage } from '../model/usage.ts'
 import type { EventReader, Heard } from './event-reader.ts'

@@ -4,6 +4,7 @@ import type { Plan } from '../../catalog/catalog.ts'
 import { windowRows as contractRows, planAnswer } from '../../contract/plan.ts'
 import { hours, usd, weekly } from '../../ledger/contract-bench.fixture.ts'
 import type { Allowance } from '../../model/allowance.ts'
+import { GIVEN_BACK } from '../../model/ending.fixture.ts'
 import { formatUsd, parseUsd } from '../../model/money.ts'
 import { ADA, BEN, told, useSpending } from '../usage/spending.fixture.ts'
 import { planStanding } from './plan-standing.ts'
@@ -61,13 +62,7 @@ describe('the plan of an account', () => {
     const [short] = (await plan()).windows
     expect(short).toMatchObject({ opened: true, held: '0.0006', requests: 2, start: '2026-10-01T00:00:00.000Z' })
     expect(sum([short!.used, short!.held, short!.left])).toBe(short!.limit)
-    await running.release({
-      outcome: 'upstream_failed',
-      lane: undefined,
-      firstByteMs: undefined,
-      totalMs: 1,
-      attempts: [],
-    })
+    await running.settle(GIVEN_BACK)
     await bench.ledger.endPlan({ account: ADA })
     expect(await plan()).toMatchObject({ state: 'ended', windows: [] })
   })
@@ -116,7 +111,7 @@ describe('the requests of a window', () => {
       'what holds nothing stands on no window',
     ).not.toContain(free)
     expect(before.window).toMatchObject({ held: '0.0006', requests: 2, opened: true })
-    await late.release({ outcome: 'client_gone', lane: undefined, firstByteMs: undefined, totalMs: 1, attempts: [] })
+    await late.settle(GIVEN_BACK)
     expect((await rowsOf(first.id!)).window).toMatchObject({ held: '0.00', left: '0.00', requests: 2 })
     const second = (await plan()).windows[0]!
     expect((await rowsOf(second.id!)).items.map(({ id }) => id)).toEqual([next])

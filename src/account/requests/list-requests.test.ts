@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { requestDetail, requestsPage, requestsQuery } from '../../contract/requests.ts'
 import { hours } from '../../ledger/contract-bench.fixture.ts'
+import { GIVEN_BACK } from '../../model/ending.fixture.ts'
 import { nanoFromPico, parseUsd } from '../../model/money.ts'
 import { ADA, BEN, told, useSpending } from '../usage/spending.fixture.ts'
 import { runningOnWallet } from '../wallet/wallet-standing.ts'
@@ -98,14 +99,7 @@ describe('the requests of an account', () => {
 
     const first = await list({ limit: 3 })
     expect(first.items.map(({ id }) => id)).toEqual(running.slice(0, 3))
-    const ending = {
-      outcome: 'client_gone',
-      lane: undefined,
-      firstByteMs: undefined,
-      totalMs: 1,
-      attempts: [],
-    } as const
-    await turns[3]!.release(ending)
+    await turns[3]!.settle(GIVEN_BACK)
     const second = await list({ limit: 3, after: first.next! })
     expect(second.items.map(({ id }) => id)).toEqual([running[3], ...ended])
   })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Lane } from '../../catalog/catalog.ts'
 import type { TurnRequest } from '../../model/turn.ts'
-import { ableLanes } from '../../turn/able-lanes.ts'
+import { ableLanes } from '../../turn/admit/able-lanes.ts'
 import { requestOf } from '../chat/translate.fixture.ts'
 import { codecs } from '../codecs.ts'
 import { CHAT_SPECIMENS } from '../losses/chat-specimens.fixture.ts'

@@ -1,4 +1,4 @@
-import type { SettledCharge } from '../../model/settled-charge.ts'
+import type { SettledCharge } from '../../model/ending.ts'
 import type { RequestBody } from '../../model/turn.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import { DONE_FRAME, dataFrame } from '../sse/frame-data.ts'

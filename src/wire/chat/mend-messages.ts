@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import { memberBytes } from '../../model/turn.ts'
 import { arrayElements, jsonArray } from '../json/array-elements.ts'
-import { memberBytes } from '../json/members.ts'
 import { spliceElement } from '../json/splice-members.ts'
 import type { ParsedBody } from '../request-reader.ts'
 

@@ -1,7 +1,7 @@
 import type { Fields } from '../../lib/is-object.ts'
+import type { SettledCharge } from '../../model/ending.ts'
 import type { TokenLogprob } from '../../model/event.ts'
 import type { Reply, ReplyItem } from '../../model/reply.ts'
-import type { SettledCharge } from '../../model/settled-charge.ts'
 import { FINISH_REASONS } from './finish-reason.ts'
 import type { ChunkStamp } from './write-events.ts'
 import { writeLogprobs } from './write-logprobs.ts'

@@ -1,6 +1,6 @@
 import { isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
-import { memberBytes } from '../json/members.ts'
+import { memberBytes } from '../../model/turn.ts'
 import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import type { ParsedBody } from '../request-reader.ts'
 import { checkNames } from './check-names.ts'

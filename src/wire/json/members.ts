@@ -1,12 +1,6 @@
-import type { JsonMember, RequestBody, TurnRequest } from '../../model/turn.ts'
+import { type JsonMember, memberBytes, type RequestBody, type TurnRequest } from '../../model/turn.ts'
 
-/** The value of a member of the outermost object, as bytes; undefined where there is none of this name. */
-export function memberBytes({ bytes, members }: RequestBody, name: string): Buffer | undefined {
-  const member = members.find((candidate) => candidate.name === name)
-  return member && bytes.subarray(member.valueStart, member.valueEnd)
-}
-
-/** The same as it goes to every lane: what was written anew at the door stands for what came, and what was dropped is not there. */
+/** A member as it goes to every lane: what was written anew at the door stands for what came, and what was dropped is not there. */
 export function writtenMember(
   { body, rewritten }: Pick<TurnRequest, 'body' | 'rewritten'>,
   name: string,

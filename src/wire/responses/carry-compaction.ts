@@ -1,6 +1,6 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { Compacted } from '../../model/compaction.ts'
-import type { SettledCharge } from '../../model/settled-charge.ts'
+import type { SettledCharge } from '../../model/ending.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { CompactionReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'

@@ -1,5 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
-import type { SettledCharge } from '../../model/settled-charge.ts'
+import type { SettledCharge } from '../../model/ending.ts'
 import type { Carrier } from '../voice.ts'
 import type { Framing, ResponseState } from './framing.ts'
 import type { HowSaid } from './said-items.ts'

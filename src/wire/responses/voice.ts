@@ -26,6 +26,8 @@ interface ResponsesLane {
 export interface ResponsesVoice extends RelayVoice<ResponsesLane> {
   readonly protocol: 'responses'
   readonly responseId: string
+  /** The client has asked for what is sealed in its items. */
+  readonly showsSeals: boolean
   /** Says what a lane has made of the conversation that was to be made short. */
   compact(reader: CompactionReader): Carrier
   /** The response as it stands, for whoever stores it: after `close()` or `fail()` the final one, before what there is so far. */
@@ -68,13 +70,14 @@ const DONE = DONE_FRAME.toString()
 
 export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoice {
   const framing = createFraming(options)
+  const showsSeals = wantsSeals(options.turn)
   const telling: Telling = {
     framing,
     mint: options.mint,
     sealReasoning: options.sealReasoning,
     sealCompaction: options.sealCompaction,
     rawReasoning: wantsSummary(options.turn) ? 'as-summary' : 'as-it-comes',
-    seals: wantsSeals(options.turn) ? 'shown' : 'hidden',
+    seals: showsSeals ? 'shown' : 'hidden',
     nowSeconds: () => endOf(options),
     isUnstored: () => speaking.isUnstored,
   }
@@ -92,6 +95,7 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     keepAlive: () => keepAlive(speaking),
     protocol: 'responses',
     responseId: options.responseId,
+    showsSeals,
     translate: (reader) => carry(speaking, createStepsOfEvents(reader, telling.rawReasoning)),
     relay: ({ origin }) => carry(speaking, createStepReader(origin)),
     relayReply: (_body, value, { origin }) => carryReply(speaking, value, origin),

@@ -1,5 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
-import type { SettledCharge } from '../../model/settled-charge.ts'
+import type { SettledCharge } from '../../model/ending.ts'
 import { inputTokensOf } from '../../model/usage.ts'
 import { toldCharge } from '../told-charge.ts'
 

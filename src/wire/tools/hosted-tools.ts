@@ -1,8 +1,8 @@
 import { isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { RequestBody } from '../../model/turn.ts'
+import { memberBytes } from '../../model/turn.ts'
 import { arrayElements } from '../json/array-elements.ts'
-import { memberBytes } from '../json/members.ts'
 
 // Tools are the client's own to run. One that only a provider could run is left out and named, because coding agents
 // declare some whether they use them or not; forcing it is refused.

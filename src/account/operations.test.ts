@@ -44,6 +44,17 @@ async function refusal(name: OperationName, args: unknown): Promise<Refused> {
   return outcome
 }
 
+/** Two on a page, from the first to the last. */
+async function pagesOf(name: 'accounts.list' | 'keys.list' | 'people.list' | 'wallet.entries', args: object = {}) {
+  const pages: Record<string, unknown>[][] = []
+  for (let after: string | null | undefined; after !== null; ) {
+    const { items, next } = await must(name, { ...args, limit: 2, ...(after !== undefined && { after }) })
+    pages.push(items.map((item) => ({ ...item })))
+    after = next
+  }
+  return pages
+}
+
 async function makeKey(args: object = {}) {
   await run('accounts.create', { email: 'a@example.com' })
   return must('keys.create', { account: 'a@example.com', kind: 'wallet', name: 'ci', ...args })
@@ -98,7 +109,7 @@ describe('accounts', () => {
     expect(made).toMatchObject({ email: 'ann@example.com', status: 'active' })
     expect(made.id).toMatch(/^acct_[0-9a-z]{26}$/)
     expect(await refusal('accounts.create', { email: 'ann@example.com' })).toMatchObject({ reason: 'account_exists' })
-    expect((await must('accounts.list', {})).accounts).toHaveLength(1)
+    expect((await must('accounts.list', {})).items).toHaveLength(1)
   })
 
   it.each(['', 'ann', '@example.com', 'ann@', 'a b@example.com', 'ann@exa\nmple.com', `${'a'.repeat(250)}@b.de`])(
@@ -119,10 +130,13 @@ describe('accounts', () => {
   })
 
   it('are listed beyond one page', async () => {
-    const emails = Array.from({ length: 501 }, (_, index) => `user${index}@example.com`)
+    const emails = Array.from({ length: 5 }, (_, index) => `user${index}@example.com`)
     for (const email of emails) await must('accounts.create', { email })
-    const { accounts } = await must('accounts.list', {})
-    expect(accounts.map((account) => account.email)).toEqual(emails)
+    const pages = await pagesOf('accounts.list')
+    expect(pages.map((page) => page.length)).toEqual([2, 2, 1])
+    expect(pages.flat().map(({ email }) => email)).toEqual(emails.toReversed())
+    const { items } = await must('accounts.list', { search: 'user3@' })
+    expect(items.map(({ email }) => email)).toEqual(['user3@example.com'])
   })
 })
 
@@ -168,7 +182,7 @@ describe('the wallet', () => {
     const tooMuch = { ...refund, ref: 'back-2', amount: '10.01' }
     expect(await refusal('wallet.refund', tooMuch)).toMatchObject({ reason: 'balance_too_small' })
     expect(await refusal('wallet.refund', { ...refund, ref: 'fix-1' })).toMatchObject({ reason: 'ref_taken' })
-    const { entries } = await must('wallet.entries', { account: credit().account })
+    const { items: entries } = await must('wallet.entries', { account: credit().account })
     expect(entries.map(({ kind, amount }) => `${kind} ${amount}`)).toEqual([
       'adjustment -1.00',
       'adjustment 1.00',
@@ -180,7 +194,7 @@ describe('the wallet', () => {
   it('is credited once when ten orders with one reference come together', async () => {
     const credits = await Promise.all(Array.from({ length: 10 }, () => must('wallet.credit', credit())))
     expect(credits.filter((one) => !one.repeated)).toHaveLength(1)
-    expect((await must('wallet.entries', { account: 'a@example.com' })).entries).toHaveLength(1)
+    expect((await must('wallet.entries', { account: 'a@example.com' })).items).toHaveLength(1)
   })
 
   it('keeps references apart by account', async () => {
@@ -206,7 +220,7 @@ describe('the wallet', () => {
   it('lists what came in, newest first', async () => {
     await must('wallet.credit', credit())
     await must('wallet.credit', credit({ ref: 'r2', amount: '1' }))
-    const { entries } = await must('wallet.entries', { account: 'a@example.com' })
+    const { items: entries } = await must('wallet.entries', { account: 'a@example.com' })
     expect(entries.map(({ ref, amount, kind }) => [ref, amount, kind])).toEqual([
       ['r2', '1.00', 'credit'],
       ['r1', '12.50', 'credit'],
@@ -224,9 +238,9 @@ describe('keys', () => {
       limits: { requestsPerMinute: 5 },
     })
     const listed = await must('keys.list', { account: 'a@example.com' })
-    expect(listed.keys).toHaveLength(1)
+    expect(listed.items).toHaveLength(1)
     expect(JSON.stringify(listed)).not.toContain(made.key)
-    expect(listed.keys[0]).toMatchObject({ state: 'active', models: ['demo'], limits: { requests_per_minute: 5 } })
+    expect(listed.items[0]).toMatchObject({ state: 'active', models: ['demo'], limits: { requests_per_minute: 5 } })
   })
 
   it.each([
@@ -237,6 +251,17 @@ describe('keys', () => {
     await callerOf(key)
     expect(await must(`keys.${verb}`, { key: id })).toMatchObject({ state: reason })
     expect(await books.finder.find(key)).toEqual({ kind: 'refused', reason })
+  })
+
+  it('are listed page by page, newest first, those of one account or of all', async () => {
+    const ids = [(await makeKey()).id, (await makeKey()).id]
+    await must('accounts.create', { email: 'b@example.com' })
+    ids.push((await must('keys.create', { account: 'b@example.com', kind: 'wallet', name: 'b' })).id)
+    const idsOf = (pages: Record<string, unknown>[][]) => pages.map((page) => page.map(({ id }) => id))
+    expect(idsOf(await pagesOf('keys.list'))).toEqual([[ids[2], ids[1]], [ids[0]]])
+    expect(idsOf(await pagesOf('keys.list', { account: 'a@example.com' }))).toEqual([[ids[1], ids[0]]])
+    const stranger = { account: 'a@example.com', after: ids[2] }
+    expect(await refusal('keys.list', stranger)).toMatchObject({ reason: 'key_not_found' })
   })
 
   it('that are disabled can be enabled, renamed ones keep their secret', async () => {

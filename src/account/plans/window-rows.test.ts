@@ -139,12 +139,12 @@ describe('the requests of a window', () => {
       `0.${'y'.repeat(300)}`,
     ]
     const refusals = await Promise.all([
-      windowRows(deps(), BEN, id!, {}),
-      ...answers.map((each) => windowRows(deps(), ADA, each, {})),
+      windowRows(deps(), BEN, id!, { limit: 50 }),
+      ...answers.map((each) => windowRows(deps(), ADA, each, { limit: 50 })),
     ])
     for (const refusal of refusals) expect(refusal).toEqual(refusals[0])
     expect(refusals[0]).toMatchObject({ kind: 'refused', reason: 'window_not_found' })
-    expect(await windowRows(deps(), ADA, id!, { after: '?' })).toMatchObject({ reason: 'invalid_cursor' })
+    expect(await windowRows(deps(), ADA, id!, { after: '?', limit: 50 })).toMatchObject({ reason: 'invalid_cursor' })
     expect(parseWindowId(windowId({ subject: 'window:a.b é', start: 5 }))).toEqual({
       subject: 'window:a.b é',
       start: 5,

@@ -14,7 +14,7 @@ import { forgetUsage } from '../dist/content/forget-usage.js'
 import { openContent } from '../dist/content/open-content.js'
 import { systemClock } from '../dist/lib/clock.js'
 import { listAccounts } from '../dist/store/accounts.js'
-import { listKeysOfAccount } from '../dist/store/keys.js'
+import { listKeyPage } from '../dist/store/keys.js'
 import { openDatabase } from '../dist/store/open-database.js'
 import { describeMachine, median } from './lib/measure.mjs'
 
@@ -74,7 +74,7 @@ async function sayRoom(receipts) {
 }
 
 async function timeAll(account) {
-  const keys = await listKeysOfAccount(database.db, account.row)
+  const keys = (await listKeyPage(database.db, account.row, { before: Number.MAX_SAFE_INTEGER, limit: 1000 })).reverse()
   const range = (days) => {
     const to = systemClock.now() + DAY
     const day = (at) => new Date(at).toISOString().slice(0, 10)

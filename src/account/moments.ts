@@ -1,3 +1,5 @@
+import { refused } from './outcome.ts'
+
 /** Stored milliseconds as people and programs read them. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString()
 
@@ -28,3 +30,9 @@ function parseMoment(text: string): number | undefined {
   const asDay = new Date(Date.parse(text.slice(0, 10))).toISOString().slice(0, 10)
   return asDay === text.slice(0, 10) ? at : undefined
 }
+
+export const unreadableMoment = (text: string) =>
+  refused(
+    'invalid_expiry',
+    `${JSON.stringify(text)} is not a time to come: write a date (2027-01-31) or a span (30d, 12h).`,
+  )

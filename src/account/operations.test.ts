@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Settlement } from '../ledger/ledger.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import type { Caller } from '../model/caller.ts'
+import type { Ending } from '../model/ending.ts'
 import { mintRequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { updateAccountStatus } from '../store/set-up.fixture.ts'
@@ -42,6 +42,17 @@ async function refusal(name: OperationName, args: unknown): Promise<Refused> {
   const outcome = await run(name, args)
   if (outcome.kind === 'done') throw new Error(`${name} was not refused: ${JSON.stringify(outcome.value)}`)
   return outcome
+}
+
+/** Two on a page, from the first to the last. */
+async function pagesOf(name: 'accounts.list' | 'keys.list' | 'people.list' | 'wallet.entries', args: object = {}) {
+  const pages: Record<string, unknown>[][] = []
+  for (let after: string | null | undefined; after !== null; ) {
+    const { items, next } = await must(name, { ...args, limit: 2, ...(after !== undefined && { after }) })
+    pages.push(items.map((item) => ({ ...item })))
+    after = next
+  }
+  return pages
 }
 
 async function makeKey(args: object = {}) {
@@ -98,7 +109,7 @@ describe('accounts', () => {
     expect(made).toMatchObject({ email: 'ann@example.com', status: 'active' })
     expect(made.id).toMatch(/^acct_[0-9a-z]{26}$/)
     expect(await refusal('accounts.create', { email: 'ann@example.com' })).toMatchObject({ reason: 'account_exists' })
-    expect((await must('accounts.list', {})).accounts).toHaveLength(1)
+    expect((await must('accounts.list', {})).items).toHaveLength(1)
   })
 
   it.each(['', 'ann', '@example.com', 'ann@', 'a b@example.com', 'ann@exa\nmple.com', `${'a'.repeat(250)}@b.de`])(
@@ -119,10 +130,13 @@ describe('accounts', () => {
   })
 
   it('are listed beyond one page', async () => {
-    const emails = Array.from({ length: 501 }, (_, index) => `user${index}@example.com`)
+    const emails = Array.from({ length: 5 }, (_, index) => `user${index}@example.com`)
     for (const email of emails) await must('accounts.create', { email })
-    const { accounts } = await must('accounts.list', {})
-    expect(accounts.map((account) => account.email)).toEqual(emails)
+    const pages = await pagesOf('accounts.list')
+    expect(pages.map((page) => page.length)).toEqual([2, 2, 1])
+    expect(pages.flat().map(({ email }) => email)).toEqual(emails.toReversed())
+    const { items } = await must('accounts.list', { search: 'user3@' })
+    expect(items.map(({ email }) => email)).toEqual(['user3@example.com'])
   })
 })
 
@@ -168,7 +182,7 @@ describe('the wallet', () => {
     const tooMuch = { ...refund, ref: 'back-2', amount: '10.01' }
     expect(await refusal('wallet.refund', tooMuch)).toMatchObject({ reason: 'balance_too_small' })
     expect(await refusal('wallet.refund', { ...refund, ref: 'fix-1' })).toMatchObject({ reason: 'ref_taken' })
-    const { entries } = await must('wallet.entries', { account: credit().account })
+    const { items: entries } = await must('wallet.entries', { account: credit().account })
     expect(entries.map(({ kind, amount }) => `${kind} ${amount}`)).toEqual([
       'adjustment -1.00',
       'adjustment 1.00',
@@ -180,7 +194,7 @@ describe('the wallet', () => {
   it('is credited once when ten orders with one reference come together', async () => {
     const credits = await Promise.all(Array.from({ length: 10 }, () => must('wallet.credit', credit())))
     expect(credits.filter((one) => !one.repeated)).toHaveLength(1)
-    expect((await must('wallet.entries', { account: 'a@example.com' })).entries).toHaveLength(1)
+    expect((await must('wallet.entries', { account: 'a@example.com' })).items).toHaveLength(1)
   })
 
   it('keeps references apart by account', async () => {
@@ -206,7 +220,7 @@ describe('the wallet', () => {
   it('lists what came in, newest first', async () => {
     await must('wallet.credit', credit())
     await must('wallet.credit', credit({ ref: 'r2', amount: '1' }))
-    const { entries } = await must('wallet.entries', { account: 'a@example.com' })
+    const { items: entries } = await must('wallet.entries', { account: 'a@example.com' })
     expect(entries.map(({ ref, amount, kind }) => [ref, amount, kind])).toEqual([
       ['r2', '1.00', 'credit'],
       ['r1', '12.50', 'credit'],
@@ -224,9 +238,9 @@ describe('keys', () => {
       limits: { requestsPerMinute: 5 },
     })
     const listed = await must('keys.list', { account: 'a@example.com' })
-    expect(listed.keys).toHaveLength(1)
+    expect(listed.items).toHaveLength(1)
     expect(JSON.stringify(listed)).not.toContain(made.key)
-    expect(listed.keys[0]).toMatchObject({ state: 'active', models: ['demo'], limits: { requests_per_minute: 5 } })
+    expect(listed.items[0]).toMatchObject({ state: 'active', models: ['demo'], limits: { requests_per_minute: 5 } })
   })
 
   it.each([
@@ -237,6 +251,17 @@ describe('keys', () => {
     await callerOf(key)
     expect(await must(`keys.${verb}`, { key: id })).toMatchObject({ state: reason })
     expect(await books.finder.find(key)).toEqual({ kind: 'refused', reason })
+  })
+
+  it('are listed page by page, newest first, those of one account or of all', async () => {
+    const ids = [(await makeKey()).id, (await makeKey()).id]
+    await must('accounts.create', { email: 'b@example.com' })
+    ids.push((await must('keys.create', { account: 'b@example.com', kind: 'wallet', name: 'b' })).id)
+    const idsOf = (pages: Record<string, unknown>[][]) => pages.map((page) => page.map(({ id }) => id))
+    expect(idsOf(await pagesOf('keys.list'))).toEqual([[ids[2], ids[1]], [ids[0]]])
+    expect(idsOf(await pagesOf('keys.list', { account: 'a@example.com' }))).toEqual([[ids[1], ids[0]]])
+    const stranger = { account: 'a@example.com', after: ids[2] }
+    expect(await refusal('keys.list', stranger)).toMatchObject({ reason: 'key_not_found' })
   })
 
   it('that are disabled can be enabled, renamed ones keep their secret', async () => {
@@ -304,7 +329,7 @@ describe('keys', () => {
 
 describe('requests', () => {
   /** One settled turn above the tier's threshold. */
-  async function settleOne(over: Partial<Settlement> = {}) {
+  async function settleOne(over: Partial<Ending> = {}) {
     const { key } = await makeKey()
     await must('wallet.credit', { account: 'a@example.com', amount: '3', reason: 'r', ref: 'r' })
     const caller = await callerOf(key)
@@ -334,9 +359,13 @@ describe('requests', () => {
       firstByteMs: 3,
       totalMs: 9,
       attempts: [{ lane: 'demo/demo', outcome: 'completed', status: 200, ms: 8 }],
-      usage: { uncachedInput: 600, cachedInput: 0, cacheWrite: 0, output: 4, reasoning: 1, estimated: false },
-      tier: 500,
-      cost: 1_220_000n as NanoUsd,
+      owed: {
+        usage: { uncachedInput: 600, cachedInput: 0, cacheWrite: 0, output: 4, reasoning: 1, estimated: false },
+        tier: 500,
+        cost: 1_220_000n as NanoUsd,
+      },
+      compaction: undefined,
+      kept: false,
       ...over,
     })
     admission.leave()

@@ -1,45 +1,38 @@
-import type { z } from 'zod'
-import { type ChangeAccountDeps, changeAccountStatus, oneAccountArgs } from './accounts/change-account-status.ts'
-import { type CreateAccountDeps, createAccount, createAccountArgs } from './accounts/create-account.ts'
-import { listAccounts, listAccountsArgs, type ShowAccountDeps, showAccount } from './accounts/show-account.ts'
-import { type CreateCodesDeps, createCodes, createCodesArgs } from './codes/create-codes.ts'
+import { z } from 'zod'
+import { changeKeyBody, createKeyBody, keyCaps, renameKeyBody, rotateKeyBody } from '../contract/keys.ts'
+import { accountsQuery, createAccountBody, createCodesBody, creditBody, inviteBody } from '../contract/operate.ts'
+import { moment, named, nothing, pageQuery } from '../contract/values.ts'
+import { redeemBody } from '../contract/wallet.ts'
+import { type ChangeAccountDeps, changeAccountStatus } from './accounts/change-account-status.ts'
+import { type CreateAccountDeps, createAccount } from './accounts/create-account.ts'
+import { type OperatedAccountsDeps, operatedAccounts } from './accounts/operated-accounts.ts'
+import { type ShowAccountDeps, showAccount } from './accounts/show-account.ts'
+import { type CreateCodesDeps, createCodes } from './codes/create-codes.ts'
 import { listCodes } from './codes/list-codes.ts'
-import { type RedeemCodeDeps, redeemCodeFor, redeemCodeForArgs } from './codes/redeem-code.ts'
-import { type WithdrawCodeDeps, withdrawCode, withdrawCodeArgs } from './codes/withdraw-code.ts'
-import { changeCaps, changeCapsArgs } from './keys/change-caps.ts'
-import { type ChangeKeyDeps, disableKey, enableKey, revokeKey } from './keys/change-key.ts'
-import { type ChangeKeyTermsDeps, changeKeyTerms, changeKeyTermsArgs } from './keys/change-key-terms.ts'
-import { type CreateKeyDeps, createKey, createKeyArgs } from './keys/create-key.ts'
-import { oneKeyArgs } from './keys/find-owned-key.ts'
-import { listKeys, listKeysArgs, type ShowKeyDeps, showKey } from './keys/list-keys.ts'
-import { renameKey, renameKeyArgs } from './keys/rename-key.ts'
-import { type RotateKeyDeps, rotateKey, rotateKeyArgs } from './keys/rotate-key.ts'
-import { type ExplainRouteDeps, explainRoute, explainRouteArgs } from './lanes/explain-route.ts'
-import { compareCatalog, compareCatalogArgs } from './models/compare-catalog.ts'
-import { listModels, listModelsArgs } from './models/list-models.ts'
+import { type RedeemCodeDeps, redeemCodeFor } from './codes/redeem-code.ts'
+import { type WithdrawCodeDeps, withdrawCode } from './codes/withdraw-code.ts'
+import { type ChangeKeyDeps, changeKey, revokeKey } from './keys/change-key.ts'
+import { type CreateKeyDeps, createKey } from './keys/create-key.ts'
+import { listKeys, type ShowKeyDeps, showKey } from './keys/list-keys.ts'
+import { type RotateKeyDeps, rotateKey } from './keys/rotate-key.ts'
+import { type ExplainRouteDeps, explainRoute } from './lanes/explain-route.ts'
+import { compareCatalog } from './models/compare-catalog.ts'
+import { listModels } from './models/list-models.ts'
 import { type Done, type Outcome, refused } from './outcome.ts'
-import { pageArgs } from './pages.ts'
-import { disablePerson, enablePerson, onePersonArgs } from './people/disable-person.ts'
-import { invitePerson, invitePersonArgs } from './people/invite-person.ts'
-import { listPeople, listPeopleArgs } from './people/list-people.ts'
+import { disablePerson, enablePerson } from './people/disable-person.ts'
+import { invitePerson } from './people/invite-person.ts'
+import { listPeople } from './people/list-people.ts'
 import type { PeopleDeps } from './people/people-deps.ts'
-import { type AssignPlanDeps, assignPlan, assignPlanArgs, endPlan, endPlanArgs } from './plans/assign-plan.ts'
-import { listPlans, listPlansArgs } from './plans/list-plans.ts'
-import { showPlan } from './plans/show-plan.ts'
-import { traceRequest, traceRequestArgs } from './requests/trace-request.ts'
-import { type ServerStatus, serverStatus, serverStatusArgs } from './server-status.ts'
+import { type AssignPlanDeps, assignPlan, endPlan } from './plans/assign-plan.ts'
+import { listPlans } from './plans/list-plans.ts'
+import { showPlan } from './plans/plan-of-account.ts'
+import { traceRequest } from './requests/trace-request.ts'
+import { type ServerStatus, serverStatus } from './server-status.ts'
 import { COMMAND_LINE } from './trail/audit-trail.ts'
-import { type VerifyLedgerDeps, verifyLedger, verifyLedgerArgs } from './verify-ledger.ts'
-import {
-  adjustWallet,
-  adjustWalletArgs,
-  type CreditWalletDeps,
-  creditWallet,
-  creditWalletArgs,
-  refundWallet,
-} from './wallet/credit-wallet.ts'
+import { type VerifyLedgerDeps, verifyLedger } from './verify-ledger.ts'
+import { adjustWallet, type CreditWalletDeps, creditWallet, refundWallet } from './wallet/credit-wallet.ts'
 import { walletEntries } from './wallet/wallet-entries.ts'
-import { type ShowWalletDeps, showWallet } from './wallet/wallet-standing.ts'
+import { showWallet, type WalletStandingDeps } from './wallet/wallet-standing.ts'
 import { listWishes } from './wallet/wishes.ts'
 
 /** All that the operator's use cases need together; each asks for its own part only. */
@@ -47,21 +40,22 @@ export interface OperationDeps
   extends CreateAccountDeps,
     CreateKeyDeps,
     CreditWalletDeps,
+    OperatedAccountsDeps,
     ShowAccountDeps,
     ShowKeyDeps,
     AssignPlanDeps,
-    ShowWalletDeps,
+    WalletStandingDeps,
     ChangeAccountDeps,
     ChangeKeyDeps,
-    ChangeKeyTermsDeps,
     RotateKeyDeps,
     CreateCodesDeps,
     RedeemCodeDeps,
     WithdrawCodeDeps,
     ExplainRouteDeps {
+  readonly clock: CreateKeyDeps['clock']
   readonly catalog: CreateKeyDeps['catalog']
   readonly ledger: CreditWalletDeps['ledger'] &
-    ShowAccountDeps['ledger'] &
+    OperatedAccountsDeps['ledger'] &
     AssignPlanDeps['ledger'] &
     VerifyLedgerDeps['ledger']
   readonly status: () => ServerStatus
@@ -78,50 +72,62 @@ const operation = <Schema extends z.ZodType, Value>(
   run: (deps: OperationDeps, args: z.output<Schema>) => Promise<Outcome<Value>>,
 ): Operation<Schema, Value> => ({ args, run })
 
+const ofAccount = { account: named }
+const oneAccount = z.strictObject(ofAccount)
+const oneKey = z.strictObject({ key: named })
+const onePerson = z.strictObject({ person: named })
+const credit = creditBody.extend(ofAccount)
+const capsOfKey = keyCaps
+  .extend({ key: named })
+  .refine(({ day, month }) => day !== undefined || month !== undefined, 'name the cap of a day, of a month, or both')
+
 /**
  * Everything an operator can ask for, by name. The admin socket of a running server and a command that has locked the
- * data folder serve this same table, so both give the same answers.
+ * data folder serve this same table, so both give the same answers. What each is asked with is made of the schemas by
+ * which the console is read.
  */
 export const OPERATIONS = {
-  'accounts.create': operation(createAccountArgs, createAccount),
-  'accounts.list': operation(listAccountsArgs, listAccounts),
-  'accounts.show': operation(oneAccountArgs, showAccount),
-  'accounts.suspend': operation(oneAccountArgs, (deps, args) => changeAccountStatus(deps, args.account, 'suspended')),
-  'accounts.activate': operation(oneAccountArgs, (deps, args) => changeAccountStatus(deps, args.account, 'active')),
-  'wallet.credit': operation(creditWalletArgs, creditWallet),
-  'wallet.refund': operation(creditWalletArgs, refundWallet),
-  'wallet.adjust': operation(adjustWalletArgs, adjustWallet),
-  'wallet.show': operation(oneAccountArgs, showWallet),
-  'wallet.entries': operation(oneAccountArgs, walletEntries),
-  'wallet.wishes': operation(pageArgs, listWishes),
-  'keys.create': operation(createKeyArgs, createKey),
-  'keys.list': operation(listKeysArgs, listKeys),
-  'keys.show': operation(oneKeyArgs, showKey),
-  'keys.revoke': operation(oneKeyArgs, (deps, args) => revokeKey(deps, args)),
-  'keys.disable': operation(oneKeyArgs, disableKey),
-  'keys.enable': operation(oneKeyArgs, enableKey),
-  'keys.rename': operation(renameKeyArgs, renameKey),
-  'keys.caps': operation(changeCapsArgs, changeCaps),
-  'keys.change': operation(changeKeyTermsArgs, (deps, args) => changeKeyTerms(deps, args, { mayWiden: true })),
-  'keys.rotate': operation(rotateKeyArgs, (deps, args) => rotateKey(deps, args)),
-  'codes.create': operation(createCodesArgs, (deps, args) => createCodes(deps, args)),
-  'codes.list': operation(pageArgs, listCodes),
-  'codes.withdraw': operation(withdrawCodeArgs, withdrawCode),
-  'codes.redeem': operation(redeemCodeForArgs, redeemCodeFor),
-  'plans.list': operation(listPlansArgs, listPlans),
-  'plans.assign': operation(assignPlanArgs, assignPlan),
-  'plans.end': operation(endPlanArgs, endPlan),
-  'plans.show': operation(oneAccountArgs, showPlan),
-  'people.invite': operation(invitePersonArgs, (deps, args) => invitePerson(reachedAt(deps), args, COMMAND_LINE)),
-  'people.list': operation(listPeopleArgs, listPeople),
-  'people.disable': operation(onePersonArgs, (deps, args) => disablePerson(deps.people, args, COMMAND_LINE)),
-  'people.enable': operation(onePersonArgs, (deps, args) => enablePerson(deps.people, args, COMMAND_LINE)),
-  'models.list': operation(listModelsArgs, listModels),
-  'catalog.compare': operation(compareCatalogArgs, compareCatalog),
-  'route.explain': operation(explainRouteArgs, explainRoute),
-  'requests.trace': operation(traceRequestArgs, traceRequest),
-  'db.verify': operation(verifyLedgerArgs, verifyLedger),
-  status: operation(serverStatusArgs, serverStatus),
+  'accounts.create': operation(createAccountBody, createAccount),
+  'accounts.list': operation(accountsQuery, operatedAccounts),
+  'accounts.show': operation(oneAccount, showAccount),
+  'accounts.suspend': operation(oneAccount, (deps, args) => changeAccountStatus(deps, args.account, 'suspended')),
+  'accounts.activate': operation(oneAccount, (deps, args) => changeAccountStatus(deps, args.account, 'active')),
+  'wallet.credit': operation(credit, creditWallet),
+  'wallet.refund': operation(credit, refundWallet),
+  'wallet.adjust': operation(credit.extend({ direction: z.enum(['add', 'take']) }), adjustWallet),
+  'wallet.show': operation(oneAccount, showWallet),
+  'wallet.entries': operation(pageQuery.extend(ofAccount), walletEntries),
+  'wallet.wishes': operation(pageQuery, listWishes),
+  'keys.create': operation(createKeyBody.extend(ofAccount), createKey),
+  'keys.list': operation(pageQuery.extend({ account: named.optional() }), listKeys),
+  'keys.show': operation(oneKey, showKey),
+  'keys.revoke': operation(oneKey, (deps, args) => revokeKey(deps, args)),
+  'keys.disable': operation(oneKey, (deps, { key }) => changeKey(deps, { key, disabled: true })),
+  'keys.enable': operation(oneKey, (deps, { key }) => changeKey(deps, { key, disabled: false })),
+  'keys.rename': operation(renameKeyBody.extend({ key: named }), (deps, args) => changeKey(deps, args)),
+  'keys.caps': operation(capsOfKey, (deps, { key, ...caps }) => changeKey(deps, { key, caps })),
+  'keys.change': operation(changeKeyBody.extend({ key: named }), (deps, args) => changeKey(deps, args)),
+  'keys.rotate': operation(rotateKeyBody.extend({ key: named }), (deps, args) => rotateKey(deps, args)),
+  'codes.create': operation(createCodesBody, (deps, args) => createCodes(deps, args)),
+  'codes.list': operation(pageQuery, listCodes),
+  'codes.withdraw': operation(z.strictObject({ code: named }), withdrawCode),
+  'codes.redeem': operation(redeemBody.extend(ofAccount), redeemCodeFor),
+  'plans.list': operation(nothing, listPlans),
+  'plans.assign': operation(oneAccount.extend({ plan: named, until: moment.optional() }), assignPlan),
+  'plans.end': operation(oneAccount.extend({ at: moment.optional() }), endPlan),
+  'plans.show': operation(oneAccount, showPlan),
+  'people.invite': operation(inviteBody.extend({ account: named.optional() }), (deps, args) =>
+    invitePerson(reachedAt(deps), args, COMMAND_LINE),
+  ),
+  'people.list': operation(pageQuery.extend({ account: named.optional() }), listPeople),
+  'people.disable': operation(onePerson, (deps, args) => disablePerson(deps.people, args, COMMAND_LINE)),
+  'people.enable': operation(onePerson, (deps, args) => enablePerson(deps.people, args, COMMAND_LINE)),
+  'models.list': operation(nothing, listModels),
+  'catalog.compare': operation(z.strictObject({ model: z.string().optional() }), compareCatalog),
+  'route.explain': operation(z.strictObject({ model: named }), explainRoute),
+  'requests.trace': operation(z.strictObject({ request: named }), traceRequest),
+  'db.verify': operation(nothing, verifyLedger),
+  status: operation(nothing, serverStatus),
 }
 
 type Operations = typeof OPERATIONS

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { overviewAnswer } from '../contract/overview.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { AccountId, AccountRow } from '../model/ids.ts'
+import type { AccountRow } from '../model/ids.ts'
 import { countKeys } from '../store/keys.ts'
 import { walletOf } from './accounts/one-account.ts'
 import { type OfferedModelsDeps, suggestModel } from './models/offered-models.ts'
@@ -19,10 +19,7 @@ export interface OverviewDeps extends PlanStandingDeps, OfferedModelsDeps {
 const RECENT = 10
 
 /** How an account stands, on one page: what is left, and what has just run. What it has used is `usageOverview`. */
-export async function overview(
-  deps: OverviewDeps,
-  { id, row }: { readonly id: AccountId; readonly row: AccountRow },
-): Promise<Outcome<z.output<typeof overviewAnswer>>> {
+export async function overview(deps: OverviewDeps, row: AccountRow): Promise<Outcome<z.output<typeof overviewAnswer>>> {
   const requests = await listRequests(deps, row, { limit: RECENT })
   if (requests.kind === 'refused') return requests
   const recent = requests.value.items
@@ -34,6 +31,6 @@ export async function overview(
     plan: { state, plan, windows },
     recent,
     keys: await countKeys(deps.db, row, deps.clock.now()),
-    suggested_model: recent.length === 0 ? await suggestModel(deps, id) : null,
+    suggested_model: recent.length === 0 ? await suggestModel(deps, row) : null,
   })
 }

@@ -1,18 +1,4 @@
-import { z } from 'zod'
-import { nameArgument } from './arguments.ts'
 import { type Refused, refused } from './outcome.ts'
-
-const LIMIT_MAX = 200
-/** How many are on a page when nobody says. */
-export const PAGE_LIMIT = 50
-
-/** What every list is asked with: `after` is the `next` of the page before. */
-export const pageArgs = z.strictObject({
-  after: nameArgument.optional(),
-  limit: z.number().int().min(1).max(LIMIT_MAX).default(PAGE_LIMIT),
-})
-
-export type PageArgs = z.output<typeof pageArgs>
 
 export interface Page<Item> {
   readonly items: Item[]
@@ -37,6 +23,8 @@ export const writeCursor = (number: number | null): string | null => number?.toS
 export function readCursor(text: string | undefined): number | undefined | Refused {
   if (text === undefined) return undefined
   const number = /^[0-9a-z]{1,11}$/.test(text) ? Number.parseInt(text, 36) : Number.NaN
-  if (Number.isSafeInteger(number)) return number
-  return refused('invalid_cursor', '`after` is not the `next` of a page. Leave it out to begin with the first page.')
+  return Number.isSafeInteger(number) ? number : noSuchPage()
 }
+
+export const noSuchPage = (): Refused =>
+  refused('invalid_cursor', '`after` is not the `next` of a page. Leave it out to begin with the first page.')

@@ -1,7 +1,4 @@
-import { z } from 'zod'
 import { done, type Outcome } from './outcome.ts'
-
-export const serverStatusArgs = z.strictObject({})
 
 export type ServerStatus =
   | {

@@ -1,12 +1,9 @@
-import { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { VerifyReport } from '../ledger/verify-books.ts'
 import { listFrozen } from '../store/accounts.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { done, type Outcome } from './outcome.ts'
 import { verifyAudit } from './trail/verify-audit.ts'
-
-export const verifyLedgerArgs = z.strictObject({})
 
 export interface VerifyLedgerDeps {
   readonly db: LedgerDb

@@ -1,5 +1,6 @@
 import type { Allowance } from '../model/allowance.ts'
 import type { Cycle } from '../model/cycle.ts'
+import type { Ending } from '../model/ending.ts'
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { type AdmitOutcome, type AdmitTurn, admitTurn } from './admit-turn.ts'
@@ -53,19 +54,23 @@ export const FREE_TERMS = { inputPico: 0n, outputPicoPerToken: 0n, perRequest: 0
 
 const USAGE = { uncachedInput: 1, cachedInput: 0, cacheWrite: 0, output: 1, reasoning: 0, estimated: false }
 
-export const closeOf = (requestId: string, cost: bigint | undefined, over: Partial<CloseTurn> = {}): CloseTurn => ({
-  requestId: requestId as RequestId,
-  charge: cost === undefined ? undefined : { usage: USAGE, tier: 0, cost: cost as NanoUsd },
+export const endingOf = (cost: bigint | undefined, over: Partial<Ending> = {}): Ending => ({
   outcome: 'completed',
+  owed: cost === undefined ? undefined : { usage: USAGE, tier: 0, cost: cost as NanoUsd },
   lane: 'demo/demo',
+  attempts: [],
   firstByteMs: 1,
   totalMs: 2,
-  attempts: '[]',
   compaction: undefined,
   kept: false,
-  at: 1,
-  ticks: 0,
   ...over,
+})
+
+export const closeOf = (requestId: string, ending: Ending, at = 1): CloseTurn => ({
+  requestId: requestId as RequestId,
+  ending,
+  at,
+  ticks: 0,
 })
 
 const CYCLES = {
@@ -105,8 +110,9 @@ export function turnsOn(books: Books, over: Partial<AdmitTurn>) {
   return {
     hold: (name: string, clientCap: number, at: number, more: Partial<AdmitTurn> = {}): AdmitOutcome =>
       admitTurn(books, admitOf({ ...over, requestId: name as RequestId, clientCap, at, ...more })),
-    settle: (name: string, cost: bigint, at: number): CloseOutcome => closeTurn(books, closeOf(name, cost, { at })),
-    release: (name: string, at: number): CloseOutcome => closeTurn(books, closeOf(name, undefined, { at })),
+    settle: (name: string, cost: bigint, at: number): CloseOutcome =>
+      closeTurn(books, closeOf(name, endingOf(cost), at)),
+    release: (name: string, at: number): CloseOutcome => closeTurn(books, closeOf(name, endingOf(undefined), at)),
   }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import { admitTurn } from './admit-turn.ts'
-import { ACCOUNTS, admitOf, booksWith, closeOf } from './books.fixture.ts'
+import { ACCOUNTS, admitOf, booksWith, closeOf, endingOf } from './books.fixture.ts'
 import { closeTurn } from './close-turn.ts'
 
 describe('admitTurn', () => {
@@ -76,7 +76,7 @@ describe('closeTurn', () => {
   it('charges at most the hold and writes the rest down as shortfall', () => {
     const books = booksWith(10_000n)
     admitTurn(books, admitOf({ clientCap: 1000 }))
-    expect(closeTurn(books, closeOf('req_1', 2500n))).toMatchObject({
+    expect(closeTurn(books, closeOf('req_1', endingOf(2500n)))).toMatchObject({
       kind: 'closed',
       charge: 2000n,
       shortfall: 500n,
@@ -88,7 +88,11 @@ describe('closeTurn', () => {
     for (const cost of [0n, undefined]) {
       const books = booksWith(10_000n)
       admitTurn(books, admitOf({ clientCap: 1000 }))
-      expect(closeTurn(books, closeOf('req_1', cost))).toMatchObject({ kind: 'closed', charge: 0n, shortfall: 0n })
+      expect(closeTurn(books, closeOf('req_1', endingOf(cost)))).toMatchObject({
+        kind: 'closed',
+        charge: 0n,
+        shortfall: 0n,
+      })
       expect(books.accounts.get(ACCOUNTS[0]!)?.wallet).toMatchObject({ posted: 10_000n, held: 0n })
     }
   })
@@ -96,8 +100,8 @@ describe('closeTurn', () => {
   it('a second close of the same hold changes nothing', () => {
     const books = booksWith(10_000n)
     admitTurn(books, admitOf({ clientCap: 1000 }))
-    closeTurn(books, closeOf('req_1', 5n))
-    expect(closeTurn(books, closeOf('req_1', 5n))).toEqual({ kind: 'not-open' })
+    closeTurn(books, closeOf('req_1', endingOf(5n)))
+    expect(closeTurn(books, closeOf('req_1', endingOf(5n)))).toEqual({ kind: 'not-open' })
     expect(books.accounts.get(ACCOUNTS[0]!)?.wallet.posted).toBe(9995n)
   })
 })

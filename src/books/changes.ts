@@ -1,9 +1,8 @@
 import type { Unit } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
-import type { CompactedTokens } from '../model/compacted-tokens.ts'
+import type { Ending } from '../model/ending.ts'
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import type { MeteredUsage } from '../model/usage.ts'
 
 /** What an operation changed, for the database to record: the same words whatever the database. */
 export type Change =
@@ -41,20 +40,10 @@ export interface ReceiptClosed {
   readonly kind: 'receipt-closed'
   readonly receipt: number
   readonly account: AccountRow
-  readonly state: 'settled' | 'released'
   readonly at: number
-  readonly outcome: string
-  readonly lane: string | undefined
-  readonly usage: MeteredUsage | undefined
-  readonly tier: number | undefined
-  readonly cost: NanoUsd
+  readonly ending: Ending
   readonly charge: NanoUsd
   readonly shortfall: NanoUsd
-  readonly firstByteMs: number | undefined
-  readonly totalMs: number
-  /** JSON: see Attempt in ledger. */
-  readonly attempts: string
-  readonly compaction: CompactedTokens | undefined
   readonly movement: number
   /** Of the wallet, just behind the charge; undefined where a plan pays. */
   readonly balance: bigint | undefined

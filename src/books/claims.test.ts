@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { booksWith, changesOf, closeOf, HOUR_MS, turnsOn } from './books.fixture.ts'
+import { booksWith, changesOf, closeOf, endingOf, HOUR_MS, turnsOn } from './books.fixture.ts'
 import type { Books } from './books.ts'
 import { closeTurn } from './close-turn.ts'
 
@@ -39,7 +39,7 @@ describe('an idempotency key', () => {
     ['not-kept', false],
   ] as const)('whose turn was charged is %s until its time is over', (state, kept) => {
     turns.hold('a', 100, 0)
-    const closed = closeTurn(books, closeOf('a', 10n, { kept }))
+    const closed = closeTurn(books, closeOf('a', endingOf(10n, { kept })))
     expect(changesOf(closed).at(-1)).toEqual({ kind: 'claim-ended', receipt: 1, state })
     expect(turns.hold('b', 100, claim.expiresAt - 1)).toMatchObject({ kind: 'claimed', claim: { state, receipt: 1 } })
     expect(turns.hold('b', 100, claim.expiresAt).kind).toBe('held')

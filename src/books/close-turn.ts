@@ -1,7 +1,7 @@
-import type { CompactedTokens } from '../model/compacted-tokens.ts'
+import type { Ending, Owed } from '../model/ending.ts'
 import type { RequestId } from '../model/ids.ts'
 import { type NanoUsd, smallest, ZERO } from '../model/money.ts'
-import { inputTokensOf, type MeteredUsage } from '../model/usage.ts'
+import { inputTokensOf } from '../model/usage.ts'
 import { type AccountBooks, type Books, booksOf, nextMovement, type OpenTurn } from './books.ts'
 import type { Change } from './changes.ts'
 import { endClaim } from './claims.ts'
@@ -9,35 +9,21 @@ import { closePeriod } from './periods.ts'
 import { SIDES } from './sides.ts'
 import { endUnderLimits } from './turn-limits.ts'
 
-/** How an open turn ends. `charge: undefined` is a release: the hold goes back whole and nothing is owed. */
+/** How an open turn ends: it is charged what it owes, or its hold goes back whole. */
 export interface CloseTurn {
   readonly requestId: RequestId
-  readonly charge: TurnCharge | undefined
-  readonly outcome: string
-  readonly lane: string | undefined
-  readonly firstByteMs: number | undefined
-  readonly totalMs: number
-  readonly attempts: string
-  readonly compaction: CompactedTokens | undefined
-  /** The answer is stored, and may be given again to who asks with the same idempotency key. */
-  readonly kept: boolean
+  readonly ending: Ending
   readonly at: number
   readonly ticks: number
 }
 
-export interface TurnCharge {
-  readonly usage: MeteredUsage
-  readonly tier: number
-  readonly cost: NanoUsd
+export interface Charged {
+  readonly charge: NanoUsd
+  readonly shortfall: NanoUsd
 }
 
 export type CloseOutcome =
-  | {
-      readonly kind: 'closed'
-      readonly charge: NanoUsd
-      readonly shortfall: NanoUsd
-      readonly changes: readonly Change[]
-    }
+  | ({ readonly kind: 'closed'; readonly changes: readonly Change[] } & Charged)
   /** No such hold is open: it was resolved before, by whomever. Nothing changes. */
   | { readonly kind: 'not-open' }
 
@@ -47,44 +33,34 @@ export function closeTurn(books: Books, op: CloseTurn): CloseOutcome {
   if (!turn) return { kind: 'not-open' }
   books.turns.delete(op.requestId)
 
-  const cost = op.charge?.cost ?? ZERO
-  const { charge, shortfall } = chargeWithin(turn.hold, { cost })
+  const { owed } = op.ending
+  const { charge, shortfall } = chargeWithin(turn.hold, owed)
   for (const bucket of turn.buckets) {
     bucket.held -= turn.hold
     bucket.posted -= charge
   }
-  const usage = op.charge?.usage
-  endUnderLimits(books, turn.limits, usage ? inputTokensOf(usage) + usage.output : 0, op.ticks)
-  return { kind: 'closed', charge, shortfall, changes: changesOf(books, turn, op, { cost, charge, shortfall }) }
+  endUnderLimits(books, turn.limits, owed ? inputTokensOf(owed.usage) + owed.usage.output : 0, op.ticks)
+  return { kind: 'closed', charge, shortfall, changes: changesOf(books, turn, op, { charge, shortfall }) }
 }
 
 /** A charge never exceeds its hold; what cannot be collected is written down as shortfall, not hidden. */
-export function chargeWithin(hold: NanoUsd, { cost }: Pick<TurnCharge, 'cost'>) {
+export function chargeWithin(hold: NanoUsd, owed: Pick<Owed, 'cost'> | undefined): Charged {
+  const cost = owed?.cost ?? ZERO
   const charge = smallest(cost, hold)
   return { charge, shortfall: (cost - charge) as NanoUsd }
 }
 
-type Amounts = { readonly cost: NanoUsd; readonly charge: NanoUsd; readonly shortfall: NanoUsd }
-
-function changesOf(books: Books, turn: OpenTurn, op: CloseTurn, amounts: Amounts): Change[] {
-  const { charge } = amounts
+function changesOf(books: Books, turn: OpenTurn, op: CloseTurn, charged: Charged): Change[] {
+  const { charge } = charged
   const account = booksOf(books, turn.account)
   const changes: Change[] = [
     {
       kind: 'receipt-closed',
       receipt: turn.receipt,
       account: turn.account,
-      state: op.charge ? 'settled' : 'released',
       at: op.at,
-      outcome: op.outcome,
-      lane: op.lane,
-      usage: op.charge?.usage,
-      tier: op.charge?.tier,
-      ...amounts,
-      firstByteMs: op.firstByteMs,
-      totalMs: op.totalMs,
-      attempts: op.attempts,
-      compaction: op.compaction,
+      ending: op.ending,
+      ...charged,
       movement: nextMovement(account),
       balance: turn.buckets.find(({ unit }) => unit === 'usd')?.posted,
     },
@@ -94,7 +70,7 @@ function changesOf(books: Books, turn: OpenTurn, op: CloseTurn, amounts: Amounts
     if (charge > 0n) changes.push({ kind: 'bucket-moved', bucket: SIDES[unit].used, posted: charge, held: 0n })
   }
   changes.push(...closeOutlived(books, account, turn, op.at))
-  if (turn.claim !== undefined) changes.push(endClaim(books, turn.claim, claimStateOf(op)))
+  if (turn.claim !== undefined) changes.push(endClaim(books, turn.claim, claimStateOf(op.ending)))
   return changes
 }
 
@@ -108,4 +84,4 @@ function closeOutlived(books: Books, account: AccountBooks, turn: OpenTurn, at: 
 }
 
 /** What was charged is never run again; what was not may be. */
-const claimStateOf = ({ charge, kept }: CloseTurn) => (charge === undefined ? 'dropped' : kept ? 'kept' : 'not-kept')
+const claimStateOf = ({ owed, kept }: Ending) => (owed === undefined ? 'dropped' : kept ? 'kept' : 'not-kept')

@@ -1,5 +1,5 @@
 import type { Allowance } from '../model/allowance.ts'
-import type { CompactedTokens } from '../model/compacted-tokens.ts'
+import type { CompactedTokens } from '../model/compaction.ts'
 import type { ChosenCapTerms, HoldTerms } from '../model/hold-terms.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import { endOfPeriod } from './naive-calendar.fixture.ts'

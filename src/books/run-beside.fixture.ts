@@ -4,6 +4,7 @@ import type { Allowance } from '../model/allowance.ts'
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { admitTurn } from './admit-turn.ts'
+import { endingOf } from './books.fixture.ts'
 import { type Books, createAccountBooks, createBooks } from './books.ts'
 import type { Change } from './changes.ts'
 import { closeTurn } from './close-turn.ts'
@@ -190,16 +191,11 @@ function close(beside: Beside, step: StepOf<'close'>): void {
     compaction: step.compaction,
     ticks,
   })
+  const owed =
+    cost === undefined ? undefined : { usage: { ...usage, estimated: false }, tier: 0, cost: cost as NanoUsd }
   const outcome = closeTurn(books, {
     requestId: requestId as RequestId,
-    charge: cost === undefined ? undefined : { usage: { ...usage, estimated: false }, tier: 0, cost: cost as NanoUsd },
-    outcome: 'completed',
-    lane: 'demo/demo',
-    firstByteMs: 1,
-    totalMs: 2,
-    attempts: '[]',
-    compaction: step.compaction,
-    kept: step.kept,
+    ending: endingOf(undefined, { owed, compaction: step.compaction, kept: step.kept }),
     at,
     ticks,
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Allowance } from '../model/allowance.ts'
-import type { CompactedTokens } from '../model/compacted-tokens.ts'
+import type { CompactedTokens } from '../model/compaction.ts'
 import type { Cycle } from '../model/cycle.ts'
 import type { ChosenCapTerms, HoldTerms } from '../model/hold-terms.ts'
 import type { AppliedLimit } from '../model/limit.ts'

@@ -8,6 +8,7 @@ import type { AccountRow, BucketRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { allowancesOfCaps } from '../model/spend-caps.ts'
 import { admitTurn } from './admit-turn.ts'
+import { closeOf, endingOf } from './books.fixture.ts'
 import { createAccountBooks, createBooks } from './books.ts'
 import { closeTurn } from './close-turn.ts'
 import { standingOfAllowance } from './periods.ts'
@@ -131,24 +132,12 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
   const end = (turn: (typeof open)[number]) => {
     open.splice(open.indexOf(turn), 1)
     const cost = next(10) === 0 ? turn.hold + BigInt(next(50)) : BigInt(next(Number(turn.hold) + 1))
-    const usage = { uncachedInput: 1, cachedInput: 0, cacheWrite: 0, output: 1, reasoning: 0, estimated: false }
     const outlived = books.turns
       .get(turn.requestId)!
       .buckets.some((bucket) => [...books.accounts.values()].some((account) => account.outlived.has(bucket as never)))
     if (outlived) count('outlived')
-    const closed = closeTurn(books, {
-      requestId: turn.requestId,
-      charge: next(8) === 0 ? undefined : { usage, tier: 0, cost: cost as NanoUsd },
-      outcome: 'completed',
-      lane: undefined,
-      firstByteMs: undefined,
-      totalMs: 1,
-      attempts: '[]',
-      compaction: undefined,
-      kept: false,
-      at: now(),
-      ticks: 0,
-    })
+    const ending = endingOf(next(8) === 0 ? undefined : cost)
+    const closed = closeTurn(books, closeOf(turn.requestId, ending, now()))
     if (closed.kind !== 'closed') throw new Error(`${turn.requestId} was not open`)
     const owner = ownerOfWallet.get(turn.requestId)
     if (owner) spentOnWallet.set(owner, spentOnWallet.get(owner)! + closed.charge)

@@ -5,7 +5,7 @@ import type { CatalogEntry } from './catalog.ts'
  * What Codex tells a model it does not know by itself. Its list of models has to bring such a text, and an empty one would
  * leave the agent without a word about what it is. Our own words; `model_instructions_file` in Codex's settings replaces them.
  */
-export const CODEX_INSTRUCTIONS = `You are a coding agent in Codex, a program that runs in the user's terminal. You and the user work in the same folder on the same machine: what you do with your tools really happens there.
+const CODEX_INSTRUCTIONS = `You are a coding agent in Codex, a program that runs in the user's terminal. You and the user work in the same folder on the same machine: what you do with your tools really happens there.
 
 # How you work
 - Keep going until the task is done, then stop. Do not hand back a plan where the work itself was asked for, and do not guess what you can look up.

@@ -37,7 +37,7 @@ interface SnapshotRates {
   readonly output: string
 }
 
-export function readKnownModels({ as_of, prices_from, providers }: Snapshot): KnownModels {
+function readKnownModels({ as_of, prices_from, providers }: Snapshot): KnownModels {
   const read = Object.entries(providers).map(
     ([dialect, provider]) => [dialect, { wires: provider.wires, models: modelsOf(dialect, provider) }] as const,
   )

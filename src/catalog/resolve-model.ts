@@ -9,12 +9,12 @@ import { type ModelRights, mayCall, visibleModels } from './visible-models.ts'
 const SHOWN_MAX = 128
 
 /** As received, but never a screenful of it. */
-export const quoted = (text: string): string => `'${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text}'`
+const quoted = (text: string): string => `'${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text}'`
 
 export type EffortRequest = Pick<TurnRequest, 'effort' | 'effortParam'>
 
 /** An id that ends in an effort has decided; a field beside it may only say the same. */
-export function refuseEffort(entry: CatalogEntry, { effort, effortParam }: EffortRequest): Problem | undefined {
+function refuseEffort(entry: CatalogEntry, { effort, effortParam }: EffortRequest): Problem | undefined {
   if (effort === undefined) return undefined
   const { model, suffixEffort } = entry
   if (suffixEffort !== undefined) {

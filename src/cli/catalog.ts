@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { knownViews } from '../account/models/known-view.ts'
+import { type KnownView, knownViews } from '../account/models/known-view.ts'
 import { proposeModel } from '../account/models/propose-model.ts'
 import { knownModel, knownModels } from '../catalog/known-models.ts'
 import type { CommandContext } from './command-context.ts'
 import { EXIT } from './exit-codes.ts'
+import { columnsOf, formatTable, type Style } from './format.ts'
 import { formatComparison } from './format-comparison.ts'
-import { formatKnown } from './format-known.ts'
 
 interface CatalogOptions {
   readonly all?: true
@@ -60,3 +60,29 @@ function tellProposal(context: CommandContext, wanted: string): void {
 
 const noSuchDialect = (dialect: string): string =>
   `Nothing is known of the dialect ${JSON.stringify(dialect)}; there is ${[...knownModels().providers.keys()].join(', ')}.`
+
+const KNOWN_COLUMNS = columnsOf(
+  ...['dialect', 'model', 'efforts', '>context', '>output max'],
+  ...['>input', '>cached', '>cache write', '>output'],
+)
+
+/** The snapshot as a table. Longer requests may cost more: then there is a plus behind the price. */
+function formatKnown(style: Style, models: readonly KnownView[]): string {
+  const rows = models.map((model) => {
+    const { price } = model
+    const more = price !== null && price.tiers.length > 0 ? '+' : ''
+    const rate = (written: string | undefined) => (written === undefined ? '' : `${written}${more}`)
+    return [
+      model.dialect,
+      model.id,
+      model.efforts === null ? '' : model.efforts.join(' ') || 'none',
+      String(model.context_tokens ?? ''),
+      String(model.max_output_tokens ?? ''),
+      rate(price?.input),
+      rate(price?.cached_input),
+      rate(price?.cache_write),
+      rate(price?.output),
+    ]
+  })
+  return formatTable(style, KNOWN_COLUMNS, rows)
+}

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { OperationArgs, OperationName, OperationValue } from '../account/operations.ts'
 import type { CliDeps, Place } from './cli-deps.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
-import { type Style, styleFor } from './style.ts'
+import { type Style, styleFor } from './format.ts'
 
 /** What every command is built with: the parts handed in, the global options, and how to say that it is over. */
 export interface CommandContext {

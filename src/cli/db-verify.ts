@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
-import { countOf } from './count-of.ts'
 import { EXIT } from './exit-codes.ts'
-import { formatTable } from './table.ts'
+import { columnsOf, countOf, formatTable } from './format.ts'
 
-export function addDbVerify(db: Command, context: CommandContext): void {
+export function addDb(program: Command, context: CommandContext): void {
+  const db = program.command('db').description('the database')
   db.command('verify')
     .description('add the books up again; exit 1 when they do not hold')
     .action(async () => {
@@ -15,7 +15,7 @@ export function addDbVerify(db: Command, context: CommandContext): void {
         ...(!report.ok && {
           aside: formatTable(
             style,
-            [{ title: 'check' }, { title: 'violations', align: 'right' }],
+            columnsOf('check', '>violations'),
             report.checks.map((check) => [check.name, String(check.violations)]),
           ).concat(frozenWords(report.frozen)),
         }),

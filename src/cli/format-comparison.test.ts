@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { CatalogView, LaneComparison } from '../account/models/compare-catalog.ts'
+import { styleFor } from './format.ts'
 import { formatComparison } from './format-comparison.ts'
-import { styleFor } from './style.ts'
 
 const LANE: LaneComparison = {
   model: 'fast',

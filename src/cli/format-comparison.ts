@@ -2,17 +2,9 @@ import type { CatalogView, LaneComparison } from '../account/models/compare-cata
 import type { TraitView } from '../account/models/compare-lane.ts'
 import type { FactView } from '../account/models/compare-prices.ts'
 import type { Shown } from './command-context.ts'
-import type { Style } from './style.ts'
-import { formatTable } from './table.ts'
+import { columnsOf, formatTable, type Style } from './format.ts'
 
-const COLUMNS = [
-  { title: 'model' },
-  { title: 'lane' },
-  { title: 'what' },
-  { title: 'list', align: 'right' as const },
-  { title: 'known', align: 'right' as const },
-  { title: 'note' },
-]
+const COLUMNS = columnsOf('model', 'lane', 'what', '>list', '>known', 'note')
 
 /** A row for everything that differs, or for everything; what costs money is said once more, in words. */
 export function formatComparison(style: Style, view: CatalogView, { all }: { readonly all: boolean }): Shown {

@@ -1,7 +1,6 @@
 import type { CapView, WindowView } from '../account/plans/allowance-view.ts'
-import type { SubscriptionView } from '../account/plans/show-plan.ts'
-import type { Style } from './style.ts'
-import { formatFacts, formatTable } from './table.ts'
+import type { SubscriptionView } from '../account/plans/plan-of-account.ts'
+import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
 
 const STATES = {
   none: 'no subscription',
@@ -34,16 +33,7 @@ export function formatPeriods(
   title: 'window' | 'cap',
   periods: readonly (WindowView | CapView)[],
 ): string {
-  const money = (name: string) => ({ title: name, align: 'right' as const })
-  const columns = [
-    { title },
-    money('limit'),
-    money('used'),
-    money('held'),
-    money('left'),
-    { title: 'start' },
-    { title: 'end' },
-  ]
+  const columns = columnsOf(title, '>limit', '>used', '>held', '>left', 'start', 'end')
   const rows = periods.map(({ name, limit, used, held, left, start, end }) => [
     name,
     limit,

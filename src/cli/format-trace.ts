@@ -1,6 +1,5 @@
 import type { RequestTrace } from '../account/requests/trace-request.ts'
-import type { Style } from './style.ts'
-import { formatFacts, formatTable } from './table.ts'
+import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
 
 /** One request as a person reads it: who, what, how it went, what it cost and why, and the tries behind it. */
 export function formatTrace(style: Style, trace: RequestTrace): string {
@@ -67,7 +66,7 @@ function payerOf({ paid_by }: RequestTrace): string {
 const triesOf = (style: Style, { attempts }: RequestTrace): string =>
   formatTable(
     style,
-    [{ title: 'tried' }, { title: 'outcome' }, { title: 'status', align: 'right' }, { title: 'ms', align: 'right' }],
+    columnsOf('tried', 'outcome', '>status', '>ms'),
     attempts.map((attempt) => [
       attempt.lane,
       attempt.outcome,

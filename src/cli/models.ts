@@ -1,7 +1,12 @@
 import type { Command } from 'commander'
 import type { ModelView } from '../account/models/list-models.ts'
 import type { CommandContext } from './command-context.ts'
-import { formatTable } from './table.ts'
+import { columnsOf, formatTable } from './format.ts'
+
+const COLUMNS = columnsOf(
+  ...['id', 'efforts', 'inputs', '>context', '>input', '>cached', '>cache write', '>output'],
+  ...['kept', 'kinds', 'lanes'],
+)
 
 export function addModels(program: Command, context: CommandContext): void {
   program
@@ -10,19 +15,6 @@ export function addModels(program: Command, context: CommandContext): void {
     .action(async () => {
       await context.operate('models.list', {}, ({ models }, style) => {
         if (models.length === 0) return { data: '', aside: 'The configuration has no model.\n' }
-        const columns = [
-          { title: 'id' },
-          { title: 'efforts' },
-          { title: 'inputs' },
-          { title: 'context', align: 'right' as const },
-          { title: 'input', align: 'right' as const },
-          { title: 'cached', align: 'right' as const },
-          { title: 'cache write', align: 'right' as const },
-          { title: 'output', align: 'right' as const },
-          { title: 'kept' },
-          { title: 'kinds' },
-          { title: 'lanes' },
-        ]
         const rows = models.map((model) => [
           model.id,
           model.efforts === null ? 'any' : model.efforts.join(' ') || 'none',
@@ -36,7 +28,7 @@ export function addModels(program: Command, context: CommandContext): void {
           model.kinds.join(' '),
           model.lanes.map((lane) => lane.id).join(' '),
         ])
-        return { data: formatTable(style, columns, rows) }
+        return { data: formatTable(style, COLUMNS, rows) }
       })
     })
 }

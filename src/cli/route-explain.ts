@@ -1,19 +1,12 @@
 import type { Command } from 'commander'
 import type { LaneAsideView, RouteLaneView, RouteView } from '../account/lanes/explain-route.ts'
 import type { CommandContext } from './command-context.ts'
-import type { Style } from './style.ts'
-import { formatTable } from './table.ts'
+import { columnsOf, formatTable, type Style } from './format.ts'
 
-const COLUMNS = [
-  { title: 'lane' },
-  { title: 'priority', align: 'right' },
-  { title: 'weight', align: 'right' },
-  { title: 'asked first', align: 'right' },
-  { title: 'now' },
-  { title: 'cannot' },
-] as const
+const COLUMNS = columnsOf('lane', '>priority', '>weight', '>asked first', 'now', 'cannot')
 
-export function addRouteExplain(route: Command, context: CommandContext): void {
+export function addRoute(program: Command, context: CommandContext): void {
+  const route = program.command('route').description('which lane answers')
   route
     .command('explain <model>')
     .description('which lanes a request for a model would go through now, and which are left alone')

@@ -71,10 +71,10 @@ describe('the command line', () => {
       'accounts list --json --data d',
       'accounts --json list --data=d',
     ]) {
-      const { asked, said, run } = fixture({ operations: { 'accounts.list': done({ accounts: [] }) } })
+      const { asked, said, run } = fixture({ operations: { 'accounts.list': done({ items: [], next: null }) } })
       expect(await run(line)).toBe(0)
       expect(asked[0]).toMatchObject({ name: 'accounts.list', data: 'd' })
-      expect(JSON.parse(said.out)).toEqual({ accounts: [] })
+      expect(JSON.parse(said.out)).toEqual({ items: [], next: null })
     }
   })
 
@@ -181,7 +181,7 @@ describe('answers', () => {
     })
     expect(said.out).toContain('all models and spend 5.00 USD a day')
     await run('keys change key_1 --models a,b* --tokens-per-minute 9')
-    expect(asked[1]?.args).toEqual({ key: 'key_1', models: ['a', 'b*'], caps: {}, limits: { tokens_per_minute: 9 } })
+    expect(asked[1]?.args).toEqual({ key: 'key_1', models: ['a', 'b*'], limits: { tokens_per_minute: 9 } })
     for (const line of ['keys change key_1', 'keys change key_1 --concurrent 0']) expect(await run(line)).toBe(2)
     expect(asked).toHaveLength(2)
   })
@@ -316,24 +316,60 @@ describe('answers', () => {
       { ...ann, disabled_at: null },
       { ...ann, email: '\u001b[31mx@b.c', account: 'acct_1', disabled_at: ann.created_at },
     ]
-    const operations = { 'people.list': done({ people }), 'people.disable': done(ann), 'people.enable': done(ann) }
+    const operations = {
+      'people.list': done({ items: people, next: 'k' }),
+      'people.disable': done(ann),
+      'people.enable': done(ann),
+    }
     const { said, asked, run } = fixture({ operations })
     expect(await run('people list')).toBe(0)
     expect(said.out).toMatch(/usr_1 +a@b.c +operator +- +active +2026-11-22/)
     expect(said.out).not.toContain('\u001b')
     expect(said.out).toMatch(/acct_1 +disabled/)
-    expect(await run('people list acct_1')).toBe(0)
+    expect(await run('people list acct_1 --after j --limit 2')).toBe(0)
+    expect(said.err).toContain('millrace people list acct_1 --after k')
     expect(await run('people disable a@b.c')).toBe(0)
     expect(await run('people enable usr_1')).toBe(0)
     expect(asked.map(({ name, args }) => [name, args])).toEqual([
-      ['people.list', {}],
-      ['people.list', { account: 'acct_1' }],
+      ['people.list', { limit: 50 }],
+      ['people.list', { account: 'acct_1', after: 'j', limit: 2 }],
       ['people.disable', { person: 'a@b.c' }],
       ['people.enable', { person: 'usr_1' }],
     ])
-    const nobody = fixture({ operations: { 'people.list': done({ people: [] }) } })
+    const nobody = fixture({ operations: { 'people.list': done({ items: [], next: null }) } })
     expect(await nobody.run('people list')).toBe(0)
     expect(nobody.said).toMatchObject({ out: '', err: expect.stringContaining('Nobody has signed up yet') })
+  })
+
+  it('list accounts, keys and entries page by page, and say how to go on', async () => {
+    const account = {
+      ...{ id: 'acct_1', email: 'a@b.c', status: 'active', created_at: '2026-11-22T', plan: null, keys: 3, people: 0 },
+      wallet: { balance: '5.00', held: '0.00', available: '5.00' },
+    }
+    const listed = { ...key, shown: 'mr_…', state: 'active', models: null, caps: {}, expires_at: null }
+    const entry = { at: 't1', kind: 'credit', amount: '5.00', ref: 'r1', reason: 'paid' }
+    const { asked, said, run } = fixture({
+      operations: {
+        'accounts.list': done({ items: [account], next: 'a1' }),
+        'keys.list': done({ items: [listed], next: 'key_1' }),
+        'wallet.entries': done({ items: [entry], next: 'e1' }),
+      },
+    })
+    expect(await run('accounts list --search a@ --limit 1')).toBe(0)
+    expect(await run('keys list --account a@b.c --after key_2')).toBe(0)
+    expect(await run('wallet entries a@b.c')).toBe(0)
+    expect(asked.map(({ args }) => args)).toEqual([
+      { search: 'a@', limit: 1 },
+      { account: 'a@b.c', after: 'key_2', limit: 50 },
+      { account: 'a@b.c', limit: 50 },
+    ])
+    expect(said.out).toMatch(/acct_1 +a@b\.c +active +5\.00 +- +3 +2026-11-22/)
+    expect(said.out).toMatch(/key_1 +ci +wallet/)
+    expect(said.err.match(/millrace .*/g)).toEqual([
+      'millrace accounts list --search a@ --after a1',
+      'millrace keys list --account a@b.c --after key_1',
+      'millrace wallet entries a@b.c --after e1',
+    ])
   })
 
   it('exit with 1 when the books do not hold', async () => {

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { CommandContext } from './command-context.ts'
-import { parsePort } from './parse-port.ts'
+import { parsePort } from './option-values.ts'
 
 interface ServeFlags {
   readonly host?: string

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
-import { formatFacts } from './table.ts'
+import { formatFacts } from './format.ts'
 
 export function addStatus(program: Command, context: CommandContext): void {
   program

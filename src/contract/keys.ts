@@ -1,12 +1,14 @@
 import { z } from 'zod'
-import { count, keyKind, line, money, time, timeOrNull } from './values.ts'
+import { amount, count, keyKind, line, moment, money, time, timeOrNull } from './values.ts'
 
 const keyState = z.enum(['active', 'disabled', 'expired', 'revoked'])
 
-/** Null takes a cap away. */
-const capsInput = z.strictObject({ day: z.string().nullable().optional(), month: z.string().nullable().optional() })
+const cap = amount.nullable().optional()
+
+/** What it may spend in a day or a month of UTC. What is absent stays as it is; null takes a cap away. */
+export const keyCaps = z.strictObject({ day: cap, month: cap })
 const rate = z.int().positive().max(1_000_000_000_000).nullable().optional()
-const limitsInput = z.strictObject({ requests_per_minute: rate, tokens_per_minute: rate, concurrent: rate })
+const keyLimits = z.strictObject({ requests_per_minute: rate, tokens_per_minute: rate, concurrent: rate })
 
 /** How much of what a key may spend is gone. */
 const capStanding = z.strictObject({
@@ -49,27 +51,24 @@ export const listedKey = keyItem.extend({
   models: z.strictObject({ count, first: z.array(z.string()) }).nullable(),
 })
 
-export const createKeyBody = z.strictObject({
+/** All that a key is about, but for its secret. What is absent stays as it is; null takes it away. */
+const keyTerms = z.strictObject({
   name: line(100),
-  kind: keyKind,
+  /** Ids and globs; null: every model of its kind. */
   models: z.array(line(200)).min(1).max(500).nullable().optional(),
-  caps: capsInput.optional(),
-  limits: limitsInput.optional(),
-  /** A date (`2027-01-31`) or a span from now (`30d`); null or absent: never. */
-  expires: z.string().max(40).nullable().optional(),
+  caps: keyCaps.optional(),
+  limits: keyLimits.optional(),
+  /** Null: never. */
+  expires: moment.nullable().optional(),
 })
+/** As they are told when some of them change. */
+export type KeyTerms = Omit<z.output<typeof changeKeyBody>, 'disabled'>
 
-/** What is absent stays as it is. */
-export const changeKeyBody = z.strictObject({
-  name: line(100).optional(),
-  models: z.array(line(200)).min(1).max(500).nullable().optional(),
-  caps: capsInput.optional(),
-  limits: limitsInput.optional(),
-  expires: z.string().max(40).nullable().optional(),
-  disabled: z.boolean().optional(),
-})
+export const createKeyBody = keyTerms.extend({ kind: keyKind })
+export const changeKeyBody = keyTerms.partial({ name: true }).extend({ disabled: z.boolean().optional() })
+export const renameKeyBody = keyTerms.pick({ name: true })
 
-/** How long the former secret goes on working: `0`, `1h`, `24h`, `7d`. */
+/** How long the former secret goes on working: `0`, or a span such as `1h`, `24h`, `7d`. */
 export const rotateKeyBody = z.strictObject({ grace: z.string().max(10) })
 
 /** The secret is told this once and stored nowhere. */

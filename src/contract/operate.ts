@@ -1,8 +1,24 @@
 import { z } from 'zod'
+import { role } from './people.ts'
 import { planAnswer } from './plan.ts'
 import { requestDetail } from './requests.ts'
-import { count, keyKind, line, money, moneyOrNull, note, pageOf, pageQuery, time, timeOrNull } from './values.ts'
-import { wallet } from './wallet.ts'
+import {
+  amount,
+  count,
+  email,
+  keyKind,
+  line,
+  moment,
+  money,
+  moneyOrNull,
+  named,
+  note,
+  pageOf,
+  pageQuery,
+  time,
+  timeOrNull,
+} from './values.ts'
+import { wallet, wish } from './wallet.ts'
 
 export const accountItem = z.strictObject({
   id: z.string(),
@@ -15,7 +31,7 @@ export const accountItem = z.strictObject({
   people: count,
 })
 export const accountsPage = pageOf(accountItem)
-export const accountsQuery = z.strictObject({ ...pageQuery.shape, search: line(200).optional() })
+export const accountsQuery = z.strictObject({ ...pageQuery.shape, search: note(200).optional() })
 
 export const accountDetail = z.strictObject({
   ...accountItem.shape,
@@ -23,20 +39,32 @@ export const accountDetail = z.strictObject({
   members: z.array(
     z.strictObject({ id: z.string(), email: z.string(), role: z.string(), created_at: time, disabled: z.boolean() }),
   ),
-  asked: z.strictObject({ amount: money, note: z.string(), at: time }).nullable(),
+  asked: wish.nullable(),
 })
 
-export const createAccountBody = z.strictObject({ email: line(254) })
+export const createAccountBody = z.strictObject({ email })
 export const statusBody = z.strictObject({ status: z.enum(['active', 'suspended']) })
-/** Positive puts in, negative takes out. The same `ref` twice counts once. */
-export const creditBody = z.strictObject({ amount: z.string().max(30), reason: line(200), ref: line(100) })
+
+/** What the ledger knows the credit of a code by: no operator can give such a reference. */
+export const CODE_REF = 'code:'
+
+/** In the console a negative amount takes out. The same `ref` twice counts once. */
+export const creditBody = z.strictObject({
+  amount,
+  reason: line(500),
+  ref: line(200).refine(
+    (ref) => !ref.startsWith(CODE_REF),
+    `begins with ${CODE_REF}, which is for codes that were redeemed`,
+  ),
+})
 export const credited = z.strictObject({ wallet, counted: z.boolean() })
 /** Null ends the subscription. */
-export const assignPlanBody = z.strictObject({ plan: line(100).nullable() })
+export const assignPlanBody = z.strictObject({ plan: named.nullable() })
 export const inviteBody = z.strictObject({
-  role: z.enum(['owner', 'operator']),
-  email: line(254).optional(),
-  /** Somebody who has signed up already chooses a new password; without it that is refused. */
+  role,
+  /** Whose link it is; left out, it is the e-mail of the account. */
+  email: email.optional(),
+  /** For somebody who has a password already and shall choose a new one: without it that is refused. The role stays theirs. */
   resets: z.boolean().optional(),
 })
 /** `link` is shown once: whoever has it becomes that person. */
@@ -44,31 +72,38 @@ export const invited = z.strictObject({ link: z.string(), expires_at: time })
 
 export const codeItem = z.strictObject({
   id: z.string(),
-  /** Its beginning and its end. */
+  /** What a person recognises it by: its beginning and its end. */
   shown: z.string(),
   amount: money,
   note: z.string(),
   created_at: time,
   expires_at: timeOrNull,
   state: z.enum(['open', 'redeemed', 'expired', 'withdrawn']),
+  /** The id of the account. */
   redeemed_by: z.string().nullable(),
   redeemed_at: timeOrNull,
 })
 export const codesPage = pageOf(codeItem)
 export const createCodesBody = z.strictObject({
-  amount: z.string().max(30),
+  /** What each of them is worth. */
+  amount,
   count: z.int().min(1).max(100),
+  /** For the operator alone: whoever redeems a code is not told. */
   note: note(200),
-  expires: z.string().max(40).nullable().optional(),
+  /** Null or absent: never. */
+  expires: moment.nullable().optional(),
 })
-/** Told this once. */
+/** `secret` is the text that can be redeemed: told this once, stored nowhere. */
 export const madeCodes = z.strictObject({ items: z.array(z.strictObject({ code: codeItem, secret: z.string() })) })
 
 export const planItem = z.strictObject({
   id: z.string(),
+  /** As they are written. */
   models: z.array(z.string()),
+  /** What they match: the models that builder keys on this plan may call, by their base ids. */
   opens: z.array(z.string()),
   windows: z.array(z.strictObject({ name: z.string(), allowance: money })),
+  /** How many are on it now. */
   accounts: count,
 })
 
@@ -93,13 +128,7 @@ export const operatorModel = z.strictObject({
   lanes: z.array(laneItem),
 })
 
-export const fundWish = z.strictObject({
-  account: z.string(),
-  email: z.string(),
-  amount: money,
-  note: z.string(),
-  at: time,
-})
+export const fundWish = wish.extend({ account: z.string(), email: z.string() })
 
 /** Any request of anybody, by its id: for answers to questions. */
 export const foundRequest = z.strictObject({

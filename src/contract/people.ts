@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { line, pageQuery, time, timeOrNull } from './values.ts'
+import { email, line, pageQuery, time, timeOrNull } from './values.ts'
 
 export const role = z.enum(['owner', 'operator'])
 
-const email = line(254)
 /** Long enough that guessing is hopeless; no rules about kinds of characters. */
 const newPassword = z.string().min(10).max(200)
 const password = z.string().min(1).max(200)
@@ -67,7 +66,8 @@ export const auditItem = z.strictObject({
 export const auditQuery = z.strictObject({ ...pageQuery.shape, target: line(80).optional() })
 
 export const signUp = z.strictObject({ code: line(40), email: email.optional(), password: newPassword })
-export const signIn = z.strictObject({ email, password })
+/** Whatever is typed as an e-mail is tried: that it has not even the shape of one is not said to strangers. */
+export const signIn = z.strictObject({ email: line(254), password })
 export const confirm = z.strictObject({ password })
 export const changePassword = z.strictObject({ current: password, next: newPassword })
 export const invitationQuery = z.strictObject({ code: line(40) })

@@ -18,23 +18,45 @@ export const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.strictObject({ items: z.array(item), next: z.string().nullable() })
 
 const LIMIT_MAX = 200
+/** How many are on a page when nobody says. */
+const PAGE_LIMIT = 50
 
-/** Numbers in a query are text. */
+/** What every list is asked with: `after` is the `next` of the page before. Numbers in a query of HTTP are text. */
 export const pageQuery = z.strictObject({
   after: z
     .string()
-    .max(200)
+    .max(320)
     .regex(/^[\x21-\x7e]+$/, 'is not the next of a page')
     .optional(),
-  limit: z.coerce.number().int().min(1).max(LIMIT_MAX).optional(),
+  limit: z.coerce.number<number>().int().min(1).max(LIMIT_MAX).default(PAGE_LIMIT),
 })
+export type PageQuery = z.output<typeof pageQuery>
 
 /** Only what is seen: two names that look alike are one, and a terminal obeys nothing in them. */
-export const seen = (text: z.ZodString): z.ZodString =>
+const seen = (text: z.ZodString): z.ZodString =>
   text.refine((value) => findUnseen(value) === undefined, { error: ({ input }) => unseenInWords(String(input)) })
 
-/** What a person may write into a field: nothing that cannot be seen, no line of a novel. */
-export const line = (max: number) => note(max).min(1)
+/** A person's words on one line: nothing that cannot be seen, nothing empty, no line of a novel. */
+export const line = (charactersMax: number) => note(charactersMax).min(1, 'is empty')
 
 /** The same, and may be left empty. */
-export const note = (max: number) => seen(z.string().max(max))
+export const note = (charactersMax: number) =>
+  seen(z.string().trim().max(charactersMax, `is longer than ${charactersMax} characters`))
+
+/** What an account, a key, a person or a request is named by: an id or an e-mail, which nobody needs to write longer. */
+export const named = line(320)
+
+/**
+ * Only the shape is looked at: whether an address exists is found out by writing to it, and `root@localhost` is a good
+ * one on a machine of one's own. Two spellings of one address must not become two accounts.
+ */
+export const email = seen(z.string().trim().toLowerCase()).refine(
+  (address) => address.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(address),
+  'is not an e-mail address',
+)
+
+/** An amount of USD as somebody writes it: a JSON number would already have been rounded. */
+export const amount = z.string().max(30)
+
+/** A moment to come: a date (`2027-01-31`), or a span from now (`30d`, `12h`). */
+export const moment = z.string().max(40)

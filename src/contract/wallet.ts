@@ -1,14 +1,16 @@
 import { z } from 'zod'
-import { line, money, moneyOrNull, note, pageQuery, time } from './values.ts'
+import { amount, line, money, moneyOrNull, note, pageQuery, time } from './values.ts'
 
 export const wallet = z.strictObject({ balance: money, held: money, available: money })
+
+/** A wish for funds that the operator has not answered yet. */
+export const wish = z.strictObject({ amount: money, note: z.string(), at: time })
 
 /** `held` by requests that run now. */
 export const walletAnswer = z.strictObject({
   ...wallet.shape,
   running: z.int().nonnegative(),
-  /** A wish for funds that the operator has not answered yet. */
-  asked: z.strictObject({ amount: money, note: z.string(), at: time }).nullable(),
+  asked: wish.nullable(),
 })
 
 /** `charge`: a request. The others are the operator's, or a code that was redeemed. */
@@ -40,6 +42,6 @@ export const statementQuery = z.strictObject({
 })
 export const statementExportQuery = z.strictObject({ ...rangeFields, kind: movementKind.optional() })
 
-export const redeemBody = z.strictObject({ code: line(60) })
+export const redeemBody = z.strictObject({ code: line(100) })
 export const redeemed = z.strictObject({ amount: money, wallet })
-export const askForFundsBody = z.strictObject({ amount: z.string().max(30), note: note(500) })
+export const askForFundsBody = z.strictObject({ amount, note: note(500) })

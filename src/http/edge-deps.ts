@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { FoundEvents, FoundResponse } from '../content/stored-responses.ts'
 import type { CallerOutcome } from '../keys/known-key.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -7,14 +6,14 @@ import type { AddressRates } from '../limits/address-rates.ts'
 import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Problem, ProblemCode, Refused } from '../model/problem.ts'
-import type { KeyedCall, LookedUpAnswer } from '../turn/look-up-answer.ts'
-import type { AskedTurn, ReadTurn } from '../turn/read-turn.ts'
-import type { TurnCall } from '../turn/turn-call.ts'
+import type { KeyedCall, LookedUpAnswer } from '../turn/keep/look-up-answer.ts'
+import type { ReadTurn, SentBody } from '../turn/read/read-turn.ts'
+import type { AskedTurn } from '../turn/turn.ts'
 import type { Heartbeat } from './answer/stream-silence.ts'
 import type { ConsoleDeps } from './console/console-deps.ts'
 import type { LoadGuard } from './door/load-guard.ts'
 import type { EdgeOptions } from './edge-options.ts'
-import type { FindClientAddress } from './socket/client-address.ts'
+import type { Clients } from './socket/client-address.ts'
 
 /** What one log line says of a request: ids, times, outcome; never contents. */
 export type LogFields = Readonly<Record<string, unknown>>
@@ -46,9 +45,9 @@ export interface EdgeDeps {
   /** What an idempotency key says of a request whose body has been read. */
   lookUpAnswer(call: KeyedCall): Promise<LookedUpAnswer>
   /** The request that a body is, with all that it refers to. */
-  readTurn(asked: AskedTurn): MaybePromise<ReadTurn>
+  readTurn(sent: SentBody): MaybePromise<ReadTurn>
   /** Answers through the sink, whatever happens; what it resolves to joins the log line. */
-  serveTurn(call: TurnCall): Promise<object>
+  serveTurn(asked: AskedTurn): Promise<object>
   /** A turn was refused before it began, and leaves no receipt: it is only counted. */
   turnRefused(caller: Caller, code: ProblemCode): void
   /** The entries of `GET /models` for this caller. */
@@ -72,12 +71,9 @@ export interface EdgeDeps {
 }
 
 /** What the edge remembers beside what it was handed. */
-export interface EdgeContext extends EdgeDeps {
+export interface EdgeContext extends EdgeDeps, Clients {
   readonly heartbeat: Heartbeat
   readonly drain: DrainState
-  readonly findClientAddress: FindClientAddress
-  /** Whether the client's side of this request is TLS. */
-  saysHttps(request: IncomingMessage): boolean
   onAnswered(): void
 }
 

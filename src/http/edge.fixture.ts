@@ -5,7 +5,7 @@ import type { Caller } from '../model/caller.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
 import { problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import type { ParsedBody } from '../wire/parsed-body.ts'
+import type { ParsedBody } from '../wire/request-reader.ts'
 import { createLoadGuard } from './door/load-guard.ts'
 import type { EdgeDeps, LogFields } from './edge-deps.ts'
 import { type EdgeOptions, LINGER, STALL_MS } from './edge-options.ts'
@@ -81,10 +81,10 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     lookUpAnswer: async () => ({ kind: 'refused', problem: problem('idempotency_in_progress', 'Wait.'), leave() {} }),
     readTurn({ body }) {
       bodies.push(body)
-      return { kind: 'turn', turn: turnOf(body) }
+      return { kind: 'read', request: turnOf(body) }
     },
-    async serveTurn({ sink, turn }) {
-      if (turn.delivery === 'stream') {
+    async serveTurn({ sink, request: asked }) {
+      if (asked.delivery === 'stream') {
         await sink.write(Buffer.from('data: {"delta":"hello"}\n\n'))
         sink.end(Buffer.from('data: [DONE]\n\n'))
       } else {
@@ -133,6 +133,7 @@ const turnOf = ({ bytes, members, value }: ParsedBody): TurnRequest => ({
   outputCap: undefined,
   outputCapParam: 'max_tokens',
   choices: 1,
+  ...{ inputField: 'messages', demands: [], boundTo: undefined, compacts: undefined },
   inputSize: { bodyBytes: bytes.length, inputBytes: bytes.length, messages: 1, tools: 0 },
   otherInputs: [],
   optionalFields: [],

@@ -5,7 +5,7 @@ import type { DrainState, EdgeContext, EdgeDeps } from './edge-deps.ts'
 import type { StreamTimes } from './edge-options.ts'
 import type { Expectation } from './exchange.ts'
 import { handle } from './handle.ts'
-import { createFindClientAddress, createTrustedProxies, saysHttps } from './socket/client-address.ts'
+import { createClients } from './socket/client-address.ts'
 import { onClientError, refuseSocket } from './socket/client-error.ts'
 import { type ListenOutcome, listenOn } from './socket/listen-on.ts'
 
@@ -29,13 +29,11 @@ export function createEdge(deps: EdgeDeps): Edge {
   const onAnswered = () => {
     if (drain.stage === 'refusing') server.closeIdleConnections()
   }
-  const proxies = createTrustedProxies(options.trustedProxies)
   const edge: EdgeContext = {
     ...deps,
+    ...createClients(options.trustedProxies),
     heartbeat: createHeartbeat(beatFor(options.stream)),
     drain,
-    findClientAddress: createFindClientAddress(proxies),
-    saysHttps: (request) => saysHttps(proxies, request),
     onAnswered,
   }
   const server = createServer({

@@ -4,9 +4,9 @@ import type { RandomBytes } from '../lib/random-id.ts'
 import type { KeyKind } from '../model/caller.ts'
 
 /** `mr_wallet_` or `mr_builder_`, 43 characters of 62 for 256 random bits, 6 for the checksum of all before them. */
-export const PREFIXES: Readonly<Record<KeyKind, string>> = { wallet: 'mr_wallet_', builder: 'mr_builder_' }
+const PREFIXES: Readonly<Record<KeyKind, string>> = { wallet: 'mr_wallet_', builder: 'mr_builder_' }
 export const SECRET_LENGTH = 43
-export const CHECKSUM_LENGTH = 6
+const CHECKSUM_LENGTH = 6
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

@@ -1,13 +1,13 @@
-import { chargeWithin, type TurnCharge } from '../books/close-turn.ts'
+import { type Charged, chargeWithin } from '../books/close-turn.ts'
+import type { Ending, Owed } from '../model/ending.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { LimitStanding } from '../model/limit.ts'
 import { type NanoUsd, ZERO } from '../model/money.ts'
 import { findReceipt } from '../store/receipts.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
-import type { AdmittedTurn, Ending, SettleOutcome } from './ledger.ts'
+import type { AdmittedTurn, SettleOutcome } from './ledger.ts'
 import { recordEnd } from './record-end.ts'
-import { type TurnEnd, turnEndOf } from './turn-end.ts'
 
 interface PlacedHold {
   readonly requestId: RequestId
@@ -28,8 +28,7 @@ export function createAdmittedTurn(core: LedgerCore, placed: PlacedHold): Admitt
     kind: 'admitted',
     ...placed,
     mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),
-    settle: (settlement) => close(core, placed, settlement, settlement),
-    release: (ending) => close(core, placed, ending, undefined),
+    settle: (ending) => close(core, placed, ending),
     leave: () => {
       core.attended.delete(requestId)
       // A hold that is still open keeps its progress, because the sweeper charges by it; behind a shut gate nobody knows yet.
@@ -43,25 +42,19 @@ const READ_BACK_WAIT_MS = 2000
 /** A close that was in a failed batch is tried again once the books are read back: the answer has been given. */
 const CLOSE_TRIES = 2
 
-async function close(
-  core: LedgerCore,
-  placed: PlacedHold,
-  ending: Ending,
-  charge: TurnCharge | undefined,
-): Promise<SettleOutcome> {
+async function close(core: LedgerCore, placed: PlacedHold, ending: Ending): Promise<SettleOutcome> {
   // A hold that never became durable was never placed: there is nothing to close.
   if ((await placed.durable) === 'lost') return { kind: 'lost' }
-  const end = turnEndOf(placed.requestId, ending, charge)
   for (let tries = 0; tries < CLOSE_TRIES; tries++) {
     if (!core.gate.open && !(await core.gate.whenOpen(READ_BACK_WAIT_MS))) break
     // It may have shut again between its word and this step: the books are never changed behind a shut gate.
     if (!core.gate.open) continue
-    const recorded = await recordEnd(core, end)
+    const recorded = await recordEnd(core, { requestId: placed.requestId, ending })
     // The batch that was taken for lost may have reached the file: then it is this turn's own end that stands there.
     if (recorded.kind === 'not-open') return tries === 0 ? { kind: 'not-ours' } : recordedEnd(core, placed, ending)
-    if (recorded.kind === 'recorded') return outcomeOf(charge, recorded)
+    if (recorded.kind === 'recorded') return outcomeOf(ending.owed, recorded)
   }
-  return writeDown(core, placed, end)
+  return writeDown(core, placed, ending)
 }
 
 async function recordedEnd(core: LedgerCore, { requestId }: PlacedHold, { outcome }: Ending): Promise<SettleOutcome> {
@@ -78,14 +71,12 @@ async function recordedEnd(core: LedgerCore, { requestId }: PlacedHold, { outcom
 }
 
 /** The books cannot be written: the end of the turn goes into the journal, and from there into the books when they can. */
-async function writeDown(core: LedgerCore, placed: PlacedHold, end: TurnEnd): Promise<SettleOutcome> {
-  if (!(await core.journaled.write(end))) return { kind: 'lost' }
+async function writeDown(core: LedgerCore, { requestId, hold }: PlacedHold, ending: Ending): Promise<SettleOutcome> {
+  if (!(await core.journaled.write({ requestId, ending }))) return { kind: 'lost' }
   // They may have come back meanwhile, and then nobody else will look.
   if (core.gate.open) void core.journaled.replay(core)
-  return outcomeOf(end.charge, chargeWithin(placed.hold, end.charge ?? { cost: ZERO }))
+  return outcomeOf(ending.owed, chargeWithin(hold, ending.owed))
 }
 
-const outcomeOf = (
-  owed: TurnCharge | undefined,
-  { charge, shortfall }: { readonly charge: NanoUsd; readonly shortfall: NanoUsd },
-): SettleOutcome => (owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' })
+const outcomeOf = (owed: Owed | undefined, { charge, shortfall }: Charged): SettleOutcome =>
+  owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' }

@@ -4,10 +4,11 @@ import { systemClock } from '../lib/clock.ts'
 import { randomFrom } from '../lib/seeded-random.fixture.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { Cycle } from '../model/cycle.ts'
+import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import type { KeyRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { allowancesOfCaps } from '../model/spend-caps.ts'
-import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
+import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -85,7 +86,7 @@ describe('a year of a plan in the file', () => {
           const free = next(5) === 0
           counts[free ? 'released' : 'settled']++
           const how = settlement(BigInt(next(Number(HOLD) + 1)))
-          return (free ? turn.release(how) : turn.settle(how)).finally(() => turn.leave())
+          return turn.settle(free ? GIVEN_BACK : how).finally(() => turn.leave())
         }),
       )
     }

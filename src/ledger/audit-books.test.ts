@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { secureRandom } from '../lib/random-id.ts'
+import { settlement } from '../model/ending.fixture.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { mintAccountId } from '../model/ids.ts'
 import { findAccountByEmail, listFrozen } from '../store/accounts.ts'
 import { findProof } from '../store/proofs.ts'
 import { insertAccount } from '../store/set-up.fixture.ts'
-import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
+import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 

@@ -1,12 +1,12 @@
 import type { OpenTurn } from '../books/books.ts'
-import type { TurnCharge } from '../books/close-turn.ts'
 import { priceUsage } from '../metering/price-usage.ts'
+import type { Ending, Owed } from '../model/ending.ts'
 import type { Price } from '../model/price.ts'
 
 type LostTurn = Pick<OpenTurn, 'inputEstimate' | 'cachedEstimate' | 'outputBound'>
 
 /** What a turn owes that nobody can ask any more: its input, and the output that was marked as delivered. */
-export function chargeForDelivered(turn: LostTurn, delivered: number, price: Price): TurnCharge {
+export function chargeForDelivered(turn: LostTurn, delivered: number, price: Price): Owed {
   const usage = {
     uncachedInput: turn.inputEstimate - turn.cachedEstimate,
     cachedInput: turn.cachedEstimate,
@@ -17,3 +17,15 @@ export function chargeForDelivered(turn: LostTurn, delivered: number, price: Pri
   }
   return { usage, ...priceUsage(price, usage) }
 }
+
+/** Of a turn that nobody can ask any more how it went. */
+export const recoveredEnding = (owed: Owed | undefined): Ending => ({
+  outcome: 'recovered',
+  owed,
+  lane: undefined,
+  attempts: [],
+  firstByteMs: undefined,
+  totalMs: 0,
+  compaction: undefined,
+  kept: false,
+})

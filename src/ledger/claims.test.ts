@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
+import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
+import { writeEnding } from '../model/ending.ts'
 import { forgetExpiredClaims } from '../store/claims.ts'
 import { findReceipt } from '../store/receipts.ts'
-import { writeKeptFacts } from './kept-facts.ts'
-import { settlement, useLedger } from './ledger.fixture.ts'
+import { useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 beforeEach(async () => void (await bench.credit(10_000_000n)))
@@ -59,7 +60,7 @@ describe('an idempotency key', () => {
 
   it('that one gives back another takes in the same batch', async () => {
     const first = await claimed()
-    const released = first.release(settlement(0n))
+    const released = first.settle(GIVEN_BACK)
     await decided()
     const second = await bench.admit({ claim: claim() })
     expect([(await released).kind, await second.durable]).toEqual(['released', 'durable'])
@@ -97,16 +98,16 @@ describe('an idempotency key', () => {
 })
 
 describe('recovery finds a kept answer', () => {
-  const { cost: _cost, tier: _tier, kept: _kept, ...facts } = { ...settlement(0n), kept: true }
+  const ending = settlement(10n * 1000n + 2n * 5000n)
 
   it('and charges for it as its turn would have done: it can be given again', async () => {
     const turn = await claimed()
     turn.mark(1)
-    bench.keptFacts.set(turn.requestId, writeKeptFacts(facts))
+    bench.keptFacts.set(turn.requestId, writeEnding(ending))
     await bench.reopen()
     expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({
       ...{ state: 'settled', outcome: 'completed', lane: 'demo/demo', uncached_input: 10, output: 2, estimated: 0 },
-      ...{ charge_nano: 10n * 1000n + 2n * 5000n, attempts: JSON.stringify(facts.attempts), total_ms: 2 },
+      ...{ charge_nano: 10n * 1000n + 2n * 5000n, attempts: JSON.stringify(ending.attempts), total_ms: 2 },
     })
     expect(await stateOf()).toBe('kept durable')
     await bench.expectCleanBooks()
@@ -115,7 +116,7 @@ describe('recovery finds a kept answer', () => {
   it('and says of a compaction what its turn would have said', async () => {
     const turn = await claimed()
     const compaction = { tokensBefore: 48_210, tokensAfter: 2_034 }
-    bench.keptFacts.set(turn.requestId, writeKeptFacts({ ...facts, compaction }))
+    bench.keptFacts.set(turn.requestId, writeEnding({ ...ending, compaction }))
     await bench.reopen()
     const receipt = await findReceipt(bench.database.db, turn.requestId)
     expect(receipt).toMatchObject({ outcome: 'completed', tokens_before: 48_210, tokens_after: 2_034 })
@@ -123,10 +124,10 @@ describe('recovery finds a kept answer', () => {
 
   it('in the sweep too, when its turn has left; one that came without a key is charged for what is stored', async () => {
     const turn = await claimed()
-    bench.keptFacts.set(turn.requestId, writeKeptFacts(facts))
+    bench.keptFacts.set(turn.requestId, writeEnding(ending))
     const other = await bench.admit()
     await other.durable
-    bench.keptFacts.set(other.requestId, writeKeptFacts(facts))
+    bench.keptFacts.set(other.requestId, writeEnding(ending))
     turn.leave()
     other.leave()
     turn.looked.leave()
@@ -167,7 +168,7 @@ it('is not in use for ever when recovery has ended its request and two ask for i
   letGo()
   expect(await swept).toBe(1)
   expect(await stateOf()).toBe('not-kept durable')
-  await other.release(settlement(0n))
+  await other.settle(GIVEN_BACK)
 })
 
 /** Whoever is told that the key is in use, or that its answer is gone, does not wait. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import { type ContractBench, DAY, dayCap, HOLD, HOUR, hours, limitOf, usd, weekly } from './contract-bench.fixture.ts'
-import { settlement } from './ledger.fixture.ts'
 
 /** The contract of every ledger, second half: limits, windows, spend caps and plans. */
 export function allowancesContract(bench: ContractBench): void {
@@ -31,7 +31,7 @@ export function allowancesContract(bench: ContractBench): void {
       })
       expect(await bench.refusal({ limits: [requests], clientCap: 1_000_000 })).toMatchObject({ kind: 'short' })
       expect(bench.ledger.limitStandings([requests])).toMatchObject([{ kind: 'requests', limit: 5, remaining: 4 }])
-      await turn.release({ ...settlement(0n), outcome: 'upstream_failed' })
+      await turn.settle(GIVEN_BACK)
       await bench.admit({ limits: [requests, running] })
     })
 
@@ -127,7 +127,7 @@ export function allowancesContract(bench: ContractBench): void {
       await bench.subscribe(...allowances)
       await bench.refusal({ ...builder, allowances, clientCap: 101 })
       const turn = await bench.admit({ ...builder, allowances })
-      await turn.release({ ...settlement(0n), outcome: 'upstream_failed' })
+      await turn.settle(GIVEN_BACK)
       await home.advance(3 * HOUR)
       await (await bench.admit({ ...builder, allowances })).settle(settlement(HOLD))
       await home.advance(3 * HOUR)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import { type ContractBench, DAY, HOLD, HOUR, usd } from './contract-bench.fixture.ts'
-import { settlement } from './ledger.fixture.ts'
 
 /** The contract of every ledger, first half: wallets, credits, claims, recovery. */
 export function moneyContract(bench: ContractBench): void {
@@ -23,7 +23,7 @@ export function moneyContract(bench: ContractBench): void {
     it('that is released costs nothing, and is not settled after that', async () => {
       await bench.credit(1_000_000n)
       const turn = await bench.admit()
-      expect(await turn.release({ ...settlement(0n), outcome: 'upstream_failed' })).toEqual({ kind: 'released' })
+      expect(await turn.settle(GIVEN_BACK)).toEqual({ kind: 'released' })
       expect(await turn.settle(settlement(20_000n))).toEqual({ kind: 'not-ours' })
       expect((await bench.standing()).available).toBe(1_000_000n)
       expect(await home.receipt(turn.requestId)).toMatchObject({ state: 'released', charge: 0n })
@@ -52,7 +52,7 @@ export function moneyContract(bench: ContractBench): void {
       const [charged, released, other] = [await bench.admit(), await bench.admit(), await bench.admit()]
       await Promise.all([
         charged.settle({ ...settlement(20_000n), compaction }),
-        released.release({ ...settlement(0n), compaction }),
+        released.settle({ ...GIVEN_BACK, compaction }),
         other.settle(settlement(20_000n)),
       ])
       const receipts = await Promise.all([charged, released, other].map(({ requestId }) => home.receipt(requestId)))
@@ -187,7 +187,7 @@ export function moneyContract(bench: ContractBench): void {
     it('is free again at once when its request was released', async () => {
       await bench.credit(HOLD * 10n)
       const claim = claimUntil((await home.now()) + HOUR)
-      await (await bench.admit({ claim })).release({ ...settlement(0n), outcome: 'upstream_failed' })
+      await (await bench.admit({ claim })).settle(GIVEN_BACK)
       expect((await bench.ask({ claim })).kind).toBe('admitted')
     })
 

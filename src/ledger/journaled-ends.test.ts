@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
+import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import { findReceipt } from '../store/receipts.ts'
-import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
+import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 
@@ -44,7 +45,7 @@ describe('the end of a turn while the books cannot be written', () => {
     await bench.run(BREAK_ENDS)
     await bench.run(BREAK_PROOF)
     const compaction = { tokensBefore: 48_210, tokensAfter: 2_034 }
-    const ends = [charged.settle({ ...settlement(1000n), compaction }), free.release(settlement(0n))]
+    const ends = [charged.settle({ ...settlement(1000n), compaction }), free.settle(GIVEN_BACK)]
     expect(await Promise.all(ends)).toMatchObject([
       { kind: 'settled', charge: 1000n, shortfall: 0n },
       { kind: 'released' },
@@ -154,7 +155,7 @@ describe('a disk that is full', () => {
       const admission = await bench.ledger.admit(bench.request())
       if (admission.kind === 'refused') refused.push(admission.refusal.kind)
       else if ((await admission.durable) === 'lost') refused.push('lost')
-      else await admission.release(settlement(0n))
+      else await admission.settle(GIVEN_BACK)
     }
     expect(bench.failures.map(String).join()).toContain('full')
     const settled = await Promise.all(running.map((turn) => turn.settle(settlement(1000n))))
@@ -164,7 +165,7 @@ describe('a disk that is full', () => {
     await freeDisk()
     await opensAgain()
     expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 100n - 20_000n, held: 0n })
-    expect(await (await bench.admit()).release(settlement(0n))).toEqual({ kind: 'released' })
+    expect(await (await bench.admit()).settle(GIVEN_BACK)).toEqual({ kind: 'released' })
     await bench.expectMemoryIsTheFile()
     await bench.expectCleanBooks()
   }, 60_000)

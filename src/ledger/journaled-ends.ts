@@ -1,9 +1,8 @@
+import { readEnding, writeEnding } from '../model/ending.ts'
 import type { RequestId } from '../model/ids.ts'
-import type { NanoUsd } from '../model/money.ts'
 import type { SettleJournal } from '../store/settle-journal.ts'
 import type { LedgerCore } from './core.ts'
-import { recordEnd } from './record-end.ts'
-import type { TurnEnd } from './turn-end.ts'
+import { recordEnd, type TurnEnd } from './record-end.ts'
 
 /**
  * Ends of turns that could not be recorded in the books, and are on the disk beside them instead. As soon as the books
@@ -52,12 +51,10 @@ export async function openJournaledEnds(journal: SettleJournal): Promise<Journal
 
 const keep = (waiting: Map<RequestId, TurnEnd>, end: TurnEnd): void => void waiting.set(end.requestId, end)
 
-const encode = (end: TurnEnd): string =>
-  JSON.stringify(end, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
+/** The id has no space. */
+const encode = ({ requestId, ending }: TurnEnd): string => `${requestId} ${writeEnding(ending)}`
 
 function decode(record: string): TurnEnd {
-  const { charge, ...end } = JSON.parse(record) as TurnEnd & { charge?: { cost: unknown } }
-  if (charge === undefined) return { ...end, charge: undefined }
-  const cost = BigInt(String(charge.cost).slice(0, -1)) as NanoUsd
-  return { ...end, charge: { ...charge, cost } } as TurnEnd
+  const space = record.indexOf(' ')
+  return { requestId: record.slice(0, space) as RequestId, ending: readEnding(record.slice(space + 1)) }
 }

@@ -16,7 +16,7 @@ import { type Database, openDatabase } from '../store/open-database.ts'
 import { insertAccount } from '../store/set-up.fixture.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { HOLD, requestFor } from './contract-bench.fixture.ts'
-import type { AdmittedTurn, Ledger, Settlement } from './ledger.ts'
+import type { AdmittedTurn, Ledger } from './ledger.ts'
 import { openLedger } from './open-ledger.ts'
 import { recordPrices } from './record-prices.ts'
 import { verifyBooks } from './verify-books.ts'
@@ -56,17 +56,6 @@ const PRICE = {
   perRequest: 0n as NanoUsd,
   tiers: [],
 }
-
-export const settlement = (cost: bigint, output = 2): Settlement => ({
-  outcome: 'completed',
-  lane: 'demo/demo',
-  firstByteMs: 1,
-  totalMs: 2,
-  attempts: [{ lane: 'demo/demo', outcome: 'finished', status: 200, ms: 2 }],
-  usage: { uncachedInput: 10, cachedInput: 0, cacheWrite: 0, output, reasoning: 0, estimated: false },
-  tier: 0,
-  cost: cost as NanoUsd,
-})
 
 export function useLedger(options: { markIntervalMs: number } = { markIntervalMs: 20 }): LedgerBench {
   let folder: string

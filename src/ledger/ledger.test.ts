@@ -5,13 +5,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AdmitRequest } from '../books/admit-turn.ts'
 import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
+import { settlement } from '../model/ending.fixture.ts'
 import { type AccountRow, mintAccountId, type RequestId } from '../model/ids.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import { findAccountByEmail } from '../store/accounts.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import { insertAccount } from '../store/set-up.fixture.ts'
 import { HOLD, requestFor } from './contract-bench.fixture.ts'
-import type { AdmittedTurn, Ledger, Settlement } from './ledger.ts'
+import type { AdmittedTurn, Ledger } from './ledger.ts'
 import { openLedger } from './open-ledger.ts'
 import { recordPrices } from './record-prices.ts'
 
@@ -86,17 +87,6 @@ async function admit(over: Partial<AdmitRequest> = {}): Promise<AdmittedTurn & {
   if (admission.kind !== 'admitted') throw new Error(`refused: ${admission.refusal.kind}`)
   return Object.assign(admission, { requestId: request.requestId })
 }
-
-const settlement = (cost: bigint): Settlement => ({
-  outcome: 'completed',
-  lane: 'demo/demo',
-  firstByteMs: 1,
-  totalMs: 2,
-  attempts: [{ lane: 'demo/demo', outcome: 'finished', status: 200, ms: 2 }],
-  usage: { uncachedInput: 10, cachedInput: 0, cacheWrite: 0, output: 2, reasoning: 0, estimated: false },
-  tier: 0,
-  cost: cost as NanoUsd,
-})
 
 describe('a clock that was set back', () => {
   it('is said when it is more than a day, and time does not go back', async () => {

@@ -2,19 +2,18 @@ import type { AdmitOutcome, AdmitRequest } from '../books/admit-turn.ts'
 import type { AssignPlan, PlanOutcome } from '../books/subscriptions.ts'
 import type { TooMuch } from '../books/transfer-money.ts'
 import type { Allowance } from '../model/allowance.ts'
-import type { CompactedTokens } from '../model/compacted-tokens.ts'
+import type { Ending } from '../model/ending.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
-import type { MeteredUsage } from '../model/usage.ts'
 import type { AllowanceReport } from './allowance-standings.ts'
 import type { LookedUpClaim } from './claim-shelf.ts'
 import type { TakenRequest } from './take-request.ts'
 import type { VerifyReport } from './verify-books.ts'
 
 /**
- * The books as the rest of the house sees them. Every request is one hold and then exactly one settle or release, both
- * durable batches; nobody else moves money but `credit`. With SQLite the reducer in `books` decides at once and the
+ * The books as the rest of the house sees them. Every request is one hold and then exactly one settle, both durable
+ * batches; nobody else moves money but `credit`. With SQLite the reducer in `books` decides at once and the
  * database records; with Postgres the database will decide, behind this same interface.
  */
 export interface Ledger {
@@ -59,7 +58,7 @@ export type Admission =
 /** Why the reducer said no; `unavailable` when it was not asked, because the books are being read back. */
 export type AdmissionRefusal = Exclude<AdmitOutcome, { kind: 'held' }> | { readonly kind: 'unavailable' }
 
-/** A turn that holds its money. Exactly one of `settle` and `release` ends it; `leave` says that the turn is over. */
+/** A turn that holds its money. `settle` ends it, once, whatever came of it; `leave` says that the turn is over. */
 export interface AdmittedTurn {
   readonly kind: 'admitted'
   /** The output cap that the hold covers: what the provider is told. */
@@ -72,48 +71,10 @@ export interface AdmittedTurn {
   readonly durable: Promise<'durable' | 'lost'>
   /** How many output tokens have gone to the client so far; recovery after a crash charges this much. */
   mark(deliveredTokens: number): void
-  settle(settlement: Settlement): Promise<SettleOutcome>
-  release(ending: Ending): Promise<SettleOutcome>
+  /** Charges what the ending owes, or gives the hold back. */
+  settle(ending: Ending): Promise<SettleOutcome>
   /** Called when the turn is over in whatever way: from here on an unresolved hold belongs to the sweeper. */
   leave(): void
-}
-
-/** How a turn went, for its receipt. */
-export interface Ending {
-  readonly outcome: TurnOutcome
-  readonly lane: string | undefined
-  readonly firstByteMs: number | undefined
-  readonly totalMs: number
-  readonly attempts: readonly Attempt[]
-  /** Of a turn that has compacted a conversation. */
-  readonly compaction?: CompactedTokens
-  /** The answer is stored: whoever asks again with the same idempotency key may be given it. */
-  readonly kept?: boolean
-}
-
-export type TurnOutcome =
-  | 'completed'
-  | 'client_gone'
-  | 'upstream_failed'
-  | 'drained'
-  | 'ledger_unavailable'
-  | 'internal_error'
-  | 'recovered'
-
-export interface Attempt {
-  readonly lane: string
-  readonly outcome: string
-  readonly status: number | undefined
-  readonly ms: number
-  /** Tokens that stood in the cache of the lane which the conversation was on before, and not in this one's. */
-  readonly cacheLost?: number
-}
-
-export interface Settlement extends Ending {
-  readonly usage: MeteredUsage
-  /** Threshold of the tier that applied, 0 for the base price. */
-  readonly tier: number
-  readonly cost: NanoUsd
 }
 
 export type SettleOutcome =

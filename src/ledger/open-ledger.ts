@@ -21,12 +21,11 @@ import type { LedgerCore } from './core.ts'
 import { createCreditDesk, loadStanding } from './credit-account.ts'
 import { createLedgerGate } from './gate.ts'
 import { openJournaledEnds } from './journaled-ends.ts'
-import type { FindKeptFacts } from './kept-facts.ts'
 import type { Ledger } from './ledger.ts'
 import { createMarkKeeper } from './mark-keeper.ts'
 import { READ_BACK_PAUSE_MS, readBackUntilItWorks } from './read-back.ts'
 import { adoptBooks, readBooks } from './read-books.ts'
-import { resolveOrphans } from './resolve-orphans.ts'
+import { type FindKeptFacts, resolveOrphans } from './resolve-orphans.ts'
 import { takeRequest } from './take-request.ts'
 
 export interface LedgerDeps {

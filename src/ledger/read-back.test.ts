@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import { findReceipt } from '../store/receipts.ts'
-import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
+import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 
@@ -148,7 +149,7 @@ describe('a full disk', () => {
     for (let tries = 0; tries < 500 && lost === 0; tries++) {
       const turn = await bench.admit({ requestId: `req_${tries}_${'x'.repeat(2000)}` as never })
       if ((await turn.durable) === 'lost') lost++
-      else await turn.release(settlement(0n))
+      else await turn.settle(GIVEN_BACK)
     }
     expect(lost).toBe(1)
     // The first failure, then those of the probe: reading works all the while.
@@ -177,7 +178,7 @@ describe('a full disk', () => {
         await atomic(statements)
         throw new Error('no answer')
       }
-      if (state === 'released') expect(await turn.release(settlement(0n))).toEqual({ kind: 'released' })
+      if (state === 'released') expect(await turn.settle(GIVEN_BACK)).toEqual({ kind: 'released' })
       else {
         const settled = await turn.settle(settlement(HOLD + 7n))
         expect(settled).toEqual({ kind: 'settled', charge: HOLD, shortfall: 7n, tier: 0 })

@@ -1,11 +1,12 @@
-import { closeTurn } from '../books/close-turn.ts'
-import type { NanoUsd } from '../model/money.ts'
+import { type Charged, type CloseTurn, closeTurn } from '../books/close-turn.ts'
 import type { LedgerCore } from './core.ts'
 import { record } from './record.ts'
-import type { TurnEnd } from './turn-end.ts'
+
+/** How a turn ended, as the books take it. When that is recorded is known only when it is. */
+export type TurnEnd = Omit<CloseTurn, 'at' | 'ticks'>
 
 export type RecordedEnd =
-  | { readonly kind: 'recorded'; readonly charge: NanoUsd; readonly shortfall: NanoUsd }
+  | ({ readonly kind: 'recorded' } & Charged)
   /** The batch could not be written: the hold stands as before, once the books have been read back. */
   | { readonly kind: 'lost' }
   | { readonly kind: 'not-open' }

@@ -1,13 +1,24 @@
 import type { OpenTurn } from '../books/books.ts'
-import { priceUsage } from '../metering/price-usage.ts'
+import { readEnding } from '../model/ending.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Price } from '../model/price.ts'
-import { chargeForDelivered } from './charge-for-delivered.ts'
+import { chargeForDelivered, recoveredEnding } from './charge-for-delivered.ts'
 import type { LedgerCore } from './core.ts'
-import { type FoundFacts, readKeptFacts } from './kept-facts.ts'
 import { type RecordedEnd, recordEnd } from './record-end.ts'
 import { loadPrice } from './record-prices.ts'
-import { RECOVERED, type TurnEnd, turnEndOf } from './turn-end.ts'
+
+/**
+ * Of those of these requests whose answers are kept, for repetition or to be asked for by their id: the ending that was
+ * written beside the answer, before its charge. If the process dies in between, the charge is made from that.
+ */
+export type FindKeptFacts = (requests: readonly RequestId[]) => Promise<ReadonlyMap<RequestId, FoundFacts>>
+
+export interface FoundFacts {
+  /** As `writeEnding` has made them. */
+  readonly facts: string
+  /** Whoever repeats the request with its idempotency key gets the answer. */
+  readonly givenAgain: boolean
+}
 
 /**
  * Ends every hold that nobody attends: after a crash all of them, while running those whose turn was lost by a fault of
@@ -38,17 +49,14 @@ const orphansOf = (core: LedgerCore): OpenTurn[] =>
 
 function resolve(core: LedgerCore, turn: OpenTurn, price: Price, kept: FoundFacts | undefined): Promise<RecordedEnd> {
   const { requestId } = turn
-  if (kept !== undefined) return recordEnd(core, endOfKept(requestId, kept, price))
+  // The answer is whole, and can still be had: only its charge was missing.
+  if (kept !== undefined) {
+    return recordEnd(core, { requestId, ending: { ...readEnding(kept.facts), kept: kept.givenAgain } })
+  }
   // Nothing was marked where nothing was delivered, and that is given back whole.
   const delivered = core.marks.get(turn.receipt)
-  const charge = delivered === undefined ? undefined : chargeForDelivered(turn, delivered, price)
-  return recordEnd(core, turnEndOf(requestId, RECOVERED, charge))
-}
-
-/** The answer is whole, and can still be had: only its charge was missing. */
-function endOfKept(requestId: RequestId, { facts, givenAgain }: FoundFacts, price: Price): TurnEnd {
-  const { usage, ...ending } = readKeptFacts(facts)
-  return turnEndOf(requestId, { ...ending, kept: givenAgain }, { usage, ...priceUsage(price, usage) })
+  const owed = delivered === undefined ? undefined : chargeForDelivered(turn, delivered, price)
+  return recordEnd(core, { requestId, ending: recoveredEnding(owed) })
 }
 
 const priceName = ({ model, priceVersion }: OpenTurn): string => `${priceVersion} ${model}`

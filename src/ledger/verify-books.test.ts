@@ -1,10 +1,11 @@
 import { Kysely } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SIDES } from '../books/sides.ts'
+import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import { HOLD, settlement, useLedger } from './ledger.fixture.ts'
+import { HOLD, useLedger } from './ledger.fixture.ts'
 import { verifyBooks } from './verify-books.ts'
 
 const bench = useLedger()
@@ -12,7 +13,7 @@ const bench = useLedger()
 beforeEach(async () => {
   await bench.credit(HOLD * 10n)
   for (const cost of [7n, HOLD + 5n]) await (await bench.admit()).settle(settlement(cost))
-  await (await bench.admit()).release(settlement(0n))
+  await (await bench.admit()).settle(GIVEN_BACK)
   await (await bench.admit()).durable
 })
 

@@ -9,6 +9,9 @@ export interface Clock {
   ticks(): number
 }
 
+/** Of moments in ticks. */
+export const msBetween = (fromTicks: number, toTicks: number): number => Math.round((toTicks - fromTicks) / 1000)
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   ticks: () => Math.floor(performance.now() * 1000),

@@ -12,7 +12,7 @@ beforeEach(() => {
 const long = (letter: string, times = 1): string => letter.repeat(CACHED_BYTES_MIN * times)
 const talk = (messages: string, over: { owner?: string; tools?: string } = {}) => ({
   owner: over.owner ?? 'key model',
-  preamble: Buffer.from(over.tools ?? ''),
+  preamble: [Buffer.from(over.tools ?? '')],
   messages: Buffer.from(messages),
   tokens: messages.length / 4,
 })

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { createLruMap } from '../lib/lru-map.ts'
 
 /**
@@ -15,7 +15,7 @@ export interface SentPrompt {
   /** Whose, and with which model: nobody profits from what another key has sent. */
   readonly owner: string
   /** What comes before the messages in every prompt: another list of tools is another prompt. */
-  readonly preamble: Buffer
+  readonly preamble: readonly Buffer[]
   /** The messages, from the first byte of the first to the last byte of the last. */
   readonly messages: Buffer
   /** What the messages are taken for. */
@@ -48,7 +48,7 @@ export function createSeenPrefixes({ ticks }: { ticks(): number }): SeenPrefixes
     },
     remember({ owner, preamble, messages, tokens }) {
       if (messages.length < CACHED_BYTES_MIN) return
-      const digest = createHash('sha256').update(preamble).update(messages).digest('base64')
+      const digest = beginHash(preamble).update(messages).digest('base64')
       const others = livingOf(owner).filter((turn) => turn.digest !== digest)
       owners.set(
         owner,
@@ -58,10 +58,16 @@ export function createSeenPrefixes({ ticks }: { ticks(): number }): SeenPrefixes
   }
 }
 
+function beginHash(preamble: readonly Buffer[]): Hash {
+  const hash = createHash('sha256')
+  for (const part of preamble) hash.update(part)
+  return hash
+}
+
 /** One pass over the bytes, however many lengths are asked for. */
-function longestOf(candidates: readonly SeenTurn[], preamble: Buffer, messages: Buffer): number {
+function longestOf(candidates: readonly SeenTurn[], preamble: readonly Buffer[], messages: Buffer): number {
   if (candidates.length === 0) return 0
-  const hash = createHash('sha256').update(preamble)
+  const hash = beginHash(preamble)
   let tokensOfLongest = 0
   let hashed = 0
   for (const { bytes, tokens, digest } of [...candidates].sort((one, other) => one.bytes - other.bytes)) {

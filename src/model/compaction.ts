@@ -4,3 +4,9 @@ import type { Opaque } from './event.ts'
 export type Compacted =
   | { readonly kind: 'summary'; readonly text: string }
   | { readonly kind: 'native'; readonly opaque: Opaque }
+
+/** How large a conversation was before it was compacted and after that, in whole tokens: said on the receipt. */
+export interface CompactedTokens {
+  readonly tokensBefore: number
+  readonly tokensAfter: number
+}

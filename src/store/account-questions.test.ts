@@ -8,6 +8,7 @@ import type { SqlValue } from '../sqlite/sqlite-file.ts'
 import { listClosedRequests, listRunningRequests, sumRunning } from './account-requests.ts'
 import { findLastMovement, findSliceStart, RECEIPT_KINDS } from './movements.ts'
 import { openDatabase } from './open-database.ts'
+import { insertAccount, insertKey } from './set-up.fixture.ts'
 import { findMovementTime, listStatement } from './statement.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 import { listReceiptsThatAreThere, sumClosedReceipts } from './usage-slices.ts'
@@ -65,6 +66,36 @@ it('what an account asks about itself is answered from an index, in its order', 
     if (sql.includes('charge_nano > 0'))
       expect(steps, 'merged as they are read').not.toContain('USE TEMP B-TREE FOR ORDER BY')
   }
+  await close()
+  rmSync(folder, { recursive: true })
+})
+
+it('the oldest of many that run are found, also where a filter passes over all others', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-many-run-'))
+  const clock = { now: () => 1, ticks: () => 0 }
+  const { db, file, close } = await openDatabase({ path: join(folder, 'ledger.db'), clock })
+  await insertAccount(file, { id: 'acct_ada', email: 'ada@example.com', createdAt: 1 })
+  const key = {
+    account: 1,
+    kind: 'wallet',
+    name: 'ci',
+    shown: 'mr_',
+    models: null,
+    limits: null,
+    expires_at: null,
+  } as const
+  await insertKey(db, { ...key, id: 'key_1', digest: new Uint8Array(32), created_at: 1 })
+  const many = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+    INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
+    output_bound, input_estimate, opened_at) SELECT i, 'req_' || i, 1, 1, 'wallet', 'open', iif(i < 3, 'rare', 'demo'), 1,
+    '[]', 5, 1, 1, 1, 1 FROM n`
+  await file.atomic([{ sql: many, rows: [[]] }])
+  const page = { before: Number.MAX_SAFE_INTEGER, limit: 2 }
+  const rowsOf = async (over: object) =>
+    (await listRunningRequests(db, 1, { ...page, filter: { model: 'rare' }, ...over })).map(({ row }) => row)
+  expect(await rowsOf({})).toEqual([2, 1])
+  expect(await rowsOf({ before: 2 })).toEqual([1])
+  expect(await rowsOf({ filter: {} })).toEqual([2500, 2499])
   await close()
   rmSync(folder, { recursive: true })
 })

@@ -44,31 +44,39 @@ export async function listClosedRequests(
   return (await all.orderBy('movement', 'desc').limit(limit).execute()) as ClosedRequest[]
 }
 
-/** Of an account's open holds, by an index that has nothing but open ones. Newest first. */
+/**
+ * Of an account's open holds, by an index that has nothing but open ones. Newest first: however many there are, all of them
+ * are looked at until there are enough.
+ */
 export async function listRunningRequests(
   db: LedgerDb,
   account: number,
   { before, limit, filter }: { readonly before: number; readonly limit: number; readonly filter: RequestFilter },
 ): Promise<ListedRequest[]> {
-  const { rows } = await sql<{ row: number }>`SELECT row FROM receipts INDEXED BY open_receipts
-    WHERE state = 'open' AND account = ${account} AND row < ${before} ORDER BY row DESC LIMIT ${RUNNING_MAX}`.execute(
-    db,
-  )
-  if (rows.length === 0) return []
-  return withKeys(db)
-    .where(
-      'receipts.row',
-      'in',
-      rows.map(({ row }) => row),
-    )
-    .where((eb) => eb.and(conditionsOf(eb, filter)))
-    .orderBy('receipts.row', 'desc')
-    .limit(limit)
-    .execute()
+  const found: ListedRequest[] = []
+  for (let behind = before; found.length < limit; ) {
+    const slice = await listOpenRows(db, account, behind)
+    if (slice.length === 0) break
+    const wanted = withKeys(db)
+      .where('receipts.row', 'in', slice)
+      .where((eb) => eb.and(conditionsOf(eb, filter)))
+      .orderBy('receipts.row', 'desc')
+      .limit(limit - found.length)
+    found.push(...(await wanted.execute()))
+    if (slice.length < SLICE_ROWS) break
+    behind = slice.at(-1)!
+  }
+  return found
 }
 
-/** Nobody runs more at once; whoever does sees the newest of them. */
-const RUNNING_MAX = 1000
+/** Few enough that neither this thread nor the one of the books is kept from others for long. */
+const SLICE_ROWS = 1000
+
+async function listOpenRows(db: LedgerDb, account: number, before: number): Promise<number[]> {
+  const { rows } = await sql<{ row: number }>`SELECT row FROM receipts INDEXED BY open_receipts
+    WHERE state = 'open' AND account = ${account} AND row < ${before} ORDER BY row DESC LIMIT ${SLICE_ROWS}`.execute(db)
+  return rows.map(({ row }) => row)
+}
 
 export interface RunningSum {
   requests: number

@@ -101,20 +101,16 @@ export async function listKeyNames(
   return found.rows
 }
 
-/** Oldest first, revoked ones included: what a key has used stays explainable. */
-export const listKeysOfAccount = (db: LedgerDb, account: number): Promise<StoredKey[]> =>
-  db.selectFrom('keys').selectAll().where('account', '=', account).orderBy('row').execute()
-
-/** Newest first; the next page ends before the row of this one's last key. */
+/** Of an account, or of all: newest first, revoked ones included. The next page ends before the row of this one's last key. */
 export const listKeyPage = (
   db: LedgerDb,
-  account: number,
+  account: number | undefined,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<StoredKey[]> =>
   db
     .selectFrom('keys')
     .selectAll()
-    .where('account', '=', account)
+    .$if(account !== undefined, (query) => query.where('account', '=', account!))
     .where('row', '<', before)
     .orderBy('row', 'desc')
     .limit(limit)

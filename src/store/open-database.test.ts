@@ -64,20 +64,16 @@ describe('a ledger of the version before compactions', () => {
   const OLD = `INSERT INTO receipts (${COLUMNS}, output_bound, input_estimate, opened_at, closed_at, charge_nano)
     VALUES (?, ?, 1, 1, 'wallet', ?, 'demo', 1, '[3]', 50, 10, 10, 10, 1, ?, ?)`
   const closed: ReceiptClosed = {
-    kind: 'receipt-closed',
-    ...{
-      receipt: 2,
-      account: 1 as AccountRow,
-      state: 'settled',
-      at: 3,
-      outcome: 'completed',
-      lane: 'demo/demo',
-      usage: undefined,
-      tier: 0,
+    ...{ kind: 'receipt-closed', receipt: 2, account: 1 as AccountRow, at: 3 },
+    ending: {
+      ...{ outcome: 'completed', lane: 'demo/demo', attempts: [], firstByteMs: 1, totalMs: 2, kept: false },
+      owed: {
+        usage: { uncachedInput: 1, cachedInput: 0, cacheWrite: 0, output: 1, reasoning: 0, estimated: false },
+        ...{ tier: 0, cost: 7n as NanoUsd },
+      },
+      compaction: { tokensBefore: 48_210, tokensAfter: 2_034 },
     },
-    ...{ cost: 7n as NanoUsd, charge: 7n as NanoUsd, shortfall: 0n as NanoUsd },
-    ...{ firstByteMs: 1, totalMs: 2, attempts: '[]', compaction: { tokensBefore: 48_210, tokensAfter: 2_034 } },
-    ...{ movement: 2, balance: 93n },
+    ...{ charge: 7n as NanoUsd, shortfall: 0n as NanoUsd, movement: 2, balance: 93n },
   }
 
   it('is brought along: what is closed says nothing of one, and what is open may end with one', async () => {

@@ -14,7 +14,7 @@ import {
   type KeyChange,
   keyInsert,
   keyUpdate,
-  listKeysOfAccount,
+  listKeyPage,
   type NewKey,
 } from './keys.ts'
 import { findMarks } from './marks.ts'
@@ -56,6 +56,8 @@ const did = (statement: AtomicStatement): Promise<boolean> =>
   )
 
 const run = (sql: string, ...rows: SqlValue[][]) => database.file.atomic([{ sql, rows }])
+
+const ALL = { before: Number.MAX_SAFE_INTEGER, limit: 10 }
 
 describe('accounts', () => {
   const ada = { row: 1, id: 'acct_ada', email: 'ada@example.com', status: 'active', created_at: 5, frozen_at: null }
@@ -129,8 +131,8 @@ describe('keys', () => {
     expect(await findKeyByDigest(db, new Uint8Array(32))).toBeUndefined()
     expect(await findKeyById(db, 'key_1')).toEqual(stored)
     expect(await findKeyByRow(db, 1)).toEqual(stored)
-    expect(await listKeysOfAccount(db, 2)).toEqual([stored])
-    expect(await listKeysOfAccount(db, 1)).toEqual([])
+    expect(await listKeyPage(db, 2, ALL)).toEqual([stored])
+    expect(await listKeyPage(db, 1, ALL)).toEqual([])
   })
 
   it('are renamed, disabled and enabled until they are revoked, for good', async () => {
@@ -260,7 +262,7 @@ it('answers every question that grows with the books from an index', async () =>
   await findAccountByEmail(listening, 'ada@example.com')
   await listAccounts(listening, { after: 1, limit: 2 })
   await findKeyByDigest(listening, new Uint8Array(32))
-  await listKeysOfAccount(listening, 1)
+  await listKeyPage(listening, 1, ALL)
   await findReceipt(listening, 'req_a')
   await listOpenReceipts(listening)
   await findTransferByRef(listening, 1, 'may')

@@ -8,6 +8,7 @@ import type {
   Transferred,
 } from '../books/changes.ts'
 import { assertNever } from '../lib/assert-never.ts'
+import { ZERO } from '../model/money.ts'
 import type { AtomicStatement, SqlValue } from '../sqlite/sqlite-file.ts'
 import { BATCH_STATEMENTS, CLAIM_STATEMENTS, REPLACE_MARK } from './batch-statements.ts'
 
@@ -115,30 +116,33 @@ const openedRow = (change: ReceiptOpened): SqlValue[] => [
   change.at,
 ]
 
-const closedRow = (change: ReceiptClosed): SqlValue[] => [
-  change.state,
-  change.at,
-  change.outcome,
-  change.lane ?? null,
-  change.usage?.uncachedInput ?? null,
-  change.usage?.cachedInput ?? null,
-  change.usage?.cacheWrite ?? null,
-  change.usage?.output ?? null,
-  change.usage?.reasoning ?? null,
-  change.usage ? Number(change.usage.estimated) : null,
-  change.tier ?? null,
-  change.cost,
-  change.charge,
-  change.shortfall,
-  change.firstByteMs ?? null,
-  change.totalMs,
-  change.attempts,
-  change.compaction?.tokensBefore ?? null,
-  change.compaction?.tokensAfter ?? null,
-  change.movement,
-  change.balance ?? null,
-  change.receipt,
-]
+const closedRow = ({ ending, ...change }: ReceiptClosed): SqlValue[] => {
+  const { owed, compaction } = ending
+  return [
+    owed ? 'settled' : 'released',
+    change.at,
+    ending.outcome,
+    ending.lane ?? null,
+    owed?.usage.uncachedInput ?? null,
+    owed?.usage.cachedInput ?? null,
+    owed?.usage.cacheWrite ?? null,
+    owed?.usage.output ?? null,
+    owed?.usage.reasoning ?? null,
+    owed ? Number(owed.usage.estimated) : null,
+    owed?.tier ?? null,
+    owed?.cost ?? ZERO,
+    change.charge,
+    change.shortfall,
+    ending.firstByteMs ?? null,
+    ending.totalMs,
+    JSON.stringify(ending.attempts),
+    compaction?.tokensBefore ?? null,
+    compaction?.tokensAfter ?? null,
+    change.movement,
+    change.balance ?? null,
+    change.receipt,
+  ]
+}
 
 const periodRow = ({ bucket, unit, account, subject, start, end }: PeriodOpened): SqlValue[] => [
   bucket,

@@ -1,5 +1,6 @@
 import type { Generated, Kysely } from 'kysely'
 import type { Unit } from '../model/allowance.ts'
+import type { TurnOutcome } from '../model/ending.ts'
 import type { AuditTable, InvitesTable, PeopleTable, SessionsTable } from './people-tables.ts'
 
 /**
@@ -123,7 +124,7 @@ export interface ReceiptsTable {
   opened_at: number
   closed_at: number | null
   /** How it ended, e.g. `completed`, `client_gone`, `recovered`. */
-  outcome: string | null
+  outcome: TurnOutcome | null
   lane: string | null
   uncached_input: number | null
   cached_input: number | null

@@ -1,4 +1,4 @@
-import type { CompactedTokens } from '../model/compacted-tokens.ts'
+import type { CompactedTokens } from '../model/compaction.ts'
 import { formatUsd } from '../model/money.ts'
 import { inputTokensOf, type Usage } from '../model/usage.ts'
 import { type DescribedError, describeError } from './describe-error.ts'

@@ -1,42 +1,33 @@
 import type { AdmittedTurn } from '../ledger/ledger.ts'
 import { type Problem, problem } from '../model/problem.ts'
-import { ledgerUnavailable } from './refusals.ts'
-import type { StoredTurn } from './stored-turn.ts'
+import { ledgerUnavailable } from './admit/refusals.ts'
+import type { Keeping } from './keep/keeping.ts'
 
-/** What has to be durable before the first word leaves. */
-export interface FirstWord {
+/** What has to be durable before the first word leaves: R1, and nothing of a response that could not be asked for. */
+export class FirstWord {
   /** It may leave now. */
-  readonly isClear: boolean
-  /** Resolves when it may, or to why it may not. Never rejects. */
-  cleared(): Promise<Problem | undefined>
-  /** R1: no content before its hold, and nothing of a response that could not be asked for. */
-  waitFor(hold: Pick<AdmittedTurn, 'durable'>, stored: Pick<StoredTurn, 'begun'> | undefined): void
-}
+  isClear = false
+  readonly #clearance: Promise<Problem | undefined>
 
-export function createFirstWord(): FirstWord {
-  let clearance: Promise<Problem | undefined> | undefined
-  const word = {
-    isClear: false,
-    cleared() {
-      if (clearance === undefined) throw new Error('It is not known yet what the first word waits for')
-      return clearance
-    },
-    waitFor(hold: Pick<AdmittedTurn, 'durable'>, stored: Pick<StoredTurn, 'begun'> | undefined) {
-      clearance = clear(hold, stored).then((found) => {
-        word.isClear = found === undefined
-        return found
-      })
-    },
+  constructor(hold: Pick<AdmittedTurn, 'durable'>, keeping: Pick<Keeping, 'begun'>) {
+    this.#clearance = clear(hold, keeping).then((found) => {
+      this.isClear = found === undefined
+      return found
+    })
   }
-  return word
+
+  /** Resolves when it may, or to why it may not. Never rejects. */
+  cleared(): Promise<Problem | undefined> {
+    return this.#clearance
+  }
 }
 
 async function clear(
   hold: Pick<AdmittedTurn, 'durable'>,
-  stored: Pick<StoredTurn, 'begun'> | undefined,
+  keeping: Pick<Keeping, 'begun'>,
 ): Promise<Problem | undefined> {
   if ((await hold.durable) === 'lost') return ledgerUnavailable()
-  return stored === undefined || (await stored.begun) ? undefined : notStored()
+  return keeping.begun === undefined || (await keeping.begun) ? undefined : notStored()
 }
 
 const notStored = (): Problem =>

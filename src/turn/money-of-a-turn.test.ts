@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
 import type { StoredResponses } from '../content/stored-responses.ts'
-import type { Admission, Ledger, Settlement } from '../ledger/ledger.ts'
+import type { Admission, Ledger } from '../ledger/ledger.ts'
 import { createByteBudget } from '../lib/byte-budget.ts'
 import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
+import type { Ending } from '../model/ending.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow, RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { TurnRequest } from '../model/turn.ts'
@@ -17,8 +18,8 @@ import { readRequest } from '../wire/chat/read-request.ts'
 import { scanJson } from '../wire/json/scan-json.ts'
 import { countedIds } from '../wire/mint-ids.fixture.ts'
 import { requestWith } from '../wire/responses/voice.fixture.ts'
-import { createCallSeals } from './call-seals.ts'
 import { createDrains } from './drains.ts'
+import { createCallSeals } from './lane/call-seals.ts'
 import { serveTurn, type TurnDeps } from './serve-turn.ts'
 import type { Sink } from './sink.ts'
 
@@ -52,7 +53,7 @@ interface Asked {
 
 async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, providers: readonly Provider[]) {
   const done: string[] = []
-  const settlements: Settlement[] = []
+  const endings: Ending[] = []
   const asked: Record<string, unknown>[] = []
   const admission: Admission = {
     kind: 'admitted',
@@ -62,14 +63,11 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
     overlap: false,
     durable: Promise.resolve('durable'),
     mark: () => {},
-    settle: async (settlement) => {
-      done.push('settle')
-      settlements.push(settlement)
-      return { kind: 'settled', charge: settlement.cost, shortfall: 0n as NanoUsd, tier: 0 }
-    },
-    release: async () => {
-      done.push('release')
-      return { kind: 'released' }
+    settle: async (ending) => {
+      const { owed } = ending
+      done.push(owed ? 'settle' : 'release')
+      endings.push(ending)
+      return owed ? { kind: 'settled', charge: owed.cost, shortfall: 0n as NanoUsd, tier: 0 } : { kind: 'released' }
     },
     leave: () => done.push('leave'),
   }
@@ -97,6 +95,7 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
     seals: plainSeals,
     callSeals: createCallSeals({ ticks: () => 0 }),
     responses: responses as StoredResponses,
+    answers: { keep: async () => false, forget: async () => {} },
     stateMs: 0,
     answerBytesMax: 0,
     budget: createByteBudget(0),
@@ -107,7 +106,7 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
   const call = {
     requestId: 'req_1' as RequestId,
     caller: CALLER,
-    turn,
+    request: turn,
     sink: quietSink(),
     startedAt: 0,
   }
@@ -115,7 +114,7 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
     () => undefined,
     (error: unknown) => error,
   )
-  return { done, settlements, asked, thrown }
+  return { done, endings, asked, thrown }
 }
 
 function turnOf(body: object) {
@@ -179,10 +178,10 @@ it('a throw of our own leaves the hold to recovery: releasing it would give the 
 })
 
 it('a lane that failed before its first content costs nothing: what the next one delivered is charged, once', async () => {
-  const { done, settlements } = await moneyOf(overloadedAfterWork, replyWith(11, 5))
+  const { done, endings } = await moneyOf(overloadedAfterWork, replyWith(11, 5))
   expect(done).toEqual(['settle', 'leave'])
-  expect(settlements[0]).toMatchObject({ lane: 'demo/lane-1', usage: { uncachedInput: 11, output: 5 } })
-  expect(settlements[0]?.attempts.map(({ lane }) => lane)).toEqual(['demo/lane-0', 'demo/lane-1'])
+  expect(endings[0]).toMatchObject({ lane: 'demo/lane-1', owed: { usage: { uncachedInput: 11, output: 5 } } })
+  expect(endings[0]?.attempts.map(({ lane }) => lane)).toEqual(['demo/lane-0', 'demo/lane-1'])
 })
 
 it('all lanes failed: the hold goes back whole', async () => {
@@ -195,6 +194,6 @@ it('a provider is never told a cap that the hold does not cover, whatever the cl
 })
 
 it('a usage of zero is believed, and charged as zero: it is not absent', async () => {
-  const { settlements } = await moneyOf(replyWith(0, 0))
-  expect(settlements[0]).toMatchObject({ cost: 0n, usage: { uncachedInput: 0, output: 0, estimated: false } })
+  const { endings } = await moneyOf(replyWith(0, 0))
+  expect(endings[0]?.owed).toMatchObject({ cost: 0n, usage: { uncachedInput: 0, output: 0, estimated: false } })
 })

@@ -1,12 +1,12 @@
-import type { ResolvedModel } from '../catalog/resolve-model.ts'
 import type { Seals } from '../model/seals.ts'
-import { openChatVoice } from '../wire/chat/voice.ts'
+import { type ChatVoice, openChatVoice } from '../wire/chat/voice.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
-import { openResponsesVoice } from '../wire/responses/voice.ts'
-import { envelopesOf } from './envelopes.ts'
-import type { FirstWord } from './first-word.ts'
-import type { TurnCall } from './turn-call.ts'
-import type { TurnVoice } from './turn-voice.ts'
+import { openResponsesVoice, type ResponsesVoice } from '../wire/responses/voice.ts'
+import { envelopesOf } from './read/envelopes.ts'
+import type { Turn } from './turn.ts'
+
+/** What the client of a turn is spoken to in. */
+export type TurnVoice = ChatVoice | ResponsesVoice
 
 export interface VoiceDeps {
   readonly mint: MintIds
@@ -14,17 +14,15 @@ export interface VoiceDeps {
   readonly seals: Seals
 }
 
-/** The voice in which the client of this turn is spoken to. */
-export function openVoice(
-  { mint, now, seals }: VoiceDeps,
-  { turn, requestId, caller }: Pick<TurnCall, 'turn' | 'requestId' | 'caller'>,
-  { entry, effort }: Pick<ResolvedModel, 'entry' | 'effort'>,
-  firstWord: Pick<FirstWord, 'isClear'>,
-): TurnVoice {
-  if (turn.protocol === 'chat') return openChatVoice({ turn, model: entry.id, requestId, mint, now })
+export type SpokenTurn = Pick<Turn, 'requestId' | 'caller' | 'request' | 'entry' | 'effort'>
+
+/** `mayOpen` is false while an answer that is opened could not be asked for by its id. */
+export function openVoice({ mint, now, seals }: VoiceDeps, turn: SpokenTurn, mayOpen: () => boolean): TurnVoice {
+  const { request, requestId, caller, entry, effort } = turn
+  if (request.protocol === 'chat') return openChatVoice({ turn: request, model: entry.id, requestId, mint, now })
   const { sealReasoning, sealCompaction } = envelopesOf(seals, caller.accountId)
   return openResponsesVoice({
-    ...{ turn, model: entry.id, effort, requestId, mint, now, mayOpen: () => firstWord.isClear },
+    ...{ turn: request, model: entry.id, effort, requestId, mint, now, mayOpen },
     responseId: mint.responseId(),
     ...{ sealReasoning, sealCompaction },
     createdAt: Math.floor(now() / 1000),

@@ -1,44 +1,29 @@
-import type { Catalog, Lane, Model } from '../catalog/catalog.ts'
-import { type ResolvedModel, resolveModel } from '../catalog/resolve-model.ts'
+import { chargeWithin } from '../books/close-turn.ts'
+import type { Model } from '../catalog/catalog.ts'
 import type { AdmittedTurn, Ledger } from '../ledger/ledger.ts'
+import { msBetween } from '../lib/clock.ts'
 import { limitHeaders } from '../limits/limit-headers.ts'
-import type { ConfiguredLimits } from '../limits/limits-for-turn.ts'
-import type { SeenPrefixes } from '../metering/seen-prefixes.ts'
-import type { ChosenCapTerms } from '../model/hold-terms.ts'
+import type { Ending } from '../model/ending.ts'
 import type { Problem } from '../model/problem.ts'
-import type { TurnRequest } from '../model/turn.ts'
 import { planLanes } from '../routing/plan-lanes.ts'
-import type { StickyLanes } from '../routing/sticky-lanes.ts'
-import type { CacheSaltOf } from '../seals/cache-salts.ts'
-import { ableLanes } from './able-lanes.ts'
-import { ignoredToolsHeader } from './announced-names.ts'
-import type { CallSealMemory } from './call-seals.ts'
-import { checkInputs } from './check-inputs.ts'
-import { conversationNames } from './conversation-names.ts'
-import { sayInternalError } from './deliver-end.ts'
-import { endTurn, forgetAnswer } from './end-turn.ts'
-import { createFirstWord } from './first-word.ts'
-import { withGivenBack } from './given-back.ts'
+import { type PlanDeps, planTurn } from './admit/plan-turn.ts'
+import { refusalProblem } from './admit/refusals.ts'
+import { deliverEnd, sayInternalError } from './end/deliver-end.ts'
+import { endingOf } from './end/ending-of.ts'
+import { LastWords } from './end/last-words.ts'
+import { boundsOf, type Resolution, resolveEnding } from './end/resolve-ending.ts'
+import { recordOf, recordOfRefused, type TurnRecord } from './end/turn-record.ts'
+import { FirstWord } from './first-word.ts'
+import { type KeepDeps, Keeping } from './keep/keeping.ts'
+import { ignoredToolsHeader } from './lane/announced-names.ts'
+import type { Run } from './lane/run.ts'
+import { type RunDeps, runLanes } from './lane/run-lanes.ts'
 import { openVoice, type VoiceDeps } from './open-voice.ts'
-import { type AdmissionPlan, planAdmission } from './plan-admission.ts'
-import { createRecordingSink } from './recording-sink.ts'
-import { refusalProblem } from './refusals.ts'
-import type { Run } from './run.ts'
-import { msBetween, type RunDeps, runLanes } from './run-lanes.ts'
-import { type StoreDeps, storeTurn } from './stored-turn.ts'
-import { type AbortDeps, createTurnAbort } from './turn-abort.ts'
-import type { TurnCall } from './turn-call.ts'
-import { recordOfRefused, type TurnRecord } from './turn-record.ts'
+import type { AskedTurn, RunningTurn, Turn } from './turn.ts'
+import { type StopDeps, TurnStop } from './turn-stop.ts'
 
-export interface TurnDeps extends RunDeps, AbortDeps, StoreDeps, VoiceDeps {
-  readonly catalog: Catalog
-  readonly ledger: Ledger
-  readonly limits: ConfiguredLimits
-  readonly chosenCap: ChosenCapTerms
-  readonly seen: SeenPrefixes
-  readonly callSeals: CallSealMemory
-  readonly sticky: StickyLanes
-  readonly cacheSaltOf: CacheSaltOf
+export interface TurnDeps extends PlanDeps, RunDeps, StopDeps, KeepDeps, VoiceDeps {
+  readonly ledger: Pick<Ledger, 'admit'>
   readonly random: () => number
 }
 
@@ -47,73 +32,104 @@ export interface TurnDeps extends RunDeps, AbortDeps, StoreDeps, VoiceDeps {
  * before anything says that the answer is complete. The rules R1 to R3 are written in docs/architecture.md. A throw in here
  * is our own fault: the hold stays, and recovery resolves it; releasing it would give the answer away.
  */
-export async function serveTurn(deps: TurnDeps, asked: TurnCall): Promise<TurnRecord> {
-  const { caller, sink } = asked
-  const resolved = resolveModel(deps.catalog, caller, asked.turn)
-  if (resolved.kind === 'refused') return refuse(deps, asked, undefined, resolved.problem)
-  const { model } = resolved.entry
-  const unsuitable = checkInputs(model, asked.turn)
-  if (unsuitable) return refuse(deps, asked, model, unsuitable)
-  const lanes = ableLanes(model, asked.turn)
-  if ('code' in lanes) return refuse(deps, asked, model, lanes)
-
-  const turn = withGivenBack(asked.turn, lanes, deps.callSeals.of(caller.account))
-  const call = { ...asked, turn }
-
-  const plan = planAdmission(deps, call, model, resolved.price)
-  const admission = await deps.ledger.admit(plan.request)
-  sink.announce(limitHeaders(admission.standings))
-  if (admission.kind === 'refused') return refuse(deps, call, model, refusalProblem(admission.refusal, turn))
+export async function serveTurn(deps: TurnDeps, asked: AskedTurn): Promise<TurnRecord> {
+  const planned = planTurn(deps, asked)
+  if (planned.kind === 'refused') return refuse(deps, asked, planned.model, planned.problem)
+  const { turn } = planned
+  const admission = await deps.ledger.admit(turn.admission)
+  turn.sink.announce(limitHeaders(admission.standings))
+  if (admission.kind === 'refused') {
+    return refuse(deps, turn, turn.entry.model, refusalProblem(admission.refusal, turn.request))
+  }
   try {
-    return await runAdmitted(deps, { call, resolved, lanes, plan, hold: admission })
+    return await runTurn(deps, openTurn(deps, turn, admission))
   } finally {
     admission.leave()
   }
 }
 
-interface AdmittedCall {
-  readonly call: TurnCall
-  readonly resolved: ResolvedModel
-  readonly lanes: readonly Lane[]
-  readonly plan: AdmissionPlan
-  readonly hold: AdmittedTurn
-}
-
-async function runAdmitted(deps: TurnDeps, { call, resolved, lanes, plan, hold }: AdmittedCall): Promise<TurnRecord> {
-  const { turn } = call
-  const { entry, effort, price } = resolved
-  const firstWord = createFirstWord()
-  const voice = openVoice(deps, call, resolved, firstWord)
-  const stored = storeTurn(deps, call, voice)
-  firstWord.waitFor(hold, stored)
-  const sink = stored?.recording && !call.once ? createRecordingSink(call.sink, stored.recording, 'hears') : call.sink
+/** Everything that lives as long as the turn runs, and closes with it. */
+function openTurn(deps: TurnDeps, turn: Turn, hold: AdmittedTurn): RunningTurn {
+  const voice = openVoice(deps, turn, () => firstWord.isClear)
+  const keeping = new Keeping(deps, turn, voice)
+  const firstWord = new FirstWord(hold, keeping)
+  const { sink } = keeping
   sink.onSilence(() => voice.keepAlive())
   sink.announce(turnHeaders(turn, hold))
-  const abort = createTurnAbort(sink, deps)
+  // Whoever repeats the request wants the answer whole, so nobody's going stops it.
+  const stop = new TurnStop(deps, turn.claim === undefined ? sink : undefined)
+  return { ...turn, sink, hold, voice, keeping, firstWord, stop }
+}
+
+async function runTurn(deps: TurnDeps, turn: RunningTurn): Promise<TurnRecord> {
+  const { sink, keeping } = turn
   try {
-    // Near any edge the provider is not asked before the hold is durable; far from it, only the first content waits (R1).
-    const withheld = hold.overlap ? undefined : await firstWord.cleared()
-    const { inputEstimate } = plan.request
-    const callSeals = deps.callSeals.of(call.caller.account)
-    const cacheSalt = deps.cacheSaltOf(call.caller.accountId)
-    const work = { turn, voice, entry, effort, callSeals, cacheSalt, hold, firstWord, inputEstimate, sink, abort }
-    // With one lane there is nothing to stay on.
-    const names = lanes.length > 1 ? conversationNames(call, entry.model) : []
-    const cameFrom = deps.sticky.find(names)
-    const order = { random: deps.random, shareOf: deps.health.shareOf, origin: cameFrom }
-    const run = withheld ? notAsked(withheld) : await runLanes(deps, work, planLanes(lanes, order))
-    const way = { names, cameFrom }
-    return await endTurn(deps, call, { voice, sink, stored, model: entry.model, price, plan, hold, run, way })
+    return await endTurn(deps, turn, await askLanes(deps, turn))
   } catch (error) {
     const wasQuiet = sink.phase === 'quiet'
-    sayInternalError({ sink, voice }, call.requestId)
-    if (wasQuiet) await forgetAnswer(call, stored)
-    else await stored?.end('failed')
+    sayInternalError(turn)
+    if (wasQuiet) await keeping.forget()
+    else await keeping.end('internal_error')
     throw error
   } finally {
-    abort.release()
-    stored?.leave()
+    turn.stop.release()
+    keeping.leave()
   }
+}
+
+async function askLanes(deps: TurnDeps, turn: RunningTurn): Promise<Run> {
+  const { lanes, hold, cameFrom } = turn
+  // Near any edge the provider is not asked before the hold is durable; far from it, only the first content waits (R1).
+  const withheld = hold.overlap ? undefined : await turn.firstWord.cleared()
+  if (withheld) return notAsked(withheld)
+  return runLanes(deps, turn, planLanes(lanes, { random: deps.random, shareOf: deps.health.shareOf, origin: cameFrom }))
+}
+
+/** What comes of a turn when its providers are done: what it means for the money, what is kept, the settle, the last words. */
+async function endTurn(deps: TurnDeps, turn: RunningTurn, run: Run): Promise<TurnRecord> {
+  const { sink, keeping } = turn
+  const resolution = resolveEnding(run, boundsOf(turn))
+  if (resolution.owed) rememberConversation(deps, turn, run)
+  const lastWords = new LastWords(turn.voice, run.fate)
+  const unkept = endingOf(turn, run, resolution, deps.ticks())
+  const ending = await keepAnswer(turn, run, { resolution, lastWords, ending: unkept })
+  const settled = await turn.hold.settle(ending)
+  // A keep-alive may have opened the answer meanwhile.
+  const wasQuiet = sink.phase === 'quiet'
+  const said = deliverEnd(turn, run.fate, { lastWords, resolution, settled })
+  // Whoever was told by its status that nothing came of it shall find nothing.
+  if (said && wasQuiet) await keeping.forget()
+  else await keeping.end(ending.outcome)
+  return recordOf(turn.entry.model, ending, settled, said)
+}
+
+/** Whatever was charged for was read by a provider, and is in its cache for a while. */
+function rememberConversation({ sticky, seen }: TurnDeps, { names, prompt, price }: RunningTurn, { lane }: Run): void {
+  if (lane) sticky.remember(names, lane.origin)
+  if (prompt && price.cachedInput < price.input) seen.remember(prompt)
+}
+
+interface Answer {
+  readonly resolution: Resolution
+  readonly lastWords: LastWords
+  readonly ending: Ending
+}
+
+/** The answer first, then its charge: what is kept already tells the charge that it will have. */
+async function keepAnswer(
+  { hold, price, keeping }: RunningTurn,
+  { fate }: Run,
+  { resolution, lastWords, ending }: Answer,
+): Promise<Ending> {
+  const isWhole = fate.kind === 'finished' || fate.kind === 'broken-off'
+  if (keeping.keepsNothing || !resolution.owed || !isWhole) return ending
+  // R1: an answer that can be had by its id was given, and what has no hold cannot be charged after a crash.
+  if ((await hold.durable) === 'lost') return ending
+  const { owed, told } = resolution
+  const { charge } = chargeWithin(hold.hold, owed)
+  const say = () =>
+    lastWords.say(fate.kind === 'finished' ? { usage: told, charge, tier: owed.tier, price } : undefined)
+  return keeping.keep(ending, { say, forget: () => lastWords.forget() })
 }
 
 const notAsked = (problem: Problem): Run => ({
@@ -123,15 +139,15 @@ const notAsked = (problem: Problem): Run => ({
   firstContentAt: undefined,
 })
 
-function turnHeaders(turn: TurnRequest, hold: AdmittedTurn): Record<string, string> {
+function turnHeaders({ request }: Turn, hold: AdmittedTurn): Record<string, string> {
   return {
     // A cap that we chose is announced; one that the client chose it knows.
-    ...(turn.outputCap === undefined ? { 'x-millrace-max-output-tokens': String(hold.cap) } : {}),
-    ...ignoredToolsHeader(turn.ignoredTools),
+    ...(request.outputCap === undefined ? { 'x-millrace-max-output-tokens': String(hold.cap) } : {}),
+    ...ignoredToolsHeader(request.ignoredTools),
   }
 }
 
-function refuse(deps: TurnDeps, call: TurnCall, model: Model | undefined, said: Problem): TurnRecord {
-  call.sink.refuse(said)
-  return recordOfRefused(model, said, msBetween(call.startedAt, deps.ticks()))
+function refuse(deps: TurnDeps, turn: AskedTurn, model: Model | undefined, said: Problem): TurnRecord {
+  turn.sink.refuse(said)
+  return recordOfRefused(model, said, msBetween(turn.startedAt, deps.ticks()))
 }

@@ -19,7 +19,7 @@ import { holdTermsFor } from '../../dist/metering/ceiling.js'
 import { priceUsage } from '../../dist/metering/price-usage.js'
 import { mintRequestId } from '../../dist/model/ids.js'
 import { findAccountByEmail } from '../../dist/store/accounts.js'
-import { listKeysOfAccount } from '../../dist/store/keys.js'
+import { listKeyPage } from '../../dist/store/keys.js'
 import { openDatabase } from '../../dist/store/open-database.js'
 import { createKey, millrace, placeIn, verifyBooks } from '../program/program.mjs'
 import { drawRequest, isBusy, MODELS, randomFrom } from './lib/a-year-of-requests.mjs'
@@ -75,7 +75,8 @@ async function fillBooks() {
   const { db, patientDb, file, journal } = database
   await datedBack(file, begin)
   const account = (await findAccountByEmail(db, EMAIL)).row
-  const rows = (await listKeysOfAccount(db, account)).map(({ row, kind }) => ({ row, kind }))
+  const keys = await listKeyPage(db, account, { before: Number.MAX_SAFE_INTEGER, limit: 1000 })
+  const rows = keys.reverse().map(({ row, kind }) => ({ row, kind }))
   const prices = new Map()
   for (const { id } of MODELS) prices.set(id, await loadPrice(db, id, 1))
   const observer = { batchRecorded() {}, batchFailed: rethrow, recovered() {}, clockBehind() {} }

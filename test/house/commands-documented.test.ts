@@ -2,6 +2,7 @@ import { type Command, CommanderError, type Option } from 'commander'
 import { expect, it } from 'vitest'
 import type { CliDeps } from '../../src/cli/cli-deps.ts'
 import { createProgram } from '../../src/cli/create-program.ts'
+import { EXIT } from '../../src/cli/exit-codes.ts'
 import { pages, textOf } from './source-files.ts'
 
 const PAGE = 'docs/operate/commands.md'
@@ -180,6 +181,12 @@ it('every command that a page mentions is there, with the options that it names'
       .map((complaint) => `${path}: ${complaint}`),
   )
   expect(complaints).toEqual([])
+})
+
+it('the exit codes in the page are those of the program', () => {
+  const [, table = ''] = textOf('docs/operate/running.md').split('## Exit codes')
+  const ours = [...table.matchAll(/^\| (\d) \|/gm)].map(([, code]) => Number(code))
+  expect(ours).toEqual(Object.values(EXIT).sort())
 })
 
 it('a command line with a mistake would be noticed', async () => {

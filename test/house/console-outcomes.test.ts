@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { requests as german } from '../../console/words/de/requests.ts'
 import { requests as english } from '../../console/words/en/requests.ts'
-import type { TurnOutcome } from '../../src/ledger/ledger.ts'
-import type { RunFate } from '../../src/turn/run.ts'
-import type { StopReason } from '../../src/turn/turn-abort.ts'
+import type { TurnOutcome } from '../../src/model/ending.ts'
+import type { RunFate } from '../../src/turn/lane/run.ts'
+import type { StopReason } from '../../src/turn/turn-stop.ts'
 import type { DeadlinePhase } from '../../src/upstream/deadlines.ts'
 import type { UpstreamFailure } from '../../src/upstream/upstream-answer.ts'
-import type { RefusalClass } from '../../src/wire/classify-refusal.ts'
+import type { RefusalClass } from '../../src/wire/refusals/classify-refusal.ts'
 
 /** How one try of a lane can end, as the receipt spells it. */
 type TryOutcome = RunFate['kind'] | StopReason | DeadlinePhase | UpstreamFailure | RefusalClass

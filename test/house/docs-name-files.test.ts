@@ -25,7 +25,30 @@ it('every file that a page names is there', () => {
   expect(missing).toEqual([])
 })
 
+/** `npm run bench`, `npx vitest run src/a.test.ts`, `node scripts/start.mjs`: what they name has to be there. */
+const scriptsIn = (page: string): string[] => [...page.matchAll(/npm run ([a-z:]+)/g)].map(([, name]) => name ?? '')
+const pathsRunIn = (page: string): string[] =>
+  [...page.matchAll(/(?:node|vitest run) (?:-\S+ )*((?:src|test|scripts|bench)\/[\w./-]+)/g)].map(
+    ([, path]) => path ?? '',
+  )
+
+it('every script that a page tells somebody to run is there', () => {
+  const { scripts }: { scripts: Record<string, string> } = JSON.parse(textOf('package.json'))
+  const missing = pages().flatMap((page) =>
+    [
+      ...scriptsIn(textOf(page)).filter((name) => !(name in scripts)),
+      ...pathsRunIn(textOf(page)).filter((path) => !files.some((file) => file.startsWith(path))),
+    ].map((name) => `${page}: ${name}`),
+  )
+  expect(missing).toEqual([])
+})
+
 it('a page that names a file which has moved would be noticed', () => {
   expect(namedIn('see `ledger/gone.ts`, `wire/chat/check-*.ts` and `npm test`')).toEqual(['ledger/gone.ts'])
   expect(exists('ledger/gone.ts')).toBe(false)
+  expect(scriptsIn('`npm run test:all` and npm run bench -- http')).toEqual(['test:all', 'bench'])
+  expect(pathsRunIn('`npx vitest run src/gone.test.ts -u`, node --test test/gone.mjs')).toEqual([
+    'src/gone.test.ts',
+    'test/gone.mjs',
+  ])
 })

@@ -1,7 +1,7 @@
 import { type AdmitOutcome, type AdmitRequest, admitTurn } from '../../src/books/admit-turn.ts'
 import { type Books, createAccountBooks, createBooks, type Subscription } from '../../src/books/books.ts'
 import type { Change } from '../../src/books/changes.ts'
-import { type CloseTurn, closeTurn } from '../../src/books/close-turn.ts'
+import { closeTurn } from '../../src/books/close-turn.ts'
 import { standingOfAllowance } from '../../src/books/periods.ts'
 import { PERIOD_ROWS_FROM } from '../../src/books/sides.ts'
 import { assignPlan, endPlan, type PlanOutcome } from '../../src/books/subscriptions.ts'
@@ -12,14 +12,15 @@ import { type AdmitRow, refusalOf } from '../../src/ledger/postgres/admit-row.ts
 import type { CloseRow } from '../../src/ledger/postgres/close-on-postgres.ts'
 import { createSeenLimits } from '../../src/ledger/postgres/seen-limits.ts'
 import type { Allowance } from '../../src/model/allowance.ts'
-import type { CompactedTokens } from '../../src/model/compacted-tokens.ts'
+import type { CompactedTokens } from '../../src/model/compaction.ts'
+import type { Ending } from '../../src/model/ending.ts'
 import type { AccountRow, BucketRow, RequestId } from '../../src/model/ids.ts'
 import { asJson } from '../../src/store/postgres/postgres-pool.ts'
 import type { PostgresBooks } from './postgres-books.ts'
 
 export interface CloseWish {
   readonly requestId: RequestId
-  readonly charge: CloseTurn['charge']
+  readonly charge: Ending['owed']
   readonly kept: boolean
   readonly compaction: CompactedTokens | undefined
 }
@@ -78,12 +79,20 @@ export async function createBothBooks(
     },
     async close(wishes: readonly CloseWish[]) {
       const expected = wishes.map((wish) => {
-        const closed = closeTurn(books, { ...ENDING, ...wish, at: micros / 1000, ticks: micros })
+        const closed = closeTurn(books, {
+          requestId: wish.requestId,
+          ending: endingOf(wish),
+          at: micros / 1000,
+          ticks: micros,
+        })
         if (closed.kind !== 'closed') return closed.kind
         remember(closed)
         return { charge: closed.charge, shortfall: closed.shortfall, compaction: compactionIn(closed.changes) }
       })
-      const ops = wishes.map(({ charge, ...wish }) => ({ ...ENDING, ...wish, closing: `${++closings}`, ...charge }))
+      const ops = wishes.map(({ requestId, ...wish }) => {
+        const { owed, ...ending } = endingOf({ requestId, ...wish })
+        return { ...ending, ...owed, requestId, attempts: '[]', closing: `${++closings}` }
+      })
       const rows = await call<CloseRow[]>('close_turns($1)', [asJson(ops)])
       const compactions = await compactionsOf(wishes.map(({ requestId }) => requestId))
       const found = rows.map((row, index) => {
@@ -147,10 +156,10 @@ export async function createBothBooks(
   }
 }
 
-const ENDING = {
-  ...{ outcome: 'completed', lane: undefined, firstByteMs: undefined },
-  ...{ totalMs: 1, attempts: '[]' },
-}
+const endingOf = ({ charge: owed, kept, compaction }: CloseWish): Ending => ({
+  ...{ outcome: 'completed', owed, kept, compaction },
+  ...{ lane: undefined, attempts: [], firstByteMs: undefined, totalMs: 1 },
+})
 
 const withoutChanges = (outcome: AdmitOutcome) => {
   if (outcome.kind !== 'held') return outcome
@@ -171,7 +180,7 @@ function planOf(outcome: PlanOutcome) {
 }
 
 const compactionIn = (changes: readonly Change[]): CompactedTokens | undefined =>
-  changes.find((change) => change.kind === 'receipt-closed')?.compaction
+  changes.find((change) => change.kind === 'receipt-closed')?.ending.compaction
 
 const COMPACTIONS = `SELECT request_id AS id, tokens_before::integer AS before, tokens_after::integer AS after
   FROM receipts WHERE request_id = ANY ($1)`

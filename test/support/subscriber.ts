@@ -1,4 +1,4 @@
-import type { SubscriptionView } from '../../src/account/plans/show-plan.ts'
+import type { SubscriptionView } from '../../src/account/plans/plan-of-account.ts'
 import { chat, hello } from './ask.ts'
 import type { TestServer } from './start-server.ts'
 import { openAccount, type TestAccount } from './test-account.ts'

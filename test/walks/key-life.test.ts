@@ -13,7 +13,7 @@ describe('the life of a key', () => {
     const account = await openAccount(server())
     const { key, id, shown } = await account.createKey({ name: 'first' })
     expect(key).toMatch(/^mr_wallet_[0-9A-Za-z]{40,}$/)
-    const { keys } = await server().operate('keys.list', { account: account.id })
+    const { items: keys } = await server().operate('keys.list', { account: account.id })
     expect(keys.find((listed) => listed.id === id)).toMatchObject({ name: 'first', state: 'active', shown })
     expect(JSON.stringify(keys)).not.toContain(key)
     expect(shown.length).toBeLessThan(key.length / 2)
@@ -86,7 +86,7 @@ describe('the life of a key', () => {
     expect((await chat(server(), made)).status).toBe(200)
     server().advance(HOUR_MS)
     expectProblem(await chat(server(), made), 'invalid_api_key', { message: /expired/ })
-    const { keys } = await server().operate('keys.list', { account: account.id })
+    const { items: keys } = await server().operate('keys.list', { account: account.id })
     expect(keys.find((listed) => listed.id === made.id)?.state).toBe('expired')
   })
 

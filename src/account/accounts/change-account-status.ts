@@ -1,13 +1,9 @@
-import { z } from 'zod'
 import type { AccountRow } from '../../model/ids.ts'
 import { accountStatusUpdate } from '../../store/accounts.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import { nameArgument } from '../arguments.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
 import type { Trail } from '../trail/trail.ts'
 import { type AccountView, accountView, resolveAccount } from './one-account.ts'
-
-export const oneAccountArgs = z.strictObject({ account: nameArgument })
 
 export interface ChangeAccountDeps {
   readonly db: LedgerDb

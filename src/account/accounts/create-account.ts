@@ -1,16 +1,14 @@
-import { z } from 'zod'
+import type { z } from 'zod'
+import type { createAccountBody } from '../../contract/operate.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { RandomBytes } from '../../lib/random-id.ts'
 import { mintAccountId } from '../../model/ids.ts'
 import { isAlreadyThere } from '../../sqlite/sqlite-failure.ts'
 import { accountInserts, findAccountByEmail } from '../../store/accounts.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import { emailArgument } from '../arguments.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
 import type { Trail } from '../trail/trail.ts'
 import { type AccountView, accountView } from './one-account.ts'
-
-export const createAccountArgs = z.strictObject({ email: emailArgument })
 
 export interface CreateAccountDeps {
   readonly db: LedgerDb
@@ -22,7 +20,7 @@ export interface CreateAccountDeps {
 /** An account and its empty wallet, in one step. */
 export async function createAccount(
   deps: CreateAccountDeps,
-  { email }: z.output<typeof createAccountArgs>,
+  { email }: z.output<typeof createAccountBody>,
 ): Promise<Outcome<AccountView>> {
   const order = { id: mintAccountId(deps.random), email, createdAt: deps.clock.now() }
   const isNew = await insert(deps, order)

@@ -1,19 +1,41 @@
+import type { z } from 'zod'
+import type { wallet } from '../../contract/wallet.ts'
 import type { AccountStanding, Ledger } from '../../ledger/ledger.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { formatUsd } from '../../model/money.ts'
 import { findAccountByEmail, findAccountById, type StoredAccount } from '../../store/accounts.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import { normalizeEmail } from '../arguments.ts'
 import { isoTime } from '../moments.ts'
+import { normalizeEmail, quoted } from '../naming.ts'
 import { type Refused, refused } from '../outcome.ts'
-import { quoted } from '../quoted.ts'
 
-/** Decimal strings in USD: what a wallet holds, and how much of it running requests have put aside. */
-export interface WalletView {
-  readonly balance: string
-  readonly held: string
-  readonly available: string
+/** What every operation on one account is asked with: its id or its e-mail. */
+export interface OneAccount {
+  readonly account: string
 }
+
+/** Of one account, or of all. */
+export type AnyAccount = { readonly [Name in keyof OneAccount]?: string | undefined }
+
+export type ResolvedAccount = { readonly kind: 'found'; readonly account: StoredAccount } | Refused
+
+/** Wherever an operator names an account, the id and the e-mail will do. */
+export async function resolveAccount(deps: { db: LedgerDb }, named: string): Promise<ResolvedAccount> {
+  const account = named.includes('@')
+    ? await findAccountByEmail(deps.db, normalizeEmail(named))
+    : await findAccountById(deps.db, named.trim())
+  if (account !== undefined) return { kind: 'found', account }
+  return refused('account_not_found', `There is no account ${quoted(named)}. See: millrace accounts list`)
+}
+
+/** For what nothing can be done with once it is closed. */
+export async function resolveOpenAccount(deps: { db: LedgerDb }, named: string): Promise<ResolvedAccount> {
+  const resolved = await resolveAccount(deps, named)
+  return resolved.kind === 'found' && resolved.account.status === 'closed' ? accountClosed(resolved.account) : resolved
+}
+
+export const accountClosed = ({ id }: Pick<StoredAccount, 'id'>): Refused =>
+  refused('account_closed', `Account ${id} is closed.`)
 
 export interface AccountView {
   readonly id: string
@@ -29,6 +51,9 @@ export const accountView = (account: StoredAccount): AccountView => ({
   created_at: isoTime(account.created_at),
 })
 
+/** What a wallet holds, and how much of it running requests have put aside. */
+export type WalletView = z.output<typeof wallet>
+
 export const walletView = (standing: AccountStanding): WalletView => ({
   balance: formatUsd(standing.balance),
   held: formatUsd(standing.held),
@@ -38,14 +63,3 @@ export const walletView = (standing: AccountStanding): WalletView => ({
 /** The ledger is asked, not the table: it is what the next admission decides on. */
 export const walletOf = async (ledger: Pick<Ledger, 'standing'>, account: number): Promise<WalletView> =>
   walletView(await ledger.standing(account as AccountRow))
-
-export type ResolvedAccount = { readonly kind: 'found'; readonly account: StoredAccount } | Refused
-
-/** Wherever an operator names an account, the id and the e-mail will do. */
-export async function resolveAccount(deps: { db: LedgerDb }, named: string): Promise<ResolvedAccount> {
-  const account = named.includes('@')
-    ? await findAccountByEmail(deps.db, normalizeEmail(named))
-    : await findAccountById(deps.db, named.trim())
-  if (account !== undefined) return { kind: 'found', account }
-  return refused('account_not_found', `There is no account ${quoted(named)}. See: millrace accounts list`)
-}

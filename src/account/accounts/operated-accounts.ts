@@ -5,12 +5,12 @@ import type { AccountRow } from '../../model/ids.ts'
 import { findAccountById } from '../../store/accounts.ts'
 import { type CountedAccount, listAccountsLike } from '../../store/operated-accounts.ts'
 import { listPeople } from '../../store/people.ts'
-import { findSubscriptionAt } from '../../store/subscriptions.ts'
 import { isoTime } from '../moments.ts'
+import { quoted } from '../naming.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
-import { cutPage, PAGE_LIMIT, readCursor, writeCursor } from '../pages.ts'
+import { cutPage, readCursor, writeCursor } from '../pages.ts'
+import { planOfAccount } from '../plans/plan-of-account.ts'
 import { type PlanStandingDeps, planStanding } from '../plans/plan-standing.ts'
-import { quoted } from '../quoted.ts'
 import { openWish } from '../wallet/wishes.ts'
 import { accountView, walletOf } from './one-account.ts'
 
@@ -27,7 +27,7 @@ type AccountDetail = z.output<typeof accountDetail>
 /** All accounts, newest first, as whoever operates the server looks for one. */
 export async function operatedAccounts(
   deps: OperatedAccountsDeps,
-  { after, limit = PAGE_LIMIT, search }: z.output<typeof accountsQuery>,
+  { after, limit, search }: z.output<typeof accountsQuery>,
 ): Promise<Outcome<z.output<typeof accountsPage>>> {
   const before = readCursor(after) ?? Number.MAX_SAFE_INTEGER
   if (typeof before !== 'number') return before
@@ -55,13 +55,11 @@ export async function operatedAccount(deps: OperatedAccountsDeps, id: string): P
 }
 
 async function itemOf(deps: OperatedAccountsDeps, account: CountedAccount): Promise<AccountItem> {
-  const now = deps.clock.now()
-  const newest = await findSubscriptionAt(deps.db, account.row, now)
-  const runs = newest !== undefined && (newest.ends_at === null || newest.ends_at > now)
+  const { state, newest } = await planOfAccount(deps, account.row)
   return {
     ...accountView(account),
-    wallet: { ...(await walletOf(deps.ledger, account.row)) },
-    plan: runs ? newest.plan : null,
+    wallet: await walletOf(deps.ledger, account.row),
+    plan: state === 'ended' ? null : (newest?.plan ?? null),
     keys: account.keys,
     people: account.people,
   }

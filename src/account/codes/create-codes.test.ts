@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { codesPage, madeCodes } from '../../contract/operate.ts'
+import { codesPage, createCodesBody, madeCodes } from '../../contract/operate.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { createAccount } from '../accounts/create-account.ts'
 import { openTestBooks, type TestBooks } from '../books.fixture.ts'
-import { createCodes, createCodesArgs } from './create-codes.ts'
+import { createCodes } from './create-codes.ts'
 import { listCodes } from './list-codes.ts'
 import { redeemCode } from './redeem-code.ts'
 import { withdrawCode } from './withdraw-code.ts'
@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 
 async function make(terms = {}) {
-  const args = createCodesArgs.parse({ amount: '5.00', count: 3, note: 'workshop', ...terms })
+  const args = createCodesBody.parse({ amount: '5.00', count: 3, note: 'workshop', ...terms })
   const outcome = await createCodes(books.deps, args, 'person_1')
   if (outcome.kind === 'refused') throw new Error(outcome.message)
   return madeCodes.parse(outcome.value).items
@@ -67,7 +67,7 @@ describe('codes', () => {
   it.each([{ count: 0 }, { count: 101 }, { count: 1.5 }, { note: 'a\nb' }, { note: 'x'.repeat(201) }])(
     'are not ordered as %j',
     (wrong) => {
-      expect(createCodesArgs.safeParse({ amount: '5.00', count: 1, note: '', ...wrong }).success).toBe(false)
+      expect(createCodesBody.safeParse({ amount: '5.00', count: 1, note: '', ...wrong }).success).toBe(false)
     },
   )
 

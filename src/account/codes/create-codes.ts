@@ -1,27 +1,16 @@
-import { z } from 'zod'
+import type { z } from 'zod'
+import type { createCodesBody, madeCodes } from '../../contract/operate.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { RandomBytes } from '../../lib/random-id.ts'
 import { mintBatchId, mintCodeId } from '../../model/ids.ts'
 import { formatUsd } from '../../model/money.ts'
 import { codesInsert, type NewCode } from '../../store/codes.ts'
-import { plainNote } from '../arguments.ts'
-import { parseExpiry } from '../moments.ts'
+import { parseExpiry, unreadableMoment } from '../moments.ts'
 import { done, type Outcome } from '../outcome.ts'
-import { unreadableMoment } from '../plans/assign-plan.ts'
 import { readAmount } from '../read-amount.ts'
 import type { Trail } from '../trail/trail.ts'
 import { type CodeText, mintCodeText, shownCode } from './code-text.ts'
-import { type CodeView, codeView } from './list-codes.ts'
-
-export const createCodesArgs = z.strictObject({
-  /** What each of them is worth: a decimal string in USD. */
-  amount: z.string(),
-  count: z.number().int().min(1).max(100),
-  /** For the operator alone: whoever redeems a code is not told. */
-  note: plainNote(200),
-  /** A date, or a span from now such as `90d`; null or absent: never. */
-  expires: z.string().nullable().optional(),
-})
+import { codeView } from './list-codes.ts'
 
 export interface CreateCodesDeps {
   readonly trail: Trail
@@ -31,18 +20,12 @@ export interface CreateCodesDeps {
   readonly digestCode: (letters: string) => Uint8Array
 }
 
-/** `secret` is the text that can be redeemed: said this once, stored nowhere. */
-export interface MadeCode {
-  readonly code: CodeView
-  readonly secret: string
-}
-
 /** Makes all of them or none. `by` says who did, for the operator's records. */
 export async function createCodes(
   deps: CreateCodesDeps,
-  args: z.output<typeof createCodesArgs>,
+  args: z.output<typeof createCodesBody>,
   by = 'operator',
-): Promise<Outcome<{ items: MadeCode[] }>> {
+): Promise<Outcome<z.output<typeof madeCodes>>> {
   const read = readAmount(args.amount)
   if (read.kind === 'refused') return read
   const now = deps.clock.now()

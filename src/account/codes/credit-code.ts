@@ -1,3 +1,4 @@
+import { CODE_REF } from '../../contract/operate.ts'
 import type { AccountStanding, Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
@@ -11,9 +12,6 @@ export interface CreditCodeDeps {
   readonly clock: Clock
   readonly ledger: Pick<Ledger, 'credit'>
 }
-
-/** What the ledger knows the credit of a code by. An operator cannot give such a reference. */
-export const CODE_REF = 'code:'
 
 /** `exists`: somebody else has made money of it already. */
 export interface CodeCredit {

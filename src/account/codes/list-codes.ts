@@ -1,28 +1,17 @@
+import type { z } from 'zod'
+import type { codeItem } from '../../contract/operate.ts'
+import type { PageQuery } from '../../contract/values.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { formatUsd } from '../../model/money.ts'
 import { type CodeWithAccount, findCodeById, listCodePage } from '../../store/codes.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { isoTime, isoTimeOrNull } from '../moments.ts'
+import { quoted } from '../naming.ts'
 import { done, type Outcome, type Refused, refused } from '../outcome.ts'
-import { cutPage, type Page, type PageArgs } from '../pages.ts'
-import { quoted } from '../quoted.ts'
-
-export type CodeState = 'open' | 'redeemed' | 'expired' | 'withdrawn'
+import { cutPage, type Page } from '../pages.ts'
 
 /** A code as the operator sees it: never its text, which is stored nowhere. */
-export interface CodeView {
-  readonly id: string
-  /** What a person recognises it by: its beginning and its end. */
-  readonly shown: string
-  readonly amount: string
-  readonly note: string
-  readonly created_at: string
-  readonly expires_at: string | null
-  readonly state: CodeState
-  /** The id of the account. */
-  readonly redeemed_by: string | null
-  readonly redeemed_at: string | null
-}
+export type CodeView = z.output<typeof codeItem>
 
 export const codeView = (code: CodeWithAccount, now: number): CodeView => ({
   id: code.id,
@@ -37,7 +26,7 @@ export const codeView = (code: CodeWithAccount, now: number): CodeView => ({
 })
 
 /** What has happened to it is said before what time has done. */
-function stateOf(code: CodeWithAccount, now: number): CodeState {
+function stateOf(code: CodeWithAccount, now: number): CodeView['state'] {
   if (code.redeemed_at !== null) return 'redeemed'
   if (code.withdrawn_at !== null) return 'withdrawn'
   return code.expires_at !== null && code.expires_at <= now ? 'expired' : 'open'
@@ -46,7 +35,7 @@ function stateOf(code: CodeWithAccount, now: number): CodeState {
 /** Newest first, redeemed and withdrawn ones included. A page begins after the code it names. */
 export async function listCodes(
   deps: { readonly db: LedgerDb; readonly clock: Clock },
-  { after, limit }: PageArgs,
+  { after, limit }: PageQuery,
 ): Promise<Outcome<Page<CodeView>>> {
   const last = after === undefined ? undefined : await findCodeById(deps.db, after)
   if (after !== undefined && last === undefined) return noSuchCode(after)

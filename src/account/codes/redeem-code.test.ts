@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { creditBody } from '../../contract/operate.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { updateAccountStatus } from '../../store/set-up.fixture.ts'
@@ -129,7 +130,8 @@ describe('redeeming a code', () => {
     const account = 'ada@example.com'
     await creditWallet(books.deps, { account, amount: '999999999', reason: 'much', ref: '1' })
     const { text } = await make('10.00')
-    expect(await redeem(text)).toMatchObject({ reason: 'wallet_full' })
+    // Its own code is no guess: twelve tries leave it all ten.
+    for (let round = 0; round < 12; round++) expect(await redeem(text)).toMatchObject({ reason: 'wallet_full' })
     expect(await redeem(text, BEN)).toMatchObject({ reason: 'code_not_found' })
     await books.ledger.credit({
       ...{ account: ADA, kind: 'refund', amount: -9_000_000_000n as never, reason: 'back', ref: '2' },
@@ -140,10 +142,9 @@ describe('redeeming a code', () => {
 
   it('has references that no operator can give', async () => {
     const { id } = await make()
-    const { creditWalletArgs } = await import('../wallet/credit-wallet.ts')
-    const order = { account: 'a@example.com', amount: '1', reason: 'x', ref: `code:${id}` }
-    expect(creditWalletArgs.safeParse(order).success).toBe(false)
-    expect(creditWalletArgs.safeParse({ ...order, ref: 'invoice 1' }).success).toBe(true)
+    const order = { amount: '1', reason: 'x', ref: `code:${id}` }
+    expect(creditBody.safeParse(order).success).toBe(false)
+    expect(creditBody.safeParse({ ...order, ref: 'invoice 1' }).success).toBe(true)
   })
 })
 

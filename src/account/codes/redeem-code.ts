@@ -1,14 +1,14 @@
-import { z } from 'zod'
+import type { z } from 'zod'
+import type { redeemBody } from '../../contract/wallet.ts'
 import { correctRate, type RateRule, takeFromRate } from '../../lib/gcra.ts'
 import { createLruMap } from '../../lib/lru-map.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { formatUsd } from '../../model/money.ts'
 import { findAccountByRow } from '../../store/accounts.ts'
 import { codeClaim, findCodeByDigest, type StoredCode } from '../../store/codes.ts'
-import { resolveAccount, type WalletView, walletView } from '../accounts/one-account.ts'
-import { nameArgument } from '../arguments.ts'
+import { type OneAccount, resolveAccount, type WalletView, walletView } from '../accounts/one-account.ts'
 import { isoTime } from '../moments.ts'
-import { done, type Outcome, type Refused, refused } from '../outcome.ts'
+import { done, type Outcome, type RefusalReason, type Refused, refused } from '../outcome.ts'
 import type { Trail } from '../trail/trail.ts'
 import { readCodeText } from './code-text.ts'
 import { type CreditCodeDeps, creditCode } from './credit-code.ts'
@@ -44,8 +44,6 @@ export function createRedeemTries(deps: { readonly ticks: () => number }): Redee
   }
 }
 
-export const redeemCodeArgs = z.strictObject({ code: z.string() })
-
 export interface RedeemCodeDeps extends CreditCodeDeps {
   readonly digestCode: (letters: string) => Uint8Array
   readonly redeemTries: RedeemTries
@@ -66,7 +64,7 @@ export interface Redeemed {
 export async function redeemCode(
   deps: RedeemCodeDeps,
   account: AccountRow,
-  args: z.output<typeof redeemCodeArgs>,
+  args: z.output<typeof redeemBody>,
 ): Promise<Outcome<Redeemed>> {
   const mayNot = await refusalOf(deps, account)
   if (mayNot !== undefined) return mayNot
@@ -81,10 +79,12 @@ export async function redeemCode(
   const waitSeconds = deps.redeemTries.take(account)
   if (waitSeconds !== undefined) return tooManyTries(waitSeconds)
   const outcome = await claimAndCredit(deps, account, deps.digestCode(read.letters))
-  // One's own code is no guess, however often it is tried.
-  if (outcome.kind === 'done' || outcome.reason === 'code_redeemed') deps.redeemTries.giveBack(account)
+  if (outcome.kind === 'done' || OWN_CODE.has(outcome.reason)) deps.redeemTries.giveBack(account)
   return outcome
 }
+
+/** One's own code is no guess, however often it is tried: neither before there is room for it, nor afterwards. */
+const OWN_CODE: ReadonlySet<RefusalReason> = new Set(['code_redeemed', 'wallet_full'])
 
 async function refusalOf(deps: RedeemCodeDeps, row: AccountRow): Promise<Refused | undefined> {
   const account = await findAccountByRow(deps.db, row)
@@ -132,8 +132,6 @@ const tooManyTries = (seconds: number): Refused =>
     retryAfter: seconds,
   })
 
-export const redeemCodeForArgs = redeemCodeArgs.extend({ account: nameArgument })
-
 export interface RedeemedFor extends Redeemed {
   readonly account: string
   readonly email: string
@@ -142,7 +140,7 @@ export interface RedeemedFor extends Redeemed {
 /** By the operator, for somebody who reads a code out on the telephone; under the same rules. */
 export async function redeemCodeFor(
   deps: RedeemCodeDeps,
-  { account: named, code }: z.output<typeof redeemCodeForArgs>,
+  { account: named, code }: z.output<typeof redeemBody> & OneAccount,
 ): Promise<Outcome<RedeemedFor>> {
   const resolved = await resolveAccount(deps, named)
   if (resolved.kind === 'refused') return resolved

@@ -1,17 +1,17 @@
-import { z } from 'zod'
 import type { Clock } from '../../lib/clock.ts'
 import { formatUsd } from '../../model/money.ts'
 import { findAccountByRow } from '../../store/accounts.ts'
 import { codeWithdrawal, findCodeByDigest, findCodeById, type StoredCode } from '../../store/codes.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import { nameArgument } from '../arguments.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
 import type { Trail } from '../trail/trail.ts'
 import { readCodeText } from './code-text.ts'
 import { type CodeView, codeView, noSuchCode } from './list-codes.ts'
 
-/** The id, or the text itself: whoever finds a code in the wrong place has only that. */
-export const withdrawCodeArgs = z.strictObject({ code: nameArgument })
+export interface OneCode {
+  /** The id, or the text itself: whoever finds a code in the wrong place has only that. */
+  readonly code: string
+}
 
 export interface WithdrawCodeDeps {
   readonly db: LedgerDb
@@ -21,10 +21,7 @@ export interface WithdrawCodeDeps {
 }
 
 /** A code that nobody has redeemed yet is worth nothing from now on. Withdrawing twice is what a lost answer leads to. */
-export async function withdrawCode(
-  deps: WithdrawCodeDeps,
-  args: z.output<typeof withdrawCodeArgs>,
-): Promise<Outcome<CodeView>> {
+export async function withdrawCode(deps: WithdrawCodeDeps, args: OneCode): Promise<Outcome<CodeView>> {
   const found = await findNamed(deps, args.code)
   if (found === undefined) {
     // The text of a code must not be said again in a message or a log, not even one that is mistyped.

@@ -1,16 +1,14 @@
-import { z } from 'zod'
 import type { AccountRow } from '../../model/ids.ts'
 import { findAccountByRow, type StoredAccount } from '../../store/accounts.ts'
 import { findKeyById, type StoredKey } from '../../store/keys.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import { nameArgument } from '../arguments.ts'
+import { quoted } from '../naming.ts'
 import { type Refused, refused } from '../outcome.ts'
-import { quoted } from '../quoted.ts'
 
-/** What every operation on one key is asked with. */
-export const oneKeyArgs = z.strictObject({ key: nameArgument })
-
-export type OneKeyArgs = z.output<typeof oneKeyArgs>
+/** What every operation on one key is asked with: its id. */
+export interface OneKey {
+  readonly key: string
+}
 
 export type OwnedKey = { readonly kind: 'found'; readonly key: StoredKey; readonly owner: StoredAccount } | Refused
 

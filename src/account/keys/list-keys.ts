@@ -1,50 +1,45 @@
-import { z } from 'zod'
+import type { PageQuery } from '../../contract/values.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow, KeyRow } from '../../model/ids.ts'
 import { allowancesOfCaps } from '../../model/spend-caps.ts'
-import type { StoredAccount } from '../../store/accounts.ts'
-import { listKeysOfAccount } from '../../store/keys.ts'
+import { findAccountByRow } from '../../store/accounts.ts'
+import { listKeyPage, type StoredKey } from '../../store/keys.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import { everyAccount } from '../accounts/every-account.ts'
-import { resolveAccount } from '../accounts/one-account.ts'
-import { nameArgument } from '../arguments.ts'
+import { type AnyAccount, resolveAccount } from '../accounts/one-account.ts'
 import { done, type Outcome } from '../outcome.ts'
+import { cutPage, type Page } from '../pages.ts'
 import { type CapView, capView } from '../plans/allowance-view.ts'
-import { findOwnedKey, type OneKeyArgs } from './find-owned-key.ts'
+import { findOwnedKey, type OneKey } from './find-owned-key.ts'
 import { type KeyView, keyView } from './key-view.ts'
 
-export const listKeysArgs = z.strictObject({ account: nameArgument.optional() })
-
-export interface ListKeysDeps {
+interface ListKeysDeps {
   readonly db: LedgerDb
   readonly clock: Clock
 }
 
+/** As an operator sees them: of one account or of all, newest first, revoked ones included. A page begins after the key it names. */
 export async function listKeys(
   deps: ListKeysDeps,
-  args: z.output<typeof listKeysArgs>,
-): Promise<Outcome<{ keys: KeyView[] }>> {
-  if (args.account === undefined) return done({ keys: await viewKeys(deps, everyAccount(deps)) })
-  const resolved = await resolveAccount(deps, args.account)
-  return resolved.kind === 'found' ? done({ keys: await viewKeys(deps, [resolved.account]) }) : resolved
+  { account, after, limit }: PageQuery & AnyAccount,
+): Promise<Outcome<Page<KeyView>>> {
+  const resolved = account === undefined ? undefined : await resolveAccount(deps, account)
+  if (resolved?.kind === 'refused') return resolved
+  const of = resolved?.account.row as AccountRow | undefined
+  const last = after === undefined ? undefined : await findOwnedKey(deps, after, of)
+  if (last?.kind === 'refused') return last
+  const read = await listKeyPage(deps.db, of, { before: last?.key.row ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
+  const { rows, next } = cutPage(read, limit, ({ id }) => id)
+  return done({ items: await Promise.all(rows.map((key) => viewOf(deps, key))), next })
 }
 
-async function viewKeys(
-  deps: ListKeysDeps,
-  accounts: Iterable<StoredAccount> | AsyncIterable<StoredAccount>,
-): Promise<KeyView[]> {
-  const now = deps.clock.now()
-  const views: KeyView[] = []
-  for await (const account of accounts) {
-    for (const key of await listKeysOfAccount(deps.db, account.row)) views.push(keyView(key, account, now))
-  }
-  return views
+async function viewOf({ db, clock }: ListKeysDeps, key: StoredKey): Promise<KeyView> {
+  const owner = await findAccountByRow(db, key.account)
+  if (owner === undefined) throw new Error(`Key ${key.id} belongs to nobody`)
+  return keyView(key, owner, clock.now())
 }
 
-export interface ShowKeyDeps {
-  readonly db: LedgerDb
-  readonly clock: Clock
+export interface ShowKeyDeps extends ListKeysDeps {
   readonly ledger: Pick<Ledger, 'allowanceStandings'>
 }
 
@@ -53,8 +48,8 @@ export interface KeyDetails extends KeyView {
   readonly spent: readonly CapView[]
 }
 
-export async function showKey(deps: ShowKeyDeps, args: OneKeyArgs): Promise<Outcome<KeyDetails>> {
-  const found = await findOwnedKey(deps, args.key)
+export async function showKey(deps: ShowKeyDeps, { key: named }: OneKey): Promise<Outcome<KeyDetails>> {
+  const found = await findOwnedKey(deps, named)
   if (found.kind === 'refused') return found
   const { key, owner } = found
   const caps = allowancesOfCaps(key.row as KeyRow, { day: key.cap_day_nano, month: key.cap_month_nano })

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { keyItem, listedKey } from '../../contract/keys.ts'
+import { pageQuery } from '../../contract/values.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { insertKey } from '../../store/set-up.fixture.ts'
 import { createAccount } from '../accounts/create-account.ts'
 import { openTestBooks, type TestBooks } from '../books.fixture.ts'
-import { pageArgs } from '../pages.ts'
 import { changeKey, revokeKey } from './change-key.ts'
 import { type CreatedKey, createKey } from './create-key.ts'
 import { type ListOwnKeysDeps, listOwnKeys, showOwnKey } from './list-own-keys.ts'
@@ -42,7 +42,7 @@ async function make(name: string, owner: 'ada' | 'ben' = 'ada', terms = {}): Pro
 }
 
 async function list(args: object = {}, account = ADA) {
-  const outcome = await listOwnKeys(deps, account, pageArgs.parse(args))
+  const outcome = await listOwnKeys(deps, account, pageQuery.parse(args))
   if (outcome.kind === 'refused') throw new Error(outcome.message)
   expect(outcome.value.items.map((item) => listedKey.parse(item))).toEqual(outcome.value.items)
   return outcome.value
@@ -55,7 +55,7 @@ describe('the keys of an account', () => {
     await make('third', 'ada', { caps: { month: '7.00' } })
     used.set(2, Date.UTC(2026, 10, 22))
     await rotateKey(books.deps, { key: made.id, grace: '1h' })
-    await changeKey(books.deps, made.id, { change: { disabled_at: 1 }, said: 'changed' })
+    await changeKey(books.deps, { key: made.id, disabled: true })
     await playgroundKey(books.deps, ADA, 'builder')
     const { items, next } = await list()
     expect(next).toBeNull()

@@ -1,6 +1,8 @@
+import type { z } from 'zod'
+import type { keyItem, listedKey } from '../../contract/keys.ts'
+import type { PageQuery } from '../../contract/values.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { KeyKind } from '../../model/caller.ts'
 import type { AccountRow, KeyRow } from '../../model/ids.ts'
 import type { LimitRates } from '../../model/limit.ts'
 import { allowancesOfCaps } from '../../model/spend-caps.ts'
@@ -8,10 +10,10 @@ import { listKeyPage, type StoredKey } from '../../store/keys.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { isoTime, isoTimeOrNull } from '../moments.ts'
 import { done, type Outcome } from '../outcome.ts'
-import { cutPage, type Page, type PageArgs } from '../pages.ts'
+import { cutPage, type Page } from '../pages.ts'
 import { type CapView, capView } from '../plans/allowance-view.ts'
 import { findOwnedKey } from './find-owned-key.ts'
-import { type FormerSecret, formerOf, type KeyState, keyStateOf } from './key-view.ts'
+import { formerOf, keyStateOf } from './key-view.ts'
 
 export interface ListOwnKeysDeps {
   readonly db: LedgerDb
@@ -21,32 +23,9 @@ export interface ListOwnKeysDeps {
   readonly lastUsed: (account: AccountRow, keys: readonly number[]) => Promise<ReadonlyMap<number, number>>
 }
 
-/** A key as its owner sees it. */
-export interface OwnKey {
-  readonly id: string
-  readonly name: string
-  readonly kind: KeyKind
-  readonly shown: string
-  readonly state: KeyState
-  readonly playground: boolean
-  readonly models: readonly string[] | null
-  readonly limits: {
-    readonly requests_per_minute: number | null
-    readonly tokens_per_minute: number | null
-    readonly concurrent: number | null
-  }
-  /** How its caps stand now. */
-  readonly caps: readonly CapView[]
-  readonly created_at: string
-  readonly last_used_at: string | null
-  readonly expires_at: string | null
-  readonly former: FormerSecret | null
-}
-
-/** As a list tells of it: of its models how many there are, and the first. */
-export interface ListedKey extends Omit<OwnKey, 'models'> {
-  readonly models: { readonly count: number; readonly first: readonly string[] } | null
-}
+/** A key as its owner sees it, and as a list tells of it. */
+export type OwnKey = z.output<typeof keyItem>
+type ListedKey = z.output<typeof listedKey>
 
 /** A list of models may be five hundred long, and a page has two hundred keys. */
 const MODELS_LISTED = 10
@@ -55,7 +34,7 @@ const MODELS_LISTED = 10
 export async function listOwnKeys(
   deps: ListOwnKeysDeps,
   account: AccountRow,
-  { after, limit }: PageArgs,
+  { after, limit }: PageQuery,
 ): Promise<Outcome<Page<ListedKey>>> {
   const last = after === undefined ? undefined : await findOwnedKey(deps, after, account)
   if (last?.kind === 'refused') return last
@@ -93,7 +72,7 @@ async function viewOwnKeys(deps: ListOwnKeysDeps, account: AccountRow, keys: rea
   return keys.map((key, index) => ownKey(key, views.splice(0, caps[index]!.length), used.get(key.row), now))
 }
 
-function ownKey(key: StoredKey, caps: readonly CapView[], usedAt: number | undefined, now: number): OwnKey {
+function ownKey(key: StoredKey, caps: CapView[], usedAt: number | undefined, now: number): OwnKey {
   const limits = key.limits === null ? {} : (JSON.parse(key.limits) as LimitRates)
   return {
     id: key.id,

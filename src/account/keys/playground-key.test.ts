@@ -63,15 +63,15 @@ describe('the key of the playground', () => {
 
   it('has the terms that it was given', async () => {
     const { keyId } = await open()
-    await changeKey(books.deps, keyId, { change: { cap_day_nano: 5n, models: '["demo"]' }, said: 'changed' })
+    await changeKey(books.deps, { key: keyId, caps: { day: '0.000000005' }, models: ['demo'] })
     expect(await open()).toMatchObject({ keyId, models: ['demo'], caps: [{ name: 'day', amount: 5n }] })
   })
 
   it('is refused while it is disabled, and made anew after it was revoked', async () => {
     const { keyId } = await open()
-    await changeKey(books.deps, keyId, { change: { disabled_at: 1 }, said: 'changed' })
+    await changeKey(books.deps, { key: keyId, disabled: true })
     expect(await playgroundKey(books.deps, ADA, 'wallet')).toEqual({ kind: 'refused', reason: 'disabled' })
-    await changeKey(books.deps, keyId, { change: { revoked_at: 1 }, said: 'changed' })
+    await revokeKey(books.deps, { key: keyId })
     const callers = await Promise.all([open(), open()])
     expect(callers[0]!.keyId).not.toBe(keyId)
     expect(callers[1]).toEqual(callers[0])

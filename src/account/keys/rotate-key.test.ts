@@ -7,7 +7,7 @@ import { systemClock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { createAccount } from '../accounts/create-account.ts'
 import { openTestBooks, type TestBooks } from '../books.fixture.ts'
-import { changeKey } from './change-key.ts'
+import { changeKey, revokeKey } from './change-key.ts'
 import { type CreatedKey, createKey } from './create-key.ts'
 import { rotateKey } from './rotate-key.ts'
 
@@ -99,7 +99,7 @@ describe('rotating a key', () => {
 
   it('ends both secrets when the key is revoked, and gives a revoked one none', async () => {
     const { key } = await rotate('24h')
-    const revoked = await changeKey(books.deps, made.id, { change: { revoked_at: 1 }, said: 'changed' })
+    const revoked = await revokeKey(books.deps, { key: made.id })
     expect(revoked).toMatchObject({ value: { former: null } })
     expect([await said(made.key), await said(key)]).toEqual(['revoked', 'revoked'])
     expect(await rotateKey(books.deps, { key: made.id, grace: '1h' })).toMatchObject({ reason: 'key_revoked' })
@@ -108,7 +108,7 @@ describe('rotating a key', () => {
   })
 
   it('keeps a disabled key disabled under either secret', async () => {
-    await changeKey(books.deps, made.id, { change: { disabled_at: 1 }, said: 'changed' })
+    await changeKey(books.deps, { key: made.id, disabled: true })
     const { key, state } = await rotate('1h')
     expect([state, await said(made.key), await said(key)]).toEqual(['disabled', 'disabled', 'disabled'])
   })

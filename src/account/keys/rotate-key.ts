@@ -1,21 +1,15 @@
-import { z } from 'zod'
+import type { z } from 'zod'
+import type { rotateKeyBody } from '../../contract/keys.ts'
 import type { MintedKey } from '../../keys/key-secret.ts'
 import type { KeyKind } from '../../model/caller.ts'
 import type { AccountRow, KeyId } from '../../model/ids.ts'
 import { digestRotation } from '../../store/keys.ts'
-import { nameArgument } from '../arguments.ts'
 import { parseExpiry } from '../moments.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
 import { type ChangeKeyDeps, keyRevoked } from './change-key.ts'
 import type { CreatedKey } from './create-key.ts'
-import { findOwnedKey } from './find-owned-key.ts'
+import { findOwnedKey, type OneKey } from './find-owned-key.ts'
 import { keyInWords, keyView } from './key-view.ts'
-
-export const rotateKeyArgs = z.strictObject({
-  key: nameArgument,
-  /** How long the former secret goes on working: `0`, or a span such as `1h`, `24h`, `7d`. */
-  grace: z.string(),
-})
 
 export interface RotateKeyDeps extends ChangeKeyDeps {
   readonly mintKey: (kind: KeyKind) => MintedKey
@@ -30,7 +24,7 @@ const GRACE_MAX_MS = 30 * 86_400_000
  */
 export async function rotateKey(
   deps: RotateKeyDeps,
-  args: z.output<typeof rotateKeyArgs>,
+  args: z.output<typeof rotateKeyBody> & OneKey,
   of?: AccountRow,
 ): Promise<Outcome<CreatedKey>> {
   const found = await findOwnedKey(deps, args.key, of)

@@ -1,17 +1,14 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Catalog, Lane, Model } from '../../catalog/catalog.ts'
 import type { operatorModel } from '../../contract/operate.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AsideReason } from '../../routing/aside-rules.ts'
 import { laneDialect } from '../../routing/lane-dialect.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
-import { nameArgument } from '../arguments.ts'
 import { ratesView } from '../models/list-models.ts'
+import { quoted } from '../naming.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
-import { quoted } from '../quoted.ts'
 import type { ServerStatus } from '../server-status.ts'
-
-export const explainRouteArgs = z.strictObject({ model: nameArgument })
 
 export interface RouteView {
   readonly model: string
@@ -51,7 +48,7 @@ export interface ExplainRouteDeps {
 /** Where a request for a model would go, if it came now. */
 export async function explainRoute(
   { catalog, health, clock, status }: ExplainRouteDeps,
-  args: z.output<typeof explainRouteArgs>,
+  args: { readonly model: string },
 ): Promise<Outcome<RouteView>> {
   const entry = catalog().entries.get(args.model)
   if (entry === undefined)
@@ -67,7 +64,7 @@ export async function explainRoute(
   })
 }
 
-export function laneViews({ lanes }: Model, health: LaneHealth, now: number): RouteLaneView[] {
+function laneViews({ lanes }: Model, health: LaneHealth, now: number): RouteLaneView[] {
   const asked = lanes.filter((lane) => health.asideOf(lane) === undefined)
   const firstPriority = Math.min(...asked.map(({ priority }) => priority))
   const first = asked.filter(({ priority }) => priority === firstPriority)

@@ -53,7 +53,7 @@ describe('what is said of a lane', () => {
   })
 
   it('stands in the page, each finding once and nothing else', () => {
-    const page = readFileSync(new URL('../../docs/operate/upstreams-test.md', import.meta.url), 'utf8')
+    const page = readFileSync(new URL('../../../docs/operate/upstreams-test.md', import.meta.url), 'utf8')
     expect([...page.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name)).toEqual(FINDINGS)
   })
 })

@@ -1,13 +1,10 @@
-import { z } from 'zod'
 import type { Catalog, Lane, Model } from '../../catalog/catalog.ts'
 import { knownModel, knownModels, knownTraits } from '../../catalog/known-models.ts'
 import { laneDialect } from '../../routing/lane-dialect.ts'
+import { quoted } from '../naming.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
-import { quoted } from '../quoted.ts'
 import { compareFacts, compareTraits, type TraitView } from './compare-lane.ts'
 import type { FactView } from './compare-prices.ts'
-
-export const compareCatalogArgs = z.strictObject({ model: z.string().optional() })
 
 export interface CatalogView {
   /** The day of the snapshot. */
@@ -35,7 +32,7 @@ export interface LaneComparison {
 /** The operator's list beside the facts that the program comes with. Nothing is changed by it. */
 export async function compareCatalog(
   deps: { readonly catalog: () => Catalog },
-  { model: wanted }: z.output<typeof compareCatalogArgs>,
+  { model: wanted }: { readonly model?: string | undefined },
 ): Promise<Outcome<CatalogView>> {
   const { entries, models } = deps.catalog()
   // An id with an effort in it names the model that it is a variant of.

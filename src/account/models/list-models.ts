@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { Catalog, Lane, Model } from '../../catalog/catalog.ts'
 import type { KeyKind } from '../../model/caller.ts'
 import type { PromptCache } from '../../model/model-traits.ts'
@@ -39,8 +38,6 @@ export const termsView = (price: Omit<Price, 'version'>): TermsView => ({
   per_request: formatUsd(price.perRequest),
   tiers: price.tiers.map((tier) => ({ ...ratesView(tier), above_input_tokens: tier.aboveInputTokens })),
 })
-
-export const listModelsArgs = z.strictObject({})
 
 export interface ModelView {
   readonly id: string

@@ -4,11 +4,10 @@ import { variantId } from '../../catalog/effort-suffix.ts'
 import { visibleModels } from '../../catalog/visible-models.ts'
 import type { modelItem } from '../../contract/models.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { AccountId } from '../../model/ids.ts'
+import type { AccountRow } from '../../model/ids.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
-import { findAccountById } from '../../store/accounts.ts'
-import { findSubscriptionAt } from '../../store/subscriptions.ts'
 import type { LedgerDb } from '../../store/tables.ts'
+import { planOfAccount } from '../plans/plan-of-account.ts'
 import { priceView } from './list-models.ts'
 
 export type OfferedModel = z.output<typeof modelItem>
@@ -21,13 +20,13 @@ export interface OfferedModelsDeps {
 }
 
 /** The models that keys of an account may call: any wallet key, or a builder key on the plan that the account is on. */
-export async function offeredModels(deps: OfferedModelsDeps, account: AccountId): Promise<OfferedModel[]> {
+export async function offeredModels(deps: OfferedModelsDeps, account: AccountRow): Promise<OfferedModel[]> {
   const catalog = deps.catalog()
-  const plan = await planOf(deps, catalog, account)
+  const { state, newest } = await planOfAccount(deps, account)
   const ids = (entries: CatalogEntry[]): ReadonlySet<string> => new Set(entries.map(({ model }) => model.id))
   const byWallet = ids(visibleModels(catalog, { kind: 'wallet', models: undefined, plan: undefined }))
-  const byPlan =
-    plan === undefined ? new Set<string>() : ids(visibleModels(catalog, { kind: 'builder', models: undefined, plan }))
+  const plan = state === 'active' && newest ? { id: newest.plan, endsAt: newest.ends_at ?? undefined } : undefined
+  const byPlan = plan ? ids(visibleModels(catalog, { kind: 'builder', models: undefined, plan })) : new Set<string>()
   return catalog.models
     .filter(({ id }) => byWallet.has(id) || byPlan.has(id))
     .map((model) => ({
@@ -37,14 +36,6 @@ export async function offeredModels(deps: OfferedModelsDeps, account: AccountId)
         ...(byPlan.has(model.id) ? (['builder'] as const) : []),
       ],
     }))
-}
-
-async function planOf({ db, clock }: OfferedModelsDeps, { plans }: Catalog, id: AccountId) {
-  const now = clock.now()
-  const account = await findAccountById(db, id)
-  const newest = account && (await findSubscriptionAt(db, account.row, now))
-  const runs = newest !== undefined && (newest.ends_at === null || newest.ends_at > now) && plans.has(newest.plan)
-  return runs ? { id: newest.plan, endsAt: newest.ends_at ?? undefined } : undefined
 }
 
 const modelView = (model: Model, health: Pick<LaneHealth, 'asideOf'>): Omit<OfferedModel, 'kinds'> => ({
@@ -67,7 +58,7 @@ function priceOf({ price }: Model): OfferedModel['price'] {
 }
 
 /** A model to begin with: one that answers now and has a price, else whatever there is. */
-export async function suggestModel(deps: OfferedModelsDeps, account: AccountId): Promise<string | null> {
+export async function suggestModel(deps: OfferedModelsDeps, account: AccountRow): Promise<string | null> {
   const models = await offeredModels(deps, account)
   const ready = models.find(({ available, price }) => available && price !== null)
   return (ready ?? models[0])?.id ?? null

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { UnexpectedChanges } from '../../sqlite/sqlite-file.ts'
 import { invitesOfMakerWithdrawal, inviteWithdrawal } from '../../store/invites.ts'
 import {
@@ -10,23 +9,25 @@ import {
 } from '../../store/people.ts'
 import { sessionsDelete } from '../../store/sessions.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import { nameArgument, normalizeEmail } from '../arguments.ts'
+import { normalizeEmail, quoted } from '../naming.ts'
 import { done, type Outcome, type Refused, refused } from '../outcome.ts'
-import { quoted } from '../quoted.ts'
 import { COMMAND_LINE } from '../trail/audit-trail.ts'
 import { type PersonView, personView } from './list-people.ts'
 import type { PeopleDeps } from './people-deps.ts'
 
 /** By e-mail or id. */
-export const onePersonArgs = z.strictObject({ person: nameArgument })
+export interface OnePerson {
+  readonly person: string
+}
 
 /**
- * Out at once, of every session, with no link left by which they could come in again as somebody else. In the console the last operator stays, because nobody could let them in again; at the
- * command line, which needs no sign-in, everybody can be disabled.
+ * Out at once, of every session, with no link left by which they could come in again as somebody else. In the console the
+ * last operator stays, because nobody could let them in again; at the command line, which needs no sign-in, everybody can be
+ * disabled.
  */
 export async function disablePerson(
   deps: PeopleDeps,
-  { person: named }: z.output<typeof onePersonArgs>,
+  { person: named }: OnePerson,
   actor: string,
 ): Promise<Outcome<PersonView>> {
   const person = await findNamed(deps.db, named)
@@ -53,7 +54,7 @@ export async function disablePerson(
 /** They sign in with the password that they had. */
 export async function enablePerson(
   deps: PeopleDeps,
-  { person: named }: z.output<typeof onePersonArgs>,
+  { person: named }: OnePerson,
   actor: string,
 ): Promise<Outcome<PersonView>> {
   const person = await findNamed(deps.db, named)

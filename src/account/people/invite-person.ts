@@ -1,12 +1,12 @@
-import { z } from 'zod'
-import { type invitation, role as roleArgument } from '../../contract/people.ts'
+import type { z } from 'zod'
+import type { inviteBody } from '../../contract/operate.ts'
+import type { invitation } from '../../contract/people.ts'
 import { mintInviteCode, readInviteCode } from '../../keys/invite-code.ts'
 import { findAccountByEmail, findAccountByRow, type StoredAccount } from '../../store/accounts.ts'
 import { findInviteByDigest, inviteInsert, type StoredInvite } from '../../store/invites.ts'
 import { findPersonByEmail, hasPeople, type StoredPerson } from '../../store/people.ts'
 import type { Role } from '../../store/people-tables.ts'
-import { resolveAccount } from '../accounts/one-account.ts'
-import { emailArgument, nameArgument } from '../arguments.ts'
+import { type AnyAccount, accountClosed, resolveAccount } from '../accounts/one-account.ts'
 import { isoTime } from '../moments.ts'
 import { done, type Outcome, type Refused, refused } from '../outcome.ts'
 import type { PeopleDeps } from './people-deps.ts'
@@ -15,15 +15,8 @@ import type { PeopleDeps } from './people-deps.ts'
 const FIRST_MS = 15 * 60_000
 const INVITE_MS = 7 * 86_400_000
 
-export const invitePersonArgs = z.strictObject({
-  role: roleArgument,
-  /** Whose keys and money they will see: an id or an e-mail. An operator needs none. */
-  account: nameArgument.optional(),
-  /** Whose link it is; left out, it is the e-mail of the account. */
-  email: emailArgument.optional(),
-  /** For somebody who has a password already and shall choose a new one. The role stays theirs. */
-  resets: z.boolean().optional(),
-})
+/** An account is named by whose keys and money they will see. An operator needs none. */
+type InviteOrder = z.output<typeof inviteBody> & AnyAccount
 
 export interface Invitation {
   /** Said this once. Whoever has it becomes that person. */
@@ -37,11 +30,7 @@ export interface Invitation {
 }
 
 /** A link with which somebody chooses a password, once, within a week. `actor` is who invites: an e-mail, or `operator`. */
-export async function invitePerson(
-  deps: PeopleDeps,
-  order: z.output<typeof invitePersonArgs>,
-  actor: string,
-): Promise<Outcome<Invitation>> {
+export async function invitePerson(deps: PeopleDeps, order: InviteOrder, actor: string): Promise<Outcome<Invitation>> {
   const { email } = order
   if (order.resets === true) return inviteToReset(deps, email, actor)
   const named = order.account ?? (order.role === 'owner' ? email : undefined)
@@ -50,7 +39,7 @@ export async function invitePerson(
   const account = resolved?.account ?? (await accountOf(deps, email))
   const address = email ?? account?.email
   if (address === undefined) return refused('email_missing', 'Say whom to invite: an e-mail, or an account.')
-  if (account?.status === 'closed') return refused('account_closed', `Account ${account.id} is closed.`)
+  if (account?.status === 'closed') return accountClosed(account)
   if ((await findPersonByEmail(deps.db, address)) !== undefined) {
     return refused('person_exists', `${address} has signed up already. A new password: invite with resets.`)
   }

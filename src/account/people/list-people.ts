@@ -1,14 +1,14 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { person } from '../../contract/people.ts'
-import type { AccountRow } from '../../model/ids.ts'
+import type { PageQuery } from '../../contract/values.ts'
 import { findAccountByRow } from '../../store/accounts.ts'
 import { listPeople as listStored, type StoredPerson } from '../../store/people.ts'
 import type { Role } from '../../store/people-tables.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import { resolveAccount } from '../accounts/one-account.ts'
-import { nameArgument } from '../arguments.ts'
+import { type AnyAccount, resolveAccount } from '../accounts/one-account.ts'
 import { isoTime, isoTimeOrNull } from '../moments.ts'
 import { done, type Outcome } from '../outcome.ts'
+import { cutPage, type Page, readCursor, writeCursor } from '../pages.ts'
 import type { Session } from './find-session.ts'
 
 /** Whoever is signed in, as the console is told. */
@@ -41,29 +41,20 @@ export async function personView(db: LedgerDb, stored: StoredPerson): Promise<Pe
   }
 }
 
-export const listPeopleArgs = z.strictObject({ account: nameArgument.optional() })
-
-const PAGE = 500
-
-/** Whoever may sign in: all of them, or those of one account. */
+/** Whoever may sign in, the oldest first: all of them, or those of one account. */
 export async function listPeople(
-  deps: { readonly db: LedgerDb },
-  args: z.output<typeof listPeopleArgs>,
-): Promise<Outcome<{ people: PersonView[] }>> {
-  const resolved = args.account === undefined ? undefined : await resolveAccount(deps, args.account)
+  { db }: { readonly db: LedgerDb },
+  { account: named, after, limit }: PageQuery & AnyAccount,
+): Promise<Outcome<Page<PersonView>>> {
+  const resolved = named === undefined ? undefined : await resolveAccount({ db }, named)
   if (resolved?.kind === 'refused') return resolved
-  const people: PersonView[] = []
-  const account = resolved?.account.row as AccountRow | undefined
-  for await (const person of everyPerson(deps.db, account)) people.push(await personView(deps.db, person))
-  return done({ people })
-}
-
-async function* everyPerson(db: LedgerDb, account: AccountRow | undefined): AsyncGenerator<StoredPerson> {
-  let after = 0
-  for (;;) {
-    const page = await listStored(db, { after, limit: PAGE, ...(account !== undefined && { account }) })
-    yield* page
-    if (page.length < PAGE) return
-    after = page.at(-1)!.row
-  }
+  const shown = readCursor(after) ?? 0
+  if (typeof shown !== 'number') return shown
+  const of = resolved && { account: resolved.account.row }
+  const { rows, next } = cutPage(
+    await listStored(db, { ...of, after: shown, limit: limit + 1 }),
+    limit,
+    ({ row }) => row,
+  )
+  return done({ items: await Promise.all(rows.map((row) => personView(db, row))), next: writeCursor(next) })
 }

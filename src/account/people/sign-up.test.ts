@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { signUp as signUpBody } from '../../contract/people.ts'
+import { email } from '../../contract/values.ts'
 import { verifyAudit } from '../trail/verify-audit.ts'
 import { inviteFirstPerson, invitePerson } from './invite-person.ts'
 import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from './people.fixture.ts'
@@ -14,8 +16,8 @@ afterEach(async () => {
   await people.close()
 })
 
-const take = (code: string, email?: string, password = PASSWORD) =>
-  signUp(people.deps, { code, password, ...(email !== undefined && { email }) }, HERE)
+const take = (code: string, said?: string, password = PASSWORD) =>
+  signUp(people.deps, { code, password, ...(said !== undefined && { email: email.parse(said) }) }, HERE)
 const first = async () => (await inviteFirstPerson(people.deps))!.code
 const count = async (table: string) => (await people.rows(`SELECT count(*) AS n FROM ${table}`))[0]!.n
 
@@ -59,8 +61,9 @@ describe('the first person', () => {
 
   it('has to say an e-mail', async () => {
     const code = await first()
-    for (const email of [undefined, 'ann', 'a b@example.com']) {
-      expect(refusalOf(await take(code, email)).reason).toBe('email_missing')
+    expect(refusalOf(await take(code)).reason).toBe('email_missing')
+    for (const none of ['', 'ann', 'a b@example.com']) {
+      expect(signUpBody.safeParse({ code, password: PASSWORD, email: none }).success).toBe(false)
     }
     expect(people.hashes()).toBe(0)
     given(await take(code, 'ann@example.com'))

@@ -13,7 +13,6 @@ import {
 import { inviteUse, type StoredInvite } from '../../store/invites.ts'
 import { findPersonByRow, hasPeople, passwordReset, personInsert } from '../../store/people.ts'
 import { sessionsDelete } from '../../store/sessions.ts'
-import { emailArgument } from '../arguments.ts'
 import { done, type Outcome, type Refused, refused } from '../outcome.ts'
 import type { AuditEntry } from '../trail/audit-trail.ts'
 import { tooBusy } from './check-password.ts'
@@ -38,11 +37,11 @@ export async function signUp(
 ): Promise<Outcome<SignedIn>> {
   const invite = await findOpenInvite(deps, body.code)
   if (invite === undefined) return inviteNotValid()
-  const email = emailArgument.safeParse(invite.email ?? body.email ?? '')
-  if (!email.success) return refused('email_missing', 'Say which e-mail you will sign in with.')
+  const email = invite.email ?? body.email
+  if (email === undefined) return refused('email_missing', 'Say which e-mail you will sign in with.')
   const password = await deps.passwords.hash(body.password)
   if (password === 'busy') return tooBusy()
-  const steps = await stepsOf(deps, { invite, email: email.data, password })
+  const steps = await stepsOf(deps, { invite, email, password })
   const session = openSession(deps, { email: steps.email, password }, client)
   try {
     const statements = [inviteUse(invite, deps.clock.now()), ...steps.statements, ...session.statements]
@@ -113,7 +112,7 @@ interface FirstAccount {
 }
 
 /** For the first person: the account of that e-mail where there is one, else the one of the first run, else a new one. */
-export async function firstAccount(deps: PeopleDeps, email: string): Promise<FirstAccount> {
+async function firstAccount(deps: PeopleDeps, email: string): Promise<FirstAccount> {
   const known = await findAccountByEmail(deps.db, email)
   if (known !== undefined) return { id: known.id, statements: [] }
   const made = await findAccountByEmail(deps.db, PLACEHOLDER_EMAIL)

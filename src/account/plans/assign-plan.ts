@@ -1,22 +1,19 @@
-import { z } from 'zod'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import type { ChangeAccountDeps } from '../accounts/change-account-status.ts'
-import { resolveAccount } from '../accounts/one-account.ts'
-import { nameArgument } from '../arguments.ts'
-import { isoTime, parseExpiry } from '../moments.ts'
+import { type OneAccount, resolveAccount, resolveOpenAccount } from '../accounts/one-account.ts'
+import { isoTime, parseExpiry, unreadableMoment } from '../moments.ts'
+import { quoted } from '../naming.ts'
 import { done, type Outcome, type Refused, refused } from '../outcome.ts'
-import { quoted } from '../quoted.ts'
 import { carryOutOrder } from '../trail/trail.ts'
-import { type ShowPlanDeps, type SubscriptionView, subscriptionOf } from './show-plan.ts'
+import { type ShowPlanDeps, type SubscriptionView, subscriptionOf } from './plan-of-account.ts'
 
-export const assignPlanArgs = z.strictObject({
-  account: nameArgument,
-  plan: nameArgument,
-  /** A date, or a span from now such as `30d`; without one it runs until it is ended. */
-  until: z.string().optional(),
-})
+export interface PlanOrder extends OneAccount {
+  readonly plan: string
+  /** A moment to come; without one it runs until it is ended. */
+  readonly until?: string | undefined
+}
 
 export interface AssignPlanDeps extends ShowPlanDeps, ChangeAccountDeps {
   readonly clock: Clock
@@ -24,14 +21,10 @@ export interface AssignPlanDeps extends ShowPlanDeps, ChangeAccountDeps {
 }
 
 /** Puts an account on a plan: a first one, another one, or the same one with another end. */
-export async function assignPlan(
-  deps: AssignPlanDeps,
-  args: z.output<typeof assignPlanArgs>,
-): Promise<Outcome<SubscriptionView>> {
-  const resolved = await resolveAccount(deps, args.account)
+export async function assignPlan(deps: AssignPlanDeps, args: PlanOrder): Promise<Outcome<SubscriptionView>> {
+  const resolved = await resolveOpenAccount(deps, args.account)
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved
-  if (account.status === 'closed') return refused('account_closed', `Account ${account.id} is closed.`)
   const { plans } = deps.catalog()
   const plan = plans.get(args.plan)
   if (plan === undefined) {
@@ -49,23 +42,13 @@ export async function assignPlan(
   })
 }
 
-export const unreadableMoment = (text: string) =>
-  refused(
-    'invalid_expiry',
-    `${JSON.stringify(text)} is not a time to come: write a date (2027-01-31) or a span (30d, 12h).`,
-  )
-
-export const endPlanArgs = z.strictObject({
-  account: nameArgument,
-  /** A date, or a span from now; without one it ends at once. */
-  at: z.string().optional(),
-})
+export interface PlanEnd extends OneAccount {
+  /** A moment to come; without one it ends at once. */
+  readonly at?: string | undefined
+}
 
 /** Requests that are running finish, and are settled where they were held. */
-export async function endPlan(
-  deps: AssignPlanDeps,
-  args: z.output<typeof endPlanArgs>,
-): Promise<Outcome<SubscriptionView>> {
+export async function endPlan(deps: AssignPlanDeps, args: PlanEnd): Promise<Outcome<SubscriptionView>> {
   const resolved = await resolveAccount(deps, args.account)
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved

@@ -1,25 +1,21 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Catalog, Plan } from '../../catalog/catalog.ts'
 import { modelsOfPlan } from '../../catalog/visible-models.ts'
+import type { planItem } from '../../contract/operate.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { formatUsd } from '../../model/money.ts'
 import { countRunningPlans } from '../../store/subscriptions.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { done, type Outcome } from '../outcome.ts'
 
+type PlanItem = z.output<typeof planItem>
+
 /** A plan as the configuration has it. */
-export interface PlanView {
-  readonly id: string
-  /** As they are written. */
-  readonly models: readonly string[]
-  /** What they match: the models that builder keys on this plan may call, by their base ids. */
-  readonly opens: readonly string[]
-  readonly windows: readonly { readonly name: string; readonly allowance: string }[]
-}
+export type PlanView = Omit<PlanItem, 'accounts'>
 
 export const planView = (catalog: Pick<Catalog, 'entries'>, plan: Plan): PlanView => ({
   id: plan.id,
-  models: plan.models,
+  models: [...plan.models],
   opens: modelsOfPlan(catalog.entries.values(), plan),
   windows: plan.windows.map(({ name, amount }) => ({ name, allowance: formatUsd(amount) })),
 })
@@ -28,13 +24,6 @@ export const planView = (catalog: Pick<Catalog, 'entries'>, plan: Plan): PlanVie
 export const windowsInWords = ({ windows }: Pick<PlanView, 'windows'>): string =>
   windows.map(({ name, allowance }) => `${allowance} USD every ${name}`).join(', ')
 
-export const listPlansArgs = z.strictObject({})
-
-export interface PlanWithAccounts extends PlanView {
-  /** How many accounts are on it now. */
-  readonly accounts: number
-}
-
 interface ListPlansDeps {
   readonly db: LedgerDb
   readonly clock: Clock
@@ -42,12 +31,12 @@ interface ListPlansDeps {
 }
 
 /** The plans of the configuration. */
-export async function listPlans(deps: ListPlansDeps): Promise<Outcome<{ plans: PlanWithAccounts[] }>> {
+export async function listPlans(deps: ListPlansDeps): Promise<Outcome<{ items: PlanItem[] }>> {
   const catalog = deps.catalog()
   const counts = new Map((await countRunningPlans(deps.db, deps.clock.now())).map((row) => [row.plan, row.accounts]))
-  const plans = [...catalog.plans.values()].map((plan) => ({
+  const items = [...catalog.plans.values()].map((plan) => ({
     ...planView(catalog, plan),
     accounts: counts.get(plan.id) ?? 0,
   }))
-  return done({ plans })
+  return done({ items })
 }

@@ -3,20 +3,16 @@ import type { AllowanceStanding } from '../../books/periods.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { modelsOfPlan } from '../../catalog/visible-models.ts'
 import type { planAnswer } from '../../contract/plan.ts'
-import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { formatUsd } from '../../model/money.ts'
-import { findSubscription } from '../../store/subscriptions.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { listWindowSubjects, listWindowsBefore, type StoredWindow } from '../../store/windows.ts'
-import { isoTimeOrNull } from '../moments.ts'
 import { done, type Outcome } from '../outcome.ts'
 import { windowView } from './allowance-view.ts'
-import { type ShowPlanDeps, subscriptionStateOf } from './show-plan.ts'
+import { planOfAccount, type ShowPlanDeps, standingsOf, subscriptionFacts } from './plan-of-account.ts'
 import { countOnWindows, storedWindow, usedOf, type WindowStanding, windowId } from './windows.ts'
 
-export interface PlanStandingDeps extends Omit<ShowPlanDeps, 'catalog'> {
-  readonly clock: Pick<Clock, 'now'>
+export interface PlanStandingDeps extends ShowPlanDeps {
   readonly catalog: () => Pick<Catalog, 'plans' | 'entries'>
 }
 
@@ -28,18 +24,12 @@ const PAST = 30
 
 /** The plan of an account: its windows as admission sees them, and those that are over. */
 export async function planStanding(deps: PlanStandingDeps, account: AccountRow): Promise<Outcome<PlanAnswer>> {
-  const newest = await findSubscription(deps.db, account)
-  const plan = newest && deps.catalog().plans.get(newest.plan)
-  const report = await deps.ledger.allowanceStandings(account, plan?.windows ?? [])
-  const state = subscriptionStateOf({ newest, plan, runs: report.subscription !== undefined })
+  const plan = await planOfAccount(deps, account)
+  const { configured } = plan
   return done({
-    state,
-    plan: newest?.plan ?? null,
-    since: isoTimeOrNull(newest?.started_at ?? null),
-    until: isoTimeOrNull(newest?.ends_at ?? null),
-    billing_day: newest?.billing_day ?? null,
-    models: plan === undefined ? [] : modelsOfPlan(deps.catalog().entries.values(), plan),
-    windows: state === 'active' ? await windowsOf(deps.db, account, report.standings) : [],
+    ...subscriptionFacts(plan),
+    models: configured === undefined ? [] : modelsOfPlan(deps.catalog().entries.values(), configured),
+    windows: await windowsOf(deps.db, account, await standingsOf(deps, account, plan)),
     past: (await pastWindows(deps, account)).map(pastOf),
   })
 }

@@ -4,6 +4,7 @@ import type { Plan } from '../../catalog/catalog.ts'
 import { windowRows as contractRows, planAnswer } from '../../contract/plan.ts'
 import { hours, usd, weekly } from '../../ledger/contract-bench.fixture.ts'
 import type { Allowance } from '../../model/allowance.ts'
+import { GIVEN_BACK } from '../../model/ending.fixture.ts'
 import { formatUsd, parseUsd } from '../../model/money.ts'
 import { ADA, BEN, told, useSpending } from '../usage/spending.fixture.ts'
 import { planStanding } from './plan-standing.ts'
@@ -61,13 +62,7 @@ describe('the plan of an account', () => {
     const [short] = (await plan()).windows
     expect(short).toMatchObject({ opened: true, held: '0.0006', requests: 2, start: '2026-10-01T00:00:00.000Z' })
     expect(sum([short!.used, short!.held, short!.left])).toBe(short!.limit)
-    await running.release({
-      outcome: 'upstream_failed',
-      lane: undefined,
-      firstByteMs: undefined,
-      totalMs: 1,
-      attempts: [],
-    })
+    await running.settle(GIVEN_BACK)
     await bench.ledger.endPlan({ account: ADA })
     expect(await plan()).toMatchObject({ state: 'ended', windows: [] })
   })
@@ -116,7 +111,7 @@ describe('the requests of a window', () => {
       'what holds nothing stands on no window',
     ).not.toContain(free)
     expect(before.window).toMatchObject({ held: '0.0006', requests: 2, opened: true })
-    await late.release({ outcome: 'client_gone', lane: undefined, firstByteMs: undefined, totalMs: 1, attempts: [] })
+    await late.settle(GIVEN_BACK)
     expect((await rowsOf(first.id!)).window).toMatchObject({ held: '0.00', left: '0.00', requests: 2 })
     const second = (await plan()).windows[0]!
     expect((await rowsOf(second.id!)).items.map(({ id }) => id)).toEqual([next])
@@ -144,12 +139,12 @@ describe('the requests of a window', () => {
       `0.${'y'.repeat(300)}`,
     ]
     const refusals = await Promise.all([
-      windowRows(deps(), BEN, id!, {}),
-      ...answers.map((each) => windowRows(deps(), ADA, each, {})),
+      windowRows(deps(), BEN, id!, { limit: 50 }),
+      ...answers.map((each) => windowRows(deps(), ADA, each, { limit: 50 })),
     ])
     for (const refusal of refusals) expect(refusal).toEqual(refusals[0])
     expect(refusals[0]).toMatchObject({ kind: 'refused', reason: 'window_not_found' })
-    expect(await windowRows(deps(), ADA, id!, { after: '?' })).toMatchObject({ reason: 'invalid_cursor' })
+    expect(await windowRows(deps(), ADA, id!, { after: '?', limit: 50 })).toMatchObject({ reason: 'invalid_cursor' })
     expect(parseWindowId(windowId({ subject: 'window:a.b é', start: 5 }))).toEqual({
       subject: 'window:a.b é',
       start: 5,

@@ -8,9 +8,7 @@ import type { LedgerDb } from '../../store/tables.ts'
 import { findPlanClosingTime, findWindow, type StoredWindow } from '../../store/windows.ts'
 import { findFirstSince } from '../find-movements.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
-import { PAGE_LIMIT } from '../pages.ts'
-import { requestItemOf } from '../requests/receipt-view.ts'
-import { readRequestCursor, readRequestPage, writeRequestCursor } from '../requests/request-pages.ts'
+import { readRequestPage } from '../requests/list-requests.ts'
 import { countOnWindows, parseWindowId, storedWindow } from './windows.ts'
 
 /** The requests that make the bar of a window, the running ones first: charges add up to what is used, open holds to what is held. */
@@ -18,23 +16,18 @@ export async function windowRows(
   { db }: { readonly db: LedgerDb },
   account: AccountRow,
   id: string,
-  { after, limit = PAGE_LIMIT }: z.output<typeof pageQuery>,
+  { after, limit }: z.output<typeof pageQuery>,
 ): Promise<Outcome<z.output<typeof contractRows>>> {
-  const cursor = readRequestCursor(after)
-  if (cursor !== undefined && 'kind' in cursor) return cursor
   const named = parseWindowId(id)
   const window = named && (await findWindow(db, account, named))
   if (window === undefined) return refused('window_not_found', 'This account has no such window of a plan.')
   const counts = await countOnWindows(db, account, [{ bucket: window.row, start: window.period_start }])
   const page = await readRequestPage(db, {
-    ...{ account, after: cursor, limit, ...(await movementsOn(db, account, window)) },
+    ...{ account, after, limit, ...(await movementsOn(db, account, window)) },
     filter: { kind: 'builder', bucket: window.row },
   })
-  return done({
-    window: storedWindow(window, counts.get(window.row) ?? null),
-    items: page.rows.map((row) => requestItemOf(row, { id: row.key_id, name: row.key_name })),
-    next: writeRequestCursor(page.next),
-  })
+  if (page.kind === 'refused') return page
+  return done({ window: storedWindow(window, counts.get(window.row) ?? null), ...page.value })
 }
 
 /** The numbers among which are those of all requests that stood on a window. One may end long after the window has. */

@@ -28,7 +28,7 @@ export function parseWindowId(id: string): NamedWindow | undefined {
   return Number.isSafeInteger(at) ? { subject: `${SUBJECT}${name}`, start: at } : undefined
 }
 
-export const windowName = (subject: string): string => subject.slice(SUBJECT.length)
+const windowName = (subject: string): string => subject.slice(SUBJECT.length)
 
 export type WindowStanding = z.output<typeof window>
 

@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { requestDetail, requestsPage, requestsQuery } from '../../contract/requests.ts'
 import { hours } from '../../ledger/contract-bench.fixture.ts'
+import { GIVEN_BACK } from '../../model/ending.fixture.ts'
 import { nanoFromPico, parseUsd } from '../../model/money.ts'
 import { ADA, BEN, told, useSpending } from '../usage/spending.fixture.ts'
-import { runningOnWallet } from '../wallet/wallet-standing.ts'
+import { walletStanding } from '../wallet/wallet-standing.ts'
 import { listRequests } from './list-requests.ts'
 import { showRequest } from './show-request.ts'
 
 const bench = useSpending()
 const deps = () => ({ db: bench.database.db })
+const purse = () => ({ ...deps(), ledger: bench.ledger })
 
 async function list(query: object = {}, account = ADA) {
   const page = told(await listRequests(deps(), account, requestsQuery.parse(query)))
@@ -35,8 +37,8 @@ describe('the requests of an account', () => {
         tokens: { uncached_input: 10, cached_input: 3, cache_write: 1, output: 20, reasoning: 0, estimated: false },
       },
     ])
-    expect(await runningOnWallet(deps(), ADA)).toEqual({ running: 1, held: '0.0006' })
-    expect(await runningOnWallet(deps(), BEN)).toEqual({ running: 0, held: '0.00' })
+    expect(await walletStanding(purse(), ADA)).toMatchObject({ running: 1, held: '0.0006' })
+    expect(await walletStanding(purse(), BEN)).toMatchObject({ running: 0, held: '0.00' })
   })
 
   it('are told apart by key, model, kind and outcome', async () => {
@@ -77,8 +79,8 @@ describe('the requests of an account', () => {
     } while (after !== undefined)
     expect(seen).toEqual(ids)
     expect(pages).toBe(3)
-    for (const broken of ['-1', 'ÿ', "' OR 1", 'zzzzzzzzzzz', '1e9.', 'r.', 'r.r.1', 'r.-1']) {
-      expect(await listRequests(deps(), ADA, { after: broken })).toMatchObject({ reason: 'invalid_cursor' })
+    for (const broken of ['-1', 'ÿ', "' OR 1", 'zzzzzzzzzzz', '1e9.', 'r.5', 'req_', 'req_nobodys']) {
+      expect(await listRequests(deps(), ADA, { after: broken, limit: 3 })).toMatchObject({ reason: 'invalid_cursor' })
     }
   })
 
@@ -98,16 +100,14 @@ describe('the requests of an account', () => {
 
     const first = await list({ limit: 3 })
     expect(first.items.map(({ id }) => id)).toEqual(running.slice(0, 3))
-    const ending = {
-      outcome: 'client_gone',
-      lane: undefined,
-      firstByteMs: undefined,
-      totalMs: 1,
-      attempts: [],
-    } as const
-    await turns[3]!.release(ending)
+    await turns[3]!.settle(GIVEN_BACK)
     const second = await list({ limit: 3, after: first.next! })
     expect(second.items.map(({ id }) => id)).toEqual([running[3], ...ended])
+    // What names the end of a page tells nothing of how much others ask, and is of no use to them.
+    expect(first.next).toBe(running[2])
+    expect(await listRequests(deps(), BEN, { after: first.next!, limit: 3 })).toMatchObject({
+      reason: 'invalid_cursor',
+    })
   })
 
   it('of both kinds are one list in the order in which they ended', async () => {

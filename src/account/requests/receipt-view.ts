@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { requestItem } from '../../contract/requests.ts'
-import type { Attempt } from '../../ledger/ledger.ts'
 import type { KeyKind } from '../../model/caller.ts'
+import type { Attempt } from '../../model/ending.ts'
 import { formatUsd } from '../../model/money.ts'
 import type { ReceiptState, ReceiptsTable } from '../../store/tables.ts'
 import { isoTime, isoTimeOrNull } from '../moments.ts'

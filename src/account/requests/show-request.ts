@@ -11,8 +11,8 @@ import { findKeyByRow } from '../../store/keys.ts'
 import { findReceipt } from '../../store/receipts.ts'
 import type { LedgerDb, ReceiptsTable } from '../../store/tables.ts'
 import { isoTime } from '../moments.ts'
+import { quoted } from '../naming.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
-import { quoted } from '../quoted.ts'
 import { describeReceipt } from './describe-receipt.ts'
 import { attemptsView, requestItemOf } from './receipt-view.ts'
 
@@ -74,7 +74,7 @@ const PICO_PER_NANO = 1000n
  * What the cost of a request is made of. Each amount is exact; their sum, rounded up once to a nano-dollar, is the cost.
  * Nothing where nothing was used: what was given back, and what still runs.
  */
-export function chargeLinesOf(receipt: ReceiptsTable, price: Price): ChargeLine[] {
+function chargeLinesOf(receipt: ReceiptsTable, price: Price): ChargeLine[] {
   if (receipt.state !== 'settled') return []
   const rates: Rates = price.tiers.find(({ aboveInputTokens }) => aboveInputTokens === receipt.tier) ?? price
   const classes = [

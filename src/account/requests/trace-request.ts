@@ -1,15 +1,11 @@
-import { z } from 'zod'
 import { findAccountByRow } from '../../store/accounts.ts'
 import { findKeyByRow } from '../../store/keys.ts'
 import { findReceipt } from '../../store/receipts.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import { nameArgument } from '../arguments.ts'
+import { quoted } from '../naming.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
-import { quoted } from '../quoted.ts'
 import { type DescribedReceipt, describeReceipt } from './describe-receipt.ts'
 import { type AttemptView, attemptsView } from './receipt-view.ts'
-
-export const traceRequestArgs = z.strictObject({ request: nameArgument })
 
 /** All that is known about one request: for the operator, who may see whose it is and where it ran. */
 export interface RequestTrace extends DescribedReceipt {
@@ -21,7 +17,7 @@ export interface RequestTrace extends DescribedReceipt {
 
 export async function traceRequest(
   deps: { readonly db: LedgerDb },
-  args: z.output<typeof traceRequestArgs>,
+  args: { readonly request: string },
 ): Promise<Outcome<RequestTrace>> {
   const receipt = await findReceipt(deps.db, args.request)
   if (receipt === undefined) {

@@ -60,8 +60,8 @@ describe('the command line', () => {
     const invited = await run('people.invite', { role: 'owner', email: 'A@example.com' })
     expect(invited).toMatchObject({ email: 'a@example.com', role: 'owner' })
     expect(invited.link).toBe(`http://127.0.0.1:4600/console/setup?code=${invited.code}`)
-    expect(await run('people.list', {})).toEqual({ people: [] })
-    expect(await run('people.list', A)).toEqual({ people: [] })
+    expect(await run('people.list', {})).toEqual({ items: [], next: null })
+    expect(await run('people.list', A)).toEqual({ items: [], next: null })
     expect(await run('people.disable', { person: 'a@example.com' })).toMatchObject({ reason: 'person_not_found' })
     expect(await run('people.enable', { person: 'usr_none' })).toMatchObject({ reason: 'person_not_found' })
     expect(await run('people.invite', { role: 'owner', email: 'no e-mail' })).toMatchObject({

@@ -29,7 +29,7 @@ it('everything is listed newest first, page by page, and nothing twice', async (
 })
 
 it('an account sees what concerns it, and nothing of others or of the server', async () => {
-  const { items, next } = given(await listAudit(people.deps, { account: ANN }))
+  const { items, next } = given(await listAudit(people.deps, { account: ANN, limit: 50 }))
   expect(items.map(({ target }) => target)).toEqual(['key_7', 'key_4', 'key_1'])
   expect(next).toBeNull()
   expect(items[2]).toEqual({
@@ -49,14 +49,14 @@ it('of one key there is what was done to it, and what another account did to one
   ] as const) {
     await people.deps.audit.record({ actor: 'operator', action, target: 'key_4', account: account as AccountRow })
   }
-  const { items } = given(await listAudit(people.deps, { account: ANN, target: 'key_4' }))
+  const { items } = given(await listAudit(people.deps, { account: ANN, target: 'key_4', limit: 50 }))
   expect(items.map(({ action }) => action)).toEqual(['key_rotated', 'key_created'])
-  expect(given(await listAudit(people.deps, { account: ANN, target: 'key_none' })).items).toEqual([])
+  expect(given(await listAudit(people.deps, { account: ANN, target: 'key_none', limit: 50 })).items).toEqual([])
 })
 
 it.each(['', '-1', '1.5', 'Z', '9'.repeat(30), ' 5'])(
   'an after that is none, such as %j, is refused',
   async (after) => {
-    expect(refusalOf(await listAudit(people.deps, { after })).reason).toBe('invalid_cursor')
+    expect(refusalOf(await listAudit(people.deps, { after, limit: 50 })).reason).toBe('invalid_cursor')
   },
 )

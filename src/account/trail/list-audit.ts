@@ -1,27 +1,23 @@
 import type { z } from 'zod'
-import type { auditItem } from '../../contract/people.ts'
+import type { auditItem, auditQuery } from '../../contract/people.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { listAuditBefore, type StoredAudit } from '../../store/audit.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { isoTime } from '../moments.ts'
 import { done, type Outcome } from '../outcome.ts'
-import { cutPage, PAGE_LIMIT, type Page, readCursor, writeCursor } from '../pages.ts'
+import { cutPage, type Page, readCursor, writeCursor } from '../pages.ts'
 
 type AuditItem = z.output<typeof auditItem>
 
-export interface ListAuditArgs {
+export interface ListAuditArgs extends z.output<typeof auditQuery> {
   /** Of one account, for its owner; of all without, for an operator. */
   readonly account?: AccountRow
-  /** Only what was done to this: the id of a key, for its own page. */
-  readonly target?: string | undefined
-  readonly after?: string | undefined
-  readonly limit?: number | undefined
 }
 
 /** Newest first; `next` is what to hand in as `after` for the page behind. */
 export async function listAudit(
   deps: { readonly db: LedgerDb },
-  { account, target, after, limit = PAGE_LIMIT }: ListAuditArgs,
+  { account, target, after, limit }: ListAuditArgs,
 ): Promise<Outcome<Page<AuditItem>>> {
   const before = readCursor(after) ?? Number.MAX_SAFE_INTEGER
   if (typeof before !== 'number') return before

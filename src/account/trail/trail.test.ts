@@ -9,7 +9,7 @@ import { openTestBooks, type TestBooks } from '../books.fixture.ts'
 import { createCodes } from '../codes/create-codes.ts'
 import { redeemCode } from '../codes/redeem-code.ts'
 import { withdrawCode } from '../codes/withdraw-code.ts'
-import { changeKeyTerms } from '../keys/change-key-terms.ts'
+import { changeKey } from '../keys/change-key.ts'
 import { createKey } from '../keys/create-key.ts'
 import { rotateKey } from '../keys/rotate-key.ts'
 import { creditWallet } from '../wallet/credit-wallet.ts'
@@ -54,7 +54,7 @@ const ACTS: Readonly<Record<string, () => Promise<unknown>>> = {
   'makes an account': () => createAccount(books.deps, { email: 'ben@example.com' }),
   'suspends an account': () => changeAccountStatus(books.deps, account, 'suspended'),
   'makes a key': () => createKey(books.deps, { account, kind: 'wallet', name: 'second' }),
-  'changes a key': () => changeKeyTerms(books.deps, { key, name: 'new' }, { mayWiden: true }),
+  'changes a key': () => changeKey(books.deps, { key, name: 'new' }, { mayWiden: true }),
   'gives a key a new secret': () => rotateKey(books.deps, { key, grace: '1h' }),
   'makes codes': () => createCodes(books.deps, { amount: '1.00', count: 3, note: '' }),
   'withdraws a code': () => withdrawCode(books.deps, { code: code.id }),

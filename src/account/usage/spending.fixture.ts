@@ -10,6 +10,7 @@ import { recordPrices } from '../../ledger/record-prices.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { priceUsage } from '../../metering/price-usage.ts'
 import type { Allowance } from '../../model/allowance.ts'
+import { GIVEN_BACK, settlement } from '../../model/ending.fixture.ts'
 import type { AccountRow, KeyRow } from '../../model/ids.ts'
 import type { PicoPerToken } from '../../model/money.ts'
 import type { Price } from '../../model/price.ts'
@@ -99,12 +100,11 @@ export function useSpending(): Spending {
     },
     async spend(account, tokens, over = {}) {
       const turn = await bench.ask(account, over)
-      const ending = {
-        ...{ outcome: 'completed' as const, lane: 'demo/demo', firstByteMs: 12, totalMs: 34 },
-        attempts: [{ lane: 'demo/demo', outcome: 'finished' as const, status: 200, ms: 34 }],
-      }
-      if (tokens === undefined) await turn.release({ ...ending, outcome: 'upstream_failed' })
-      else await turn.settle({ ...ending, usage: usageOf(...tokens), ...priceUsage(PRICE, usageOf(...tokens)) })
+      const usage = tokens && usageOf(...tokens)
+      const owed = usage && { usage, ...priceUsage(PRICE, usage) }
+      const attempts = [{ lane: 'demo/demo', outcome: 'finished', status: 200, ms: 34 }]
+      const ending = { ...(owed ? settlement(0n) : GIVEN_BACK), owed, attempts, firstByteMs: 12, totalMs: 34 }
+      await turn.settle(ending)
       turn.leave()
       return turn.requestId
     },

@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import type { AdmitRequest } from '../../books/admit-turn.ts'
 import { openContent } from '../../content/open-content.ts'
 import { requestFor } from '../../ledger/contract-bench.fixture.ts'
-import type { Ledger, TurnOutcome } from '../../ledger/ledger.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
 import { openLedger } from '../../ledger/open-ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { secureRandom } from '../../lib/random-id.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import type { KeyKind } from '../../model/caller.ts'
+import { settlement } from '../../model/ending.fixture.ts'
+import type { TurnOutcome } from '../../model/ending.ts'
 import { type AccountRow, type KeyRow, mintAccountId, mintKeyId, mintRequestId } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { SqliteFile } from '../../sqlite/sqlite-file.ts'
@@ -199,12 +201,12 @@ async function ask({ ledger }: UsageBench, { account, key, model, outcome, token
   }
   const turn = await ledger.admit(requestFor(account.row, over))
   if (turn.kind !== 'admitted') throw new Error(`refused: ${turn.refusal.kind}`)
-  const ending = { outcome, lane: 'demo/demo', firstByteMs: 1, totalMs: 2, attempts: [] }
-  if (tokens === undefined) await turn.release(ending)
+  const ending = settlement(cost)
+  if (tokens === undefined) await turn.settle({ ...ending, outcome, owed: undefined })
   else {
     const [uncachedInput, cachedInput, cacheWrite, output, reasoning] = tokens
     const usage = { uncachedInput, cachedInput, cacheWrite, output, reasoning, estimated: false }
-    await turn.settle({ ...ending, usage, tier: 0, cost: cost as NanoUsd })
+    await turn.settle({ ...ending, outcome, owed: { usage, tier: 0, cost: cost as NanoUsd } })
   }
   turn.leave()
 }

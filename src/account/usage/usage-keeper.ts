@@ -19,7 +19,7 @@ const READS_MAX = 3
  * Has several questions about what an account has used answered from one moment, without keeping anybody from counting:
  * they are asked again if more was counted meanwhile. Nothing of an account changes without its last receipt.
  */
-export async function readOneMoment<Result>(
+async function readOneMoment<Result>(
   { content, undisturbed }: OneMomentDeps,
   account: number,
   ask: () => Promise<Result>,

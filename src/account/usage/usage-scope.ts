@@ -1,18 +1,16 @@
 import type { z } from 'zod'
 import type { SeriesFilter } from '../../content/read-usage.ts'
 import { levelOf } from '../../content/usage-levels.ts'
-import { usageQuery } from '../../contract/usage.ts'
+import type { usageQuery } from '../../contract/usage.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import { resolveAccount } from '../accounts/one-account.ts'
-import { nameArgument } from '../arguments.ts'
+import { type OneAccount, resolveAccount } from '../accounts/one-account.ts'
 import { findOwnedKey } from '../keys/find-owned-key.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
 import { type DayRange, readDayRange } from './day-range.ts'
 import { beginningsOf } from './range-steps.ts'
 
-const usageArgs = usageQuery.extend({ account: nameArgument })
-export type UsageArgs = z.output<typeof usageArgs>
+export type UsageArgs = z.output<typeof usageQuery> & OneAccount
 
 /** Which series a question about usage is answered from, and between which instants. */
 export interface UsageScope {

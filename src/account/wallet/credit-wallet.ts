@@ -1,28 +1,14 @@
-import { z } from 'zod'
+import type { z } from 'zod'
+import type { creditBody } from '../../contract/operate.ts'
 import type { CreditOrder, CreditOutcome, Ledger } from '../../ledger/ledger.ts'
 import { assertNever } from '../../lib/assert-never.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { formatUsd, type NanoUsd, parseUsd } from '../../model/money.ts'
 import type { StoredAccount } from '../../store/accounts.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import { resolveAccount, type WalletView, walletView } from '../accounts/one-account.ts'
-import { nameArgument, plainText } from '../arguments.ts'
-import { CODE_REF } from '../codes/credit-code.ts'
+import { type OneAccount, resolveOpenAccount, type WalletView, walletView } from '../accounts/one-account.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
 import { carryOutOrder, type Trail } from '../trail/trail.ts'
-
-export const creditWalletArgs = z.strictObject({
-  account: nameArgument,
-  /** A decimal string: a JSON number would already have been rounded. */
-  amount: z.string(),
-  reason: plainText(500),
-  ref: plainText(200).refine(
-    (ref) => !ref.startsWith(CODE_REF),
-    `begins with ${CODE_REF}, which is for codes that were redeemed`,
-  ),
-})
-
-export const adjustWalletArgs = creditWalletArgs.extend({ direction: z.enum(['add', 'take']) })
 
 export interface CreditWalletDeps {
   readonly db: LedgerDb
@@ -41,7 +27,7 @@ export interface WalletCredit extends WalletView {
   readonly repeated: boolean
 }
 
-type MoveArgs = z.output<typeof creditWalletArgs>
+type MoveArgs = z.output<typeof creditBody> & OneAccount
 
 /** Money that came in. */
 export const creditWallet = (deps: CreditWalletDeps, args: MoveArgs) => moveMoney(deps, args, 'credit', 1n)
@@ -50,8 +36,10 @@ export const creditWallet = (deps: CreditWalletDeps, args: MoveArgs) => moveMone
 export const refundWallet = (deps: CreditWalletDeps, args: MoveArgs) => moveMoney(deps, args, 'refund', -1n)
 
 /** What makes a mistake good, in either direction. */
-export const adjustWallet = (deps: CreditWalletDeps, { direction, ...args }: z.output<typeof adjustWalletArgs>) =>
-  moveMoney(deps, args, 'adjustment', direction === 'add' ? 1n : -1n)
+export const adjustWallet = (
+  deps: CreditWalletDeps,
+  { direction, ...args }: MoveArgs & { readonly direction: 'add' | 'take' },
+) => moveMoney(deps, args, 'adjustment', direction === 'add' ? 1n : -1n)
 
 async function moveMoney(
   deps: CreditWalletDeps,
@@ -67,10 +55,9 @@ async function moveMoney(
     )
   }
   const amount = (written * sign) as NanoUsd
-  const resolved = await resolveAccount(deps, args.account)
+  const resolved = await resolveOpenAccount(deps, args.account)
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved
-  if (account.status === 'closed') return refused('account_closed', `Account ${account.id} is closed.`)
   const { reason, ref } = args
   // What may be long comes last: the trail cuts it.
   const detail = `${formatUsd(amount)} USD (${ref}): ${reason}`

@@ -1,13 +1,11 @@
-import type { z } from 'zod'
+import type { PageQuery } from '../../contract/values.ts'
 import { formatUsd } from '../../model/money.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { listTransfersOfAccount, type StoredTransfer } from '../../store/transfers.ts'
-import type { oneAccountArgs } from '../accounts/change-account-status.ts'
-import { resolveAccount } from '../accounts/one-account.ts'
+import { type OneAccount, resolveAccount } from '../accounts/one-account.ts'
 import { isoTime } from '../moments.ts'
 import { done, type Outcome } from '../outcome.ts'
-
-const PAGE = 500
+import { cutPage, type Page, readCursor, writeCursor } from '../pages.ts'
 
 export interface WalletEntry {
   readonly kind: StoredTransfer['kind']
@@ -20,18 +18,15 @@ export interface WalletEntry {
 /** What the operator has put in and taken out, newest first. What requests cost is on their receipts. */
 export async function walletEntries(
   deps: { readonly db: LedgerDb },
-  args: z.output<typeof oneAccountArgs>,
-): Promise<Outcome<{ account: string; entries: WalletEntry[] }>> {
-  const resolved = await resolveAccount(deps, args.account)
+  { account, after, limit }: PageQuery & OneAccount,
+): Promise<Outcome<Page<WalletEntry>>> {
+  const resolved = await resolveAccount(deps, account)
   if (resolved.kind === 'refused') return resolved
-  const { account } = resolved
-  const entries: WalletEntry[] = []
-  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const page = await listTransfersOfAccount(deps.db, account.row, { before, limit: PAGE })
-    entries.push(...page.map(entryOf))
-    if (page.length < PAGE) return done({ account: account.id, entries })
-    before = page.at(-1)!.row
-  }
+  const before = readCursor(after) ?? Number.MAX_SAFE_INTEGER
+  if (typeof before !== 'number') return before
+  const read = await listTransfersOfAccount(deps.db, resolved.account.row, { before, limit: limit + 1 })
+  const { rows, next } = cutPage(read, limit, ({ row }) => row)
+  return done({ items: rows.map(entryOf), next: writeCursor(next) })
 }
 
 const entryOf = (transfer: StoredTransfer): WalletEntry => ({

@@ -5,12 +5,11 @@ import type { AccountRow } from '../../model/ids.ts'
 import { formatUsd } from '../../model/money.ts'
 import { sumRunning } from '../../store/account-requests.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import type { oneAccountArgs } from '../accounts/change-account-status.ts'
-import { resolveAccount, type WalletView, walletOf } from '../accounts/one-account.ts'
+import { type OneAccount, resolveAccount, type WalletView, walletOf } from '../accounts/one-account.ts'
 import { done, type Outcome } from '../outcome.ts'
 import { openWish } from './wishes.ts'
 
-export interface ShowWalletDeps {
+export interface WalletStandingDeps {
   readonly db: LedgerDb
   readonly ledger: Pick<Ledger, 'standing'>
 }
@@ -21,10 +20,7 @@ export interface WalletStanding extends WalletView {
   readonly currency: 'USD'
 }
 
-export async function showWallet(
-  deps: ShowWalletDeps,
-  args: z.output<typeof oneAccountArgs>,
-): Promise<Outcome<WalletStanding>> {
+export async function showWallet(deps: WalletStandingDeps, args: OneAccount): Promise<Outcome<WalletStanding>> {
   const resolved = await resolveAccount(deps, args.account)
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved
@@ -33,17 +29,12 @@ export async function showWallet(
 }
 
 /** Requests of an account that run on its wallet now, and what they hold of it. */
-export async function runningOnWallet(
+async function runningOnWallet(
   { db }: { readonly db: LedgerDb },
   account: AccountRow,
 ): Promise<{ readonly running: number; readonly held: string }> {
   const { requests, held_nano } = await sumRunning(db, account, 'wallet')
   return { running: requests, held: formatUsd(held_nano) }
-}
-
-export interface WalletStandingDeps {
-  readonly db: LedgerDb
-  readonly ledger: Pick<Ledger, 'standing'>
 }
 
 /** A wallet as the next admission sees it, with what is on its way out and what was asked for. */

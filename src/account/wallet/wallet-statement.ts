@@ -15,7 +15,7 @@ import type { LedgerDb } from '../../store/tables.ts'
 import { findFirstSince, readInSlices, type SlicedPage } from '../find-movements.ts'
 import { isoTime } from '../moments.ts'
 import { done, type Outcome } from '../outcome.ts'
-import { PAGE_LIMIT, readCursor, writeCursor } from '../pages.ts'
+import { readCursor, writeCursor } from '../pages.ts'
 import { type OpenRange, readOpenRange } from '../usage/day-range.ts'
 
 export type StatementLine = z.output<typeof movement>
@@ -25,7 +25,7 @@ type Statement = z.output<ReturnType<typeof pageOf<typeof movement>>>
 export async function walletStatement(
   { db }: { readonly db: LedgerDb },
   account: AccountRow,
-  { after, limit = PAGE_LIMIT, kind, ...days }: z.output<typeof statementQuery>,
+  { after, limit, kind, ...days }: z.output<typeof statementQuery>,
 ): Promise<Outcome<Statement>> {
   const cursor = readCursor(after) ?? Number.MAX_SAFE_INTEGER
   if (typeof cursor !== 'number') return cursor

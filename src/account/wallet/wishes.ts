@@ -1,25 +1,24 @@
-import { z } from 'zod'
+import type { z } from 'zod'
+import type { fundWish } from '../../contract/operate.ts'
+import type { PageQuery } from '../../contract/values.ts'
+import type { askForFundsBody, wish } from '../../contract/wallet.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { formatUsd } from '../../model/money.ts'
 import { findAccountByRow } from '../../store/accounts.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { findOpenWish, listOpenWishes, type StoredWish, wishPut } from '../../store/wishes.ts'
-import { plainNote } from '../arguments.ts'
+import { accountClosed } from '../accounts/one-account.ts'
 import { isoTime } from '../moments.ts'
-import { done, type Outcome, refused } from '../outcome.ts'
-import { cutPage, type Page, type PageArgs, readCursor, writeCursor } from '../pages.ts'
+import { done, type Outcome } from '../outcome.ts'
+import { cutPage, type Page, readCursor, writeCursor } from '../pages.ts'
 import { readAmount } from '../read-amount.ts'
 import type { Trail } from '../trail/trail.ts'
 
 /** What an account has asked the operator for. */
-export interface WishView {
-  readonly amount: string
-  readonly note: string
-  readonly at: string
-}
+type WishView = z.output<typeof wish>
 
-export const wishView = ({ amount_nano, note, at }: StoredWish): WishView => ({
+const wishView = ({ amount_nano, note, at }: StoredWish): WishView => ({
   amount: formatUsd(amount_nano),
   note,
   at: isoTime(at),
@@ -27,11 +26,9 @@ export const wishView = ({ amount_nano, note, at }: StoredWish): WishView => ({
 
 /** Null when there is none, or the operator has answered it with a credit. */
 export async function openWish(deps: { readonly db: LedgerDb }, account: AccountRow): Promise<WishView | null> {
-  const wish = await findOpenWish(deps.db, account)
-  return wish === undefined ? null : wishView(wish)
+  const open = await findOpenWish(deps.db, account)
+  return open === undefined ? null : wishView(open)
 }
-
-export const askForFundsArgs = z.strictObject({ amount: z.string(), note: plainNote(500) })
 
 export interface AskForFundsDeps {
   readonly db: LedgerDb
@@ -46,22 +43,17 @@ export interface AskForFundsDeps {
 export async function askForFunds(
   deps: AskForFundsDeps,
   account: AccountRow,
-  args: z.output<typeof askForFundsArgs>,
+  args: z.output<typeof askForFundsBody>,
 ): Promise<Outcome<WishView | null>> {
   const read = readAmount(args.amount)
   if (read.kind === 'refused') return read
   const owner = await findAccountByRow(deps.db, account)
-  if (owner?.status === 'closed') return refused('account_closed', `Account ${owner.id} is closed.`)
-  const wish = { account, amount_nano: read.amount, note: args.note, at: deps.clock.now() }
+  if (owner?.status === 'closed') return accountClosed(owner)
+  const order = { account, amount_nano: read.amount, note: args.note, at: deps.clock.now() }
   const detail = `${formatUsd(read.amount)} USD`
-  await deps.trail.act({ action: 'funds_asked', account, detail }, [wishPut(deps.db, wish)])
+  await deps.trail.act({ action: 'funds_asked', account, detail }, [wishPut(deps.db, order)])
   // Read back: a credit may have answered it in the same moment.
   return done(await openWish(deps, account))
-}
-
-export interface AccountWish extends WishView {
-  readonly account: string
-  readonly email: string
 }
 
 /**
@@ -70,8 +62,8 @@ export interface AccountWish extends WishView {
  */
 export async function listWishes(
   deps: { readonly db: LedgerDb },
-  { after, limit }: PageArgs,
-): Promise<Outcome<Page<AccountWish>>> {
+  { after, limit }: PageQuery,
+): Promise<Outcome<Page<z.output<typeof fundWish>>>> {
   const shown = readCursor(after) ?? 0
   if (typeof shown !== 'number') return shown
   const read = await listOpenWishes(deps.db, { after: shown, limit: limit + 1 })

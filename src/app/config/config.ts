@@ -4,7 +4,7 @@ import type { ChosenCapTerms } from '../../model/hold-terms.ts'
 import type { LimitRates } from '../../model/limit.ts'
 import type { AsideTimes } from '../../routing/aside-rules.ts'
 import type { RetryTerms } from '../../routing/retry-budget.ts'
-import type { HostedTools } from '../../turn/read-turn.ts'
+import type { HostedTools } from '../../turn/read/read-turn.ts'
 import type { ParsedConfig } from './schema/config-schema.ts'
 import type { DatabaseChoice } from './schema/storage-schema.ts'
 

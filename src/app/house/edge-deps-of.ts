@@ -10,12 +10,12 @@ import { type EdgeOptions, LINGER } from '../../http/edge-options.ts'
 import { createAddressRates } from '../../limits/address-rates.ts'
 import { limitHeaders } from '../../limits/limit-headers.ts'
 import { limitsOfCaller } from '../../limits/limits-for-turn.ts'
-import { earlyRefusal } from '../../turn/early-refusal.ts'
-import { lookUpAnswer } from '../../turn/look-up-answer.ts'
-import { readTurn } from '../../turn/read-turn.ts'
+import { earlyRefusal } from '../../turn/admit/early-refusal.ts'
+import type { TurnRecord } from '../../turn/end/turn-record.ts'
+import { lookUpAnswer } from '../../turn/keep/look-up-answer.ts'
+import { readTurn } from '../../turn/read/read-turn.ts'
 import { serveTurn } from '../../turn/serve-turn.ts'
-import type { TurnCall } from '../../turn/turn-call.ts'
-import type { TurnRecord } from '../../turn/turn-record.ts'
+import type { AskedTurn } from '../../turn/turn.ts'
 import type { Send } from '../../upstream/send.ts'
 import type { OpenLoadGuard } from './open-load-guard.ts'
 import type { Parts } from './parts.ts'
@@ -54,13 +54,13 @@ export function edgeDepsOf(parts: Parts, { turns, send, guard, console }: EdgeMe
     limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsOfCaller(rules.current.limits, caller))),
     refuseEarly: (caller) => earlyRefusal({ ledger, catalog: rules.current.catalog }, caller),
     lookUpAnswer: (call) => lookUpAnswer(onceDeps, call),
-    readTurn: (asked) => readTurn(reading, asked),
-    async serveTurn(call) {
+    readTurn: (sent) => readTurn(reading, sent),
+    async serveTurn(asked) {
       const leave = turns.enter()
       try {
-        const record = await serveTurn(turnDeps, call)
+        const record = await serveTurn(turnDeps, asked)
         metrics.turnEnded(record)
-        return turnLogFields(call, record)
+        return turnLogFields(asked, record)
       } finally {
         leave()
       }
@@ -110,7 +110,7 @@ const edgeOptionsOf = ({ config: { bounds, streams, server }, means }: Parts): E
  * contents. How long it all took is said by the edge, which also counts the reading of the body.
  */
 const turnLogFields = (
-  { turn, caller }: TurnCall,
+  { request, caller }: AskedTurn,
   { problem, firstByteMs, totalMs: _, ...record }: TurnRecord,
 ): LogFields => ({
   ...record,
@@ -119,5 +119,5 @@ const turnLogFields = (
   account_id: caller.accountId,
   key_id: caller.keyId,
   kind: caller.kind,
-  delivery: turn.delivery,
+  delivery: request.delivery,
 })

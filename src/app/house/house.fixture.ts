@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net'
 import { openTestBooks } from '../../account/books.fixture.ts'
-import type { Terminal } from '../../cli/terminal.ts'
+import type { Terminal } from '../../cli/cli-deps.ts'
 import { DatabaseLocked } from '../../sqlite/sqlite-failure.ts'
 import type { HouseOutcome, OpenHouse, Serving } from './house.ts'
 

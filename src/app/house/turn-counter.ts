@@ -1,5 +1,5 @@
 import { createBag } from '../../lib/bag.ts'
-import type { CutReason, OnCut } from '../../turn/turn-abort.ts'
+import type { CutReason, OnCut } from '../../turn/turn-stop.ts'
 
 /** Which turns run, so that the end of the server can wait for them, and cut those that take too long. */
 export interface TurnCounter {

@@ -6,11 +6,11 @@ import { createLaneLessons } from '../../routing/lane-lessons.ts'
 import { createRetryBudget } from '../../routing/retry-budget.ts'
 import { createStickyLanes } from '../../routing/sticky-lanes.ts'
 import { createCacheSalts } from '../../seals/cache-salts.ts'
-import { createCallSeals } from '../../turn/call-seals.ts'
 import { createDrains } from '../../turn/drains.ts'
-import type { OnceDeps } from '../../turn/look-up-answer.ts'
-import type { ReadDeps } from '../../turn/read-turn.ts'
-import type { RecordingBounds } from '../../turn/recording.ts'
+import type { OnceDeps } from '../../turn/keep/look-up-answer.ts'
+import type { RecordingBounds } from '../../turn/keep/recording.ts'
+import { createCallSeals } from '../../turn/lane/call-seals.ts'
+import type { ReadDeps } from '../../turn/read/read-turn.ts'
 import type { TurnDeps } from '../../turn/serve-turn.ts'
 import type { Send } from '../../upstream/send.ts'
 import { mintIdsOf } from '../../wire/mint-ids.ts'
@@ -37,7 +37,7 @@ interface TurnMeans {
 
 /** What turns need of the house: the rules of the moment, the books, and the way to the providers. */
 export function turnDepsOf(parts: Parts, { turns, send, recording }: TurnMeans): TurnDeps {
-  const { clock, random, rules, ledger, responses, seals, health, config } = parts
+  const { clock, random, rules, ledger, answers, responses, seals, health, config } = parts
   const { bounds } = config
   return {
     get catalog() {
@@ -50,6 +50,7 @@ export function turnDepsOf(parts: Parts, { turns, send, recording }: TurnMeans):
       return rules.current.chosenCap
     },
     ledger,
+    answers,
     responses,
     stateMs: config.retention.stateMs,
     ...recording,
@@ -87,7 +88,7 @@ export function onceDepsOf({ rules, ledger, answers, ring, config }: Parts, reco
       return rules.current.limits
     },
     keptMs: config.retention.idempotencyMs,
-    ...recording,
+    budget: recording.budget,
   }
 }
 

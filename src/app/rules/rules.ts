@@ -12,7 +12,7 @@ import type { ChosenCapTerms } from '../../model/hold-terms.ts'
 import type { LimitRates } from '../../model/limit.ts'
 import { countRunningPlans } from '../../store/subscriptions.ts'
 import type { LedgerDb } from '../../store/tables.ts'
-import type { HostedTools } from '../../turn/read-turn.ts'
+import type { HostedTools } from '../../turn/read/read-turn.ts'
 import type { Config, LimitsConfig, RoutingConfig } from '../config/config.ts'
 import { memoryBudget, memoryOfProcess } from './memory-budget.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { inviteFirstPerson } from '../../account/people/invite-person.ts'
 import type { Catalog, Upstream } from '../../catalog/catalog.ts'
-import { styleFor } from '../../cli/style.ts'
+import { styleFor } from '../../cli/format.ts'
 import { isLoopback } from '../../lib/local-address.ts'
 import { configPathOf } from '../config/load-settings.ts'
 import { writePrivately } from '../process/private-files.ts'

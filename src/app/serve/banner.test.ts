@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { styleFor } from '../../cli/style.ts'
+import { styleFor } from '../../cli/format.ts'
 import { type BannerFacts, formatBanner } from './banner.ts'
 
 const facts: BannerFacts = {

@@ -1,7 +1,6 @@
 import { homedir } from 'node:os'
-import { countOf } from '../../cli/count-of.ts'
-import type { Style } from '../../cli/style.ts'
-import { alignColumns } from '../../cli/table.ts'
+import type { Style } from '../../cli/format.ts'
+import { alignColumns, countOf } from '../../cli/format.ts'
 
 export interface BannerFacts {
   readonly version: string

@@ -1,6 +1,5 @@
 import type { ServerStatus } from '../../account/server-status.ts'
-import type { ServeOptions } from '../../cli/cli-deps.ts'
-import type { Terminal } from '../../cli/terminal.ts'
+import type { ServeOptions, Terminal } from '../../cli/cli-deps.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Closing } from '../../lib/closing.ts'
 import type { RandomBytes } from '../../lib/random-id.ts'

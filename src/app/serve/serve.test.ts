@@ -107,7 +107,7 @@ describe('the first run', () => {
     expect(terminal.said.err).not.toContain(key)
     expect(terminal.said.err).toContain(`Bearer $(cat ${join(data, 'first-key')})`)
     expect(await operate('accounts.list', {})).toMatchObject({
-      value: { accounts: [{ wallet: { available: '10.00' }, active_keys: 1 }] },
+      value: { items: [{ wallet: { available: '10.00' }, keys: 1 }] },
     })
   })
 
@@ -129,7 +129,7 @@ describe('the first run', () => {
     expect(terminal.said.err).not.toContain('First run')
     // With where the console is, and the link for whoever signs up first: nobody has yet.
     expect(terminal.said.err.trimEnd().split('\n')).toHaveLength(7)
-    expect(await operate('accounts.list', {})).toMatchObject({ value: { accounts: [{}] } })
+    expect(await operate('accounts.list', {})).toMatchObject({ value: { items: [{}] } })
   })
 
   it.each([
@@ -142,7 +142,7 @@ describe('the first run', () => {
       expect(terminal.said.err).toContain(`millrace ${command}`)
     }
     expect(terminal.said.err).not.toContain('mr_wallet_')
-    expect(await operate('accounts.list', {})).toMatchObject({ value: { accounts: [] } })
+    expect(await operate('accounts.list', {})).toMatchObject({ value: { items: [] } })
   })
 })
 

@@ -1,4 +1,4 @@
-import { countOf } from '../../cli/count-of.ts'
+import { countOf } from '../../cli/format.ts'
 
 /** What the end of a server needs of its edge. */
 export interface Drainable {

@@ -1,5 +1,5 @@
 import { createTurnstile } from '../../lib/take-turns.ts'
-import type { LookedUpAnswer } from '../../turn/look-up-answer.ts'
+import type { LookedUpAnswer } from '../../turn/keep/look-up-answer.ts'
 import type { Exchange } from '../exchange.ts'
 import { whenDrained } from './answer-over.ts'
 import { type Headers, sendJsonBytes } from './send-json.ts'

@@ -1,4 +1,4 @@
-import type { TurnEndpoint } from '../../turn/read-turn.ts'
+import type { TurnEndpoint } from '../../turn/read/read-turn.ts'
 import { sendProblem } from '../answer/send-problem.ts'
 import { admitCaller } from '../door/authenticate.ts'
 import type { Exchange } from '../exchange.ts'

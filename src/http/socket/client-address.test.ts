@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { createFindClientAddress, createTrustedProxies } from './client-address.ts'
+import { createClients } from './client-address.ts'
 
-const find = createFindClientAddress(createTrustedProxies(['10.0.0.0/8', '192.0.2.9', '2001:db8:ffff::/48', '::1']))
+const { findClientAddress: find } = createClients(['10.0.0.0/8', '192.0.2.9', '2001:db8:ffff::/48', '::1'])
 
 /** All that is looked at of a request. */
 const from = (remoteAddress: string | undefined, forwarded?: string) =>

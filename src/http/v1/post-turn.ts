@@ -1,8 +1,10 @@
+import type { ClaimRequest } from '../../books/claims.ts'
 import { readIdempotencyKey } from '../../idempotency/read-idempotency-key.ts'
 import type { Caller } from '../../model/caller.ts'
 import type { ProblemCode } from '../../model/problem.ts'
-import type { TurnEndpoint } from '../../turn/read-turn.ts'
+import type { TurnEndpoint } from '../../turn/read/read-turn.ts'
 import { onAnswerOver } from '../answer/answer-over.ts'
+import { giveKeptAnswer } from '../answer/give-kept-answer.ts'
 import { createJsonSink } from '../answer/json-sink.ts'
 import { sendProblem } from '../answer/send-problem.ts'
 import { createSseSink } from '../answer/sse-sink.ts'
@@ -12,7 +14,6 @@ import { receiveBody } from '../body/receive-body.ts'
 import { authenticate } from '../door/authenticate.ts'
 import type { LoadPlace } from '../door/load-guard.ts'
 import type { Exchange } from '../exchange.ts'
-import { type RecordAnswer, serveOnce } from './serve-once.ts'
 
 /**
  * `POST /v1/chat/completions`, `/v1/responses` and `/v1/responses/compact`: what runs a turn. Whether there is room for it is
@@ -81,10 +82,8 @@ async function takeIn(exchange: Exchange, wanted: Wanted, place: LoadPlace): Pro
   const received = await receiveBody(exchange, place)
   if (received.kind === 'refused') return sendProblem(exchange, received.problem)
   if (received.kind === 'gone') return noteGone(exchange)
-  const { bytes } = received
-  const asked = { endpoint, caller, bytes }
-  if (idempotencyKey === undefined) return serve(exchange, asked)
-  return serveOnce(exchange, caller, { idempotencyKey, body: bytes }, (record) => serve(exchange, asked, record))
+  const sent = { endpoint, caller, bytes: received.bytes }
+  return idempotencyKey === undefined ? serve(exchange, sent) : serveOnce(exchange, sent, idempotencyKey)
 }
 
 /** Its client may have closed its own half only, behind a body that it has cut off: then nobody else would ever close the other. */
@@ -97,21 +96,41 @@ function noteGone({ log }: Exchange): void {
   log.outcome = 'client_gone'
 }
 
-interface Asked {
+interface SentBytes {
   readonly endpoint: TurnEndpoint
   readonly caller: Caller
   readonly bytes: Buffer
 }
 
-async function serve(exchange: Exchange, { endpoint, caller, bytes }: Asked, record?: RecordAnswer): Promise<void> {
+/** With an idempotency key the first request is served, and any other is told what the first one was. */
+async function serveOnce(exchange: Exchange, sent: SentBytes, idempotencyKey: string): Promise<void> {
+  const { edge, requestId, path, log } = exchange
+  const method = exchange.request.method ?? ''
+  const { caller, bytes: body } = sent
+  const found = await edge.lookUpAnswer({ requestId, caller, method, path, idempotencyKey, body })
+  try {
+    switch (found.kind) {
+      case 'first':
+        return await serve(exchange, sent, found.claim)
+      case 'kept':
+        return await giveKeptAnswer(exchange, found)
+      case 'refused':
+        if (found.error !== undefined) log.error = found.error
+        return sendProblem(exchange, found.problem, found.headers)
+    }
+  } finally {
+    found.leave()
+  }
+}
+
+async function serve(exchange: Exchange, { endpoint, caller, bytes }: SentBytes, claim?: ClaimRequest): Promise<void> {
   const { edge, requestId, startedTicks: startedAt, log } = exchange
   const read = await readBody(bytes, edge.options.body)
   if (read.kind === 'refused') return sendProblem(exchange, read.problem)
   const asked = await edge.readTurn({ endpoint, caller, body: read.body })
   if (asked.kind === 'malformed') return sendProblem(exchange, asked.problem)
 
-  const { turn, ownInput } = asked
-  const sink = turn.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)
-  const way = record ? record(sink) : { sink }
-  Object.assign(log, await edge.serveTurn({ requestId, caller, turn, ownInput, startedAt, ...way }))
+  const { request, ownInput } = asked
+  const sink = request.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)
+  Object.assign(log, await edge.serveTurn({ requestId, caller, request, ownInput, sink, startedAt, claim }))
 }

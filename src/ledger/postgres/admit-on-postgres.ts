@@ -41,8 +41,7 @@ function admittedTurn(
     overlap: true,
     durable: Promise.resolve('durable'),
     mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),
-    settle: (settlement) => closeOnPostgres(core, { requestId, receipt }, settlement, settlement),
-    release: (ending) => closeOnPostgres(core, { requestId, receipt }, ending, undefined),
+    settle: (ending) => closeOnPostgres(core, { requestId, receipt }, ending),
     leave() {
       core.attended.delete(requestId)
       // A hold that is still open keeps its progress, because the sweeper charges by it.

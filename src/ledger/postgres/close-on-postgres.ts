@@ -1,12 +1,13 @@
-import type { TurnCharge } from '../../books/close-turn.ts'
+import type { Ending, Owed } from '../../model/ending.ts'
 import type { RequestId } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
-import type { Ending, SettleOutcome } from '../ledger.ts'
-import { type TurnEnd, turnEndOf } from '../turn-end.ts'
+import type { SettleOutcome } from '../ledger.ts'
 import type { PostgresCore } from './postgres-core.ts'
 
 /** What `close_turns` is asked for one turn. Without a charge it is a release. */
-export interface CloseOp extends Omit<TurnEnd, 'charge'>, Partial<TurnCharge> {
+export interface CloseOp extends Omit<Ending, 'owed' | 'attempts'>, Partial<Owed> {
+  readonly requestId: RequestId
+  readonly attempts: string
   /** Names this close: sent again, it is known by it. */
   readonly closing: string
 }
@@ -19,9 +20,9 @@ export async function closeOnPostgres(
   core: PostgresCore,
   { requestId, receipt }: { readonly requestId: RequestId; readonly receipt: number },
   ending: Ending,
-  charge: TurnCharge | undefined,
 ): Promise<SettleOutcome> {
-  const row = await core.closes.enqueue(closeOp(core, turnEndOf(requestId, ending, charge))).catch((error: unknown) => {
+  const op = closeOp(requestId, ending, `${core.node}.${++closings}`)
+  const row = await core.closes.enqueue(op).catch((error: unknown) => {
     if (core.available) throw error
     return undefined
   })
@@ -30,20 +31,22 @@ export async function closeOnPostgres(
   core.open.delete(requestId)
   core.marks.forget(receipt)
   if (row.kind === 'not-open') return { kind: 'not-ours' }
-  if (!charge) return { kind: 'released' }
-  const { charge: charged, shortfall } = row
+  if (!ending.owed) return { kind: 'released' }
+  const { charge, shortfall } = row
   return {
     kind: 'settled',
-    charge: BigInt(charged) as NanoUsd,
+    charge: BigInt(charge) as NanoUsd,
     shortfall: BigInt(shortfall) as NanoUsd,
-    tier: charge.tier,
+    tier: ending.owed.tier,
   }
 }
 
 let closings = 0
 
-function closeOp({ node }: PostgresCore, { charge, ...end }: TurnEnd): CloseOp {
-  // A settlement is a charge, and says more than that.
-  const paid = charge && { cost: charge.cost, usage: charge.usage, tier: charge.tier }
-  return { ...end, closing: `${node}.${++closings}`, ...paid }
-}
+const closeOp = (requestId: RequestId, { owed, ...ending }: Ending, closing: string): CloseOp => ({
+  ...ending,
+  requestId,
+  attempts: JSON.stringify(ending.attempts),
+  closing,
+  ...owed,
+})

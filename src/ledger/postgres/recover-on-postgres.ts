@@ -1,9 +1,8 @@
 import type { RequestId } from '../../model/ids.ts'
 import type { Price } from '../../model/price.ts'
-import { chargeForDelivered } from '../charge-for-delivered.ts'
+import { chargeForDelivered, recoveredEnding } from '../charge-for-delivered.ts'
 import { unpackMarks } from '../marks.ts'
 import { priceFrom } from '../record-prices.ts'
-import { RECOVERED } from '../turn-end.ts'
 import { closeOnPostgres } from './close-on-postgres.ts'
 import type { PostgresCore } from './postgres-core.ts'
 
@@ -36,9 +35,9 @@ export async function recoverOnPostgres(core: PostgresCore): Promise<number> {
   const resolved = await Promise.all(
     turns.map(async (turn) => {
       const tokens = (turn.node === core.node ? core.marks.get(turn.receipt) : undefined) ?? delivered.get(turn.receipt)
-      const charge =
+      const owed =
         tokens === undefined ? undefined : chargeForDelivered(turn, tokens, await priceOf(core, prices, turn))
-      return closeOnPostgres(core, turn, RECOVERED, charge)
+      return closeOnPostgres(core, turn, recoveredEnding(owed))
     }),
   )
   return resolved.filter(({ kind }) => kind === 'settled' || kind === 'released').length

@@ -1,8 +1,8 @@
 import type { Effort } from '../../model/effort.ts'
+import type { SettledCharge } from '../../model/ending.ts'
 import type { Opaque, TurnEvent } from '../../model/event.ts'
 import { type NanoUsd, type PicoPerToken, parsePricePerMillion, parseUsd, ZERO } from '../../model/money.ts'
 import type { Price } from '../../model/price.ts'
-import type { SettledCharge } from '../../model/settled-charge.ts'
 import type { Delivery, ResponsesRequest } from '../../model/turn.ts'
 import { type EventReader, nothingHeard } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
@@ -28,6 +28,8 @@ export const requestWith = (
   outputCap: undefined,
   outputCapParam: 'max_output_tokens',
   choices: 1,
+  inputField: 'input',
+  demands: [],
   inputSize: { bodyBytes: 2, inputBytes: 2, messages: 1, tools: 0 },
   otherInputs: [],
   ignoredTools: [],

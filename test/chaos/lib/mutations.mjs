@@ -15,10 +15,10 @@ const slowCommits = {
 
 /** Between the answer that is kept and its charge. */
 const slowSettles = {
-  file: 'turn/end-turn.js',
-  find: `    const settled = await settle(hold, ending, resolution, price);`,
-  put: `    if (call.once) await new Promise((resolve) => setTimeout(resolve, 1000));
-    const settled = await settle(hold, ending, resolution, price);`,
+  file: 'turn/serve-turn.js',
+  find: `    const settled = await turn.hold.settle(ending);`,
+  put: `    if (turn.claim) await new Promise((resolve) => setTimeout(resolve, 1000));
+    const settled = await turn.hold.settle(ending);`,
 }
 
 /** The procedure is in `procedures.mjs`; `caughtBy` are the invariants that must be among those which see it. */
@@ -30,17 +30,17 @@ const MUTANTS = [
     caughtBy: ['I7'],
     replacements: [
       {
-        file: 'turn/end-turn.js',
-        find: `    const settled = await settle(hold, ending, resolution, price);
+        file: 'turn/serve-turn.js',
+        find: `    const settled = await turn.hold.settle(ending);
     // A keep-alive may have opened the answer meanwhile.
     const wasQuiet = sink.phase === 'quiet';
-    const said = deliverEnd({ sink, voice }, run.fate, { lastWords, resolution, settled, price });`,
+    const said = deliverEnd(turn, run.fate, { lastWords, resolution, settled });`,
         put: `    const wasQuiet = sink.phase === 'quiet';
-    const told = resolution.kind === 'charge' ? priceUsage(price, resolution.usage) : undefined;
-    const guessed = told ? { kind: 'settled', charge: told.cost, shortfall: 0n, tier: told.tier } : { kind: 'released' };
-    const said = deliverEnd({ sink, voice }, run.fate, { lastWords, resolution, settled: guessed, price });
+    const { owed } = resolution;
+    const guessed = owed ? { kind: 'settled', charge: owed.cost, shortfall: 0n, tier: owed.tier } : { kind: 'released' };
+    const said = deliverEnd(turn, run.fate, { lastWords, resolution, settled: guessed });
     await new Promise((resolve) => setTimeout(resolve, 40));
-    const settled = await settle(hold, ending, resolution, price);`,
+    const settled = await turn.hold.settle(ending);`,
       },
     ],
   },
@@ -51,8 +51,8 @@ const MUTANTS = [
     caughtBy: ['I8'],
     replacements: [
       {
-        file: 'turn/relay-stream.js',
-        find: 'hold.mark(estimateTokens(carrier.heard.outputBytes - carrier.heard.heldBytes, relay.bytesPerToken));',
+        file: 'turn/lane/relay-stream.js',
+        find: 'hold.mark(estimateTokens(carrier.heard.outputBytes - carrier.heard.heldBytes, bytesPerToken));',
         put: '',
       },
     ],
@@ -65,7 +65,7 @@ const MUTANTS = [
     control: [slowCommits],
     replacements: [
       slowCommits,
-      { file: 'turn/relay-stream.js', find: 'await relay.firstWord.cleared()', put: 'undefined' },
+      { file: 'turn/lane/relay-stream.js', find: 'await turn.firstWord.cleared()', put: 'undefined' },
     ],
   },
   {
@@ -75,9 +75,9 @@ const MUTANTS = [
     caughtBy: ['I8'],
     replacements: [
       {
-        file: 'turn/end-turn.js',
-        find: "    if (resolution.kind === 'free')\n        return hold.release(ending);",
-        put: "    if (resolution.kind === 'free' || resolution.outcome === 'client_gone')\n        return hold.release(ending);",
+        file: 'turn/serve-turn.js',
+        find: 'await turn.hold.settle(ending)',
+        put: "await turn.hold.settle(ending.outcome === 'client_gone' ? { ...ending, owed: undefined } : ending)",
       },
     ],
   },
@@ -125,9 +125,7 @@ const MUTANTS = [
     says: 'an idempotency key is dropped when its request ends, charged or not',
     procedure: 'ask-again',
     caughtBy: ['I10'],
-    replacements: [
-      { file: 'books/close-turn.js', find: "(charge === undefined ? 'dropped'", put: "(true ? 'dropped'" },
-    ],
+    replacements: [{ file: 'books/close-turn.js', find: "(owed === undefined ? 'dropped'", put: "(true ? 'dropped'" }],
   },
   {
     name: 'charge-before-answer',
@@ -136,11 +134,11 @@ const MUTANTS = [
     caughtBy: ['I10'],
     replacements: [
       {
-        file: 'turn/once-turn.js',
-        find: 'return answers.keep({ ...head, body, facts: writeKeptFacts(facts), expiresAt: claim.expiresAt });',
-        put: `const answer = { ...head, body, facts: writeKeptFacts(facts), expiresAt: claim.expiresAt };
-                setTimeout(() => void answers.keep(answer).catch(() => { }), 500);
-                return true;`,
+        file: 'turn/keep/keeping.js',
+        find: 'return this.#answers.keep({ ...head, body, facts: writeEnding(ending), expiresAt: claim.expiresAt });',
+        put: `const answer = { ...head, body, facts: writeEnding(ending), expiresAt: claim.expiresAt };
+        setTimeout(() => void this.#answers.keep(answer).catch(() => { }), 500);
+        return true;`,
       },
     ],
   },

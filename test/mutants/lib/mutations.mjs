@@ -52,9 +52,7 @@ const MUTANTS_OF_MONEY = [
     name: 'zero-cost-is-absent',
     says: '|| on the cost: a turn that cost nothing pays its hold',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [
-      { file: 'src/books/close-turn.ts', find: 'op.charge?.cost ?? ZERO', put: 'op.charge?.cost || turn.hold' },
-    ],
+    replacements: [{ file: 'src/books/close-turn.ts', find: 'owed?.cost ?? ZERO', put: 'owed?.cost || hold' }],
   },
   {
     name: 'release-on-throw',
@@ -63,10 +61,10 @@ const MUTANTS_OF_MONEY = [
     replacements: [
       {
         file: 'src/turn/serve-turn.ts',
-        find: '    sayInternalError({ sink, voice }, call.requestId)\n',
-        put: `    sayInternalError({ sink, voice }, call.requestId)
-    const ending = { outcome: 'internal_error', lane: undefined, firstByteMs: undefined, totalMs: 0, attempts: [] }
-    await hold.release(ending)
+        find: '    sayInternalError(turn)\n',
+        put: `    sayInternalError(turn)
+    const ending = { outcome: 'internal_error', owed: undefined, lane: undefined, totalMs: 0, attempts: [], kept: false }
+    await turn.hold.settle(ending)
 `,
       },
     ],
@@ -77,11 +75,12 @@ const MUTANTS_OF_MONEY = [
     caughtBy: [TURN],
     replacements: [
       {
-        file: 'src/turn/run-lanes.ts',
+        file: 'src/turn/lane/run-lanes.ts',
         find: '    failures.push(fate)\n',
         put: `    failures.push(fate)
-    const usage = { uncachedInput: work.inputEstimate, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
-    await work.hold.settle({ outcome: 'upstream_failed', lane: lane.id, attempts, usage, cost: work.hold.hold })
+    const usage = { uncachedInput: 1, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+    const owed = { usage, tier: 0, cost: turn.hold.hold }
+    await turn.hold.settle({ outcome: 'upstream_failed', owed, lane: lane.id, attempts })
 `,
       },
     ],
@@ -91,7 +90,11 @@ const MUTANTS_OF_MONEY = [
     says: 'the provider is told the cap that the client asked for, not the one that is held',
     caughtBy: [TURN],
     replacements: [
-      { file: 'src/turn/ask-lane.ts', find: 'Math.min(hold.cap, ', put: 'Math.min(turn.outputCap ?? hold.cap, ' },
+      {
+        file: 'src/turn/lane/ask-lane.ts',
+        find: 'Math.min(hold.cap, ',
+        put: 'Math.min(request.outputCap ?? hold.cap, ',
+      },
     ],
   },
   {

@@ -9,7 +9,7 @@ const stay = (place: string) =>
   `if (process.env.STAYS_AT === '${place}') { ${note(`{ place: '${place}' }`)} await new Promise(() => {}); }`
 
 const RECORD = 'void (await file.atomic(recordChanges(changes, marks)))'
-const SETTLE = 'const settled = await settle(hold, ending, resolution, price);'
+const SETTLE = 'const settled = await turn.hold.settle(ending);'
 const COUNT_OPENED = "changes.filter(({ kind }) => kind === 'receipt-opened').length"
 const PACKED = "marks ? Buffer.from(marks.packed).toString('base64') : undefined"
 
@@ -26,7 +26,7 @@ const CHANGES = [
       ${note(`{ place: 'recorded', opened, marks: ${PACKED} }`)}
     }`,
   },
-  { file: 'turn/end-turn.js', find: SETTLE, put: `${stay('charge')} ${SETTLE} ${stay('end')}` },
+  { file: 'turn/serve-turn.js', find: SETTLE, put: `${stay('charge')} ${SETTLE} ${stay('end')}` },
 ]
 
 export type Place = 'hold' | 'charge' | 'end' | 'no-marks' | 'nowhere'

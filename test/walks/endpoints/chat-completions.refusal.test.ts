@@ -28,7 +28,7 @@ const ELSEWHERE: Partial<Record<ProblemCode, string>> = {
   upstream_timeout: 'test/walks/faults/lanes-in-turn.test.ts',
   upstream_error: 'test/walks/faults/lanes-in-turn.test.ts',
   server_is_overloaded: 'test/walks/overload/a-full-house.test.ts',
-  no_lane_available: 'src/turn/lanes-put-aside.test.ts',
+  no_lane_available: 'src/turn/lane/lanes-put-aside.test.ts',
   request_not_found: 'test/walks/endpoints/requests.refusal.test.ts',
   internal_error: 'src/http/answer/sinks.test.ts',
 }

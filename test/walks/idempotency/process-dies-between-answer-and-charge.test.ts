@@ -4,24 +4,24 @@ import { OWNER, type SpawnedServer, spawnServer } from '../../support/spawn-serv
 import { TEST_CONFIG } from '../../support/test-config.ts'
 
 const KILL = "process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});"
-const SETTLE = 'const settled = await settle(hold, ending, resolution, price);'
+const SETTLE = 'const settled = await turn.hold.settle(ending);'
 
 /** The process ends itself with the one signal that nobody can catch, at exactly this place. */
 const DEATHS = {
   'when the answer is kept and its charge is not recorded': {
-    file: 'turn/end-turn.js',
+    file: 'turn/serve-turn.js',
     find: SETTLE,
     put: `if (ending.kept) { ${KILL} } ${SETTLE}`,
   },
   'when the charge is recorded and nothing of the end has gone out': {
-    file: 'turn/end-turn.js',
+    file: 'turn/serve-turn.js',
     find: SETTLE,
     put: `${SETTLE} if (ending.kept) { ${KILL} }`,
   },
   'when the answer is there and is not kept yet': {
-    file: 'turn/once-turn.js',
-    find: 'const body = recording.whole();',
-    put: `${KILL} const body = recording.whole();`,
+    file: 'turn/keep/keeping.js',
+    find: 'const body = this.#recording?.whole();',
+    put: `${KILL} const body = this.#recording?.whole();`,
   },
 } as const
 

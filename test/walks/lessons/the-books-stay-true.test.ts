@@ -169,7 +169,7 @@ describe('the books stay true', () => {
     const before = await rowIn(server, requestId)
     const credit = { amount: '0.50', reason: 'priced wrongly', ref: requestId }
     await server.operate('wallet.credit', { account: account.id, ...credit })
-    const { entries } = await server.operate('wallet.entries', { account: account.id })
+    const { items: entries } = await server.operate('wallet.entries', { account: account.id })
     expect(entries[0]).toMatchObject({ kind: 'credit', ...credit })
     expect(await rowIn(server, requestId)).toEqual(before)
     expect((await account.wallet()).balance).toBe(10_500_000_000n - before!.charge_nano!)
@@ -224,7 +224,7 @@ describe('the books stay true', () => {
   })
 
   async function sumOfEntries(server: TestServer, account: TestAccount): Promise<bigint> {
-    const { entries } = await server.operate('wallet.entries', { account: account.id })
+    const { items: entries } = await server.operate('wallet.entries', { account: account.id })
     for (const { reason, ref } of entries)
       expect([reason, ref]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)])
     const receipts = await account.receipts()

@@ -165,7 +165,7 @@ describe('an operator', () => {
 
   it('sees the plans, who is on them, and what an account has', async () => {
     const person = await openSubscriber(server(), 'pro')
-    const { plans } = await server().operate('plans.list', {})
+    const { items: plans } = await server().operate('plans.list', {})
     expect(plans.map(({ id, accounts }) => [id, accounts])).toEqual([
       ['lean', 0],
       ['pro', 1],

@@ -6,24 +6,24 @@ import { OWNER, type SpawnedServer, spawnServer } from '../../support/spawn-serv
 import { TEST_CONFIG } from '../../support/test-config.ts'
 
 const KILL = "process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});"
-const SETTLE = 'const settled = await settle(hold, ending, resolution, price);'
+const SETTLE = 'const settled = await turn.hold.settle(ending);'
 
 /** The process ends itself with the one signal that nobody can catch, at exactly this place. */
 const DEATHS = {
   'in the middle of a stream': {
-    file: 'turn/relay-stream.js',
+    file: 'turn/lane/relay-stream.js',
     find: 'if (heard.failure)',
     put: `if (started && carrier.heard.outputBytes > 100) { ${KILL} } if (heard.failure)`,
   },
   'between the stored answer and its charge': {
-    file: 'turn/end-turn.js',
+    file: 'turn/serve-turn.js',
     find: SETTLE,
-    put: `if (stored && resolution.kind === 'charge') { ${KILL} } ${SETTLE}`,
+    put: `if (keeping.begun && resolution.owed) { ${KILL} } ${SETTLE}`,
   },
   'when it is charged and nothing of the end has gone out': {
-    file: 'turn/end-turn.js',
+    file: 'turn/serve-turn.js',
     find: SETTLE,
-    put: `${SETTLE} if (stored && resolution.kind === 'charge') { ${KILL} }`,
+    put: `${SETTLE} if (keeping.begun && resolution.owed) { ${KILL} }`,
   },
 } as const satisfies Record<string, Replacement>
 

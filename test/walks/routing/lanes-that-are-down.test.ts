@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Attempt } from '../../../src/ledger/ledger.ts'
+import type { Attempt } from '../../../src/model/ending.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
 import {
   LONGEST_S,

@@ -1,34 +1,22 @@
 import { changeAccountStatus } from '../../../account/accounts/change-account-status.ts'
-import { createAccount, createAccountArgs } from '../../../account/accounts/create-account.ts'
+import { createAccount } from '../../../account/accounts/create-account.ts'
 import { operatedAccount, operatedAccounts } from '../../../account/accounts/operated-accounts.ts'
 import { done, type Outcome } from '../../../account/outcome.ts'
 import { disablePerson, enablePerson } from '../../../account/people/disable-person.ts'
-import { invitePerson, invitePersonArgs } from '../../../account/people/invite-person.ts'
+import { invitePerson } from '../../../account/people/invite-person.ts'
 import { assignPlan, endPlan } from '../../../account/plans/assign-plan.ts'
-import {
-  adjustWallet,
-  adjustWalletArgs,
-  type CreditWalletDeps,
-  creditWallet,
-  creditWalletArgs,
-} from '../../../account/wallet/credit-wallet.ts'
+import { adjustWallet, type CreditWalletDeps, creditWallet } from '../../../account/wallet/credit-wallet.ts'
+import type { BodyOf } from '../../../contract/console-api.ts'
 import type { AskingPerson, Handlers } from './ask.ts'
 import { type ConsoleHouse, inHandOf } from './console-house.ts'
-import { withArgs } from './read-input.ts'
-
-type Routes =
-  | `${'GET' | 'POST'} /operate/accounts`
-  | 'GET /operate/accounts/:account'
-  | `POST /operate/accounts/:account/${'credit' | 'status' | 'plan' | 'invite'}`
-  | `POST /operate/people/:person/${'disable' | 'enable'}`
 
 /** What an operator does with accounts and people. Acts on money count once by their reference, as on the command line. */
-export function accountHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
-  return {
+export const accountHandlers = (house: ConsoleHouse) =>
+  ({
     'GET /operate/accounts': (_asking, { query }) => operatedAccounts(house, query),
     'GET /operate/accounts/:account': (_asking, { params }) => operatedAccount(house, params.account),
     async 'POST /operate/accounts'(asking, { body }) {
-      const made = await withArgs(createAccountArgs, body, (args) => createAccount(inHandOf(asking, house), args))
+      const made = await createAccount(inHandOf(asking, house), body)
       return made.kind === 'refused' ? made : operatedAccount(house, made.value.id)
     },
     async 'POST /operate/accounts/:account/credit'(asking, { params: { account }, body }) {
@@ -46,26 +34,25 @@ export function accountHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
       const changed = plan === null ? await endPlan(hand, { account }) : await assignPlan(hand, { account, plan })
       return changed.kind === 'refused' ? changed : operatedAccount(house, changed.value.account)
     },
-    async 'POST /operate/accounts/:account/invite'(asking, { params: { account }, body }) {
-      const { email } = asking.session.person
-      const order = { account, ...body }
-      const invited = await withArgs(invitePersonArgs, order, (args) => invitePerson(house.people, args, email))
+    async 'POST /operate/accounts/:account/invite'(asking, { params, body }) {
+      const invited = await invitePerson(house.people, { ...params, ...body }, asking.session.person.email)
       return invited.kind === 'refused' ? invited : done(linkOf(asking, invited.value))
     },
-    'POST /operate/people/:person/disable': (asking, { params: { person } }) =>
-      nothing(disablePerson(house.people, { person }, asking.session.person.email)),
-    'POST /operate/people/:person/enable': (asking, { params: { person } }) =>
-      nothing(enablePerson(house.people, { person }, asking.session.person.email)),
-  }
-}
+    'POST /operate/people/:person/disable': (asking, { params }) =>
+      nothing(disablePerson(house.people, params, asking.session.person.email)),
+    'POST /operate/people/:person/enable': (asking, { params }) =>
+      nothing(enablePerson(house.people, params, asking.session.person.email)),
+  }) satisfies Partial<Handlers>
 
 /** With a minus it makes a mistake good; never more than is there. */
-const moveMoney = (house: CreditWalletDeps, account: string, body: { amount: string; reason: string; ref: string }) =>
-  body.amount.startsWith('-')
-    ? withArgs(adjustWalletArgs, { account, ...body, amount: body.amount.slice(1), direction: 'take' }, (args) =>
-        adjustWallet(house, args),
-      )
-    : withArgs(creditWalletArgs, { account, ...body }, (args) => creditWallet(house, args))
+function moveMoney(
+  house: CreditWalletDeps,
+  account: string,
+  { amount, ...why }: BodyOf<'POST /operate/accounts/:account/credit'>,
+) {
+  if (!amount.startsWith('-')) return creditWallet(house, { account, amount, ...why })
+  return adjustWallet(house, { account, amount: amount.slice(1), direction: 'take', ...why })
+}
 
 /** Under the name by which this operator reaches the console, which is the likeliest to work for the one who is invited. */
 const linkOf = ({ site }: AskingPerson, invited: { code: string; expires_at: string }) => ({

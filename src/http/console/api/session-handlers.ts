@@ -20,18 +20,8 @@ import type { ConsoleHouse } from './console-house.ts'
 
 type Standing = AnswerOf<'GET /session'>
 
-type Routes =
-  | `${'GET' | 'POST' | 'DELETE'} /session`
-  | 'POST /session/confirm'
-  | 'GET /invitation'
-  | 'POST /sign-up'
-  | 'PUT /password'
-  | 'GET /sessions'
-  | 'DELETE /sessions/:session'
-  | 'GET /audit'
-
 /** Who is signed in, and how one comes to be and stops being that. */
-export function sessionHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
+export const sessionHandlers = (house: ConsoleHouse) => {
   const { people } = house
   return {
     'GET /session': async (asking) => done(await standingOf(house, asking, asking.signedIn)),
@@ -57,7 +47,7 @@ export function sessionHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
       return outcome.kind === 'refused' ? outcome : done({})
     },
     'GET /audit': (asking, { query }) => listAudit(house, { account: asking.account.row, ...query }),
-  }
+  } satisfies Partial<Handlers>
 }
 
 const clientOf = ({ agent, address }: Asking): Client => ({ agent, address })

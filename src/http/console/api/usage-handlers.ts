@@ -12,22 +12,10 @@ import { usageReport } from '../../../account/usage/usage-report.ts'
 import type { Handlers } from './ask.ts'
 import type { ConsoleHouse } from './console-house.ts'
 
-type Routes =
-  | 'GET /overview'
-  | 'GET /overview/usage'
-  | 'GET /plan'
-  | 'GET /plan/windows/:window'
-  | 'GET /usage'
-  | 'GET /usage.csv'
-  | 'GET /usage/refused'
-  | 'GET /requests'
-  | 'GET /requests/:request'
-  | 'GET /models'
-
 /** What an account has used and may use. All of it is only read. */
-export function usageHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
-  return {
-    'GET /overview': (asking) => overview(house, asking.account),
+export const usageHandlers = (house: ConsoleHouse) =>
+  ({
+    'GET /overview': (asking) => overview(house, asking.account.row),
     'GET /overview/usage': (asking, { query }) => usageOverview(house, { account: asking.account.id, ...query }),
     'GET /plan': (asking) => planStanding(house, asking.account.row),
     'GET /plan/windows/:window': (asking, { params, query }) =>
@@ -40,6 +28,5 @@ export function usageHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
     'GET /usage/refused': (asking, { query }) => refusedTurnsReport(house, { account: asking.account.id, ...query }),
     'GET /requests': (asking, { query }) => listRequests(house, asking.account.row, query),
     'GET /requests/:request': (asking, { params }) => showRequest(house, asking.account.row, params.request),
-    'GET /models': async (asking) => done({ items: await offeredModels(house, asking.account.id) }),
-  }
-}
+    'GET /models': async (asking) => done({ items: await offeredModels(house, asking.account.row) }),
+  }) satisfies Partial<Handlers>

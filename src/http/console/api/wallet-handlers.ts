@@ -3,21 +3,13 @@ import { done } from '../../../account/outcome.ts'
 import { exportStatement } from '../../../account/wallet/export-statement.ts'
 import { walletStanding } from '../../../account/wallet/wallet-standing.ts'
 import { walletStatement } from '../../../account/wallet/wallet-statement.ts'
-import { askForFunds, askForFundsArgs } from '../../../account/wallet/wishes.ts'
+import { askForFunds } from '../../../account/wallet/wishes.ts'
 import type { Handlers } from './ask.ts'
 import { type ConsoleHouse, inHandOf } from './console-house.ts'
-import { withArgs } from './read-input.ts'
-
-type Routes =
-  | 'GET /wallet'
-  | 'GET /wallet/statement'
-  | 'GET /wallet/statement.csv'
-  | 'POST /wallet/redeem'
-  | 'POST /wallet/ask'
 
 /** What an owner's wallet holds, what moved it, and how something comes into it. */
-export function walletHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
-  return {
+export const walletHandlers = (house: ConsoleHouse) =>
+  ({
     'GET /wallet': async (asking) => done(await walletStanding(house, asking.account.row)),
     'GET /wallet/statement': (asking, { query }) => walletStatement(house, asking.account.row, query),
     async 'GET /wallet/statement.csv'(asking, { query }) {
@@ -27,8 +19,7 @@ export function walletHandlers(house: ConsoleHouse): Pick<Handlers, Routes> {
     'POST /wallet/redeem': (asking, { body }) => redeemCode(inHandOf(asking, house), asking.account.row, body),
     async 'POST /wallet/ask'(asking, { body }) {
       const { row } = asking.account
-      const asked = await withArgs(askForFundsArgs, body, (args) => askForFunds(inHandOf(asking, house), row, args))
+      const asked = await askForFunds(inHandOf(asking, house), row, body)
       return asked.kind === 'refused' ? asked : done(await walletStanding(house, row))
     },
-  }
-}
+  }) satisfies Partial<Handlers>

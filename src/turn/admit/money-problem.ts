@@ -1,0 +1,71 @@
+import type { MoneyRefusal } from '../../books/draws.ts'
+import type { Allowance } from '../../model/allowance.ts'
+import { formatUsd } from '../../model/money.ts'
+import { type Problem, problem } from '../../model/problem.ts'
+import type { TurnRequest } from '../../model/turn.ts'
+
+type OfAllowance = Extract<MoneyRefusal, { readonly resetsAt: number }>
+
+/** Too little money, in words that name what is short, by how much, and what helps: paying, asking for less, or waiting. */
+export function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Problem {
+  const needed = formatUsd(refusal.needed)
+  const free = formatUsd(refusal.available)
+  switch (refusal.kind) {
+    case 'short': {
+      const need = `The wallet has ${free} USD available; this request may cost up to ${needed} USD.`
+      return problem('insufficient_balance', `${need} ${smaller(refusal, request, 'Add funds')}`, {
+        details: { available: free, needed },
+      })
+    }
+    case 'in-flight':
+      return problem(
+        'balance_in_flight',
+        `${holderOf(refusal.of)} has ${free} USD free and this request may cost up to ${needed} USD: running requests hold the rest; try again in 1s.`,
+        { retryAfterSeconds: 1, details: { ...(refusal.of && { window: refusal.of.name }), available: free, needed } },
+      )
+    case 'exceeds-allowance':
+      return problem(
+        'request_exceeds_allowance',
+        `This request may use up to ${needed} USD of the allowance; a whole ${windowOf(refusal)} of the plan has ${formatUsd(refusal.limit)} USD. ${smaller(refusal, request, 'Ask the operator for a larger plan')}`,
+        { details: detailsOf(refusal) },
+      )
+    case 'cap-reached':
+      return problem(
+        'key_spend_cap_reached',
+        `This key may spend ${formatUsd(refusal.limit)} USD a ${refusal.allowance.name}; ${formatUsd(refusal.used)} USD are spent, and this request may cost up to ${needed} USD. It begins anew at ${timeOf(refusal)}. ${smaller(refusal, request, 'Raise its cap')}`,
+        { details: detailsOf(refusal) },
+      )
+    case 'exhausted':
+      return exhaustedProblem(refusal)
+  }
+}
+
+function exhaustedProblem(refusal: OfAllowance): Problem {
+  const { limit, used } = refusal
+  const message = `The allowance of the ${windowOf(refusal)} is used up: ${formatUsd(used)} of ${formatUsd(limit)} USD are used, and this request may use up to ${formatUsd(refusal.needed)} USD. It begins anew at ${timeOf(refusal)}.`
+  const retryAfterSeconds = Math.ceil(refusal.resetsInMs / 1000)
+  return problem('allowance_exhausted', message, { retryAfterSeconds, details: detailsOf(refusal) })
+}
+
+const holderOf = (of: Allowance | undefined): string => {
+  if (of === undefined) return 'The wallet'
+  return of.unit === 'cap' ? `The spend cap of this key (${of.name})` : `The allowance (${of.name})`
+}
+
+const windowOf = ({ allowance }: OfAllowance): string => `${allowance.name} window`
+
+const timeOf = ({ resetsAt }: OfAllowance): string => new Date(resetsAt).toISOString()
+
+/** For programs: the same facts as in the words. */
+const detailsOf = ({ allowance, limit, used, resetsAt }: OfAllowance) => ({
+  window: allowance.name,
+  limit: formatUsd(limit),
+  used: formatUsd(used),
+  resets_at: Math.ceil(resetsAt / 1000),
+})
+
+function smaller({ tokensCovered }: MoneyRefusal, request: TurnRequest, cure: string): string {
+  return tokensCovered === undefined || tokensCovered < 1
+    ? `The input alone is more than what is left. ${cure}.`
+    : `${cure}, or set ${request.outputCapParam} to ${tokensCovered} or less.`
+}

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import { catalogOf, modelDefinition } from '../../catalog/catalog.fixture.ts'
+import type { Caller } from '../../model/caller.ts'
+import { turnOf } from '../../wire/responses/read-request.fixture.ts'
+import { sentPromptOf } from './sent-prompt.ts'
+
+const { model } = catalogOf(modelDefinition('m', { inputTokensMax: { image: 1500 } })).entries.get('m')!
+const caller = { key: 'key_1' } as unknown as Caller
+const promptOf = (input: unknown) => sentPromptOf(caller, turnOf({ model: 'm', input }), model)
+
+it('a prompt is taken for its words by their bytes, rounded down, and for what its parts count', () => {
+  expect(promptOf('abcdefgh')?.tokens).toBe(Math.floor('"abcdefgh'.length / 4))
+  const data = `iVBORw0KGgo${'A'.repeat(100_001)}`
+  const image = { type: 'input_image', image_url: `data:image/png;base64,${data}` }
+  const shown = promptOf([{ role: 'user', content: [image] }])
+  const words = shown!.messages.length - data.length
+  expect(words).toBeLessThan(120)
+  expect(shown?.tokens).toBe(Math.floor(words / 4) + 1500)
+})

@@ -1,0 +1,75 @@
+import type { SettleOutcome } from '../../ledger/ledger.ts'
+import { assertNever } from '../../lib/assert-never.ts'
+import { type Problem, problem } from '../../model/problem.ts'
+import { ledgerUnavailable } from '../admit/refusals.ts'
+import type { RunFate } from '../lane/run.ts'
+import type { RunningTurn } from '../turn.ts'
+import type { CutReason } from '../turn-stop.ts'
+import type { LastWords } from './last-words.ts'
+import type { Resolution } from './resolve-ending.ts'
+
+/** To whom an end is said, and in which words. */
+type Listener = Pick<RunningTurn, 'sink' | 'voice'>
+
+interface End {
+  readonly lastWords: LastWords
+  readonly resolution: Resolution
+  readonly settled: SettleOutcome
+}
+
+/**
+ * The last thing the client gets, after the money is resolved: what says that the answer is complete may only leave when
+ * its charge is durable (R3). Returns the problem that was said, if one was.
+ */
+export function deliverEnd(turn: RunningTurn, fate: RunFate, end: End): Problem | undefined {
+  switch (fate.kind) {
+    case 'finished':
+      return fate.unheard ? undefined : complete(turn, end)
+    case 'broken-off':
+      turn.sink.end(end.lastWords.say(undefined))
+      return fate.problem
+    case 'failed':
+    case 'withheld':
+      return say(turn, fate.problem)
+    case 'stopped':
+      return fate.reason === 'client-gone' ? undefined : say(turn, cutProblem(fate.reason, end.resolution))
+    default:
+      return assertNever(fate)
+  }
+}
+
+function complete(turn: RunningTurn, { lastWords, resolution, settled }: End): Problem | undefined {
+  if (settled.kind === 'settled' && resolution.owed) {
+    const { charge, tier } = settled
+    turn.sink.end(lastWords.say({ usage: resolution.told, charge, tier, price: turn.price }))
+    return undefined
+  }
+  // Somebody else has resolved this hold, or its charge is not durable: nothing that sounds like an end may be said.
+  if (turn.sink.phase === 'quiet') return say(turn, ledgerUnavailable())
+  turn.sink.cut()
+  return undefined
+}
+
+/** A problem as status and body while nothing has gone out, else in the protocol's own words for a stream that failed. */
+function say({ sink, voice }: Listener, said: Problem): Problem {
+  if (sink.phase === 'quiet') sink.refuse(said)
+  else if (sink.phase !== 'ended') sink.end(voice.fail(said))
+  return said
+}
+
+function cutProblem(why: CutReason, { owed }: Resolution): Problem {
+  const money = owed ? 'What was received is charged' : 'Nothing was charged'
+  const again = `${money}; send the request again in 2s.`
+  return why === 'draining'
+    ? problem('server_draining', `The server is stopping and could not finish this answer. ${again}`, RETRY_SOON)
+    : problem('ledger_unavailable', `The ledger could not be written for too long to go on. ${again}`, RETRY_SOON)
+}
+
+const RETRY_SOON = { retryAfterSeconds: 2 }
+
+/** Our own fault after the head has gone: the stream says so; before it, whoever catches the throw does. */
+export function sayInternalError(turn: RunningTurn): void {
+  if (turn.sink.phase !== 'head' && turn.sink.phase !== 'body') return
+  const message = `Something went wrong on our side. Tell the operator this request id: ${turn.requestId}`
+  say(turn, problem('internal_error', message))
+}

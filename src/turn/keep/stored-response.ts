@@ -1,0 +1,82 @@
+import { SHOWS_SEALS } from '../../content/response-body.ts'
+import type { ResponseStatus } from '../../content/response-rows.ts'
+import type { StoredResponses } from '../../content/stored-responses.ts'
+import { type Ending, type TurnOutcome, writeEnding } from '../../model/ending.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
+import type { ResponsesVoice } from '../../wire/responses/voice.ts'
+import type { Turn } from '../turn.ts'
+import type { Recording } from './recording.ts'
+
+export interface StoreDeps {
+  readonly responses: StoredResponses
+  readonly stateMs: number
+  readonly now: () => number
+}
+
+/** A response that its account may ask for by its id, while it runs and afterwards. Nothing of it rejects. */
+export interface StoredResponse {
+  /** Whether its row is there: before it is, nothing may be told of the response. */
+  readonly begun: Promise<boolean>
+  /** The whole answer, before it is charged for. False when it could not be stored. */
+  keep(ending: Ending): Promise<boolean>
+  /** It has ended, and no answer of it is kept. */
+  end(outcome: TurnOutcome): Promise<void>
+  /** It shall not be found. */
+  forget(): Promise<void>
+}
+
+interface StorableTurn extends Pick<Turn, 'requestId' | 'caller' | 'ownInput'> {
+  readonly request: ResponsesRequest
+  readonly voice: ResponsesVoice
+  /** What is sent of a stream, for whoever takes it up again later. */
+  readonly recording: Recording | undefined
+}
+
+/** A stream is stored from its beginning, so that whoever loses it can see what became of it; JSON when it is there. */
+export function createStoredResponse(
+  { responses, stateMs, now }: StoreDeps,
+  { requestId, caller, ownInput, request, voice, recording }: StorableTurn,
+): StoredResponse {
+  const createdAt = now()
+  const isStream = request.delivery === 'stream'
+  const head = {
+    ...{ id: voice.responseId, account: caller.account, requestId },
+    ...{ createdAt, expiresAt: createdAt + stateMs, parent: request.previousResponseId },
+  }
+  const shows = voice.showsSeals ? `"${SHOWS_SEALS}":true,` : ''
+  /** Its items are put in their place when it is asked for. */
+  const object = (status: ResponseStatus) => Buffer.from(`{${shows}${voice.withoutItems(status).slice(1)}`)
+  // A JSON answer that goes on from another one keeps that one alive from here.
+  const isBegun = isStream || request.previousResponseId !== undefined
+  const begun = isBegun ? responses.begin({ ...head, object: object('in_progress') }) : Promise.resolve(true)
+  const forget = async () => {
+    await begun
+    await responses.forget(voice.responseId, caller.account)
+  }
+  return {
+    begun,
+    forget,
+    // What is written last is what stays: nothing may overtake the row of the beginning.
+    async keep(ending) {
+      await begun
+      const status = voice.status() as 'completed' | 'incomplete' | 'failed'
+      const events = isStream ? recording?.whole() : undefined
+      return responses.finish({
+        ...head,
+        ...{ status, object: object(status), input: ownInput?.() ?? [] },
+        output: voice.storedItems().map((item) => Buffer.from(JSON.stringify(item))),
+        // Of a JSON answer nobody knows the id before the answer is there: without it there is nothing to pay for.
+        facts: isStream ? writeEnding(ending) : undefined,
+        ...(events === undefined ? {} : { events }),
+      })
+    },
+    async end(outcome) {
+      // What was told as whole and could not be stored is as one that had to make room: it is not there.
+      if (outcome === 'completed') return forget()
+      if (!isBegun) return
+      await begun
+      const status = outcome === 'client_gone' ? 'cancelled' : 'failed'
+      await responses.end(voice.responseId, caller.account, status, object(status))
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import type { RequestBody } from '../../model/turn.ts'
+import { isNullMember } from '../../wire/json/members.ts'
+
+const NAMED_MAX = 32
+const NAME_LENGTH_MAX = 64
+const NONE: ReadonlySet<string> = new Set()
+
+/** Names that the client chose: in a header only plain ones may stand. */
+const plainNames = (names: readonly string[]): string =>
+  names
+    .slice(0, NAMED_MAX)
+    .map((name) => name.replace(/[^\w.-]/g, '?').slice(0, NAME_LENGTH_MAX))
+    .join(', ')
+
+/** Nothing is dropped in silence: what a lane does not get is named. Null is absent, and nobody misses it. */
+export function ignoredFieldsHeader(fields: readonly string[], body: RequestBody): Record<string, string> {
+  const nulls = fields.length === 0 ? NONE : nullsOf(body)
+  const missed = fields.filter((name) => !nulls.has(name))
+  return missed.length === 0 ? {} : { 'x-millrace-ignored-fields': plainNames(missed) }
+}
+
+const nullsOf = (body: RequestBody): ReadonlySet<string> =>
+  new Set(body.members.filter((member) => isNullMember(body, member)).map(({ name }) => name))
+
+export const ignoredToolsHeader = (tools: readonly string[]): Record<string, string> =>
+  tools.length === 0 ? {} : { 'x-millrace-ignored-tools': plainNames(tools) }

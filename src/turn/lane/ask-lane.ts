@@ -1,0 +1,124 @@
+import type { LaneLessons } from '../../routing/lane-lessons.ts'
+import type { Send } from '../../upstream/send.ts'
+import { isUntouched, readBeginning, readRetryAfter, type UpstreamAnswer } from '../../upstream/upstream-answer.ts'
+import type { LaneDialect } from '../../wire/codecs.ts'
+import type { MintIds } from '../../wire/mint-ids.ts'
+import { classifyRefusal, type RefusalClass } from '../../wire/refusals/classify-refusal.ts'
+import { type ProviderError, readProviderError } from '../../wire/refusals/provider-error.ts'
+import type { RunningTurn } from '../turn.ts'
+import { type StopReason, whenClientGoes } from '../turn-stop.ts'
+import { ignoredFieldsHeader } from './announced-names.ts'
+import { leastRoomFor } from './compaction-size.ts'
+import { failed, faultOfFailure, refused } from './provider-refusal.ts'
+import { relayJson } from './relay-json.ts'
+import { relayStream } from './relay-stream.ts'
+import type { RoadBack } from './road.ts'
+import { roadTo } from './roads.ts'
+import { NOTHING_PRODUCED, type RunFate, type TryOutcome } from './run.ts'
+import type { LaneTry } from './run-lanes.ts'
+
+export interface LaneDeps {
+  readonly send: Send
+  readonly lessons: LaneLessons
+  readonly mint: MintIds
+  readonly ticks: () => number
+  readonly now: () => number
+  readonly bounds: ProviderBounds
+}
+
+/** Bounds on what a provider may send us. */
+export interface ProviderBounds {
+  readonly frameBytesMax: number
+  readonly bodyBytesMax: number
+  readonly depthMax: number
+  readonly valuesMax: number
+}
+
+export interface TriedLane {
+  readonly fate: RunFate
+  readonly status: number | undefined
+  /** For the receipt: how this try ended, in a word. */
+  readonly outcome: TryOutcome
+}
+
+/** How a lane is asked: as its dialect says, without what it has turned out not to take. */
+export interface Manner {
+  /** How many fields it has refused, and was asked again without. */
+  readonly lessonsTaken: number
+  /** What it does not take as this turn has it. */
+  readonly withoutFields: readonly string[]
+  /** It does not take back what was sealed. */
+  readonly withoutSeals: boolean
+  /** It was asked to make the conversation short in its own way, and has not. */
+  readonly withoutNativeCompaction: boolean
+}
+
+export interface AskedLane {
+  readonly tried: TriedLane
+  readonly road: RoadBack
+  /** The provider's no, where it has said one by its status. */
+  readonly refusal?: { readonly error: ProviderError; readonly kind: RefusalClass }
+}
+
+interface Asking {
+  readonly dialect: LaneDialect
+  readonly manner: Manner
+}
+
+/** Asks one lane once, and relays what comes. */
+export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, asking: Asking): Promise<AskedLane> {
+  const { stop, entry, effort } = turn
+  const { lane } = on
+  const then = whenClientGoes(lane, asking.dialect, { model: entry.model, effort })
+  // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
+  stop.whenClientGoes(turn.request.delivery === 'json' ? then : 'cut')
+  const { road, answered } = setOut(deps, turn, on, asking)
+  const outcome = await answered
+  if (outcome.kind === 'failed') {
+    if (stop.reason) return { tried: stopped(stop.reason, undefined), road }
+    const fate = { ...failed(faultOfFailure(outcome)), mayBeBilled: !isUntouched(outcome) }
+    return { tried: { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }, road }
+  }
+  if (outcome.status < 400) {
+    stop.whenClientGoes(then)
+    const fate = await relay(deps, turn, on, { road, body: outcome.body })
+    return { tried: { fate, status: outcome.status, outcome: fate.kind }, road }
+  }
+  const error = readProviderError(outcome.status, await readBeginning(outcome.body))
+  if (stop.reason) return { tried: stopped(stop.reason, outcome.status), road }
+  const kind = classifyRefusal(error)
+  const fate = refused(error, readRetryAfter(outcome.headers, deps.now()))
+  return { tried: { fate, status: outcome.status, outcome: kind }, road, refusal: { error, kind } }
+}
+
+/** The request is let go of here: it need not stay in memory for as long as its answer streams. */
+function setOut({ mint, send }: LaneDeps, turn: RunningTurn, { lane }: LaneTry, { dialect, manner }: Asking) {
+  const { request, voice, callSeals, cacheSalt, entry, effort, hold, admission, stop } = turn
+  const { model } = entry
+  const room = Math.max(leastRoomFor(request), model.contextTokens - admission.inputEstimate)
+  const outputCap = Math.min(hold.cap, room)
+  const journey = { request, voice, mint, callSeals, cacheSalt, model, effort, outputCap }
+  const { sent, ...road } = roadTo(lane, dialect, { ...journey, ...manner })
+  turn.sink.announce(ignoredFieldsHeader(sent.leftOut, request.body))
+  const { delivery } = road
+  const call = { upstream: lane.upstream, model: lane.model, body: sent.body, delivery, signal: stop.signal }
+  return { road, answered: send(call) }
+}
+
+interface AnsweringLane {
+  readonly road: RoadBack
+  readonly body: UpstreamAnswer['body']
+}
+
+function relay({ bounds }: LaneDeps, turn: RunningTurn, on: LaneTry, answering: AnsweringLane): Promise<RunFate> {
+  const { road, body } = answering
+  if (road.delivery === 'json' && road.carryReply) {
+    return relayJson({ body, stop: turn.stop, carry: road.carryReply, bounds })
+  }
+  return relayStream({ turn, on, body, carrier: road.carrier(), frameBytesMax: bounds.frameBytesMax })
+}
+
+export function stopped(reason: StopReason, status: number | undefined): TriedLane {
+  const fate: RunFate = { kind: 'stopped', reason, accepted: false, used: NOTHING_PRODUCED }
+  return { fate, status, outcome: reason }
+}

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest'
+import { createLaneHealth, type LaneHealth } from '../../routing/lane-health.ts'
+import { UpstreamBrokenOff } from '../../upstream/upstream-answer.ts'
+import { answer, CHUNK, good, type Play, playLanes } from './run-lanes.fixture.ts'
+
+const bad: Play = () => answer(500)
+const limited: Play = () => answer(429)
+const cannot: Play = () => answer(400, ['{"error":"\\"m\\" does not support tools"}'])
+const breaksOff: Play = () =>
+  answer(200, [`data: ${CHUNK.replace('"stop"', 'null')}\n\n`], new UpstreamBrokenOff('reset'))
+
+/** A model with lanes, of which things are found out; each is played by its place. `retriesLeft`: of the budget. */
+function setUp(retriesLeft = Number.POSITIVE_INFINITY) {
+  const time = { now: 0 }
+  const budget = { left: retriesLeft, succeeded: 0 }
+  const known = createLaneHealth({
+    ticks: () => time.now,
+    random: () => 0,
+    failing: () => ({ firstMs: 10_000, longestMs: 300_000 }),
+    onChange() {},
+  })
+  const said: string[] = []
+  const health: LaneHealth = { ...known, visit: (lane) => heard(known.visit(lane), lane.model, said) }
+  const turn = async (...plays: readonly Play[]) => {
+    said.length = 0
+    const { fate, attempts } = await playLanes({
+      delivery: 'stream',
+      plays,
+      health,
+      retries: { take: () => budget.left-- > 0, succeeded: () => budget.succeeded++ },
+      send: ({ model }) => Promise.resolve(plays[Number(model.slice('lane-'.length))]!('stream')),
+    })
+    const asked = attempts.map(({ lane }) => lane.slice('demo/'.length))
+    return { asked, fate: fate.kind, problem: fate.kind === 'failed' ? fate.problem : undefined }
+  }
+  const turns = async (count: number, ...plays: readonly Play[]) => {
+    for (let turned = 0; turned < count; turned++) await turn(...plays)
+  }
+  return { time, budget, said, turn, turns }
+}
+
+/** Notes on the way what is told of a lane. */
+function heard(visit: ReturnType<LaneHealth['visit']>, lane: string, said: string[]): typeof visit {
+  return (
+    visit && {
+      tell(verdict) {
+        said.push(`${lane} ${verdict.kind}`)
+        visit.tell(verdict)
+      },
+      leave() {
+        said.push(`${lane} left`)
+        visit.leave()
+      },
+    }
+  )
+}
+
+describe('a turn tells of its lanes', () => {
+  it('at the first word that one answers, at its end, and that it has left', async () => {
+    const { said, turn } = setUp()
+    await turn(good)
+    expect(said).toEqual(['lane-0 well', 'lane-0 well', 'lane-0 left'])
+  })
+
+  it('that an answer broke off which had begun', async () => {
+    const { said, turn } = setUp()
+    expect(await turn(breaksOff, good)).toMatchObject({ asked: ['lane-0'], fate: 'broken-off' })
+    expect(said).toEqual(['lane-0 well', 'lane-0 failed', 'lane-0 left'])
+  })
+
+  it('that it has left, where its own code throws', async () => {
+    const { said, turn } = setUp()
+    const throws: Play = () => {
+      throw new Error('a fault of ours')
+    }
+    await expect(turn(throws)).rejects.toThrow('a fault of ours')
+    expect(said).toEqual(['lane-0 left'])
+  })
+})
+
+describe('a lane that is put aside', () => {
+  it('is passed over, and those behind it are asked', async () => {
+    const { turn, turns } = setUp()
+    await turns(5, bad, good)
+    expect(await turn(bad, good)).toMatchObject({ asked: ['lane-1'], fate: 'finished' })
+  })
+
+  it('with all the others is named with the moment at which the first is asked again', async () => {
+    const { time, turn, turns } = setUp()
+    await turns(5, bad)
+    await turn(limited, limited)
+    time.now = 500_000
+    expect(await turn(good, good)).toMatchObject({
+      asked: [],
+      problem: { code: 'no_lane_available', retryAfterSeconds: 1 },
+    })
+  })
+
+  it('for its limits, with all the others, is a limit', async () => {
+    const { turn } = setUp()
+    expect(await turn(limited, limited)).toMatchObject({
+      asked: ['lane-0', 'lane-1'],
+      problem: { code: 'upstream_busy' },
+    })
+    expect(await turn(good, good)).toMatchObject({
+      asked: [],
+      problem: { code: 'upstream_busy', retryAfterSeconds: 1 },
+    })
+  })
+})
+
+describe('the budget for retries', () => {
+  it('is taken from after a failure; where it is spent the first failure is the answer, and the next lane is left', async () => {
+    const { said, turn } = setUp(1)
+    const all = await turn(limited, bad, good)
+    expect(all).toMatchObject({ asked: ['lane-0', 'lane-1'], problem: { code: 'upstream_busy' } })
+    expect(said).toEqual(['lane-0 busy', 'lane-0 left', 'lane-1 failed', 'lane-1 left', 'lane-2 left'])
+  })
+
+  it('is not taken from where a lane only cannot do what this one request asks for', async () => {
+    const { budget, turn } = setUp(1)
+    expect(await turn(cannot, good)).toMatchObject({ asked: ['lane-0', 'lane-1'], fate: 'finished' })
+    expect(budget).toEqual({ left: 1, succeeded: 1 })
+  })
+})

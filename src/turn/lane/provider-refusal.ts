@@ -1,0 +1,144 @@
+import { type Problem, type ProblemCode, problem } from '../../model/problem.ts'
+import { oneLine, scrub } from '../../telemetry/scrub.ts'
+import type { DeadlinePhase } from '../../upstream/deadlines.ts'
+import { type UpstreamFailed, WAIT_MAX_MS } from '../../upstream/upstream-answer.ts'
+import { classifyRefusal, type RefusalClass } from '../../wire/refusals/classify-refusal.ts'
+import type { ProviderError, UpstreamSaid } from '../../wire/refusals/provider-error.ts'
+import { refusesSeals } from '../../wire/refusals/refused-field.ts'
+import { verdictOfRefusal } from './lane-verdict.ts'
+import type { FailedLane } from './run.ts'
+
+/**
+ * What became of a lane. How much of it a client has heard decides what was charged and what it can do, so that is worded
+ * when it is told: `beforeContent` or `inStream`.
+ */
+export interface LaneFault {
+  readonly code: ProblemCode
+  readonly what: string
+  /** True either way: what the provider says, or when to come back. */
+  readonly more?: string
+  /** What to do as long as nothing was heard. */
+  readonly again?: string
+  readonly param?: string | null
+  readonly retryAfterSeconds?: number
+}
+
+const FREE = 'Nothing was charged.'
+const SHORTLY = { again: 'Try again shortly.', retryAfterSeconds: 1 }
+const CHARGED = 'What was received so far is charged; send the request again to get a whole answer.'
+
+/** Nothing has gone out. Who has sent too much is told how to mend it, and of nothing else. */
+function beforeContent({ code, what, more, again, ...details }: LaneFault): Problem {
+  const money = code === 'context_length_exceeded' ? undefined : FREE
+  return problem(code, sentences(what, money, more, again), { ...details, source: 'upstream' })
+}
+
+/** These can be told apart in a stream; all else is one error there. */
+const TOLD_IN_STREAM: ReadonlySet<ProblemCode> = new Set(['context_length_exceeded', 'upstream_timeout'])
+
+/** After content an answer can be neither free nor tried elsewhere. */
+export function inStream({ code, what, more, again: _, ...details }: LaneFault): Problem {
+  const told = TOLD_IN_STREAM.has(code) ? code : 'upstream_error'
+  return problem(told, sentences(what, more, CHARGED), { ...details, source: 'upstream' })
+}
+
+const sentences = (...said: readonly (string | undefined)[]): string =>
+  said.filter((sentence) => sentence !== undefined).join(' ')
+
+/** A lane that has failed, after the request had gone out to it. */
+export const laneFailed = (said: Problem): FailedLane => ({
+  kind: 'failed',
+  problem: said,
+  sameElsewhere: false,
+  mayBeBilled: true,
+  verdict: { kind: 'failed' },
+})
+
+export const failed = (fault: LaneFault): FailedLane => laneFailed(beforeContent(fault))
+
+/** Any other provider would say the same. */
+const SAME_ELSEWHERE: ReadonlySet<RefusalClass> = new Set(['rejected', 'too-long', 'too-large', 'filtered'])
+
+/** The provider said no before any content, by its status or in its answer. A header says better when to come back. */
+export function refused(error: ProviderError, retryAfterMs = error.retryAfterMs): FailedLane {
+  const kind = classifyRefusal(error)
+  return {
+    kind: 'failed',
+    problem: beforeContent(faultOfRefusal(kind, error, retryAfterMs)),
+    sameElsewhere: SAME_ELSEWHERE.has(kind),
+    mayBeBilled: false,
+    verdict: verdictOfRefusal(kind, error, retryAfterMs),
+    refusesSeals: refusesSeals(error),
+  }
+}
+
+/** An error inside an answer has no status: its words are all there is. */
+const withoutStatus = (said: UpstreamSaid): ProviderError => ({ ...said, status: undefined, param: said.param })
+
+export const refusedInside = (said: UpstreamSaid): FailedLane => refused(withoutStatus(said))
+
+export function faultInside(said: UpstreamSaid): LaneFault {
+  const error = withoutStatus(said)
+  return faultOfRefusal(classifyRefusal(error), error, error.retryAfterMs)
+}
+
+/** A field's name and nothing else: what a provider writes there goes to the client as it is. */
+const fieldOf = ({ param }: ProviderError): string | null =>
+  param !== undefined && /^[\w.[\]-]{1,100}$/.test(param) && scrub(param) === param ? param : null
+
+const quoting = ({ message }: ProviderError): { readonly more?: string } =>
+  message === '' ? {} : { more: `The provider says: ${oneLine(message)}` }
+
+/** What a client is told. */
+function faultOfRefusal(kind: RefusalClass, error: ProviderError, retryAfterMs: number | undefined): LaneFault {
+  switch (kind) {
+    case 'too-long': {
+      const what = "The input is longer than the model's context. Send less."
+      return { code: 'context_length_exceeded', what, ...quoting(error), param: 'messages' }
+    }
+    case 'too-large':
+      return { code: 'request_too_large', what: 'The request is larger than the provider takes. Send less.' }
+    case 'rejected':
+    case 'filtered':
+    case 'unsupported-field': {
+      const what = 'The provider refused the request.'
+      return { code: 'upstream_rejected', what, ...quoting(error), param: fieldOf(error) }
+    }
+    case 'throttled': {
+      const seconds = Math.max(1, Math.ceil(Math.min(retryAfterMs ?? 1000, WAIT_MAX_MS) / 1000))
+      const what = 'The provider limits requests at the moment.'
+      return { code: 'upstream_busy', what, more: `try again in ${seconds}s.`, retryAfterSeconds: seconds }
+    }
+    // A missing model or a refused credential is for the operator to mend; the client can only come back.
+    case 'not-found':
+    case 'credential':
+    case 'failed':
+      return overloaded(
+        error.status === undefined ? 'The provider failed.' : `The provider failed with status ${error.status}.`,
+      )
+  }
+}
+
+export function faultOfFailure({ reason, expired }: UpstreamFailed): LaneFault {
+  if (reason === 'timeout') return timedOut(expired)
+  return overloaded(
+    reason === 'broken-off' ? 'The connection to the provider broke.' : 'The provider could not be reached.',
+  )
+}
+
+export function timedOut(phase: DeadlinePhase | undefined): LaneFault {
+  const what = `The provider did not answer in time${phase === undefined ? '' : ` (${phase})`}.`
+  return { code: 'upstream_timeout', what, ...SHORTLY }
+}
+
+export const overloaded = (what: string): LaneFault => ({ code: 'server_is_overloaded', what, ...SHORTLY })
+
+/** What is said when every lane was tried: the one answer they have in common, or that none could. */
+export function commonProblem(problems: readonly Problem[]): Problem {
+  const [first] = problems
+  if (first === undefined || problems.some(({ code }) => code !== first.code)) {
+    return beforeContent(overloaded('Every provider of this model failed.'))
+  }
+  const soonest = Math.min(...problems.map(({ retryAfterSeconds }) => retryAfterSeconds ?? 1))
+  return problems.find(({ retryAfterSeconds }) => (retryAfterSeconds ?? 1) === soonest) ?? first
+}

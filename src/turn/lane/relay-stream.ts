@@ -1,0 +1,206 @@
+import { joinBuffers } from '../../lib/join-buffers.ts'
+import { estimateTokens } from '../../metering/size-input.ts'
+import { type UpstreamBody, UpstreamTimedOut } from '../../upstream/upstream-answer.ts'
+import { skipComments } from '../../wire/json/skip-comments.ts'
+import { readProviderError, type UpstreamSaid } from '../../wire/refusals/provider-error.ts'
+import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from '../../wire/sse/split-frames.ts'
+import type { CarriedFrame, Carrier } from '../../wire/voice.ts'
+import type { RunningTurn } from '../turn.ts'
+import type { StopReason } from '../turn-stop.ts'
+import {
+  failed,
+  faultInside,
+  inStream,
+  type LaneFault,
+  overloaded,
+  refusedInside,
+  timedOut,
+} from './provider-refusal.ts'
+import type { Produced, RunFate } from './run.ts'
+import type { LaneTry } from './run-lanes.ts'
+import { createUsageWait, type UsageWait } from './usage-wait.ts'
+
+export interface StreamRelay {
+  readonly turn: RunningTurn
+  readonly on: LaneTry
+  readonly body: UpstreamBody
+  readonly carrier: Carrier
+  readonly frameBytesMax: number
+}
+
+/** No model writes longer tokens than this on average: output beyond it is past the cap that the hold covers. */
+const BYTES_PER_TOKEN_MAX = 64
+
+/**
+ * Frames go out as they came; one read of the provider is one write to the client, and while the client's socket is full
+ * the provider is not read. Frames before the first content are held back, and no content passes before the hold is
+ * durable (R1). Only a read of the provider may fail here: any other throw is our own fault, and nobody's charge.
+ */
+export async function relayStream(relay: StreamRelay): Promise<RunFate> {
+  const usage = createUsageWait(relay.body)
+  try {
+    return await relayFrames(relay, usage)
+  } finally {
+    usage.end()
+  }
+}
+
+async function relayFrames(relay: StreamRelay, usage: UsageWait): Promise<RunFate> {
+  const { carrier, on, turn } = relay
+  const { sink, hold } = turn
+  const { bytesPerToken } = turn.entry.model
+  const splitter = createFrameSplitter({ frameBytesMax: relay.frameBytesMax })
+  let ready: Buffer[] = []
+  let started = false
+  for (;;) {
+    const read = await readOn(relay.body)
+    if (read instanceof Error) return stopReading(relay, fateOfFailure(relay, started, read, ready))
+    if (read.length === 0) break
+    const heard = hear(relay, splitter, read)
+    ready.push(...heard.pieces)
+    if (heard.content && !started) {
+      const problem = await turn.firstWord.cleared()
+      if (problem) return stopReading(relay, { kind: 'withheld', problem })
+      started = true
+      on.contentBegins()
+    }
+    if (started && ready.length > 0) {
+      const full = sink.write(joinBuffers(ready))
+      ready = []
+      // Nothing is delivered to who has gone.
+      if (!sink.gone) hold.mark(estimateTokens(carrier.heard.outputBytes - carrier.heard.heldBytes, bytesPerToken))
+      if (full) await full
+    }
+    if (heard.failure) return stopReading(relay, fateOfFailure(relay, started, heard.failure, ready))
+    if (carrier.heard.finished) turn.stop.answerIsWhole()
+    if (isOver(carrier)) break
+    if (carrier.heard.finished) usage.begin()
+    if (isPastTheCap(relay))
+      return stopReading(relay, ended(relay, started, overloaded('The provider went on past the output cap.')))
+  }
+  carrier.heard.error ??= errorInstead(splitter.rest())
+  return stopReading(relay, fateOfEnd(relay, started, ready))
+}
+
+/** What the provider says next; a failure of the connection is a value here, because it is expected. */
+async function readOn(body: UpstreamBody): Promise<readonly Buffer[] | Error> {
+  try {
+    return await body.read()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+interface Heard {
+  /** What goes to the client, in as few pieces as it came. */
+  readonly pieces: Buffer[]
+  readonly content: boolean
+  readonly failure: FrameTooLarge | undefined
+}
+
+/** What follows an end or an error is not part of the answer, although it came with the same read. */
+function hear({ carrier }: StreamRelay, splitter: FrameSplitter, read: readonly Buffer[]): Heard {
+  const pieces: Buffer[] = []
+  let content = false
+  splitter.push(joinBuffers(read))
+  try {
+    while (!isOver(carrier)) {
+      const carried = carrier.readAlike(splitter) ?? readNext(carrier, splitter)
+      if (!carried) break
+      if (carried.bytes) pieces.push(carried.bytes)
+      content ||= carried.isContent
+    }
+  } catch (error) {
+    if (error instanceof FrameTooLarge) return { pieces, content, failure: error }
+    throw error
+  }
+  return { pieces, content, failure: undefined }
+}
+
+function readNext(carrier: Carrier, splitter: FrameSplitter): CarriedFrame | undefined {
+  const frame = splitter.next()
+  return frame && carrier.read(frame)
+}
+
+const isOver = ({ heard }: Carrier): boolean => heard.done || heard.garbled || heard.error !== undefined
+
+/** Some servers refuse with plain JSON although a stream was asked for. */
+function errorInstead(rest: Buffer): UpstreamSaid | undefined {
+  const body = skipComments(rest)
+  if (body[0] !== OPENING_BRACE) return undefined
+  const said = readProviderError(undefined, body)
+  return said.message === '' && said.code === undefined ? undefined : said
+}
+
+const OPENING_BRACE = 0x7b
+
+const isPastTheCap = ({ carrier, turn: { hold, request } }: StreamRelay): boolean =>
+  carrier.heard.outputBytes > hold.cap * request.choices * BYTES_PER_TOKEN_MAX
+
+/** An answer that is known to be whole lets its connection serve again; any other is cut, so that the provider stops. */
+function stopReading(relay: StreamRelay, fate: RunFate): RunFate {
+  if (fate.kind === 'finished') relay.body.release()
+  else relay.body.cancel()
+  return fate
+}
+
+const producedOf = ({ carrier: { heard } }: StreamRelay): Produced => ({
+  usage: heard.usage,
+  inputCounted: heard.inputCounted,
+  outputBytes: heard.outputBytes,
+})
+
+/** The stream has ended; only a finish reason makes that a whole answer. */
+function fateOfEnd(relay: StreamRelay, started: boolean, ready: readonly Buffer[]): RunFate {
+  const { heard } = relay.carrier
+  if (isWhole(relay)) return finished(relay, ready)
+  if (heard.error) {
+    if (started) return brokenOff(relay, faultInside(heard.error))
+    // What was produced and not handed on is billed all the same, as a summary that is none.
+    return { ...refusedInside(heard.error), mayBeBilled: heard.outputBytes > 0 }
+  }
+  return ended(relay, started, overloaded('The provider ended its answer before it was complete.'))
+}
+
+const isWhole = ({ carrier: { heard } }: StreamRelay): boolean => heard.finished && !heard.error && !heard.garbled
+
+const finished = (relay: StreamRelay, ready: readonly Buffer[]): RunFate => ({
+  kind: 'finished',
+  answer: {
+    unsent: joinBuffers(ready),
+    close: relay.carrier.close,
+    compacted: relay.carrier.compactedSize?.(),
+  },
+  used: producedOf(relay),
+  unheard: relay.turn.stop.leftEarly,
+})
+
+function fateOfFailure(relay: StreamRelay, started: boolean, error: Error, ready: readonly Buffer[]): RunFate {
+  const { reason, signal, leftEarly } = relay.turn.stop
+  // Cut by us, but for a client that went with the whole answer: of that only the usage was awaited.
+  if (signal.stopped && reason && (leftEarly || reason !== 'client-gone')) return stopped(relay, reason)
+  // The client has its finish reason: what is missing is at most a usage, and that is no reason to call it a failure.
+  if (isWhole(relay)) return finished(relay, ready)
+  if (error instanceof UpstreamTimedOut) return ended(relay, started, timedOut(error.phase))
+  const what =
+    error instanceof FrameTooLarge
+      ? 'The provider sent a frame that is too large.'
+      : 'The connection to the provider broke.'
+  return ended(relay, started, overloaded(what))
+}
+
+const ended = (relay: StreamRelay, started: boolean, fault: LaneFault): RunFate =>
+  started ? brokenOff(relay, fault) : failed(fault)
+
+/** For who has gone it makes no difference by whom the answer was ended. */
+const brokenOff = (relay: StreamRelay, fault: LaneFault): RunFate =>
+  relay.turn.stop.leftEarly
+    ? stopped(relay, 'client-gone')
+    : { kind: 'broken-off', problem: inStream(fault), used: producedOf(relay) }
+
+const stopped = (relay: StreamRelay, reason: StopReason): RunFate => ({
+  kind: 'stopped',
+  reason,
+  accepted: true,
+  used: producedOf(relay),
+})

@@ -1,0 +1,103 @@
+import type { AdmitRequest } from '../../books/admit-turn.ts'
+import { catalogOf, modelDefinition } from '../../catalog/catalog.fixture.ts'
+import type { AdmittedTurn } from '../../ledger/ledger.ts'
+import type { Caller } from '../../model/caller.ts'
+import type { AccountRow, RequestId } from '../../model/ids.ts'
+import type { TurnRequest } from '../../model/turn.ts'
+import { anyNumberOfRetries, everyLaneAsked } from '../../routing/lane-health.fixture.ts'
+import { createLaneLessons } from '../../routing/lane-lessons.ts'
+import { plainSeals } from '../../seals/plain-seals.fixture.ts'
+import type { UpstreamBody, UpstreamFailed, UpstreamOutcome } from '../../upstream/upstream-answer.ts'
+import { readRequest } from '../../wire/chat/read-request.ts'
+import { scanJson } from '../../wire/json/scan-json.ts'
+import { countedIds } from '../../wire/mint-ids.fixture.ts'
+import { FirstWord } from '../first-word.ts'
+import { openVoice } from '../open-voice.ts'
+import type { Sink } from '../sink.ts'
+import type { RunningTurn } from '../turn.ts'
+import { TurnStop } from '../turn-stop.ts'
+import { createCallSeals } from './call-seals.ts'
+import { type RunDeps, runLanes } from './run-lanes.ts'
+
+const BOUNDS = { depthMax: 64, valuesMax: 1000, frameBytesMax: 1000, bodyBytesMax: 1000 }
+export type Delivery = TurnRequest['delivery']
+
+function turnOf(delivery: Delivery): TurnRequest {
+  const value = { model: 'm', stream: delivery === 'stream', messages: [{ role: 'user', content: 'Hello' }] }
+  const bytes = Buffer.from(JSON.stringify(value))
+  const scanned = scanJson(bytes, BOUNDS)
+  const read = scanned.kind === 'scanned' ? readRequest({ bytes, members: scanned.members, value }) : undefined
+  if (read?.kind !== 'turn') throw new Error('the request of this test is malformed')
+  return read.turn
+}
+
+/** A body that says these pieces, and then ends or fails. */
+function bodyOf(pieces: readonly string[], failure?: Error): UpstreamBody {
+  const left = pieces.map((piece) => [Buffer.from(piece)])
+  return {
+    read: () => (left.length === 0 && failure ? Promise.reject(failure) : Promise.resolve(left.shift() ?? [])),
+    cancel() {},
+    release() {},
+  }
+}
+
+export const answer = (status: number, pieces: readonly string[] = [], failure?: Error): UpstreamOutcome => ({
+  kind: 'answer',
+  status,
+  headers: {},
+  body: bodyOf(pieces, failure),
+})
+export const failure = (reason: UpstreamFailed['reason'], expired?: UpstreamFailed['expired']): UpstreamOutcome => ({
+  kind: 'failed',
+  reason,
+  message: 'as the test wants it',
+  ...(expired ? { expired } : {}),
+})
+
+export type Play = (delivery: Delivery) => UpstreamOutcome
+
+const WHOLE = '{"object":"chat.completion","choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}'
+export const CHUNK =
+  '{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}'
+export const good: Play = (delivery) =>
+  answer(200, [delivery === 'json' ? WHOLE : `data: ${CHUNK}\n\ndata: [DONE]\n\n`])
+
+export interface LanePlay extends Partial<Pick<RunDeps, 'send' | 'health' | 'retries'>> {
+  readonly delivery: Delivery
+  /** In the order in which lanes are asked, of which there are as many. */
+  readonly plays: readonly Play[]
+  readonly turn?: TurnRequest
+}
+
+/** Runs a model whose lanes are played in their order; returns what became of it and how many were asked. */
+export async function playLanes({ delivery, plays, turn = turnOf(delivery), ...means }: LanePlay) {
+  const lanes = plays.map((_, at) => ({ upstream: 'demo', model: `lane-${at}`, priority: at, weight: 1 }))
+  const entry = catalogOf(modelDefinition('m', { lanes })).entries.get('m')!
+  let asked = 0
+  const deps: RunDeps = {
+    send: () => Promise.resolve(plays[asked++]!(delivery)),
+    lessons: createLaneLessons(),
+    health: everyLaneAsked,
+    retries: anyNumberOfRetries,
+    mint: countedIds(),
+    ticks: () => 0,
+    now: () => 0,
+    bounds: BOUNDS,
+    ...means,
+  }
+  const hold = { cap: 10, durable: Promise.resolve('durable'), mark() {} } as Partial<AdmittedTurn> as AdmittedTurn
+  const spoken = { request: turn, requestId: 'req_1' as RequestId, caller: {} as Caller, entry, effort: undefined }
+  const running: Partial<RunningTurn> = {
+    ...spoken,
+    cacheSalt: undefined,
+    voice: openVoice({ ...deps, seals: plainSeals }, spoken, () => true),
+    callSeals: createCallSeals({ ticks: () => 0 }).of(1 as AccountRow),
+    hold,
+    firstWord: new FirstWord(hold, { begun: undefined }),
+    admission: { inputEstimate: 1 } as AdmitRequest,
+    sink: { announce() {}, write: () => undefined } as Partial<Sink> as Sink,
+    stop: new TurnStop({ onCut: () => () => {}, drains: { begin: () => undefined } }, undefined),
+  }
+  const lanesOfModel = entry.model.lanes
+  return { ...(await runLanes(deps, running as RunningTurn, lanesOfModel)), asked, lanes: lanesOfModel }
+}

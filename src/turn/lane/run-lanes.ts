@@ -1,0 +1,130 @@
+import type { Lane } from '../../catalog/catalog.ts'
+import { msBetween } from '../../lib/clock.ts'
+import type { Attempt } from '../../model/ending.ts'
+import { type Problem, problem } from '../../model/problem.ts'
+import type { LaneHealth, LaneVerdict, LaneVisit } from '../../routing/lane-health.ts'
+import type { RetryBudget } from '../../routing/retry-budget.ts'
+import type { RunningTurn } from '../turn.ts'
+import type { LaneDeps, TriedLane } from './ask-lane.ts'
+import { commonProblem, laneFailed } from './provider-refusal.ts'
+import type { FailedLane, Run, RunFate } from './run.ts'
+import { tryLane } from './try-lane.ts'
+
+export interface RunDeps extends LaneDeps {
+  readonly health: LaneHealth
+  readonly retries: RetryBudget
+}
+
+/** Trying every lane of a long list would keep the client waiting for longer than it waits. */
+const ATTEMPTS_MAX = 3
+/** Each further lane may be billed for the same answer once more, and only one of them is charged to the client. */
+const ATTEMPTS_AFTER_DOUBT_MAX = 1
+
+/** One lane while it is tried. What the turn finds out about it is told as soon as it is known: others wait for it. */
+export class LaneTry {
+  readonly lane: Lane
+  readonly #visit: LaneVisit
+  readonly #ticks: () => number
+  readonly #startedAt: number
+  /** Monotonic microseconds of the first content, if there was any. */
+  firstContentAt: number | undefined
+
+  constructor(lane: Lane, visit: LaneVisit, ticks: () => number) {
+    this.lane = lane
+    this.#visit = visit
+    this.#ticks = ticks
+    this.#startedAt = ticks()
+  }
+
+  /** The first content goes to the client: the point of no return. */
+  contentBegins(): void {
+    this.firstContentAt = this.#ticks()
+    this.#visit.tell(WELL)
+  }
+
+  ended({ fate, status, outcome }: TriedLane): Attempt {
+    if (fate.kind === 'finished') this.firstContentAt ??= this.#ticks()
+    return { lane: this.lane.id, outcome, status, ms: msBetween(this.#startedAt, this.#ticks()) }
+  }
+}
+
+/**
+ * Tries lane after lane until one has answered or none is left; those that are put aside are passed over. A failure before
+ * the first content moves on to the next lane, but where a provider may have done the work unseen only to one more; after
+ * the first content there is no other lane any more.
+ */
+export async function runLanes(deps: RunDeps, turn: RunningTurn, lanes: readonly Lane[]): Promise<Run> {
+  const { model } = turn.entry
+  const attempts: Attempt[] = []
+  const failures: FailedLane[] = []
+  let last: Lane | undefined
+  let triesLeft = ATTEMPTS_MAX
+  for (const lane of lanes) {
+    if (triesLeft === 0) break
+    const visit = deps.health.visit(lane)
+    if (visit === undefined) continue
+    if (isRetry(failures) && !deps.retries.take(model)) {
+      visit.leave()
+      failures.length = 1
+      break
+    }
+    triesLeft--
+    last = lane
+    const on = new LaneTry(lane, visit, deps.ticks)
+    const tried = await tryVisited(deps, turn, on, visit)
+    const { fate } = tried
+    attempts.push(on.ended(tried))
+    if (fate.kind === 'finished') deps.retries.succeeded(model)
+    if (fate.kind !== 'failed' || fate.sameElsewhere || turn.stop.reason) {
+      return { fate, lane, attempts, firstContentAt: on.firstContentAt }
+    }
+    failures.push(fate)
+    if (fate.mayBeBilled) triesLeft = Math.min(triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)
+  }
+  return { fate: laneFailed(problemOf(deps, lanes, failures)), lane: last, attempts, firstContentAt: undefined }
+}
+
+/** After what a lane did not take of this one request, the next is no second try. */
+const isRetry = (failures: readonly FailedLane[]): boolean => failures.some(({ verdict }) => verdict !== undefined)
+
+async function tryVisited(deps: LaneDeps, turn: RunningTurn, on: LaneTry, visit: LaneVisit): Promise<TriedLane> {
+  try {
+    const tried = await tryLane(deps, turn, on)
+    const verdict = verdictOf(tried.fate)
+    if (verdict) visit.tell(verdict)
+    return tried
+  } finally {
+    visit.leave()
+  }
+}
+
+const WELL: LaneVerdict = { kind: 'well' }
+
+/** Who stops a turn from outside has nothing against its lane. */
+function verdictOf(fate: RunFate): LaneVerdict | undefined {
+  if (fate.kind === 'failed') return fate.verdict
+  if (fate.kind === 'finished') return WELL
+  return fate.kind === 'broken-off' ? { kind: 'failed' } : undefined
+}
+
+function problemOf({ health, ticks }: RunDeps, lanes: readonly Lane[], failures: readonly FailedLane[]): Problem {
+  if (failures.length === 0) return nobodyToAsk(health, lanes, ticks())
+  return commonProblem(failures.map((failure) => failure.problem))
+}
+
+/** Who tries a lane is soon back with an answer. */
+const SOON_MICROS = 1_000_000
+const LONGEST_MICROS = 600_000_000
+
+/** What is said when every lane is put aside: the soonest moment at which one of them is asked again. */
+function nobodyToAsk(health: LaneHealth, lanes: readonly Lane[], now: number): Problem {
+  const asides = lanes.flatMap((lane) => health.asideOf(lane) ?? [])
+  const soonest = Math.min(...asides.map(({ until }) => (until > now ? until - now : SOON_MICROS)), LONGEST_MICROS)
+  const retryAfterSeconds = Math.max(1, Math.ceil(soonest / 1_000_000))
+  if (asides.length > 0 && asides.every(({ reason }) => reason === 'busy')) {
+    const message = `Every provider of this model limits requests at the moment. Nothing was charged; try again in ${retryAfterSeconds}s.`
+    return problem('upstream_busy', message, { source: 'upstream', retryAfterSeconds })
+  }
+  const message = `No provider can serve this model now: those that could have failed and are left alone for a while. Nothing was charged; try again in ${retryAfterSeconds}s.`
+  return problem('no_lane_available', message, { retryAfterSeconds })
+}

@@ -1,0 +1,95 @@
+import { laneDialect } from '../../routing/lane-dialect.ts'
+import type { LaneLessons } from '../../routing/lane-lessons.ts'
+import type { LaneDialect } from '../../wire/codecs.ts'
+import type { RefusalClass } from '../../wire/refusals/classify-refusal.ts'
+import { refusesTrigger } from '../../wire/refusals/refused-field.ts'
+import type { RunningTurn } from '../turn.ts'
+import { type AskedLane, askLane, type LaneDeps, type Manner, stopped, type TriedLane } from './ask-lane.ts'
+import type { LaneTry } from './run-lanes.ts'
+
+const PLAINLY: Manner = { lessonsTaken: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false }
+
+/**
+ * Tries one lane, which may be asked more than once: what it does not take, and what the turn is worth without, it is not
+ * asked for again.
+ */
+export async function tryLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry): Promise<TriedLane> {
+  const { lane } = on
+  for (let manner = PLAINLY; ; ) {
+    // Who has gone before anybody was asked has cost nothing.
+    if (turn.stop.reason) return stopped(turn.stop.reason, undefined)
+    const dialect = without(deps.lessons.dialectOf(lane.id, laneDialect(lane)), manner.withoutFields)
+    const asked = await askLane(deps, turn, on, { dialect, manner })
+    const other = anotherManner(deps, turn, { laneId: lane.id, dialect, manner, asked })
+    if (other === undefined) return asked.tried
+    manner = other
+  }
+}
+
+const without = (dialect: LaneDialect, fields: readonly string[]): LaneDialect =>
+  fields.length === 0 ? dialect : { ...dialect, withoutFields: [...dialect.withoutFields, ...fields] }
+
+interface Answered {
+  readonly laneId: string
+  readonly dialect: LaneDialect
+  readonly manner: Manner
+  readonly asked: AskedLane
+}
+
+/** Asks the same lane in another manner; undefined where that is no help. */
+type Cure = (lessons: LaneLessons, turn: RunningTurn, answered: Answered) => Manner | undefined
+
+/** What a lane may not take, and how it is asked without that. The first that helps is tried. */
+const CURES: readonly Cure[] = [withoutField, withoutSeals, withoutNativeCompaction]
+
+function anotherManner({ lessons }: LaneDeps, turn: RunningTurn, answered: Answered): Manner | undefined {
+  if (answered.asked.tried.fate.kind !== 'failed') return undefined
+  for (const cure of CURES) {
+    const manner = cure(lessons, turn, answered)
+    if (manner) return manner
+  }
+  return undefined
+}
+
+/** A server that refuses a field is asked again without it; one that refuses many is not our server. */
+const LESSONS_A_TURN_MAX = 3
+
+/** A field that we write is learned, one of the client's is left out of its one turn. */
+function withoutField(lessons: LaneLessons, _turn: RunningTurn, answered: Answered): Manner | undefined {
+  const { laneId, dialect, manner } = answered
+  const { refusal } = answered.asked
+  if (refusal?.kind !== 'unsupported-field' || manner.lessonsTaken >= LESSONS_A_TURN_MAX) return undefined
+  const lessonsTaken = manner.lessonsTaken + 1
+  if (lessons.learn(laneId, dialect, refusal.error)) return { ...manner, lessonsTaken }
+  const passing = lessons.passing(dialect, refusal.error)
+  if (passing.length === 0) return undefined
+  return { ...manner, lessonsTaken, withoutFields: [...manner.withoutFields, ...passing] }
+}
+
+/** What a model has thought before is not worth a turn that fails. A relay gives nothing back but what its client has sent. */
+function withoutSeals(
+  _lessons: LaneLessons,
+  { request }: RunningTurn,
+  { asked: { tried }, manner, dialect }: Answered,
+): Manner | undefined {
+  if (tried.fate.kind !== 'failed' || !tried.fate.refusesSeals || manner.withoutSeals) return undefined
+  const mayGiveSeals = request.protocol === 'responses' ? request.sealed.size > 0 : dialect.wire !== 'chat'
+  return mayGiveSeals ? { ...manner, withoutSeals: true } : undefined
+}
+
+/** What a server may say that has never heard of compaction. */
+const CANNOT_COMPACT: ReadonlySet<RefusalClass> = new Set(['rejected', 'unsupported-field', 'not-found'])
+
+function withoutNativeCompaction(
+  lessons: LaneLessons,
+  _turn: RunningTurn,
+  { laneId, manner, asked: { road, refusal } }: Answered,
+): Manner | undefined {
+  if (road.nativeCompaction === undefined) return undefined
+  const hasNotCompacted = road.nativeCompaction.hasFailed()
+  const refusesIt = refusal !== undefined && CANNOT_COMPACT.has(refusal.kind)
+  if (!hasNotCompacted && !refusesIt) return undefined
+  // What is wrong with one request must not be held against the server by everybody else's.
+  if (hasNotCompacted || (refusal && refusesTrigger(refusal.error))) lessons.learnNoCompaction(laneId)
+  return { ...manner, withoutNativeCompaction: true }
+}

@@ -1,0 +1,155 @@
+import type { StoredResponses } from '../../content/stored-responses.ts'
+import type { AccountRow } from '../../model/ids.ts'
+import { type Problem, problem } from '../../model/problem.ts'
+import { checkNames } from '../../wire/fields/check-names.ts'
+import { wrongType } from '../../wire/fields/check-value.ts'
+import type { ParsedBody } from '../../wire/request-reader.ts'
+import { elementsOfBody } from '../../wire/responses/input-elements.ts'
+import {
+  expandedTooLarge,
+  type InputReference,
+  itemNotFound,
+  type Keeping,
+  previousDamaged,
+  previousNotFinished,
+  previousNotFound,
+  readReferences,
+} from './input-references.ts'
+import { type InputBounds, replaceInput } from './replace-input.ts'
+
+export interface ExpandDeps {
+  readonly responses: Pick<StoredResponses, 'context' | 'items' | 'keeps'>
+  readonly stateMs: number
+  /** Of the expanded body, as of one that came whole. */
+  readonly bounds: InputBounds
+}
+
+/** What the reader of a request knows of it before its input is whole. */
+export interface ExpandOptions {
+  /** Why nothing has to be fetched, as for a model that is not there. */
+  readonly unavailable?: Problem | undefined
+  /** What it goes on from is enough: nothing has to be added to it. */
+  readonly mayBeBare?: boolean
+}
+
+export type ExpandedInput =
+  | {
+      readonly kind: 'expanded'
+      /** The one that was handed in, where nothing had to be put in its place. */
+      readonly body: ParsedBody
+      /** The items of this request alone, references resolved, each as JSON: for whoever stores it, and only then. */
+      readonly ownInput: () => readonly Buffer[]
+      /** The response that it goes on from. */
+      readonly previous: string | undefined
+      /** How many items of the whole input come from there. */
+      readonly previousItems: number
+    }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+
+const EXPANDED_NAMES = new Set(['previous_response_id', 'input'])
+
+/** Puts in place what a request refers to by id, so that whoever reads it then sees one whole input. */
+export async function expandInput(
+  deps: ExpandDeps,
+  account: AccountRow,
+  body: ParsedBody,
+  { unavailable, mayBeBare = false }: ExpandOptions = {},
+): Promise<ExpandedInput> {
+  const { input, previous_response_id: given } = body.value
+  const previous = given === '' ? undefined : (given ?? undefined)
+  if (previous !== undefined && typeof previous !== 'string') {
+    return refused(wrongType('previous_response_id', previous, 'a string'))
+  }
+  const read = readReferences(Array.isArray(input) ? input : [])
+  if (read.kind === 'refused') return read
+  const { references } = read
+  if (previous === undefined && references.length === 0) {
+    return { kind: 'expanded', body, ownInput: () => elementsOfBody(body), previous, previousItems: 0 }
+  }
+  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input, { mayBeBare }) ?? unavailable
+  if (found) return refused(found)
+  return oneAtATime(account, () => expand(deps, account, body, { previous, references }))
+}
+
+interface Referred {
+  readonly previous: string | undefined
+  readonly references: readonly InputReference[]
+}
+
+async function expand(
+  deps: ExpandDeps,
+  account: AccountRow,
+  body: ParsedBody,
+  { previous, references }: Referred,
+): Promise<ExpandedInput> {
+  const context = previous === undefined ? [] : await contextOf(deps, account, previous)
+  if (!Array.isArray(context)) return refused(context)
+  const own = await resolve(deps, account, body, references)
+  if (!Array.isArray(own)) return refused(own)
+  const expanded = await replaceInput(deps.bounds, body, [...context, ...own])
+  if ('code' in expanded) return refused(expanded)
+  return { kind: 'expanded', body: expanded, ownInput: () => own, previous, previousItems: context.length }
+}
+
+const expanding = new Map<AccountRow, Promise<unknown>>()
+
+/** A hundred bytes may stand for megabytes, and no limit has been asked yet: nobody gets more than one of these at a time. */
+async function oneAtATime<Result>(account: AccountRow, work: () => Promise<Result>): Promise<Result> {
+  const before = expanding.get(account) ?? Promise.resolve()
+  const done = before.then(work, work)
+  expanding.set(account, done)
+  try {
+    return await done
+  } finally {
+    if (expanding.get(account) === done) expanding.delete(account)
+  }
+}
+
+const refused = (found: Problem): ExpandedInput => ({ kind: 'refused', problem: found })
+
+function checkInput(input: unknown, { mayBeBare }: Pick<ExpandOptions, 'mayBeBare'>): Problem | undefined {
+  if (typeof input === 'string' || Array.isArray(input)) return undefined
+  if (mayBeBare && (input === undefined || input === null)) return undefined
+  if (input !== undefined && input !== null) return wrongType('input', input, 'a string or an array')
+  const message = 'The field `input` is missing: a response that goes on needs something to go on with.'
+  return problem('missing_required_parameter', message, { param: 'input' })
+}
+
+async function contextOf({ responses, stateMs, bounds }: ExpandDeps, account: AccountRow, id: string) {
+  const context = await responses.context(account, id, bounds.bytesMax)
+  switch (context.kind) {
+    case 'found':
+      return [...context.items]
+    case 'not-found':
+      return previousNotFound({ keeps: responses.keeps, stateMs }, id)
+    case 'not-finished':
+      return previousNotFinished(id, context.status)
+    case 'damaged':
+      return previousDamaged(id)
+    case 'too-large':
+      return expandedTooLarge(bounds.bytesMax)
+  }
+}
+
+async function resolve(
+  { responses, stateMs, bounds }: ExpandDeps,
+  account: AccountRow,
+  body: ParsedBody,
+  references: readonly InputReference[],
+): Promise<Buffer[] | Problem> {
+  const elements = elementsOfBody(body)
+  if (references.length === 0) return elements
+  const found = await responses.items(
+    account,
+    references.map(({ id }) => id),
+    bounds.bytesMax,
+  )
+  if (found.kind === 'too-large') return expandedTooLarge(bounds.bytesMax)
+  const keeping: Keeping = { keeps: responses.keeps, stateMs }
+  for (const reference of references) {
+    const item = found.items.get(reference.id)
+    if (item === undefined) return itemNotFound(keeping, reference)
+    elements[reference.index] = item
+  }
+  return elements
+}

@@ -1,0 +1,52 @@
+import { createTurnstile } from '../../lib/take-turns.ts'
+import { type Problem, problem } from '../../model/problem.ts'
+import { jsonArray } from '../../wire/json/array-elements.ts'
+import { type JsonBounds, type JsonScan, scanInPieces } from '../../wire/json/scan-json.ts'
+import { spliceMembers } from '../../wire/json/splice-members.ts'
+import type { ParsedBody } from '../../wire/request-reader.ts'
+import { expandedTooLarge } from './input-references.ts'
+
+/** Of a request with all that it refers to in it, as of one that came whole. */
+export type InputBounds = JsonBounds & { readonly bytesMax: number }
+
+/** Cut, scanned or parsed without a pause: some ten milliseconds of the slowest text. */
+const PAUSE_BYTES = 1024 * 1024
+
+const passTurnstile = createTurnstile()
+
+/** The same request with this input in it, understood anew. */
+export async function replaceInput(
+  bounds: InputBounds,
+  body: ParsedBody,
+  items: readonly Buffer[],
+): Promise<ParsedBody | Problem> {
+  // A short item may stand for something long, and may come often: what it would become is added up before it does.
+  if (items.reduce((sum, { length }) => sum + length, 0) > bounds.bytesMax) return expandedTooLarge(bounds.bytesMax)
+  const changes = new Map([
+    ['previous_response_id', null],
+    ['input', jsonArray(items)],
+  ])
+  const bytes = spliceMembers(body, changes)
+  if (bytes.length > bounds.bytesMax) return expandedTooLarge(bounds.bytesMax)
+  const scan = await scanInPieces(bytes, bounds, { pieceBytes: PAUSE_BYTES, pause: passTurnstile })
+  if (scan.kind !== 'scanned') return expandedTooMuch(scan, bounds)
+  if (bytes.length > PAUSE_BYTES) await passTurnstile()
+  const value = JSON.parse(bytes.toString('utf8')) as ParsedBody['value']
+  return { bytes, members: scan.members, value }
+}
+
+function expandedTooMuch(scan: Exclude<JsonScan, { kind: 'scanned' }>, bounds: JsonBounds): Problem {
+  const all = 'With everything that it refers to, the request'
+  switch (scan.kind) {
+    case 'too-deep':
+      return problem('request_too_large', `${all} is nested deeper than ${bounds.depthMax} levels.`)
+    case 'too-many-values':
+      return problem(
+        'request_too_large',
+        `${all} holds too many JSON values or fields; ${bounds.valuesMax} values are allowed.`,
+      )
+    case 'not-an-object':
+    case 'broken':
+      throw new Error('a request that was read is none any more with its references resolved')
+  }
+}

@@ -1,0 +1,114 @@
+import type { Lane, Model } from '../catalog/catalog.ts'
+import { Stopper, type StopSignal } from '../lib/stop-signal.ts'
+import type { Effort } from '../model/effort.ts'
+import type { Drains } from './drains.ts'
+import type { Sink } from './sink.ts'
+
+/** Why a turn was stopped from outside. */
+export type StopReason = 'client-gone' | CutReason
+
+/** Why the server ends running turns: it stops, or its books could not be written for too long. */
+export type CutReason = 'draining' | 'ledger-gone'
+
+/** Tells running turns that they have to end; returns how to stop listening. */
+export type OnCut = (listener: (why: CutReason) => void) => () => void
+
+/** What the going of its client means for a provider: it is cut, or it is read on without the client. */
+export type WhenClientGoes = 'cut' | 'drain'
+
+export interface StopDeps {
+  readonly onCut: OnCut
+  readonly drains: Pick<Drains, 'begin'>
+}
+
+/**
+ * What may come between a turn and its end: its client goes, or the server ends it. Where both stand is known here and
+ * nowhere else.
+ *
+ *   the client     here ──answerIsWhole──▶ has-it-all ──goes──▶ gone-with-it
+ *                   │ ◀──whenClientGoes────────┘ (another lane is asked)
+ *                   └───goes───▶ gone-early
+ *
+ *   its provider   asked ──the client goes early: cut, or no place to drain──▶ stopped
+ *                    ├─────the client goes early: drain──▶ drained ──its time is up──▶ stopped
+ *                    └─────the server ends it (from drained too)─────────────────────▶ stopped
+ *
+ * From the finish reason on a client has its answer, and going then changes nothing: the usage that is awaited has been
+ * produced. The signal goes all the way down to the provider's socket. Who repeats a request with its idempotency key gets
+ * an answer to its end, so such a turn does not listen for its client at all.
+ */
+export class TurnStop {
+  readonly #signal = new Stopper()
+  readonly #drains: Pick<Drains, 'begin'>
+  readonly #forgetClient: (() => void) | undefined
+  readonly #forgetCut: () => void
+  #client: 'here' | 'has-it-all' | 'gone-with-it' | 'gone-early' = 'here'
+  #then: WhenClientGoes = 'cut'
+  #endDrain: (() => void) | undefined
+  /** The first that came, whether the provider was stopped for it or not. */
+  reason: StopReason | undefined
+
+  constructor({ onCut, drains }: StopDeps, client: Pick<Sink, 'onGone'> | undefined) {
+    this.#drains = drains
+    this.#forgetCut = onCut((why) => this.#cut(why))
+    this.#forgetClient = client?.onGone(() => this.#clientGoes())
+  }
+
+  /** Tells whoever works for the turn that its provider is stopped. */
+  get signal(): StopSignal {
+    return this.#signal
+  }
+
+  /** The client went before its answer was whole. */
+  get leftEarly(): boolean {
+    return this.#client === 'gone-early'
+  }
+
+  /** Of the lane that is asked from here on, until it is said anew: one that was asked before has not given the answer. */
+  whenClientGoes(then: WhenClientGoes): void {
+    this.#then = then
+    if (this.#client === 'has-it-all') this.#client = 'here'
+  }
+
+  /** The client has its finish reason. */
+  answerIsWhole(): void {
+    if (this.#client === 'here') this.#client = 'has-it-all'
+  }
+
+  /** The turn is over: it listens to nobody, and whatever is read on is over with it. */
+  release(): void {
+    this.#forgetClient?.()
+    this.#forgetCut()
+    this.#endDrain?.()
+  }
+
+  #clientGoes(): void {
+    this.reason ??= 'client-gone'
+    this.#client = this.#client === 'has-it-all' ? 'gone-with-it' : 'gone-early'
+    if (this.#client === 'gone-with-it' || this.#signal.stopped) return
+    if (this.#then === 'drain') this.#endDrain = this.#drains.begin(() => this.#signal.stop())
+    if (this.#endDrain === undefined) this.#signal.stop()
+  }
+
+  #cut(why: CutReason): void {
+    this.reason ??= why
+    this.#signal.stop()
+  }
+}
+
+/**
+ * The operator's word where there is one. Else a provider is cut, but for one that may be reasoning unseen: only it knows
+ * how much, and it tells that at the end.
+ */
+export function whenClientGoes(
+  { upstream: { onClientGone } }: Lane,
+  dialect: { readonly hidesReasoning: boolean },
+  asked: { readonly model: Model; readonly effort: Effort | undefined },
+): WhenClientGoes {
+  if (onClientGone !== undefined) return onClientGone === 'drain' ? 'drain' : 'cut'
+  return dialect.hidesReasoning && mayReason(asked.model, asked.effort) ? 'drain' : 'cut'
+}
+
+/** A model without efforts does not reason, and one that was asked for `none` does not either. */
+const mayReason = ({ efforts }: Model, effort: Effort | undefined): boolean =>
+  efforts?.length !== 0 && String(effort) !== 'none'

@@ -33,7 +33,7 @@ function judged(asked: Pick<Asked, 'who'> & Partial<Asked>, wish: Wish = {}) {
     signedIn: { secret: SECRET, session: sessionOf(wish) },
     ...wish.asking,
   }
-  const judgement = judgeAsker(asking, { confirmed: undefined, ...asked }, NOW)
+  const judgement = judgeAsker(asking, { confirmed: false, ...asked }, NOW)
   return judgement.kind === 'may' ? 'may' : judgement.code
 }
 

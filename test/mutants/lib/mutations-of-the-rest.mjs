@@ -49,10 +49,10 @@ export const MUTANTS_OF_THE_REST = [
   {
     name: 'doubt-is-forgotten',
     says: 'after an answer that may be billed any number of lanes is asked',
-    caughtBy: ['src/turn/run-lanes.test.ts'],
+    caughtBy: ['src/turn/lane/run-lanes.test.ts'],
     replacements: [
       {
-        file: 'src/turn/run-lanes.ts',
+        file: 'src/turn/lane/run-lanes.ts',
         find: 'if (fate.mayBeBilled) triesLeft = Math.min(triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)',
         put: '',
       },
@@ -133,8 +133,10 @@ export const MUTANTS_OF_THE_REST = [
   {
     name: 'long-tool-names',
     says: 'names of tools are as long as clients make them',
-    caughtBy: ['src/wire/tool-names.test.ts'],
-    replacements: [{ file: 'src/wire/tool-names.ts', find: 'const LENGTH_MAX = 64', put: 'const LENGTH_MAX = 640' }],
+    caughtBy: ['src/wire/tools/tool-names.test.ts'],
+    replacements: [
+      { file: 'src/wire/tools/tool-names.ts', find: 'const LENGTH_MAX = 64', put: 'const LENGTH_MAX = 640' },
+    ],
   },
   {
     name: 'escaped-names-are-others',
@@ -145,10 +147,10 @@ export const MUTANTS_OF_THE_REST = [
   {
     name: 'refusal-quotes-count',
     says: 'our bill with a provider is told as the mistake of the client',
-    caughtBy: ['src/wire/classify-refusal.test.ts'],
+    caughtBy: ['src/wire/refusals/classify-refusal.test.ts'],
     replacements: [
       {
-        file: 'src/wire/classify-refusal.ts',
+        file: 'src/wire/refusals/classify-refusal.ts',
         find: `  { means: 'credential', status: [401, 402, 403, 407] },\n`,
         put: '',
       },
@@ -303,7 +305,7 @@ export const MUTANTS_OF_THE_REST = [
   {
     name: 'wider-without-password',
     says: 'a key gets a longer life without a password',
-    caughtBy: ['src/account/keys/change-key-terms.test.ts'],
+    caughtBy: ['src/account/keys/change-key.test.ts'],
     replacements: [
       { file: 'src/account/keys/widens-key.ts', find: `    isMore(key.expires_at, change.expires_at) ||\n`, put: '' },
     ],
@@ -419,10 +421,10 @@ export const MUTANTS_OF_THE_REST = [
   {
     name: 'reasoning-is-cut',
     says: 'a provider that may be reasoning unseen is cut when the client goes',
-    caughtBy: ['src/turn/client-gone.test.ts'],
+    caughtBy: ['src/turn/turn-stop.test.ts'],
     replacements: [
       {
-        file: 'src/turn/client-gone.ts',
+        file: 'src/turn/turn-stop.ts',
         find: `dialect.hidesReasoning && mayReason(asked.model, asked.effort) ? 'drain' : 'cut'`,
         put: `'cut'`,
       },
@@ -431,15 +433,15 @@ export const MUTANTS_OF_THE_REST = [
   {
     name: 'cancel-costs',
     says: 'a hang-up before the provider has accepted the request costs',
-    caughtBy: ['src/turn/ending.test.ts'],
+    caughtBy: ['src/turn/end/resolve-ending.test.ts'],
     replacements: [
-      { file: 'src/turn/ending.ts', find: `if (!fate.accepted) return { kind: 'free', outcome }\n`, put: '' },
+      { file: 'src/turn/end/resolve-ending.ts', find: `if (!fate.accepted) return free(outcome)\n`, put: '' },
     ],
   },
   {
     name: 'endless-drains',
     says: 'any number of answers is read on without their clients',
-    caughtBy: ['src/turn/turn-abort.test.ts'],
+    caughtBy: ['src/turn/turn-stop.test.ts'],
     replacements: [
       { file: 'src/turn/drains.ts', find: `      if (running >= bounds.atOnceMax) return undefined\n`, put: '' },
     ],
@@ -447,7 +449,7 @@ export const MUTANTS_OF_THE_REST = [
   {
     name: 'output-is-forgotten',
     says: 'words that were copied without parsing count for nothing',
-    caughtBy: ['src/wire/chat/frame-pattern.test.ts'],
+    caughtBy: ['src/wire/chat/alike-frames.test.ts'],
     replacements: [{ file: 'src/wire/chat/tap.ts', find: `      heard.outputBytes += alike.words\n`, put: '' }],
   },
   {

@@ -35,7 +35,7 @@ const ROADS = [
   {
     name: 'Responses, re-emitted',
     lane: 'responses',
-    open: () => responsesVoice().reEmit('lane'),
+    open: () => responsesVoice().relay({ origin: 'lane' }),
   },
   { name: 'Chat lane, Responses client', lane: 'chat', open: () => responsesVoice().translate(reader('chat')) },
   { name: 'Responses lane, Chat client', lane: 'responses', open: () => chatVoice().translate(reader('responses')) },

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { EXIT } from '../cli/exit-codes.ts'
-import { readEnvironment } from './config/environment.ts'
+import { readEnvironment } from './config/read/environment.ts'
 import { createFaults, failureSentences } from './process/faults.ts'
 import { createProcessTerminal } from './process/process-terminal.ts'
 import { runMain } from './run-main.ts'

@@ -5,7 +5,7 @@ import type { Caller } from '../model/caller.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
 import { problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import type { ParsedBody } from '../wire/parsed-body.ts'
+import type { ParsedBody } from '../wire/request-reader.ts'
 import { createLoadGuard } from './door/load-guard.ts'
 import type { EdgeDeps, LogFields } from './edge-deps.ts'
 import { type EdgeOptions, LINGER, STALL_MS } from './edge-options.ts'
@@ -133,6 +133,7 @@ const turnOf = ({ bytes, members, value }: ParsedBody): TurnRequest => ({
   outputCap: undefined,
   outputCapParam: 'max_tokens',
   choices: 1,
+  ...{ inputField: 'messages', demands: [], boundTo: undefined, compacts: undefined },
   inputSize: { bodyBytes: bytes.length, inputBytes: bytes.length, messages: 1, tools: 0 },
   otherInputs: [],
   optionalFields: [],

@@ -1,7 +1,7 @@
 import type { HoldTerms } from '../model/hold-terms.ts'
 import { largest } from '../model/money.ts'
 import type { Price, Rates } from '../model/price.ts'
-import { dataBytesOf, partBound, type SizedInput, type TokensOfInput } from './size-parts.ts'
+import { dataBytesOf, partBound, type SizedInput, type TokensOfInput } from './size-input.ts'
 
 // No tokenizer yields more tokens than its input has bytes (measured for the common ones, on hostile text too). What a
 // provider's chat template adds around messages and tools is covered by these.

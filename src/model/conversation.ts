@@ -123,3 +123,37 @@ export interface Identity {
   readonly safetyIdentifier: string | undefined
   readonly promptCacheKey: string | undefined
 }
+
+/** Whatever the provider does by itself. */
+export const NO_SAMPLING: Sampling = {
+  temperature: undefined,
+  topP: undefined,
+  presencePenalty: undefined,
+  frequencyPenalty: undefined,
+  stop: [],
+  seed: undefined,
+  logitBias: undefined,
+  topLogprobs: undefined,
+}
+
+/** Nothing is said and nothing is asked for. */
+export const EMPTY_CONVERSATION: Conversation = {
+  instructions: undefined,
+  items: [],
+  tools: [],
+  toolChoice: undefined,
+  parallelToolCalls: undefined,
+  format: undefined,
+  verbosity: undefined,
+  reasoning: { summary: undefined },
+  sampling: NO_SAMPLING,
+  identity: { user: undefined, safetyIdentifier: undefined, promptCacheKey: undefined },
+}
+
+type Words = Extract<ContentPart, { readonly type: 'text' | 'refusal' }>
+
+export const isText = (part: ContentPart): part is Words => part.type === 'text' || part.type === 'refusal'
+
+/** The words among parts, as the string that every server takes. */
+export const textOfParts = (parts: readonly ContentPart[], separator: string): string =>
+  parts.flatMap((part) => (isText(part) ? [part.text] : [])).join(separator)

@@ -32,10 +32,6 @@ export interface ResponsesRequest extends AnyRequest {
   readonly previousResponseId: string | undefined
   /** What the sealed items of its input hold, by the envelope that stands in the body. */
   readonly sealed: ReadonlyMap<string, Opaque>
-  /** Whose seals the lane has to be able to open, because a part of the conversation is nothing but one. */
-  readonly boundTo: string | undefined
-  /** Undefined: it wants the next turn of the conversation. Else the conversation made short. */
-  readonly compacts: Compacts | undefined
 }
 
 /** How a conversation was asked to be made short: by the last item of its input, or at an endpoint of its own. */
@@ -53,6 +49,14 @@ interface AnyRequest {
   /** The field that carried the cap, for messages. */
   readonly outputCapParam: string
   readonly choices: number
+  /** The member that has what was said so far. */
+  readonly inputField: 'messages' | 'input'
+  /** Beside the parts that are not text. */
+  readonly demands: readonly Demand[]
+  /** Whose seals the lane has to be able to open, because a part of the conversation is nothing but one. */
+  readonly boundTo: string | undefined
+  /** Undefined: it wants the next turn of the conversation. Else the conversation made short. */
+  readonly compacts: Compacts | undefined
   readonly inputSize: InputSize
   /** Parts that are not text, as far as they go to a model: only models that list the kind take them. */
   readonly otherInputs: readonly OtherInput[]
@@ -63,6 +67,12 @@ interface AnyRequest {
   /** Fields that go to the provider only where the operator's `pass_fields` lists them; else they are named as ignored. */
   readonly optionalFields: readonly string[]
 }
+
+/** What a request asks for that is done as it says or not at all, because without it the answer would be another one. */
+export type Demand = 'n' | 'stop' | 'tool_choice' | 'response_format' | PartDemand
+
+/** Parts that a protocol may have no place for: those of which there is an address only. */
+export type PartDemand = 'image_url' | 'file_url'
 
 /** Bytes and counts that bound the input from above, before any tokenizer. */
 export interface InputSize {

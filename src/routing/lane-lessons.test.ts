@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readProviderError } from '../wire/read-provider-error.ts'
+import { readProviderError } from '../wire/refusals/provider-error.ts'
 import { createLaneLessons, type TeachableDialect } from './lane-lessons.ts'
 
 const says = (message: string) => readProviderError(400, Buffer.from(JSON.stringify({ error: { message } })))

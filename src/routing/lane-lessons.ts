@@ -1,6 +1,6 @@
 import { createLruMap } from '../lib/lru-map.ts'
-import type { ProviderError } from '../wire/read-provider-error.ts'
-import { refusedField } from '../wire/refused-field.ts'
+import type { ProviderError } from '../wire/refusals/provider-error.ts'
+import { refusedField } from '../wire/refusals/refused-field.ts'
 
 /**
  * What lanes have taught us by refusing: fields that their server does not take. Learned from its own 400, remembered per

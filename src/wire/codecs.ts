@@ -15,7 +15,7 @@ import { type KnownTraits, type LaneManners, withTraits } from './lane-manners.t
 import type { LaneTarget, WrittenRequest } from './lane-target.ts'
 import type { MintIds } from './mint-ids.ts'
 import { responsesDialect } from './responses/dialects.ts'
-import { readConversation as readResponsesConversation } from './responses/read-conversation.ts'
+import { beyondConversation, readConversation as readResponsesConversation } from './responses/read-conversation.ts'
 import { createEventReader as createResponsesReader } from './responses/read-events.ts'
 import { writeRequest as writeResponsesRequest } from './responses/write-request.ts'
 
@@ -45,7 +45,7 @@ const LANE_CODECS = {
   gemini: { dialect: geminiDialect, writeRequest: writeGeminiRequest, createEventReader: createGeminiReader },
 } as const
 
-type LaneWire = keyof typeof LANE_CODECS
+export type LaneWire = keyof typeof LANE_CODECS
 
 /** A lane's language, with the oddities of its server and of the model behind it. */
 export type LaneDialect = ReturnType<(typeof LANE_CODECS)[LaneWire]['dialect']>
@@ -74,6 +74,10 @@ export const codecs = {
   /** What a client's request says, in no protocol's words. */
   readConversation: (turn: TurnRequest): Conversation =>
     turn.protocol === 'chat' ? readChatConversation(turn) : readResponsesConversation(turn),
+
+  /** What it asks for that no conversation tells: a lane to which it is translated does not get it. */
+  beyondConversation: (turn: TurnRequest): readonly string[] =>
+    turn.protocol === 'chat' ? [] : beyondConversation(turn),
 
   /** The same in a lane's words. */
   writeRequest: (conversation: Conversation, target: LaneTarget<LaneDialect>): WrittenRequest =>

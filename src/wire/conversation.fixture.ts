@@ -1,5 +1,4 @@
-import type { Conversation, ConversationItem } from '../model/conversation.ts'
-import { EMPTY_CONVERSATION } from './empty-conversation.ts'
+import { type Conversation, type ConversationItem, EMPTY_CONVERSATION } from '../model/conversation.ts'
 
 export const conversationOf = (items: readonly ConversationItem[], over: Partial<Conversation> = {}): Conversation => ({
   ...EMPTY_CONVERSATION,

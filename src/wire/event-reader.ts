@@ -1,8 +1,9 @@
+import type { Compacted } from '../model/compaction.ts'
 import type { TurnEvent } from '../model/event.ts'
 import type { InputUsage, Usage } from '../model/usage.ts'
-import type { WordsRun } from './alike-words.ts'
 import type { MintIds } from './mint-ids.ts'
-import type { UpstreamSaid } from './provider-error.ts'
+import type { UpstreamSaid } from './refusals/provider-error.ts'
+import type { WordsRun } from './sse/alike-words.ts'
 import type { FrameSplitter } from './sse/split-frames.ts'
 
 /** A lane's language, read: the frames of one streamed answer become events. */
@@ -57,3 +58,12 @@ export const nothingHeard = (): Heard => ({
 
 /** Of one answer: some models make a dozen at once. Who sends more is filling our memory, and our client's. */
 export const CALLS_MAX = 4096
+
+/** Listens to a lane that was asked to make a conversation short. */
+export interface CompactionReader {
+  read(frame: Buffer): void
+  /** Nothing of it has been handed on before the whole is there. */
+  readonly heard: Heard
+  /** Only after `heard.finished`, without an error. */
+  compacted(): Compacted
+}

@@ -6,8 +6,8 @@ import type { FrameSaid } from './hostile/dice.fixture.ts'
 import { LANE_WIRES, type LaneWire } from './hostile/hostile-streams.fixture.ts'
 import { chatVoice, readerOf } from './hostile/play-stream.fixture.ts'
 import { type Played, playVoice } from './hostile/play-voice.fixture.ts'
+import { toldIn } from './losses/turns.fixture.ts'
 import { openVoice } from './responses/voice.fixture.ts'
-import { toldIn } from './turns.fixture.ts'
 
 const SEED = 20_272
 const RUNS = 300

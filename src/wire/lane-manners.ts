@@ -1,4 +1,5 @@
 import type { ModelTraits } from '../model/model-traits.ts'
+import type { Demand } from '../model/turn.ts'
 
 /** What the dialects of every wire say, for those who need not know which wire it is. */
 export interface LaneManners {
@@ -23,18 +24,12 @@ export interface LaneManners {
   readonly source: string
 }
 
-export interface InterfaceVersion {
+interface InterfaceVersion {
   /** A day, as versions are named. */
   readonly from: string
   /** Of every model since, whatever else is known of it. */
   readonly traits: Partial<ModelTraits>
 }
-
-/** Fields of a request, and kinds of parts, that are done as they say or not at all. */
-export type Demand = 'n' | 'stop' | 'tool_choice' | 'response_format' | PartDemand
-
-/** Parts that a protocol may have no place for: those of which there is an address only. */
-export type PartDemand = 'image_url' | 'file_url'
 
 /** What shapes how words are chosen; models that do not take it refuse all of it. */
 const SAMPLING_FIELDS = [
@@ -67,4 +62,13 @@ export interface KnownTraits {
 function traitsOfVersion({ versions = [] }: LaneManners, apiVersion: string | undefined): Partial<ModelTraits> {
   const since = apiVersion === undefined ? [] : versions.filter(({ from }) => apiVersion >= from)
   return Object.assign({}, ...since.map(({ traits }) => traits))
+}
+
+/** Finds the row of a dialect, by its name or another one of it; a name that no row has speaks the protocol plainly. */
+export function dialectByName<Dialect extends LaneManners>(
+  rows: readonly Dialect[],
+  plain: Dialect,
+): (name: string) => Dialect {
+  const byName = new Map(rows.flatMap((row) => [row.name, ...row.aliases].map((name) => [name, row] as const)))
+  return (name) => byName.get(name) ?? plain
 }

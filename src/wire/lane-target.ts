@@ -1,10 +1,11 @@
+import type { Fields } from '../lib/is-object.ts'
 import type { Effort } from '../model/effort.ts'
 import type { PromptCache } from '../model/model-traits.ts'
 import type { Delivery, Protocol } from '../model/turn.ts'
-import type { CacheSalt } from './cache-salt.ts'
-import type { ToolNames } from './tool-names.ts'
+import type { LaneManners } from './lane-manners.ts'
+import type { ToolNames } from './tools/tool-names.ts'
 
-/** What a translated request has to say to a lane besides the conversation. */
+/** What a lane is told besides what its client says, whichever way the request goes. */
 export interface LaneTarget<Dialect> {
   readonly model: string
   /** Whose seals it can open. */
@@ -21,13 +22,35 @@ export interface LaneTarget<Dialect> {
   readonly client: Protocol
 }
 
-/** A conversation in a lane's words. */
-export interface WrittenRequest {
+/** The same where the client's own request goes to a lane that speaks its language. */
+export interface RelayTarget<Dialect> extends Omit<LaneTarget<Dialect>, 'promptCache' | 'client'> {
+  /** Fields that the operator lets pass, whether the server is known to understand them or not. */
+  readonly passFields: readonly string[]
+}
+
+/** A request in a lane's words: the client's own, retargeted, or a conversation that was written down. */
+export interface LaneRequest {
   readonly body: Buffer
   /** What of the request this lane does not get, by the names that the client knows. */
   readonly leftOut: readonly string[]
+}
+
+/** A conversation in a lane's words. */
+export interface WrittenRequest extends LaneRequest {
   /** For the way back. */
   readonly tools: ToolNames
   /** The name of the tool whose input is the answer, where the lane keeps to a schema only in that way. */
   readonly answerTool?: string | undefined
 }
+
+/** Of an account: see `createCacheSalts`. Undefined where nobody's words are sent. */
+export type CacheSalt = string | undefined
+
+interface SaltedTarget {
+  readonly dialect: LaneManners
+  readonly cacheSalt: CacheSalt
+}
+
+/** The salt under the name that the server has for it, instead of whatever the client has written there. */
+export const saltFields = ({ dialect: { cacheSaltField }, cacheSalt }: SaltedTarget): Fields =>
+  cacheSaltField === undefined || cacheSalt === undefined ? {} : { [cacheSaltField]: cacheSalt }

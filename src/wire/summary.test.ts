@@ -1,6 +1,8 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import type { TurnEvent } from '../model/event.ts'
 import { conversationOf, withItems } from './responses/read-request.fixture.ts'
-import { askForSummary, framedSummary, SUMMARY_REQUEST_BYTES, transcriptOf } from './summary.ts'
+import { eventReader, frameOf } from './responses/voice.fixture.ts'
+import { askForSummary, createSummaryReader, framedSummary, SUMMARY_REQUEST_BYTES, transcriptOf } from './summary.ts'
 
 const talk = conversationOf({
   ...withItems(
@@ -50,4 +52,49 @@ it('a conversation with more than words in it has no transcript: only the model 
   const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA' }
   const shown = conversationOf(withItems({ role: 'user', content: [{ type: 'input_text', text: 'Look' }, image] }))
   expect(transcriptOf(shown)).toBe('')
+})
+
+function read(frames: readonly (readonly TurnEvent[])[], transcript = '') {
+  const reader = createSummaryReader(eventReader(), () => transcript)
+  for (const events of frames) reader.read(frameOf(...events))
+  return reader
+}
+
+const text = (words: string): TurnEvent => ({ type: 'text-delta', text: words })
+const end = (reason: 'stop' | 'length' | 'tool-calls' | 'content-filter'): TurnEvent => ({ type: 'turn-end', reason })
+
+describe('a summary that a lane writes', () => {
+  it('is its text, without what it has thought', () => {
+    const thought: TurnEvent = { type: 'reasoning-delta', text: 'hm' }
+    const reader = read([[thought, text(' They ')], [text('met. ')], [end('stop')]])
+    expect(reader.compacted()).toEqual({ kind: 'summary', text: 'They met.' })
+    expect(reader.heard).toMatchObject({ finished: true, error: undefined, outputBytes: 13, heldBytes: 13 })
+  })
+
+  it('says so where it was cut', () => {
+    const reader = read([[text('They met and '.repeat(100))], [end('length')]])
+    expect(reader.heard.error).toBeUndefined()
+    expect(reader.compacted()).toMatchObject({ text: expect.stringMatching(/met and\n\n\[.*cut off.*\]$/) })
+  })
+
+  it.each([
+    ['that is empty', [[text(' \n')], [end('stop')]]],
+    ['that was filtered', [[text('They')], [end('content-filter')]]],
+    ['for which a tool was called', [[text('Let me see')], [end('tool-calls')]]],
+    ['that was cut before its first word', [[end('length')]]],
+    ['that was cut after a few', [[text('They met and')], [end('length')]]],
+  ] as const)('is none %s', (_what, frames) => {
+    expect(read(frames).heard.error).toMatchObject({ message: expect.stringContaining('summary') })
+  })
+
+  it('gives way to a conversation that is shorter', () => {
+    const frames = [[text('A very long account of a short greeting')], [end('stop')]] as const
+    expect(read(frames, 'user: Hi').compacted()).toEqual({ kind: 'summary', text: 'user: Hi' })
+    expect(read(frames, 'user: '.repeat(20)).compacted()).toMatchObject({ text: expect.stringMatching(/^A very/) })
+  })
+
+  it('is nothing yet while the answer goes on', () => {
+    const { heard } = read([[text('They')]])
+    expect(heard).toMatchObject({ finished: false, error: undefined, heldBytes: 4 })
+  })
 })

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { configJsonSchema } from '../../src/app/config/json-schema.ts'
-import { NOT_YET } from '../../src/app/config/not-yet.ts'
+import { configJsonSchema } from '../../src/app/config/schema/json-schema.ts'
+import { NOT_YET } from '../../src/app/config/check/not-yet.ts'
 import { configSchema } from '../../src/app/config/schema/config-schema.ts'
-import { schemaAt } from '../../src/app/config/schema-at.ts'
+import { schemaAt } from '../../src/app/config/schema/schema-at.ts'
 import { pages, textOf } from './source-files.ts'
 
 const PAGE = 'docs/operate/configuration.md'

@@ -6,7 +6,7 @@ import type { RunFate } from '../../src/turn/lane/run.ts'
 import type { StopReason } from '../../src/turn/turn-stop.ts'
 import type { DeadlinePhase } from '../../src/upstream/deadlines.ts'
 import type { UpstreamFailure } from '../../src/upstream/upstream-answer.ts'
-import type { RefusalClass } from '../../src/wire/classify-refusal.ts'
+import type { RefusalClass } from '../../src/wire/refusals/classify-refusal.ts'
 
 /** How one try of a lane can end, as the receipt spells it. */
 type TryOutcome = RunFate['kind'] | StopReason | DeadlinePhase | UpstreamFailure | RefusalClass

@@ -25,7 +25,7 @@ const RANKS: Readonly<Record<string, number>> = {
 }
 
 /** What the protocols share; they do not know each other. */
-const SHARED_IN_WIRE = new Set(['sse', 'json', 'fields'])
+const SHARED_IN_WIRE = new Set(['sse', 'json', 'fields', 'tools', 'seals', 'refusals'])
 
 const folderOf = (path: string): string => path.split('/')[1] ?? ''
 

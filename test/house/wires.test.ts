@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { importsOf, programFiles, resolveImport, textOf } from './source-files.ts'
 
-/** Protocols that only providers speak: a folder each. Clients speak the others too, and more of the program knows those. */
-const LANES_ONLY = ['anthropic', 'gemini']
 const GATHERS = 'src/wire/codecs.ts'
 const CALLS = 'src/upstream/provider-kinds.ts'
 /** Where every wire has to be known by its name: as a word of a type, or of the configuration. */
@@ -11,9 +9,37 @@ const NAMES_WIRES = new Set([
   ...['src/app/config/schema/upstream-schema.ts', 'src/app/config/resolve-config.ts'],
 ])
 
-const isThere = (wire: string): boolean => programFiles().some(({ path }) => path.startsWith(`src/wire/${wire}/`))
+/** What stands in the folder of every wire, because lanes speak it; and in those of clients' languages besides. */
+const OF_LANES = ['dialects', 'read-events', 'read-usage', 'write-request', 'write-thinking', 'write-tools']
+const OF_CLIENTS = [
+  ...['fields', 'read-request', 'read-conversation', 'retarget-request', 'voice', 'write-usage', 'problem'],
+]
 
-describe.each(LANES_ONLY.filter(isThere))('the wire %s', (wire) => {
+const filesIn = (folder: string): string[] =>
+  programFiles().flatMap(({ path }) => {
+    const [src, wire, own, name] = path.split('/')
+    return src === 'src' && wire === 'wire' && own === folder && name !== undefined ? [name.replace(/\.ts$/, '')] : []
+  })
+const FOLDERS = new Set(programFiles().flatMap(({ path }) => /^src\/wire\/([^/]+)\//.exec(path)?.[1] ?? []))
+const WIRES = [...FOLDERS].filter((folder) => filesIn(folder).includes('write-request'))
+const CLIENTS = WIRES.filter((wire) => filesIn(wire).includes('read-request'))
+/** Protocols that only providers speak. Clients speak the others too, and more of the program knows those. */
+const LANES_ONLY = WIRES.filter((wire) => !CLIENTS.includes(wire))
+
+it('there are two that clients speak, and some that only providers do', () => {
+  expect(CLIENTS).toEqual(['chat', 'responses'])
+  expect(LANES_ONLY).not.toEqual([])
+})
+
+it.each(WIRES)('the wire %s has the same idea under the same name as the others', (wire) => {
+  expect(filesIn(wire)).toEqual(expect.arrayContaining(OF_LANES))
+})
+
+it.each(CLIENTS)('the wire %s has what it takes to speak with a client', (wire) => {
+  expect(filesIn(wire)).toEqual(expect.arrayContaining(OF_CLIENTS))
+})
+
+describe.each(LANES_ONLY)('the wire %s', (wire) => {
   const outside = programFiles().filter(({ path }) => !path.startsWith(`src/wire/${wire}/`))
 
   it('is imported by nobody but the table of codecs', () => {
@@ -35,8 +61,8 @@ describe.each(LANES_ONLY.filter(isThere))('the wire %s', (wire) => {
     const named = outside.filter(({ path, text }) => word.test(text) && !NAMES_WIRES.has(path))
     expect(named.map(({ path }) => path)).toEqual([])
   })
-})
 
-it('there is at least one that only providers speak', () => {
-  expect(LANES_ONLY.filter(isThere)).not.toEqual([])
+  it('has a page that says what becomes of a request on the way to it', () => {
+    expect(textOf(`docs/protocols/to-${wire}.md`)).toMatch(/^# /)
+  })
 })

@@ -3,8 +3,7 @@ import type { Usage } from '../../model/usage.ts'
 import type { DeadlinePhase } from '../../upstream/deadlines.ts'
 import { type UpstreamAnswer, UpstreamTimedOut } from '../../upstream/upstream-answer.ts'
 import type { EventReader } from '../../wire/event-reader.ts'
-import type { UpstreamSaid } from '../../wire/provider-error.ts'
-import { readProviderError } from '../../wire/read-provider-error.ts'
+import { readProviderError, type UpstreamSaid } from '../../wire/refusals/provider-error.ts'
 import { createFrameSplitter, FrameTooLarge } from '../../wire/sse/split-frames.ts'
 
 /** What a lane has said to a question. */

@@ -1,6 +1,6 @@
 import type { Upstream } from '../../catalog/catalog.ts'
 import type { UpstreamFailed } from '../../upstream/upstream-answer.ts'
-import type { ProviderError } from '../../wire/read-provider-error.ts'
+import type { ProviderError } from '../../wire/refusals/provider-error.ts'
 import type { AskedWord } from './ask-for-a-word.ts'
 import type { Finding } from './lane-findings.ts'
 

@@ -7,9 +7,9 @@ import { createClosing } from '../../lib/closing.ts'
 import type { RandomBytes } from '../../lib/random-id.ts'
 import { resolveHost } from '../../upstream/guarded-connector.ts'
 import { mintIdsOf } from '../../wire/mint-ids.ts'
+import { nearestName } from '../config/check/nearest-name.ts'
 import type { Config } from '../config/config.ts'
 import type { SettingsOutcome } from '../config/load-settings.ts'
-import { nearestName } from '../config/nearest-name.ts'
 import { openSend } from '../house/open-send.ts'
 
 export interface AskDeps {

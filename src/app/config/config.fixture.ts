@@ -1,7 +1,7 @@
 import { formatProblem } from './config-problem.ts'
 import type { ConfigOutcome, ConfigSources } from './load-config.ts'
 import { loadConfig } from './load-config.ts'
-import type { ConfigFlags } from './overrides.ts'
+import type { ConfigFlags } from './read/overrides.ts'
 
 /** A little world for tests: files by path, variables, flags. */
 export interface World {

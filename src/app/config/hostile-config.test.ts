@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { load, problemsOf } from './config.fixture.ts'
 import { type ConfigPath, formatPath } from './config-problem.ts'
-import { everyPath } from './every-path.fixture.ts'
 import { configSchema } from './schema/config-schema.ts'
-import { schemaAt } from './schema-at.ts'
+import { everyPath } from './schema/every-path.fixture.ts'
+import { schemaAt } from './schema/schema-at.ts'
 
 describe('a file that was made to hurt', () => {
   const bomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${[...'bcdefghi']

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { InitOutcome } from '../../cli/cli-deps.ts'
 import { writePrivately } from '../process/private-files.ts'
-import { SCHEMA_URL } from './json-schema.ts'
+import { SCHEMA_URL } from './schema/json-schema.ts'
 
 /** What `millrace init` writes: it serves as it stands, and shows in comments what else can be said. */
 export const initTemplate = (): string => `# yaml-language-server: $schema=${SCHEMA_URL}

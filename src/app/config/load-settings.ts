@@ -1,8 +1,8 @@
 import type { ServeOptions } from '../../cli/cli-deps.ts'
 import { formatProblem } from './config-problem.ts'
-import type { Environment } from './environment.ts'
 import { type ConfigSources, type LoadedConfig, loadConfig } from './load-config.ts'
-import { readConfigFile } from './read-config-file.ts'
+import type { Environment } from './read/environment.ts'
+import { readConfigFile } from './read/read-config-file.ts'
 
 export type SettingsOutcome =
   | { readonly kind: 'loaded'; readonly settings: LoadedConfig }

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Terminal } from '../../cli/cli-deps.ts'
-import type { Environment } from '../config/environment.ts'
+import type { Environment } from '../config/read/environment.ts'
 
 /** Colours are for eyes: a TTY that can show them, unless somebody has said otherwise. */
 function coloursOn(stream: { readonly isTTY?: boolean }, environment: Environment): boolean {

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import { findJsonError } from '../../wire/json/find-json-error.ts'
-import { advanceScan, beginScan, type JsonScan } from '../../wire/json/scan-json.ts'
+import { scanInPieces } from '../../wire/json/scan-json.ts'
 import { tryParse } from '../../wire/json/try-parse.ts'
-import type { ParsedBody } from '../../wire/parsed-body.ts'
+import type { ParsedBody } from '../../wire/request-reader.ts'
 import type { BodyBounds } from '../edge-options.ts'
 import { giveWay } from './give-way.ts'
 
@@ -16,7 +16,8 @@ const SCANNED_BYTES = 4 * 1024 * 1024
 export async function readBody(bytes: Buffer, bounds: BodyBounds): Promise<ReadBodyOutcome> {
   if (bytes.length === 0) return refused(problem('invalid_json', 'The body is empty. Send a JSON object.'))
   if (!isUtf8(bytes)) return refused(problem('invalid_json', 'The body is not valid UTF-8. Encode it as UTF-8.'))
-  const scan = await scanInPieces(bytes, bounds)
+  // A byte of space costs as much as a byte of a number, and a client chooses how many come.
+  const scan = await scanInPieces(bytes, bounds, { pieceBytes: SCANNED_BYTES, pause: () => giveWay(bytes) })
   switch (scan.kind) {
     case 'too-deep':
       return refused(problem('request_too_large', `The body is nested deeper than ${bounds.depthMax} levels.`))
@@ -40,16 +41,6 @@ export async function readBody(bytes: Buffer, bounds: BodyBounds): Promise<ReadB
   if (value !== undefined) return { kind: 'read', body: { bytes, members: scan.members, value } }
   await giveWay(bytes)
   return refused(invalidJson(bytes))
-}
-
-/** A byte of space costs as much as a byte of a number, and a client chooses how many come. */
-async function scanInPieces(bytes: Buffer, bounds: BodyBounds): Promise<JsonScan> {
-  const state = beginScan(bytes)
-  for (let pauseAt = SCANNED_BYTES; ; pauseAt += SCANNED_BYTES) {
-    const scan = advanceScan(bytes, bounds, state, pauseAt)
-    if (scan !== undefined) return scan
-    await giveWay(bytes)
-  }
 }
 
 /** Looking for a mistake costs time, and nobody counts lines in a body this large: behind it, its place is not said. */

@@ -1,16 +1,15 @@
 import type { Lane, Model } from '../../catalog/catalog.ts'
 import { type Problem, problem } from '../../model/problem.ts'
-import { memberBytes, type OtherInput, type TurnRequest } from '../../model/turn.ts'
+import type { Demand, OtherInput, PartDemand, TurnRequest } from '../../model/turn.ts'
 import { laneDialect } from '../../routing/lane-dialect.ts'
 import { clientName } from '../../wire/client-names.ts'
-import type { Demand, PartDemand } from '../../wire/lane-manners.ts'
 
 /**
  * The lanes that can do what a request asks for; a problem when there is none. What merely shapes the words of an answer is
  * left out where a lane does not know it, and named; what makes it another answer is never left out.
  */
 export function ableLanes({ id, lanes }: Pick<Model, 'id' | 'lanes'>, request: TurnRequest): readonly Lane[] | Problem {
-  if (request.protocol === 'responses' && request.boundTo !== undefined) return lanesOf(request.boundTo, lanes)
+  if (request.boundTo !== undefined) return lanesOf(request.boundTo, lanes)
   const demands = demandsOf(request)
   if (demands.length === 0) return lanes
   const able = lanes.filter((lane) => missing(lane, demands).length === 0)
@@ -42,38 +41,12 @@ function lanesOf(origin: string, lanes: readonly Lane[]): readonly Lane[] | Prob
   return problem('invalid_encrypted_content', message, { param: 'input' })
 }
 
-/** What the request asks for that is done or is not: without it the answer would be another one. */
-function demandsOf(request: TurnRequest): readonly Demand[] {
-  const isChat = request.protocol === 'chat'
-  return [
-    ...(request.choices > 1 ? (['n'] as const) : []),
-    ...(isChat && asksFor(request, 'stop') ? (['stop'] as const) : []),
-    ...(forcesTool(request) ? (['tool_choice'] as const) : []),
-    ...(wantsSchema(request) ? (['response_format'] as const) : []),
-    ...request.otherInputs.flatMap((part) => partDemand(part) ?? []),
-  ]
-}
+const demandsOf = ({ demands, otherInputs }: TurnRequest): readonly Demand[] => [
+  ...demands,
+  ...otherInputs.flatMap((part) => partDemand(part) ?? []),
+]
 
 function partDemand({ kind, form }: OtherInput): PartDemand | undefined {
   if (form !== 'address' || kind === 'audio') return undefined
   return kind === 'image' ? 'image_url' : 'file_url'
 }
-
-function asksFor(request: TurnRequest, name: string): boolean {
-  const value = textOf(request, name)
-  return value !== undefined && value !== 'null' && !/^\[\s*\]$/.test(value)
-}
-
-const AT_WILL = new Set(['"auto"', '"none"', 'null'])
-
-function forcesTool(request: TurnRequest): boolean {
-  const choice = textOf(request, 'tool_choice')
-  if (choice === undefined || AT_WILL.has(choice)) return false
-  // A choice among some of them need not be one of them.
-  return !/"mode"\s*:\s*"auto"/.test(choice)
-}
-
-const wantsSchema = (request: TurnRequest): boolean =>
-  /"type"\s*:\s*"json_schema"/.test(textOf(request, request.protocol === 'chat' ? 'response_format' : 'text') ?? '')
-
-const textOf = ({ body }: TurnRequest, name: string): string | undefined => memberBytes(body, name)?.toString('utf8')

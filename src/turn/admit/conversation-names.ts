@@ -3,7 +3,7 @@ import type { Lane, Model } from '../../catalog/catalog.ts'
 import { isObject } from '../../lib/is-object.ts'
 import type { Caller } from '../../model/caller.ts'
 import { memberBytes, type TurnRequest } from '../../model/turn.ts'
-import { itemsOf } from '../../wire/json/items-of.ts'
+import { elementsWithin } from '../../wire/json/array-elements.ts'
 import { tryParse } from '../../wire/json/try-parse.ts'
 
 /** In front of what a user says first stand instructions, of which no client sends more than a few. */
@@ -17,9 +17,9 @@ const BYTES_MAX = 256 * 1024
  * are told apart by what was answered, from their third turn on. Nobody meets another account's conversations. An operator
  * who changes the lanes of a model means it: then all are drawn anew.
  */
-export function conversationNames(caller: Caller, { protocol, body }: TurnRequest, model: Model): string[] {
+export function conversationNames(caller: Caller, { inputField, body }: TurnRequest, model: Model): string[] {
   const cacheKey = memberBytes(body, 'prompt_cache_key')
-  const { opening, answered } = beginningOf(memberBytes(body, protocol === 'chat' ? 'messages' : 'input'))
+  const { opening, answered } = beginningOf(memberBytes(body, inputField))
   const owner = `${caller.account} ${model.id} ${model.lanes.map(placeOf).join()}`
   return [
     ...(isText(cacheKey) ? [nameOf(owner, 'key', cacheKey)] : []),
@@ -42,7 +42,7 @@ function beginningOf(list: Buffer | undefined): Beginning {
   if (isText(list)) return { opening: String(tryParse(list.toString())) }
   let opening: string | undefined
   let before = 0
-  for (const item of itemsOf(list, BYTES_MAX)) {
+  for (const item of elementsWithin(list, BYTES_MAX)) {
     if (opening !== undefined) return { opening, answered: item }
     opening = wordsOfUser(tryParse(item.toString()))
     if (opening === undefined && ++before === ITEMS_MAX) break

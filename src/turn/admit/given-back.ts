@@ -2,9 +2,8 @@ import type { Lane } from '../../catalog/catalog.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 import { laneDialect } from '../../routing/lane-dialect.ts'
 import { codecs } from '../../wire/codecs.ts'
-import type { CallSeals } from '../../wire/notice-seals.ts'
-import { opaqueForLane } from '../../wire/opaque-for-lane.ts'
-import { restoreSeals } from '../../wire/restore-seals.ts'
+import { type CallSeals, restoreSeals } from '../../wire/seals/call-seals.ts'
+import { opaqueForLane } from '../../wire/seals/opaque-for-lane.ts'
 
 /**
  * The same request, as large as a lane may get it: what is put back in front of its calls is read by the provider like all

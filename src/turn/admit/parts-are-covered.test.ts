@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { inputBound } from '../../metering/ceiling.ts'
-import { estimateInput } from '../../metering/estimate-tokens.ts'
+import { estimateInput } from '../../metering/size-input.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 import { readRequest as readChat } from '../../wire/chat/read-request.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'

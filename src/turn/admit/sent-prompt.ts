@@ -1,6 +1,6 @@
 import type { Model } from '../../catalog/catalog.ts'
 import type { SentPrompt } from '../../metering/seen-prefixes.ts'
-import { dataBytesOf, partEstimate } from '../../metering/size-parts.ts'
+import { dataBytesOf, partEstimate } from '../../metering/size-input.ts'
 import type { Caller } from '../../model/caller.ts'
 import { memberBytes, type TurnRequest } from '../../model/turn.ts'
 
@@ -13,9 +13,9 @@ const NOTHING = Buffer.alloc(0)
  * without its tools, so no cache has its beginning, and nobody's next turn begins with its words.
  */
 export function sentPromptOf(caller: Caller, request: TurnRequest, model: Model): SentPrompt | undefined {
-  if (request.protocol === 'responses' && request.compacts) return undefined
+  if (request.compacts) return undefined
   const { body } = request
-  const messages = withoutEnd(memberBytes(body, request.protocol === 'chat' ? 'messages' : 'input') ?? NOTHING)
+  const messages = withoutEnd(memberBytes(body, request.inputField) ?? NOTHING)
   return {
     owner: `${caller.key} ${model.id}`,
     preamble: PREAMBLE_FIELDS.flatMap((name) => memberBytes(body, name) ?? []),

@@ -1,5 +1,5 @@
 import type { RequestBody } from '../../model/turn.ts'
-import { isNullMember } from '../../wire/fields/null-members.ts'
+import { isNullMember } from '../../wire/json/members.ts'
 
 const NAMED_MAX = 32
 const NAME_LENGTH_MAX = 64

@@ -1,11 +1,10 @@
 import type { LaneLessons } from '../../routing/lane-lessons.ts'
 import type { Send } from '../../upstream/send.ts'
 import { isUntouched, readBeginning, readRetryAfter, type UpstreamAnswer } from '../../upstream/upstream-answer.ts'
-import { classifyRefusal, type RefusalClass } from '../../wire/classify-refusal.ts'
 import type { LaneDialect } from '../../wire/codecs.ts'
 import type { MintIds } from '../../wire/mint-ids.ts'
-import { NO_CALL_SEALS } from '../../wire/notice-seals.ts'
-import { type ProviderError, readProviderError } from '../../wire/read-provider-error.ts'
+import { classifyRefusal, type RefusalClass } from '../../wire/refusals/classify-refusal.ts'
+import { type ProviderError, readProviderError } from '../../wire/refusals/provider-error.ts'
 import type { RunningTurn } from '../turn.ts'
 import { type StopReason, whenClientGoes } from '../turn-stop.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
@@ -13,8 +12,8 @@ import { leastRoomFor } from './compaction-size.ts'
 import { failed, faultOfFailure, refused } from './provider-refusal.ts'
 import { relayJson } from './relay-json.ts'
 import { relayStream } from './relay-stream.ts'
-import type { Road } from './road.ts'
-import { roadTo } from './road-to.ts'
+import type { RoadBack } from './road.ts'
+import { roadTo } from './roads.ts'
 import { NOTHING_PRODUCED, type RunFate, type TryOutcome } from './run.ts'
 import type { LaneTry } from './run-lanes.ts'
 
@@ -56,7 +55,7 @@ export interface Manner {
 
 export interface AskedLane {
   readonly tried: TriedLane
-  readonly road: Road
+  readonly road: RoadBack
   /** The provider's no, where it has said one by its status. */
   readonly refusal?: { readonly error: ProviderError; readonly kind: RefusalClass }
 }
@@ -70,11 +69,11 @@ interface Asking {
 export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, asking: Asking): Promise<AskedLane> {
   const { stop, entry, effort } = turn
   const { lane } = on
-  const road = roadTo(lane, asking.dialect, journeyOf(deps, turn, asking.manner))
   const then = whenClientGoes(lane, asking.dialect, { model: entry.model, effort })
   // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
   stop.whenClientGoes(turn.request.delivery === 'json' ? then : 'cut')
-  const outcome = await send(deps, turn, on, road)
+  const { road, answered } = setOut(deps, turn, on, asking)
+  const outcome = await answered
   if (outcome.kind === 'failed') {
     if (stop.reason) return { tried: stopped(stop.reason, undefined), road }
     const fate = { ...failed(faultOfFailure(outcome)), mayBeBilled: !isUntouched(outcome) }
@@ -92,30 +91,22 @@ export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, as
   return { tried: { fate, status: outcome.status, outcome: kind }, road, refusal: { error, kind } }
 }
 
-function journeyOf({ mint }: LaneDeps, turn: RunningTurn, manner: Manner) {
-  const { request, voice, callSeals, cacheSalt, entry } = turn
-  const { withoutNativeCompaction, withoutSeals } = manner
-  const journey = { request, voice, mint, callSeals, cacheSalt, lanes: entry.model.lanes, withoutNativeCompaction }
-  if (!withoutSeals) return journey
-  return {
-    ...journey,
-    request: request.protocol === 'responses' ? { ...request, sealed: new Map() } : request,
-    callSeals: { ...callSeals, find: NO_CALL_SEALS.find },
-  }
-}
-
-function send(deps: LaneDeps, turn: RunningTurn, { lane }: LaneTry, road: Road) {
-  const { request, entry, effort, hold, admission } = turn
-  const room = Math.max(leastRoomFor(request), entry.model.contextTokens - admission.inputEstimate)
+/** The request is let go of here: it need not stay in memory for as long as its answer streams. */
+function setOut({ mint, send }: LaneDeps, turn: RunningTurn, { lane }: LaneTry, { dialect, manner }: Asking) {
+  const { request, voice, callSeals, cacheSalt, entry, effort, hold, admission, stop } = turn
+  const { model } = entry
+  const room = Math.max(leastRoomFor(request), model.contextTokens - admission.inputEstimate)
   const outputCap = Math.min(hold.cap, room)
-  const { body, leftOut } = road.write({ entry, effort, outputCap })
-  turn.sink.announce(ignoredFieldsHeader(leftOut, request.body))
-  const { signal } = turn.stop
-  return deps.send({ upstream: lane.upstream, model: lane.model, body, delivery: road.delivery, signal })
+  const journey = { request, voice, mint, callSeals, cacheSalt, model, effort, outputCap }
+  const { sent, ...road } = roadTo(lane, dialect, { ...journey, ...manner })
+  turn.sink.announce(ignoredFieldsHeader(sent.leftOut, request.body))
+  const { delivery } = road
+  const call = { upstream: lane.upstream, model: lane.model, body: sent.body, delivery, signal: stop.signal }
+  return { road, answered: send(call) }
 }
 
 interface AnsweringLane {
-  readonly road: Road
+  readonly road: RoadBack
   readonly body: UpstreamAnswer['body']
 }
 

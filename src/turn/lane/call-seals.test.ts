@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AccountRow } from '../../model/ids.ts'
-import type { SealBeforeCall } from '../../wire/notice-seals.ts'
+import type { SealBeforeCall } from '../../wire/seals/call-seals.ts'
 import { createCallSeals } from './call-seals.ts'
 
 const [ANNA, BERT] = [1 as AccountRow, 2 as AccountRow]

@@ -1,5 +1,5 @@
 import type { AccountRow } from '../../model/ids.ts'
-import type { CallSeals, SealBeforeCall } from '../../wire/notice-seals.ts'
+import type { CallSeals, SealBeforeCall } from '../../wire/seals/call-seals.ts'
 
 /** What was sealed in front of tool calls, of every account apart. In memory: whoever has forgotten it goes on without. */
 export interface CallSealMemory {

@@ -1,10 +1,10 @@
 import type { Model } from '../../catalog/catalog.ts'
-import { estimateInput, estimateTokens } from '../../metering/estimate-tokens.ts'
+import { estimateInput, estimateTokens } from '../../metering/size-input.ts'
 import type { CompactedTokens } from '../../model/compaction.ts'
 import type { InputSize, TurnRequest } from '../../model/turn.ts'
 import type { MeteredUsage } from '../../model/usage.ts'
-import type { CompactedSize } from '../../wire/carrier.ts'
 import { SUMMARY_REQUEST_BYTES } from '../../wire/summary.ts'
+import type { CompactedSize } from '../../wire/voice.ts'
 
 /** The model reads one more message than the client has sent: what it is asked for. */
 export const withSummaryRequest = (size: InputSize): InputSize => ({
@@ -18,8 +18,7 @@ export const withSummaryRequest = (size: InputSize): InputSize => ({
  * The tokens that an answer is given room for at least. A summary is asked for when the context is nearly full: better that
  * a provider refuses than that it writes three words.
  */
-export const leastRoomFor = (request: TurnRequest): number =>
-  request.protocol === 'responses' && request.compacts !== undefined ? SUMMARY_TOKENS : 1
+export const leastRoomFor = (request: TurnRequest): number => (request.compacts !== undefined ? SUMMARY_TOKENS : 1)
 
 const SUMMARY_TOKENS = 2048
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { LaneVerdict } from '../../routing/lane-health.ts'
-import { readProviderError } from '../../wire/read-provider-error.ts'
+import { readProviderError } from '../../wire/refusals/provider-error.ts'
 import { refused } from './provider-refusal.ts'
 
 const verdictOf = (status: number | undefined, body: unknown, retryAfterMs?: number) =>

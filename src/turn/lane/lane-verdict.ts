@@ -1,7 +1,7 @@
 import type { LaneVerdict } from '../../routing/lane-health.ts'
 import { WAIT_MAX_MS } from '../../upstream/upstream-answer.ts'
-import { isCertain, namesOurAccount, type RefusalClass } from '../../wire/classify-refusal.ts'
-import type { ProviderError } from '../../wire/read-provider-error.ts'
+import { isCertain, namesOurAccount, type RefusalClass } from '../../wire/refusals/classify-refusal.ts'
+import type { ProviderError } from '../../wire/refusals/provider-error.ts'
 
 /** What a client has written wrong says nothing about the lane. */
 const CLIENTS_OWN: ReadonlySet<RefusalClass> = new Set([

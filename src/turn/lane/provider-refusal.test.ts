@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hideFromNowOn } from '../../lib/secret.ts'
 import type { Problem } from '../../model/problem.ts'
-import { readError } from '../../wire/provider-error.ts'
-import { readProviderError } from '../../wire/read-provider-error.ts'
+import { readError, readProviderError } from '../../wire/refusals/provider-error.ts'
 import { refused, refusedInside } from './provider-refusal.ts'
 
 const OUR_KEY = 'a-credential-of-no-known-shape-42'

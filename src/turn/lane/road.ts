@@ -1,10 +1,10 @@
-import type { CatalogEntry, Lane } from '../../catalog/catalog.ts'
+import type { Model } from '../../catalog/catalog.ts'
 import type { Effort } from '../../model/effort.ts'
 import type { Delivery, RequestBody, TurnRequest } from '../../model/turn.ts'
-import type { CacheSalt } from '../../wire/cache-salt.ts'
-import type { CarriedReply, Carrier } from '../../wire/carrier.ts'
+import type { CacheSalt, LaneRequest } from '../../wire/lane-target.ts'
 import type { MintIds } from '../../wire/mint-ids.ts'
-import type { CallSeals } from '../../wire/notice-seals.ts'
+import type { CallSeals } from '../../wire/seals/call-seals.ts'
+import type { CarriedReply, Carrier } from '../../wire/voice.ts'
 import type { TurnVoice } from '../open-voice.ts'
 
 /**
@@ -14,8 +14,8 @@ import type { TurnVoice } from '../open-voice.ts'
 export interface Road {
   /** What the provider is asked for: an answer in another language is read as a stream, whatever the client wants. */
   readonly delivery: Delivery
-  /** The request in the lane's words. Comes first. */
-  write(target: RoadTarget): { readonly body: Buffer; readonly leftOut: readonly string[] }
+  /** The request in the lane's words. */
+  readonly sent: LaneRequest
   /** For an answer that streams. */
   carrier(): Carrier
   /** The provider is asked to make a conversation short in its own way; one that cannot may be asked in ours. */
@@ -27,12 +27,8 @@ export interface Road {
   carryReply?(body: RequestBody, value: unknown): CarriedReply
 }
 
-export interface RoadTarget {
-  readonly entry: CatalogEntry
-  readonly effort: Effort | undefined
-  /** The most that the provider may produce: what the hold covers. */
-  readonly outputCap: number
-}
+/** What is left of a road when the request has gone. */
+export type RoadBack = Omit<Road, 'sent'>
 
 export interface Journey {
   readonly request: TurnRequest
@@ -42,8 +38,13 @@ export interface Journey {
   readonly callSeals: CallSeals
   /** Of the account, too. */
   readonly cacheSalt: CacheSalt
-  /** All that the model runs on. */
-  readonly lanes: readonly Lane[]
+  /** What it runs on, and what the operator lets pass to it. */
+  readonly model: Pick<Model, 'lanes' | 'passFields'>
+  readonly effort: Effort | undefined
+  /** The most that the provider may produce: what the hold covers. */
+  readonly outputCap: number
+  /** The lane does not take back what was sealed. */
+  readonly withoutSeals: boolean
   /** The lane was asked to make the conversation short by itself, and has not. */
   readonly withoutNativeCompaction: boolean
 }

@@ -5,8 +5,8 @@ import type { InputUsage, Usage } from '../../model/usage.ts'
 import type { LaneVerdict } from '../../routing/lane-health.ts'
 import type { DeadlinePhase } from '../../upstream/deadlines.ts'
 import type { UpstreamFailure } from '../../upstream/upstream-answer.ts'
-import type { CompactedSize } from '../../wire/carrier.ts'
-import type { RefusalClass } from '../../wire/classify-refusal.ts'
+import type { RefusalClass } from '../../wire/refusals/classify-refusal.ts'
+import type { CompactedSize } from '../../wire/voice.ts'
 import type { StopReason } from '../turn-stop.ts'
 
 /** How the provider's side of a turn went: every fate there is, with what is known of the usage. */

@@ -3,7 +3,7 @@ import type { FoundContext, FoundItems } from '../../content/stored-responses.ts
 import { randomFrom } from '../../lib/seeded-random.fixture.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'
-import type { ParsedBody } from '../../wire/parsed-body.ts'
+import type { ParsedBody } from '../../wire/request-reader.ts'
 import { type ExpandedInput, expandInput } from './expand-input.ts'
 
 const ACCOUNT = 7 as AccountRow

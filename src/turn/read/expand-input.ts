@@ -3,7 +3,7 @@ import type { AccountRow } from '../../model/ids.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import { checkNames } from '../../wire/fields/check-names.ts'
 import { wrongType } from '../../wire/fields/check-value.ts'
-import type { ParsedBody } from '../../wire/parsed-body.ts'
+import type { ParsedBody } from '../../wire/request-reader.ts'
 import { elementsOfBody } from '../../wire/responses/input-elements.ts'
 import {
   expandedTooLarge,

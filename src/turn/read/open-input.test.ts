@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { AccountId } from '../../model/ids.ts'
 import { createSeals } from '../../seals/create-seals.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'
-import type { ParsedBody } from '../../wire/parsed-body.ts'
+import type { ParsedBody } from '../../wire/request-reader.ts'
 import { envelopesOf } from './envelopes.ts'
 import { openInput } from './open-input.ts'
 

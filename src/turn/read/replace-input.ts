@@ -1,9 +1,9 @@
 import { createTurnstile } from '../../lib/take-turns.ts'
 import { type Problem, problem } from '../../model/problem.ts'
-import { jsonArray } from '../../wire/json/json-array.ts'
-import { advanceScan, beginScan, type JsonBounds, type JsonScan } from '../../wire/json/scan-json.ts'
+import { jsonArray } from '../../wire/json/array-elements.ts'
+import { type JsonBounds, type JsonScan, scanInPieces } from '../../wire/json/scan-json.ts'
 import { spliceMembers } from '../../wire/json/splice-members.ts'
-import type { ParsedBody } from '../../wire/parsed-body.ts'
+import type { ParsedBody } from '../../wire/request-reader.ts'
 import { expandedTooLarge } from './input-references.ts'
 
 /** Of a request with all that it refers to in it, as of one that came whole. */
@@ -28,7 +28,7 @@ export async function replaceInput(
   ])
   const bytes = spliceMembers(body, changes)
   if (bytes.length > bounds.bytesMax) return expandedTooLarge(bounds.bytesMax)
-  const scan = await scanInPieces(bytes, bounds)
+  const scan = await scanInPieces(bytes, bounds, { pieceBytes: PAUSE_BYTES, pause: passTurnstile })
   if (scan.kind !== 'scanned') return expandedTooMuch(scan, bounds)
   if (bytes.length > PAUSE_BYTES) await passTurnstile()
   const value = JSON.parse(bytes.toString('utf8')) as ParsedBody['value']
@@ -48,14 +48,5 @@ function expandedTooMuch(scan: Exclude<JsonScan, { kind: 'scanned' }>, bounds: J
     case 'not-an-object':
     case 'broken':
       throw new Error('a request that was read is none any more with its references resolved')
-  }
-}
-
-async function scanInPieces(bytes: Buffer, bounds: JsonBounds): Promise<JsonScan> {
-  const state = beginScan(bytes)
-  for (let pauseAt = PAUSE_BYTES; ; pauseAt += PAUSE_BYTES) {
-    const scan = advanceScan(bytes, bounds, state, pauseAt)
-    if (scan !== undefined) return scan
-    await passTurnstile()
   }
 }

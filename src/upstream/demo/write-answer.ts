@@ -1,4 +1,4 @@
-import { DONE_FRAME, dataFrame } from '../../wire/sse/format-frame.ts'
+import { DONE_FRAME, dataFrame } from '../../wire/sse/frame-data.ts'
 import type { DemoReply } from './compose-reply.ts'
 
 /** What is the same in every chunk of one answer. */

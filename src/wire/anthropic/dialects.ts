@@ -1,7 +1,5 @@
-import type { EffortSpellings, ModelTraits } from '../../model/model-traits.ts'
-import { PLAIN_TRAITS } from '../../model/model-traits.ts'
-import { dialectByName } from '../dialect-by-name.ts'
-import type { LaneManners } from '../lane-manners.ts'
+import { type EffortSpellings, type ModelTraits, PLAIN_TRAITS } from '../../model/model-traits.ts'
+import { dialectByName, type LaneManners } from '../lane-manners.ts'
 
 /** The oddities of servers that speak Anthropic Messages, as data: an oddity is a column, a server is a row. */
 export interface AnthropicDialect extends LaneManners {

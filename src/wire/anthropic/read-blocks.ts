@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { FinishReason, TurnEvent } from '../../model/event.ts'
-import type { WordsRun } from '../alike-words.ts'
 import type { ReaderOptions } from '../event-reader.ts'
+import type { WordsRun } from '../sse/alike-words.ts'
 import type { AnthropicDialect } from './dialects.ts'
 import { wordsIn } from './words-place.ts'
 

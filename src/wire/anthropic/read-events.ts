@@ -1,10 +1,9 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { TurnEvent } from '../../model/event.ts'
-import { createAlikeWords } from '../alike-words.ts'
 import { CALLS_MAX, type EventReader, type Heard, nothingHeard, type ReaderOptions } from '../event-reader.ts'
-import { isError, readError } from '../provider-error.ts'
-import { parseData } from '../sse/parse-data.ts'
-import { readData } from '../sse/read-data.ts'
+import { isError, readError } from '../refusals/provider-error.ts'
+import { createAlikeWords } from '../sse/alike-words.ts'
+import { hearData } from '../sse/frame-data.ts'
 import type { AnthropicDialect } from './dialects.ts'
 import { finishOf } from './finish-reason.ts'
 import { createBlockReader } from './read-blocks.ts'
@@ -77,22 +76,12 @@ export function createEventReader(options: ReaderOptions<AnthropicDialect>): Eve
 }
 
 function hearFrame(heard: Heard, bytes: Buffer): Fields | undefined {
-  const data = readData(bytes)
-  // Comments are keep-alives; the client gets ours.
-  if (data === undefined || data.length === 0) return undefined
-  const frame = parseData(data)
-  if (!isObject(frame)) {
-    // Servers of others end as they are used to from another protocol.
-    if (data.equals(DONE)) heard.done = true
-    else heard.garbled = true
-    return undefined
-  }
+  const frame = hearData(heard, bytes)
+  if (frame === undefined) return undefined
   if (frame.type !== 'error' && !(frame.type === undefined && isError(frame.error))) return frame
   heard.error = readError(frame.error)
   return undefined
 }
-
-const DONE = Buffer.from('[DONE]')
 
 function isOnlyWords(events: readonly TurnEvent[], words: string): boolean {
   const [event] = events

@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { InputUsage, Usage } from '../../model/usage.ts'
-import { countOf } from '../usage-of-counts.ts'
+import { countOf } from '../reported-counts.ts'
 
 /** What is known so far: later counts stand for earlier ones, those that are null or absent say nothing. */
 export function mergeUsage(known: Fields, told: unknown): Fields {

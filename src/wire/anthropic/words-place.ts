@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { findGaps, type WordsPlace } from '../words-pattern.ts'
+import { findGaps, type WordsPlace } from '../sse/words-pattern.ts'
 
 /** All that a delta says beyond its words stands the same in the next one: its block, and fields that nobody knows. */
 export const WORDS_PLACE: WordsPlace = {

@@ -1,15 +1,21 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Conversation, ConversationItem } from '../../model/conversation.ts'
-import { argumentsObject } from '../arguments-object.ts'
 import { clientName } from '../client-names.ts'
 import { tryParse } from '../json/try-parse.ts'
 import type { LaneTarget } from '../lane-target.ts'
 import { ABORTED } from '../made-up-words.ts'
-import { type CallIds, mapCallIds } from '../map-call-ids.ts'
-import { opaqueForLane } from '../opaque-for-lane.ts'
-import { type CallItem, type PairedResults, pairResults, type ResultItem } from '../pair-results.ts'
-import type { ToolNames } from '../tool-names.ts'
+import { opaqueForLane } from '../seals/opaque-for-lane.ts'
+import {
+  argumentsObject,
+  type CallIds,
+  type CallItem,
+  mapCallIds,
+  type PairedResults,
+  pairResults,
+  type ResultItem,
+} from '../tools/past-calls.ts'
+import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
 import { type Block, textBlocks, writeParts, writeTexts } from './write-parts.ts'
 

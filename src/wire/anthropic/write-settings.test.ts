@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Conversation, Sampling } from '../../model/conversation.ts'
+import { type Conversation, NO_SAMPLING, type Sampling } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
 import { conversationOf, message } from '../conversation.fixture.ts'
-import { NO_SAMPLING } from '../no-sampling.ts'
 import { spoken, written } from './messages.fixture.ts'
 
 const asked = (over: Partial<Conversation>, dialect = spoken('generic'), effort?: string) =>

@@ -3,6 +3,7 @@ import type { AnswerFormat, Conversation, ToolChoice } from '../../model/convers
 import type { ModelTraits } from '../../model/model-traits.ts'
 import { call, conversationOf, message, result } from '../conversation.fixture.ts'
 import { spoken, tool, written } from './messages.fixture.ts'
+import { toolSchema } from './write-tools.ts'
 
 const hi = message('user', 'hi')
 const asked = (over: Partial<Conversation>, name = 'anthropic', traits: Partial<ModelTraits> = {}) =>
@@ -134,5 +135,24 @@ describe('an answer in a form', () => {
     const empty: AnswerFormat = { ...format, schema: undefined }
     expect(asked({ format: empty }).body.system).toHaveLength(1)
     expect(asked({ format: { type: 'text' } }).body.system).toBeUndefined()
+  })
+})
+
+it('the top of a schema is an object, without choices', () => {
+  expect(toolSchema(undefined)).toEqual({ type: 'object', properties: {} })
+  expect(toolSchema({ type: 'string' })).toEqual({ type: 'object', properties: {} })
+  expect(toolSchema({ type: ['object', 'null'], properties: null, required: 'a' })).toEqual({
+    ...{ type: 'object', properties: {} },
+  })
+})
+
+it('what was a choice at the top is one object: wanted is what every choice wants', () => {
+  const one = { type: 'object', properties: { a: { type: 'string' }, b: {} }, required: ['a', 'b'] }
+  const other = { type: 'object', properties: { a: {}, c: {} }, required: ['a'] }
+  expect(toolSchema({ anyOf: [one, other, 5] })).toEqual({
+    ...{ type: 'object', properties: { a: {}, b: {}, c: {} }, required: ['a'] },
+  })
+  expect(toolSchema({ required: ['z'], properties: { z: {} }, allOf: [one, other] })).toEqual({
+    ...{ type: 'object', properties: { z: {}, a: {}, b: {}, c: {} }, required: ['z', 'a', 'b'] },
   })
 })

@@ -1,15 +1,12 @@
-import type { Fields } from '../../lib/is-object.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Conversation, ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
-import { allowedTools } from '../allowed-tools.ts'
-import { answerToolFor } from '../answer-tool.ts'
-import { customAsFunction } from '../custom-as-function.ts'
-import { type ToolNames, toolNameOf } from '../tool-names.ts'
+import { answerToolFor } from '../tools/answer-tool.ts'
+import { customAsFunction } from '../tools/custom-as-function.ts'
+import { allowedTools, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
-import { isHeldAsIs } from './held-schema.ts'
-import type { FormatPlan } from './plan-format.ts'
-import { toolSchema } from './tool-schema.ts'
+import { type FormatPlan, isHeldAsIs } from './plan-format.ts'
 
-export interface WrittenTools {
+interface WrittenTools {
   readonly fields: { readonly tools?: readonly Fields[]; readonly tool_choice?: Fields }
   /** The model has to call one now. */
   readonly isForced: boolean
@@ -85,4 +82,27 @@ function choiceOf(choice: ToolChoice | undefined): 'auto' | 'none' | 'any' | Too
   if (choice === undefined) return 'auto'
   if (choice.type === 'tool') return choice
   return CHOICES[choice.type === 'allowed' ? choice.mode : choice.type]
+}
+
+/** The input of a tool is always an object, whose schema says so at its top and has no choices there. */
+export function toolSchema(parameters: Fields | undefined): Fields {
+  const { $schema, anyOf, oneOf, allOf, required: own, ...schema } = parameters ?? {}
+  const all = [{ ...schema, required: own }, ...variantsIn(allOf)]
+  const choices = [...variantsIn(anyOf), ...variantsIn(oneOf)]
+  const properties = Object.fromEntries(
+    [...all, ...choices].flatMap((variant) => Object.entries(propertiesOf(variant))),
+  )
+  const required = [...new Set([...all.flatMap(requiredOf), ...requiredInEach(choices)])]
+  return { ...schema, type: 'object', properties, ...(required.length === 0 ? {} : { required }) }
+}
+
+const variantsIn = (variants: unknown): Fields[] => (Array.isArray(variants) ? variants.filter(isObject) : [])
+const propertiesOf = ({ properties }: Fields): Fields => (isObject(properties) ? properties : {})
+const requiredOf = ({ required }: Fields): string[] =>
+  Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
+
+/** Of several choices only what all of them want can be wanted. */
+function requiredInEach([first, ...others]: readonly Fields[]): string[] {
+  const wanted = others.map((other) => new Set(requiredOf(other)))
+  return first ? requiredOf(first).filter((name) => wanted.every((names) => names.has(name))) : []
 }

@@ -1,8 +1,7 @@
 import type { SettledCharge } from '../../model/ending.ts'
-import { formatUsd } from '../../model/money.ts'
 import type { RequestBody } from '../../model/turn.ts'
 import { spliceMembers } from '../json/splice-members.ts'
-import { DONE_FRAME, dataFrame } from '../sse/format-frame.ts'
+import { DONE_FRAME, dataFrame } from '../sse/frame-data.ts'
 import { writeUsage } from './write-usage.ts'
 
 /** What every chunk of a stream says of it. */
@@ -28,7 +27,7 @@ export function closingOfStream(turn: ClosingTurn, head: StreamHead | undefined,
     model: turn.model,
     ...(head?.systemFingerprint === undefined ? {} : { system_fingerprint: head.systemFingerprint }),
     choices: [],
-    usage: usageOf(settled),
+    usage: writeUsage(settled),
   }
   return Buffer.concat([dataFrame(chunk), DONE_FRAME])
 }
@@ -43,15 +42,7 @@ export function closingOfReply(
   const changes = new Map([
     ...rewritten,
     ['model', Buffer.from(JSON.stringify(turn.model))],
-    ['usage', Buffer.from(JSON.stringify(usageOf(settled)))],
+    ['usage', Buffer.from(JSON.stringify(writeUsage(settled)))],
   ])
   return spliceMembers(body, changes)
 }
-
-export const usageOf = (settled: SettledCharge): Record<string, unknown> =>
-  writeUsage(settled.usage, {
-    charge: formatUsd(settled.charge),
-    currency: 'USD',
-    tier: settled.tier,
-    price_version: settled.price.version,
-  })

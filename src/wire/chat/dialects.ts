@@ -1,8 +1,7 @@
 import { PLAIN_TRAITS } from '../../model/model-traits.ts'
-import type { CountedBeside } from '../agree-with-total.ts'
-import { dialectByName } from '../dialect-by-name.ts'
-import type { LaneManners } from '../lane-manners.ts'
-import type { EffortManner } from './put-effort.ts'
+import { dialectByName, type LaneManners } from '../lane-manners.ts'
+import type { CountedBeside } from '../reported-counts.ts'
+import type { EffortManner } from './write-thinking.ts'
 
 /**
  * The oddities of servers that speak Chat, as data: an oddity is a column, a server is a row. Facts are from the vendors'

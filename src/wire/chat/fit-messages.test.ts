@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { relayTarget } from '../lane-target.fixture.ts'
 import { chatDialect } from './dialects.ts'
-import { fieldsLeftOut, retargetRequest } from './retarget-request.ts'
+import { retargetRequest } from './retarget-request.ts'
 import { call, message, messagesOf, requestOf, result } from './translate.fixture.ts'
 
 function relayed(name: string, messages: readonly object[]) {
   const turn = requestOf({ messages })
-  const target = { model: 'lane', effort: undefined, outputCap: 9, dialect: chatDialect(name) }
-  const leftOut = fieldsLeftOut(turn, target, [])
-  const sent = String(retargetRequest(turn, { ...target, cacheSalt: undefined, leftOut }))
-  return { sent: JSON.parse(sent).messages, leftOut, text: sent }
+  const { body, leftOut } = retargetRequest(turn, relayTarget(chatDialect(name)))
+  const text = String(body)
+  return { sent: JSON.parse(text).messages, leftOut, text }
 }
 
 const called = (id: string) => ({

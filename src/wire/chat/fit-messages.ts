@@ -1,10 +1,10 @@
+import { createHash } from 'node:crypto'
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { TurnRequest } from '../../model/turn.ts'
-import { arrayElements } from '../json/array-elements.ts'
-import { jsonArray } from '../json/json-array.ts'
+import { arrayElements, jsonArray } from '../json/array-elements.ts'
+import { writtenMember } from '../json/members.ts'
+import { spliceElement } from '../json/splice-members.ts'
 import type { ChatDialect } from './dialects.ts'
-import { mapCallId } from './map-call-id.ts'
-import { withChanges } from './mend-messages.ts'
 
 export interface FittedMessages {
   /** Undefined: they may stay as they are. */
@@ -16,10 +16,9 @@ export interface FittedMessages {
 const UNCHANGED: FittedMessages = { messages: undefined, withoutNames: false }
 
 /** The messages of a client as one server takes them. Only those are written anew in which something is not as it should be. */
-export function fitMessages({ body, rewritten }: TurnRequest, dialect: ChatDialect): FittedMessages {
-  const member = body.members.find(({ name }) => name === 'messages')
-  if (!member) return UNCHANGED
-  const bytes = rewritten.get('messages') ?? body.bytes.subarray(member.valueStart, member.valueEnd)
+export function fitMessages(turn: TurnRequest, dialect: ChatDialect): FittedMessages {
+  const bytes = writtenMember(turn, 'messages')
+  if (bytes === undefined) return UNCHANGED
   const suspects = SUSPICIONS.filter(({ isNeeded }) => isNeeded(dialect)).map(({ sign }) => sign)
   if (!suspects.some((sign) => bytes.includes(sign))) return UNCHANGED
   const elements = arrayElements(bytes)
@@ -32,7 +31,7 @@ export function fitMessages({ body, rewritten }: TurnRequest, dialect: ChatDiale
     if (changes.size === 0) return element
     isChanged = true
     withoutNames ||= changes.get('name') === null
-    return withChanges(element, changes)
+    return spliceElement(element, changes)
   })
   return isChanged ? { messages: jsonArray(written), withoutNames } : UNCHANGED
 }
@@ -64,3 +63,15 @@ const fitCall = (call: unknown, dialect: ChatDialect): unknown =>
 
 /** The beginning of the answer, which the model shall go on from. */
 export const isPrefill = ({ role, tool_calls }: Fields): boolean => role === 'assistant' && tool_calls === undefined
+
+const NINE_LETTERS = /^[A-Za-z0-9]{9}$/
+
+/** The id of a tool call as a server takes it: the same one for a call and its result, and in every later request. */
+export function mapCallId(callId: string, dialect: ChatDialect): string {
+  if (dialect.callIds === 'any' || NINE_LETTERS.test(callId)) return callId
+  const letters = createHash('sha256')
+    .update(callId)
+    .digest('base64')
+    .replace(/[^A-Za-z0-9]/g, '')
+  return letters.slice(0, 9).padEnd(9, '0')
+}

@@ -1,6 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { type CallsSoFar, finishWord, plainContent } from './mend-content.ts'
+import { type CallsSoFar, finishWord } from './finish-reason.ts'
 import { createToolCallMender } from './mend-tool-calls.ts'
+import { plainContent } from './said-words.ts'
 
 /** The same for a JSON answer: its choices as clients need them, or undefined when they can stay as they came. */
 export function mendChoices(choices: readonly Fields[], mintCallId: () => string): Fields[] | undefined {

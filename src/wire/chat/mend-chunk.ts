@@ -1,7 +1,8 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { MintIds } from '../mint-ids.ts'
-import { finishWord, plainContent, saidBy } from './mend-content.ts'
+import { finishWord } from './finish-reason.ts'
 import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
+import { plainContent, saidBy } from './said-words.ts'
 
 /**
  * Makes the chunks of a stream what real clients need, where a server's are not: one id and time from the first to the

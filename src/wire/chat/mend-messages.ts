@@ -1,10 +1,8 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { arrayElements } from '../json/array-elements.ts'
-import { INNER_BOUNDS } from '../json/inner-bounds.ts'
-import { jsonArray } from '../json/json-array.ts'
-import { scanJson } from '../json/scan-json.ts'
-import { spliceMembers } from '../json/splice-members.ts'
-import type { ParsedBody } from '../parsed-body.ts'
+import { memberBytes } from '../../model/turn.ts'
+import { arrayElements, jsonArray } from '../json/array-elements.ts'
+import { spliceElement } from '../json/splice-members.ts'
+import type { ParsedBody } from '../request-reader.ts'
 
 type Changes = ReadonlyMap<string, string | null>
 
@@ -16,19 +14,13 @@ type Changes = ReadonlyMap<string, string | null>
 export function mendMessages(body: ParsedBody): Buffer | undefined {
   const changes = (body.value.messages as readonly Fields[]).map(changesOf)
   if (changes.every((each) => each === undefined)) return undefined
-  const member = body.members.find(({ name }) => name === 'messages')
-  if (!member) throw new Error('A field that was parsed is not among the members')
-  const elements = arrayElements(body.bytes.subarray(member.valueStart, member.valueEnd))
-  return jsonArray(elements.map((element, index) => withChanges(element, changes[index])))
+  const messages = memberBytes(body, 'messages')
+  if (!messages) throw new Error('A field that was parsed is not among the members')
+  return jsonArray(arrayElements(messages).map((element, index) => withChanges(element, changes[index])))
 }
 
-/** One element of an array, with some of its members changed. */
-export function withChanges(element: Buffer, changes: Changes | undefined): Buffer {
-  if (!changes) return element
-  const scanned = scanJson(element, INNER_BOUNDS)
-  if (scanned.kind !== 'scanned') throw new Error('A message that was parsed cannot be scanned')
-  return spliceMembers({ bytes: element, members: scanned.members }, changes)
-}
+const withChanges = (element: Buffer, changes: Changes | undefined): Buffer =>
+  changes === undefined ? element : spliceElement(element, changes)
 
 function changesOf(message: Fields): Changes | undefined {
   let changes: Map<string, string | null> | undefined

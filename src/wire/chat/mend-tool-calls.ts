@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { createJsonWatch, type JsonWatch } from '../json/json-watch.ts'
-import type { CallsSoFar } from './mend-content.ts'
+import type { CallsSoFar } from './finish-reason.ts'
 
 /**
  * Tool calls as clients need them: an index from 0 in the order of appearance, an id, type and name in the first

@@ -1,5 +1,5 @@
 import { type Problem, problemEnvelope } from '../../model/problem.ts'
-import { dataFrame } from '../sse/format-frame.ts'
+import { dataFrame } from '../sse/frame-data.ts'
 
 /**
  * How Chat says that an answer broke off: an error frame and the end, without `[DONE]` and without a finish reason. SDKs

@@ -1,9 +1,8 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { AnswerFormat, Conversation, Sampling } from '../../model/conversation.ts'
 import type { ChatRequest } from '../../model/turn.ts'
-import { stringOf } from './read-content.ts'
-import { readMessages } from './read-messages.ts'
-import { readToolChoice, readToolDefinitions } from './read-tool-definitions.ts'
+import { readMessages, stringOf } from './read-messages.ts'
+import { readToolChoice, readToolDefinitions } from './read-tools.ts'
 
 /**
  * What a chat request says to its model, for a lane of another protocol. The door has checked types and ranges; what it

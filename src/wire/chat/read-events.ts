@@ -1,15 +1,14 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
-import { createAlikeWords } from '../alike-words.ts'
 import { CALLS_MAX, type EventReader, type Heard, nothingHeard, type ReaderOptions } from '../event-reader.ts'
-import { bytesOfWords } from './count-words.ts'
+import { readLogprobs } from '../read-logprobs.ts'
+import { createAlikeWords } from '../sse/alike-words.ts'
 import type { ChatDialect } from './dialects.ts'
-import { failureInFinish, hearChunk } from './hear-chunk.ts'
-import { createUsageListener } from './hear-usage.ts'
-import { readLogprobs } from './logprobs.ts'
-import { finishWord, plainContent, saidBy } from './mend-content.ts'
+import { failureInFinish, finishWord } from './finish-reason.ts'
+import { hearChunk } from './hear-chunk.ts'
 import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
-import { reasoningTextOf } from './reasoning-text.ts'
+import { createUsageListener } from './read-usage.ts'
+import { bytesOfWords, plainContent, reasoningTextOf, saidBy } from './said-words.ts'
 import { WORDS_PLACE } from './words-place.ts'
 
 /** Reads the stream of a chat lane, with all the oddities of the servers that speak it, as events. Only its first choice counts. */
@@ -89,7 +88,7 @@ function readDelta(reading: Reading, raw: Fields, logprobs: unknown, events: Tur
   reading.wordsHandedOn += bytesOfWords(delta)
   const reasoning = reasoningTextOf(delta)
   if (reasoning !== '') think(reading, reasoning, events)
-  for (const token of readLogprobs(logprobs)) reading.logprobs.push(token)
+  for (const token of readLogprobs(isObject(logprobs) ? logprobs.content : undefined)) reading.logprobs.push(token)
   if (isWords(delta.content)) {
     sealThought(reading, events)
     events.push({ type: 'text-delta', text: delta.content, ...takeLogprobs(reading) })

@@ -1,14 +1,13 @@
-import type { Fields } from '../../lib/is-object.ts'
-import { isObject } from '../../lib/is-object.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { JsonMember } from '../../model/turn.ts'
 import type { Usage } from '../../model/usage.ts'
 import type { MintIds } from '../mint-ids.ts'
-import { readError, type UpstreamSaid } from '../provider-error.ts'
-import { bytesOfWords } from './count-words.ts'
+import { readError, type UpstreamSaid } from '../refusals/provider-error.ts'
 import type { ChatDialect } from './dialects.ts'
-import { createUsageListener } from './hear-usage.ts'
+import { failureInFinish } from './finish-reason.ts'
 import { mendChoices } from './mend-choices.ts'
-import { saysFailure } from './mend-content.ts'
+import { createUsageListener } from './read-usage.ts'
+import { bytesOfWords } from './said-words.ts'
 
 /** A JSON answer of a provider that speaks Chat, as far as it must be understood to be passed on. */
 export type ChatReply =
@@ -37,8 +36,8 @@ export function readReply(
   if (isObject(value.error) || typeof value.error === 'string') return { kind: 'error', said: readError(value.error) }
   const { choices } = value
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(hasMessage)) return { kind: 'garbled' }
-  const failed = choices.find((choice) => saysFailure(choice.finish_reason))
-  if (failed) return { kind: 'error', said: { message: `it ended with "${failed.finish_reason}"`, code: undefined } }
+  const failed = choices.flatMap((choice) => failureInFinish(choice) ?? [])[0]
+  if (failed) return { kind: 'error', said: failed }
   const usage = createUsageListener({ dialect: options.dialect, choices: choices.length })
   usage.hear(value)
   const mended = mendChoices(choices, options.mint.callId)

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { TurnRequest } from '../../model/turn.ts'
+import type { ChatRequest } from '../../model/turn.ts'
 import { scanJson } from '../json/scan-json.ts'
-import { chatDialect } from './dialects.ts'
+import { relayTarget } from '../lane-target.fixture.ts'
+import type { RelayTarget } from '../lane-target.ts'
+import { type ChatDialect, chatDialect } from './dialects.ts'
 import { readRequest } from './read-request.ts'
-import { fieldsLeftOut, retargetRequest } from './retarget-request.ts'
+import { retargetRequest } from './retarget-request.ts'
 
 const BOUNDS = { depthMax: 64, valuesMax: 1_000_000 }
 
@@ -14,7 +16,7 @@ function read(body: string | object) {
   return readRequest({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })
 }
 
-function turnOf(body: string | object): TurnRequest {
+function turnOf(body: string | object): ChatRequest {
   const outcome = read(body)
   if (outcome.kind === 'malformed') throw new Error(outcome.problem.message)
   return outcome.turn
@@ -259,20 +261,16 @@ describe('readRequest', () => {
 })
 
 describe('retargetRequest', () => {
-  const target = {
-    model: 'lane-model',
-    effort: undefined,
-    outputCap: 500,
-    dialect: chatDialect('openai'),
-    cacheSalt: undefined,
-    leftOut: [],
+  const retarget = (turn: ChatRequest, over: Partial<RelayTarget<ChatDialect>> = {}) => {
+    const asked = { model: 'lane-model', outputCap: 500, delivery: turn.delivery, ...over }
+    return String(retargetRequest(turn, relayTarget(over.dialect ?? chatDialect('openai'), asked)).body)
   }
 
   it('writes the control fields anew and copies everything else byte for byte', () => {
     const body =
       '{ "messages" : [ {"role":"user","content":"\\u0041  \\"model\\":\\"demo\\""} ],"temperature":1.0,"model":"demo-high","max_tokens":9999,"stream":true,"stream_options":{"include_usage":false} }'
     const turn = turnOf(body)
-    const sent = String(retargetRequest(turn, { ...target, effort: 'high' as never }))
+    const sent = retarget(turn, { effort: 'high' as never })
     expect(JSON.parse(sent)).toEqual({
       messages: [{ role: 'user', content: 'A  "model":"demo"' }],
       temperature: 1,
@@ -289,7 +287,7 @@ describe('retargetRequest', () => {
   it('leaves out what would change the price, and the fields the lane does not get', () => {
     const turn = turnOf({ ...base, service_tier: 'auto', store: true, top_k: 5, reasoning: { effort: 'low' } })
     expect(turn.optionalFields).toEqual(['store', 'top_k'])
-    const sent = JSON.parse(String(retargetRequest(turn, { ...target, leftOut: ['store'] })))
+    const sent = JSON.parse(retarget(turn, { passFields: ['top_k'] }))
     expect(sent).toEqual({ ...base, model: 'lane-model', top_k: 5, max_completion_tokens: 500 })
   })
 
@@ -298,16 +296,14 @@ describe('retargetRequest', () => {
       '{"model":"demo","messages":[{"role":"user","content":"x"}],"tools":[{"type":"web_search"}, {"type":"function","function":{"name":"f","parameters":{"n":1.0}}} ],"tool_choice":"auto"}',
     )
     expect(turn.ignoredTools).toEqual(['web_search'])
-    expect(String(retargetRequest(turn, target))).toContain(
-      '"tools":[ {"type":"function","function":{"name":"f","parameters":{"n":1.0}}} ]',
-    )
+    expect(retarget(turn)).toContain('"tools":[ {"type":"function","function":{"name":"f","parameters":{"n":1.0}}} ]')
     const hostedOnly = turnOf({
       ...base,
       tools: [{ type: 'mcp' }, { type: 'computer' }],
       tool_choice: 'auto',
       parallel_tool_calls: true,
     })
-    expect(JSON.parse(String(retargetRequest(hostedOnly, target)))).toEqual({
+    expect(JSON.parse(retarget(hostedOnly))).toEqual({
       ...base,
       model: 'lane-model',
       max_completion_tokens: 500,
@@ -333,10 +329,7 @@ describe('retargetRequest', () => {
       top_k: 3,
       reasoning_effort: 'low',
     })
-    const sent = (name: string) => {
-      const asked = { ...target, effort: turn.effort, dialect: chatDialect(name) }
-      return JSON.parse(String(retargetRequest(turn, { ...asked, leftOut: fieldsLeftOut(turn, asked, []) })))
-    }
+    const sent = (name: string) => JSON.parse(retarget(turn, { effort: turn.effort, dialect: chatDialect(name) }))
     expect(sent('mistral')).toEqual({
       model: 'lane-model',
       messages: [
@@ -359,7 +352,7 @@ describe('retargetRequest', () => {
 
   it('sends no stream options with a JSON request', () => {
     const turn = turnOf({ ...base, stream: false, stream_options: { include_usage: true } })
-    expect(JSON.parse(String(retargetRequest(turn, target)))).toEqual({
+    expect(JSON.parse(retarget(turn))).toEqual({
       ...base,
       model: 'lane-model',
       max_completion_tokens: 500,

@@ -1,23 +1,21 @@
 import { isObject } from '../../lib/is-object.ts'
 import { type Effort, effortOf } from '../../model/effort.ts'
 import { type Problem, problem } from '../../model/problem.ts'
-import type { InputSize, TurnRequest } from '../../model/turn.ts'
-import { checkModel } from '../fields/check-model.ts'
+import type { ChatRequest, InputSize, TurnRequest } from '../../model/turn.ts'
 import { checkNames } from '../fields/check-names.ts'
-import { checkValues } from '../fields/check-values.ts'
-import { inputBytes } from '../fields/input-bytes.ts'
-import { optionalNames } from '../fields/optional-names.ts'
+import { checkModel, checkValues } from '../fields/check-values.ts'
+import { demandsOf } from '../fields/demands-of.ts'
+import { optionalNames } from '../fields/field-rule.ts'
+import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
 import { readNested } from '../fields/read-nested.ts'
-import type { ParsedBody } from '../parsed-body.ts'
-import { malformed, type ReadRequestOutcome } from '../read-request-outcome.ts'
-import { toolsInPrompt } from '../tools-in-prompt.ts'
+import { malformed, type ParsedBody, type ReadRequestOutcome } from '../request-reader.ts'
 import { checkMessages } from './check-messages.ts'
+import { readTools } from './check-tools.ts'
 import { CHAT_FIELDS, CONTROL_FIELDS, NESTED_FIELDS } from './fields.ts'
 import { mendMessages } from './mend-messages.ts'
-import { readTools } from './read-tools.ts'
 
 /** Reads what admission decides on, and checks that much; everything else stays bytes for whoever reads it later. */
-export function readRequest(body: ParsedBody): ReadRequestOutcome {
+export function readRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
   const { value } = body
   const found = checkNames(body.members, CONTROL_FIELDS) ?? checkModel(value.model) ?? checkValues(value, CHAT_FIELDS)
   if (found) return malformed(found)
@@ -30,6 +28,7 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
   const effort = readEffort(value)
   if ('problem' in effort) return malformed(effort.problem)
   const mended = mendMessages(body)
+  const choices = (value.n as number | null | undefined) ?? 1
   const rewritten = mended ? new Map([...tools.rewritten, ['messages', mended] as const]) : tools.rewritten
   return {
     kind: 'turn',
@@ -41,7 +40,11 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome {
       delivery: value.stream === true ? 'stream' : 'json',
       wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
       ...readOutputCap(value),
-      choices: (value.n as number | null | undefined) ?? 1,
+      choices,
+      inputField: 'messages',
+      demands: demandsOf({ choices, stop: value.stop, toolChoice: value.tool_choice, format: value.response_format }),
+      boundTo: undefined,
+      compacts: undefined,
       inputSize: sizeOf(body, rewritten),
       otherInputs: others,
       ignoredTools: tools.ignored,

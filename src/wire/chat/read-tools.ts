@@ -1,67 +1,74 @@
-import { isObject } from '../../lib/is-object.ts'
-import type { Problem } from '../../model/problem.ts'
-import { checkEach } from '../fields/check-each.ts'
-import { wrongType } from '../fields/check-value.ts'
-import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../hosted-tools.ts'
-import type { ParsedBody } from '../parsed-body.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import type { ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
+import { stringOf } from './read-messages.ts'
 
-/** Which tools go to the provider: `hosted-tools.ts` says why some do not. */
-export type ReadTools =
-  | {
-      readonly kind: 'tools'
-      readonly ignored: readonly string[]
-      readonly rewritten: ReadonlyMap<string, Buffer | null>
-    }
-  | { readonly kind: 'refused'; readonly problem: Problem }
-
-const OWN_TYPES = new Set(['function', 'custom'])
-const NONE: ReadTools = { kind: 'tools', ignored: [], rewritten: new Map() }
-
-export function readTools(body: ParsedBody): ReadTools {
-  const { tools, tool_choice: choice } = body.value
-  if (tools === undefined || tools === null) return forcesHosted(choice) ? refusedChoice(choice) : noneDeclared(body)
-  if (!Array.isArray(tools)) return { kind: 'refused', problem: wrongType('tools', tools, 'an array') }
-  const wrong = checkEach('tools', tools, checkTool)
-  if (wrong) return { kind: 'refused', problem: wrong }
-  const own = tools.map((tool) => OWN_TYPES.has((tool as { type: string }).type))
-  if (forcesHosted(choice) || (choice === 'required' && tools.length > 0 && !own.includes(true)))
-    return refusedChoice(choice)
-  if (tools.length === 0) return noneDeclared(body)
-  if (!own.includes(false)) return NONE
-  const ignored = tools.flatMap((tool, index) => (own[index] ? [] : [(tool as { type: string }).type]))
-  if (!own.includes(true)) return { kind: 'tools', ignored, rewritten: WITHOUT_TOOLS }
-  const fates = own.map((isOwn) => (isOwn ? 'kept' : 'left-out'))
-  return { kind: 'tools', ignored, rewritten: new Map([['tools', rewriteTools(body, fates)]]) }
+/** The client's tools, in the newer form or the older. Hosted ones have been left out at the door. */
+export function readToolDefinitions({ tools, functions }: Fields): ToolDefinition[] {
+  const listed = (list: unknown): Fields[] => (Array.isArray(list) ? list.filter(isObject) : [])
+  return [...listed(tools).flatMap(readTool), ...listed(functions).flatMap(readFunction)]
 }
 
-/** Beside no tools these say what is so anyway, and servers refuse them all the same. */
-const IDLE_CHOICES: ReadonlySet<unknown> = new Set([undefined, null, 'auto', 'none'])
-const IDLE_WITHOUT_TOOLS: ReadTools = {
-  kind: 'tools',
-  ignored: [],
-  rewritten: new Map([...WITHOUT_TOOLS, ['functions', null], ['function_call', null]]),
+function readTool(tool: Fields): ToolDefinition[] {
+  if (tool.type === 'function' && isObject(tool.function)) return readFunction(tool.function)
+  return tool.type === 'custom' && isObject(tool.custom) ? readCustom(tool.custom) : []
 }
 
-function noneDeclared({ value }: ParsedBody): ReadTools {
-  const { functions, function_call, tool_choice } = value
-  if (Array.isArray(functions) && functions.length > 0) return NONE
-  return IDLE_CHOICES.has(tool_choice) && IDLE_CHOICES.has(function_call) ? IDLE_WITHOUT_TOOLS : NONE
+function readFunction({ name, description, parameters, strict }: Fields): ToolDefinition[] {
+  if (typeof name !== 'string') return []
+  return [
+    {
+      type: 'function',
+      name,
+      namespace: undefined,
+      description: stringOf(description),
+      parameters: isObject(parameters) ? parameters : undefined,
+      // Said in so many words, because elsewhere silence means the opposite.
+      strict: strict === true,
+    },
+  ]
 }
 
-function checkTool(param: string, tool: unknown): Problem | undefined {
-  if (!isObject(tool)) return wrongType(param, tool, 'an object')
-  const { type } = tool
-  if (typeof type !== 'string') return wrongType(`${param}.type`, type, 'a string')
-  if (!OWN_TYPES.has(type)) return undefined
-  const definition = tool[type]
-  if (!isObject(definition)) return wrongType(`${param}.${type}`, definition, 'an object')
-  return typeof definition.name === 'string'
-    ? undefined
-    : wrongType(`${param}.${type}.name`, definition.name, 'a string')
+function readCustom({ name, description, format }: Fields): ToolDefinition[] {
+  if (typeof name !== 'string') return []
+  return [
+    {
+      type: 'custom',
+      name,
+      namespace: undefined,
+      description: stringOf(description),
+      grammar: readGrammar(format),
+    },
+  ]
 }
 
-/** Words and the client's own tools are choices; anything else names a tool that a provider would have to run. */
-const forcesHosted = (choice: unknown): boolean =>
-  isObject(choice) && typeof choice.type === 'string' && !OWN_TYPES.has(choice.type) && choice.type !== 'allowed_tools'
+/** Chat has it in an object of its own; some clients write it flat, as Responses has it. */
+function readGrammar(format: unknown): { syntax: string; definition: string } | undefined {
+  if (!isObject(format) || format.type !== 'grammar') return undefined
+  const { syntax, definition } = isObject(format.grammar) ? format.grammar : format
+  return typeof syntax === 'string' && typeof definition === 'string' ? { syntax, definition } : undefined
+}
 
-const refusedChoice = (choice: unknown): ReadTools => ({ kind: 'refused', problem: hostedChoice(choice) })
+/** What the client wants done with its tools; undefined where it has not said, or not in words that we know. */
+export function readToolChoice({ tool_choice, function_call }: Fields): ToolChoice | undefined {
+  const choice = tool_choice ?? function_call
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
+  if (choice === 'any') return { type: 'required' }
+  if (!isObject(choice)) return undefined
+  if (choice.type === 'allowed_tools') return readAllowed(choice)
+  // The older form is nothing but a name.
+  const named = readName(choice) ?? readName({ type: 'function', function: choice })
+  return named && { type: 'tool', ...named }
+}
+
+function readAllowed(choice: Fields): ToolChoice {
+  const { mode, tools } = isObject(choice.allowed_tools) ? choice.allowed_tools : choice
+  const names = Array.isArray(tools) ? tools.filter(isObject).flatMap((tool) => readName(tool) ?? []) : []
+  return { type: 'allowed', mode: mode === 'required' ? 'required' : 'auto', tools: names }
+}
+
+function readName(tool: Fields): ToolName | undefined {
+  const type = tool.type === 'custom' ? 'custom' : 'function'
+  const named = tool[type]
+  if (!isObject(named) || typeof named.name !== 'string') return undefined
+  return { name: named.name, namespace: undefined, tool: type }
+}

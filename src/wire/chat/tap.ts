@@ -1,22 +1,24 @@
 import { isUtf8 } from 'node:buffer'
 import { isObject } from '../../lib/is-object.ts'
-import type { CarriedFrame } from '../carrier.ts'
 import { type Heard, nothingHeard } from '../event-reader.ts'
+import { endOfString } from '../json/strings.ts'
+import { tryParse } from '../json/try-parse.ts'
 import type { MintIds } from '../mint-ids.ts'
-import { dataFrame } from '../sse/format-frame.ts'
+import { dataFrame } from '../sse/frame-data.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
+import type { CarriedFrame } from '../voice.ts'
 import { type AlikeFrames, createAlikeFrames } from './alike-frames.ts'
-import { argumentsIn } from './arguments-in.ts'
 import type { StreamHead } from './close-answer.ts'
-import { bytesOfWords } from './count-words.ts'
 import type { ChatDialect } from './dialects.ts'
-import { failureInFinish, hearChunk } from './hear-chunk.ts'
-import { createUsageListener, type UsageListener } from './hear-usage.ts'
+import { failureInFinish } from './finish-reason.ts'
+import { hearChunk } from './hear-chunk.ts'
 import { type ChunkMender, createChunkMender } from './mend-chunk.ts'
+import { createUsageListener, type UsageListener } from './read-usage.ts'
 import { createModelRenamer, type ModelRenamer } from './rename-model.ts'
+import { bytesOfWords } from './said-words.ts'
 
 /** What listens in a relayed stream: it passes frames on as they came, and picks out the few that matter. */
-export interface ChatTap {
+interface ChatTap {
   /** One frame of the provider's: what of it goes to the client now. */
   read(frame: Buffer): CarriedFrame
   /** The frames that come next and differ from the last one only in their words, as one piece; undefined for none. */
@@ -25,7 +27,7 @@ export interface ChatTap {
 }
 
 /** What the tap has learned so far. */
-export interface ChatHeard extends Heard {
+interface ChatHeard extends Heard {
   /** What the usage chunk, which is written after the settle, repeats of the stream. */
   head: StreamHead | undefined
 }
@@ -123,4 +125,23 @@ function readChoice({ heard, options, finishedChoices }: Listening, choice: Reco
     heard.finished = finishedChoices.size >= options.choices
   }
   if (isObject(choice.delta)) heard.outputBytes += bytesOfWords(choice.delta)
+}
+
+/** `"` is escaped inside strings, so a member's name can only be found where it is one. */
+const NAME = Buffer.from('"arguments"')
+const OPENING = /^ ?: ?"/
+
+/** The arguments in frames that nobody parses: enough of them to know where their strings and objects end. */
+function argumentsIn(frames: Buffer): string[] {
+  const found: string[] = []
+  for (let at = frames.indexOf(NAME); at !== -1; at = frames.indexOf(NAME, at)) {
+    at += NAME.length
+    const [opening] = OPENING.exec(frames.toString('latin1', at, at + 4)) ?? []
+    const end = opening === undefined ? -1 : endOfString(frames, at + opening.length)
+    if (opening === undefined || end === -1) continue
+    const text = tryParse(frames.toString('latin1', at + opening.length - 1, end + 1))
+    if (typeof text === 'string') found.push(text)
+    at = end
+  }
+  return found
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { ConversationItem } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
-import { laneTarget } from '../lane-target.fixture.ts'
+import { laneTarget, relayTarget } from '../lane-target.fixture.ts'
 import { chatDialect } from './dialects.ts'
-import { fieldsLeftOut, retargetRequest } from './retarget-request.ts'
+import { retargetRequest } from './retarget-request.ts'
 import { call, conversationOf, message, requestOf, result } from './translate.fixture.ts'
 import { writeRequest } from './write-request.ts'
 
@@ -24,11 +24,8 @@ function relayed(
   { lane = 'deepseek', effort = HIGH as typeof HIGH | null, more = {} } = {},
 ) {
   const turn = requestOf({ messages, ...more })
-  const target = { model: 'lane', effort: effort ?? undefined, outputCap: 9, dialect: chatDialect(lane) }
-  const leftOut = fieldsLeftOut(turn, target, [])
-  const { thinking, reasoning_effort } = JSON.parse(
-    String(retargetRequest(turn, { ...target, cacheSalt: undefined, leftOut })),
-  )
+  const { body, leftOut } = retargetRequest(turn, relayTarget(chatDialect(lane), { effort: effort ?? undefined }))
+  const { thinking, reasoning_effort } = JSON.parse(String(body))
   return { said: { thinking, reasoning_effort }, leftOut }
 }
 

@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { findGaps, type WordsPlace } from '../words-pattern.ts'
+import { findGaps, type WordsPlace } from '../sse/words-pattern.ts'
 
 /** A chunk with one kind of words in its one choice, and with no calls, of which more has to be known than their words. */
 export const WORDS_PLACE: WordsPlace = {

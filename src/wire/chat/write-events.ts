@@ -1,10 +1,10 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { TokenLogprob, TurnEvent } from '../../model/event.ts'
-import type { WordsRun } from '../alike-words.ts'
-import { latin1OfText } from '../json/rewrite-string.ts'
+import { latin1OfText } from '../json/strings.ts'
+import type { WordsRun } from '../sse/alike-words.ts'
 import { FINISH_REASONS } from './finish-reason.ts'
-import { writeLogprobs } from './logprobs.ts'
+import { writeLogprobs } from './write-logprobs.ts'
 
 /** Writes an answer as the chunks of a chat stream. */
 export interface ChatEventWriter {

@@ -1,16 +1,20 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
-import type { ContentPart, Conversation, ConversationItem } from '../../model/conversation.ts'
+import {
+  type ContentPart,
+  type Conversation,
+  type ConversationItem,
+  isText,
+  textOfParts,
+} from '../../model/conversation.ts'
 import type { LaneTarget } from '../lane-target.ts'
 import { ABORTED } from '../made-up-words.ts'
-import { opaqueForLane } from '../opaque-for-lane.ts'
-import { type CallItem, type PairedResults, pairResults } from '../pair-results.ts'
-import { isText, textOfParts } from '../text-of-parts.ts'
-import type { ToolNames } from '../tool-names.ts'
+import { opaqueForLane } from '../seals/opaque-for-lane.ts'
+import { type CallItem, type PairedResults, pairResults } from '../tools/past-calls.ts'
+import type { ToolNames } from '../tools/tool-names.ts'
 import type { ChatDialect } from './dialects.ts'
-import { isPrefill } from './fit-messages.ts'
-import { mapCallId } from './map-call-id.ts'
-import { writeContent, writePart } from './write-content.ts'
+import { isPrefill, mapCallId } from './fit-messages.ts'
+import { writeContent, writePart } from './write-parts.ts'
 
 /** Between messages, reasonings and results that become one. */
 const BREAK = '\n\n'

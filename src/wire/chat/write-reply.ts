@@ -2,10 +2,10 @@ import type { Fields } from '../../lib/is-object.ts'
 import type { SettledCharge } from '../../model/ending.ts'
 import type { TokenLogprob } from '../../model/event.ts'
 import type { Reply, ReplyItem } from '../../model/reply.ts'
-import { usageOf } from './close-answer.ts'
 import { FINISH_REASONS } from './finish-reason.ts'
-import { writeLogprobs } from './logprobs.ts'
 import type { ChunkStamp } from './write-events.ts'
+import { writeLogprobs } from './write-logprobs.ts'
+import { writeUsage } from './write-usage.ts'
 
 const BREAK = '\n\n'
 
@@ -18,7 +18,7 @@ export function writeReply(reply: Reply, stamp: ChunkStamp, settled: SettledChar
     finish_reason: FINISH_REASONS[reply.finish ?? 'stop'],
   }
   const { id, created, model } = stamp
-  const body = { id, object: 'chat.completion', created, model, choices: [choice], usage: usageOf(settled) }
+  const body = { id, object: 'chat.completion', created, model, choices: [choice], usage: writeUsage(settled) }
   return Buffer.from(JSON.stringify(body))
 }
 

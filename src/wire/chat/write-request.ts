@@ -1,13 +1,11 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { AnswerFormat, Conversation } from '../../model/conversation.ts'
-import { saltFields } from '../cache-salt.ts'
 import { clientName, type NamedApart } from '../client-names.ts'
-import type { LaneTarget, WrittenRequest } from '../lane-target.ts'
-import { createToolNames } from '../tool-names.ts'
+import { type LaneTarget, saltFields, type WrittenRequest } from '../lane-target.ts'
+import { createToolNames } from '../tools/tool-names.ts'
 import type { ChatDialect } from './dialects.ts'
-import { putEffort } from './put-effort.ts'
-import { fittingEffort, losesEffort } from './thought-calls.ts'
 import { writeMessages } from './write-messages.ts'
+import { putEffort } from './write-thinking.ts'
 import { writeTools } from './write-tools.ts'
 
 /** A conversation as the request that a chat lane takes, in its dialect. What it does not get is named as its client names it. */
@@ -19,8 +17,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Chat
   })
   const tools = writeTools(conversation, names, dialect)
   const { messages, leftOut } = writeMessages(conversation, names, target)
-  const told = fittingEffort(target, () => messages)
-  const effort = putEffort(told)
+  const effort = putEffort(target, () => messages)
   const given: Fields = { ...tools, ...writeSettings(conversation) }
   const { fields, refused } = inDialect(given, target)
   const body = {
@@ -32,7 +29,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Chat
     ...saltFields(target),
     ...writeDelivery(target),
   }
-  const lost = effort.isLost || losesEffort(target, told) ? [clientName('effort', target.client)] : []
+  const lost = effort.isLost ? [clientName('effort', target.client)] : []
   return { body: Buffer.from(JSON.stringify(body)), leftOut: [...leftOut, ...refused, ...lost], tools: names }
 }
 

@@ -1,8 +1,7 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { Conversation, ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
-import { allowedTools } from '../allowed-tools.ts'
-import { customAsFunction } from '../custom-as-function.ts'
-import { type ToolNames, toolNameOf } from '../tool-names.ts'
+import { customAsFunction } from '../tools/custom-as-function.ts'
+import { allowedTools, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
 import type { ChatDialect } from './dialects.ts'
 
 /** The client's tools and what it wants done with them, as the fields of a chat request; none of them without tools. */

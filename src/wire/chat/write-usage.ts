@@ -1,15 +1,11 @@
-import { inputTokensOf, type MeteredUsage } from '../../model/usage.ts'
-
-/** What the turn cost, as the client is told: exact, as a decimal string. */
-export interface ToldCharge {
-  readonly charge: string
-  readonly currency: 'USD'
-  readonly tier: number
-  readonly price_version: number
-}
+import type { Fields } from '../../lib/is-object.ts'
+import type { SettledCharge } from '../../model/ending.ts'
+import { inputTokensOf } from '../../model/usage.ts'
+import { toldCharge } from '../told-charge.ts'
 
 /** The usage of an answer in Chat's own words, with the charge beside it. */
-export function writeUsage(usage: MeteredUsage, charge: ToldCharge): Record<string, unknown> {
+export function writeUsage(settled: SettledCharge): Fields {
+  const { usage } = settled
   const prompt = inputTokensOf(usage)
   return {
     prompt_tokens: prompt,
@@ -17,6 +13,6 @@ export function writeUsage(usage: MeteredUsage, charge: ToldCharge): Record<stri
     total_tokens: prompt + usage.output,
     prompt_tokens_details: { cached_tokens: usage.cachedInput, cache_write_tokens: usage.cacheWrite },
     completion_tokens_details: { reasoning_tokens: usage.reasoning },
-    millrace: { ...charge, ...(usage.estimated ? { estimated: true } : {}) },
+    millrace: toldCharge(settled),
   }
 }

@@ -1,6 +1,7 @@
 import { type Problem, problem } from '../../model/problem.ts'
 import type { InputForm, OtherInput } from '../../model/turn.ts'
 import { isBase64, readDataUrl } from '../read-data-url.ts'
+import { shown } from './check-value.ts'
 
 /** What an image or a file comes as. */
 export type PartSource = Pick<OtherInput, 'form' | 'dataBytes'>
@@ -32,6 +33,9 @@ export function wordsOnly(param: string): Problem {
   const message = `\`${param}\` is no text: images and files may stand in messages of the user and in results of tools only.`
   return problem('unsupported_content', message, { param })
 }
+
+export const notTaken = (param: string, type: string): Problem =>
+  problem('unsupported_content', `\`${param}\` is a part of type ${shown(type)}; this gateway takes text.`, { param })
 
 const AN_ADDRESS: PartSource = { form: 'address', dataBytes: 0 }
 

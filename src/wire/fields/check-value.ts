@@ -23,7 +23,7 @@ export function checkValue(param: string, value: unknown, check: ValueCheck): Pr
     case 'strings':
       return isStrings(value) ? undefined : wrongType(param, value, 'an array of strings')
     case 'one-of':
-      return checkWord(param, value, check.words)
+      return checkWord(param, value, new Set(check.words))
     case 'text-only':
       return checkTextOnly(param, value)
   }
@@ -58,16 +58,6 @@ function checkStrings(param: string, value: unknown, most: number): Problem | un
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'string')
 
-/** What a client wrote goes into a message only so far. */
-const WORD_SHOWN_MAX = 40
-
-function checkWord(param: string, value: unknown, words: readonly string[]): Problem | undefined {
-  if (typeof value !== 'string') return wrongType(param, value, 'a string')
-  if (words.includes(value)) return undefined
-  const shown = JSON.stringify(value.slice(0, WORD_SHOWN_MAX))
-  return problem('invalid_value', `\`${param}\` is ${shown}; it must be one of ${words.join(', ')}.`, { param })
-}
-
 function checkTextOnly(param: string, value: unknown): Problem | undefined {
   if (!Array.isArray(value)) return wrongType(param, value, 'an array')
   if (value.every((entry) => entry === 'text')) return undefined
@@ -83,4 +73,50 @@ function nameOfType(value: unknown): string {
   if (Array.isArray(value)) return 'an array'
   if (typeof value === 'object') return 'an object'
   return `a ${typeof value}`
+}
+
+/** What is wrong with the first element that something is wrong with; each is named by its place. */
+export function checkEach(
+  param: string,
+  list: readonly unknown[],
+  check: (param: string, element: unknown) => Problem | undefined,
+): Problem | undefined {
+  for (const [index, element] of list.entries()) {
+    const found = check(`${param}[${index}]`, element)
+    if (found) return found
+  }
+  return undefined
+}
+
+/** What a client wrote goes into a message only so far. */
+const SHOWN_MAX = 40
+
+export const shown = (text: string): string => JSON.stringify(text.slice(0, SHOWN_MAX))
+
+/** Null means absent, everywhere. */
+export const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null
+
+export const missing = (param: string): Problem =>
+  problem('missing_required_parameter', `\`${param}\` is missing.`, { param })
+
+/** A text that must be there; it may be empty. */
+export function checkText(param: string, value: unknown): Problem | undefined {
+  if (typeof value === 'string') return undefined
+  return isAbsent(value) ? missing(param) : wrongType(param, value, 'a string')
+}
+
+/** A text that must be there and say something. */
+export function checkName(param: string, value: unknown): Problem | undefined {
+  if (value === '') return problem('invalid_value', `\`${param}\` is empty.`, { param })
+  return checkText(param, value)
+}
+
+export const checkMaybeText = (param: string, value: unknown): Problem | undefined =>
+  isAbsent(value) ? undefined : checkText(param, value)
+
+export function checkWord(param: string, value: unknown, words: ReadonlySet<string>): Problem | undefined {
+  const found = checkText(param, value)
+  if (found || words.has(value as string)) return found
+  const message = `\`${param}\` is ${shown(value as string)}; it must be one of ${[...words].join(', ')}.`
+  return problem('invalid_value', message, { param })
 }

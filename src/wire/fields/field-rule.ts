@@ -1,3 +1,5 @@
+import type { JsonMember } from '../../model/turn.ts'
+
 /**
  * What happens to a field of a request. Each protocol has a table of them, and a page in `docs/protocols/` that a test keeps
  * equal to it.
@@ -12,7 +14,7 @@
  */
 export type FieldPolicy = 'control' | 'passed' | 'ignored' | 'standard-only' | 'refused'
 
-export interface FieldRule {
+interface FieldRule {
   readonly policy: FieldPolicy
   readonly check?: ValueCheck
 }
@@ -50,4 +52,15 @@ export function mayBePassedOn(tables: readonly FieldTable[], name: string): bool
   const lower = name.toLowerCase()
   const policies = tables.flatMap((table) => (Object.hasOwn(table, lower) ? [table[lower]?.policy] : []))
   return policies.length === 0 || policies.some((policy) => policy === 'passed' || policy === 'ignored')
+}
+
+/** Neither ours to decide on nor known to go everywhere: whether the provider gets it is the lane's business. */
+const isOptional = (name: string, table: FieldTable): boolean =>
+  !Object.hasOwn(table, name) || table[name]?.policy === 'ignored'
+
+/** The fields of a body that go to a provider only where somebody says so. */
+export function optionalNames(members: readonly JsonMember[], table: FieldTable): string[] {
+  const names: string[] = []
+  for (const { name } of members) if (isOptional(name, table)) names.push(name)
+  return names
 }

@@ -1,8 +1,8 @@
 import { isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
-import { INNER_BOUNDS } from '../json/inner-bounds.ts'
-import { scanJson } from '../json/scan-json.ts'
-import type { ParsedBody } from '../parsed-body.ts'
+import { memberBytes } from '../../model/turn.ts'
+import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
+import type { ParsedBody } from '../request-reader.ts'
 import { checkNames } from './check-names.ts'
 import { checkValue, wrongType } from './check-value.ts'
 import { STANDARD_VALUES, type ValueCheck } from './field-rule.ts'
@@ -28,13 +28,13 @@ export function readNested(body: ParsedBody, table: NestedTable): ReadNested {
 }
 
 function checkInner(
-  { bytes, members }: ParsedBody,
+  body: ParsedBody,
   outer: string,
   inner: Readonly<Record<string, unknown>>,
   rules: Readonly<Record<string, ValueCheck | 'standard-only'>>,
 ): Problem | undefined {
-  const member = members.find(({ name }) => name === outer)
-  const scanned = member && scanJson(bytes.subarray(member.valueStart, member.valueEnd), INNER_BOUNDS)
+  const bytes = memberBytes(body, outer)
+  const scanned = bytes && scanJson(bytes, INNER_BOUNDS)
   if (scanned?.kind === 'too-many-values') {
     return problem('invalid_value', `\`${outer}\` has more members than any request needs.`, { param: outer })
   }

@@ -1,6 +1,5 @@
 import { type ModelTraits, PLAIN_TRAITS } from '../../model/model-traits.ts'
-import { dialectByName } from '../dialect-by-name.ts'
-import type { LaneManners } from '../lane-manners.ts'
+import { dialectByName, type LaneManners } from '../lane-manners.ts'
 
 /**
  * The oddities of servers that speak generateContent, as data: an oddity is a column, a server is a row. What differs between

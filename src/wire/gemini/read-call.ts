@@ -1,5 +1,4 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { addPartialArg, noArgs } from './partial-args.ts'
 
 /** A call as the model has made it. */
 export interface ReadCall {
@@ -79,4 +78,82 @@ function textOf(args: unknown): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/**
+ * Arguments that come in pieces, each with the path of what it belongs to (`$.city`, `$.days[0]['from']`): a text goes on
+ * where it was, anything else stands whole. It is not asked for, and nothing that comes can make it grow beyond what was sent.
+ */
+export function addPartialArg(root: Fields, arg: unknown): void {
+  if (!isObject(arg) || typeof arg.jsonPath !== 'string') return
+  const value = pieceOf(arg)
+  const steps = stepsOf(arg.jsonPath)
+  if (value === undefined || steps === undefined) return
+  let place: Container = root
+  for (const [at, step] of steps.entries()) {
+    if (!fits(place, step)) return
+    const next = steps[at + 1]
+    if (next === undefined) put(place, step, value)
+    else {
+      const inner: unknown = memberOf(place, step) ?? open(place, step, next)
+      if (!isContainer(inner)) return
+      place = inner
+    }
+  }
+}
+
+/** Without a prototype, so that every name is only a name. */
+export const noArgs = (): Fields => Object.create(null) as Fields
+
+type Step = string | number
+type Container = Fields | unknown[]
+type Piece = string | number | boolean | null
+
+const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null
+
+function pieceOf({ stringValue, numberValue, boolValue, nullValue }: Fields): Piece | undefined {
+  if (typeof stringValue === 'string') return stringValue
+  if (typeof numberValue === 'number') return numberValue
+  if (typeof boolValue === 'boolean') return boolValue
+  return nullValue === undefined ? undefined : null
+}
+
+const STEP = /\.([^.[\]]+)|\[(\d{1,6})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/y
+const STEPS_MAX = 100
+
+/** Undefined for what is no path into an object. */
+function stepsOf(path: string): readonly Step[] | undefined {
+  const steps: Step[] = []
+  STEP.lastIndex = path.startsWith('$') ? 1 : 0
+  while (STEP.lastIndex < path.length) {
+    const found = STEP.exec(path)
+    if (found === null || steps.length === STEPS_MAX) return undefined
+    const [, name, index, quoted, other] = found
+    steps.push(index === undefined ? (name ?? quoted ?? other ?? '').replace(/\\(.)/g, '$1') : Number(index))
+  }
+  return steps.length === 0 ? undefined : steps
+}
+
+/** A list goes on where it ends, and has no holes. */
+const fits = (place: Container, step: Step): boolean =>
+  Array.isArray(place) ? typeof step === 'number' && step <= place.length : typeof step === 'string'
+
+/** What every object inherits is no member of it: what came whole is an ordinary object, and a path must not lead out of it. */
+const memberOf = (place: Container, step: Step): unknown =>
+  Object.hasOwn(place, step) ? (place as Fields)[step] : undefined
+
+const define = (place: Container, step: Step, value: unknown): void => {
+  Object.defineProperty(place, step, { value, enumerable: true, writable: true, configurable: true })
+}
+
+function open(place: Container, step: Step, next: Step): Container {
+  const inner: Container = typeof next === 'number' ? [] : noArgs()
+  define(place, step, inner)
+  return inner
+}
+
+function put(place: Container, step: Step, value: Piece): void {
+  const before = memberOf(place, step)
+  const goesOn = typeof before === 'string' && typeof value === 'string'
+  define(place, step, goesOn ? before + value : value)
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { TurnEvent } from '../../model/event.ts'
-import { classifyRefusal } from '../classify-refusal.ts'
+import { classifyRefusal } from '../refusals/classify-refusal.ts'
 import { createFrameSplitter } from '../sse/split-frames.ts'
 import { ends, hear, readerOf, said, sse } from './lane.fixture.ts'
 

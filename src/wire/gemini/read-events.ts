@@ -1,9 +1,10 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { TokenLogprob, TurnEvent } from '../../model/event.ts'
 import { CALLS_MAX, type EventReader, type Heard, nothingHeard, type ReaderOptions } from '../event-reader.ts'
+import { isError, readError } from '../refusals/provider-error.ts'
+import { hearData } from '../sse/frame-data.ts'
 import type { GeminiDialect } from './dialects.ts'
-import { failureInFinish, reasonOf } from './finish-reasons.ts'
-import { hearChunk } from './hear-chunk.ts'
+import { failureInFinish, reasonOf } from './finish-reason.ts'
 import { type CallReader, createCallReader, type ReadCall, signatureOf } from './read-call.ts'
 import { readLogprobs } from './read-logprobs.ts'
 import { type GeminiCounts, inputOf, NO_COUNTS, readCounts, usageOf } from './read-usage.ts'
@@ -152,3 +153,15 @@ function hearCounts(reading: Reading, { usageMetadata }: Fields): void {
   const cachedInput = Math.min(reading.counts.cached ?? 0, input)
   heard.inputCounted = { uncachedInput: input - cachedInput, cachedInput, cacheWrite: 0 }
 }
+
+/** The chunk in a frame; undefined, with what it means noted, where there is none. */
+function hearChunk(heard: Heard, frame: Buffer): Fields | undefined {
+  const chunk = hearData(heard, frame)
+  // Who overlooks that events are asked for answers with one list of all chunks.
+  if (chunk === undefined && OPENING.has(frame[0])) heard.garbled = true
+  if (chunk === undefined || !isError(chunk.error)) return chunk
+  heard.error = readError(chunk.error)
+  return undefined
+}
+
+const OPENING: ReadonlySet<number | undefined> = new Set(Buffer.from('[{'))

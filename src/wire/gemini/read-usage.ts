@@ -1,6 +1,6 @@
 import { isObject } from '../../lib/is-object.ts'
 import type { Usage } from '../../model/usage.ts'
-import { countOf, usageOfCounts } from '../usage-of-counts.ts'
+import { countOf, usageOfCounts } from '../reported-counts.ts'
 
 /** The counts of an answer so far. They grow with it: of each the last one counts, and a chunk may leave some of them out. */
 export interface GeminiCounts {

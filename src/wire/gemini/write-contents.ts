@@ -1,18 +1,22 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
-import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
+import { type ContentPart, type ConversationItem, isText, textOfParts } from '../../model/conversation.ts'
 import { clientName } from '../client-names.ts'
 import type { LaneTarget } from '../lane-target.ts'
 import { ABORTED, USER_BEGINS, USER_GOES_ON } from '../made-up-words.ts'
-import { type CallIds, mapCallIds } from '../map-call-ids.ts'
-import { opaqueForLane } from '../opaque-for-lane.ts'
-import { type CallItem, type PairedResults, pairResults, type ResultItem } from '../pair-results.ts'
-import { isText, textOfParts } from '../text-of-parts.ts'
-import type { ToolNames } from '../tool-names.ts'
+import { opaqueForLane } from '../seals/opaque-for-lane.ts'
+import {
+  type CallIds,
+  type CallItem,
+  mapCallIds,
+  type PairedResults,
+  pairResults,
+  type ResultItem,
+} from '../tools/past-calls.ts'
+import type { ToolNames } from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
 import { FOREIGN_CALL, readSignature } from './thought-signatures.ts'
-import { writeCall, writeResponse } from './write-call.ts'
-import { writePart } from './write-part.ts'
+import { writeCall, writePart, writeResponse } from './write-parts.ts'
 
 /** What ids of calls have from other providers, and none here. */
 const FOREIGN_ID = /[^a-zA-Z0-9_-]/g

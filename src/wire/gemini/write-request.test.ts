@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Conversation, ToolChoice, ToolDefinition } from '../../model/conversation.ts'
+import { type Conversation, NO_SAMPLING, type ToolChoice, type ToolDefinition } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
 import { conversationOf, message } from '../conversation.fixture.ts'
-import { NO_SAMPLING } from '../no-sampling.ts'
 import { spoken, written } from './lane.fixture.ts'
 import { refusalOfGeminiRequest } from './strict-request.fixture.ts'
 

@@ -1,9 +1,8 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { AnswerFormat, Conversation, ToolChoice, ToolDefinition } from '../../model/conversation.ts'
-import { allowedTools } from '../allowed-tools.ts'
-import { answerToolFor } from '../answer-tool.ts'
-import { customAsFunction } from '../custom-as-function.ts'
-import { type ToolNames, toolNameOf } from '../tool-names.ts'
+import { answerToolFor } from '../tools/answer-tool.ts'
+import { customAsFunction } from '../tools/custom-as-function.ts'
+import { allowedTools, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
 
 export interface WrittenTools {

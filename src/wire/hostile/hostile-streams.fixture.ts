@@ -1,4 +1,5 @@
 import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import type { LaneWire } from '../codecs.ts'
 import { anthropicFrames } from './anthropic-frames.fixture.ts'
 import { chatFrames } from './chat-frames.fixture.ts'
 import { type Dice, diceOf, type FrameSaid, type Tally } from './dice.fixture.ts'
@@ -8,14 +9,14 @@ import { responsesFrames } from './responses-frames.fixture.ts'
 import { spellFrames } from './spell-frames.fixture.ts'
 
 /** The grammar of each wire. */
-const GRAMMARS = {
+const GRAMMARS: Readonly<Record<LaneWire, (dice: Dice) => FrameSaid[]>> = {
   chat: chatFrames,
   responses: responsesFrames,
   anthropic: anthropicFrames,
   gemini: geminiFrames,
-} as const
+}
 
-export type LaneWire = keyof typeof GRAMMARS
+export type { LaneWire } from '../codecs.ts'
 export const LANE_WIRES = Object.keys(GRAMMARS) as readonly LaneWire[]
 
 export interface HostileStream {

@@ -1,16 +1,16 @@
 import type { ToolName } from '../../model/conversation.ts'
-import { cutAnywhere } from '../alike-streams.fixture.ts'
 import { chatDialect } from '../chat/dialects.ts'
 import { requestOf } from '../chat/translate.fixture.ts'
 import { type ChatVoice, openChatVoice } from '../chat/voice.ts'
 import { codecs } from '../codecs.ts'
 import type { EventReader } from '../event-reader.ts'
 import { countedIds } from '../mint-ids.fixture.ts'
-import { noticeSeals } from '../notice-seals.ts'
 import { openVoice } from '../responses/voice.fixture.ts'
 import type { ResponsesVoice } from '../responses/voice.ts'
-import { restoreTools } from '../restore-tools.ts'
-import type { ToolNames } from '../tool-names.ts'
+import { noticeSeals } from '../seals/call-seals.ts'
+import { cutAnywhere } from '../sse/alike-streams.fixture.ts'
+import { restoreTools } from '../tools/restore-tools.ts'
+import type { ToolNames } from '../tools/tool-names.ts'
 import type { Dice, Tally } from './dice.fixture.ts'
 import type { HostileStream, LaneWire } from './hostile-streams.fixture.ts'
 import { compareReadings, type Read, readInPieces, readWhole } from './play-reader.fixture.ts'
@@ -64,7 +64,7 @@ export function playStream({ wire, bytes, dice }: HostileStream, tally: Tally): 
 
 function reEmitted(dice: Dice, pieces: readonly Buffer[]): Played {
   const voice = responsesVoice(dice, 'stream')
-  return playVoice(voice, voice.reEmit('lane'), pieces, dice.between(1, 5))
+  return playVoice(voice, voice.relay({ origin: 'lane' }), pieces, dice.between(1, 5))
 }
 
 const byteByByte = (bytes: Buffer): Buffer[] =>

@@ -2,11 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { problem } from '../../model/problem.ts'
 import type { Protocol } from '../../model/turn.ts'
-import type { CarriedFrame, Carrier } from '../carrier.ts'
 import { SETTLED } from '../chat/translate.fixture.ts'
+import { toldIn, toldInJson } from '../losses/turns.fixture.ts'
 import { createFrameSplitter } from '../sse/split-frames.ts'
-import { toldIn, toldInJson } from '../turns.fixture.ts'
-import type { Voice } from '../voice.ts'
+import type { CarriedFrame, Carrier, Voice } from '../voice.ts'
 
 /** What a client got of a stream, and how it ended for it. */
 export interface Played {

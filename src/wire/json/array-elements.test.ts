@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { arrayElements } from './array-elements.ts'
+import { arrayElements, elementsWithin } from './array-elements.ts'
 
 describe('arrayElements', () => {
   it('gives the bytes of each element, whatever is in it', () => {
@@ -21,7 +21,16 @@ describe('arrayElements', () => {
     ['[]', []],
     [' [ ] ', []],
     ['["a,]\\"",{"b":[1,2]}]', ['"a,]\\""', '{"b":[1,2]}']],
+    ['["\\\\","b"]', ['"\\\\"', '"b"']],
+    ['[{"a":[1,{"b":"],}"}]},"x,\\"]",[2,3]]', ['{"a":[1,{"b":"],}"}]}', '"x,\\"]"', '[2,3]']],
   ])('%s', (array, expected) => {
     expect(arrayElements(Buffer.from(array)).map(String)).toEqual(expected)
+  })
+
+  it('gives those that end within a bound', () => {
+    const list = Buffer.from('["aaaa","bbbb","cccc"]')
+    const within = (bytesMax: number) => [...elementsWithin(list, bytesMax)].map(String)
+    expect(within(14)).toEqual(['"aaaa"'])
+    expect(within(15)).toEqual(['"aaaa"', '"bbbb"'])
   })
 })

@@ -10,26 +10,52 @@ for (const byte of Buffer.from(']}')) steps[byte] = -1
  * The bytes of each element of an array that JSON.parse has accepted, so that some can be left out without writing the
  * others anew.
  */
-export function arrayElements(array: Buffer): Buffer[] {
-  const elements: Buffer[] = []
+export const arrayElements = (array: Buffer): Buffer[] => [...elementsWithin(array, array.length)]
+
+/** One after the other, as far as they end within `bytesMax`. */
+export function* elementsWithin(array: Buffer, bytesMax: number): Generator<Buffer> {
+  const end = Math.min(array.length, bytesMax)
   let depth = 0
   let start = array.indexOf('[') + 1
-  for (let at = start - 1; at < array.length; at++) {
+  let isEmpty = true
+  for (let at = start - 1; at < end; at++) {
     const byte = array[at]!
     if (byte === QUOTE) at = endOfString(array, at)
     else depth += steps[byte]!
-    if ((depth === 1 && byte === COMMA) || depth === 0) {
-      elements.push(array.subarray(start, at))
-      start = at + 1
+    if (depth === 0) {
+      const last = array.subarray(start, at)
+      if (!isEmpty || String(last).trim() !== '') yield last
+      return
     }
-    if (depth === 0) break
+    if (depth !== 1 || byte !== COMMA) continue
+    yield array.subarray(start, at)
+    isEmpty = false
+    start = at + 1
   }
-  return elements.length === 1 && String(elements[0]).trim() === '' ? [] : elements
 }
 
-/** The offset of the closing quote. */
-function endOfString(bytes: Buffer, from: number): number {
-  let at = from + 1
-  while (bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
-  return at
+/** Where the quote stands that closes a string. */
+function endOfString(bytes: Buffer, open: number): number {
+  for (let at = open + 1; ; at++) {
+    at = bytes.indexOf(QUOTE, at)
+    if (at < 0) return bytes.length
+    let backslashes = 0
+    while (bytes[at - 1 - backslashes] === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return at
+  }
+}
+
+const OPEN = Buffer.from('[')
+const BETWEEN = Buffer.from(',')
+const CLOSE = Buffer.from(']')
+
+/** An array of elements that are JSON already. */
+export function jsonArray(elements: readonly Buffer[]): Buffer {
+  const pieces: Buffer[] = [OPEN]
+  for (const element of elements) {
+    if (pieces.length > 1) pieces.push(BETWEEN)
+    pieces.push(element)
+  }
+  pieces.push(CLOSE)
+  return Buffer.concat(pieces)
 }

@@ -53,8 +53,22 @@ export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
   return scan
 }
 
-/** Where a scan stands between two pieces of a large text, so that other work can be done meanwhile. */
-export interface ScanState {
+/** The same of a large text, with a pause after each piece, in which other work is done. */
+export async function scanInPieces(
+  bytes: Buffer,
+  bounds: JsonBounds,
+  { pieceBytes, pause }: { readonly pieceBytes: number; pause(): Promise<unknown> | undefined },
+): Promise<JsonScan> {
+  const state = beginScan(bytes)
+  for (let pauseAt = pieceBytes; ; pauseAt += pieceBytes) {
+    const scan = advanceScan(bytes, bounds, state, pauseAt)
+    if (scan !== undefined) return scan
+    await pause()
+  }
+}
+
+/** Where a scan stands between two pieces. */
+interface ScanState {
   readonly outer: OuterObject
   readonly closers: number[]
   offset: number
@@ -65,7 +79,7 @@ export interface ScanState {
   awaitsName: boolean
 }
 
-export const beginScan = (bytes: Buffer): ScanState => ({
+const beginScan = (bytes: Buffer): ScanState => ({
   outer: new OuterObject(bytes),
   closers: [],
   offset: 0,
@@ -76,7 +90,7 @@ export const beginScan = (bytes: Buffer): ScanState => ({
 })
 
 /** Goes on until the result is known, or undefined when `pauseAt` was reached before. The state is used up by a result. */
-export function advanceScan(
+function advanceScan(
   bytes: Buffer,
   { depthMax, valuesMax }: JsonBounds,
   state: ScanState,
@@ -242,3 +256,6 @@ function backslashesBefore(bytes: Buffer, quote: number, floor: number): number 
   while (offset > floor && bytes[offset - 1] === BACKSLASH) offset -= 1
   return quote - offset
 }
+
+/** For a part of a body that was bounded as a whole at the door: what is inside it is bounded too. */
+export const INNER_BOUNDS: JsonBounds = { depthMax: 100_000, valuesMax: Number.MAX_SAFE_INTEGER }

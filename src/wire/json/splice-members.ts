@@ -1,4 +1,5 @@
 import type { RequestBody } from '../../model/turn.ts'
+import { INNER_BOUNDS, scanJson } from './scan-json.ts'
 
 /**
  * The same object with some members changed: a new value as JSON, or null to leave the member out; what was not there is
@@ -52,3 +53,10 @@ export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Bu
 }
 
 const asBytes = (value: Buffer | string): Buffer => (typeof value === 'string' ? Buffer.from(value) : value)
+
+/** The same of an object inside of a body that was scanned at the door, as one element of an array is. */
+export function spliceElement(element: Buffer, changes: ReadonlyMap<string, Buffer | string | null>): Buffer {
+  const scanned = scanJson(element, INNER_BOUNDS)
+  if (scanned.kind !== 'scanned') throw new Error('What was parsed at the door cannot be scanned')
+  return spliceMembers({ bytes: element, members: scanned.members }, changes)
+}

@@ -1,7 +1,9 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Compacted } from '../../model/compaction.ts'
-import type { ParsedBody } from '../parsed-body.ts'
-import { framedSummary } from '../summary.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
+import type { MintIds } from '../mint-ids.ts'
+import type { ParsedBody } from '../request-reader.ts'
+import { framedSummary, isFramedSummary } from '../summary.ts'
 import { elementsOfBody } from './input-elements.ts'
 import { isCallType, isOutputType, typeOfItem } from './item-types.ts'
 
@@ -41,7 +43,7 @@ interface Conversation {
 }
 
 /** Of what a user has said before, in a context that we have put together: the last of it stays word for word. */
-export const USER_BYTES_MAX = 32 * 1024
+const USER_BYTES_MAX = 32 * 1024
 
 /**
  * What of a conversation goes to a model beside the compaction that stands at this place, in which all before it was made
@@ -73,7 +75,43 @@ function mayStay(item: unknown, answeredLater: ReadonlySet<unknown>): boolean {
 }
 
 /** Of the user or the system: what the endpoint for compactions leaves beside one has to be let through here again. */
-export const isMessageThatStays = (item: Readonly<Fields>): boolean =>
+const isMessageThatStays = (item: Readonly<Fields>): boolean =>
   typeOfItem(item) === 'message' && ROLES_THAT_STAY.has(item.role)
 
 const ROLES_THAT_STAY: ReadonlySet<unknown> = new Set(['user', 'system', 'developer'])
+
+/** Of a conversation that is short itself less stays word for word beside its summary: a quarter. */
+const USER_SHARE = 4
+
+/**
+ * The messages that stay as they are when a conversation is made short at the endpoint, whose answer is the whole context
+ * of the next request: what the system says, and the last of what the user has said.
+ */
+export function keptItems({ body }: Pick<ResponsesRequest, 'body'>, mint: MintIds): readonly Fields[] {
+  const elements = elementsOfBody(body)
+  const messages = elements.map((element) => JSON.parse(element.toString('utf8')) as Fields).filter(staysBeside)
+  const bytes = elements.reduce((sum, { length }) => sum + length, 0)
+  let room = Math.min(USER_BYTES_MAX, Math.floor(bytes / USER_SHARE))
+  const kept: Fields[] = []
+  for (const message of messages.toReversed()) {
+    const whole = wholeMessage(message, mint)
+    if (message.role === 'user') room -= Buffer.byteLength(JSON.stringify(whole))
+    if (message.role !== 'user' || room >= 0) kept.push(whole)
+  }
+  return kept.reverse()
+}
+
+const staysBeside = (item: Fields): boolean => isMessageThatStays(item) && !isSummary(item)
+
+/** An earlier summary is in the new one, and no word of the user's. */
+const isSummary = ({ content }: Fields): boolean =>
+  Array.isArray(content) && content.length === 1 && isObject(content[0]) && isFramedSummary(content[0].text)
+
+/** With all that clients expect of an item that they are given. */
+const wholeMessage = ({ role, content }: Fields, mint: MintIds): Fields => ({
+  id: mint.itemId('msg'),
+  type: 'message',
+  role,
+  status: 'completed',
+  content: typeof content === 'string' ? [{ type: 'input_text', text: content }] : content,
+})

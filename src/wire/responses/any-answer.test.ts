@@ -4,7 +4,7 @@ import { openResponses } from '../../../test/support/open-responses.ts'
 import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
 import type { FinishReason, Phase, ToolKind, TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
-import type { Carrier } from '../carrier.ts'
+import type { Carrier } from '../voice.ts'
 import { eventReader, frameOf, openVoice, plainSeal, settledCharge } from './voice.fixture.ts'
 import type { ResponsesVoice } from './voice.ts'
 

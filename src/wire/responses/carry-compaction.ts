@@ -1,15 +1,20 @@
 import type { Fields } from '../../lib/is-object.ts'
+import type { Compacted } from '../../model/compaction.ts'
 import type { SettledCharge } from '../../model/ending.ts'
-import type { CarriedFrame, Carrier } from '../carrier.ts'
-import type { CompactionReader } from '../compaction-reader.ts'
-import { DONE_FRAME } from '../sse/format-frame.ts'
-import { type CompactedOutput, type CompactionMeans, compactedOutput } from './compacted-output.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
+import type { CompactionReader } from '../event-reader.ts'
+import type { MintIds } from '../mint-ids.ts'
+import { DONE_FRAME } from '../sse/frame-data.ts'
+import { framedSummary } from '../summary.ts'
+import type { CarriedFrame, Carrier, CompactedSize } from '../voice.ts'
+import { keptItems } from './after-compaction.ts'
 import type { Framing } from './framing.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
+import type { Sealing } from './write-item.ts'
 import { writeUsage } from './write-usage.ts'
 
 /** What of a voice it takes to tell of a conversation that was made short. */
-export interface CompactionSpeaker {
+interface CompactionSpeaker {
   readonly options: CompactionMeans & Pick<ResponseOptions, 'responseId' | 'createdAt'>
   readonly framing: Framing
   /** What is said from here on is said once, however often it is worked out. */
@@ -64,3 +69,26 @@ const compactionJson = (
   usage: Fields,
 ): string =>
   JSON.stringify({ id: responseId, object: 'response.compaction', created_at: createdAt, output: items, usage })
+
+/** What stands in the place of a conversation from now on. */
+interface CompactedOutput {
+  /** All of it: the sealed item, which is the last, and at the endpoint what stays beside it. */
+  readonly items: readonly [...Fields[], Fields]
+  readonly size: CompactedSize
+}
+
+interface CompactionMeans extends Pick<Sealing, 'sealCompaction'> {
+  readonly turn: ResponsesRequest
+  readonly mint: MintIds
+}
+
+function compactedOutput({ turn, mint, sealCompaction }: CompactionMeans, compacted: Compacted): CompactedOutput {
+  const kept = turn.compacts === 'at-endpoint' ? keptItems(turn, mint) : []
+  const item = { id: mint.itemId('cmp'), type: 'compaction', encrypted_content: sealCompaction(compacted) }
+  const keptBytes = kept.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message.content)), 0)
+  const summaryBytes = compacted.kind === 'summary' ? Buffer.byteLength(framedSummary(compacted.text)) : 0
+  return {
+    items: [...kept, item],
+    size: { bytes: keptBytes + summaryBytes, hasSealed: compacted.kind === 'native' },
+  }
+}

@@ -1,11 +1,16 @@
-import { isObject } from '../../lib/is-object.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { OtherInput } from '../../model/turn.ts'
-import { checkEach } from '../fields/check-each.ts'
-import { wordsOnly } from '../fields/check-source.ts'
-import { wrongType } from '../fields/check-value.ts'
-import { checkText, isAbsent, missing, shown } from './check-member.ts'
-import { isOtherPart, readOtherPart } from './check-other-part.ts'
+import {
+  checkFileData,
+  checkFileUrl,
+  checkImageUrl,
+  noFilesHere,
+  notTaken,
+  type PartSource,
+  wordsOnly,
+} from '../fields/check-source.ts'
+import { checkEach, checkMaybeText, checkText, isAbsent, missing, wrongType } from '../fields/check-value.ts'
 
 /** Text by whatever name: clients send an assistant's kind of part in a user's message, and the other way round. */
 export const TEXT_PARTS: ReadonlySet<unknown> = new Set([
@@ -41,5 +46,49 @@ function checkPart(param: string, part: unknown, others: OtherInput[] | undefine
   return undefined
 }
 
-const notTaken = (param: string, type: string): Problem =>
-  problem('unsupported_content', `\`${param}\` is a part of type ${shown(type)}; this gateway takes text.`, { param })
+type Read = (param: string, part: Fields) => PartSource | Problem
+
+/** Parts that are not text: what a model's `inputs` calls them, and what they come as. */
+const OTHER_PARTS: ReadonlyMap<string, { readonly kind: OtherInput['kind']; readonly read: Read }> = new Map([
+  ['input_image', { kind: 'image', read: readImage }],
+  ['input_file', { kind: 'file', read: readFile }],
+  ['input_audio', { kind: 'audio', read: readAudio }],
+])
+
+const isOtherPart = (type: string): boolean => OTHER_PARTS.has(type)
+
+function readOtherPart(param: string, type: string, part: Fields): OtherInput | Problem {
+  const { kind, read } = OTHER_PARTS.get(type)!
+  const source = read(param, part)
+  return 'code' in source ? source : { kind, param, ...source }
+}
+
+function readImage(param: string, { image_url: url, file_id: id, detail }: Fields): PartSource | Problem {
+  if (!isAbsent(id)) return noFilesHere(`${param}.file_id`, '`image_url`')
+  const found = checkText(`${param}.image_url`, url) ?? checkMaybeText(`${param}.detail`, detail)
+  return found ?? checkImageUrl(`${param}.image_url`, url as string)
+}
+
+function readFile(param: string, part: Fields): PartSource | Problem {
+  const { file_id: id, file_data: data, file_url: url } = part
+  if (!isAbsent(id)) return noFilesHere(`${param}.file_id`, '`file_data` or `file_url`')
+  for (const name of ['file_url', 'filename']) {
+    const found = checkMaybeText(`${param}.${name}`, part[name])
+    if (found) return found
+  }
+  if (isAbsent(url)) {
+    return checkText(`${param}.file_data`, data) ?? checkFileData(`${param}.file_data`, data as string)
+  }
+  if (isAbsent(data)) return checkFileUrl(`${param}.file_url`, url as string)
+  // Which of the two a provider would read nobody knows, and one bound is for one file.
+  const message = `\`${param}\` has both \`file_data\` and \`file_url\`. Send one of them.`
+  return problem('invalid_value', message, { param })
+}
+
+/** No model takes it: what is in it is judged for its message only. */
+function readAudio(param: string, { input_audio: audio }: Fields): PartSource | Problem {
+  if (!isObject(audio)) return wrongType(`${param}.input_audio`, audio, 'an object')
+  const found =
+    checkText(`${param}.input_audio.data`, audio.data) ?? checkText(`${param}.input_audio.format`, audio.format)
+  return found ?? { form: 'text', dataBytes: 0 }
+}

@@ -1,10 +1,8 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { OtherInput } from '../../model/turn.ts'
-import { checkEach } from '../fields/check-each.ts'
-import { wrongType } from '../fields/check-value.ts'
+import { checkEach, checkMaybeText, checkName, checkWord, isAbsent, missing, wrongType } from '../fields/check-value.ts'
 import { checkContent } from './check-content.ts'
-import { checkMaybeText, checkName, checkWord, isAbsent, missing } from './check-member.ts'
 import { isCallType, isCarriedType, isOutputType, typeOfItem } from './item-types.ts'
 
 /** What of an item is not text, by the item: only those that go to a model count. */

@@ -1,8 +1,17 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
-import { checkEach } from '../fields/check-each.ts'
-import { checkValue, wrongType } from '../fields/check-value.ts'
-import { checkMaybeText, checkName, checkText, checkWord, isAbsent, missing, shown } from './check-member.ts'
+import {
+  checkEach,
+  checkMaybeText,
+  checkName,
+  checkText,
+  checkValue,
+  checkWord,
+  isAbsent,
+  missing,
+  shown,
+  wrongType,
+} from '../fields/check-value.ts'
 
 /** A list of tools, as `tools` or an `additional_tools` item has it. Hosted and unknown ones only have to have a type. */
 export function checkTools(param: string, tools: unknown): Problem | undefined {

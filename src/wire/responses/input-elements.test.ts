@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { INNER_BOUNDS } from '../json/inner-bounds.ts'
-import { scanJson } from '../json/scan-json.ts'
+import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import { elementsOfBody, inputElements } from './input-elements.ts'
 
 const elements = (input: string) => inputElements(Buffer.from(input)).map(String)

@@ -1,5 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
-import { isAbsent } from './check-member.ts'
+import { isAbsent } from '../fields/check-value.ts'
 
 /** Items that mean something to every model. All others belong to hosted tools or to one client, and are left out. */
 export type CarriedItemType =

@@ -1,5 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
-import { isAbsent } from './check-member.ts'
+import { isAbsent } from '../fields/check-value.ts'
 import { isOutputType, typeOfItem } from './item-types.ts'
 
 type Item = Readonly<Fields>

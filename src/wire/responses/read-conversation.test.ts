@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { EMPTY_CONVERSATION } from '../empty-conversation.ts'
+import { EMPTY_CONVERSATION } from '../../model/conversation.ts'
 import { carriedItems } from './carried-items.ts'
 import { AI_SDK, ALL_NULL, CODEX, CODEX_LITE, FROM_ELSEWHERE } from './client-requests.fixture.ts'
 import { readConversation } from './read-conversation.ts'

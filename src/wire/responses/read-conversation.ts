@@ -1,7 +1,9 @@
-import type { Fields } from '../../lib/is-object.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { AnswerFormat, Conversation, ConversationItem, Identity, Sampling } from '../../model/conversation.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
+import { isAbsent } from '../fields/check-value.ts'
 import { carriedItems } from './carried-items.ts'
+import { NESTED_FIELDS } from './fields.ts'
 import { type CarriedItemType, typeOfItem } from './item-types.ts'
 import { readItem } from './read-item.ts'
 import { readTools } from './read-tools.ts'
@@ -76,3 +78,17 @@ const identityOf = (value: Readonly<Fields>): Identity => ({
   safetyIdentifier: maybe<string>(value.safety_identifier) || undefined,
   promptCacheKey: maybe<string>(value.prompt_cache_key) || undefined,
 })
+
+/** What a request asks for that no conversation tells, so that a lane to which it is translated does not get it. */
+export function beyondConversation({ fields }: ResponsesRequest): string[] {
+  const { truncation, reasoning, text } = fields
+  return [
+    ...(truncation === 'auto' ? ['truncation'] : []),
+    ...(isObject(reasoning) && !isAbsent(reasoning.context) ? ['reasoning.context'] : []),
+    ...(isObject(text) ? Object.keys(text).filter((name) => !isKnown(name) && !isAbsent(text[name])) : []).map(
+      (name) => `text.${name}`,
+    ),
+  ]
+}
+
+const isKnown = (name: string): boolean => Object.hasOwn(NESTED_FIELDS.text ?? {}, name)

@@ -2,9 +2,9 @@ import { assertNever } from '../../lib/assert-never.ts'
 import type { FinishReason, Phase, TurnEvent } from '../../model/event.ts'
 import type { EventReader, Heard, ReaderOptions } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
+import { readLogprobs } from '../read-logprobs.ts'
 import type { ResponsesDialect } from './dialects.ts'
-import type { Ending } from './read-ending.ts'
-import { readLogprobs } from './read-logprobs.ts'
+import type { Ending } from './read-frame.ts'
 import { createStepReader, type StepReader } from './read-steps.ts'
 import { type ItemStep, isCall, nameOfCall, type SpokenItem, type SpokenPart } from './spoken-item.ts'
 
@@ -97,7 +97,8 @@ function wordsOf(
       return NO_EVENTS
     case 'output_text': {
       const logprobs = readLogprobs(event?.logprobs)
-      return [...begin(state, item), logprobs ? { type: 'text-delta', text, logprobs } : { type: 'text-delta', text }]
+      const said = { type: 'text-delta', text } as const
+      return [...begin(state, item), logprobs.length === 0 ? said : { ...said, logprobs }]
     }
     case 'refusal':
       return [...begin(state, item), { type: 'refusal-delta', text }]

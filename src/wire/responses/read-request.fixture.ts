@@ -1,7 +1,7 @@
 import type { Problem } from '../../model/problem.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { scanJson } from '../json/scan-json.ts'
-import type { ReadRequestOutcome } from '../read-request-outcome.ts'
+import type { ReadRequestOutcome } from '../request-reader.ts'
 import { readConversation } from './read-conversation.ts'
 import { readRequest } from './read-request.ts'
 

@@ -2,23 +2,19 @@ import { type Fields, isObject } from '../../lib/is-object.ts'
 import { effortOf } from '../../model/effort.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { InputSize, OtherInput, ResponsesRequest, TurnRequest } from '../../model/turn.ts'
-import { checkModel } from '../fields/check-model.ts'
 import { checkNames } from '../fields/check-names.ts'
-import { checkValues } from '../fields/check-values.ts'
-import { inputBytes } from '../fields/input-bytes.ts'
-import { optionalNames } from '../fields/optional-names.ts'
+import { checkModel, checkValues } from '../fields/check-values.ts'
+import { demandsOf } from '../fields/demands-of.ts'
+import { optionalNames } from '../fields/field-rule.ts'
+import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
 import { type ReadNested, readNested } from '../fields/read-nested.ts'
-import type { ParsedBody } from '../parsed-body.ts'
-import { malformed, type ReadRequestOutcome } from '../read-request-outcome.ts'
-import { toolsInPrompt } from '../tools-in-prompt.ts'
+import { malformed, type ParsedBody, type ReadRequestOutcome } from '../request-reader.ts'
 import { carriedItems } from './carried-items.ts'
-import { checkFormat } from './check-format.ts'
 import { checkInput, type OthersByItem } from './check-input.ts'
-import { checkMetadata } from './check-metadata.ts'
+import { checkFormat, checkMetadata } from './check-settings.ts'
 import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'
 import { mendItems } from './mend-items.ts'
-import { type ReadTools, readTools } from './read-tools.ts'
-import { rewrittenTools } from './rewritten-tools.ts'
+import { type ReadTools, readTools, rewrittenTools } from './read-tools.ts'
 
 /**
  * Reads what admission decides on, and checks all that a translation relies on. What the body refers to by id has been put
@@ -71,6 +67,8 @@ function turnOf(
     outputCap: (value.max_output_tokens as number | null | undefined) ?? undefined,
     outputCapParam: 'max_output_tokens',
     choices: 1,
+    inputField: 'input',
+    demands: demandsOf({ choices: 1, toolChoice: value.tool_choice, format: formatIn(value) }),
     inputSize: sizeOf(body, tools.count, rewritten),
     otherInputs: othersIn(carried, others),
     ignoredTools: tools.ignored,
@@ -107,6 +105,8 @@ function askedFields(value: ParsedBody['value'], changes: ReadonlyMap<string, un
   return Object.fromEntries(asked.filter(([name, given]) => name !== 'input' && given !== null && given !== undefined))
 }
 
+const formatIn = ({ text }: ParsedBody['value']): unknown => (isObject(text) ? text.format : undefined)
+
 const INPUT_FIELDS = new Set(['input', 'instructions', 'tools', 'text'])
 
 function sizeOf(body: ParsedBody, declared: number, rewritten: TurnRequest['rewritten']): InputSize {
@@ -118,7 +118,7 @@ function sizeOf(body: ParsedBody, declared: number, rewritten: TurnRequest['rewr
     messages: items.length,
     tools: toolsInPrompt({
       declared,
-      format: isObject(value.text) ? value.text.format : undefined,
+      format: formatIn(value),
       hasCalls: declared === 0 && items.some(isCall),
     }),
   }

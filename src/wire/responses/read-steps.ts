@@ -1,12 +1,10 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { createAlikeWords } from '../alike-words.ts'
 import { nothingHeard } from '../event-reader.ts'
+import { createAlikeWords } from '../sse/alike-words.ts'
 import { createItemHearer } from './hear-items.ts'
-import { type AnswerEnding, isEnding, readEnding, readErrorEvent } from './read-ending.ts'
-import { readFrame } from './read-frame.ts'
+import { type AnswerEnding, isEnding, readEnding, readErrorEvent, readFrame } from './read-frame.ts'
 import { readUsage } from './read-usage.ts'
-import type { ItemStep } from './spoken-item.ts'
-import type { StepSource } from './step-source.ts'
+import type { ItemStep, StepSource } from './spoken-item.ts'
 import { WORDS_PLACE } from './words-place.ts'
 
 /** An answer of a lane that speaks Responses, read. */

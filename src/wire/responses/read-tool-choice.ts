@@ -2,12 +2,19 @@ import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
 import type { ToolKind } from '../../model/event.ts'
 import { type Problem, problem } from '../../model/problem.ts'
-import { wrongType } from '../fields/check-value.ts'
-import { hostedChoice } from '../hosted-tools.ts'
-import { checkMaybeText, checkName, checkText, checkWord, isAbsent, missing, shown } from './check-member.ts'
-import { indexTools, type ToolIndex } from './index-tools.ts'
+import {
+  checkMaybeText,
+  checkName,
+  checkText,
+  checkWord,
+  isAbsent,
+  missing,
+  shown,
+  wrongType,
+} from '../fields/check-value.ts'
+import { hostedChoice } from '../tools/hosted-tools.ts'
 
-export type ReadToolChoice =
+type ReadToolChoice =
   | {
       readonly kind: 'choice'
       readonly choice: ToolChoice | undefined
@@ -17,7 +24,7 @@ export type ReadToolChoice =
   | { readonly kind: 'refused'; readonly problem: Problem }
 
 /** The tools that there are to choose from: the client's own, and whether any others were left out. */
-export interface Declared {
+interface Declared {
   readonly definitions: readonly ToolDefinition[]
   readonly ignored: readonly string[]
 }
@@ -104,3 +111,34 @@ function readAllowedTool(param: string, wanted: unknown, tools: ToolIndex): read
   const tool = findTool(param, wanted, tools)
   return 'code' in tool ? tool : [tool]
 }
+
+/** The declared tools by their names: a client may name as many as it declares, so none is searched for. */
+interface ToolIndex {
+  /** A name without a namespace also finds the tool inside one, if it is the only one. */
+  find(kind: ToolKind, name: string, namespace: string | undefined): ToolName | undefined
+  inside(namespace: unknown): readonly ToolName[]
+}
+
+function indexTools(definitions: readonly ToolDefinition[]): ToolIndex {
+  const exact = new Map<string, ToolName>()
+  /** Undefined: several namespaces have it. */
+  const byName = new Map<string, ToolName | undefined>()
+  const byNamespace = new Map<unknown, ToolName[]>()
+  for (const { type, name, namespace } of definitions) {
+    const tool: ToolName = { name, namespace, tool: type }
+    exact.set(keyOf(type, name, namespace), tool)
+    const nameOnly = keyOf(type, name)
+    byName.set(nameOnly, byName.has(nameOnly) ? undefined : tool)
+    if (namespace === undefined) continue
+    const inside = byNamespace.get(namespace)
+    if (inside) inside.push(tool)
+    else byNamespace.set(namespace, [tool])
+  }
+  return {
+    find: (kind, name, namespace) =>
+      exact.get(keyOf(kind, name, namespace)) ?? (namespace === undefined ? byName.get(keyOf(kind, name)) : undefined),
+    inside: (namespace) => byNamespace.get(namespace) ?? [],
+  }
+}
+
+const keyOf = (...parts: readonly (string | undefined)[]): string => JSON.stringify(parts)

@@ -1,9 +1,10 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { ToolChoice, ToolDefinition } from '../../model/conversation.ts'
 import type { Problem } from '../../model/problem.ts'
-import { WITHOUT_TOOLS } from '../hosted-tools.ts'
-import type { ParsedBody } from '../parsed-body.ts'
-import { isAbsent } from './check-member.ts'
+import type { RequestBody } from '../../model/turn.ts'
+import { isAbsent } from '../fields/check-value.ts'
+import type { ParsedBody } from '../request-reader.ts'
+import { rewriteTools, type ToolFate, WITHOUT_TOOLS } from '../tools/hosted-tools.ts'
 import { checkTools } from './check-tools.ts'
 import { typeOfItem } from './item-types.ts'
 import { type OwnTools, ownTools } from './own-tools.ts'
@@ -82,4 +83,20 @@ function changesOf(
     changes.set('tool_choice', left.choice)
   }
   return changes
+}
+
+/** The members that are written anew for every lane, as bytes: a tool that stays whole keeps its own. */
+export function rewrittenTools(
+  body: RequestBody,
+  tools: readonly Fields[],
+  { changes, kept }: Extract<ReadTools, { kind: 'tools' }>,
+): Map<string, Buffer | null> {
+  const fateOf = (tool: Fields | undefined, index: number): ToolFate =>
+    tool === undefined ? 'left-out' : tool === tools[index] ? 'kept' : Buffer.from(JSON.stringify(tool))
+  return new Map(
+    [...changes].map(([name, changed]) => {
+      if (changed === undefined) return [name, null]
+      return [name, name === 'tools' ? rewriteTools(body, kept.map(fateOf)) : Buffer.from(JSON.stringify(changed))]
+    }),
+  )
 }

@@ -1,7 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Usage } from '../../model/usage.ts'
-import { agreeWithTotal } from '../agree-with-total.ts'
-import { countOf, usageOfCounts } from '../usage-of-counts.ts'
+import { agreeWithTotal, countOf, usageOfCounts } from '../reported-counts.ts'
 
 /**
  * Usage as Responses reports it: the input includes what was cached, the output includes the reasoning. Undefined when it

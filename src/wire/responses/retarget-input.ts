@@ -1,16 +1,15 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import { INNER_BOUNDS } from '../json/inner-bounds.ts'
-import { jsonArray } from '../json/json-array.ts'
-import { scanJson } from '../json/scan-json.ts'
+import { jsonArray } from '../json/array-elements.ts'
+import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import { tryParse } from '../json/try-parse.ts'
-import { opaqueForLane } from '../opaque-for-lane.ts'
+import { opaqueForLane } from '../seals/opaque-for-lane.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import { inputElements } from './input-elements.ts'
 
 /** Who the items go to, and what the sealed ones among them hold. */
-export interface InputTarget extends Pick<ResponsesRequest, 'sealed'> {
+interface InputTarget extends Pick<ResponsesRequest, 'sealed'> {
   readonly dialect: ResponsesDialect
   readonly origin: string
 }

@@ -3,8 +3,10 @@ import { effortOf } from '../../model/effort.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { scanJson } from '../json/scan-json.ts'
 import { withTraits } from '../lane-manners.ts'
-import { responsesDialect } from './dialects.ts'
-import { fieldsLeftOut, type ResponsesTarget, retargetRequest } from './retarget-request.ts'
+import { relayTarget } from '../lane-target.fixture.ts'
+import type { RelayTarget } from '../lane-target.ts'
+import { type ResponsesDialect, responsesDialect } from './dialects.ts'
+import { retargetRequest } from './retarget-request.ts'
 
 function turnOf(text: string, over: Partial<ResponsesRequest> = {}): ResponsesRequest {
   const bytes = Buffer.from(text)
@@ -21,6 +23,8 @@ function turnOf(text: string, over: Partial<ResponsesRequest> = {}): ResponsesRe
     outputCap: undefined,
     outputCapParam: 'max_output_tokens',
     choices: 1,
+    inputField: 'input',
+    demands: [],
     inputSize: { bodyBytes: bytes.length, inputBytes: bytes.length, messages: 1, tools: 0 },
     otherInputs: [],
     ignoredTools: [],
@@ -36,22 +40,18 @@ function turnOf(text: string, over: Partial<ResponsesRequest> = {}): ResponsesRe
   }
 }
 
-const retarget = (turn: ResponsesRequest, over: Partial<ResponsesTarget> = {}, dialect = 'generic') =>
-  String(
-    retargetRequest(turn, {
-      model: 'lane',
-      origin: 'lane',
-      effort: undefined,
-      outputCap: 100,
-      dialect: responsesDialect(dialect),
-      cacheSalt: undefined,
-      leftOut: [],
-      ...over,
-    }),
-  )
+type Asked = Partial<RelayTarget<ResponsesDialect>>
+
+const relayed = (turn: ResponsesRequest, { dialect = responsesDialect('generic'), ...over }: Asked = {}) =>
+  retargetRequest(turn, relayTarget(dialect, { outputCap: 100, delivery: turn.delivery, ...over }))
+const leftOutOf = (...args: Parameters<typeof relayed>) => relayed(...args).leftOut
+const retarget = (...args: Parameters<typeof relayed>) => String(relayed(...args).body)
 const retargeted = (...args: Parameters<typeof retarget>) => JSON.parse(retarget(...args))
 const inputOf = (input: string, dialect = 'generic') =>
-  retarget(turnOf(`{"input":${input}}`), {}, dialect).replace(/^\{"input":(.*),"model":.*$/s, '$1')
+  retarget(turnOf(`{"input":${input}}`), { dialect: responsesDialect(dialect) }).replace(
+    /^\{"input":(.*),"model":.*$/s,
+    '$1',
+  )
 
 describe('a Responses request for a lane of its own protocol', () => {
   it('is the client’s own bytes but for what we decide on', () => {
@@ -87,7 +87,7 @@ describe('a Responses request for a lane of its own protocol', () => {
         dialect: withTraits(responsesDialect('generic'), { traits: { efforts } }),
         effort: effortOf('medium'),
       }
-      return [retargeted(turn, asked).reasoning, fieldsLeftOut(turn, asked, [])]
+      return [retargeted(turn, asked).reasoning, leftOutOf(turn, asked)]
     }
     expect(told({ low: 'low', high: 'high' })).toEqual([{ effort: 'low', summary: 'auto' }, []])
     expect(told({ medium: 'disabled' })).toEqual([{ effort: 'none', summary: 'auto' }, []])
@@ -95,7 +95,7 @@ describe('a Responses request for a lane of its own protocol', () => {
     expect(told({})).toEqual([{ summary: 'auto' }, ['reasoning.effort']])
     const lesson = { ...responsesDialect('openai'), withoutFields: ['reasoning'] }
     const plain = turnOf('{"input":"x"}')
-    expect(fieldsLeftOut(plain, { dialect: lesson, effort: effortOf('high') }, [])).toEqual(['reasoning.effort'])
+    expect(leftOutOf(plain, { dialect: lesson, effort: effortOf('high') })).toEqual(['reasoning.effort'])
   })
 
   it('leaves out all that chooses words for a model that takes none of it, also where it is inside of another field', () => {
@@ -104,18 +104,18 @@ describe('a Responses request for a lane of its own protocol', () => {
       '{"input":"x","temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0,"top_logprobs":2,"include":["message.output_text.logprobs"]}',
     )
     const asked = { dialect, effort: undefined }
-    const leftOut = fieldsLeftOut(turn, asked, [])
+    const leftOut = leftOutOf(turn, asked)
     expect(leftOut).toEqual([
       ...['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'top_logprobs', 'include'],
     ])
-    expect(Object.keys(retargeted(turn, { ...asked, leftOut }))).toEqual([
+    expect(Object.keys(retargeted(turn, asked))).toEqual([
       ...['input', 'model', 'stream', 'max_output_tokens', 'store'],
     ])
   })
 
   it('asks those that seal for sealed reasoning, and nobody for what hosted tools include', () => {
     const turn = turnOf('{"input":"x","include":["file_search_call.results","message.output_text.logprobs"]}')
-    expect(retargeted(turn, {}, 'openai').include).toEqual([
+    expect(retargeted(turn, { dialect: responsesDialect('openai') }).include).toEqual([
       'reasoning.encrypted_content',
       'message.output_text.logprobs',
     ])
@@ -130,11 +130,10 @@ describe('a Responses request for a lane of its own protocol', () => {
       optionalFields: ['top_k', 'odd'],
     })
     const groq = responsesDialect('groq')
-    const left = (dialect = groq, passed: string[] = []) => fieldsLeftOut(turn, { dialect, effort: undefined }, passed)
+    const left = (dialect = groq, passFields: string[] = []) => leftOutOf(turn, { dialect, passFields })
     expect(left(groq, ['odd'])).toEqual(['top_k', 'safety_identifier'])
     expect(left(responsesDialect('vllm'))).toEqual(['odd'])
-    const leftOut = left()
-    expect(retargeted(turn, { dialect: groq, leftOut })).toEqual({
+    expect(retargeted(turn, { dialect: groq })).toEqual({
       input: 'x',
       model: 'lane',
       stream: true,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Opaque } from '../../model/event.ts'
+import { relayTarget } from '../lane-target.fixture.ts'
 import { responsesDialect } from './dialects.ts'
 import { turnOf } from './read-request.fixture.ts'
 import { retargetRequest } from './retarget-request.ts'
@@ -18,9 +19,9 @@ interface Sent {
 
 /** The items of an input as a lane gets them. */
 function sent(input: readonly object[], { dialect = 'openai', sealed = SEALED }: Sent = {}): unknown {
-  const target = { model: 'lane', origin: 'here', effort: undefined, outputCap: 100, cacheSalt: undefined, leftOut: [] }
   const turn = { ...turnOf({ model: 'm', input }), sealed }
-  return JSON.parse(String(retargetRequest(turn, { ...target, dialect: responsesDialect(dialect) }))).input
+  const { body } = retargetRequest(turn, relayTarget(responsesDialect(dialect), { origin: 'here' }))
+  return JSON.parse(String(body)).input
 }
 
 const reasoning = (envelope: string, more: object = {}) => ({

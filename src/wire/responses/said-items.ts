@@ -1,7 +1,6 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { MintIds } from '../mint-ids.ts'
-import type { Sealing } from './sealing.ts'
 import { type ItemStep, isCall, type PartKind, type SpokenPart } from './spoken-item.ts'
 import {
   type AnnotationStep,
@@ -14,7 +13,15 @@ import {
   startOfPart,
   type UnsentEvent,
 } from './step-frames.ts'
-import { type ItemStatus, itemAtEnd, type SaidItem, type SaidPart, type SealsShown, sayItem } from './write-item.ts'
+import {
+  type ItemStatus,
+  itemAtEnd,
+  type SaidItem,
+  type SaidPart,
+  type Sealing,
+  type SealsShown,
+  sayItem,
+} from './write-item.ts'
 
 export interface HowSaid extends Sealing {
   readonly mint: MintIds

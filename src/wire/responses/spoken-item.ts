@@ -1,5 +1,9 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { Opaque } from '../../model/event.ts'
+import type { Heard } from '../event-reader.ts'
+import type { WordsRun } from '../sse/alike-words.ts'
+import type { FrameSplitter } from '../sse/split-frames.ts'
+import type { AnswerEnding } from './read-frame.ts'
 
 /**
  * An answer as items, in the order of the grammar whatever came: items and their parts do not interleave, and each start
@@ -64,3 +68,13 @@ export const isCall = (kind: ItemKind): kind is 'function_call' | 'custom_tool_c
 
 /** What an item says that is written down elsewhere than in parts. */
 export const nameOfCall = ({ fields }: SpokenItem): string => (typeof fields.name === 'string' ? fields.name : '')
+
+/** A lane's answer, read: whatever the lane speaks, its frames become steps. */
+export interface StepSource {
+  read(frame: Buffer): readonly ItemStep[]
+  /** The frames that come next, each of which is the one step that the last one was, with other words; undefined for none. */
+  readAlike(frames: FrameSplitter): WordsRun | undefined
+  readonly heard: Heard
+  /** Undefined until the lane has said that the answer is complete, or why it is not. */
+  ending(): AnswerEnding | undefined
+}

@@ -1,5 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
-import { latin1OfText } from '../json/rewrite-string.ts'
+import { latin1OfText } from '../json/strings.ts'
 import { type Framing, frameHead } from './framing.ts'
 import { type ItemStep, nameOfCall, type PartKind } from './spoken-item.ts'
 import {

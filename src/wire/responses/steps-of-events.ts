@@ -3,10 +3,9 @@ import type { Fields } from '../../lib/is-object.ts'
 import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
 import { type EventReader, nothingHeard } from '../event-reader.ts'
 import { createItemQueue, type HeardItem, type ItemQueue } from './item-queue.ts'
-import type { AnswerEnding } from './read-ending.ts'
+import type { AnswerEnding } from './read-frame.ts'
 import type { HowSaid } from './said-items.ts'
-import { type ItemKind, type ItemStep, isCall, type PartKind, type SpokenPart } from './spoken-item.ts'
-import type { StepSource } from './step-source.ts'
+import { type ItemKind, type ItemStep, isCall, type PartKind, type SpokenPart, type StepSource } from './spoken-item.ts'
 
 /** Another protocol's answer, for a client that speaks Responses: its events become the items that they tell of. */
 export function createStepsOfEvents(reader: EventReader, rawReasoning: HowSaid['rawReasoning']): StepSource {

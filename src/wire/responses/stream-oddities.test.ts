@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Fields } from '../../lib/is-object.ts'
-import { classifyRefusal } from '../classify-refusal.ts'
 import { countedIds } from '../mint-ids.fixture.ts'
+import { classifyRefusal } from '../refusals/classify-refusal.ts'
 import { eventsIn } from './answers.fixture.ts'
 import { responsesDialect } from './dialects.ts'
 import { added, delta, ended, event, reEmit } from './re-emit.fixture.ts'

@@ -1,10 +1,9 @@
 import { isObject } from '../../lib/is-object.ts'
-import type { CarriedFrame, CarriedReply } from '../carrier.ts'
-import { isError, readError } from '../provider-error.ts'
+import { isError, readError } from '../refusals/provider-error.ts'
+import type { CarriedFrame, CarriedReply } from '../voice.ts'
 import { createStepReader } from './read-steps.ts'
 import { createSaidItems } from './said-items.ts'
-import type { ItemStep } from './spoken-item.ts'
-import type { StepSource } from './step-source.ts'
+import type { ItemStep, StepSource } from './spoken-item.ts'
 import { stateAtEnd, type Telling, type ToldAnswer } from './told-answer.ts'
 
 const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }

@@ -1,9 +1,8 @@
-import type { CarriedFrame } from '../carrier.ts'
-import { DONE_FRAME } from '../sse/format-frame.ts'
+import { DONE_FRAME } from '../sse/frame-data.ts'
+import type { CarriedFrame } from '../voice.ts'
 import { createSaidItems } from './said-items.ts'
-import { type ItemStep, isCall, nameOfCall } from './spoken-item.ts'
+import { type ItemStep, isCall, nameOfCall, type StepSource } from './spoken-item.ts'
 import { aroundWords, type DeltaStep, emptyDelta, frameText, type UnsentEvent } from './step-frames.ts'
-import type { StepSource } from './step-source.ts'
 import { stateAtEnd, type Telling, type ToldAnswer } from './told-answer.ts'
 import type { AroundWords } from './write-item.ts'
 

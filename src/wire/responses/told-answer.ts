@@ -1,9 +1,9 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { SettledCharge } from '../../model/ending.ts'
-import type { Carrier } from '../carrier.ts'
+import type { Carrier } from '../voice.ts'
 import type { Framing, ResponseState } from './framing.ts'
 import type { HowSaid } from './said-items.ts'
-import type { StepSource } from './step-source.ts'
+import type { StepSource } from './spoken-item.ts'
 import type { ItemStatus } from './write-item.ts'
 import { writeUsage } from './write-usage.ts'
 

@@ -28,6 +28,8 @@ export const requestWith = (
   outputCap: undefined,
   outputCapParam: 'max_output_tokens',
   choices: 1,
+  inputField: 'input',
+  demands: [],
   inputSize: { bodyBytes: 2, inputBytes: 2, messages: 1, tools: 0 },
   otherInputs: [],
   ignoredTools: [],

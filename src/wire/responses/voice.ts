@@ -1,34 +1,33 @@
-import type { Fields } from '../../lib/is-object.ts'
-import { isObject } from '../../lib/is-object.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import type { CarriedReply, Carrier } from '../carrier.ts'
-import type { CompactionReader } from '../compaction-reader.ts'
+import type { CompactionReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
-import { DONE_FRAME } from '../sse/format-frame.ts'
-import type { Voice } from '../voice.ts'
+import { DONE_FRAME } from '../sse/frame-data.ts'
+import type { CarriedReply, Carrier, RelayVoice } from '../voice.ts'
 import { carryCompaction } from './carry-compaction.ts'
+import { SEALED_REASONING } from './dialects.ts'
 import { createFraming, type Framing } from './framing.ts'
 import { errorFields } from './problem.ts'
 import { createStepReader } from './read-steps.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
-import { SEALED_REASONING } from './sealed-include.ts'
-import type { Sealing } from './sealing.ts'
-import type { StepSource } from './step-source.ts'
+import type { StepSource } from './spoken-item.ts'
 import { createStepsOfEvents } from './steps-of-events.ts'
 import { tellReply, tellWhole } from './tell-reply.ts'
 import { tellStream } from './tell-stream.ts'
 import type { AnswerSoFar, Telling, ToldAnswer } from './told-answer.ts'
+import type { Sealing } from './write-item.ts'
 
-export interface ResponsesVoice extends Voice {
+/** A lane that speaks Responses itself: what it says is said anew, under ids and numbers that are ours. */
+interface ResponsesLane {
+  readonly origin: string
+}
+
+export interface ResponsesVoice extends RelayVoice<ResponsesLane> {
   readonly protocol: 'responses'
   readonly responseId: string
   /** The client has asked for what is sealed in its items. */
   readonly showsSeals: boolean
-  /** Says what a lane of this origin says that speaks Responses itself, under ids and numbers that are ours. */
-  reEmit(origin: string): Carrier
-  /** The same of a JSON answer. */
-  reEmitReply(value: unknown, origin: string): CarriedReply
   /** Says what a lane has made of the conversation that was to be made short. */
   compact(reader: CompactionReader): Carrier
   /** The response as it stands, for whoever stores it: after `close()` or `fail()` the final one, before what there is so far. */
@@ -98,8 +97,8 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     responseId: options.responseId,
     showsSeals,
     translate: (reader) => carry(speaking, createStepsOfEvents(reader, telling.rawReasoning)),
-    reEmit: (origin) => carry(speaking, createStepReader(origin)),
-    reEmitReply: (value, origin) => carryReply(speaking, value, origin),
+    relay: ({ origin }) => carry(speaking, createStepReader(origin)),
+    relayReply: (_body, value, { origin }) => carryReply(speaking, value, origin),
     compact: (reader) => compact(speaking, reader),
     fail: (problem) => fail(speaking, problem),
     response: () => framing.response(speaking.final ?? stateSoFar(speaking)),

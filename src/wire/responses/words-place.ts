@@ -1,4 +1,4 @@
-import { findGaps, type WordsPlace } from '../words-pattern.ts'
+import { findGaps, type WordsPlace } from '../sse/words-pattern.ts'
 
 /** All that a delta says beyond its words stands the same in the next one: its item, its part, fields that nobody knows. */
 export const WORDS_PLACE: WordsPlace = {

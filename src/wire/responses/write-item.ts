@@ -1,8 +1,8 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
+import type { Compacted } from '../../model/compaction.ts'
 import type { Opaque } from '../../model/event.ts'
 import type { MintIds } from '../mint-ids.ts'
-import type { Sealing } from './sealing.ts'
 import { type ItemKind, isCall, nameOfCall, type PartKind, type SpokenItem, type SpokenPart } from './spoken-item.ts'
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
@@ -155,4 +155,10 @@ export function partAtEnd({ kind, part }: SaidPart): Fields {
 export const logprobsOf = ({ fields, ended }: SpokenPart): readonly unknown[] => {
   const logprobs = fields.logprobs ?? ended?.logprobs
   return Array.isArray(logprobs) ? logprobs : []
+}
+
+/** How what only we or a provider can read is put into an envelope of ours, for the client to carry. */
+export interface Sealing {
+  readonly sealReasoning: (opaque: Opaque) => string
+  readonly sealCompaction: (compacted: Compacted) => string
 }

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { ContentPart, Conversation, ConversationItem, ToolName } from '../../model/conversation.ts'
+import {
+  type ContentPart,
+  type Conversation,
+  type ConversationItem,
+  EMPTY_CONVERSATION,
+  type ToolName,
+} from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
-import { EMPTY_CONVERSATION } from '../empty-conversation.ts'
 import { withTraits } from '../lane-manners.ts'
 import { laneTarget } from '../lane-target.fixture.ts'
 import type { LaneTarget } from '../lane-target.ts'

@@ -1,13 +1,11 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { AnswerFormat, Conversation } from '../../model/conversation.ts'
-import { saltFields } from '../cache-salt.ts'
 import { clientName } from '../client-names.ts'
-import type { LaneTarget, WrittenRequest } from '../lane-target.ts'
-import { createToolNames } from '../tool-names.ts'
-import type { ResponsesDialect } from './dialects.ts'
-import { effortWord, isEffortLost } from './effort-word.ts'
-import { includeFor, takesLogprobs } from './sealed-include.ts'
+import { type LaneTarget, saltFields, type WrittenRequest } from '../lane-target.ts'
+import { createToolNames } from '../tools/tool-names.ts'
+import { includeFor, type ResponsesDialect, takesLogprobs } from './dialects.ts'
 import { writeItems } from './write-items.ts'
+import { isEffortLost, writeReasoning } from './write-thinking.ts'
 import { toolWriterFor, writeToolChoice, writeTools } from './write-tools.ts'
 
 /** A conversation as the request that a lane of this protocol gets. No lane keeps state for us. */
@@ -100,14 +98,5 @@ function writeFormat(format: AnswerFormat): Fields {
     // Chat may leave it out, and this protocol may not.
     schema: schema ?? {},
     ...(strict === undefined ? {} : { strict }),
-  }
-}
-
-function writeReasoning({ reasoning }: Conversation, target: LaneTarget<ResponsesDialect>): Fields | undefined {
-  const effort = effortWord(target)
-  if (effort === undefined && reasoning.summary === undefined) return undefined
-  return {
-    ...(effort === undefined ? {} : { effort }),
-    ...(reasoning.summary === undefined ? {} : { summary: reasoning.summary }),
   }
 }

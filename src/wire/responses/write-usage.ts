@@ -1,10 +1,11 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { SettledCharge } from '../../model/ending.ts'
-import { formatUsd } from '../../model/money.ts'
 import { inputTokensOf } from '../../model/usage.ts'
+import { toldCharge } from '../told-charge.ts'
 
-/** The usage of an answer in Responses' own words, with the charge beside it: exact, as a decimal string. */
-export function writeUsage({ usage, charge, tier, price }: SettledCharge): Fields {
+/** The usage of an answer in Responses' own words, with the charge beside it. */
+export function writeUsage(settled: SettledCharge): Fields {
+  const { usage } = settled
   const input = inputTokensOf(usage)
   return {
     input_tokens: input,
@@ -12,12 +13,6 @@ export function writeUsage({ usage, charge, tier, price }: SettledCharge): Field
     output_tokens: usage.output,
     output_tokens_details: { reasoning_tokens: usage.reasoning },
     total_tokens: input + usage.output,
-    millrace: {
-      charge: formatUsd(charge),
-      currency: 'USD',
-      tier,
-      price_version: price.version,
-      ...(usage.estimated ? { estimated: true } : {}),
-    },
+    millrace: toldCharge(settled),
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readData } from './read-data.ts'
+import { readData } from './frame-data.ts'
 import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from './split-frames.ts'
 
 const allOf = (splitter: FrameSplitter): Buffer[] => {

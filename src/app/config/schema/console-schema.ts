@@ -1,4 +1,4 @@
-import { flag, read, scalar, wrong } from '../scalars.ts'
+import { flag, read, scalar, wrong } from './scalars.ts'
 import { list, section } from './section.ts'
 
 export const consoleSchema = section('The web console, where people make keys and see their money.', {

@@ -1,4 +1,4 @@
-import { duration, durationOrOff, integer, sizeOrAuto } from '../scalars.ts'
+import { duration, durationOrOff, integer, sizeOrAuto } from './scalars.ts'
 import { section } from './section.ts'
 
 export const overloadSchema = section(

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Cycle } from '../../../model/cycle.ts'
-import { usd } from '../money-scalars.ts'
-import { duration, integer, integerOrOff, parseDuration, type Reading, read, scalar, wrong } from '../scalars.ts'
 import { modelGlob } from './model-schema.ts'
+import { usd } from './money-scalars.ts'
+import { duration, integer, integerOrOff, parseDuration, type Reading, read, scalar, wrong } from './scalars.ts'
 import { section } from './section.ts'
 import { identifier } from './upstream-schema.ts'
 

@@ -1,4 +1,4 @@
-import { duration, flag, integer, integerOrOff } from '../scalars.ts'
+import { duration, flag, integer, integerOrOff } from './scalars.ts'
 import { section } from './section.ts'
 
 export const routingSchema = section('How lanes are chosen that fail, limit us, or refuse our credential.', {

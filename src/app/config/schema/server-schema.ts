@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { duration, integer, maybeText, read, scalar, size, text, wrong } from '../scalars.ts'
+import { duration, integer, maybeText, read, scalar, size, text, wrong } from './scalars.ts'
 import { list, section } from './section.ts'
 
 export const serverSchema = section('Where the server listens and whom it believes.', {

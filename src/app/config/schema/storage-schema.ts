@@ -1,4 +1,4 @@
-import { duration, integer, maybeText, read, scalar, size, wrong } from '../scalars.ts'
+import { duration, integer, maybeText, read, scalar, size, wrong } from './scalars.ts'
 import { section } from './section.ts'
 
 export type DatabaseChoice = { readonly kind: 'sqlite' } | { readonly kind: 'postgres'; readonly url: string }

@@ -1,0 +1,58 @@
+import { join, resolve } from 'node:path'
+import type { ConfigProblem } from '../config-problem.ts'
+import type { Environment } from './environment.ts'
+import type { FileReader } from './read-config-file.ts'
+
+export interface ConfigSearch {
+  /** What `--config` named. */
+  readonly named: string | undefined
+  readonly environment: Environment
+  readonly cwd: string
+  readonly readFile: FileReader
+}
+
+export type FoundConfigFile =
+  | { readonly kind: 'found'; readonly path: string; readonly text: string; readonly via: string }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'invalid'; readonly problem: ConfigProblem }
+
+interface Candidate {
+  readonly path: string
+  readonly via: string
+  /** Somebody named it: a missing file is an error, not a reason to look further. */
+  readonly named: boolean
+}
+
+/** The first file that is there, in the order that the handbook gives. */
+export function findConfigFile(search: ConfigSearch): FoundConfigFile {
+  for (const candidate of candidatesOf(search)) {
+    const read = search.readFile(candidate.path)
+    if (read.kind === 'text') return { kind: 'found', path: candidate.path, text: read.text, via: candidate.via }
+    if (read.kind === 'unreadable') return invalid(candidate, `this file cannot be read: ${read.reason}`)
+    if (candidate.named) return invalid(candidate, `there is no such file (named by ${candidate.via})`)
+  }
+  return { kind: 'none' }
+}
+
+function candidatesOf({ named, environment, cwd }: ConfigSearch): Candidate[] {
+  if (named !== undefined) return [{ path: resolve(cwd, named), via: '--config', named: true }]
+  const variable = environment.MILLRACE_CONFIG
+  if (variable) return [{ path: resolve(cwd, variable), via: 'MILLRACE_CONFIG', named: true }]
+  const home = environment.HOME ?? environment.USERPROFILE
+  const xdg = environment.XDG_CONFIG_HOME || (home ? join(home, '.config') : undefined)
+  return [
+    { path: join(cwd, 'millrace.yaml'), via: 'the working folder', named: false },
+    ...(xdg ? [{ path: join(xdg, 'millrace', 'millrace.yaml'), via: 'the XDG folder', named: false }] : []),
+    { path: '/etc/millrace/millrace.yaml', via: '/etc', named: false },
+  ]
+}
+
+const invalid = (candidate: Candidate, message: string): FoundConfigFile => ({
+  kind: 'invalid',
+  problem: {
+    place: { origin: candidate.path },
+    path: '',
+    message,
+    cure: 'Name a file that can be read: millrace serve --config FILE, or write one: millrace init.',
+  },
+})

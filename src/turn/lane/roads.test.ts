@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import type { Lane, Wire } from '../../catalog/catalog.ts'
+import type { Fields } from '../../lib/is-object.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
+import { laneDialect } from '../../routing/lane-dialect.ts'
+import { added, ended, event } from '../../wire/responses/re-emit.fixture.ts'
+import { turnOf, withItems } from '../../wire/responses/read-request.fixture.ts'
+import { countedIds, openVoice, settledCharge } from '../../wire/responses/voice.fixture.ts'
+import { NO_CALL_SEALS } from '../../wire/seals/call-seals.ts'
+import { roadTo } from './roads.ts'
+
+const laneOn = (wire: Wire, dialect: string, origin = 'here') =>
+  ({ id: `${wire}/m`, model: 'm', origin, upstream: { wire, dialect } }) as Lane
+
+function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<ResponsesRequest> = {}) {
+  const asked = turnOf({ ...withItems({ role: 'user', content: 'Hi' }), tools: [{ type: 'function', name: 'f' }] })
+  const turn: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
+  const [lane] = lanes
+  const voice = openVoice({ others: { turn } })
+  const road = roadTo(lane, laneDialect(lane), {
+    ...{ request: turn, voice, mint: countedIds(), callSeals: NO_CALL_SEALS, cacheSalt: 'salt' },
+    ...{ model: { lanes, passFields: [] }, effort: undefined, outputCap: 500 },
+    ...{ withoutSeals: false, withoutNativeCompaction: false },
+  })
+  const body = JSON.parse(String(road.sent.body)) as Fields
+  return { road, body, voice }
+}
+
+const isNative = ({ body }: { body: Fields }) => JSON.stringify(body.input ?? []).includes('compaction_trigger')
+
+describe('a conversation is made short', () => {
+  it('by a provider that can, where all that comes later runs on it', () => {
+    const { road, body } = roadOn([laneOn('responses', 'openai')])
+    expect(body).toMatchObject({
+      stream: true,
+      max_output_tokens: 500,
+      input: [{ role: 'user' }, { type: 'compaction_trigger' }],
+    })
+    expect(road.delivery).toBe('stream')
+    expect(isNative(roadOn([laneOn('responses', 'openai'), laneOn('responses', 'openai')]))).toBe(true)
+  })
+
+  it.each([
+    ['the server cannot', [laneOn('responses', 'generic')]],
+    ['it speaks Chat', [laneOn('chat', 'openai')]],
+    ['another lane could not read it', [laneOn('responses', 'openai'), laneOn('responses', 'openai', 'there')]],
+    ['another lane speaks Chat', [laneOn('responses', 'openai'), laneOn('chat', 'vllm', 'there')]],
+  ] as const)('by a summary, without tools, where %s', (_why, lanes) => {
+    const { body, road } = roadOn(lanes as unknown as readonly [Lane])
+    expect(JSON.stringify(body)).toMatch(/the summary that will stand/)
+    expect([body.tools, body.tool_choice, road.nativeCompaction]).toEqual([undefined, undefined, undefined])
+  })
+
+  it('by who made it short before, whatever its server has said since', () => {
+    const lane = laneOn('responses', 'generic')
+    expect(isNative(roadOn([lane, laneOn('chat', 'vllm', 'there')], { boundTo: 'here' }))).toBe(true)
+    expect(roadOn([lane], { boundTo: 'here' }).road.nativeCompaction).toBeUndefined()
+  })
+
+  it('a plain text is one message', () => {
+    const { body } = roadOn([laneOn('responses', 'openai')], turnOf({ model: 'demo', input: 'Hi', stream: true }))
+    expect(body.input).toBe('Hi')
+    const turn = { ...turnOf({ model: 'demo', input: 'Hi' }), compacts: 'at-endpoint' as const }
+    expect(roadOn([laneOn('responses', 'openai')], turn).body.input).toEqual([
+      { type: 'message', role: 'user', content: 'Hi' },
+      { type: 'compaction_trigger' },
+    ])
+  })
+
+  it('and an answer without the item says that the server cannot', () => {
+    const { road } = roadOn([laneOn('responses', 'openai')])
+    const carrier = road.carrier()
+    carrier.read(ended({ output: [] }))
+    expect(road.nativeCompaction?.hasFailed()).toBe(true)
+    expect(carrier.heard.error).toBeDefined()
+  })
+
+  it('what came of it is told as one item, with all that the stream needs', () => {
+    const { road, voice } = roadOn([laneOn('responses', 'openai')], { delivery: 'stream' })
+    const carrier = road.carrier()
+    const item = { type: 'compaction', id: 'theirs', encrypted_content: 'gAAA' }
+    for (const frame of [added(item), event('response.output_item.done', { output_index: 0, item }), ended()]) {
+      expect(carrier.read(frame)).toEqual({ bytes: undefined, isContent: false })
+    }
+    expect(carrier.compactedSize?.()).toEqual({ bytes: 0, hasSealed: true })
+    const text = String(carrier.close(settledCharge()))
+    expect(text.match(/^event: .*/gm)).toEqual(
+      ['created', 'in_progress', 'output_item.added', 'output_item.done', 'completed'].map(
+        (name) => `event: response.${name}`,
+      ),
+    )
+    expect(text).not.toContain('"gAAA"')
+    expect(voice.status()).toBe('completed')
+    // However often it is worked out, it is the same.
+    expect(String(carrier.close(settledCharge()))).toBe(text)
+  })
+})

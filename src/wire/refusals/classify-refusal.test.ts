@@ -1,0 +1,404 @@
+import { describe, expect, it } from 'vitest'
+import { classifyRefusal, isCertain, type RefusalClass } from './classify-refusal.ts'
+import { readError, readProviderError } from './provider-error.ts'
+
+const read = (status: number | undefined, body: unknown) =>
+  readProviderError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
+
+const inside = (error: unknown) => {
+  const said = readError(error)
+  return { ...said, status: undefined, param: said.param }
+}
+
+const anthropic = (type: string, message = 'No.') => ({
+  type: 'error',
+  error: { type, message },
+  request_id: 'req_011',
+})
+const google = (code: number, status: string, message = 'No.', details: object[] = []) => ({
+  error: { code, message, status, details },
+})
+const reason = (word: string) => ({
+  '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+  reason: word,
+  domain: 'googleapis.com',
+})
+const TOO_LOW =
+  'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.'
+const SPENT = 'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.'
+const HTML = '<!doctype html><html><body>nginx</body></html>'
+
+type Row = readonly [status: number, body: object | string, means: RefusalClass, code: string | undefined]
+
+describe('a refusal of Anthropic', () => {
+  it.each<Row>([
+    [400, anthropic('invalid_request_error', 'messages: at least one message is required'), 'rejected', undefined],
+    [400, anthropic('invalid_request_error', TOO_LOW), 'credential', undefined],
+    [400, anthropic('invalid_request_error', SPENT), 'credential', undefined],
+    [
+      400,
+      anthropic('invalid_request_error', 'prompt is too long: 208310 tokens > 200000 maximum'),
+      'too-long',
+      undefined,
+    ],
+    [
+      400,
+      anthropic('invalid_request_error', 'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000'),
+      'too-long',
+      undefined,
+    ],
+    [400, anthropic('invalid_request_error', 'Output blocked by content filtering policy'), 'filtered', undefined],
+    [
+      400,
+      anthropic(
+        'invalid_request_error',
+        'messages.1.content.0: unexpected `tool_use_id` found in `tool_result` blocks',
+      ),
+      'rejected',
+      undefined,
+    ],
+    [401, anthropic('authentication_error', 'invalid x-api-key'), 'credential', 'authentication_error'],
+    [402, anthropic('billing_error'), 'credential', 'billing_error'],
+    [403, anthropic('permission_error'), 'credential', 'permission_error'],
+    [404, anthropic('not_found_error', 'model: claude-nothing'), 'not-found', 'not_found_error'],
+    [409, anthropic('conflict_error'), 'failed', 'conflict_error'],
+    [413, anthropic('request_too_large', 'Request exceeds the maximum size'), 'too-large', 'request_too_large'],
+    [429, anthropic('rate_limit_error'), 'throttled', 'rate_limit_error'],
+    [500, anthropic('api_error', 'Internal server error'), 'failed', 'api_error'],
+    [504, anthropic('timeout_error'), 'failed', 'timeout_error'],
+    [529, anthropic('overloaded_error', 'Overloaded'), 'failed', 'overloaded_error'],
+  ])('%s %j: %s', (status, body, means, code) => {
+    const error = read(status, body)
+    expect(classifyRefusal(error)).toBe(means)
+    if (code !== undefined) expect(error.code).toBe(code)
+  })
+
+  it.each<[string, string, RefusalClass]>([
+    ['overloaded_error', 'Overloaded', 'failed'],
+    ['api_error', 'Internal server error', 'failed'],
+    ['timeout_error', 'Took too long.', 'failed'],
+    ['rate_limit_error', 'Slow.', 'throttled'],
+    ['invalid_request_error', 'max_tokens: 9 > 8', 'rejected'],
+    ['invalid_request_error', TOO_LOW, 'credential'],
+    ['invalid_request_error', 'prompt is too long: 2 tokens > 1 maximum', 'too-long'],
+    ['authentication_error', 'No.', 'credential'],
+    ['permission_error', 'No.', 'credential'],
+    ['billing_error', 'No.', 'credential'],
+    ['not_found_error', 'model: x', 'not-found'],
+    ['request_too_large', 'No.', 'too-large'],
+    ['a_new_one', 'No.', 'failed'],
+  ])('inside an answer of 200: %s, %s: %s', (type, message, means) => {
+    expect(classifyRefusal(inside({ type, message }))).toBe(means)
+  })
+})
+
+describe('a refusal of Gemini', () => {
+  it.each<Row>([
+    [400, google(400, 'INVALID_ARGUMENT', 'Please use a valid role: user, model.'), 'rejected', 'INVALID_ARGUMENT'],
+    [
+      400,
+      google(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', [reason('API_KEY_INVALID')]),
+      'credential',
+      'API_KEY_INVALID',
+    ],
+    [400, google(400, 'INVALID_ARGUMENT', 'No.', [reason('API_KEY_INVALID')]), 'credential', 'API_KEY_INVALID'],
+    [400, google(400, 'INVALID_ARGUMENT', 'API key expired. Please renew it.'), 'credential', 'INVALID_ARGUMENT'],
+    [
+      400,
+      google(400, 'FAILED_PRECONDITION', 'User location is not supported for the API use.'),
+      'credential',
+      'FAILED_PRECONDITION',
+    ],
+    [400, google(400, 'FAILED_PRECONDITION'), 'rejected', 'FAILED_PRECONDITION'],
+    [400, google(400, 'OUT_OF_RANGE'), 'rejected', 'OUT_OF_RANGE'],
+    [
+      400,
+      google(
+        400,
+        'INVALID_ARGUMENT',
+        'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+      ),
+      'too-long',
+      'INVALID_ARGUMENT',
+    ],
+    [
+      400,
+      google(400, 'INVALID_ARGUMENT', 'Function calling is not enabled for models/gemma-3-27b-it'),
+      'unsupported-field',
+      'INVALID_ARGUMENT',
+    ],
+    [401, google(401, 'UNAUTHENTICATED'), 'credential', 'UNAUTHENTICATED'],
+    [403, google(403, 'PERMISSION_DENIED'), 'credential', 'PERMISSION_DENIED'],
+    [404, google(404, 'NOT_FOUND', 'models/gemini-0 is not found for API version v1beta'), 'not-found', 'NOT_FOUND'],
+    [409, google(409, 'ABORTED'), 'failed', 'ABORTED'],
+    [
+      429,
+      google(429, 'RESOURCE_EXHAUSTED', 'You exceeded your current quota, please check your plan and billing details.'),
+      'throttled',
+      'RESOURCE_EXHAUSTED',
+    ],
+    [499, google(499, 'CANCELLED'), 'failed', 'CANCELLED'],
+    [500, google(500, 'INTERNAL'), 'failed', 'INTERNAL'],
+    [500, google(500, 'UNKNOWN'), 'failed', 'UNKNOWN'],
+    [501, google(501, 'UNIMPLEMENTED'), 'failed', 'UNIMPLEMENTED'],
+    [503, google(503, 'UNAVAILABLE', 'The model is overloaded.'), 'failed', 'UNAVAILABLE'],
+    [504, google(504, 'DEADLINE_EXCEEDED'), 'failed', 'DEADLINE_EXCEEDED'],
+  ])('%s %j: %s', (status, body, means, code) => {
+    for (const error of [read(status, body), read(status, [body])]) {
+      expect([classifyRefusal(error), error.code]).toEqual([means, code])
+    }
+  })
+
+  it.each<[number, string, RefusalClass]>([
+    [503, 'UNAVAILABLE', 'failed'],
+    [429, 'RESOURCE_EXHAUSTED', 'throttled'],
+    [500, 'INTERNAL', 'failed'],
+    [504, 'DEADLINE_EXCEEDED', 'failed'],
+    [499, 'CANCELLED', 'failed'],
+    [400, 'INVALID_ARGUMENT', 'rejected'],
+    [403, 'PERMISSION_DENIED', 'credential'],
+    [401, 'UNAUTHENTICATED', 'credential'],
+    [404, 'NOT_FOUND', 'not-found'],
+  ])('inside an answer of 200: %s %s: %s', (code, status, means) => {
+    const error = inside(google(code, status, 'The provider could not go on.').error)
+    expect([classifyRefusal(error), error.code]).toEqual([means, status])
+  })
+})
+
+const FASTAPI = {
+  detail: [{ type: 'missing', loc: ['body', 'messages', 0, 'role'], msg: 'Field required', input: {} }],
+}
+const EXTRA = [{ type: 'extra_forbidden', loc: ['body', 'seed'], msg: 'Extra inputs are not permitted', input: 7 }]
+
+describe('a refusal of a server that is like OpenAI’s', () => {
+  it.each<Row>([
+    [422, FASTAPI, 'rejected', 'missing'],
+    [422, { detail: EXTRA }, 'unsupported-field', 'extra_forbidden'],
+    [
+      422,
+      { object: 'error', message: { detail: EXTRA }, type: 'invalid_request_error' },
+      'unsupported-field',
+      undefined,
+    ],
+    [400, { detail: 'messages[0] is wrong' }, 'rejected', undefined],
+    [400, { error: 'model is required' }, 'rejected', undefined],
+    [400, { object: 'error', message: 'Bad.', type: 'BadRequestError', param: null, code: 400 }, 'rejected', undefined],
+    [404, { object: 'error', message: 'Gone.', type: 'NotFoundError', code: 404 }, 'not-found', 'NotFoundError'],
+    [400, { error: { code: 400, message: 'maximum context length is 8192 tokens' } }, 'too-long', '400'],
+    [400, { error: { message: 'x', type: 'exceed_context_size_error', code: 400 } }, 'too-long', undefined],
+    [
+      400,
+      { error: { code: 'content_filter', status: 400, message: 'The response was filtered' } },
+      'filtered',
+      undefined,
+    ],
+    [401, { statusCode: 401, message: 'Access denied due to missing subscription key.' }, 'credential', undefined],
+    [404, { error: { code: 'DeploymentNotFound', message: 'Does not exist.' } }, 'not-found', 'DeploymentNotFound'],
+    [404, HTML, 'not-found', undefined],
+    [405, HTML, 'not-found', undefined],
+    [502, HTML, 'failed', undefined],
+    [400, HTML, 'rejected', undefined],
+    [418, '', 'failed', undefined],
+    [
+      400,
+      {
+        error: {
+          message: 'Failed to call a function. Please adjust your prompt.',
+          type: 'invalid_request_error',
+          code: 'tool_use_failed',
+          failed_generation: '<function=rm>',
+        },
+      },
+      'rejected',
+      'tool_use_failed',
+    ],
+    [
+      413,
+      { error: { message: 'Request too large on tokens per minute.', type: 'tokens', code: 'rate_limit_exceeded' } },
+      'throttled',
+      'rate_limit_exceeded',
+    ],
+    [402, { error: { message: 'Insufficient Balance', code: 'invalid_request_error' } }, 'credential', undefined],
+    [403, { error: { code: 403, message: 'Flagged', metadata: { reasons: ['violence'] } } }, 'credential', '403'],
+    [429, { error: { message: 'No.', type: 'insufficient_quota', code: null } }, 'credential', 'insufficient_quota'],
+    [400, { code: 'Arrearage', message: 'Access denied' }, 'credential', 'Arrearage'],
+    [400, { error: '"registry/gemma" does not support tools' }, 'unsupported-field', undefined],
+    [400, { errors: [{ message: 'AiError: bad input', code: 5007 }], success: false }, 'rejected', undefined],
+  ])('%s %j: %s', (status, body, means, code) => {
+    const error = read(status, body)
+    expect(classifyRefusal(error)).toBe(means)
+    if (code !== undefined) expect(error.code).toBe(code)
+  })
+
+  it.each<[object | string, RefusalClass]>([
+    [{ code: 502, message: 'Provider returned error' }, 'failed'],
+    [{ code: '429', message: 'Later.' }, 'throttled'],
+    [{ code: 402, message: 'Pay.' }, 'credential'],
+    [{ code: 400, message: 'Wrong.', type: 'BadRequestError' }, 'rejected'],
+    [{ code: 400, message: 'Wrong.' }, 'rejected'],
+    [
+      { message: 'You exceeded your current quota.', type: 'insufficient_quota', code: 'insufficient_quota' },
+      'credential',
+    ],
+    ['It went wrong.', 'failed'],
+  ])('inside an answer of 200: %j: %s', (error, means) => {
+    expect(classifyRefusal(inside(error))).toBe(means)
+  })
+})
+
+/** What would make a refusal one of each class, if the provider said so itself. */
+const WORDS: Readonly<Record<Exclude<RefusalClass, 'rejected' | 'failed' | 'too-large' | 'not-found'>, string>> = {
+  'too-long': "This model's maximum context length is 8192 tokens: prompt is too long",
+  'unsupported-field': 'Image input is not supported by this model',
+  filtered: 'blocked by content_filter, moderation, prohibited_content',
+  credential: 'insufficient_quota: your credit balance is too low, api key expired, enable billing',
+  throttled: 'rate limit, too many requests, resource exhausted, slow down',
+}
+
+describe('a refusal that quotes what its client has written', () => {
+  const QUOTATIONS: readonly ((words: string) => object)[] = [
+    (words) => ({ error: { message: `Invalid value: '${words}'.`, type: 'invalid_request_error' } }),
+    (words) => ({ error: { message: `messages.0: Input should be a list, input: ${JSON.stringify(words)}` } }),
+    (words) => ({ message: `Wrong role: \`${words}\``, type: 'BadRequestError', code: 400 }),
+    (words) => ({ message: `No role «${words}», “${words}”`, type: 'BadRequestError', code: 400 }),
+    (words) => ({ message: `1 error [type=int, input_value={'x': ${JSON.stringify(words)}}, input_type=dict]` }),
+    (words) => ({ error: { message: `[{'type': 'int', 'msg': 'No', 'input': {'x': ${words}}}]` } }),
+    (words) => ({ error: { message: `Cannot read {"message":"Bad","text":${JSON.stringify(words)}}` } }),
+    (words) => ({ error: { message: `Invalid value: '${words.padEnd(2000, '.')}'` } }),
+  ]
+
+  describe.each(Object.entries(WORDS))('that sounds like %s', (means, words) => {
+    it('would be that in the words of the provider', () => {
+      expect(classifyRefusal(inside(words))).toBe(means === 'unsupported-field' ? 'failed' : means)
+      if (means !== 'throttled') expect(classifyRefusal(read(400, { error: words }))).toBe(means)
+    })
+
+    it.each(QUOTATIONS.map((quoting) => quoting(words)))('is rejected all the same: %j', (body) => {
+      expect(classifyRefusal(read(400, body))).toBe('rejected')
+      expect(classifyRefusal(read(422, body))).toBe('rejected')
+    })
+
+    it.each(QUOTATIONS.map((quoting) => quoting(words)))(
+      'is nothing about the lane inside of an answer: %j',
+      (body) => {
+        const error = inside('error' in body ? body.error : body)
+        expect(['failed', 'rejected']).toContain(classifyRefusal(error))
+      },
+    )
+  })
+
+  it.each(['credential', 'throttled'] as const)(
+    'is never certainly %s, not even where it ends the quotation itself',
+    (means) => {
+      const message = `Invalid value: 'x' ${WORDS[means]} 'y'`
+      for (const error of [
+        read(400, { error: { message } }),
+        read(400, message),
+        inside(message),
+        inside({ message }),
+      ]) {
+        if (classifyRefusal(error) === means) expect(isCertain(error)).toBe(false)
+      }
+      expect(classifyRefusal(inside(message))).toBe(means)
+    },
+  )
+})
+
+describe('what a refusal means is certain', () => {
+  it.each<[ReturnType<typeof read>, RefusalClass]>([
+    [read(401, {}), 'credential'],
+    [read(402, {}), 'credential'],
+    [read(403, HTML), 'credential'],
+    [read(407, ''), 'credential'],
+    [read(429, 'Later.'), 'throttled'],
+    [read(429, { error: { type: 'insufficient_quota' } }), 'credential'],
+    [read(400, { code: 'Arrearage' }), 'credential'],
+    [read(400, google(400, 'INVALID_ARGUMENT', 'No.', [reason('API_KEY_INVALID')])), 'credential'],
+    [read(400, { error: { message: TOO_LOW, code: 'insufficient_quota' } }), 'credential'],
+    [read(413, { error: { code: 'rate_limit_exceeded' } }), 'throttled'],
+    [read(400, { error: { code: 'context_length_exceeded', message: 'No.' } }), 'too-long'],
+    [read(400, { error: { code: 'unsupported_parameter', param: 'seed' } }), 'unsupported-field'],
+    [read(400, { error: { message: 'Bad.' } }), 'rejected'],
+    [read(500, HTML), 'failed'],
+    [read(503, { error: { message: 'rate limit' } }), 'failed'],
+    [read(529, anthropic('overloaded_error')), 'failed'],
+    [inside({ code: 429, message: 'No.' }), 'throttled'],
+    [inside({ type: 'rate_limit_error', message: 'No.' }), 'throttled'],
+    [inside({ type: 'overloaded_error', message: 'No.' }), 'failed'],
+  ])('where a status or a code says so: %j: %s', (error, means) => {
+    expect([classifyRefusal(error), isCertain(error)]).toEqual([means, true])
+  })
+
+  it.each<[ReturnType<typeof read>, RefusalClass]>([
+    [read(400, anthropic('invalid_request_error', TOO_LOW)), 'credential'],
+    [read(400, google(400, 'INVALID_ARGUMENT', 'API key expired. Please renew it.')), 'credential'],
+    [read(400, { error: 'prompt is too long' }), 'too-long'],
+    [read(400, { error: "Unknown parameter: 'seed'." }), 'unsupported-field'],
+    [read(400, { error: 'Flagged by moderation' }), 'filtered'],
+    [read(418, ''), 'failed'],
+    [inside('You have hit a rate limit.'), 'throttled'],
+    [inside('It went wrong.'), 'failed'],
+  ])('and not where only a sentence does: %j: %s', (error, means) => {
+    expect([classifyRefusal(error), isCertain(error)]).toEqual([means, false])
+  })
+})
+
+describe('what is read of a refusal', () => {
+  it('is the place in the body that FastAPI names, and never what stood there', () => {
+    const error = read(422, { detail: [{ ...FASTAPI.detail[0], input: 'a secret of the client' }] })
+    expect(error).toMatchObject({ param: 'messages.0.role', message: 'messages.0.role: Field required' })
+    expect(JSON.stringify(error)).not.toContain('secret')
+  })
+
+  it('is nothing of a page', () => {
+    expect(read(404, HTML)).toEqual({ status: 404, message: '', code: undefined, param: undefined })
+  })
+
+  it.each<[unknown]>([
+    [{ error: { message: { deep: 1 }, code: {}, type: [], status: null, details: 'x', param: {} } }],
+    [{ error: { message: null, details: [null, 7, { reason: 7, retryDelay: 37 }], code: 1e300 } }],
+    [{ detail: [null, 'x', { loc: {}, msg: 7, type: null }], errors: [null] }],
+    [{ detail: { message: 7 }, message: { detail: [] } }],
+    [[]],
+    [[[[1]]]],
+    [null],
+    [{ __proto__: null, constructor: 'x', error: { __proto__: 'x' } }],
+    ['{"error":'],
+  ])('survives what makes no sense: %j', (body) => {
+    const error = read(400, body)
+    expect(typeof error.message).toBe('string')
+    expect(classifyRefusal(error)).toBe('rejected')
+    expect(typeof readError(body).message).toBe('string')
+  })
+
+  it('is bounded, so that no words of a provider can be long enough to hold anybody up', () => {
+    const words = 'unsupported thinking '.repeat(200_000)
+    expect(readError({ message: words }).message).toHaveLength(1000)
+    expect(read(400, words).message).toHaveLength(1000)
+  })
+})
+
+describe('when to come back', () => {
+  const retryInfo = (retryDelay: unknown) => [
+    { '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [{ quotaId: 'PerMinute' }] },
+    { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay },
+  ]
+  it.each<[object, number | undefined]>([
+    [{ details: retryInfo('37s') }, 37_000],
+    [{ details: retryInfo('0.5s') }, 500],
+    [{ details: retryInfo('37s'), message: 'Please retry in 9s.' }, 37_000],
+    [{ details: retryInfo(37), message: 'Please retry in 9.25s.' }, 9250],
+    [{ details: retryInfo('soon') }, undefined],
+    [{ message: 'Rate limit reached. Please try again in 6m0s.' }, 360_000],
+    [{ message: 'Please try again in 20ms. Visit us.' }, 20],
+    [{ message: 'Please try again in 1m12.5s' }, 72_500],
+    [{ message: 'Please retry after 3 seconds.' }, 3000],
+    [{ message: 'Please try again in 2 moments.' }, undefined],
+    [{ message: 'Please try again later.' }, undefined],
+    [{ details: retryInfo('0s') }, undefined],
+  ])('%j is in %s ms', (error, wait) => {
+    expect(readError(error).retryAfterMs).toBe(wait)
+    expect(read(429, { error }).retryAfterMs).toBe(wait)
+    expect(read(429, [{ error }]).retryAfterMs).toBe(wait)
+  })
+})

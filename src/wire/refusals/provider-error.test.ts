@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import { classifyRefusal } from './classify-refusal.ts'
+import { type ProviderError, readError, readProviderError } from './provider-error.ts'
+import { refusedField, refusesSeals, refusesTrigger } from './refused-field.ts'
+
+const read = (status: number | undefined, body: unknown): ProviderError =>
+  readProviderError(status, Buffer.from(JSON.stringify(body)))
+const classOf = (status: number | undefined, error: object) => classifyRefusal(read(status, { error }))
+
+describe("a Responses server's refusal", () => {
+  it('is a bill that we have not paid, with a status and inside a stream', () => {
+    const error = {
+      message: 'You exceeded your current quota, please check your plan.',
+      type: 'insufficient_quota',
+      param: null,
+      code: 'insufficient_quota',
+    }
+    expect(classOf(429, error)).toBe('credential')
+    expect(classOf(undefined, error)).toBe('credential')
+  })
+
+  it('is a failure where the server is overloaded, whether it says 503 or 529', () => {
+    const error = { message: 'Overloaded', type: 'overloaded_error' }
+    for (const status of [503, 529]) expect(classOf(status, error)).toBe('failed')
+  })
+
+  it('inside a stream is told by its type where the code is a word of its own', () => {
+    const error = { message: 'Failed to call a function.', type: 'invalid_request_error', code: 'tool_use_failed' }
+    const classInside = (said: object) => classifyRefusal({ ...readError(said), status: undefined, param: undefined })
+    expect(classInside(error)).toBe('rejected')
+    expect(classInside({ ...error, type: 'server_error' })).toBe('failed')
+    expect(classInside({ ...error, code: 'rate_limit_exceeded' })).toBe('throttled')
+    expect(classInside({ ...error, type: 7 })).toBe('failed')
+  })
+
+  it('names the field that a reasoning model does not take, its code being null', () => {
+    const error = {
+      message: "Unsupported parameter: 'temperature' is not supported with this model.",
+      type: 'invalid_request_error',
+      param: 'temperature',
+      code: null,
+    }
+    expect(classOf(400, error)).toBe('unsupported-field')
+    expect(read(400, { error })).toMatchObject({ param: 'temperature', code: 'invalid_request_error' })
+    expect(refusedField(read(400, { error }))).toEqual({ names: ['temperature'], onlyValue: false })
+  })
+
+  it('of sealed reasoning is one of the field that asks for it', () => {
+    const message = 'Encrypted content is not supported with this model.'
+    expect(classOf(400, { message, type: 'invalid_request_error', param: null, code: null })).toBe('unsupported-field')
+    expect(refusedField(read(400, { error: { message } }))).toEqual({ names: ['include'], onlyValue: false })
+  })
+
+  it.each([
+    [{ code: 'invalid_encrypted_content', message: 'No.' }],
+    [{ code: null, message: 'The encrypted content gAAA... could not be verified. Reason: decryption failed.' }],
+    [{ code: null, message: "Unknown parameter: 'input[3].encrypted_content'.", param: 'input[3].encrypted_content' }],
+    [{ code: null, message: "Item of type 'reasoning' was provided without its required following item." }],
+    [{ code: null, message: 'messages.1.content.0: Invalid `signature` in `thinking` block' }],
+    [{ code: null, message: 'Function call is missing a thought_signature in functionCall parts.' }],
+  ])('is one of what was sealed: %j', (error) => {
+    expect([400, 422, undefined].map((status) => refusesSeals(read(status, { error })))).toEqual([true, true, true])
+    expect([401, 429, 500].map((status) => refusesSeals(read(status, { error })))).toEqual([false, false, false])
+  })
+
+  it.each([
+    'The signature of the function is invalid.',
+    "Unsupported value: 'reasoning.effort' does not support 'minimal'.",
+    'Your input exceeds the context window of this model.',
+  ])('is not one of what was sealed: %s', (message) => {
+    expect(refusesSeals(read(400, { error: { message, code: null } }))).toBe(false)
+  })
+
+  it.each([
+    [{ message: "Invalid value: 'compaction_trigger'. Supported values are: 'message'.", param: 'input[3]' }, true],
+    [{ message: "Invalid value: 'compaction_trigger'.", param: 'input[3].type' }, true],
+    [{ message: 'Unknown item type compaction_trigger', param: null }, true],
+    [{ message: "Invalid 'tools[0].name': 'compaction!'", param: 'tools[0].name' }, false],
+    [{ message: "Invalid image 'compaction'.", param: 'input[0].content[0].image_url' }, false],
+    [{ message: 'The request is not valid.', param: null }, false],
+  ])('is one of what makes a conversation short, or not: %j', (error, expected) => {
+    expect(refusesTrigger(read(400, { error: { code: 'invalid_value', ...error } }))).toBe(expected)
+  })
+
+  it.each([
+    ['context_length_exceeded', 'Your input exceeds the context window of this model.', 'too-long'],
+    ['rate_limit_exceeded', 'Rate limit reached. Please try again in 2s.', 'throttled'],
+    ['slow_down', 'Too much.', 'throttled'],
+    ['server_is_overloaded', 'At capacity.', 'failed'],
+    ['server_error', 'An error occurred.', 'failed'],
+    ['invalid_prompt', 'It was flagged.', 'filtered'],
+    ['bio_policy', 'Not this.', 'filtered'],
+    [undefined, 'Something.', 'failed'],
+  ])('inside a stream, %s, has no status: %s', (code, message, expected) => {
+    expect(classifyRefusal({ status: undefined, message, code, param: undefined })).toBe(expected)
+  })
+})

@@ -1,0 +1,67 @@
+import type { Usage } from '../model/usage.ts'
+
+/** Tokens as providers report them: the input includes what was cached, the output includes the reasoning. */
+interface ReportedCounts {
+  readonly input: number
+  readonly cached: number
+  readonly cacheWrite: number
+  readonly output: number
+  readonly reasoning: number
+}
+
+/** The same in classes that do not overlap, whatever a provider may have mixed up. */
+export function usageOfCounts({ input, cached, cacheWrite, output, reasoning }: ReportedCounts): Usage {
+  const cachedInput = Math.min(cached, input)
+  const written = Math.min(cacheWrite, input - cachedInput)
+  return {
+    cachedInput,
+    cacheWrite: written,
+    uncachedInput: input - cachedInput - written,
+    output,
+    reasoning: Math.min(reasoning, output),
+  }
+}
+
+/** Of one answer, in one class: no model reads or writes a thousandth of it. What is more is as much as this, so that sums stay numbers. */
+const TOKENS_MAX = 1_000_000_000
+
+/** A count of tokens; undefined when it is none. Zero is a number, and is believed. */
+export const countOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && value >= 0 && Number.isFinite(value) ? Math.min(Math.ceil(value), TOKENS_MAX) : undefined
+
+/** What a server may count beside the prompt or the completion, although others count it inside. */
+export type CountedBeside = 'reasoning' | 'cached'
+
+interface Agreement {
+  /** Of the prompt and the completion together, where the provider says so. */
+  readonly total: number | undefined
+  /** What the server is known to count beside them, for usages whose total does not tell. */
+  readonly beside: readonly CountedBeside[]
+}
+
+/**
+ * Counts that sum up to the provider's own total. Providers agree on what a total is, since they bill by it, and not on
+ * what a completion is: what the total has more is what was left out of the classes. Where it is as much as the reasoning or
+ * the cached input, it is that; any other rest was produced, as thoughts that are counted nowhere else. A total that is
+ * smaller than its parts is a mistake, and the classes are believed.
+ */
+export function agreeWithTotal(counts: ReportedCounts, { total, beside }: Agreement): ReportedCounts {
+  const { input, cached, output, reasoning } = counts
+  const rest = total === undefined ? undefined : total - input - output
+  // What is more than the whole cannot be inside of it.
+  const mayBeInside = !beside.includes('reasoning') || reasoning <= output
+  if (rest === undefined || rest < 0 || (rest === 0 && !mayBeInside)) return asKnown(counts, beside)
+  if (rest === 0) return counts
+  if (rest === cached && rest !== reasoning) return { ...counts, input: input + rest }
+  if (rest === cached + reasoning) return { ...counts, input: input + cached, output: output + reasoning }
+  return { ...counts, output: output + rest, reasoning: Math.max(reasoning, rest) }
+}
+
+function asKnown(counts: ReportedCounts, beside: readonly CountedBeside[]): ReportedCounts {
+  const { input, cached, output, reasoning } = counts
+  return {
+    ...counts,
+    input: beside.includes('cached') && cached > input ? input + cached : input,
+    output: beside.includes('reasoning') ? output + reasoning : output,
+  }
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+import { parseData } from './frame-data.ts'
+
+const parsed = (text: string) => parseData(Buffer.from(text))
+const nested = (depth: number) => `${'{"a":['.repeat(depth / 2)}1${']}'.repeat(depth / 2)}`
+
+describe('parseData', () => {
+  it('gives what JSON stands for, and undefined for what is none', () => {
+    expect(parsed('{"a":[1,"b"]}')).toEqual({ a: [1, 'b'] })
+    expect(parsed('{"a":')).toBeUndefined()
+    expect(parsed('')).toBeUndefined()
+  })
+
+  it('gives nothing that is nested too deeply for being written again', () => {
+    expect(parsed(nested(500))).toBeDefined()
+    expect(parsed(nested(502))).toBeUndefined()
+    expect(parsed(nested(100_000))).toBeUndefined()
+    expect(parsed('['.repeat(2_000_000))).toBeUndefined()
+  })
+
+  it('takes brackets in words for words', () => {
+    const words = '[{'.repeat(1000)
+    expect(parsed(JSON.stringify({ text: words, quoted: `"${words}\\"` }))).toEqual({
+      text: words,
+      quoted: `"${words}\\"`,
+    })
+  })
+})

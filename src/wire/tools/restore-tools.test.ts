@@ -1,0 +1,124 @@
+import { expect, it } from 'vitest'
+import type { ToolDefinition } from '../../model/conversation.ts'
+import type { TurnEvent } from '../../model/event.ts'
+import { type EventReader, nothingHeard } from '../event-reader.ts'
+import { createFrameSplitter } from '../sse/split-frames.ts'
+import { restoreTools } from './restore-tools.ts'
+import { createToolNames } from './tool-names.ts'
+
+const TOOLS = [
+  { type: 'function', name: 'wait', namespace: 'agents' },
+  { type: 'custom', name: 'patch', namespace: undefined },
+] as ToolDefinition[]
+const NAMES = createToolNames(TOOLS, { custom: 'as-function', namespace: 'flat' })
+
+const start = (call: number, name: string): TurnEvent => ({
+  type: 'tool-call-start',
+  call,
+  callId: `call_${call}`,
+  name,
+  namespace: undefined,
+  tool: 'function',
+})
+const delta = (call: number, text: string): TurnEvent => ({ type: 'tool-call-delta', call, text })
+const end = (call: number): TurnEvent => ({ type: 'tool-call-end', call })
+
+function readerOf(frames: readonly (readonly TurnEvent[])[]): EventReader {
+  const heard = nothingHeard()
+  let at = 0
+  return {
+    heard,
+    read() {
+      heard.outputBytes += 10
+      heard.heldBytes = 2
+      heard.finished = at + 1 === frames.length
+      return frames[at++] ?? []
+    },
+    readAlike: () => undefined,
+  }
+}
+
+const FRAME = Buffer.alloc(0)
+
+it('gives namespace and name back, and leaves a name that the model has invented', () => {
+  const reader = restoreTools(
+    readerOf([[start(0, 'agents__wait'), delta(0, '{}'), end(0), start(1, 'made_up')]]),
+    NAMES,
+  )
+  expect(reader.read(FRAME)).toEqual([
+    { ...start(0, 'wait'), namespace: 'agents' },
+    delta(0, '{}'),
+    end(0),
+    start(1, 'made_up'),
+  ])
+})
+
+it('a custom tool that went as a function comes back as one, its input taken out of the JSON as it streams', () => {
+  const reader = restoreTools(
+    readerOf([
+      [start(0, 'patch')],
+      [delta(0, '{"input":"a')],
+      [delta(0, 'b\\')],
+      [delta(0, 'nc"}')],
+      [end(0), { type: 'turn-end', reason: 'tool-calls' }],
+    ]),
+    NAMES,
+  )
+  expect(reader.read(FRAME)).toEqual([{ ...start(0, 'patch'), tool: 'custom' }])
+  expect(reader.read(FRAME)).toEqual([delta(0, 'a')])
+  expect(reader.read(FRAME)).toEqual([delta(0, 'b')])
+  expect(reader.read(FRAME)).toEqual([delta(0, '\nc')])
+  expect(reader.read(FRAME)).toEqual([end(0), { type: 'turn-end', reason: 'tool-calls' }])
+})
+
+it('two calls of custom tools at once do not mix', () => {
+  const reader = restoreTools(
+    readerOf([
+      [start(0, 'patch'), delta(0, '{"inp'), start(1, 'patch'), delta(1, '{"input":"one\\')],
+      [delta(0, 'ut":"zero"}'), delta(1, '\\"}'), end(0), end(1)],
+    ]),
+    NAMES,
+  )
+  reader.read(FRAME)
+  expect(reader.read(FRAME)).toEqual([delta(0, 'zero'), delta(1, '\\'), end(0), end(1)])
+})
+
+it('what is no such input at the end is given as it is, before the end of its call', () => {
+  const reader = restoreTools(readerOf([[start(0, 'patch'), delta(0, '{"inp')], [end(0)]]), NAMES)
+  expect(reader.read(FRAME)).toHaveLength(1)
+  expect(reader.read(FRAME)).toEqual([delta(0, '{"inp'), end(0)])
+})
+
+it('counts what waits here beside what waits in the reader', () => {
+  const inner = readerOf([[start(0, 'patch'), delta(0, '{"inp')], [delta(0, 'ut":"x')], [end(0)]])
+  const reader = restoreTools(inner, NAMES)
+  reader.read(FRAME)
+  expect(reader.heard).toMatchObject({ outputBytes: 10, heldBytes: 2 + 5, finished: false })
+  reader.read(FRAME)
+  expect(reader.heard).toMatchObject({ outputBytes: 20, heldBytes: 2 })
+  reader.read(FRAME)
+  expect(reader.heard).toMatchObject({ outputBytes: 30, heldBytes: 2, finished: true })
+})
+
+it('a call that the lane itself gives as custom stays as it is', () => {
+  const custom = { ...start(0, 'patch'), tool: 'custom' } as TurnEvent
+  const reader = restoreTools(readerOf([[custom, delta(0, '{"input":"x"}')]]), NAMES)
+  expect(reader.read(FRAME)).toEqual([custom, delta(0, '{"input":"x"}')])
+  const unasked = { ...start(0, 'agents__wait'), tool: 'custom' } as TurnEvent
+  expect(restoreTools(readerOf([[unasked]]), NAMES).read(FRAME)).toEqual([
+    { ...unasked, name: 'wait', namespace: 'agents' },
+  ])
+})
+
+it('words that are not parsed go through, but for those that have to be decoded', () => {
+  const run = { pieces: ['b'], text: 'b', textBytes: 1 }
+  const inner = readerOf([[start(0, 'agents__wait'), delta(0, 'a')], [start(1, 'patch')], [end(1)]])
+  const reader = restoreTools({ ...inner, readAlike: () => run }, NAMES)
+  const frames = createFrameSplitter({ frameBytesMax: 1 })
+  reader.read(FRAME)
+  expect(reader.readAlike(frames)).toBe(run)
+  reader.read(FRAME)
+  expect(reader.readAlike(frames)).toBeUndefined()
+  reader.read(FRAME)
+  expect(reader.readAlike(frames)).toBe(run)
+})

@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { AtomicStatement } from '../sqlite/sqlite-file.ts'
-import { statementOf } from './statement-of.ts'
+import { statementOf } from './row-statements.ts'
 import type { AccountStatus, KeysTable, LedgerDb } from './tables.ts'
 
 export type StoredKey = Selectable<KeysTable>

@@ -66,13 +66,15 @@ export default defineConfig({
         },
       },
       {
+        plugins: RUN_AS_BUILT,
         test: {
           name: 'postgres',
           include: ['test/postgres/**/*.test.ts'],
           globalSetup: ['test/support/provide-postgres.ts'],
           ...SHARED,
           ...PATIENCE,
-          setupFiles: [TIDY],
+          server: BUILT_FILES,
+          setupFiles: [...COUNT_WHAT_RUNS, TIDY],
         },
       },
       {

@@ -8,8 +8,8 @@ import { bootstrap, ROOT } from './bootstrap.mjs'
 import { judgeFile } from './counting/judge-file.mjs'
 import { sumRuns } from './counting/sum-runs.mjs'
 
-// npm run coverage [-- src/ledger test/walks/plans]: how much of src/ is run, by lines and by branches, by the suites unit and walks,
-// or by those of their files that are named. `--of src/turn` says of one file, or of all below a folder, which lines nobody has run;
+// npm run coverage [-- src/ledger test/walks/plans]: how much of src/ is run, by lines and by branches, by the suites unit, walks
+// and postgres, or by those of their files that are named. `--of src/turn` says of one file, or of all below a folder, which lines nobody has run;
 // `--again` reads what the last run has left.
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -34,7 +34,7 @@ else for (const file of files.filter(({ path }) => path.startsWith(options.of)))
 
 function runSuites() {
   const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
-  const args = [vitest, 'run', '--project', 'unit', '--project', 'walks', '--reporter=dot', ...positionals]
+  const args = [vitest, 'run', '--project', 'unit', '--project', 'walks', '--project', 'postgres', '--reporter=dot', ...positionals]
   const env = { ...process.env, NODE_ENV: 'test', MILLRACE_COVERAGE: FOLDER }
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env })
   return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)))

@@ -32,7 +32,9 @@ describe('where Node would answer bare, our envelope stands', () => {
     'the transfer coding %s is 400 malformed_request',
     async (coding) => {
       const { port } = await openTestEdge()
-      expectProblem(await ask(port, chatRequest({ headers: [`transfer-encoding: ${coding}`] })), 'malformed_request')
+      const body = '2\r\n{}\r\n0\r\n\r\n'
+      const asked = chatRequest({ headers: [`transfer-encoding: ${coding}`], body })
+      expectProblem(await ask(port, asked), 'malformed_request')
     },
   )
 

@@ -340,21 +340,9 @@ export const MUTANTS_OF_THE_REST = [
     caughtBy: ['src/content/kept-answers.test.ts'],
     replacements: [
       {
-        file: 'src/content/seal-body.ts',
-        find: '  openBytes(keyFor(key, requestId), requestId, sealed)',
-        put: '  openBytes(keyFor(key, requestId), requestId, sealed).then((bytes) => bytes ?? sealed)',
-      },
-    ],
-  },
-  {
-    name: 'responses-of-others',
-    says: 'a stored response is found by its id, whoever asks',
-    caughtBy: ['src/content/stored-responses.test.ts'],
-    replacements: [
-      {
-        file: 'src/content/response-rows.ts',
-        find: `WHERE account = ? AND id = ? AND expires_at > ?'\n  const [row] = await file.all(sql, [account, id, now])`,
-        put: `WHERE id = ? AND expires_at > ?'\n  const [row] = await file.all(sql, [id, now])`,
+        file: 'src/content/kept-answers.ts',
+        find: '(await openBytes(keyFor(key, requestId), requestId, sealed))',
+        put: '((await openBytes(keyFor(key, requestId), requestId, sealed)) ?? sealed)',
       },
     ],
   },

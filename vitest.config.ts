@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BUILT_FILES, COUNT_WHAT_RUNS, RUN_AS_BUILT } from './test/support/run-as-built.ts'
 
 /** For what hangs: random tests, tests that read all sources, and servers that start beside others, take seconds on a busy machine. */
 const PATIENCE = { testTimeout: 60_000, hookTimeout: 60_000 }
@@ -27,15 +28,32 @@ export default defineConfig({
           ...PATIENCE,
         },
       },
-      { test: { name: 'unit', include: ['src/**/*.test.ts'], ...SHARED, ...PATIENCE } },
+      {
+        plugins: RUN_AS_BUILT,
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts'],
+          ...SHARED,
+          ...PATIENCE,
+          server: BUILT_FILES,
+          setupFiles: COUNT_WHAT_RUNS,
+        },
+      },
       { test: { name: 'console', include: ['console/**/*.test.{ts,tsx}'], ...SHARED, ...PATIENCE } },
       {
+        plugins: RUN_AS_BUILT,
         test: {
           name: 'walks',
           include: ['test/walks/**/*.test.ts'],
           ...SHARED,
           ...PATIENCE,
-          setupFiles: [TIDY, 'test/support/explain-every-statement.ts', 'test/support/check-every-response.ts'],
+          server: BUILT_FILES,
+          setupFiles: [
+            ...COUNT_WHAT_RUNS,
+            TIDY,
+            'test/support/explain-every-statement.ts',
+            'test/support/check-every-response.ts',
+          ],
         },
       },
       {
@@ -48,13 +66,15 @@ export default defineConfig({
         },
       },
       {
+        plugins: RUN_AS_BUILT,
         test: {
           name: 'postgres',
           include: ['test/postgres/**/*.test.ts'],
           globalSetup: ['test/support/provide-postgres.ts'],
           ...SHARED,
           ...PATIENCE,
-          setupFiles: [TIDY],
+          server: BUILT_FILES,
+          setupFiles: [...COUNT_WHAT_RUNS, TIDY],
         },
       },
       {

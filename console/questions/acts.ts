@@ -50,10 +50,11 @@ export function useSecretAct<Name extends ActName>(
   })
 }
 
-function useRenew(name: ActName): () => void {
+/** Asks again whatever of the page something has made stale. */
+export function useRenew(done: ActName | 'turn'): () => void {
   const client = useQueryClient()
   return () => {
-    for (const question of staleAfter(name)) void client.invalidateQueries({ queryKey: [question] })
+    for (const question of staleAfter(done)) void client.invalidateQueries({ queryKey: [question] })
   }
 }
 

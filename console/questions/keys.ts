@@ -1,12 +1,29 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { ask } from '../lib/ask.ts'
 import { pagesOf, questionOf } from './question.ts'
 
-/** Most accounts have all of their keys in the first page, so that searching them needs no server. */
+/** Most accounts have all of their keys in the first page. */
 const PAGE = 200
+/** Whoever types on is not asked for yet. */
+const PAUSE_MS = 200
 
 /** The keys of this account, newest first, revoked ones included. What they have spent changes while somebody looks. */
 export const useKeys = () =>
   useInfiniteQuery({ ...pagesOf('GET /keys', { query: { limit: PAGE } }), refetchInterval: 30_000 })
+
+/** Keys that a search is about, on whatever page and by whichever of their models: a list tells only the first of these. */
+export function useKeysAbout(search: string) {
+  const options = { query: { search, limit: PAGE } }
+  return useQuery({
+    ...questionOf('GET /keys', options),
+    queryFn: async ({ signal }) => {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+      signal.throwIfAborted()
+      return ask('GET /keys', options, signal)
+    },
+    enabled: search !== '',
+  })
+}
 
 /** One key, with how its caps stand now; `anew` for whoever must not take what was heard before. */
 export const useKey = (key: string, { anew = false }: { readonly anew?: boolean } = {}) =>

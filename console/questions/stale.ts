@@ -36,4 +36,8 @@ const STALE: Readonly<Record<ActName, readonly QuestionName[]>> = {
 /** Whatever somebody does leaves a line in these. */
 const TRAILS = ['GET /audit', 'GET /operate/audit'] as const
 
-export const staleAfter = (act: ActName): readonly QuestionName[] => [...STALE[act], ...TRAILS]
+/** A turn of the playground spends money and is in no trail; lists of requests follow by themselves. */
+const AFTER_A_TURN = ['GET /overview'] as const
+
+export const staleAfter = (done: ActName | 'turn'): readonly QuestionName[] =>
+  done === 'turn' ? AFTER_A_TURN : [...STALE[done], ...TRAILS]

@@ -6,7 +6,7 @@ import { createSeals } from '../seals/create-seals.ts'
 import { DatabaseLocked } from '../sqlite/sqlite-failure.ts'
 import { findAuditHead } from '../store/audit.ts'
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
+import { type AuditTrailEnd, createMetrics } from '../telemetry/metrics.ts'
 import { consoleHouseOf } from './house/console-deps-of.ts'
 import type { House, HouseGround, HouseOutcome } from './house/house.ts'
 import { OUR_MEANS } from './house/house-means.ts'
@@ -114,10 +114,10 @@ async function furnish(foundation: Foundation, closing: Closing): Promise<Parts>
 const PLANS_MISSING = 'accounts are on plans that the configuration does not have: their builder keys are refused'
 
 /** A figure that cannot be read keeps nobody from reading the others. */
-async function auditTrailHead({ db, log }: Foundation): Promise<{ rows: number; head: string } | undefined> {
+async function auditTrailHead({ db, log }: Foundation): Promise<AuditTrailEnd | undefined> {
   try {
     const head = await findAuditHead(db)
-    return head && { rows: head.seq, head: Buffer.from(head.hash).toString('hex') }
+    return head && { rows: head.seq, head: Buffer.from(head.hash).readUIntBE(0, 6) }
   } catch (error) {
     log.error({ error }, 'the end of the audit trail could not be read')
     return undefined

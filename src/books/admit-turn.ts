@@ -4,8 +4,17 @@ import { type ChosenCapTerms, type HoldTerms, holdFor } from '../model/hold-term
 import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { type AccountBooks, type Books, type Bucket, booksOf, type Claim } from './books.ts'
-import type { Change } from './changes.ts'
+import {
+  type AccountBooks,
+  availableIn,
+  type Books,
+  type Bucket,
+  booksOf,
+  type Claim,
+  mustHold,
+  type OpenTurn,
+} from './books.ts'
+import type { Change, ReceiptOpened } from './changes.ts'
 import { type ClaimRequest, openClaim, standingClaim } from './claims.ts'
 import { type Draw, decideCap, drawsOf, type MoneyRefusal } from './draws.ts'
 import { openPeriod } from './periods.ts'
@@ -86,47 +95,58 @@ function placeHold(
   draws: readonly Draw[],
   cap: number,
 ): AdmitOutcome {
+  const { at } = op
   const hold = holdFor(op.terms, cap)
+  const drawn = hold > 0n ? draws : draws.filter(isWallet)
+  mustHold(
+    drawn.every((draw) => availableIn(draw) >= hold),
+    'a hold is placed on what is there',
+  )
   const receipt = books.next.receipt++
-  const { requestId, model, priceVersion, limits, inputEstimate, cachedEstimate } = op
-  const outputBound = cap * op.choices
-  const { buckets, changes } = bucketsOf(books, account, hold > 0n ? draws : draws.filter(isWallet), op.at)
+  const { buckets, changes } = bucketsOf(books, account, drawn, at)
   for (const bucket of buckets) bucket.held += hold
-  books.turns.set(requestId, {
-    requestId,
-    receipt,
-    account: op.account,
-    model,
-    priceVersion,
-    hold,
-    buckets,
-    limits,
-    claim: op.claim?.scope,
-    inputEstimate,
-    cachedEstimate,
-    outputBound,
-  })
-  changes.push({
-    kind: 'receipt-opened',
-    receipt,
-    requestId,
-    account: op.account,
-    key: op.key,
-    keyKind: op.kind,
-    model,
-    priceVersion,
-    buckets: buckets.map((bucket) => bucket.row),
-    hold,
-    cap,
-    outputBound,
-    inputEstimate,
-    cachedEstimate,
-    at: op.at,
-  })
+  const turn = openTurnOf(op, { receipt, hold, buckets, outputBound: cap * op.choices })
+  books.turns.set(turn.requestId, turn)
+  changes.push(receiptOf(turn, op, cap))
   for (const bucket of buckets) changes.push({ kind: 'bucket-moved', bucket: bucket.row, posted: 0n, held: hold })
-  if (op.claim) changes.push(openClaim(books, op.claim, { requestId, receipt, at: op.at }))
+  if (op.claim) changes.push(openClaim(books, op.claim, { requestId: op.requestId, receipt, at }))
   return { kind: 'held', receipt, cap, hold, changes }
 }
+
+type Placed = Pick<OpenTurn, 'receipt' | 'hold' | 'buckets' | 'outputBound'>
+
+const openTurnOf = (op: AdmitTurn, { receipt, hold, buckets, outputBound }: Placed): OpenTurn => ({
+  requestId: op.requestId,
+  receipt,
+  account: op.account,
+  model: op.model,
+  priceVersion: op.priceVersion,
+  hold,
+  buckets,
+  limits: op.limits,
+  claim: op.claim?.scope,
+  inputEstimate: op.inputEstimate,
+  cachedEstimate: op.cachedEstimate,
+  outputBound,
+})
+
+const receiptOf = (turn: OpenTurn, { key, kind, at }: AdmitTurn, cap: number): ReceiptOpened => ({
+  kind: 'receipt-opened',
+  receipt: turn.receipt,
+  requestId: turn.requestId,
+  account: turn.account,
+  key,
+  keyKind: kind,
+  model: turn.model,
+  priceVersion: turn.priceVersion,
+  buckets: turn.buckets.map((bucket) => bucket.row),
+  hold: turn.hold,
+  cap,
+  outputBound: turn.outputBound,
+  inputEstimate: turn.inputEstimate,
+  cachedEstimate: turn.cachedEstimate,
+  at,
+})
 
 /**
  * What costs nothing uses no allowance: with neither hold nor charge its period would count as unused, and be moved or

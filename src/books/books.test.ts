@@ -3,6 +3,7 @@ import type { RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import { admitTurn } from './admit-turn.ts'
 import { ACCOUNTS, admitOf, booksWith, closeOf, endingOf } from './books.fixture.ts'
+import { booksOf } from './books.ts'
 import { closeTurn } from './close-turn.ts'
 
 describe('admitTurn', () => {
@@ -104,4 +105,17 @@ describe('closeTurn', () => {
     expect(closeTurn(books, closeOf('req_1', endingOf(5n)))).toEqual({ kind: 'not-open' })
     expect(books.accounts.get(ACCOUNTS[0]!)?.wallet.posted).toBe(9995n)
   })
+})
+
+it('a broken rule ends what finds it, before anything has moved', () => {
+  const books = booksWith(1_000_000n)
+  admitTurn(books, admitOf())
+  const { wallet } = booksOf(books, ACCOUNTS[0]!)
+  wallet.held -= 1n
+  const before = structuredClone(books)
+  expect(() => closeTurn(books, closeOf('req_1', endingOf(5n)))).toThrow(/a hold ends where it was placed/)
+  expect(books).toEqual(before)
+  wallet.held += 1n
+  expect(() => closeTurn(books, closeOf('req_1', endingOf(-5n)))).toThrow(/a charge is within its hold/)
+  expect(closeTurn(books, closeOf('req_1', endingOf(5n)))).toMatchObject({ kind: 'closed', charge: 5n })
 })

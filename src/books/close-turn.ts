@@ -2,7 +2,7 @@ import type { Ending, Owed } from '../model/ending.ts'
 import type { RequestId } from '../model/ids.ts'
 import { type NanoUsd, smallest, ZERO } from '../model/money.ts'
 import { inputTokensOf } from '../model/usage.ts'
-import { type AccountBooks, type Books, booksOf, nextMovement, type OpenTurn } from './books.ts'
+import { type AccountBooks, type Books, booksOf, mustHold, nextMovement, type OpenTurn } from './books.ts'
 import type { Change } from './changes.ts'
 import { endClaim } from './claims.ts'
 import { closePeriod } from './periods.ts'
@@ -31,10 +31,14 @@ export type CloseOutcome =
 export function closeTurn(books: Books, op: CloseTurn): CloseOutcome {
   const turn = books.turns.get(op.requestId)
   if (!turn) return { kind: 'not-open' }
-  books.turns.delete(op.requestId)
-
   const { owed } = op.ending
   const { charge, shortfall } = chargeWithin(turn.hold, owed)
+  mustHold(charge >= 0n && charge <= turn.hold, 'a charge is within its hold')
+  mustHold(
+    turn.buckets.every(({ held }) => held >= turn.hold),
+    'a hold ends where it was placed',
+  )
+  books.turns.delete(op.requestId)
   for (const bucket of turn.buckets) {
     bucket.held -= turn.hold
     bucket.posted -= charge

@@ -1,5 +1,5 @@
 import type { AccountRow } from '../model/ids.ts'
-import type { NanoUsd } from '../model/money.ts'
+import { dollars, NANO_MAX, type NanoUsd } from '../model/money.ts'
 import { availableIn, type Books, booksOf, nextMovement } from './books.ts'
 import type { Change } from './changes.ts'
 import { SIDES } from './sides.ts'
@@ -27,11 +27,10 @@ export interface TooMuch {
   readonly most: NanoUsd
 }
 
-const NANO_PER_USD = 1_000_000_000n
 /** A billion dollars: whoever credits more has mistyped. */
-const WALLET_MAX = (1_000_000_000n * NANO_PER_USD) as NanoUsd
-/** Rows are int64 of nano-dollars. No balance of the books can be more than everything that was ever put in. */
-const ISSUED_MAX = (9_000_000_000n * NANO_PER_USD) as NanoUsd
+const WALLET_MAX = dollars(1_000_000_000n)
+/** No balance of the books can be more than everything that was ever put in, and every one has to fit into its row. */
+const ISSUED_MAX = NANO_MAX
 
 export function transferMoney(books: Books, op: TransferMoney): TransferOutcome {
   const owner = booksOf(books, op.account)

@@ -3,8 +3,8 @@ import { deriveKey } from '../lib/derive-key.ts'
 import { createLruMap } from '../lib/lru-map.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import type { SealingKey } from './seal-body.ts'
-import { openBytes, sealBytes } from './seal-bytes.ts'
+import { findWrappedKey, insertWrappedKey, rewrapKey, type WrappedKeyRow } from './account-key-rows.ts'
+import { openBytes, type SealingKey, sealBytes } from './seal-bytes.ts'
 
 /** What everything of one account is sealed and digested with; all derived from its one random data key. */
 export interface AccountKey {
@@ -34,10 +34,6 @@ const DATA_KEY_BYTES = 32
 /** A few hundred bytes each. */
 const IN_MEMORY_MAX = 10_000
 
-const FIND = 'SELECT name, ring_key, wrapped FROM account_keys WHERE account = ?'
-const MAKE = 'INSERT INTO account_keys (account, name, ring_key, wrapped) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
-const REWRAP = 'UPDATE account_keys SET ring_key = ?, wrapped = ? WHERE account = ? AND name = ?'
-
 export function createAccountKeys(deps: {
   readonly file: SqliteFile
   readonly ring: readonly [SealingKey, ...SealingKey[]]
@@ -47,28 +43,25 @@ export function createAccountKeys(deps: {
   const primary = deps.ring[0].id
   const known = createLruMap<AccountRow, AccountKey>(IN_MEMORY_MAX)
 
-  const wrap = (account: AccountRow, name: string, dataKey: Uint8Array) =>
-    sealBytes(wrapping.get(primary)!, nameOf(account, name), dataKey)
+  const wrap = async (account: AccountRow, name: string, dataKey: Uint8Array): Promise<WrappedKeyRow> => {
+    const wrapped = await sealBytes(wrapping.get(primary)!, nameOf(account, name), dataKey)
+    return { name, ring_key: primary, wrapped }
+  }
   const make = async (account: AccountRow): Promise<void> => {
     const name = randomBytes(12).toString('base64url')
-    const wrapped = await wrap(account, name, randomBytes(DATA_KEY_BYTES))
-    await file.atomic([{ sql: MAKE, rows: [[account, name, primary, wrapped]] }])
+    await insertWrappedKey(file, account, await wrap(account, name, randomBytes(DATA_KEY_BYTES)))
   }
   const read = async (account: AccountRow): Promise<FoundAccountKey> => {
-    const [row] = await file.all(FIND, [account])
+    const row = await findWrappedKey(file, account)
     if (row === undefined) return { kind: 'none' }
-    const {
-      name,
-      ring_key: ringKey,
-      wrapped,
-    } = row as unknown as { name: string; ring_key: string; wrapped: Uint8Array }
-    const opener = wrapping.get(ringKey)
-    const dataKey = opener && (await openBytes(opener, nameOf(account, name), wrapped))
+    const { name } = row
+    const opener = wrapping.get(row.ring_key)
+    const dataKey = opener && (await openBytes(opener, nameOf(account, name), row.wrapped))
     if (dataKey === undefined) return { kind: 'unreadable' }
-    if (ringKey !== primary) {
-      const row = [primary, await wrap(account, name, dataKey), account, name]
+    if (row.ring_key !== primary) {
+      const anew = await wrap(account, name, dataKey)
       // It has been read, whatever the disk says to this: whoever meets it next tries again.
-      await file.atomic([{ sql: REWRAP, rows: [row] }]).catch(() => {})
+      await rewrapKey(file, account, anew).catch(() => {})
     }
     return { kind: 'found', key: keysOf(account, name, dataKey) }
   }

@@ -1,4 +1,9 @@
 import { createTurnstile } from '../lib/take-turns.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { AccountKey } from './account-keys.ts'
+import { findSegmentAfter } from './response-rows.ts'
+import type { ResponseWrite, SealedSegment } from './response-write.ts'
+import { openInSlices, openPart, sealInSlices, sealPart, segmentName } from './sealed-part.ts'
 
 /** A longer log is not kept: its response is, and says that its events are not there. */
 export const EVENT_LOG_BYTES_MAX = 16 * 1024 * 1024
@@ -51,8 +56,51 @@ export async function segmentsOf(stream: Buffer): Promise<EventSegment[] | undef
   return segments.length === 0 ? undefined : segments
 }
 
+/** The log of what was sent, as it is written; only whole ones are kept. */
+export async function sealLog(
+  key: AccountKey,
+  id: string,
+  events: Buffer | undefined,
+): Promise<Pick<ResponseWrite, 'log' | 'segments'>> {
+  if (events === undefined) return { log: 'none', segments: [] }
+  if (events.length > EVENT_LOG_BYTES_MAX) return { log: 'too-large', segments: [] }
+  const segments = await segmentsOf(events)
+  // A log without its beginning would be told as if it were whole.
+  if (segments?.[0]?.from !== 0) return { log: 'none', segments: [] }
+  const sealed = await sealInSlices(segments, async ({ from, to, bytes }): Promise<SealedSegment> => {
+    return { ...(await sealPart(key, segmentName(id, from, to), bytes)), from, to }
+  })
+  return { log: 'kept', segments: sealed }
+}
+
+/** Whose log it is: `name` is the digest of its id. */
+interface LoggedResponse {
+  readonly key: AccountKey
+  readonly name: string
+  readonly response: number
+}
+
+/** A segment at a time, as fast as they are taken. Throws where one is damaged, or has gone before the last one. */
+export async function* framesFrom(
+  file: SqliteFile,
+  { key, name, response }: LoggedResponse,
+  { startingAfter, last }: { readonly startingAfter: number; readonly last: number },
+): AsyncGenerator<Buffer> {
+  for (let after = startingAfter; after < last; ) {
+    const row = await findSegmentAfter(file, response, after)
+    if (row === undefined || row.from_sequence > after + 1) {
+      throw new Error('events of a response went while they were read')
+    }
+    const { from_sequence: from, to_sequence: to } = row
+    const [bytes] = await openInSlices([row], (part) => openPart(key, segmentName(name, from, to), part))
+    if (bytes === undefined) throw new Error('the events of a response cannot be read')
+    yield from > after ? bytes : framesAfter(bytes, after)
+    after = to
+  }
+}
+
 /** The frames behind that number. */
-export function framesAfter(segment: Buffer, sequence: number): Buffer {
+function framesAfter(segment: Buffer, sequence: number): Buffer {
   let start = 0
   for (const frame of framesOf(segment)) {
     const number = sequenceOf(frame)

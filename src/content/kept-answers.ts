@@ -1,3 +1,4 @@
+import { deriveKey } from '../lib/derive-key.ts'
 import { createQueue } from '../lib/take-turns.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
@@ -5,7 +6,7 @@ import { createAnswerShelf, DELETED_AT_ONCE } from './answer-shelf.ts'
 import { findAnswerHead, findAnswerSize, findFacts, findSealedBody, listExpired, sumAnswerBytes } from './answers.ts'
 import { inTime } from './in-time.ts'
 import { packBody, unpackBody } from './pack-body.ts'
-import { openBody, type SealingKey, sealBody } from './seal-body.ts'
+import { openBytes, type SealingKey, sealBytes } from './seal-bytes.ts'
 
 /** A whole answer as its client was, or will be, sent it. */
 export interface AnswerToKeep {
@@ -62,7 +63,7 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
   const store = async (answer: AnswerToKeep): Promise<boolean> => {
     const { requestId, account, status, contentType, body, facts, expiresAt } = answer
     const packed = await packBody(body)
-    const sealed = await sealBody(keys[0], requestId, packed.bytes)
+    const sealed = await sealBytes(keyFor(keys[0], requestId), requestId, packed.bytes)
     return shelf.add({
       ...{ request_id: requestId, account, ring_key: keys[0].id, status, content_type: contentType, facts, sealed },
       ...{ encoding: packed.encoding, raw_bytes: body.length, at: deps.now(), expires_at: expiresAt },
@@ -86,7 +87,7 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
       const { status, content_type: contentType, encoding, raw_bytes: rawBytes } = head
       const read = async () => {
         const sealed = await findSealedBody(file, requestId)
-        const bytes = sealed && (await openBody(key, requestId, sealed))
+        const bytes = sealed && (await openBytes(keyFor(key, requestId), requestId, sealed))
         return bytes && asBuffer(await unpackBody({ encoding, bytes }, rawBytes))
       }
       return { requestId, status, contentType, rawBytes, read: () => fewAtOnce(read) }
@@ -113,5 +114,8 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
     },
   }
 }
+
+/** Every request has a key of its own; what is sealed opens under that request's name and no other. */
+const keyFor = ({ secret }: SealingKey, requestId: string): Buffer => deriveKey(secret, `kept-answer ${requestId}`)
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)

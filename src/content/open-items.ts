@@ -1,6 +1,6 @@
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { AccountKey } from './account-keys.ts'
-import { type LinkRow, listItems } from './response-rows.ts'
+import { type LinkRow, listItems } from './item-rows.ts'
 import { itemName, openInSlices, openPart } from './sealed-part.ts'
 
 /** Fetched in one question: a few milliseconds of the file's thread. */

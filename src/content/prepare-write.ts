@@ -2,17 +2,15 @@ import { isObject } from '../lib/is-object.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { tryParse } from '../wire/json/try-parse.ts'
 import type { AccountKey } from './account-keys.ts'
-import { EVENT_LOG_BYTES_MAX, segmentsOf } from './event-log.ts'
+import { sealLog } from './event-log.ts'
+import { listThere } from './item-rows.ts'
 import { digestId, digestItems } from './keyed-digests.ts'
-import type { ResponseWrite, SealedItem, SealedSegment } from './response-write.ts'
-import { itemName, objectName, sealInSlices, sealPart, segmentName } from './sealed-part.ts'
+import type { ResponseWrite, SealedItem } from './response-write.ts'
+import { itemName, objectName, sealInSlices, sealPart } from './sealed-part.ts'
 import type { EndedResponse, StartedResponse } from './stored-responses.ts'
 
 /** Looked for in one question. */
 const LOOKED_FOR_AT_ONCE = 500
-
-const KNOWN = `SELECT i.digest AS digest FROM json_each(?) list
-  CROSS JOIN items i ON i.account = ? AND i.digest = list.value`
 
 const NOTHING = { facts: null, log: 'none', input: [], output: [], itemBytes: 0, items: [], segments: [] } as const
 
@@ -60,7 +58,7 @@ export async function prepareFinish(
   })
   const object = await sealPart(key, objectName(id), response.object)
   const itemBytes = [...response.input, ...response.output].reduce((sum, { length }) => sum + length, 0)
-  const log = await prepareLog(key, id, response.events)
+  const log = await sealLog(key, id, response.events)
   return {
     key,
     id,
@@ -91,24 +89,8 @@ async function prepareOutput(key: AccountKey, items: readonly Buffer[]) {
 async function findKnown(file: SqliteFile, { account }: AccountKey, digests: readonly string[]): Promise<Set<string>> {
   const known = new Set<string>()
   for (let at = 0; at < digests.length; at += LOOKED_FOR_AT_ONCE) {
-    const some = JSON.stringify(digests.slice(at, at + LOOKED_FOR_AT_ONCE))
-    for (const { digest } of await file.all(KNOWN, [some, account])) known.add(digest as string)
+    const some = digests.slice(at, at + LOOKED_FOR_AT_ONCE).map((digest) => [account, digest] as const)
+    for (const { digest } of await listThere(file, some)) known.add(digest)
   }
   return known
-}
-
-async function prepareLog(
-  key: AccountKey,
-  id: string,
-  events: Buffer | undefined,
-): Promise<Pick<ResponseWrite, 'log' | 'segments'>> {
-  if (events === undefined) return { log: 'none', segments: [] }
-  if (events.length > EVENT_LOG_BYTES_MAX) return { log: 'too-large', segments: [] }
-  const segments = await segmentsOf(events)
-  // A log without its beginning would be told as if it were whole.
-  if (segments?.[0]?.from !== 0) return { log: 'none', segments: [] }
-  const sealed = await sealInSlices(segments, async ({ from, to, bytes }): Promise<SealedSegment> => {
-    return { ...(await sealPart(key, segmentName(id, from, to), bytes)), from, to }
-  })
-  return { log: 'kept', segments: sealed }
 }

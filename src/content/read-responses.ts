@@ -1,26 +1,22 @@
-import type { AccountRow } from '../model/ids.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { AccountKey, AccountKeys } from './account-keys.ts'
-import { framesAfter } from './event-log.ts'
+import { framesFrom } from './event-log.ts'
+import { type LinkRow, listLinks, listNamed, listOutput, type NamedItemRow } from './item-rows.ts'
 import { digestId } from './keyed-digests.ts'
 import { inOrder, openItems } from './open-items.ts'
 import { responseBody } from './response-body.ts'
 import {
   type ChainRow,
+  findFacts,
   findLastSequence,
   findObject,
-  findSegmentAfter,
   findShown,
-  type LinkRow,
   listChain,
-  listLinks,
-  listNamed,
-  listOutput,
-  type NamedItemRow,
   type ResponseRow,
 } from './response-rows.ts'
-import { objectName, openInSlices, openPart, segmentName } from './sealed-part.ts'
-import type { FoundContext, FoundEvents, FoundItems, FoundResponse } from './stored-responses.ts'
+import { objectName, openInSlices, openPart } from './sealed-part.ts'
+import type { FoundContext, FoundEvents, FoundItems, FoundResponse, StoredResponses } from './stored-responses.ts'
 
 /** No conversation has so many turns, or items; whoever makes one anyhow is told to send it whole. */
 const CHAIN_LENGTH_MAX = 10_000
@@ -28,12 +24,45 @@ const CONTEXT_ITEMS_MAX = 100_000
 /** Links, or ids, in one question. */
 const ASKED_AT_ONCE = 2000
 
-export interface ReaderDeps {
+interface ReaderDeps {
   readonly file: SqliteFile
   readonly keys: AccountKeys
   readonly now: () => number
   /** Where nothing is stored nothing is shown either: what is left of another time is on its way out. */
   readonly keeps: boolean
+  readonly onFailure: (error: unknown) => void
+}
+
+type Reading = Pick<StoredResponses, 'find' | 'context' | 'items' | 'events' | 'factsOf'>
+
+/** How responses are read. That one is damaged is told the operator; its account finds none. */
+export function readResponses(deps: ReaderDeps): Reading {
+  const tellDamaged = (account: AccountRow) =>
+    deps.onFailure(new Error(`A stored response of account ${account} cannot be read`))
+  return {
+    async find(account, id) {
+      const found = await readResponse(deps, account, id)
+      if (found !== 'damaged') return found
+      tellDamaged(account)
+      return undefined
+    },
+    async context(account, id, bytesMax) {
+      const found = await readContext(deps, account, id, bytesMax)
+      if (found.kind === 'damaged') tellDamaged(account)
+      return found
+    },
+    items: (account, ids, bytesMax) => readItems(deps, account, ids, bytesMax),
+    events: (account, id, startingAfter) => readEvents(deps, account, id, startingAfter),
+    async factsOf(requests) {
+      const found = new Map<RequestId, string>()
+      for (const requestId of requests) {
+        // The holds of all others must not wait for one that cannot be read.
+        const facts = await findFacts(deps.file, requestId).catch(deps.onFailure)
+        if (typeof facts === 'string') found.set(requestId, facts)
+      }
+      return found
+    },
+  }
 }
 
 interface Shown extends ResponseRow {
@@ -56,7 +85,7 @@ async function isThere(deps: ReaderDeps, { key, name }: Shown): Promise<boolean>
   return (await findShown(deps.file, { account: key.account, id: name, now: deps.now() })) !== undefined
 }
 
-export async function readResponse(
+async function readResponse(
   deps: ReaderDeps,
   account: AccountRow,
   id: string,
@@ -76,12 +105,7 @@ export async function readResponse(
 }
 
 /** Everything that a request which goes on from this response has before its own input. */
-export async function readContext(
-  deps: ReaderDeps,
-  account: AccountRow,
-  id: string,
-  bytesMax: number,
-): Promise<FoundContext> {
+async function readContext(deps: ReaderDeps, account: AccountRow, id: string, bytesMax: number): Promise<FoundContext> {
   const shown = await find(deps, account, id)
   if (shown === 'none') return { kind: 'not-found' }
   if (shown === 'unreadable') return { kind: 'damaged' }
@@ -116,7 +140,7 @@ async function linksOf(file: SqliteFile, chain: readonly ChainRow[]): Promise<Li
 }
 
 /** Items by their ids, as long as a response that can be asked for has them. */
-export async function readItems(
+async function readItems(
   deps: ReaderDeps,
   account: AccountRow,
   ids: readonly string[],
@@ -141,7 +165,7 @@ export async function readItems(
   return { kind: 'found', items }
 }
 
-export async function readEvents(
+async function readEvents(
   deps: ReaderDeps,
   account: AccountRow,
   id: string,
@@ -154,23 +178,4 @@ export async function readEvents(
   const last = log === 'kept' ? await findLastSequence(deps.file, response) : undefined
   if (last === undefined) return { kind: 'no-log', reason: log === 'too-large' ? 'too-large' : 'not-kept' }
   return { kind: 'found', frames: framesFrom(deps.file, shown, { startingAfter, last }) }
-}
-
-/** A segment at a time, as fast as they are taken. Throws where one is damaged, or has gone before the last one. */
-async function* framesFrom(
-  file: SqliteFile,
-  { key, name, response }: Shown,
-  { startingAfter, last }: { readonly startingAfter: number; readonly last: number },
-): AsyncGenerator<Buffer> {
-  for (let after = startingAfter; after < last; ) {
-    const row = await findSegmentAfter(file, response, after)
-    if (row === undefined || row.from_sequence > after + 1) {
-      throw new Error('events of a response went while they were read')
-    }
-    const { from_sequence: from, to_sequence: to } = row
-    const [bytes] = await openInSlices([row], (part) => openPart(key, segmentName(name, from, to), part))
-    if (bytes === undefined) throw new Error('the events of a response cannot be read')
-    yield from > after ? bytes : framesAfter(bytes, after)
-    after = to
-  }
 }

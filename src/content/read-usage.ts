@@ -1,7 +1,5 @@
 import type { SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
-import type { SeriesName, UsageLevel } from './usage-levels.ts'
-import { USAGE_SUMS } from './usage-migration.ts'
-import type { UsageSums } from './usage-totals.ts'
+import { type SeriesName, USAGE_SUMS, type UsageLevel, type UsageSums } from './usage-series.ts'
 
 export interface UsageSeries extends Omit<SeriesName, 'level'> {
   readonly series: number

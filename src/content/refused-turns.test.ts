@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { openContent } from './open-content.ts'
-import { addRefusedTurns, type RefusedTurns, readRefusedBefore } from './refused-turns.ts'
+import { addRefusedTurns, forgetRefusedTurns, type RefusedTurns, readRefusedBefore } from './refused-turns.ts'
 
 let folder: string
 let file: SqliteFile
@@ -32,6 +32,20 @@ it('keeps what a reason had come to by the end of each quarter, of all keys toge
   await addRefusedTurns(file, [refused(14, { key: 'key_c', kind: 'builder', count: 5 })])
   await addRefusedTurns(file, [refused(14, { account: 'acct_b', count: 9 })])
   expect(await totals([10, 11, 14, 15, 1000])).toEqual([0, 4, 4, 10, 10])
+})
+
+it('forgets what lies far back, and tells the same of what came later', async () => {
+  await addRefusedTurns(file, [refused(10, { count: 3 }), refused(14), refused(20, { count: 4 }), refused(21)])
+  await addRefusedTurns(file, [refused(12, { key: 'key_b', kind: 'builder' })])
+  const rows = async (table: string) => (await file.all(`SELECT * FROM ${table}`, [])).length
+  expect([await rows('refused_series'), await rows('refused_turns')]).toEqual([4, 10])
+  expect(await totals([20, 21, 30])).toEqual([5, 9, 10])
+  await forgetRefusedTurns(file, 20)
+  expect(await totals([20, 21, 30])).toEqual([4, 8, 9])
+  // Of the key and of all keys: the last row before, and those behind it. Of what has nothing behind it, not even its name.
+  expect([await rows('refused_series'), await rows('refused_turns')]).toEqual([2, 6])
+  await addRefusedTurns(file, [refused(30, { key: 'key_b', kind: 'builder' })])
+  expect(await totals([20, 21, 30, 31])).toEqual([4, 8, 9, 10])
 })
 
 it('is asked nothing that has to be searched for', async () => {

@@ -40,6 +40,33 @@ export async function addRefusedTurns(file: SqliteFile, refused: readonly Refuse
   await file.atomic(statements)
 }
 
+/** Nobody who reads waits behind more than these. */
+const SERIES_AT_ONCE = 200
+
+const NAMES = 'SELECT series FROM refused_series WHERE series > ? ORDER BY series LIMIT ?'
+/** The last one before stays: what came after it is told by the difference. */
+const FORGET_EARLIER = `DELETE FROM refused_turns WHERE series = ?1 AND quarter <
+  (SELECT MAX(quarter) FROM refused_turns WHERE series = ?1 AND quarter < ?2)`
+const FORGET_PAST = `DELETE FROM refused_turns WHERE series = ?1 AND NOT EXISTS
+  (SELECT 1 FROM refused_turns AS later WHERE later.series = ?1 AND later.quarter >= ?2)`
+const FORGET_NAME = `DELETE FROM refused_series WHERE series = ?1 AND NOT EXISTS
+  (SELECT 1 FROM refused_turns WHERE series = ?1)`
+
+/** What was refused before that quarter is not told one by one any more; of what came later nothing changes. */
+export async function forgetRefusedTurns(file: SqliteFile, before: number): Promise<void> {
+  for (let after = 0; ; ) {
+    const series = (await file.all(NAMES, [after, SERIES_AT_ONCE])).map((row) => row.series as number)
+    if (series.length === 0) return
+    const rows = series.map((each) => [each, before])
+    await file.atomic([
+      { sql: FORGET_EARLIER, rows },
+      { sql: FORGET_PAST, rows },
+      { sql: FORGET_NAME, rows: series.map((each) => [each]) },
+    ])
+    after = series.at(-1)!
+  }
+}
+
 export interface RefusedFilter {
   readonly account: string
   readonly key?: string | undefined

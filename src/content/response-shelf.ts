@@ -1,6 +1,9 @@
 import type { AccountRow } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { listKeyNames } from './account-key-rows.ts'
+import { listThere } from './item-rows.ts'
 import { makeRoom } from './response-room.ts'
+import { listStates, type ResponseStatus } from './response-rows.ts'
 import { bytesOfWrite, type ResponseWrite, statementsOf } from './response-write.ts'
 import { createWriteQueue } from './write-queue.ts'
 
@@ -16,15 +19,13 @@ export interface ResponseShelf {
   add(write: ResponseWrite): Promise<WriteOutcome>
   /** Between two groups, for whoever takes something away. */
   inTurn<Done>(work: () => Promise<Done>): Promise<Done>
+  /** Nothing of this account is written any more. */
+  closeAccount(account: AccountRow): void
+  isClosed(account: AccountRow): boolean
 }
 
-export function createResponseShelf(deps: {
-  readonly file: SqliteFile
-  readonly bytesMax: number
-  /** Asked at the last moment: nothing of an account that was closed is written any more. */
-  readonly isClosed: (account: AccountRow) => boolean
-}): ResponseShelf {
-  const { file, bytesMax } = deps
+export function createResponseShelf(file: SqliteFile, bytesMax: number): ResponseShelf {
+  const closed = new Set<AccountRow>()
   const queue = createWriteQueue<ResponseWrite, WriteOutcome>({
     bytesOf: bytesOfWrite,
     bytesMax,
@@ -32,77 +33,79 @@ export function createResponseShelf(deps: {
       const bytes = group.reduce((sum, write) => sum + bytesOfWrite(write), 0)
       if (!(await makeRoom(file, bytes, bytesMax))) return group.map(() => 'refused')
       // From here on nothing goes until the group is written.
-      const there = await lookAround(file, group)
-      const states = new Map(there.states)
-      const fresh = new Set<ResponseWrite>()
-      const judge = (write: ResponseWrite): WriteOutcome => {
-        if (deps.isClosed(write.key.account)) return 'refused'
-        const own = nameOf(write, write.id)
-        const parent = write.fresh?.parent
-        if (!there.keys.has(nameOf(write, write.key.name)) || missesItems(write, there.items)) return 'stale'
-        const state = states.get(own)
-        if (state === undefined && parent !== undefined && !states.has(nameOf(write, parent))) return 'refused'
-        if (state === undefined ? write.fresh === undefined : state !== 'in_progress') return 'refused'
-        if (state === undefined) fresh.add(write)
-        states.set(own, write.status)
-        return 'written'
-      }
-      const outcomes = group.map(judge)
-      const written = group.filter((_, at) => outcomes[at] === 'written')
+      const judge = createJudge(await lookAround(file, group), closed)
+      const outcomes = group.map((write) => judge(write))
+      const written = group.filter((_, at) => outcomes[at]?.outcome === 'written')
+      const fresh = new Set(group.filter((_, at) => outcomes[at]?.isFirst))
       if (written.length > 0) await file.atomic(statementsOf(written, (write) => fresh.has(write)))
-      return outcomes
+      return outcomes.map(({ outcome }) => outcome)
     },
   })
   return {
     add: async (write) => (bytesOfWrite(write) > bytesMax ? 'refused' : queue.add(write)),
     inTurn: queue.inTurn,
+    closeAccount: (account) => void closed.add(account),
+    isClosed: (account) => closed.has(account),
   }
 }
 
-const nameOf = ({ key }: ResponseWrite, name: string): string => `${key.account} ${name}`
-
-/** What the write did not bring along must be there. */
-function missesItems(write: ResponseWrite, there: ReadonlySet<string>): boolean {
-  const brought = new Set(write.items.map(({ digest }) => digest))
-  return digestsOf(write).some((digest) => !brought.has(digest) && !there.has(nameOf(write, digest)))
-}
-
-const digestsOf = ({ input, output }: ResponseWrite): string[] => [...input, ...output.map(({ digest }) => digest)]
-
+/** What the writes of a group find in the file, by names of an account. */
 interface Around {
-  /** By account and id: of those that are written, and of those that they go on from. */
-  readonly states: ReadonlyMap<string, string>
+  /** Of the responses that are written, and of those that they go on from. */
+  readonly states: ReadonlyMap<string, ResponseStatus>
   readonly keys: ReadonlySet<string>
   readonly items: ReadonlySet<string>
 }
 
-const STATES = `SELECT r.account AS account, r.id AS name, r.status AS status FROM json_each(?) list
-  CROSS JOIN responses r ON r.account = list.value ->> 0 AND r.id = list.value ->> 1`
-const KEYS = `SELECT k.account AS account, k.name AS name FROM json_each(?) list
-  CROSS JOIN account_keys k ON k.account = list.value`
-const ITEMS = `SELECT i.account AS account, i.digest AS name FROM json_each(?) list
-  CROSS JOIN items i ON i.account = list.value ->> 0 AND i.digest = list.value ->> 1`
+interface Judgement {
+  readonly outcome: WriteOutcome
+  /** Nothing of this response is in the file yet. */
+  readonly isFirst: boolean
+}
+
+/** One write after the other: what the ones before have written is there for the next ones. */
+function createJudge(there: Around, closed: ReadonlySet<AccountRow>): (write: ResponseWrite) => Judgement {
+  const states = new Map(there.states)
+  const no = (outcome: 'stale' | 'refused') => ({ outcome, isFirst: false })
+  return (write) => {
+    const { account, name } = write.key
+    // Asked at the last moment.
+    if (closed.has(account)) return no('refused')
+    if (!there.keys.has(nameOf(account, name)) || missesItems(write, there.items)) return no('stale')
+    const own = nameOf(account, write.id)
+    const state = states.get(own)
+    const parent = write.fresh?.parent
+    if (state === undefined && parent !== undefined && !states.has(nameOf(account, parent))) return no('refused')
+    if (state === undefined ? write.fresh === undefined : state !== 'in_progress') return no('refused')
+    states.set(own, write.status)
+    return { outcome: 'written', isFirst: state === undefined }
+  }
+}
+
+const nameOf = (account: AccountRow, name: string): string => `${account} ${name}`
+
+const missesItems = (write: ResponseWrite, there: ReadonlySet<string>): boolean =>
+  notBrought(write).some((digest) => !there.has(nameOf(write.key.account, digest)))
+
+/** What the write did not bring along must be there. */
+function notBrought({ items, input, output }: ResponseWrite): string[] {
+  const brought = new Set(items.map(({ digest }) => digest))
+  return [...new Set([...input, ...output.map(({ digest }) => digest)])].filter((digest) => !brought.has(digest))
+}
 
 async function lookAround(file: SqliteFile, group: readonly ResponseWrite[]): Promise<Around> {
-  const ask = async (sql: string, values: readonly unknown[]) =>
-    values.length === 0 ? [] : file.all(sql, [JSON.stringify(values)])
-  const ids = group.flatMap(({ key, id, fresh }) =>
-    [id, ...(fresh?.parent === undefined ? [] : [fresh.parent])].map((name) => [key.account, name]),
+  const responses = group.flatMap(({ key, id, fresh }) =>
+    (fresh?.parent === undefined ? [id] : [id, fresh.parent]).map((name) => [key.account, name] as const),
   )
-  const counted = group.flatMap((write) => {
-    const brought = new Set(write.items.map(({ digest }) => digest))
-    const others = new Set(digestsOf(write).filter((digest) => !brought.has(digest)))
-    return [...others].map((digest) => [write.key.account, digest])
-  })
+  const counted = group.flatMap((write) => notBrought(write).map((digest) => [write.key.account, digest] as const))
   const [states, keys, items] = await Promise.all([
-    ask(STATES, ids),
-    ask(KEYS, [...new Set(group.map(({ key }) => key.account))]),
-    ask(ITEMS, counted),
+    listStates(file, responses),
+    listKeyNames(file, [...new Set(group.map(({ key }) => key.account))]),
+    counted.length === 0 ? [] : listThere(file, counted),
   ])
-  const named = ({ account, name }: { account?: unknown; name?: unknown }) => `${account} ${name}`
   return {
-    states: new Map(states.map((row) => [named(row), row.status as string])),
-    keys: new Set(keys.map(named)),
-    items: new Set(items.map(named)),
+    states: new Map(states.map(({ account, id, status }) => [nameOf(account, id), status])),
+    keys: new Set(keys.map(({ account, name }) => nameOf(account, name))),
+    items: new Set(items.map(({ account, digest }) => nameOf(account, digest))),
   }
 }

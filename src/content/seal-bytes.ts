@@ -1,6 +1,12 @@
 import { KeyObject, randomBytes, webcrypto } from 'node:crypto'
 import { NONCE_BYTES, openNow, SEAL_BYTES, sealNow } from '../lib/seal-now.ts'
 
+/** One key of the ring, by which what is kept is sealed. */
+export interface SealingKey {
+  readonly id: string
+  readonly secret: Buffer
+}
+
 /** Less is sealed sooner than another thread can be asked to; more is not the loop's work. */
 const ON_LOOP_BYTES_MAX = 16 * 1024
 

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import { createStoredResponses } from './create-stored-responses.ts'
 import { openContent } from './open-content.ts'
-import type { SealingKey } from './seal-body.ts'
-import { createStoredResponses, type EndedResponse, type StoredResponses } from './stored-responses.ts'
+import type { SealingKey } from './seal-bytes.ts'
+import type { EndedResponse, StoredResponses } from './stored-responses.ts'
 
 export const ACCOUNT = 7 as AccountRow
 export const STRANGER = 8 as AccountRow

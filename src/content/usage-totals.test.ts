@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type SqliteFile, UnexpectedChanges } from '../sqlite/sqlite-file.ts'
-import { forgetUsage } from './forget-usage.ts'
 import { openContent } from './open-content.ts'
 import { findSeries, lastUsedOf, listSeries, readUsageBefore } from './read-usage.ts'
-import { levelOf, seriesOf } from './usage-levels.ts'
-import { addUsage, type ClosedUsage, findCountedUpTo, listCountedUpTo } from './usage-totals.ts'
+import type { ClosedUsage } from './usage-series.ts'
+import { addUsage, findCountedUpTo, forgetUsage, listCountedUpTo } from './usage-totals.ts'
 
 const ACCOUNT = 7
 const ALL = { since: 0, limit: 100 }
@@ -99,14 +98,6 @@ it('is nobody’s any more from the first moment of being forgotten, whatever en
   }
   await expect(forgetUsage(dying, ACCOUNT)).rejects.toThrow('killed')
   expect(await findCountedUpTo(file, [ACCOUNT])).toEqual(new Map([[ACCOUNT, { movement: 1, closedAt: -1 }]]))
-})
-
-it('has a level for each question, in which every request has one series', () => {
-  const names = seriesOf({ key: 1, model: 'demo', kind: 'wallet' })
-  const looks = [false, true].flatMap((key) =>
-    [false, true].flatMap((model) => [false, true].map((kind) => levelOf({ key, model, kind }))),
-  )
-  expect(new Set(looks)).toEqual(new Set(names.map(({ level }) => level)))
 })
 
 /** The values of a list. */

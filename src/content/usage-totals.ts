@@ -1,21 +1,5 @@
-import type { KeyKind } from '../model/caller.ts'
 import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
-import { addSums, type SeriesUsage, type Sums, sumBySeries } from './sum-by-series.ts'
-import { USAGE_SUMS } from './usage-migration.ts'
-
-export type UsageSums = Readonly<Record<Exclude<(typeof USAGE_SUMS)[number], MoneySum>, number>> &
-  Readonly<Record<MoneySum, bigint>>
-type MoneySum = 'wallet_nano' | 'plan_nano'
-
-/** What closed on one account in a quarter of an hour, of one key and model. */
-export interface ClosedUsage extends UsageSums {
-  readonly account: number
-  readonly quarter: number
-  readonly key: number
-  readonly model: string
-  readonly kind: KeyKind
-  readonly last_at: number
-}
+import { addSums, type ClosedUsage, type SeriesUsage, type Sums, sumBySeries, USAGE_SUMS } from './usage-series.ts'
 
 /** How far an account is counted: the number of the last receipt, 0 for none, and when that closed. */
 export interface CountedUpTo {
@@ -144,3 +128,19 @@ async function continueTotals(file: SqliteFile, usage: readonly SeriesUsage[]): 
 }
 
 const NOTHING_USED: Sums = USAGE_SUMS.map((sum) => (sum.endsWith('_nano') ? 0n : 0))
+
+const SERIES_OF = 'SELECT series FROM usage_series WHERE account = ? ORDER BY series'
+
+/** So that it can be counted from the first receipt. Series by series, so that nobody waits behind all of them. */
+export async function forgetUsage(file: SqliteFile, account: number): Promise<void> {
+  // No receipt closed then: should this end in its middle, the rest is foreign to any books that are put back.
+  await file.atomic([{ sql: 'UPDATE usage_upto SET closed_at = -1 WHERE account = ?', rows: [[account]] }])
+  for (const { series } of await file.all(SERIES_OF, [account])) {
+    await file.atomic([{ sql: 'DELETE FROM usage WHERE series = ?', rows: [[series as number]] }])
+  }
+  // Last, because one that is not whole has to be found again.
+  await file.atomic([
+    { sql: 'DELETE FROM usage_series WHERE account = ?', rows: [[account]] },
+    { sql: 'DELETE FROM usage_upto WHERE account = ?', rows: [[account]] },
+  ])
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { changeKeyBody, createKeyBody, keyItem, listedKey, madeKey, rotateKeyBody } from './keys.ts'
+import { changeKeyBody, createKeyBody, keyItem, keysQuery, listedKey, madeKey, rotateKeyBody } from './keys.ts'
 import { modelsAnswer } from './models.ts'
 import {
   accountDetail,
@@ -94,7 +94,7 @@ export const CONSOLE_API = {
 
   'GET /overview': ask('owner', overviewAnswer),
   'GET /overview/usage': ask('owner', latelyUsed, latelyUsedQuery),
-  'GET /keys': ask('owner', pageOf(listedKey), pageQuery),
+  'GET /keys': ask('owner', pageOf(listedKey), keysQuery),
   'POST /keys': graveAct('owner', createKeyBody, madeKey),
   'GET /keys/:key': ask('owner', keyItem),
   'PATCH /keys/:key': { ...act('owner', changeKeyBody, keyItem), confirmed: 'to-widen' },

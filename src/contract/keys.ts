@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { amount, count, keyKind, line, moment, money, time, timeOrNull } from './values.ts'
+import { amount, count, keyKind, line, moment, money, note, pageQuery, time, timeOrNull } from './values.ts'
 
 const keyState = z.enum(['active', 'disabled', 'expired', 'revoked'])
 
@@ -63,6 +63,9 @@ const keyTerms = z.strictObject({
 })
 /** As they are told when some of them change. */
 export type KeyTerms = Omit<z.output<typeof changeKeyBody>, 'disabled'>
+
+/** `search`: every word of it is in what a key is called or shown by, or in one of its models, whatever its case. */
+export const keysQuery = z.strictObject({ ...pageQuery.shape, search: note(200).optional() })
 
 export const createKeyBody = keyTerms.extend({ kind: keyKind })
 export const changeKeyBody = keyTerms.partial({ name: true }).extend({ disabled: z.boolean().optional() })

@@ -20,9 +20,10 @@ beforeEach(async () => {
   books = createBooks({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
   ticks = systemClock.ticks()
   shelf = createAccountShelf({ db: bench.database.db, books, ticks: () => ticks })
-  for (const account of [1, 2, 3, 4]) await shelf.load(account as AccountRow)
+  for (const account of [1, 2, 3, 4]) await use(account)
 })
 
+const use = (account: number) => shelf.withBooks(account as AccountRow, () => {})
 const there = () => [...books.accounts.keys()]
 
 describe('the shelf', () => {
@@ -30,7 +31,7 @@ describe('the shelf', () => {
     shelf.tidy(1)
     expect(there(), 'nobody is idle yet').toEqual([1, 2, 3, 4])
     ticks += HOUR
-    shelf.load(2 as AccountRow)
+    void use(2)
     shelf.tidy(4)
     expect(there(), 'there is room').toEqual([1, 2, 3, 4])
     shelf.tidy(2)
@@ -70,7 +71,7 @@ describe('the shelf', () => {
     ticks += HOUR
     shelf.tidy(0)
     await bench.database.file.atomic([{ sql: 'UPDATE buckets SET posted_nano = 7 WHERE account = 2', rows: [[]] }])
-    await shelf.load(2 as AccountRow)
+    await use(2)
     expect(books.accounts.get(2 as AccountRow)?.wallet.posted).toBe(7n)
   })
 
@@ -79,7 +80,7 @@ describe('the shelf', () => {
     const last = async () => {
       ticks += HOUR
       shelf.tidy(0)
-      await shelf.load(2 as AccountRow)
+      await use(2)
       return books.accounts.get(2 as AccountRow)?.movements
     }
     expect(await last()).toBe(0)

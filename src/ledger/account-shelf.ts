@@ -1,4 +1,4 @@
-import type { Books } from '../books/books.ts'
+import type { AccountBooks, Books } from '../books/books.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { loadAccountBooks } from './load-account.ts'
@@ -6,10 +6,10 @@ import { loadAccountBooks } from './load-account.ts'
 /** Brings accounts into memory when they are first needed, and puts away those that nobody has used for a while. */
 export interface AccountShelf {
   /**
-   * Undefined when it is already there, so that the usual case does not wait. Whoever waited asks again: the books may
-   * have been read anew meanwhile, without it.
+   * Calls `work` with the account's books, in the same step in which they are found in memory: at once where they are
+   * there. Nobody works on books that were replaced while they waited.
    */
-  load(account: AccountRow): Promise<void> | undefined
+  withBooks<Result>(account: AccountRow, work: (books: AccountBooks) => Result | Promise<Result>): Promise<Result>
   /** The account stays until this is over: before, the file does not know yet what memory has decided. */
   keepUntil(account: AccountRow, recorded: Promise<unknown>): void
   /** Puts idle accounts away while there are more than this many. */
@@ -33,12 +33,16 @@ export function createAccountShelf(deps: { db: LedgerDb; books: Books; ticks(): 
   }
 
   return {
-    load(account) {
+    async withBooks(account, work) {
       usedAt.set(account, deps.ticks())
-      if (books.accounts.has(account)) return undefined
-      const running = loading.get(account) ?? read(account)
-      loading.set(account, running)
-      return running
+      // Whoever waited asks again: the books may have been read anew meanwhile, without it.
+      for (;;) {
+        const there = books.accounts.get(account)
+        if (there) return work(there)
+        const running = loading.get(account) ?? read(account)
+        loading.set(account, running)
+        await running
+      }
     },
     keepUntil(account, recorded) {
       // A batch is one promise for all that is in it, and batches end in their order: the newest is the last.

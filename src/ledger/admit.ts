@@ -1,37 +1,32 @@
 import { type AdmitRequest, admitTurn } from '../books/admit-turn.ts'
 import { availableIn } from '../books/books.ts'
-import { standingsOf } from '../books/turn-limits.ts'
-import type { LimitStanding } from '../model/limit.ts'
+import { standingsOf, startUnderLimits } from '../books/turn-limits.ts'
+import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { createAdmittedTurn } from './admitted-turn.ts'
 import type { LedgerCore } from './core.ts'
-import type { Admission } from './ledger.ts'
+import type { Admission, TakenRequest } from './ledger.ts'
 import { record } from './record.ts'
 
 /** With room for this many more turns of the same size, asking the provider before the commit risks nothing. */
 const COMFORTABLE_TURNS = 20
 
 /** Limits and hold in one step; what was decided joins the batch that is about to be recorded. */
-export async function admit(core: LedgerCore, request: AdmitRequest): Promise<Admission> {
-  const { account } = request
-  for (let loading = core.shelf.load(account); loading; loading = core.shelf.load(account)) await loading
+export const admit = (core: LedgerCore, request: AdmitRequest): Promise<Admission> =>
+  core.shelf.withBooks(request.account, () => decide(core, request))
+
+function decide(core: LedgerCore, request: AdmitRequest): Admission {
   // From here to the enqueue nothing waits: the gate that was seen open is the one behind which the books are changed.
   if (!core.gate.open) return { kind: 'refused', refusal: { kind: 'unavailable' }, standings: [] }
+  const { requestId, account, limits } = request
   const ticks = core.ticks()
-  const op = { ...request, at: core.now(), ticks }
-  const outcome = admitTurn(core.books, op)
-  const standings = standingsOf(core.books, request.limits, ticks)
+  const outcome = admitTurn(core.books, { ...request, at: core.now(), ticks })
+  const standings = standingsOf(core.books, limits, ticks)
   if (outcome.kind !== 'held') return { kind: 'refused', refusal: outcome, standings }
-  return createAdmittedTurn(core, {
-    requestId: request.requestId,
-    account,
-    receipt: outcome.receipt,
-    cap: outcome.cap,
-    hold: outcome.hold,
-    standings,
-    overlap: isComfortable(core, op, outcome.hold, standings),
-    durable: record(core, account, outcome.changes),
-  })
+  const { receipt, cap, hold, changes } = outcome
+  const overlap = isComfortable(core, request, hold, standings)
+  const durable = record(core, account, changes)
+  return createAdmittedTurn(core, { requestId, account, receipt, cap, hold, standings, overlap, durable })
 }
 
 /**
@@ -48,4 +43,12 @@ function isComfortable(
   const rooms = core.books.turns.get(requestId)?.buckets.map(availableIn) ?? []
   if (rooms.some((room) => room < hold * BigInt(COMFORTABLE_TURNS))) return false
   return standings.every(({ remaining }, index) => remaining >= (limits[index]?.cost ?? 0) * COMFORTABLE_TURNS)
+}
+
+/** An answer that is given again runs no turn and costs nothing, but it is a request like any other. */
+export function takeRequest({ books, ticks }: LedgerCore, limits: readonly AppliedLimit[]): TakenRequest {
+  const counted = limits.filter(({ kind }) => kind === 'requests')
+  const outcome = startUnderLimits(books, counted, ticks())
+  const standings = standingsOf(books, limits, ticks())
+  return outcome.kind === 'started' ? { kind: 'taken', standings } : { kind: 'refused', refusal: outcome, standings }
 }

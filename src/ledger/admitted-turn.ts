@@ -7,7 +7,7 @@ import { findReceipt } from '../store/receipts.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
 import type { AdmittedTurn, SettleOutcome } from './ledger.ts'
-import { recordEnd } from './record-end.ts'
+import { recordEnd, replayJournal } from './record.ts'
 
 interface PlacedHold {
   readonly requestId: RequestId
@@ -74,7 +74,7 @@ async function recordedEnd(core: LedgerCore, { requestId }: PlacedHold, { outcom
 async function writeDown(core: LedgerCore, { requestId, hold }: PlacedHold, ending: Ending): Promise<SettleOutcome> {
   if (!(await core.journaled.write({ requestId, ending }))) return { kind: 'lost' }
   // They may have come back meanwhile, and then nobody else will look.
-  if (core.gate.open) void core.journaled.replay(core)
+  if (core.gate.open) void replayJournal(core)
   return outcomeOf(ending.owed, chargeWithin(hold, ending.owed))
 }
 

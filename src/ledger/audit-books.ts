@@ -20,8 +20,7 @@ export async function auditBooks(core: LedgerCore, { whole }: { readonly whole: 
 
 async function freeze(core: LedgerCore, account: AccountRow): Promise<void> {
   // In memory first: from the moment at which the file says so, nobody may find it there without.
-  for (let loading = core.shelf.load(account); loading; loading = core.shelf.load(account)) await loading
-  await setFrozen(core.file, account, core.now())
+  await core.shelf.withBooks(account, () => setFrozen(core.file, account, core.now()))
   mark(core, account, true)
 }
 

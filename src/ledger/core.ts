@@ -7,8 +7,8 @@ import type { Batcher } from './batcher.ts'
 import type { ClaimShelf } from './claim-shelf.ts'
 import type { LedgerGate } from './gate.ts'
 import type { JournaledEnds } from './journaled-ends.ts'
+import type { FindKeptFacts } from './ledger.ts'
 import type { MarkKeeper } from './mark-keeper.ts'
-import type { FindKeptFacts } from './resolve-orphans.ts'
 
 /** What the operations of an open ledger share. */
 export interface LedgerCore {

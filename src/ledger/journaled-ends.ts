@@ -1,8 +1,10 @@
+import type { CloseTurn } from '../books/close-turn.ts'
 import { readEnding, writeEnding } from '../model/ending.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { SettleJournal } from '../store/settle-journal.ts'
-import type { LedgerCore } from './core.ts'
-import { recordEnd, type TurnEnd } from './record-end.ts'
+
+/** How a turn ended, as the books take it. When that is recorded is known only when it is. */
+export type TurnEnd = Omit<CloseTurn, 'at' | 'ticks'>
 
 /**
  * Ends of turns that could not be recorded in the books, and are on the disk beside them instead. As soon as the books
@@ -11,21 +13,24 @@ import { recordEnd, type TurnEnd } from './record-end.ts'
 export interface JournaledEnds {
   /** True when the end is durable: the client may be told. */
   write(end: TurnEnd): Promise<boolean>
-  /** Records what is waiting. True when nothing is left. */
-  replay(core: LedgerCore): Promise<boolean>
+  /** Has what is waiting recorded in the books. True when nothing is left. */
+  replay(record: RecordEnd): Promise<boolean>
   /** How this turn ended is known: nobody has to guess. */
   has(requestId: RequestId): boolean
 }
+
+/** Ends a turn in the books; `lost` when that could not be written. */
+type RecordEnd = (end: TurnEnd) => Promise<{ readonly kind: 'recorded' | 'not-open' | 'lost' }>
 
 export async function openJournaledEnds(journal: SettleJournal): Promise<JournaledEnds> {
   const waiting = new Map<RequestId, TurnEnd>()
   for (const record of await journal.read()) keep(waiting, decode(record))
   let replaying: Promise<unknown> = Promise.resolve()
 
-  const replay = async (core: LedgerCore): Promise<boolean> => {
+  const replay = async (record: RecordEnd): Promise<boolean> => {
     const recorded = [...waiting.values()].map(async (end) => {
       // One that is not open was recorded after all, before the crash.
-      if ((await recordEnd(core, end)).kind !== 'lost') waiting.delete(end.requestId)
+      if ((await record(end)).kind !== 'lost') waiting.delete(end.requestId)
     })
     await Promise.all(recorded)
     // What stays on the disk is found recorded when it is read again: no reason to keep the books shut.
@@ -39,9 +44,9 @@ export async function openJournaledEnds(journal: SettleJournal): Promise<Journal
       keep(waiting, end)
       return true
     },
-    replay(core) {
+    replay(record) {
       // One after another: a second one would find turns ended whose end is not durable yet. One that failed is over.
-      const mine = replaying.then(() => replay(core))
+      const mine = replaying.then(() => replay(record))
       replaying = mine.catch(() => {})
       return mine
     },

@@ -1,14 +1,15 @@
 import type { AdmitOutcome, AdmitRequest } from '../books/admit-turn.ts'
+import type { Subscription } from '../books/books.ts'
+import type { AllowanceStanding } from '../books/periods.ts'
 import type { AssignPlan, PlanOutcome } from '../books/subscriptions.ts'
 import type { TooMuch } from '../books/transfer-money.ts'
+import type { LimitRefusal } from '../books/turn-limits.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { Ending } from '../model/ending.ts'
-import type { AccountRow } from '../model/ids.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
-import type { AllowanceReport } from './allowance-standings.ts'
 import type { LookedUpClaim } from './claim-shelf.ts'
-import type { TakenRequest } from './take-request.ts'
 import type { VerifyReport } from './verify-books.ts'
 
 /**
@@ -42,6 +43,16 @@ export interface Ledger {
   /** Ends what has lost its turn: holds that nobody attends any more. Returns how many. */
   sweep(): Promise<number>
   close(): Promise<void>
+}
+
+export type TakenRequest =
+  | { readonly kind: 'taken'; readonly standings: readonly LimitStanding[] }
+  | { readonly kind: 'refused'; readonly refusal: LimitRefusal; readonly standings: readonly LimitStanding[] }
+
+/** How an account stands on allowances: what its keys may still use, and until when. */
+export interface AllowanceReport {
+  readonly subscription: Subscription | undefined
+  readonly standings: readonly AllowanceStanding[]
 }
 
 /** Exact, and the same number that admission decides on. */
@@ -100,3 +111,16 @@ export type CreditOutcome =
   | { readonly kind: 'ref-taken'; readonly amount: NanoUsd }
   | { readonly kind: 'short'; readonly standing: AccountStanding }
   | TooMuch
+
+/**
+ * Of those of these requests whose answers are kept, for repetition or to be asked for by their id: the ending that was
+ * written beside the answer, before its charge. If the process dies in between, the charge is made from that.
+ */
+export type FindKeptFacts = (requests: readonly RequestId[]) => Promise<ReadonlyMap<RequestId, FoundFacts>>
+
+export interface FoundFacts {
+  /** As `writeEnding` has made them. */
+  readonly facts: string
+  /** Whoever repeats the request with its idempotency key gets the answer. */
+  readonly givenAgain: boolean
+}

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { PackedMarks } from '../store/record-changes.ts'
-import { createMarkKeeper, type MarkKeeper } from './mark-keeper.ts'
-import { unpackMarks } from './marks.ts'
+import { createMarkKeeper, type MarkKeeper, unpackMarks } from './mark-keeper.ts'
 
 let sent: PackedMarks[]
 let gate: { open: boolean }

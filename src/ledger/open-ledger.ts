@@ -1,7 +1,6 @@
 import { createBooks } from '../books/books.ts'
 import type { Change } from '../books/changes.ts'
 import { PERIOD_ROWS_FROM } from '../books/sides.ts'
-import { assignPlan, endPlan } from '../books/subscriptions.ts'
 import { forgetEarnedBackRates, standingsOf } from '../books/turn-limits.ts'
 import { type Clock, createNeverDecreasing } from '../lib/clock.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
@@ -11,22 +10,21 @@ import { recordChanges } from '../store/record-changes.ts'
 import type { SettleJournal } from '../store/settle-journal.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { createAccountShelf } from './account-shelf.ts'
-import { admit } from './admit.ts'
-import { allowanceStandings } from './allowance-standings.ts'
+import { allowanceReport, standingOf } from './account-standing.ts'
+import { admit, takeRequest } from './admit.ts'
 import { auditBooks } from './audit-books.ts'
 import { createBatcher } from './batcher.ts'
-import { carryOut } from './carry-out.ts'
 import { createClaimShelf } from './claim-shelf.ts'
 import type { LedgerCore } from './core.ts'
-import { createCreditDesk, loadStanding } from './credit-account.ts'
 import { createLedgerGate } from './gate.ts'
 import { openJournaledEnds } from './journaled-ends.ts'
-import type { Ledger } from './ledger.ts'
+import type { FindKeptFacts, Ledger } from './ledger.ts'
 import { createMarkKeeper } from './mark-keeper.ts'
+import { createOperatorDesk } from './operator-desk.ts'
 import { READ_BACK_PAUSE_MS, readBackUntilItWorks } from './read-back.ts'
 import { adoptBooks, readBooks } from './read-books.ts'
-import { type FindKeptFacts, resolveOrphans } from './resolve-orphans.ts'
-import { takeRequest } from './take-request.ts'
+import { replayJournal } from './record.ts'
+import { resolveOrphans } from './resolve-orphans.ts'
 
 export interface LedgerDeps {
   readonly db: LedgerDb
@@ -70,11 +68,11 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
   const core = await createCore(deps, closing.signal)
   // The limits of a turn ended with the process that ran it.
   adoptBooks(core, await readBooks(deps.db, { limitsOf: () => [], scopes: [] }))
-  if (!(await core.journaled.replay(core))) throw new Error('The books could not be brought up to their journal')
+  if (!(await replayJournal(core))) throw new Error('The books could not be brought up to their journal')
   await resolveAndTell(core, deps.observer)
 
-  const desk = createCreditDesk(core)
   return {
+    ...createOperatorDesk(core),
     get available() {
       return core.gate.open
     },
@@ -82,15 +80,12 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     get openHolds() {
       return core.books.turns.size
     },
-    standing: (account) => loadStanding(core, account),
+    standing: (account) => core.shelf.withBooks(account, standingOf),
     limitStandings: (limits) => standingsOf(core.books, limits, core.ticks()),
     admit: (request) => admit(core, request),
-    credit: (order) => desk.credit(order),
     takeRequest: (limits) => takeRequest(core, limits),
     lookUpClaim: (scope) => core.claims.lookUp(scope),
-    allowanceStandings: (account, allowances) => allowanceStandings(core, account, allowances),
-    assignPlan: (order) => carryOut(core, order.account, (at) => assignPlan(core.books, { ...order, at })),
-    endPlan: (order) => carryOut(core, order.account, (at) => endPlan(core.books, { endsAt: at, ...order, at })),
+    allowanceStandings: (account, allowances) => allowanceReport(core, account, allowances),
     audit: (options) => auditBooks(core, options),
     async sweep() {
       core.shelf.tidy(ACCOUNTS_IN_MEMORY_MAX)

@@ -1,7 +1,8 @@
 import type { RequestId } from '../model/ids.ts'
-import { proveWritable } from '../store/prove-writable.ts'
+import { proveWritable } from '../store/meta.ts'
 import type { LedgerCore } from './core.ts'
 import { adoptBooks, readBooks } from './read-books.ts'
+import { replayJournal } from './record.ts'
 
 export const READ_BACK_PAUSE_MS = 250
 const PAUSE_MAX_MS = 10_000
@@ -31,7 +32,7 @@ export async function readBackUntilItWorks(
       core.batcher.reopen()
       // Before anybody else may touch them: what was written down meanwhile is what happened.
       // Where that failed, the failure has begun another reading back.
-      if (!(await core.journaled.replay(core))) return
+      if (!(await replayJournal(core))) return
       core.gate.reopen()
       return
     } catch (error) {

@@ -5,13 +5,12 @@ import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { findIssued } from '../store/buckets.ts'
 import { findClaim } from '../store/claims.ts'
-import { findMarks } from '../store/marks.ts'
-import { listOpenReceipts, type OpenReceiptRow } from '../store/receipts.ts'
+import { findMarks, listOpenReceipts, type OpenReceiptRow } from '../store/receipts.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { claimOf } from './claim-shelf.ts'
 import type { LedgerCore } from './core.ts'
 import { loadAccountBooks } from './load-account.ts'
-import { unpackMarks } from './marks.ts'
+import { unpackMarks } from './mark-keeper.ts'
 
 /** What the file says: the holds that are open, the accounts they stand on, and how far their answers had got. */
 export interface RecordedBooks {

@@ -1,7 +1,9 @@
 import type { Change } from '../books/changes.ts'
+import { type Charged, closeTurn } from '../books/close-turn.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
+import type { TurnEnd } from './journaled-ends.ts'
 
 /**
  * What was decided on an account joins the batch that is about to be recorded, and the account stays in memory until it
@@ -12,3 +14,24 @@ export function record(core: LedgerCore, account: AccountRow, changes: readonly 
   core.shelf.keepUntil(account, durable)
   return durable
 }
+
+export type RecordedEnd =
+  | ({ readonly kind: 'recorded' } & Charged)
+  /** The batch could not be written: the hold stands as before, once the books have been read back. */
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'not-open' }
+
+/** Ends a turn in the books at once, and says when that is durable. */
+export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<RecordedEnd> {
+  const turn = core.books.turns.get(end.requestId)
+  const closed = closeTurn(core.books, { ...end, at: core.now(), ticks: core.ticks() })
+  if (!turn || closed.kind === 'not-open') return { kind: 'not-open' }
+  // What was lost is ended again, and needs its progress then.
+  if ((await record(core, turn.account, closed.changes)) === 'lost') return { kind: 'lost' }
+  core.marks.forget(turn.receipt)
+  return { kind: 'recorded', charge: closed.charge, shortfall: closed.shortfall }
+}
+
+/** Ends the turns whose ends were written down while the books could not be. True when nothing is left to record. */
+export const replayJournal = (core: LedgerCore): Promise<boolean> =>
+  core.journaled.replay((end) => recordEnd(core, end))

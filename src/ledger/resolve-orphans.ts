@@ -1,24 +1,11 @@
 import type { OpenTurn } from '../books/books.ts'
 import { readEnding } from '../model/ending.ts'
-import type { RequestId } from '../model/ids.ts'
 import type { Price } from '../model/price.ts'
 import { chargeForDelivered, recoveredEnding } from './charge-for-delivered.ts'
 import type { LedgerCore } from './core.ts'
-import { type RecordedEnd, recordEnd } from './record-end.ts'
+import type { FoundFacts } from './ledger.ts'
+import { type RecordedEnd, recordEnd } from './record.ts'
 import { loadPrice } from './record-prices.ts'
-
-/**
- * Of those of these requests whose answers are kept, for repetition or to be asked for by their id: the ending that was
- * written beside the answer, before its charge. If the process dies in between, the charge is made from that.
- */
-export type FindKeptFacts = (requests: readonly RequestId[]) => Promise<ReadonlyMap<RequestId, FoundFacts>>
-
-export interface FoundFacts {
-  /** As `writeEnding` has made them. */
-  readonly facts: string
-  /** Whoever repeats the request with its idempotency key gets the answer. */
-  readonly givenAgain: boolean
-}
 
 /**
  * Ends every hold that nobody attends: after a crash all of them, while running those whose turn was lost by a fault of

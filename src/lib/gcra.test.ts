@@ -95,4 +95,12 @@ describe('correctRate', () => {
     const corrected = correctRate(rule, taken.reachedAt, -50, 0)
     expect(standingOfRate(rule, corrected, 0)).toEqual({ remaining: 50, resetMs: 10_000 })
   })
+
+  it('counts a debt from now where everything was earned back meanwhile, and from there where it was not', () => {
+    const rule = { perMinute: 60, burst: 60 }
+    const late = 5 * MINUTE
+    expect(standingOfRate(rule, correctRate(rule, 0, 30, late), late)).toEqual({ remaining: 30, resetMs: 30_000 })
+    const owing = correctRate(rule, late + 10_000_000, 30, late)
+    expect(standingOfRate(rule, owing, late)).toEqual({ remaining: 20, resetMs: 40_000 })
+  })
 })

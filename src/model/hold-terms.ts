@@ -1,4 +1,4 @@
-import { type NanoUsd, nanoFromPico } from './money.ts'
+import { type NanoUsd, nanoFromPico, picoFromNano } from './money.ts'
 
 /**
  * The dearest a turn may become, as a straight line over its output cap. `metering/ceiling` draws it from the price and
@@ -25,7 +25,7 @@ export const holdFor = (terms: HoldTerms, outputCap: number): NanoUsd =>
 
 /** How many output tokens `money` covers after the input bound, or undefined when it does not even cover that. */
 export function tokensCovered(terms: HoldTerms, money: bigint): number | undefined {
-  const left = (money - terms.perRequest) * 1000n - terms.inputPico
+  const left = picoFromNano(money - terms.perRequest) - terms.inputPico
   if (left < 0n) return undefined
   if (terms.outputPicoPerToken === 0n) return Number.MAX_SAFE_INTEGER
   const tokens = left / terms.outputPicoPerToken

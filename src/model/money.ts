@@ -9,8 +9,13 @@ export type PicoPerToken = Brand<bigint, 'pico-per-token'>
 export const ZERO = 0n as NanoUsd
 
 const NANO_PER_USD = 1_000_000_000n
-/** Beyond this an int64 of nano-dollars would be close to its end; nobody's wallet holds nine billion dollars. */
-const NANO_MAX = 9_000_000_000n * NANO_PER_USD
+const PICO_PER_NANO = 1000n
+
+/** So many whole dollars. */
+export const dollars = (count: bigint): NanoUsd => (count * NANO_PER_USD) as NanoUsd
+
+/** Rows are int64 of nano-dollars: beyond this one would be close to its end. */
+export const NANO_MAX = dollars(9_000_000_000n)
 
 export const ceilDiv = (dividend: bigint, divisor: bigint): bigint => {
   const quotient = dividend / divisor
@@ -40,25 +45,14 @@ export function parseUsd(text: string): NanoUsd | undefined {
   return (sign === '-' ? -amount : amount) as NanoUsd
 }
 
-/** Nano-dollars as an exact decimal string: two places at least, no zeros behind the last digit that counts. */
-export function formatUsd(amount: bigint): string {
-  const absolute = amount < 0n ? -amount : amount
-  const whole = absolute / NANO_PER_USD
-  const fraction = (absolute % NANO_PER_USD)
-    .toString()
-    .padStart(9, '0')
-    .replace(/0{1,7}$/, '')
-  return `${amount < 0n ? '-' : ''}${whole}.${fraction}`
-}
+/** Nano-dollars as an exact decimal string. */
+export const formatUsd = (amount: bigint): string => formatDecimal(amount, 9)
+
+/** The same as a part of a sentence: how refusals and acts say an amount. */
+export const inUsd = (amount: bigint): string => `${formatUsd(amount)} USD`
 
 /** Pico-dollars as an exact decimal string: what a line of a price adds up to before the one rounding. */
-export function formatPico(amount: bigint): string {
-  const fraction = (amount % 1_000_000_000_000n)
-    .toString()
-    .padStart(12, '0')
-    .replace(/0{1,10}$/, '')
-  return `${amount / 1_000_000_000_000n}.${fraction}`
-}
+export const formatPico = (amount: bigint): string => formatDecimal(amount, 12)
 
 /** `"3.00"` USD per million tokens to pico-dollars per token; six places at most, so that it is exact. */
 export function parsePricePerMillion(text: string): PicoPerToken | undefined {
@@ -68,13 +62,17 @@ export function parsePricePerMillion(text: string): PicoPerToken | undefined {
   return (BigInt(whole!) * 1_000_000n + BigInt(fraction.padEnd(6, '0'))) as PicoPerToken
 }
 
-export function formatPricePerMillion(price: bigint): string {
-  const fraction = (price % 1_000_000n)
-    .toString()
-    .padStart(6, '0')
-    .replace(/0{1,4}$/, '')
-  return `${price / 1_000_000n}.${fraction}`
+export const formatPricePerMillion = (price: bigint): string => formatDecimal(price, 6)
+
+/** Exact: two places at least, no zeros behind the last digit that counts. */
+function formatDecimal(amount: bigint, places: number): string {
+  const digits = String(amount < 0n ? -amount : amount).padStart(places + 1, '0')
+  const fraction = digits.slice(-places).replace(/0+$/, '').padEnd(2, '0')
+  return `${amount < 0n ? '-' : ''}${digits.slice(0, -places)}.${fraction}`
 }
 
 /** Pico to nano, rounded up: the one rounding of a request, at the very end. */
-export const nanoFromPico = (pico: bigint): NanoUsd => ceilDiv(pico, 1000n) as NanoUsd
+export const nanoFromPico = (pico: bigint): NanoUsd => ceilDiv(pico, PICO_PER_NANO) as NanoUsd
+
+/** Exact: what lines of a price are added up in. */
+export const picoFromNano = (nano: bigint): bigint => nano * PICO_PER_NANO

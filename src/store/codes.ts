@@ -1,7 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { AtomicStatement, SqlValue } from '../sqlite/sqlite-file.ts'
-import { insertInto } from './row-statements.ts'
-import { statementOf } from './statement-of.ts'
+import { insertInto, statementOf } from './row-statements.ts'
 import type { CodesTable, LedgerDb } from './tables.ts'
 
 export type StoredCode = Selectable<CodesTable>

@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { AtomicStatement } from '../sqlite/sqlite-file.ts'
-import { statementOf } from './statement-of.ts'
+import { statementOf } from './row-statements.ts'
 import type { AccountStatus, KeysTable, LedgerDb } from './tables.ts'
 
 export type StoredKey = Selectable<KeysTable>
@@ -105,16 +105,25 @@ export async function listKeyNames(
 export const listKeyPage = (
   db: LedgerDb,
   account: number | undefined,
-  { before, limit }: { readonly before: number; readonly limit: number },
+  {
+    before,
+    limit,
+    words = [],
+  }: { readonly before: number; readonly limit: number; readonly words?: readonly string[] },
 ): Promise<StoredKey[]> =>
   db
     .selectFrom('keys')
     .selectAll()
     .$if(account !== undefined, (query) => query.where('account', '=', account!))
     .where('row', '<', before)
+    .where(({ and }) => and(words.map(isAbout)))
     .orderBy('row', 'desc')
     .limit(limit)
     .execute()
+
+/** In lower case; what is shown of a secret counts, and every model that a key may call. */
+const isAbout = (word: string) =>
+  sql<boolean>`instr(lower(name || ' ' || id || ' ' || shown || ' ' || kind || ' ' || coalesce(models, '')), ${word}) > 0`
 
 /** What can change about a key. `disabled_at: null` enables it again; nothing undoes a revocation. */
 export interface KeyChange {

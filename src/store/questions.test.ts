@@ -17,11 +17,10 @@ import {
   listKeyPage,
   type NewKey,
 } from './keys.ts'
-import { findMarks } from './marks.ts'
 import { findMeta, setMeta } from './meta.ts'
 import { type Database, openDatabase } from './open-database.ts'
 import { findPriceTerms, insertPrice, listNewestPrices } from './prices.ts'
-import { findLatestLedgerTime, findNewestRows, findReceipt, listOpenReceipts } from './receipts.ts'
+import { findLatestLedgerTime, findMarks, findNewestRows, findReceipt, listOpenReceipts } from './receipts.ts'
 import { insertAccount } from './set-up.fixture.ts'
 import { countRunningPlans, findSubscription, findSubscriptionAt } from './subscriptions.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'

@@ -1,4 +1,4 @@
-import type { LedgerDb, ReceiptsTable } from './tables.ts'
+import type { LedgerDb, MarksTable, ReceiptsTable } from './tables.ts'
 
 export const findReceipt = (db: LedgerDb, requestId: string): Promise<ReceiptsTable | undefined> =>
   db.selectFrom('receipts').selectAll().where('request_id', '=', requestId).executeTakeFirst()
@@ -29,6 +29,9 @@ export const listOpenReceipts = (db: LedgerDb): Promise<OpenReceiptRow[]> =>
     .where('receipts.state', '=', 'open')
     .orderBy('row')
     .execute()
+
+/** How far the running streams of every node had got when it last wrote it down. */
+export const findMarks = (db: LedgerDb): Promise<MarksTable[]> => db.selectFrom('marks').selectAll().execute()
 
 /** The last numbers that were given out, 0 for none: the ledger counts on from them in memory. */
 export async function findNewestRows(

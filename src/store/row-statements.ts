@@ -1,4 +1,5 @@
-import type { AtomicStatement } from '../sqlite/sqlite-file.ts'
+import type { Compilable } from 'kysely'
+import type { AtomicStatement, SqlValue } from '../sqlite/sqlite-file.ts'
 import type { LedgerTables } from './tables.ts'
 
 /** A statement that still needs its rows. Each row of them is one row of the table, and has to be there or come to be. */
@@ -47,4 +48,11 @@ export function updateRows<Table extends keyof LedgerTables>(
     several: { sql: several, each },
     expectChanges: 1,
   }
+}
+
+/** A query as one statement of a list that is run in one step. With `expectChanges` it undoes the list where it changes fewer. */
+export function statementOf(query: Compilable, expectChanges?: number): AtomicStatement {
+  const { sql, parameters } = query.compile()
+  const statement = { sql, rows: [parameters as SqlValue[]] }
+  return expectChanges === undefined ? statement : { ...statement, expectChanges }
 }

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { AtomicStatement } from '../sqlite/sqlite-file.ts'
-import { statementOf } from './statement-of.ts'
+import { statementOf } from './row-statements.ts'
 import type { LedgerDb, WishesTable } from './tables.ts'
 
 export type StoredWish = Selectable<WishesTable>

@@ -16,7 +16,7 @@ export interface Metrics {
   watchLanesAside(read: () => readonly { readonly lane: string; readonly reason: string }[]): void
   watchLoad(read: () => LoadNow): void
   /** Asked at each scrape; undefined while there is no row, or none can be read. */
-  watchAuditTrail(read: () => Promise<{ readonly rows: number; readonly head: string } | undefined>): void
+  watchAuditTrail(read: () => Promise<AuditTrailEnd | undefined>): void
   /** A request, or a connection, was sent away, because this process cannot take on more. */
   shed(reason: string): void
   render(): Promise<{ readonly contentType: string; readonly body: string }>
@@ -29,6 +29,12 @@ export interface LoadNow {
   readonly bytesMax: number
   readonly waiting: number
   readonly isStrained: boolean
+}
+
+/** How long the audit trail is, and the first 48 bits of the hash of its last row: a number is exact up to there. */
+export interface AuditTrailEnd {
+  readonly rows: number
+  readonly head: number
 }
 
 /** `model` is an id of the catalogue: a label that clients could make up would grow without end. */
@@ -78,17 +84,14 @@ export function createMetrics(): Metrics {
     },
     watchOpenHolds: (read) => watch(registry, METRIC.holdsOpen, 'Holds that stand on wallets and windows now.', read),
     watchAuditTrail(read) {
-      new Gauge({
-        name: METRIC.auditTrail,
-        help: 'Rows of the audit trail, with the hash of the last one: who keeps it notices an end that was cut off.',
-        labelNames: ['head'],
-        registers: [registry],
-        async collect(this: Gauge) {
-          this.reset()
-          const trail = await read()
-          if (trail) this.labels(trail.head).set(trail.rows)
-        },
-      })
+      watch(
+        registry,
+        METRIC.auditRows,
+        'Rows of the audit trail, which never are fewer.',
+        async () => (await read())?.rows,
+      )
+      const help = 'The first 48 bits of the hash of the last of them, as a number.'
+      watch(registry, METRIC.auditHead, help, async () => (await read())?.head)
     },
     watchLoad(read) {
       for (const [name, help, of] of LOAD_SERIES) watch(registry, name, help, () => of(read()))
@@ -122,14 +125,18 @@ const LOAD_SERIES: readonly (readonly [name: string, help: string, of: (load: Lo
   ],
 ]
 
-/** A gauge that asks at each scrape. */
-function watch(registry: Registry, name: string, help: string, read: () => number): void {
+type Reading = number | undefined
+
+/** A gauge that asks at each scrape, and is not there where there is no answer. */
+function watch(registry: Registry, name: string, help: string, read: () => Reading | Promise<Reading>): void {
   new Gauge({
     name,
     help,
     registers: [registry],
-    collect(this: Gauge) {
-      this.set(read())
+    async collect(this: Gauge) {
+      const value = await read()
+      if (value === undefined) this.remove()
+      else this.set(value)
     },
   })
 }

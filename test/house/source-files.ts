@@ -89,6 +89,8 @@ export const isNode = (value: unknown): value is SyntaxNode =>
 export interface Import {
   readonly from: string
   readonly names: readonly string[]
+  /** Nothing of it is there when the program runs. */
+  readonly onlyTypes: boolean
 }
 
 /** Everything a file imports: statements, re-exports, `import()` in code and in types. */
@@ -97,9 +99,17 @@ export function importsOf(file: SourceFile): Import[] {
   walk(file.syntax, (node) => {
     const from = isNode(node.source) && typeof node.source.value === 'string' ? node.source.value : undefined
     if (from === undefined) return
-    found.push({ from, names: namesIn(node) })
+    found.push({ from, names: namesIn(node), onlyTypes: isOfTypes(node) })
   })
   return found
+}
+
+function isOfTypes(node: SyntaxNode): boolean {
+  if (node.type === 'TSImportType' || node.importKind === 'type' || node.exportKind === 'type') return true
+  const specifiers = Array.isArray(node.specifiers) ? node.specifiers.filter(isNode) : []
+  return (
+    specifiers.length > 0 && specifiers.every(({ importKind, exportKind }) => (importKind ?? exportKind) === 'type')
+  )
 }
 
 function namesIn(node: SyntaxNode): string[] {

@@ -9,7 +9,7 @@ import { type TransferMoney, transferMoney } from '../../src/books/transfer-mone
 import { standingsOf } from '../../src/books/turn-limits.ts'
 import { compactionOf } from '../../src/ledger/contract-bench.fixture.ts'
 import { type AdmitRow, refusalOf } from '../../src/ledger/postgres/admit-row.ts'
-import type { CloseRow } from '../../src/ledger/postgres/close-on-postgres.ts'
+import type { CloseRow } from '../../src/ledger/postgres/postgres-core.ts'
 import { createSeenLimits } from '../../src/ledger/postgres/seen-limits.ts'
 import type { Allowance } from '../../src/model/allowance.ts'
 import type { CompactedTokens } from '../../src/model/compaction.ts'

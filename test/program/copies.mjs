@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DIST } from './program.mjs'
@@ -15,16 +15,14 @@ export function copyDist(dist = DIST, replacements = []) {
   return { dist: join(copy.folder, 'dist'), clear: copy.clear }
 }
 
-/** A copy of the source and of what runs its tests. */
-export const copySource = () =>
-  copyOf(
-    Object.fromEntries(
-      ['src', 'test/support', 'test/fakes', 'vitest.config.ts', 'tsconfig.json', 'package.json'].map((name) => [
-        name,
-        join(ROOT, name),
-      ]),
-    ),
-  )
+const SOURCE = ['src', 'test/support', 'test/fakes', 'vitest.config.ts', 'tsconfig.json', 'package.json']
+
+/** A copy of the source and of what runs its tests. What it does in other threads it does by the true build. */
+export function copySource() {
+  const copy = copyOf(Object.fromEntries(SOURCE.map((name) => [name, join(ROOT, name)])))
+  symlinkSync(join(ROOT, 'dist'), join(copy.folder, 'dist'))
+  return copy
+}
 
 /** It lies inside the repository, so that it finds the same packages, and is deleted with this process at the latest. */
 function copyOf(parts) {

@@ -2,7 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { KeyRound, Plus, SearchX } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { useLetterKey } from '../../lib/letter-keys.ts'
-import { useKeys } from '../../questions/keys.ts'
+import { useKeys, useKeysAbout } from '../../questions/keys.ts'
 import { itemsOf } from '../../questions/question.ts'
 import { Answer, ShowMore } from '../../ui/Answer.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -12,7 +12,7 @@ import { Panel } from '../../ui/Panel.tsx'
 import { useWords } from '../../words/WordsProvider.tsx'
 import { KeyDialogs } from './acts/KeyDialogs.tsx'
 import { MadeKeyDialog, useMadeKey } from './acts/MadeKeyDialog.tsx'
-import { findKeys } from './find-keys.ts'
+import { askableSearch, findKeys } from './find-keys.ts'
 import { KeyFilterBar, useKeyFilters } from './KeyFilterBar.tsx'
 import { KeyTable } from './KeyTable.tsx'
 import type { ListedKey, MadeKey, PickedAct } from './own-key.ts'
@@ -45,7 +45,7 @@ export function KeysPage() {
         <KeyFilterBar
           view={view}
           revokedCount={all.filter(({ state }) => state === 'revoked').length}
-          hasMore={question.hasNextPage}
+          hasMore={question.hasNextPage && askableSearch(view.filters.text) === ''}
         />
       )}
       <Panel padding="flush">
@@ -86,7 +86,8 @@ interface KeyListProps {
 /** The keys that are left by search and filters, or why there are none. */
 function KeyList({ all, view, onAct, create }: KeyListProps) {
   const { keys } = useWords()
-  const found = findKeys(all, view.filters)
+  const about = useKeysAbout(askableSearch(view.filters.text))
+  const found = findKeys(all, view.filters, about.data?.items)
   if (found.length > 0) return <KeyTable keys={found} onAct={onAct} />
   if (all.length === 0) return <Empty icon={KeyRound} title={keys.none} text={keys.noneText} action={create} />
   if (view.isNarrowed) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findKeys } from './find-keys.ts'
+import { askableSearch, findKeys } from './find-keys.ts'
 import type { ListedKey } from './own-key.ts'
 
 const NO_LIMITS = { requests_per_minute: null, tokens_per_minute: null, concurrent: null }
@@ -28,6 +28,21 @@ describe('findKeys', () => {
     expect(namesOf('server BUILD')).toEqual(['Build server'])
     expect(namesOf('deep')).toEqual(['Build server'])
     expect(namesOf('server laptop')).toEqual([])
+  })
+
+  it('has also those in which the server has found it, within the filters', () => {
+    const about = [KEYS[1]!, KEYS[2]!, keyNamed('from another page')]
+    const found = (revoked: boolean) =>
+      findKeys(KEYS, { text: 'a-late-model', kind: undefined, revoked }, about).map(({ name }) => name)
+    expect(found(false)).toEqual(['laptop', 'from another page'])
+    expect(found(true)).toEqual(['laptop', 'old', 'from another page'])
+  })
+
+  it('asks the server for nothing that could be a secret', () => {
+    expect(askableSearch('  Build  DEMO ')).toBe('build demo')
+    for (const secret of ['mr_wallet_Ab12', 'build MR_builder_', `x${'Ab12'.repeat(9)}`]) {
+      expect(askableSearch(secret)).toBe('')
+    }
   })
 
   it('keeps to a kind', () => {

@@ -6,14 +6,31 @@ export interface KeyFilters {
   readonly revoked: boolean
 }
 
-/** Those that the search and the filters leave. Every word of the search has to be found somewhere in a key. */
-export function findKeys(keys: readonly ListedKey[], { text, kind, revoked }: KeyFilters): ListedKey[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  return keys.filter(
+/** What the server may be asked to find: nothing that could be a secret, or the larger part of one. */
+export function askableSearch(text: string): string {
+  const words = wordsOf(text)
+  return words.some((word) => word.includes('mr_') || word.length > 30) ? '' : words.join(' ')
+}
+
+const wordsOf = (text: string): string[] => text.toLowerCase().split(/\s+/).filter(Boolean)
+
+/**
+ * Those that the search and the filters leave. Every word of the search has to be found somewhere in a key; `about` are those
+ * in which the server has found it.
+ */
+export function findKeys(
+  loaded: readonly ListedKey[],
+  { text, kind, revoked }: KeyFilters,
+  about: readonly ListedKey[] = [],
+): ListedKey[] {
+  const words = wordsOf(text)
+  const known = new Set(loaded.map(({ id }) => id))
+  const found = new Set(about.map(({ id }) => id))
+  return [...loaded, ...about.filter(({ id }) => !known.has(id))].filter(
     (key) =>
       (revoked || key.state !== 'revoked') &&
       (kind === undefined || key.kind === kind) &&
-      words.every((word) => isAbout(key, word)),
+      (found.has(key.id) || words.every((word) => isAbout(key, word))),
   )
 }
 

@@ -35,6 +35,7 @@ export const audit: Catalogue['audit'] = {
     plan_ordered: 'Tarif angeordnet',
     plan_end_ordered: 'Ende des Tarifs angeordnet',
     order_void: 'Anordnung ohne Wirkung',
+    order_failed: 'Anordnung fehlgeschlagen',
     code_created: 'Code gemacht',
     code_withdrawn: 'Code zurückgezogen',
   },

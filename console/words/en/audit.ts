@@ -33,6 +33,7 @@ export const audit = {
     plan_ordered: 'Plan ordered',
     plan_end_ordered: 'End of plan ordered',
     order_void: 'Order without effect',
+    order_failed: 'Order failed',
     code_created: 'Code created',
     code_withdrawn: 'Code withdrawn',
   },

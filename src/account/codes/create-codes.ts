@@ -3,7 +3,7 @@ import type { createCodesBody, madeCodes } from '../../contract/operate.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { RandomBytes } from '../../lib/random-id.ts'
 import { mintBatchId, mintCodeId } from '../../model/ids.ts'
-import { formatUsd } from '../../model/money.ts'
+import { inUsd } from '../../model/money.ts'
 import { codesInsert, type NewCode } from '../../store/codes.ts'
 import { parseExpiry, unreadableMoment } from '../moments.ts'
 import { done, type Outcome } from '../outcome.ts'
@@ -37,7 +37,7 @@ export async function createCodes(
     return { secret: code.text, row: { ...shared, ...own(deps, code), created_by: by, expires_at: expiresAt } }
   })
   const rows = made.map(({ row }) => row)
-  const detail = `${rows.length} of ${formatUsd(read.amount)} USD each: ${args.note}`
+  const detail = `${rows.length} of ${inUsd(read.amount)} each: ${args.note}`
   await deps.trail.act({ action: 'code_created', target: shared.batch, detail }, [codesInsert(rows)])
   return done({ items: made.map(({ secret, row }) => ({ code: codeView({ ...row, ...UNTOUCHED }, now), secret })) })
 }

@@ -2,7 +2,7 @@ import { CODE_REF } from '../../contract/operate.ts'
 import type { AccountStanding, Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
-import { formatUsd, type NanoUsd } from '../../model/money.ts'
+import { inUsd, type NanoUsd } from '../../model/money.ts'
 import { listClaimedCodes, type StoredCode, setCodeCredited } from '../../store/codes.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { type Refused, refused } from '../outcome.ts'
@@ -40,7 +40,7 @@ export async function creditCode(
     case 'too-much':
       return refused(
         'wallet_full',
-        `The wallet cannot hold more than ${formatUsd(outcome.most)} USD. The code is kept for this account: redeem it again when there is room.`,
+        `The wallet cannot hold more than ${inUsd(outcome.most)}. The code is kept for this account: redeem it again when there is room.`,
       )
     default:
       throw new Error(`The credit of ${code.id} came to ${outcome.kind}, which a code's own reference cannot`)

@@ -3,7 +3,7 @@ import type { redeemBody } from '../../contract/wallet.ts'
 import { correctRate, type RateRule, takeFromRate } from '../../lib/gcra.ts'
 import { createLruMap } from '../../lib/lru-map.ts'
 import type { AccountRow } from '../../model/ids.ts'
-import { formatUsd } from '../../model/money.ts'
+import { formatUsd, inUsd } from '../../model/money.ts'
 import { findAccountByRow } from '../../store/accounts.ts'
 import { codeClaim, findCodeByDigest, type StoredCode } from '../../store/codes.ts'
 import { type OneAccount, resolveAccount, type WalletView, walletView } from '../accounts/one-account.ts'
@@ -113,7 +113,7 @@ async function claimAndCredit(
 
 /** Whose it is, and the line of the trail that says so, are one step: whatever happens to the rest of it, both stand. */
 async function claim({ db, trail, clock }: RedeemCodeDeps, account: AccountRow, code: StoredCode): Promise<void> {
-  const detail = `${formatUsd(code.amount_nano)} USD, ${code.shown}`
+  const detail = `${inUsd(code.amount_nano)}, ${code.shown}`
   const act = { action: 'code_redeemed', target: code.id, account, detail } as const
   await trail.act(act, [codeClaim(db, code.row, { account, at: clock.now() })])
 }

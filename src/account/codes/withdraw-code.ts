@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { formatUsd } from '../../model/money.ts'
+import { inUsd } from '../../model/money.ts'
 import { findAccountByRow } from '../../store/accounts.ts'
 import { codeWithdrawal, findCodeByDigest, findCodeById, type StoredCode } from '../../store/codes.ts'
 import type { LedgerDb } from '../../store/tables.ts'
@@ -28,7 +28,7 @@ export async function withdrawCode(deps: WithdrawCodeDeps, args: OneCode): Promi
     if (args.code.startsWith('code_')) return noSuchCode(args.code)
     return refused('code_not_found', 'There is no such code. See: millrace codes list')
   }
-  const detail = `${found.shown}, ${formatUsd(found.amount_nano)} USD`
+  const detail = `${found.shown}, ${inUsd(found.amount_nano)}`
   await deps.trail.act({ action: 'code_withdrawn', target: found.id, detail }, [
     codeWithdrawal(deps.db, found.row, deps.clock.now()),
   ])

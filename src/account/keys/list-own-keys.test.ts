@@ -2,8 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { keyItem, listedKey } from '../../contract/keys.ts'
-import { pageQuery } from '../../contract/values.ts'
+import { keyItem, keysQuery, listedKey } from '../../contract/keys.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { insertKey } from '../../store/set-up.fixture.ts'
 import { createAccount } from '../accounts/create-account.ts'
@@ -42,13 +41,25 @@ async function make(name: string, owner: 'ada' | 'ben' = 'ada', terms = {}): Pro
 }
 
 async function list(args: object = {}, account = ADA) {
-  const outcome = await listOwnKeys(deps, account, pageQuery.parse(args))
+  const outcome = await listOwnKeys(deps, account, keysQuery.parse(args))
   if (outcome.kind === 'refused') throw new Error(outcome.message)
   expect(outcome.value.items.map((item) => listedKey.parse(item))).toEqual(outcome.value.items)
   return outcome.value
 }
 
 describe('the keys of an account', () => {
+  it('are searched by what they are called and by every model that they may call', async () => {
+    const models = [...Array.from({ length: 20 }, () => 'demo'), 'dem*']
+    await make('Build server', 'ada', { models })
+    await make('laptop')
+    await make('their build', 'ben', { models })
+    const found = async (search: string) => (await list({ search })).items.map(({ name }) => name)
+    expect(await found('DEM*')).toEqual(['Build server'])
+    expect(await found(' BUILD dem* ')).toEqual(['Build server'])
+    expect(await found('laptop dem*')).toEqual([])
+    expect(await found(' ')).toEqual(['laptop', 'Build server'])
+  })
+
   it('are told with all that their owner may know, in the words of the console', async () => {
     await make('first')
     const made = await make('second', 'ada', { caps: { day: '5.00', month: '9.00' }, limits: { concurrent: 2 } })

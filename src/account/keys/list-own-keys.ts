@@ -1,6 +1,5 @@
 import type { z } from 'zod'
-import type { keyItem, listedKey } from '../../contract/keys.ts'
-import type { PageQuery } from '../../contract/values.ts'
+import type { keyItem, keysQuery, listedKey } from '../../contract/keys.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow, KeyRow } from '../../model/ids.ts'
@@ -34,12 +33,13 @@ const MODELS_LISTED = 10
 export async function listOwnKeys(
   deps: ListOwnKeysDeps,
   account: AccountRow,
-  { after, limit }: PageQuery,
+  { after, limit, search = '' }: z.output<typeof keysQuery>,
 ): Promise<Outcome<Page<ListedKey>>> {
   const last = after === undefined ? undefined : await findOwnedKey(deps, after, account)
   if (last?.kind === 'refused') return last
   const before = last?.key.row ?? Number.MAX_SAFE_INTEGER
-  const read = await listKeyPage(deps.db, account, { before, limit: limit + 1 })
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
+  const read = await listKeyPage(deps.db, account, { before, limit: limit + 1, words })
   const { rows, next } = cutPage(read, limit, ({ id }) => id)
   return done({ items: (await viewOwnKeys(deps, account, rows)).map(listed), next })
 }

@@ -135,6 +135,7 @@ describe('rotating a key', () => {
   it('leaves no secret in the file, former or present', async () => {
     const { key } = await rotate('24h')
     const dump = inspect(await books.deps.db.selectFrom('keys').selectAll().execute())
+    expect(dump, 'what is there can be seen').toContain(made.id)
     for (const secret of [key, made.key]) expect(dump).not.toContain(secret.slice(14, 40))
   })
 })

@@ -36,6 +36,7 @@ describe('an invitation', () => {
     await people.makeAccount('ann@example.com')
     const { code } = given(await invite({ role: 'owner', email: 'ann@example.com' }))
     const rows = JSON.stringify([await people.rows('SELECT * FROM invites'), await people.rows('SELECT * FROM audit')])
+    expect(rows, 'what is there can be seen').toContain('ann@example.com')
     expect(rows).not.toContain(code)
     expect(rows).not.toContain(code.replaceAll('-', ''))
   })

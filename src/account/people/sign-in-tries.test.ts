@@ -36,6 +36,12 @@ describe('tries of one name', () => {
     expect(take('ann')).toMatchObject({ kind: 'locked', retryAfter: 180, first: false })
   })
 
+  it('are five from all addresses together', () => {
+    const from = (index: number) => take('ann', `192.0.2.${index}`)
+    expect([1, 2, 3, 4, 5].map((index) => from(index).kind)).toEqual(Array(5).fill('taken'))
+    expect(from(6)).toMatchObject({ kind: 'locked', of: 'name' })
+  })
+
   it('are those of nobody else', () => {
     takeMany(6, () => 'ann')
     expect(take('ben').kind).toBe('taken')

@@ -3,7 +3,7 @@ import type { foundRequest } from '../../contract/operate.ts'
 import type { chargeLine, requestDetail } from '../../contract/requests.ts'
 import { loadPrice } from '../../ledger/record-prices.ts'
 import type { AccountRow } from '../../model/ids.ts'
-import { formatPico, formatPricePerMillion } from '../../model/money.ts'
+import { formatPico, formatPricePerMillion, picoFromNano } from '../../model/money.ts'
 import type { Price, Rates } from '../../model/price.ts'
 import { findAccountByRow } from '../../store/accounts.ts'
 import { findClaimOfReceipt } from '../../store/claims.ts'
@@ -68,8 +68,6 @@ const isOnStatement = ({ kind, charge_nano }: ReceiptsTable): boolean => kind ==
 
 type ChargeLine = z.output<typeof chargeLine>
 
-const PICO_PER_NANO = 1000n
-
 /**
  * What the cost of a request is made of. Each amount is exact; their sum, rounded up once to a nano-dollar, is the cost.
  * Nothing where nothing was used: what was given back, and what still runs.
@@ -87,7 +85,7 @@ function chargeLinesOf(receipt: ReceiptsTable, price: Price): ChargeLine[] {
     tokens === null || tokens === 0 ? [] : [lineOf(what, tokens, rate)],
   )
   if (price.perRequest === 0n) return lines
-  const amount = formatPico(price.perRequest * PICO_PER_NANO)
+  const amount = formatPico(picoFromNano(price.perRequest))
   return [...lines, { what: 'per_request', tokens: null, per_million: null, amount }]
 }
 

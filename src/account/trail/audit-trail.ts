@@ -31,6 +31,7 @@ export type AuditAction =
   | 'plan_ordered'
   | 'plan_end_ordered'
   | 'order_void'
+  | 'order_failed'
   | 'code_created'
   | 'code_withdrawn'
 

@@ -85,10 +85,21 @@ describe('money that moves in a step of its own', () => {
   }
 
   it('is in the trail before it moves, under the reference of the books, whatever dies in between', async () => {
-    const crash = new Error('the process is gone')
-    const dying = { ...books.deps, ledger: { ...books.deps.ledger, credit: () => Promise.reject(crash) } }
-    await expect(creditWallet(dying, order)).rejects.toBe(crash)
-    expect(await lines()).toEqual(['wallet_ordered: 7.00 USD (invoice 6): June'])
+    const died = new Promise<never>(() => {})
+    void creditWallet({ ...books.deps, ledger: { ...books.deps.ledger, credit: () => died } }, order)
+    await expect.poll(lines).toEqual(['wallet_ordered: 7.00 USD (invoice 6): June'])
+  })
+
+  it('is followed by a second line where the books could not take it, and counts when it is given again', async () => {
+    const full = `CREATE TRIGGER no_more BEFORE INSERT ON transfers BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`
+    await books.database.file.atomic([{ sql: full, rows: [[]] }])
+    await expect(creditWallet(books.deps, order)).rejects.toThrow(/could not record/)
+    expect(await lines()).toEqual([
+      'wallet_ordered: 7.00 USD (invoice 6): June',
+      'order_failed: The ledger could not record the change: give the order again, it counts once: 7.00 USD (invoice 6): June',
+    ])
+    await books.database.file.atomic([{ sql: 'DROP TRIGGER no_more', rows: [[]] }])
+    expect(await creditWallet(books.deps, order)).toMatchObject({ kind: 'done', value: { available: '7.00' } })
   })
 
   it('is followed by a second line where nothing moved', async () => {

@@ -1,4 +1,4 @@
-import { addRefusedTurns, type RefusedTurns } from '../../content/refused-turns.ts'
+import { addRefusedTurns, forgetRefusedTurns, type RefusedTurns } from '../../content/refused-turns.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Caller } from '../../model/caller.ts'
 import type { ProblemCode } from '../../model/problem.ts'
@@ -13,6 +13,10 @@ export interface RefusedTurnCounter {
   note(caller: Pick<Caller, 'accountId' | 'keyId' | 'kind'>, code: ProblemCode): void
   /** Writes what has come together: whoever reads afterwards finds all of it. */
   flush(): Promise<void>
+  /** Since when they are told: a quarter of an hour, since 1970. */
+  firstTold(): number
+  /** Forgets what is not told any more. */
+  sweep(): Promise<void>
   close(): Promise<void>
 }
 
@@ -26,6 +30,8 @@ interface CounterDeps {
 
 /** Keys times reasons: only a disk that does not take them for long brings so many together, and then the newest are lost. */
 const NAMES_MAX = 20_000
+/** A year, and enough more to hold a month against the same one a year ago. */
+const TOLD_MS = 400 * 86_400_000
 /** Nobody who reads waits behind more than that. */
 const WRITTEN_AT_ONCE = 500
 
@@ -71,13 +77,18 @@ export function createRefusedTurnCounter(deps: CounterDeps): RefusedTurnCounter 
     }, deps.intervalMs).unref()
   }
 
+  const quarterOf = (at: number): number => Math.floor(at / QUARTER_MS)
+  const firstTold = (): number => quarterOf(deps.clock.now() - TOLD_MS)
+
   return {
     note({ accountId, keyId, kind }, code) {
-      const quarter = Math.floor(deps.clock.now() / QUARTER_MS)
+      const quarter = quarterOf(deps.clock.now())
       add({ account: accountId, key: keyId, kind, code, quarter }, 1)
       arm()
     },
     flush,
+    firstTold,
+    sweep: () => forgetRefusedTurns(deps.content, firstTold()),
     async close() {
       closed = true
       clearTimeout(timer)

@@ -1,5 +1,4 @@
-import { forgetUsage } from '../../content/forget-usage.ts'
-import { listCountedUpTo } from '../../content/usage-totals.ts'
+import { forgetUsage, listCountedUpTo } from '../../content/usage-totals.ts'
 import { ACCOUNTS_AT_ONCE, type CountUsageDeps, listForeignUsage } from './count-usage.ts'
 
 type InTurn = <Result>(part: () => Promise<Result>) => Promise<Result>

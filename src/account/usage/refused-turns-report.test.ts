@@ -96,6 +96,24 @@ describe('turns that were refused', () => {
     expect(reason?.steps.slice(9, 14)).toEqual([0, 1, 0, 1, 0])
   })
 
+  it('are told for 400 days, the same before and after the old ones are forgotten', async () => {
+    refuse('rate_limit_exceeded')
+    bench.clock.at += 24 * HOUR
+    refuse('rate_limit_exceeded')
+    const both = { to: '2026-11-24', step: 'day' } as const
+    bench.clock.at += 398 * 24 * HOUR
+    expect(await counts(both)).toEqual(['rate_limit_exceeded 2'])
+    bench.clock.at += 2 * 24 * HOUR - 12 * HOUR
+    const [reason] = (await report(both)).reasons
+    expect(reason?.steps).toEqual([0, 1])
+    await bench.refusedTurns.sweep()
+    expect((await report(both)).reasons).toEqual([reason])
+    bench.clock.at += 24 * HOUR
+    await bench.refusedTurns.sweep()
+    expect(await counts(both)).toEqual([])
+    expect(await bench.content.all('SELECT * FROM refused_series', [])).toEqual([])
+  })
+
   it('are told of today on the page of everything', async () => {
     refuse('rate_limit_exceeded')
     bench.clock.at += 20 * HOUR

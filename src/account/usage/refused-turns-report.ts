@@ -13,7 +13,7 @@ import { readUsageScope } from './usage-scope.ts'
 export interface RefusedTurnsDeps {
   readonly db: LedgerDb
   readonly content: SqliteFile
-  readonly refusedTurns: Pick<RefusedTurnCounter, 'flush'>
+  readonly refusedTurns: Pick<RefusedTurnCounter, 'flush' | 'firstTold'>
 }
 
 type Args = z.output<typeof refusedTurnsQuery> & { readonly account: string }
@@ -37,14 +37,15 @@ interface Reason {
   readonly steps: number[]
 }
 
-/** The commonest reason first; none that was not told in all that time. */
+/** The commonest reason first; none that was not told in all that time, or too long ago to be told still. */
 export async function refusedBetween(
   deps: Omit<RefusedTurnsDeps, 'db'>,
   filter: RefusedFilter,
   instants: readonly number[],
 ): Promise<Reason[]> {
   await deps.refusedTurns.flush()
-  const quarters = instants.map((at) => Math.floor(at / QUARTER_MS))
+  const firstTold = deps.refusedTurns.firstTold()
+  const quarters = instants.map((at) => Math.max(Math.floor(at / QUARTER_MS), firstTold))
   const rows = await readRefusedBefore(deps.content, filter, [...new Set(quarters)])
   const totals = new Map<ProblemCode, Map<number, number>>()
   for (const { code, before, total } of rows) {

@@ -1,5 +1,5 @@
 import { listSeries, type UsageSeries } from '../../content/read-usage.ts'
-import type { UsageSums } from '../../content/usage-totals.ts'
+import type { UsageSums } from '../../content/usage-series.ts'
 import type { SqliteFile } from '../../sqlite/sqlite-file.ts'
 import { listKeyNames } from '../../store/keys.ts'
 import type { LedgerDb } from '../../store/tables.ts'

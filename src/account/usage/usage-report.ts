@@ -1,7 +1,7 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { z } from 'zod'
 import { findSeries } from '../../content/read-usage.ts'
-import type { UsageSums } from '../../content/usage-totals.ts'
+import type { UsageSums } from '../../content/usage-series.ts'
 import type { usageAnswer } from '../../contract/usage.ts'
 import { isoTime } from '../moments.ts'
 import { done, type Outcome } from '../outcome.ts'

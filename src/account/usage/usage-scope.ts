@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { SeriesFilter } from '../../content/read-usage.ts'
-import { levelOf } from '../../content/usage-levels.ts'
+import { levelOf } from '../../content/usage-series.ts'
 import type { usageQuery } from '../../contract/usage.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import type { LedgerDb } from '../../store/tables.ts'

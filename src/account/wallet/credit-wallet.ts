@@ -3,7 +3,7 @@ import type { creditBody } from '../../contract/operate.ts'
 import type { CreditOrder, CreditOutcome, Ledger } from '../../ledger/ledger.ts'
 import { assertNever } from '../../lib/assert-never.ts'
 import type { AccountRow } from '../../model/ids.ts'
-import { formatUsd, type NanoUsd, parseUsd } from '../../model/money.ts'
+import { formatUsd, inUsd, type NanoUsd, parseUsd } from '../../model/money.ts'
 import type { StoredAccount } from '../../store/accounts.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { type OneAccount, resolveOpenAccount, type WalletView, walletView } from '../accounts/one-account.ts'
@@ -60,7 +60,7 @@ async function moveMoney(
   const { account } = resolved
   const { reason, ref } = args
   // What may be long comes last: the trail cuts it.
-  const detail = `${formatUsd(amount)} USD (${ref}): ${reason}`
+  const detail = `${inUsd(amount)} (${ref}): ${reason}`
   const order = { action: 'wallet_ordered', target: account.id, account: account.row, detail } as const
   return carryOutOrder(deps, order, async () => {
     const moved = await deps.ledger.credit({ account: account.row as AccountRow, kind, amount, reason, ref })
@@ -90,18 +90,18 @@ function outcomeOf(moved: CreditOutcome, { account, amount, reason, ref }: Moved
         ...walletView(moved.standing),
       })
     case 'ref-taken': {
-      const known = formatUsd(moved.amount)
-      const message = `Reference ${JSON.stringify(ref)} of ${account.email} stands for ${known} USD already. Use another.`
+      const known = inUsd(moved.amount)
+      const message = `Reference ${JSON.stringify(ref)} of ${account.email} stands for ${known} already. Use another.`
       return refused('ref_taken', message)
     }
     case 'short':
       return refused(
         'balance_too_small',
-        `The wallet has ${formatUsd(moved.standing.available)} USD that is not held by running requests. Nothing was taken.`,
+        `The wallet has ${inUsd(moved.standing.available)} that is not held by running requests. Nothing was taken.`,
       )
     case 'too-much': {
       const holder = moved.holder === 'wallet' ? 'One wallet holds' : 'All wallets and earnings together hold'
-      return refused('invalid_amount', `${holder} at most ${formatUsd(moved.most)} USD. Nothing was added.`)
+      return refused('invalid_amount', `${holder} at most ${inUsd(moved.most)}. Nothing was added.`)
     }
     default:
       return assertNever(moved)

@@ -4,7 +4,7 @@ import type { PageQuery } from '../../contract/values.ts'
 import type { askForFundsBody, wish } from '../../contract/wallet.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
-import { formatUsd } from '../../model/money.ts'
+import { formatUsd, inUsd } from '../../model/money.ts'
 import { findAccountByRow } from '../../store/accounts.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { findOpenWish, listOpenWishes, type StoredWish, wishPut } from '../../store/wishes.ts'
@@ -50,7 +50,7 @@ export async function askForFunds(
   const owner = await findAccountByRow(deps.db, account)
   if (owner?.status === 'closed') return accountClosed(owner)
   const order = { account, amount_nano: read.amount, note: args.note, at: deps.clock.now() }
-  const detail = `${formatUsd(read.amount)} USD`
+  const detail = inUsd(read.amount)
   await deps.trail.act({ action: 'funds_asked', account, detail }, [wishPut(deps.db, order)])
   // Read back: a credit may have answered it in the same moment.
   return done(await openWish(deps, account))

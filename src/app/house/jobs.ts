@@ -7,17 +7,19 @@ import type { Parts } from './parts.ts'
 /** So long the hold of a turn that a fault of our own has lost may stand. */
 const SWEEP_INTERVAL_MS = 5000
 const PEOPLE_SWEEP_INTERVAL_MS = 600_000
+const REFUSED_SWEEP_INTERVAL_MS = 3_600_000
 const AUDIT_INTERVAL_MS = 3_600_000
 
 /** What a server does every so often, whether somebody asks it or not. */
 export function startJobs(parts: Parts, closing: Closing): void {
-  const { ledger, answers, responses, people, log } = parts
+  const { ledger, answers, responses, refusedTurns, people, log } = parts
   const sweepEvery = (intervalMs: number, what: string, sweep: () => Promise<unknown>) =>
     closing.add(startSweeper({ sweep, what, log }, intervalMs))
   sweepEvery(SWEEP_INTERVAL_MS, 'the books', () => ledger.sweep())
   sweepEvery(SWEEP_INTERVAL_MS, 'the kept answers', () => answers.sweep())
   sweepEvery(SWEEP_INTERVAL_MS, 'the stored responses', () => responses.sweep())
   sweepEvery(PEOPLE_SWEEP_INTERVAL_MS, 'sessions and invitations', () => sweepPeople(people))
+  sweepEvery(REFUSED_SWEEP_INTERVAL_MS, 'counts of refused requests', () => refusedTurns.sweep())
   closing.add(startAuditor(parts, AUDIT_INTERVAL_MS))
 }
 

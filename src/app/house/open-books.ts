@@ -1,6 +1,6 @@
 import { createUsageKeeper, type UsageKeeper } from '../../account/usage/usage-keeper.ts'
+import type { FindKeptFacts, FoundFacts } from '../../ledger/ledger.ts'
 import { type LedgerObserver, openLedger } from '../../ledger/open-ledger.ts'
-import type { FindKeptFacts, FoundFacts } from '../../ledger/resolve-orphans.ts'
 import type { Closing } from '../../lib/closing.ts'
 import type { RequestId } from '../../model/ids.ts'
 import type { Books, Contents, Foundation } from './parts.ts'

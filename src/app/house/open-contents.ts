@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { createRefusedTurnCounter } from '../../account/usage/count-refused-turns.ts'
+import { createStoredResponses } from '../../content/create-stored-responses.ts'
 import { createKeptAnswers } from '../../content/kept-answers.ts'
-import { createStoredResponses } from '../../content/stored-responses.ts'
 import type { Closing } from '../../lib/closing.ts'
 import type { DatabaseRing } from '../ring/check-ring.ts'
 import type { Contents, Foundation } from './parts.ts'

@@ -28,10 +28,15 @@ describe('where Node would answer bare, our envelope stands', () => {
     expect([logs, connectionLogs]).toMatchObject([[], [line]])
   })
 
-  it('an unknown transfer coding is 400 malformed_request', async () => {
-    const { port } = await openTestEdge()
-    expectProblem(await ask(port, chatRequest({ headers: ['transfer-encoding: gzip'] })), 'malformed_request')
-  })
+  it.each(['gzip', 'gzip, chunked', 'chunked, chunked'])(
+    'the transfer coding %s is 400 malformed_request',
+    async (coding) => {
+      const { port } = await openTestEdge()
+      const body = '2\r\n{}\r\n0\r\n\r\n'
+      const asked = chatRequest({ headers: [`transfer-encoding: ${coding}`], body })
+      expectProblem(await ask(port, asked), 'malformed_request')
+    },
+  )
 
   it('two lengths are 400 duplicate_header', async () => {
     const { port } = await openTestEdge()

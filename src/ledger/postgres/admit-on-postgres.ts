@@ -1,7 +1,9 @@
 import type { AdmitRequest } from '../../books/admit-turn.ts'
+import type { AppliedLimit } from '../../model/limit.ts'
 import type { NanoUsd } from '../../model/money.ts'
-import type { Admission, AdmittedTurn } from '../ledger.ts'
-import { type AdmitRow, refusalOf } from './admit-row.ts'
+import { asJson } from '../../store/postgres/postgres-pool.ts'
+import type { Admission, AdmittedTurn, TakenRequest } from '../ledger.ts'
+import { type AdmitRow, type LimitStates, refusalOf, refusedByLimit } from './admit-row.ts'
 import { closeOnPostgres } from './close-on-postgres.ts'
 import type { PostgresCore } from './postgres-core.ts'
 
@@ -48,4 +50,18 @@ function admittedTurn(
       if (!core.open.has(requestId)) core.marks.forget(receipt)
     },
   }
+}
+
+/** An answer that is given again counts as one request on every node's limits. */
+export async function takeRequestOnPostgres(
+  core: PostgresCore,
+  limits: readonly AppliedLimit[],
+): Promise<TakenRequest> {
+  const counted = limits.filter(({ kind }) => kind === 'requests')
+  const row = await core.call<LimitStates & { readonly number: number | null }>('take_request($1)', [asJson(counted)])
+  core.limits.learn(counted, row)
+  const standings = core.limits.standings(limits)
+  const { number } = row
+  if (number === null) return { kind: 'taken', standings }
+  return { kind: 'refused', refusal: refusedByLimit({ limits: counted }, { ...row, number }), standings }
 }

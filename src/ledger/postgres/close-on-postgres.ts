@@ -1,20 +1,8 @@
-import type { Ending, Owed } from '../../model/ending.ts'
+import type { Ending } from '../../model/ending.ts'
 import type { RequestId } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { SettleOutcome } from '../ledger.ts'
-import type { PostgresCore } from './postgres-core.ts'
-
-/** What `close_turns` is asked for one turn. Without a charge it is a release. */
-export interface CloseOp extends Omit<Ending, 'owed' | 'attempts'>, Partial<Owed> {
-  readonly requestId: RequestId
-  readonly attempts: string
-  /** Names this close: sent again, it is known by it. */
-  readonly closing: string
-}
-
-export type CloseRow =
-  | { readonly kind: 'settled' | 'released'; readonly charge: string; readonly shortfall: string }
-  | { readonly kind: 'not-open' }
+import type { CloseOp, PostgresCore } from './postgres-core.ts'
 
 export async function closeOnPostgres(
   core: PostgresCore,

@@ -6,15 +6,13 @@ import { createLedgerGate } from '../gate.ts'
 import type { Ledger } from '../ledger.ts'
 import { createMarkKeeper } from '../mark-keeper.ts'
 import type { VerifyReport } from '../verify-books.ts'
-import { admitOnPostgres } from './admit-on-postgres.ts'
+import { admitOnPostgres, takeRequestOnPostgres } from './admit-on-postgres.ts'
 import type { AdmitRow } from './admit-row.ts'
-import type { CloseOp, CloseRow } from './close-on-postgres.ts'
 import { createOpBatches } from './op-batches.ts'
 import { operatorDesk } from './operator-desk.ts'
-import type { PostgresCore } from './postgres-core.ts'
+import type { CloseOp, CloseRow, PostgresCore } from './postgres-core.ts'
 import { recoverOnPostgres } from './recover-on-postgres.ts'
 import { createSeenLimits } from './seen-limits.ts'
-import { takeRequestOnPostgres } from './take-request-on-postgres.ts'
 
 export interface PostgresLedgerDeps {
   readonly pool: PostgresPool

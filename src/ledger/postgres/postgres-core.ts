@@ -1,9 +1,9 @@
 import type { AdmitRequest } from '../../books/admit-turn.ts'
+import type { Ending, Owed } from '../../model/ending.ts'
 import type { RequestId } from '../../model/ids.ts'
 import type { LedgerGate } from '../gate.ts'
 import type { MarkKeeper } from '../mark-keeper.ts'
 import type { AdmitRow } from './admit-row.ts'
-import type { CloseOp, CloseRow } from './close-on-postgres.ts'
 import type { OpBatches } from './op-batches.ts'
 import type { SeenLimits } from './seen-limits.ts'
 
@@ -25,3 +25,15 @@ export interface PostgresCore {
   /** Whether the database answered when it was asked last. */
   readonly available: boolean
 }
+
+/** What `close_turns` is asked for one turn. Without a charge it is a release. */
+export interface CloseOp extends Omit<Ending, 'owed' | 'attempts'>, Partial<Owed> {
+  readonly requestId: RequestId
+  readonly attempts: string
+  /** Names this close: sent again, it is known by it. */
+  readonly closing: string
+}
+
+export type CloseRow =
+  | { readonly kind: 'settled' | 'released'; readonly charge: string; readonly shortfall: string }
+  | { readonly kind: 'not-open' }

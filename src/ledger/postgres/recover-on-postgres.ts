@@ -1,7 +1,7 @@
 import type { RequestId } from '../../model/ids.ts'
 import type { Price } from '../../model/price.ts'
 import { chargeForDelivered, recoveredEnding } from '../charge-for-delivered.ts'
-import { unpackMarks } from '../marks.ts'
+import { unpackMarks } from '../mark-keeper.ts'
 import { priceFrom } from '../record-prices.ts'
 import { closeOnPostgres } from './close-on-postgres.ts'
 import type { PostgresCore } from './postgres-core.ts'

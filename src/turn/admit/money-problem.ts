@@ -1,6 +1,6 @@
 import type { MoneyRefusal } from '../../books/draws.ts'
 import type { Allowance } from '../../model/allowance.ts'
-import { formatUsd } from '../../model/money.ts'
+import { formatUsd, inUsd } from '../../model/money.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 
@@ -8,31 +8,32 @@ type OfAllowance = Extract<MoneyRefusal, { readonly resetsAt: number }>
 
 /** Too little money, in words that name what is short, by how much, and what helps: paying, asking for less, or waiting. */
 export function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Problem {
-  const needed = formatUsd(refusal.needed)
-  const free = formatUsd(refusal.available)
+  const needed = inUsd(refusal.needed)
+  const free = inUsd(refusal.available)
+  const amounts = { available: formatUsd(refusal.available), needed: formatUsd(refusal.needed) }
   switch (refusal.kind) {
     case 'short': {
-      const need = `The wallet has ${free} USD available; this request may cost up to ${needed} USD.`
+      const need = `The wallet has ${free} available; this request may cost up to ${needed}.`
       return problem('insufficient_balance', `${need} ${smaller(refusal, request, 'Add funds')}`, {
-        details: { available: free, needed },
+        details: amounts,
       })
     }
     case 'in-flight':
       return problem(
         'balance_in_flight',
-        `${holderOf(refusal.of)} has ${free} USD free and this request may cost up to ${needed} USD: running requests hold the rest; try again in 1s.`,
-        { retryAfterSeconds: 1, details: { ...(refusal.of && { window: refusal.of.name }), available: free, needed } },
+        `${holderOf(refusal.of)} has ${free} free and this request may cost up to ${needed}: running requests hold the rest; try again in 1s.`,
+        { retryAfterSeconds: 1, details: { ...(refusal.of && { window: refusal.of.name }), ...amounts } },
       )
     case 'exceeds-allowance':
       return problem(
         'request_exceeds_allowance',
-        `This request may use up to ${needed} USD of the allowance; a whole ${windowOf(refusal)} of the plan has ${formatUsd(refusal.limit)} USD. ${smaller(refusal, request, 'Ask the operator for a larger plan')}`,
+        `This request may use up to ${needed} of the allowance; a whole ${windowOf(refusal)} of the plan has ${inUsd(refusal.limit)}. ${smaller(refusal, request, 'Ask the operator for a larger plan')}`,
         { details: detailsOf(refusal) },
       )
     case 'cap-reached':
       return problem(
         'key_spend_cap_reached',
-        `This key may spend ${formatUsd(refusal.limit)} USD a ${refusal.allowance.name}; ${formatUsd(refusal.used)} USD are spent, and this request may cost up to ${needed} USD. It begins anew at ${timeOf(refusal)}. ${smaller(refusal, request, 'Raise its cap')}`,
+        `This key may spend ${inUsd(refusal.limit)} a ${refusal.allowance.name}; ${inUsd(refusal.used)} are spent, and this request may cost up to ${needed}. It begins anew at ${timeOf(refusal)}. ${smaller(refusal, request, 'Raise its cap')}`,
         { details: detailsOf(refusal) },
       )
     case 'exhausted':
@@ -42,7 +43,7 @@ export function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Probl
 
 function exhaustedProblem(refusal: OfAllowance): Problem {
   const { limit, used } = refusal
-  const message = `The allowance of the ${windowOf(refusal)} is used up: ${formatUsd(used)} of ${formatUsd(limit)} USD are used, and this request may use up to ${formatUsd(refusal.needed)} USD. It begins anew at ${timeOf(refusal)}.`
+  const message = `The allowance of the ${windowOf(refusal)} is used up: ${formatUsd(used)} of ${inUsd(limit)} are used, and this request may use up to ${inUsd(refusal.needed)}. It begins anew at ${timeOf(refusal)}.`
   const retryAfterSeconds = Math.ceil(refusal.resetsInMs / 1000)
   return problem('allowance_exhausted', message, { retryAfterSeconds, details: detailsOf(refusal) })
 }

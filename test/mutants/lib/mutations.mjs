@@ -1,3 +1,5 @@
+import { MUTANTS_OF_THE_REST } from './mutations-of-the-rest.mjs'
+
 // Faults of money, each as a piece of the source replaced by another, with the suites that must see it.
 
 const ANY_SEQUENCE = 'src/books/any-sequence.test.ts'
@@ -9,7 +11,7 @@ const SUBSCRIPTIONS = 'src/books/subscriptions.test.ts'
 const TRANSFERS = 'src/books/transfer-money.test.ts'
 const TURN = 'src/turn/money-of-a-turn.test.ts'
 
-export const MUTANTS = [
+const MUTANTS_OF_MONEY = [
   {
     name: 'skip-dedup',
     says: 'a key that somebody has taken is not looked at',
@@ -217,3 +219,5 @@ export const MUTANTS = [
     replacements: [{ file: 'src/books/close-turn.ts', find: 'smallest(cost, hold)', put: 'cost' }],
   },
 ]
+
+export const MUTANTS = [...MUTANTS_OF_MONEY, ...MUTANTS_OF_THE_REST]

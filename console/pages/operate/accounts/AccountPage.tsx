@@ -1,7 +1,6 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { HandCoins } from 'lucide-react'
 import { useState } from 'react'
-import type { AnswerOf } from '../../../../src/contract/console-api.ts'
 import { useAccount } from '../../../questions/operate.ts'
 import { Answer } from '../../../ui/Answer.tsx'
 import { Button } from '../../../ui/Button.tsx'
@@ -12,7 +11,7 @@ import { Panel } from '../../../ui/Panel.tsx'
 import { StatTile } from '../../../ui/StatTile.tsx'
 import { Time } from '../../../ui/Time.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
-import { StatusBadge, StatusButton } from './account-status.tsx'
+import { type AccountDetail, StatusBadge, StatusButton } from './account-status.tsx'
 import { CreditDialog } from './CreditDialog.tsx'
 import { PeoplePanel } from './PeoplePanel.tsx'
 import { SubscriptionPanel } from './SubscriptionPanel.tsx'
@@ -40,8 +39,6 @@ export function AccountPage() {
     </Page>
   )
 }
-
-export type AccountDetail = AnswerOf<'GET /operate/accounts/:account'>
 
 /** One account: its money, its plan, its people. `?credit=25.00` opens the dialog for that, from a wish. */
 function AccountView({ account }: { account: AccountDetail }) {

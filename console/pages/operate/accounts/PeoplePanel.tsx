@@ -11,7 +11,7 @@ import { Panel } from '../../../ui/Panel.tsx'
 import { Time } from '../../../ui/Time.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
 import { wordFor } from '../../../words/word-for.ts'
-import type { AccountDetail } from './AccountPage.tsx'
+import type { AccountDetail } from './account-status.tsx'
 import { InviteDialog } from './InviteDialog.tsx'
 
 type Member = AccountDetail['members'][number]

@@ -10,7 +10,7 @@ import { Panel } from '../../../ui/Panel.tsx'
 import { Select } from '../../../ui/Select.tsx'
 import { Time } from '../../../ui/Time.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
-import type { AccountDetail } from './AccountPage.tsx'
+import type { AccountDetail } from './account-status.tsx'
 
 /** The plan of an account: what is used of it, and another one or none. */
 export function SubscriptionPanel({ account }: { account: AccountDetail }) {

@@ -5,9 +5,9 @@ import { Badge, type BadgeTone } from '../../../ui/Badge.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { ConfirmByName } from '../../../ui/ConfirmByName.tsx'
 import { useWords } from '../../../words/WordsProvider.tsx'
-import type { AccountDetail } from './AccountPage.tsx'
 
 export type Account = AnswerOf<'GET /operate/accounts'>['items'][number]
+export type AccountDetail = AnswerOf<'GET /operate/accounts/:account'>
 
 const TONES: Readonly<Record<Account['status'], BadgeTone>> = { active: 'good', suspended: 'bad', closed: 'plain' }
 

@@ -1,6 +1,6 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useReducer, useRef } from 'react'
 import type { PlayedTurn } from '../../../lib/ask.ts'
+import { useRenew } from '../../../questions/acts.ts'
 import { type ModelSaid, openCalls, type Said } from './conversation.ts'
 import { type EndedRun, newRun, type Run, runTurn } from './run-turn.ts'
 
@@ -57,7 +57,7 @@ export const nextId = (said: readonly Said[]): number => (said.at(-1)?.id ?? 0) 
 
 /** The conversation, and the one turn of it that may be running. All of it is forgotten with the page. */
 export function usePlay() {
-  const client = useQueryClient()
+  const renew = useRenew('turn')
   const [play, dispatch] = useReducer(change, EMPTY)
   const stopper = useRef<AbortController>(undefined)
   useEffect(() => () => stopper.current?.abort(), [])
@@ -81,7 +81,7 @@ export function usePlay() {
       if (stopper.current?.signal !== signal) return
       stopper.current = undefined
       dispatch({ kind: 'end', run })
-      void client.invalidateQueries({ queryKey: ['GET /overview'] })
+      renew()
     })
   }
   return {

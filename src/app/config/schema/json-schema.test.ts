@@ -6,7 +6,7 @@ import { bareSchema, schemaAt } from './schema-at.ts'
 
 // To renew the published file after a change of the schema: npx vitest run src/app/config/schema/json-schema.test.ts -u
 test('the published JSON Schema is what the code generates', async () => {
-  await expect(configJsonSchema()).toMatchFileSnapshot('../../../schema/millrace.schema.json')
+  await expect(configJsonSchema()).toMatchFileSnapshot('../../../../schema/millrace.schema.json')
 })
 
 test('every key has a description', () => {

@@ -9,7 +9,7 @@ const PRICE_MIN = parsePricePerMillion('0.0001')!
 const HINTS = { type: 'string', pattern: '^(\\d+(\\.\\d+)?|\\$\\{.+\\})$' }
 
 export const price = (description: string) =>
-  scalar(`${description}, in USD per million tokens, as quoted text`, { ...HINTS, examples: ['3.00'] }, readPrice)
+  scalar(`${description}, in USD per million tokens, as quoted text.`, { ...HINTS, examples: ['3.00'] }, readPrice)
 
 function readPrice(value: unknown): Reading<PicoPerToken> {
   const expected = 'a price in USD per million tokens, as quoted text such as "3.00"'
@@ -38,7 +38,7 @@ const isPerToken = (value: unknown, parsed: PicoPerToken | undefined): boolean =
   parsed === undefined ? typeof value === 'string' && FINE.test(value) : parsed !== 0n && parsed < PRICE_MIN
 
 export const usd = (description: string, max: string) =>
-  scalar(`${description}, in USD, as quoted text`, { ...HINTS, examples: ['12.00'] }, (value) => {
+  scalar(`${description}, in USD, as quoted text.`, { ...HINTS, examples: ['12.00'] }, (value) => {
     const expected = `an amount in USD from "0" to "${max}", as quoted text such as "12.00"`
     if (typeof value === 'number')
       return wrong(expected, `Quote it: "${AS_WRITTEN}". Numbers lose digits, money must not.`)

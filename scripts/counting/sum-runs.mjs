@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+/** By path below `dist`: for each character of a built file whether anybody has run it. `takings` are lists of what V8 has counted. */
+export function sumRuns(takings, dist) {
+  const base = pathToFileURL(dist).href
+  const ran = new Map()
+  for (const scripts of takings) {
+    for (const { url, functions } of scripts) {
+      if (!url.startsWith(base) || !functions.some(({ ranges }) => ranges.some(({ count }) => count > 0))) continue
+      const path = relative(dist, fileURLToPath(url)).replaceAll('\\', '/')
+      const sum = ran.get(path) ?? emptyFor(join(dist, path))
+      ran.set(path, sum)
+      if (sum !== undefined) add(sum, functions)
+    }
+  }
+  return ran
+}
+
+/** Of a file that a test has made and removed again there is nothing to say. */
+function emptyFor(path) {
+  try {
+    return new Uint8Array(readFileSync(path, 'utf8').length)
+  } catch {
+    return undefined
+  }
+}
+
+/** Functions come from the outside in, and so do the blocks of each: what is further in has the last word. */
+function add(sum, functions) {
+  const now = new Uint8Array(sum.length)
+  for (const { ranges } of functions) {
+    for (const { startOffset, endOffset, count } of ranges) now.fill(count > 0 ? 1 : 0, startOffset, endOffset)
+  }
+  for (let at = 0; at < sum.length; at++) sum[at] |= now[at]
+}

@@ -17,6 +17,7 @@ const { values: options, positionals } = parseArgs({
 })
 const FOLDER = join(ROOT, '.cache', 'coverage')
 const DIST = join(ROOT, 'dist')
+const SUITES = ['unit', 'walks', 'postgres']
 const SHOWN = 30
 
 await bootstrap().catch(fail)
@@ -34,7 +35,8 @@ else for (const file of files.filter(({ path }) => path.startsWith(options.of)))
 
 function runSuites() {
   const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
-  const args = [vitest, 'run', '--project', 'unit', '--project', 'walks', '--project', 'postgres', '--reporter=dot', ...positionals]
+  const projects = SUITES.flatMap((name) => ['--project', name])
+  const args = [vitest, 'run', ...projects, '--reporter=dot', ...positionals]
   const env = { ...process.env, NODE_ENV: 'test', MILLRACE_COVERAGE: FOLDER }
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env })
   return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)))

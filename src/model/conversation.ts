@@ -136,6 +136,15 @@ export const NO_SAMPLING: Sampling = {
   topLogprobs: undefined,
 }
 
+/** What a user says in plain words. */
+export const userMessage = (text: string): ConversationItem => ({
+  type: 'message',
+  role: 'user',
+  content: [{ type: 'text', text }],
+  phase: undefined,
+  name: undefined,
+})
+
 /** Nothing is said and nothing is asked for. */
 export const EMPTY_CONVERSATION: Conversation = {
   instructions: undefined,

@@ -1,4 +1,4 @@
-import { type Conversation, type ConversationItem, NO_SAMPLING } from '../model/conversation.ts'
+import { type Conversation, type ConversationItem, NO_SAMPLING, userMessage } from '../model/conversation.ts'
 import type { FinishReason } from '../model/event.ts'
 import type { CompactionReader, EventReader, Heard } from './event-reader.ts'
 
@@ -36,14 +36,6 @@ export function askForSummary(conversation: Conversation): Conversation {
     sampling: NO_SAMPLING,
   }
 }
-
-const userMessage = (text: string): ConversationItem => ({
-  type: 'message',
-  role: 'user',
-  content: [{ type: 'text', text }],
-  phase: undefined,
-  name: undefined,
-})
 
 const FRAME = '[compaction] The conversation so far was shortened. What follows sums it up:\n\n'
 

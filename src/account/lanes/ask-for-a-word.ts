@@ -1,6 +1,6 @@
 import type { Lane } from '../../catalog/catalog.ts'
 import { Stopper } from '../../lib/stop-signal.ts'
-import { type Conversation, EMPTY_CONVERSATION } from '../../model/conversation.ts'
+import { type Conversation, EMPTY_CONVERSATION, userMessage } from '../../model/conversation.ts'
 import { laneDialect } from '../../routing/lane-dialect.ts'
 import { createLaneLessons } from '../../routing/lane-lessons.ts'
 import type { Send } from '../../upstream/send.ts'
@@ -39,15 +39,7 @@ const LESSONS_MAX = 3
 
 const QUESTION: Conversation = {
   ...EMPTY_CONVERSATION,
-  items: [
-    {
-      type: 'message',
-      role: 'user',
-      content: [{ type: 'text', text: 'Say OK.' }],
-      phase: undefined,
-      name: undefined,
-    },
-  ],
+  items: [userMessage('Say OK.')],
 }
 
 /**

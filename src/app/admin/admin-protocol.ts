@@ -22,7 +22,7 @@ export type AdminAnswer =
 export const ADMIN_BOUNDS = {
   /** The largest honest request is a key's list of models. */
   requestBytesMax: 1024 * 1024,
-  /** A list of every account of a large installation. */
+  /** A page of keys, each with the longest list of models. */
   answerBytesMax: 256 * 1024 * 1024,
   /** One operator and a few scripts at once. */
   connectionsMax: 32,

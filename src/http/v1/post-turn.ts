@@ -68,7 +68,7 @@ function onGone({ connection, answerOver }: Exchange, leave: () => void): () => 
 function endUnread(exchange: Exchange): void {
   const { failure } = exchange.connection
   if (failure) sendProblem(exchange, failure)
-  else noteGone(exchange)
+  else letGo(exchange)
 }
 
 interface Wanted {
@@ -81,19 +81,15 @@ async function takeIn(exchange: Exchange, wanted: Wanted, place: LoadPlace): Pro
   const { endpoint, caller, idempotencyKey } = wanted
   const received = await receiveBody(exchange, place)
   if (received.kind === 'refused') return sendProblem(exchange, received.problem)
-  if (received.kind === 'gone') return noteGone(exchange)
+  if (received.kind === 'gone') return letGo(exchange)
   const sent = { endpoint, caller, bytes: received.bytes }
   return idempotencyKey === undefined ? serve(exchange, sent) : serveOnce(exchange, sent, idempotencyKey)
 }
 
 /** Its client may have closed its own half only, behind a body that it has cut off: then nobody else would ever close the other. */
-function letGo(exchange: Exchange): void {
-  noteGone(exchange)
-  exchange.response.destroy()
-}
-
-function noteGone({ log }: Exchange): void {
+function letGo({ log, response }: Exchange): void {
   log.outcome = 'client_gone'
+  response.destroy()
 }
 
 interface SentBytes {

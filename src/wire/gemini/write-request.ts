@@ -1,5 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
-import { type Conversation, type ConversationItem, isText, textOfParts } from '../../model/conversation.ts'
+import { type Conversation, type ConversationItem, isText, textOfParts, userMessage } from '../../model/conversation.ts'
 import type { Protocol } from '../../model/turn.ts'
 import { clientName } from '../client-names.ts'
 import type { LaneTarget, WrittenRequest } from '../lane-target.ts'
@@ -68,14 +68,6 @@ function systemTextOf(item: ConversationItem): string | undefined {
   if (item.type !== 'message' || (item.role !== 'system' && item.role !== 'developer')) return undefined
   return item.content.every(isText) ? textOfParts(item.content, '\n') : undefined
 }
-
-const userMessage = (text: string): ConversationItem => ({
-  type: 'message',
-  role: 'user',
-  content: [{ type: 'text', text }],
-  phase: undefined,
-  name: undefined,
-})
 
 function withoutCounterpart(conversation: Conversation, client: Protocol): readonly string[] {
   const { sampling, identity, verbosity, parallelToolCalls, tools, items } = conversation

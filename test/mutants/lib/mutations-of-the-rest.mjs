@@ -281,7 +281,7 @@ export const MUTANTS_OF_THE_REST = [
   {
     name: 'requests-of-others',
     says: 'whoever knows the id of a request sees it',
-    caughtBy: ['src/account/requests/list-requests.test.ts', 'src/account/wallet/wallet-statement.test.ts'],
+    caughtBy: ['src/account/requests/list-requests.test.ts'],
     replacements: [
       {
         file: 'src/account/requests/show-request.ts',
@@ -479,7 +479,7 @@ export const MUTANTS_OF_THE_REST = [
   {
     name: 'act-apart-from-its-line',
     says: 'an act and its line in the trail are two steps',
-    caughtBy: ['src/account/trail/trail.test.ts', 'src/account/trail/acts-in-trail.test.ts'],
+    caughtBy: ['src/account/trail/trail.test.ts'],
     replacements: [
       {
         file: 'src/account/trail/audit-trail.ts',
@@ -506,18 +506,6 @@ export const MUTANTS_OF_THE_REST = [
     caughtBy: ['src/telemetry/scrub.test.ts'],
     replacements: [
       { file: 'src/telemetry/scrub.ts', find: '    /(mr(?:_|%5f)(?:wallet', put: '    /(mrx(?:_|%5f)(?:wallet' },
-    ],
-  },
-  {
-    name: 'second-answer-of-the-name-server',
-    says: 'one bad address among good ones is connected to',
-    caughtBy: ['src/upstream/send.refusal.test.ts'],
-    replacements: [
-      {
-        file: 'src/upstream/guarded-connector.ts',
-        find: 'for (const { address } of [first, ...others]) {',
-        put: 'for (const { address } of [first]) {',
-      },
     ],
   },
   {

@@ -62,8 +62,10 @@ export interface Attempt {
 export const writeEnding = (ending: Ending): string =>
   JSON.stringify(ending, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
 
-/** Our own words, which nobody else can have written: the files are the house's. */
+/** Our own words. Those of a former version are refused: taken for these they would end a turn without its charge. */
 export function readEnding(text: string): Ending {
   const { owed, ...ending } = JSON.parse(text) as Ending & { readonly owed?: Owed }
+  if (ending.outcome === undefined || 'usage' in ending || 'ending' in ending)
+    throw new Error('The end of a turn was written in a form that this version does not read')
   return { ...ending, owed: owed && { ...owed, cost: BigInt(owed.cost) as NanoUsd } }
 }

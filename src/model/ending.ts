@@ -15,8 +15,8 @@ export type TurnOutcome =
   | 'recovered'
 
 /**
- * The end of a turn, whole. It is made once, and goes as it is into the books and the receipt, beside an answer that is kept,
- * into the journal while the books cannot be written, and into the log.
+ * The end of a turn, whole. It is made once, and goes into the books and the receipt, beside an answer that is kept,
+ * into the journal while the books cannot be written, and into the log. Only `kept` changes on the way.
  */
 export interface Ending {
   readonly outcome: TurnOutcome
@@ -29,7 +29,7 @@ export interface Ending {
   readonly totalMs: number
   /** Of a turn that has made a conversation short. */
   readonly compaction: CompactedTokens | undefined
-  /** Whoever asks again with the same idempotency key may be given the answer. */
+  /** Whoever asks again with the same idempotency key may be given the answer. Beside the answer itself it is always false. */
   readonly kept: boolean
 }
 

@@ -19,7 +19,7 @@ export interface JsonRelay {
 
 const NOTHING = Buffer.alloc(0)
 
-/** A whole answer at once: it is read, checked, and handed on as the provider's own bytes. */
+/** A whole answer at once: it is read, checked, and handed on as the client's protocol has it. */
 export async function relayJson(relay: JsonRelay): Promise<RunFate> {
   const whole = await readWhole(relay)
   if (whole instanceof Error) {

@@ -84,14 +84,15 @@ export function createMetrics(): Metrics {
     },
     watchOpenHolds: (read) => watch(registry, METRIC.holdsOpen, 'Holds that stand on wallets and windows now.', read),
     watchAuditTrail(read) {
-      watch(
-        registry,
-        METRIC.auditRows,
-        'Rows of the audit trail, which never are fewer.',
-        async () => (await read())?.rows,
-      )
+      // Read once for both: an act in between would give a head that the row of that number does not have.
+      let last: ReturnType<typeof read>
+      const rows = () => {
+        last = read()
+        return last.then((trail) => trail?.rows)
+      }
+      watch(registry, METRIC.auditRows, 'Rows of the audit trail, which never are fewer.', rows)
       const help = 'The first 48 bits of the hash of the last of them, as a number.'
-      watch(registry, METRIC.auditHead, help, async () => (await read())?.head)
+      watch(registry, METRIC.auditHead, help, () => last.then((trail) => trail?.head))
     },
     watchLoad(read) {
       for (const [name, help, of] of LOAD_SERIES) watch(registry, name, help, () => of(read()))

@@ -54,7 +54,7 @@ export async function operatedAccount(deps: OperatedAccountsDeps, id: string): P
 }
 
 async function itemOf(deps: OperatedAccountsDeps, account: CountedAccount): Promise<AccountItem> {
-  const { state, newest } = await planOfAccount(deps, account.row)
+  const { state, newest } = await planOfAccount(deps, account.row as AccountRow)
   return {
     ...accountView(account),
     wallet: await walletOf(deps.ledger, account.row),

@@ -1,4 +1,6 @@
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { AccountRow } from '../../model/ids.ts'
 import { countKeys } from '../../store/keys.ts'
 import { done, type Outcome } from '../outcome.ts'
 import {
@@ -17,7 +19,8 @@ import {
 } from './one-account.ts'
 
 export interface ShowAccountDeps extends PlanOfAccountDeps {
-  readonly ledger: Pick<Ledger, 'standing'>
+  readonly clock: Pick<Clock, 'now'>
+  readonly ledger: PlanOfAccountDeps['ledger'] & Pick<Ledger, 'standing'>
 }
 
 export interface AccountSummary extends AccountView {
@@ -31,7 +34,7 @@ export async function showAccount(deps: ShowAccountDeps, args: OneAccount): Prom
   const resolved = await resolveAccount(deps, args.account)
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved
-  const { state, plan, until } = subscriptionFacts(await planOfAccount(deps, account.row))
+  const { state, plan, until } = subscriptionFacts(await planOfAccount(deps, account.row as AccountRow))
   const { active } = await countKeys(deps.db, account.row, deps.clock.now())
   return done({
     ...accountView(account),

@@ -6,14 +6,12 @@ import type { modelItem } from '../../contract/models.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
-import type { LedgerDb } from '../../store/tables.ts'
-import { planOfAccount } from '../plans/plan-of-account.ts'
+import { type PlanOfAccountDeps, planOfAccount } from '../plans/plan-of-account.ts'
 import { priceView } from './list-models.ts'
 
 export type OfferedModel = z.output<typeof modelItem>
 
-export interface OfferedModelsDeps {
-  readonly db: LedgerDb
+export interface OfferedModelsDeps extends PlanOfAccountDeps {
   readonly clock: Clock
   readonly catalog: () => Catalog
   readonly health: Pick<LaneHealth, 'asideOf'>

@@ -1,6 +1,5 @@
 import type { Catalog, Plan } from '../../catalog/catalog.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import type { StoredAccount } from '../../store/accounts.ts'
 import { findSubscription, type StoredSubscription } from '../../store/subscriptions.ts'
@@ -12,7 +11,7 @@ import { type WindowView, windowView } from './allowance-view.ts'
 
 export interface PlanOfAccountDeps {
   readonly db: LedgerDb
-  readonly clock: Pick<Clock, 'now'>
+  readonly ledger: Pick<Ledger, 'allowanceStandings'>
   readonly catalog: () => Pick<Catalog, 'plans'>
 }
 
@@ -28,12 +27,13 @@ export interface PlanOfAccount {
 }
 
 /** What an account is subscribed to at this moment. Whoever asks that asks here; the books decide alike when a request comes. */
-export async function planOfAccount(deps: PlanOfAccountDeps, account: number): Promise<PlanOfAccount> {
+export async function planOfAccount(deps: PlanOfAccountDeps, account: AccountRow): Promise<PlanOfAccount> {
   const newest = await findSubscription(deps.db, account)
   if (newest === undefined) return { state: 'none', newest, configured: undefined }
   const configured = deps.catalog().plans.get(newest.plan)
-  const runs = newest.ends_at === null || newest.ends_at > deps.clock.now()
-  if (!runs) return { state: 'ended', newest, configured }
+  // By the time of the books, which never goes back: by the machine's clock a plan that was ended could run again.
+  const { subscription } = await deps.ledger.allowanceStandings(account, [])
+  if (subscription === undefined) return { state: 'ended', newest, configured }
   return { state: configured === undefined ? 'not_configured' : 'active', newest, configured }
 }
 
@@ -55,9 +55,7 @@ export const subscriptionFacts = ({ state, newest }: PlanOfAccount): Subscriptio
   billing_day: newest?.billing_day ?? null,
 })
 
-export interface ShowPlanDeps extends PlanOfAccountDeps {
-  readonly ledger: Pick<Ledger, 'allowanceStandings'>
-}
+export type ShowPlanDeps = PlanOfAccountDeps
 
 /** What an account is subscribed to, and how its windows stand. */
 export interface SubscriptionView extends SubscriptionFacts {
@@ -73,7 +71,7 @@ export async function showPlan(deps: ShowPlanDeps, args: OneAccount): Promise<Ou
 
 export async function subscriptionOf(deps: ShowPlanDeps, account: StoredAccount): Promise<SubscriptionView> {
   const { id, email, row } = account
-  const plan = await planOfAccount(deps, row)
+  const plan = await planOfAccount(deps, row as AccountRow)
   const windows = (await standingsOf(deps, row as AccountRow, plan)).map(windowView)
   return { account: id, email, ...subscriptionFacts(plan), windows }
 }

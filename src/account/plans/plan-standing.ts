@@ -3,6 +3,7 @@ import type { AllowanceStanding } from '../../books/periods.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { modelsOfPlan } from '../../catalog/visible-models.ts'
 import type { planAnswer } from '../../contract/plan.ts'
+import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { formatUsd } from '../../model/money.ts'
 import type { LedgerDb } from '../../store/tables.ts'
@@ -13,6 +14,7 @@ import { planOfAccount, type ShowPlanDeps, standingsOf, subscriptionFacts } from
 import { countOnWindows, storedWindow, usedOf, type WindowStanding, windowId } from './windows.ts'
 
 export interface PlanStandingDeps extends ShowPlanDeps {
+  readonly clock: Pick<Clock, 'now'>
   readonly catalog: () => Pick<Catalog, 'plans' | 'entries'>
 }
 

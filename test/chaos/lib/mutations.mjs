@@ -51,7 +51,7 @@ const MUTANTS = [
     caughtBy: ['I8'],
     replacements: [
       {
-        file: 'turn/lane/relay-stream.js',
+        file: 'turn/lane/carry-stream.js',
         find: 'hold.mark(estimateTokens(carrier.heard.outputBytes - carrier.heard.heldBytes, bytesPerToken));',
         put: '',
       },
@@ -65,7 +65,7 @@ const MUTANTS = [
     control: [slowCommits],
     replacements: [
       slowCommits,
-      { file: 'turn/lane/relay-stream.js', find: 'await turn.firstWord.cleared()', put: 'undefined' },
+      { file: 'turn/lane/carry-stream.js', find: 'await turn.firstWord.cleared()', put: 'undefined' },
     ],
   },
   {

@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import type { RequestBody } from '../../model/turn.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../../upstream/upstream-answer.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'
 import { skipComments } from '../../wire/json/skip-comments.ts'
 import { tryParse } from '../../wire/json/try-parse.ts'
-import type { CarriedReply } from '../../wire/voice.ts'
+import type { CarriedReply, ReceivedReply } from '../../wire/voice.ts'
 import type { TurnStop } from '../turn-stop.ts'
 import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
 import { NOTHING_PRODUCED, type RunFate } from './run.ts'
@@ -13,7 +12,7 @@ export interface CarriedJson {
   readonly body: UpstreamBody
   readonly stop: TurnStop
   /** Reads the body as the lane's protocol, and says it in the client's. */
-  carry(body: RequestBody, value: unknown): CarriedReply
+  carry(reply: ReceivedReply): CarriedReply
   readonly bounds: { readonly bodyBytesMax: number; readonly depthMax: number; readonly valuesMax: number }
 }
 
@@ -34,7 +33,7 @@ export async function carryJson(json: CarriedJson): Promise<RunFate> {
   const value = scanned.kind === 'scanned' ? tryParse(bytes.toString('utf8')) : undefined
   if (scanned.kind !== 'scanned' || value === undefined)
     return unusable('The provider answered with something that is not JSON.')
-  const reply = json.carry({ bytes, members: scanned.members }, value)
+  const reply = json.carry({ body: { bytes, members: scanned.members }, value })
   switch (reply.kind) {
     case 'reply':
       return {

@@ -35,7 +35,13 @@ export const openBenchLedger = ({ db, patientDb, file, journal }, batchRecorded 
     journal,
     clock: systemClock,
     markIntervalMs: 100,
-    observer: { batchRecorded, batchFailed: (error) => console.error(error), recovered() {}, clockBehind() {} },
+    observer: {
+      batchRecorded,
+      batchFailed: (error) => console.error(error),
+      recovered() {},
+      clockBehind() {},
+      doesNotAddUp() {},
+    },
   })
 
 /** Accounts with money, and the price that their requests name. Returns their rows. */

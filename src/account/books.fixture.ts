@@ -78,7 +78,13 @@ export async function openTestBooks(folder: string, clock: Clock = systemClock):
   const random = secureRandom
   const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
   const { db, patientDb, file, journal } = database
-  const observer = { batchRecorded: () => {}, batchFailed: () => {}, recovered: () => {}, clockBehind: () => {} }
+  const observer = {
+    batchRecorded: () => {},
+    batchFailed: () => {},
+    recovered: () => {},
+    clockBehind: () => {},
+    doesNotAddUp: () => {},
+  }
   const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 100, observer })
   const prices = new Map(definition.models.map((model) => [model.id, model.price]))
   const versions = await recordPrices({ db, now: clock.now }, prices)

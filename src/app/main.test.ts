@@ -163,7 +163,7 @@ describe('millrace', () => {
     first.child.kill('SIGKILL')
     await first.end
     expect(await json('status')).toMatchObject({ running: false })
-    expect((await json('accounts list')).accounts).toHaveLength(1)
+    expect((await json('accounts list')).items).toHaveLength(1)
     const second = await serve()
     expect(await json('status')).toMatchObject({ running: true, pid: second.child.pid })
   })

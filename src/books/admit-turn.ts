@@ -83,25 +83,30 @@ export function admitTurn(books: Books, op: AdmitTurn): AdmitOutcome {
   const draws = drawsOf(account, op)
   const decided = decideCap(op, draws)
   if (decided.kind !== 'cap') return decided
+  const hold = holdFor(op.terms, decided.cap)
+  const drawn = hold > 0n ? draws : draws.filter(isWallet)
+  mustHold(
+    drawn.every((draw) => availableIn(draw) >= hold),
+    'a hold is placed on what is there',
+  )
   const limited = startUnderLimits(books, op.limits, op.ticks)
   if (limited.kind !== 'started') return limited
-  return placeHold(books, op, account, draws, decided.cap)
+  return placeHold(books, op, account, { drawn, hold, cap: decided.cap })
+}
+
+interface DecidedHold {
+  readonly drawn: readonly Draw[]
+  readonly hold: NanoUsd
+  readonly cap: number
 }
 
 function placeHold(
   books: Books,
   op: AdmitTurn,
   account: AccountBooks,
-  draws: readonly Draw[],
-  cap: number,
+  { drawn, hold, cap }: DecidedHold,
 ): AdmitOutcome {
   const { at } = op
-  const hold = holdFor(op.terms, cap)
-  const drawn = hold > 0n ? draws : draws.filter(isWallet)
-  mustHold(
-    drawn.every((draw) => availableIn(draw) >= hold),
-    'a hold is placed on what is there',
-  )
   const receipt = books.next.receipt++
   const { buckets, changes } = bucketsOf(books, account, drawn, at)
   for (const bucket of buckets) bucket.held += hold

@@ -133,12 +133,17 @@ export const nextMovement = (account: AccountBooks): number => ++account.movemen
 export const availableIn = ({ posted, held }: { readonly posted: bigint; readonly held: bigint }): bigint =>
   posted - held
 
+/** A rule of money would have been broken: by a fault of these functions, or because the rows of an account do not add up. */
+export class BrokenRule extends Error {
+  override readonly name = 'BrokenRule'
+}
+
 /**
- * A rule of money that is broken is a fault of these functions. Asked before anything has moved: what finds it ends, and the
- * books stay as they were. The rows have the same rules once more, but there a whole batch would end.
+ * Asked before anything has moved: what finds a rule broken ends, and the books stay as they were. The rows have the same
+ * rules once more, but there a whole batch would end.
  */
 export function mustHold(isTrue: boolean, rule: string): void {
-  if (!isTrue) throw new Error(`The books were about to break a rule: ${rule}`)
+  if (!isTrue) throw new BrokenRule(`The books were about to break a rule: ${rule}`)
 }
 
 /** The account's books; whoever applies an operation has loaded them before. */

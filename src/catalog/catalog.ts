@@ -12,7 +12,7 @@ export type Wire = 'chat' | 'responses' | 'anthropic' | 'gemini' | 'demo'
 export interface Upstream {
   readonly id: string
   readonly wire: Wire
-  /** Names the server's known oddities, which are data: a row of `wire/chat/dialects.ts`. */
+  /** Names the server's known oddities, which are data: a row of the `dialects.ts` of its wire. */
   readonly dialect: string
   readonly baseUrl: string | undefined
   /** The version of its interface, where a header names it; undefined: the one that the wire was built for. */
@@ -22,7 +22,7 @@ export interface Upstream {
   readonly timeouts: UpstreamTimeouts
   /** What every call carries besides its own headers. Values may be credentials. */
   readonly headers: ReadonlyMap<string, Secret>
-  /** What happens to a call whose client hangs up; undefined: what fits the lane (`turn/client-gone.ts`). */
+  /** What happens to a call whose client hangs up; undefined: what fits the lane (`turn/turn-stop.ts`). */
   readonly onClientGone: OnClientGone | undefined
 }
 

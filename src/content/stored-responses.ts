@@ -56,7 +56,7 @@ export const RESPONSE_ITEMS_MAX = 5000
 export interface StoredResponses {
   /** False where the operator lets nothing be stored. */
   readonly keeps: boolean
-  /** The row of a stream, in_progress; resolves true when it is durable. Never rejects. */
+  /** The row of one that has only begun, in_progress; resolves true when it is durable. Never rejects. */
   begin(response: StartedResponse): Promise<boolean>
   /** The final state, with its items; of a JSON answer the first write too. Never rejects; false when it could not be kept. */
   finish(response: EndedResponse): Promise<boolean>

@@ -36,7 +36,7 @@ async function answer(exchange: Exchange): Promise<void> {
   await route.endpoint(exchange, route.argument)
 }
 
-/** The only catch-all: after the head there is no honest way to go on, so the connection breaks. */
+/** The last catch-all: after the head there is no honest way to go on, so the connection breaks. */
 function failInternally(exchange: Exchange): void {
   if (exchange.response.headersSent) {
     // An answer that has said itself that it failed may be read to its end.

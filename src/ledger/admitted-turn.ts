@@ -52,6 +52,8 @@ async function close(core: LedgerCore, placed: PlacedHold, ending: Ending): Prom
     const recorded = await recordEnd(core, { requestId: placed.requestId, ending })
     // The batch that was taken for lost may have reached the file: then it is this turn's own end that stands there.
     if (recorded.kind === 'not-open') return tries === 0 ? { kind: 'not-ours' } : recordedEnd(core, placed, ending)
+    // Nobody is told an end that cannot be charged for; the hold stays.
+    if (recorded.kind === 'broken') return { kind: 'lost' }
     if (recorded.kind === 'recorded') return outcomeOf(ending.owed, recorded)
   }
   return writeDown(core, placed, ending)

@@ -79,6 +79,28 @@ describe('an audit', () => {
     expect((await bench.admit()).kind).toBe('admitted')
   })
 
+  it('is not waited for: a hold that its balances do not have freezes the account at its end, and the server starts', async () => {
+    await bench.credit(HOLD * 50n)
+    const other = await neighbour()
+    const [running, lost] = [await bench.admit(), await bench.admit()]
+    await Promise.all([running.durable, lost.durable])
+    await bench.run('UPDATE buckets SET held_nano = 1 WHERE row = 3')
+    await bench.reopen()
+    expect(bench.ledger).toMatchObject({ available: true, openHolds: 2 })
+    expect(bench.failures, 'told once').toEqual([expect.objectContaining({ name: 'BrokenRule' })])
+    expect(await bench.ledger.sweep()).toBe(0)
+    expect(await bench.ledger.admit(bench.request())).toMatchObject({ refusal: { kind: 'frozen' } })
+    expect(await bench.ledger.admit(bench.request({ account: other }))).toMatchObject({ kind: 'admitted' })
+    await expect.poll(() => listFrozen(bench.database.db)).toEqual([expect.objectContaining({ row: bench.account })])
+    expect(bench.failures).toHaveLength(1)
+
+    await bench.run(`UPDATE buckets SET held_nano = ${2n * HOLD} WHERE row = 3`)
+    await bench.reopen()
+    expect(bench.recovered, 'of both accounts').toBe(3)
+    expect(await whole()).toMatchObject({ ok: true })
+    expect(await listFrozen(bench.database.db)).toEqual([])
+  })
+
   it('lets a turn that runs on a frozen account end, and charges it', async () => {
     await bench.credit(HOLD * 50n)
     const running = await bench.admit()

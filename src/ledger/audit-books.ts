@@ -18,10 +18,12 @@ export async function auditBooks(core: LedgerCore, { whole }: { readonly whole: 
   return report
 }
 
-async function freeze(core: LedgerCore, account: AccountRow): Promise<void> {
-  // In memory first: from the moment at which the file says so, nobody may find it there without.
-  await core.shelf.withBooks(account, () => setFrozen(core.file, account, core.now()))
-  mark(core, account, true)
+export async function freeze(core: LedgerCore, account: AccountRow): Promise<void> {
+  await core.shelf.withBooks(account, () => {
+    // In memory first: from the moment at which the file says so, nobody may find it there without.
+    mark(core, account, true)
+    return setFrozen(core.file, account, core.now())
+  })
 }
 
 async function thawAllBut(core: LedgerCore, suspects: ReadonlySet<AccountRow>): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Books } from '../books/books.ts'
-import type { RequestId } from '../model/ids.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import type { AccountShelf } from './account-shelf.ts'
@@ -25,6 +25,8 @@ export interface LedgerCore {
   readonly findKeptFacts: FindKeptFacts
   /** Requests whose turn is still alive in this process. A hold without one belongs to the sweeper, whatever its age. */
   readonly attended: Set<RequestId>
+  /** Freezes an account whose books would have broken a rule. */
+  suspect(account: AccountRow, error: Error): void
   /** Ledger time: wall milliseconds that never go back. */
   now(): number
   /** Monotonic microseconds. */

@@ -93,6 +93,14 @@ describe('the end of a turn while the books cannot be written', () => {
     expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 9n })
   }, 30_000)
 
+  it('is refused at a start when it was written in another form: nobody guesses what a turn had cost', async () => {
+    for (const record of ['{"requestId":"req_1","usage":{}}', 'req_1 {"outcome":"completed","usage":{"output":2}}']) {
+      await bench.database.journal.append(record)
+      await expect(bench.reopen(), record).rejects.toThrow(/a form that this version does not read/)
+      await bench.database.journal.clear(() => false)
+    }
+  })
+
   it('is charged once when it stood in the journal and, the commit having gone through, in the books too', async () => {
     await bench.credit(HOLD * 10n)
     const turn = await bench.admit()

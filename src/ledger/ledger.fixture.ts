@@ -108,6 +108,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
           bench.recovered += holds
         },
         clockBehind: ({ behindMs }) => void behind.push(behindMs),
+        doesNotAddUp: (_, error) => void failures.push(error),
       },
     })
   }

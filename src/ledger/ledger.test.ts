@@ -63,6 +63,7 @@ async function open(): Promise<void> {
       batchFailed: (error) => void failures.push(error),
       recovered() {},
       clockBehind: ({ behindMs }) => void behind.push(behindMs),
+      doesNotAddUp: (_, error) => void failures.push(error),
     },
   })
 }

@@ -14,8 +14,8 @@ import type { VerifyReport } from './verify-books.ts'
 
 /**
  * The books as the rest of the house sees them. Every request is one hold and then exactly one settle, both durable
- * batches; nobody else moves money but `credit`. With SQLite the reducer in `books` decides at once and the
- * database records; with Postgres the database will decide, behind this same interface.
+ * batches; else only `credit`, `assignPlan` and `endPlan` change what an account has. With SQLite the reducer in `books`
+ * decides at once and the database records; with Postgres the database will decide, behind this same interface.
  */
 export interface Ledger {
   standing(account: AccountRow): Promise<AccountStanding>

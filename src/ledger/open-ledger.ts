@@ -3,6 +3,7 @@ import type { Change } from '../books/changes.ts'
 import { PERIOD_ROWS_FROM } from '../books/sides.ts'
 import { forgetEarnedBackRates, standingsOf } from '../books/turn-limits.ts'
 import { type Clock, createNeverDecreasing } from '../lib/clock.ts'
+import type { AccountRow } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { forgetExpiredClaims } from '../store/claims.ts'
 import { findLatestLedgerTime, findNewestRows } from '../store/receipts.ts'
@@ -12,7 +13,7 @@ import type { LedgerDb } from '../store/tables.ts'
 import { createAccountShelf } from './account-shelf.ts'
 import { allowanceReport, standingOf } from './account-standing.ts'
 import { admit, takeRequest } from './admit.ts'
-import { auditBooks } from './audit-books.ts'
+import { auditBooks, freeze } from './audit-books.ts'
 import { createBatcher } from './batcher.ts'
 import { createClaimShelf } from './claim-shelf.ts'
 import type { LedgerCore } from './core.ts'
@@ -54,6 +55,8 @@ export interface LedgerObserver {
   }): void
   batchFailed(error: unknown): void
   recovered(holds: number): void
+  /** What an account has open does not fit its balances: it is frozen, and nobody else is touched. */
+  doesNotAddUp(account: AccountRow, error: Error): void
   /** The machine's clock is far behind the newest row: rows keep that row's time until the clock has caught up. */
   clockBehind(facts: { readonly behindMs: number }): void
 }
@@ -148,6 +151,14 @@ async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<Ledge
     marks: createMarkKeeper({ batcher, gate, now, intervalMs: deps.markIntervalMs }),
     journaled: await openJournaledEnds(deps.journal),
     attended: new Set(),
+    suspect(account, error) {
+      const found = books.accounts.get(account)
+      if (!found || found.frozen) return
+      found.frozen = true
+      observer.doesNotAddUp(account, error)
+      // Where the file does not take it either, the next audit finds the same.
+      void freeze(core, account).catch(observer.batchFailed)
+    },
     now,
     ticks,
   }

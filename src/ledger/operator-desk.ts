@@ -67,7 +67,9 @@ async function carryOut<Outcome extends object>(
     if (!core.gate.open) throw new Error('The ledger failed meanwhile; nothing was changed')
     const outcome = decide(core.now())
     if (outcome.changes && (await record(core, account, outcome.changes)) === 'lost')
-      throw new Error('The ledger could not record the change: give the order again, it counts once')
+      throw new Error(
+        'The ledger could not record the change: look whether it is there, and give the order again if not',
+      )
     return outcome
   })
 }

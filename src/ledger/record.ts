@@ -1,5 +1,6 @@
+import { BrokenRule } from '../books/books.ts'
 import type { Change } from '../books/changes.ts'
-import { type Charged, closeTurn } from '../books/close-turn.ts'
+import { type Charged, type CloseOutcome, closeTurn } from '../books/close-turn.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
@@ -20,16 +21,29 @@ export type RecordedEnd =
   /** The batch could not be written: the hold stands as before, once the books have been read back. */
   | { readonly kind: 'lost' }
   | { readonly kind: 'not-open' }
+  /** The account does not add up: the hold stays as it is until somebody has looked. */
+  | { readonly kind: 'broken' }
 
 /** Ends a turn in the books at once, and says when that is durable. */
 export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<RecordedEnd> {
   const turn = core.books.turns.get(end.requestId)
-  const closed = closeTurn(core.books, { ...end, at: core.now(), ticks: core.ticks() })
-  if (!turn || closed.kind === 'not-open') return { kind: 'not-open' }
+  if (!turn) return { kind: 'not-open' }
+  const closed = tryToClose(core, turn.account, end)
+  if (closed.kind !== 'closed') return closed
   // What was lost is ended again, and needs its progress then.
   if ((await record(core, turn.account, closed.changes)) === 'lost') return { kind: 'lost' }
   core.marks.forget(turn.receipt)
   return { kind: 'recorded', charge: closed.charge, shortfall: closed.shortfall }
+}
+
+function tryToClose(core: LedgerCore, account: AccountRow, end: TurnEnd): CloseOutcome | { readonly kind: 'broken' } {
+  try {
+    return closeTurn(core.books, { ...end, at: core.now(), ticks: core.ticks() })
+  } catch (error) {
+    if (!(error instanceof BrokenRule)) throw error
+    core.suspect(account, error)
+    return { kind: 'broken' }
+  }
 }
 
 /** Ends the turns whose ends were written down while the books could not be. True when nothing is left to record. */

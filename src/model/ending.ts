@@ -15,8 +15,8 @@ export type TurnOutcome =
   | 'recovered'
 
 /**
- * The end of a turn, whole. It is made once, and goes as it is into the books and the receipt, beside an answer that is kept,
- * into the journal while the books cannot be written, and into the log.
+ * The end of a turn, whole. It is made once, and goes into the books and the receipt, beside an answer that is kept,
+ * into the journal while the books cannot be written, and into the log. Only `kept` changes on the way.
  */
 export interface Ending {
   readonly outcome: TurnOutcome
@@ -29,7 +29,7 @@ export interface Ending {
   readonly totalMs: number
   /** Of a turn that has made a conversation short. */
   readonly compaction: CompactedTokens | undefined
-  /** Whoever asks again with the same idempotency key may be given the answer. */
+  /** Whoever asks again with the same idempotency key may be given the answer. Beside the answer itself it is always false. */
   readonly kept: boolean
 }
 
@@ -62,8 +62,10 @@ export interface Attempt {
 export const writeEnding = (ending: Ending): string =>
   JSON.stringify(ending, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
 
-/** Our own words, which nobody else can have written: the files are the house's. */
+/** Our own words. Those of a former version are refused: taken for these they would end a turn without its charge. */
 export function readEnding(text: string): Ending {
   const { owed, ...ending } = JSON.parse(text) as Ending & { readonly owed?: Owed }
+  if (ending.outcome === undefined || 'usage' in ending || 'ending' in ending)
+    throw new Error('The end of a turn was written in a form that this version does not read')
   return { ...ending, owed: owed && { ...owed, cost: BigInt(owed.cost) as NanoUsd } }
 }

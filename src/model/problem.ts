@@ -1,8 +1,8 @@
 import { assertNever } from '../lib/assert-never.ts'
 
 /**
- * The closed table of what a client can be told. Status, type and whether a retry makes sense are decided here and
- * nowhere else; each protocol only spells it. `docs/api/errors.md` is kept equal to it by a test.
+ * The closed table of what a client of the API can be told: status, type and whether a retry makes sense. Each protocol
+ * only spells it. The console has codes of its own. `docs/api/errors.md` is kept equal to the table by a test.
  *
  * retry: `never` sends `x-should-retry: false` where SDKs would retry by themselves; `after` carries Retry-After;
  * `reset` carries Retry-After *and* forbids the automatic retry, because the wait may be days.

@@ -4,9 +4,9 @@ import { write, writeSync } from 'node:fs'
 const WAITING_BYTES_MAX = 8 * 1024 * 1024
 /** What a pipe takes at once: whoever ends the process in the middle of a write tears one piece at most. */
 const PIECE_BYTES = 64 * 1024
-/** Until a full pipe or a full disk is tried again. */
-const RETRY_MS = 100
-/** How long the end of the process waits for a reader that has stalled. */
+/** Until a full pipe or a full disk is tried again: soon, because a reader that reads has made room by then, then ever later. */
+const RETRY_MS = { first: 1, last: 100 }
+/** How long the end of the process waits for a reader that takes nothing. */
 const END_WAIT_MS = 2_000
 
 export interface LogDestination {
@@ -39,6 +39,8 @@ export function openLogDestination(options: DestinationOptions): LogDestination 
   let timer: NodeJS.Timeout | undefined
   let dropped = 0
   let broken = false
+  let retryMs = RETRY_MS.first
+  let onTaken = () => {}
   let onWritten = () => {}
 
   const flush = () => {
@@ -57,6 +59,8 @@ export function openLogDestination(options: DestinationOptions): LogDestination 
       onItsWay = 0
       if (error !== null) return tryAgain(error.code)
       rest = rest.subarray(written)
+      retryMs = RETRY_MS.first
+      onTaken()
       if (rest.length > 0) return writeOn()
       sayDropped()
       // While the timer runs, what has come meanwhile may wait for more.
@@ -66,7 +70,8 @@ export function openLogDestination(options: DestinationOptions): LogDestination 
   const tryAgain = (code: string | undefined) => {
     broken = code === 'EPIPE' || code === 'EBADF'
     if (broken) flush()
-    else setTimeout(writeOn, RETRY_MS).unref()
+    else setTimeout(writeOn, retryMs).unref()
+    retryMs = Math.min(2 * retryMs, RETRY_MS.last)
   }
   const sayDropped = () => {
     const lines = dropped
@@ -93,11 +98,13 @@ export function openLogDestination(options: DestinationOptions): LogDestination 
     close: () =>
       new Promise((resolve) => {
         process.off('exit', writeAtExit)
-        const patience = setTimeout(resolve, END_WAIT_MS)
         onWritten = () => {
           clearTimeout(patience)
+          onTaken = () => {}
           resolve()
         }
+        const patience = setTimeout(onWritten, END_WAIT_MS)
+        onTaken = () => patience.refresh()
         flush()
       }),
   }
@@ -106,13 +113,13 @@ export function openLogDestination(options: DestinationOptions): LogDestination 
 /** The process is ending, so nothing else can happen meanwhile: waits for a full pipe within bounds, for nothing else. */
 function writeNow(to: number, bytes: Buffer): void {
   let rest = bytes
-  for (let tries = END_WAIT_MS / RETRY_MS; rest.length > 0 && tries > 0; ) {
+  for (let tries = END_WAIT_MS / RETRY_MS.last; rest.length > 0 && tries > 0; ) {
     try {
       rest = rest.subarray(writeSync(to, rest))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
       tries -= 1
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS.last)
     }
   }
 }

@@ -3,8 +3,8 @@ import type { Problem } from '../model/problem.ts'
 /**
  * Where an answer goes. `turn` decides what is said and when the end may be said; the sink only writes.
  *
- * quiet → head (status and headers have gone, perhaps keep-alives) → body (the first content has gone: no other lane may
- * be tried any more) → ended. The phase is the one truth about the point of no return.
+ * quiet → head (status and headers have gone, perhaps keep-alives) → body (the first content has gone) → ended. The phase
+ * is what may still be said; whether another lane may be tried, whoever carries the words knows.
  */
 export type SinkPhase = 'quiet' | 'head' | 'body' | 'ended'
 

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { filesBelow, pages, textOf } from './source-files.ts'
 
-const FILE_NAME = /`((?:[a-z0-9.-]+\/)*[a-z0-9.-]+\.(?:ts|mjs))`/g
+/** `bench/NAME.mjs` stands for any of them. */
+const FILE_NAME = /`((?:[\w.-]+\/)*(?![A-Z]+\.)[\w.-]+\.(?:tsx?|mjs))`/g
 const files = filesBelow('src', 'console', 'test', 'scripts', 'bench')
 
 /** A page names files from `src/`, from `console/` or from the root; where the folder is plain, by their last name. */
@@ -25,7 +26,27 @@ it('every file that a page names is there', () => {
   expect(missing).toEqual([])
 })
 
-/** `npm run bench`, `npx vitest run src/a.test.ts`, `node scripts/start.mjs`: what they name has to be there. */
+const COMMENT = /^\s*(?:\/\*\*?|\*|\/\/)(.*)$|\s\/\/ (.*)$/gm
+/** With or without backticks; `./a.ts` and `*.ts` are examples. */
+const FILE_IN_WORDS = /(?<![\w@./*-])(?=\w)((?:[\w.-]+\/)*(?![A-Z]+\.)[\w.-]+\.(?:tsx?|mjs))\b/g
+
+const namedInComments = (code: string): string[] =>
+  [...code.matchAll(COMMENT)]
+    .flatMap(([, whole, behind]) => [...(whole ?? behind ?? '').matchAll(FILE_IN_WORDS)])
+    .map(([, name]) => name ?? '')
+
+it('every file that a comment names is there', () => {
+  const missing = files
+    .filter((path) => /\.(?:tsx?|mjs)$/.test(path))
+    .flatMap((path) =>
+      namedInComments(textOf(path))
+        .filter((name) => !exists(name))
+        .map((name) => `${path}: ${name}`),
+    )
+  expect(missing).toEqual([])
+})
+
+/** A script of package.json, what vitest is told to run, what node is: what they name has to be there. */
 const scriptsIn = (page: string): string[] => [...page.matchAll(/npm run ([a-z:]+)/g)].map(([, name]) => name ?? '')
 const pathsRunIn = (page: string): string[] =>
   [...page.matchAll(/(?:node|vitest run) (?:-\S+ )*((?:src|test|scripts|bench)\/[\w./-]+)/g)].map(
@@ -46,6 +67,9 @@ it('every script that a page tells somebody to run is there', () => {
 it('a page that names a file which has moved would be noticed', () => {
   expect(namedIn('see `ledger/gone.ts`, `wire/chat/check-*.ts` and `npm test`')).toEqual(['ledger/gone.ts'])
   expect(exists('ledger/gone.ts')).toBe(false)
+  const slashes = '/'.repeat(2)
+  const code = `const a = 1 ${slashes} as in ledger/gone.ts\n/** Up to gone.mjs,\n * not ./gone.ts */\nimport('../gone.ts')`
+  expect(namedInComments(code)).toEqual(['ledger/gone.ts', 'gone.mjs'])
   expect(scriptsIn('`npm run test:all` and npm run bench -- http')).toEqual(['test:all', 'bench'])
   expect(pathsRunIn('`npx vitest run src/gone.test.ts -u`, node --test test/gone.mjs')).toEqual([
     'src/gone.test.ts',

@@ -76,6 +76,11 @@ describe('the ranks', () => {
     expect([...folders].filter((folder) => !(folder in RANKS))).toEqual([])
   })
 
+  it('are those that docs/architecture.md shows', () => {
+    const rows = textOf('docs/architecture.md').matchAll(/^\| (\d) \| `([a-z]+)` \|/gm)
+    expect(Object.fromEntries([...rows].map(([, rank, folder]) => [folder, Number(rank)]))).toEqual(RANKS)
+  })
+
   it('would notice: an upward look, a neighbour, a protocol that knows another, a test in the program', () => {
     const wrong = (path: string, from: string) =>
       wrongImports(parseSource(path, `import { x } from '${from}'\nexport { x }`)).length

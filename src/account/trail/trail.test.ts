@@ -96,7 +96,7 @@ describe('money that moves in a step of its own', () => {
     await expect(creditWallet(books.deps, order)).rejects.toThrow(/could not record/)
     expect(await lines()).toEqual([
       'wallet_ordered: 7.00 USD (invoice 6): June',
-      'order_failed: The ledger could not record the change: give the order again, it counts once: 7.00 USD (invoice 6): June',
+      'order_failed: The ledger could not record the change: look whether it is there, and give the order again if not: 7.00 USD (invoice 6): June',
     ])
     await books.database.file.atomic([{ sql: 'DROP TRIGGER no_more', rows: [[]] }])
     expect(await creditWallet(books.deps, order)).toMatchObject({ kind: 'done', value: { available: '7.00' } })

@@ -68,7 +68,13 @@ export function useSpending(): Spending {
     bench.at = Date.UTC(2026, 9, 1)
     const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
     const { db, patientDb, file, journal } = database
-    const observer = { batchRecorded: () => {}, batchFailed: () => {}, recovered: () => {}, clockBehind: () => {} }
+    const observer = {
+      batchRecorded: () => {},
+      batchFailed: () => {},
+      recovered: () => {},
+      clockBehind: () => {},
+      doesNotAddUp: () => {},
+    }
     const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 1000, observer })
     await recordPrices({ db, now: clock.now }, new Map(['demo', 'other'].map((model) => [model, PRICE])))
     for (const [index, name] of ['ada', 'ben'].entries()) {

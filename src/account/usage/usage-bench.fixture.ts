@@ -107,6 +107,7 @@ export async function openUsageBench(begin: number): Promise<UsageBench> {
         batchFailed: onFailure,
         recovered() {},
         clockBehind() {},
+        doesNotAddUp() {},
       },
     })
     Object.assign(parts, { database, ledger, content, keeper, refusedTurns })

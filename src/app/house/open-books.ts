@@ -55,6 +55,11 @@ const observerOf = ({ log, metrics }: Foundation, usage: UsageKeeper): LedgerObs
     metrics.holdsRecovered(holds)
     log.warn({ holds }, 'holds without a turn were resolved')
   },
+  doesNotAddUp: (account, error) =>
+    log.error(
+      { account_row: account, error },
+      'an account does not add up and was frozen; `millrace db verify` tells more, and lifts it when it adds up again',
+    ),
   clockBehind: ({ behindMs }) =>
     log.warn(
       { behind_hours: Math.round(behindMs / 3_600_000) },

@@ -48,7 +48,7 @@ export interface Rules {
   readonly liveKeysMax: number
 }
 
-/** Where the rules of the moment are read: a request that has begun keeps the ones it began with. */
+/** Where the rules of the moment are read: a request that has begun keeps catalogue, price, limits and cap as they were. */
 export interface RuleBook {
   readonly current: Rules
   replace(config: SwappedConfig): Promise<void>

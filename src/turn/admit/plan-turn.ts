@@ -23,7 +23,7 @@ export type PlannedTurn =
   | { readonly kind: 'planned'; readonly turn: Turn }
   | { readonly kind: 'refused'; readonly problem: Problem; readonly model?: Model }
 
-/** Finds the model of a request, and with it all that the rules of the moment have to say: a turn keeps what it began with. */
+/** Finds the model of a request, and with it catalogue, price, limits and cap of the moment: a turn keeps what it began with. */
 export function planTurn(deps: PlanDeps, asked: AskedTurn): PlannedTurn {
   const { caller } = asked
   const resolved = resolveModel(deps.catalog, caller, asked.request)

@@ -10,7 +10,7 @@ import type { Produced, Run } from '../lane/run.ts'
 import type { RunningTurn } from '../turn.ts'
 import type { StopReason } from '../turn-stop.ts'
 
-/** What an ending means for the money: the one place that decides it. `docs/operate/charges.md` is the published table. */
+/** What an ending means for the money; only recovery decides for itself. `docs/operate/charges.md` is the published table. */
 export type Resolution =
   | {
       readonly outcome: TurnOutcome

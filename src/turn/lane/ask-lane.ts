@@ -64,7 +64,7 @@ export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, as
   return { tried: { fate, status: outcome.status, outcome: kind }, road, refusal: { error, kind } }
 }
 
-/** The body that was written is let go of here: it need not stay in memory for as long as its answer streams. */
+/** What was written for the lane is let go of here: it need not stay in memory for as long as its answer streams. */
 function setOut({ mint, send }: LaneDeps, turn: RunningTurn, { lane }: LaneTry, { dialect, manner }: Asking) {
   const { request, voice, callSeals, cacheSalt, entry, effort, hold, admission, stop } = turn
   const { model } = entry

@@ -18,7 +18,7 @@ export interface CarriedJson {
 
 const NOTHING = Buffer.alloc(0)
 
-/** A whole answer at once: it is read, checked, and said in the client's words. */
+/** A whole answer at once: it is read, checked, and handed on as the client's protocol has it. */
 export async function carryJson(json: CarriedJson): Promise<RunFate> {
   const whole = await readWhole(json)
   if (whole instanceof Error) {

@@ -32,8 +32,8 @@ export interface CarriedStream {
 const BYTES_PER_TOKEN_MAX = 64
 
 /**
- * One read of the provider is one write to the client, and while the client's socket is full
- * the provider is not read. Frames before the first content are held back, and no content passes before the hold is
+ * What the carrier makes of the frames goes out: one read of the provider is one write to the client, and while the client's
+ * socket is full the provider is not read. Frames before the first content are held back, and no content passes before the hold is
  * durable (R1). Only a read of the provider may fail here: any other throw is our own fault, and nobody's charge.
  */
 export async function carryStream(stream: CarriedStream): Promise<RunFate> {

@@ -49,7 +49,7 @@ export class LaneTry {
     this.#startedAt = ticks()
   }
 
-  /** The first content goes to the client: the point of no return. */
+  /** The first content goes to the client: from here on there is no other lane. */
   contentBegins(): void {
     this.firstContentAt = this.#ticks()
     this.#visit.tell(WELL)

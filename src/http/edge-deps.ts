@@ -18,7 +18,15 @@ import type { Clients } from './socket/client-address.ts'
 /** What one log line says of a request: ids, times, outcome; never contents. */
 export type LogFields = Readonly<Record<string, unknown>>
 
-export type FoundModel = { readonly kind: 'found'; readonly model: object } | Refused
+export type DescribedModel = { readonly kind: 'found'; readonly model: object } | Refused
+
+/** What the edge has to know of a turn that is over. */
+export interface ServedTurn {
+  /** It was not admitted. */
+  readonly refusedWith: ProblemCode | undefined
+  /** What joins the log line. */
+  readonly facts: LogFields
+}
 
 type MaybePromise<Value> = Value | Promise<Value>
 
@@ -46,15 +54,15 @@ export interface EdgeDeps {
   lookUpAnswer(call: KeyedCall): Promise<LookedUpAnswer>
   /** The request that a body is, with all that it refers to. */
   readTurn(sent: SentBody): MaybePromise<ReadTurn>
-  /** Answers through the sink, whatever happens; what it resolves to joins the log line. */
-  serveTurn(asked: AskedTurn): Promise<object>
+  /** Answers through the sink, whatever happens. */
+  serveTurn(asked: AskedTurn): Promise<ServedTurn>
   /** A turn was refused before it began, and leaves no receipt: it is only counted. */
   turnRefused(caller: Caller, code: ProblemCode): void
   /** The entries of `GET /models` for this caller. */
   listModels(caller: Caller): readonly object[]
   /** The same ids, as Codex wants them described. */
   listModelsForCodex(caller: Caller): readonly object[]
-  findModel(caller: Caller, id: string): FoundModel
+  findModel(caller: Caller, id: string): DescribedModel
   describeKey(caller: Caller): Promise<object>
   /** What a request of this account cost and why; undefined for other people's requests too. */
   findReceipt(caller: Caller, requestId: RequestId): Promise<object | undefined>

@@ -7,7 +7,7 @@ import { problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import type { ParsedBody } from '../wire/request-reader.ts'
 import { createLoadGuard } from './door/load-guard.ts'
-import type { EdgeDeps, LogFields } from './edge-deps.ts'
+import type { EdgeDeps, LogFields, ServedTurn } from './edge-deps.ts'
 import { type EdgeOptions, LINGER, STALL_MS } from './edge-options.ts'
 import { createEdge, type Edge } from './server.ts'
 
@@ -90,7 +90,7 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
       } else {
         sink.end(Buffer.from('{"answer":"hello"}'))
       }
-      return { outcome: 'completed' }
+      return COMPLETED
     },
     turnRefused: () => {},
     listModels: () => [{ id: 'demo', object: 'model' }],
@@ -121,6 +121,9 @@ export async function closeTestEdges(): Promise<void> {
     await edge.stopAccepting()
   }
 }
+
+/** What a turn leaves that went well. */
+export const COMPLETED: ServedTurn = { refusedWith: undefined, facts: { outcome: 'completed' } }
 
 const turnOf = ({ bytes, members, value }: ParsedBody): TurnRequest => ({
   protocol: 'chat',

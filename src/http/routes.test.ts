@@ -3,6 +3,7 @@ import { isRequestId } from '../model/ids.ts'
 import { problem } from '../model/problem.ts'
 import {
   ask,
+  COMPLETED,
   chatRequest,
   closeTestEdges,
   connectRaw,
@@ -239,7 +240,7 @@ describe('draining', () => {
           go = resolve
         })
         sink.end(Buffer.from('data: 2\n\n'))
-        return {}
+        return COMPLETED
       },
     })
     const running = connectRaw(port)

@@ -26,7 +26,7 @@ function decide(core: LedgerCore, request: AdmitRequest): Admission {
   const { receipt, cap, hold, changes } = outcome
   const overlap = isComfortable(core, request, hold, standings)
   const durable = record(core, account, changes)
-  return createAdmittedTurn(core, { requestId, account, receipt, cap, hold, standings, overlap, durable })
+  return createAdmittedTurn(core, { requestId, account, receipt, cap, amount: hold, standings, overlap, durable })
 }
 
 /**

@@ -14,7 +14,7 @@ interface PlacedHold {
   readonly account: AccountRow
   readonly receipt: number
   readonly cap: number
-  readonly hold: NanoUsd
+  readonly amount: NanoUsd
   readonly standings: readonly LimitStanding[]
   readonly overlap: boolean
   readonly durable: Promise<Durability>
@@ -73,11 +73,11 @@ async function recordedEnd(core: LedgerCore, { requestId }: PlacedHold, { outcom
 }
 
 /** The books cannot be written: the end of the turn goes into the journal, and from there into the books when they can. */
-async function writeDown(core: LedgerCore, { requestId, hold }: PlacedHold, ending: Ending): Promise<SettleOutcome> {
+async function writeDown(core: LedgerCore, { requestId, amount }: PlacedHold, ending: Ending): Promise<SettleOutcome> {
   if (!(await core.journaled.write({ requestId, ending }))) return { kind: 'lost' }
   // They may have come back meanwhile, and then nobody else will look.
   if (core.gate.open) void replayJournal(core)
-  return outcomeOf(ending.owed, chargeWithin(hold, ending.owed))
+  return outcomeOf(ending.owed, chargeWithin(amount, ending.owed))
 }
 
 const outcomeOf = (owed: Owed | undefined, { charge, shortfall }: Charged): SettleOutcome =>

@@ -177,7 +177,7 @@ export function allowancesContract(bench: ContractBench): void {
       await (await bench.admit({ allowances: [dayCap(HOLD)] })).settle(settlement(HOLD))
       const terms = { inputPico: 0n, outputPicoPerToken: 0n, perRequest: usd(0n) }
       const free = await bench.admit({ terms, allowances: [dayCap(HOLD - 10n)] })
-      expect(free.hold).toBe(0n)
+      expect(free.amount).toBe(0n)
       expect(await free.settle(settlement(5n))).toMatchObject({ charge: 0n, shortfall: 5n })
     })
 

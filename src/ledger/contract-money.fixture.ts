@@ -10,7 +10,7 @@ export function moneyContract(bench: ContractBench): void {
     it('holds, settles once, and gives the rest back', async () => {
       await bench.credit(1_000_000n)
       const turn = await bench.admit()
-      expect(turn).toMatchObject({ hold: HOLD, cap: 100 })
+      expect(turn).toMatchObject({ amount: HOLD, cap: 100 })
       expect(await bench.standing()).toEqual({ balance: 1_000_000n, held: HOLD, available: 1_000_000n - HOLD })
       expect(await turn.durable).toBe('durable')
       const settled = await turn.settle(settlement(20_000n))
@@ -110,7 +110,7 @@ export function moneyContract(bench: ContractBench): void {
     it('rounds a hold up to the nano-dollar, with what a request costs by itself', async () => {
       await bench.credit(1_000_000n)
       const terms = { inputPico: 1n, outputPicoPerToken: 1n, perRequest: usd(11n) }
-      expect((await bench.admit({ terms, clientCap: 1000 })).hold).toBe(13n)
+      expect((await bench.admit({ terms, clientCap: 1000 })).amount).toBe(13n)
     })
   })
 

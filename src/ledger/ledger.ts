@@ -74,7 +74,7 @@ export interface AdmittedTurn {
   readonly kind: 'admitted'
   /** The output cap that the hold covers: what the provider is told. */
   readonly cap: number
-  readonly hold: NanoUsd
+  readonly amount: NanoUsd
   readonly standings: readonly LimitStanding[]
   /** Whether the provider may be asked before the hold is durable (far from every edge). */
   readonly overlap: boolean

@@ -19,7 +19,7 @@ import { scanJson } from '../wire/json/scan-json.ts'
 import { countedIds } from '../wire/mint-ids.fixture.ts'
 import { requestWith } from '../wire/responses/voice.fixture.ts'
 import { createDrains } from './drains.ts'
-import { createCallSeals } from './lane/call-seals.ts'
+import { createCallSealMemory } from './lane/call-seal-memory.ts'
 import { serveTurn, type TurnDeps } from './serve-turn.ts'
 import type { Sink } from './sink.ts'
 
@@ -58,7 +58,7 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
   const admission: Admission = {
     kind: 'admitted',
     cap: CAP,
-    hold: 1_000_000n as NanoUsd,
+    amount: 1_000_000n as NanoUsd,
     standings: [],
     overlap: false,
     durable: Promise.resolve('durable'),
@@ -93,7 +93,7 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
     sticky: createStickyLanes({ ticks: () => 0 }),
     mint: countedIds(),
     seals: plainSeals,
-    callSeals: createCallSeals({ ticks: () => 0 }),
+    callSeals: createCallSealMemory({ ticks: () => 0 }),
     responses: responses as StoredResponses,
     answers: { keep: async () => false, forget: async () => {} },
     stateMs: 0,
@@ -127,7 +127,6 @@ function turnOf(body: object) {
 }
 
 const quietSink = (): Sink => ({
-  delivery: 'json',
   phase: 'quiet',
   gone: false,
   onSilence: () => {},

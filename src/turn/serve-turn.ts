@@ -11,7 +11,7 @@ import { refusalProblem } from './admit/refusals.ts'
 import { deliverEnd, sayInternalError } from './end/deliver-end.ts'
 import { endingOf } from './end/ending-of.ts'
 import { LastWords } from './end/last-words.ts'
-import { boundsOf, type Resolution, resolveEnding } from './end/resolve-ending.ts'
+import { boundsOf, resolveEnding } from './end/resolve-ending.ts'
 import { recordOf, recordOfRefused, type TurnRecord } from './end/turn-record.ts'
 import { FirstWord } from './first-word.ts'
 import { type KeepDeps, Keeping } from './keep/keeping.ts'
@@ -36,15 +36,15 @@ export async function serveTurn(deps: TurnDeps, asked: AskedTurn): Promise<TurnR
   const planned = planTurn(deps, asked)
   if (planned.kind === 'refused') return refuse(deps, asked, planned.model, planned.problem)
   const { turn } = planned
-  const admission = await deps.ledger.admit(turn.admission)
-  turn.sink.announce(limitHeaders(admission.standings))
-  if (admission.kind === 'refused') {
-    return refuse(deps, turn, turn.entry.model, refusalProblem(admission.refusal, turn.request))
+  const admitted = await deps.ledger.admit(turn.admission)
+  turn.sink.announce(limitHeaders(admitted.standings))
+  if (admitted.kind === 'refused') {
+    return refuse(deps, turn, turn.entry.model, refusalProblem(admitted.refusal, turn.request))
   }
   try {
-    return await runTurn(deps, openTurn(deps, turn, admission))
+    return await runTurn(deps, openTurn(deps, turn, admitted))
   } finally {
-    admission.leave()
+    admitted.leave()
   }
 }
 
@@ -90,13 +90,12 @@ async function endTurn(deps: TurnDeps, turn: RunningTurn, run: Run): Promise<Tur
   const { sink, keeping } = turn
   const resolution = resolveEnding(run, boundsOf(turn))
   if (resolution.owed) rememberConversation(deps, turn, run)
-  const lastWords = new LastWords(turn.voice, run.fate)
-  const unkept = endingOf(turn, run, resolution, deps.ticks())
-  const ending = await keepAnswer(turn, run, { resolution, lastWords, ending: unkept })
+  const lastWords = new LastWords(turn, run.fate, resolution)
+  const ending = await keepAnswer(turn, lastWords, endingOf(turn, run, resolution, deps.ticks()))
   const settled = await turn.hold.settle(ending)
   // A keep-alive may have opened the answer meanwhile.
   const wasQuiet = sink.phase === 'quiet'
-  const said = deliverEnd(turn, run.fate, { lastWords, resolution, settled })
+  const said = deliverEnd(turn, lastWords, settled)
   // Whoever was told by its status that nothing came of it shall find nothing.
   if (said && wasQuiet) await keeping.forget()
   else await keeping.end(ending.outcome)
@@ -109,26 +108,16 @@ function rememberConversation({ sticky, seen }: TurnDeps, { names, prompt, price
   if (prompt && price.cachedInput < price.input) seen.remember(prompt)
 }
 
-interface Answer {
-  readonly resolution: Resolution
-  readonly lastWords: LastWords
-  readonly ending: Ending
-}
-
 /** The answer first, then its charge: what is kept already tells the charge that it will have. */
-async function keepAnswer(
-  { hold, price, keeping }: RunningTurn,
-  { fate }: Run,
-  { resolution, lastWords, ending }: Answer,
-): Promise<Ending> {
+async function keepAnswer({ hold, keeping }: RunningTurn, lastWords: LastWords, ending: Ending): Promise<Ending> {
+  const { fate } = lastWords
+  const { owed } = ending
   const isWhole = fate.kind === 'finished' || fate.kind === 'broken-off'
-  if (keeping.keepsNothing || !resolution.owed || !isWhole) return ending
+  if (keeping.keepsNothing || !owed || !isWhole) return ending
   // R1: an answer that can be had by its id was given, and what has no hold cannot be charged after a crash.
   if ((await hold.durable) === 'lost') return ending
-  const { owed, told } = resolution
-  const { charge } = chargeWithin(hold.hold, owed)
-  const say = () =>
-    lastWords.say(fate.kind === 'finished' ? { usage: told, charge, tier: owed.tier, price } : undefined)
+  const { charge } = chargeWithin(hold.amount, owed)
+  const say = () => lastWords.say(fate.kind === 'finished' ? { charge, tier: owed.tier } : undefined)
   return keeping.keep(ending, { say, forget: () => lastWords.forget() })
 }
 

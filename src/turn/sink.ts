@@ -1,5 +1,4 @@
 import type { Problem } from '../model/problem.ts'
-import type { Delivery } from '../model/turn.ts'
 
 /**
  * Where an answer goes. `turn` decides what is said and when the end may be said; the sink only writes.
@@ -10,7 +9,6 @@ import type { Delivery } from '../model/turn.ts'
 export type SinkPhase = 'quiet' | 'head' | 'body' | 'ended'
 
 export interface Sink {
-  readonly delivery: Delivery
   readonly phase: SinkPhase
   /** The client's connection is closed; nothing written from now on arrives. */
   readonly gone: boolean

@@ -4,7 +4,7 @@ import type { OnClientGone } from '../catalog/catalog.ts'
 import { effortOf } from '../model/effort.ts'
 import { chatDialect } from '../wire/chat/dialects.ts'
 import { createDrains } from './drains.ts'
-import { type CutReason, TurnStop, whenClientGoes } from './turn-stop.ts'
+import { type CutReason, goingPolicyOf, TurnStop } from './turn-stop.ts'
 
 /** Listeners that can be counted and called. */
 function source<Said extends unknown[]>() {
@@ -27,7 +27,7 @@ function open({ atOnceMax = 1, isHeard = true } = {}) {
   const time = { ticks: 0 }
   const drains = createDrains({ ticks: () => time.ticks }, { msMax: 1000, atOnceMax })
   const stop = new TurnStop({ onCut: server.on, drains }, isHeard ? { onGone: client.on } : undefined)
-  const stand = () => ({ stopped: stop.signal.stopped, reason: stop.reason, leftEarly: stop.leftEarly })
+  const stand = () => ({ stopped: stop.signal.stopped, reason: stop.calledOff, leftEarly: stop.leftEarly })
   return { client, server, stop, stand, drains, time }
 }
 
@@ -48,14 +48,14 @@ describe('a client that goes', () => {
     client.fire()
     expect(stand()).toEqual({ stopped: false, reason: 'client-gone', leftEarly: false })
     stop.answerIsWhole()
-    stop.whenClientGoes('cut')
+    stop.follow('cut')
     expect(stand().leftEarly, 'it went once').toBe(false)
   })
 
   it('after another lane was asked has no answer: the end of the one before was none', () => {
     const { client, stop, stand } = open()
     stop.answerIsWhole()
-    stop.whenClientGoes('cut')
+    stop.follow('cut')
     client.fire()
     expect(stand()).toEqual(LEFT)
   })
@@ -94,6 +94,31 @@ describe('a server that ends its turns', () => {
   })
 })
 
+describe('why a provider was stopped', () => {
+  it('is not told of one that is read on, nor of one whose client went with the whole answer', () => {
+    const drained = open()
+    drained.stop.follow('drain')
+    drained.client.fire()
+    expect(drained.stop.stoppedFor).toBeUndefined()
+    drained.server.fire('draining')
+    expect(drained.stop.stoppedFor).toBe('client-gone')
+
+    const whole = open()
+    whole.stop.answerIsWhole()
+    whole.client.fire()
+    whole.server.fire('draining')
+    expect([whole.stop.stoppedFor, whole.stop.signal.stopped]).toEqual([undefined, true])
+  })
+
+  it.each(['draining', 'ledger-gone'] as const)('is the word of a server that ends its turns (%s)', (why) => {
+    const { stop, server } = open()
+    expect(stop.stoppedFor).toBeUndefined()
+    stop.answerIsWhole()
+    server.fire(why)
+    expect(stop.stoppedFor).toBe(why)
+  })
+})
+
 describe('the end of a turn', () => {
   it('leaves no listener behind', () => {
     const { client, server, stop, stand } = open()
@@ -110,7 +135,7 @@ describe('a provider that is read on for a client that has gone', () => {
   const drained = (bounds = {}) => {
     vi.useFakeTimers()
     const opened = open(bounds)
-    opened.stop.whenClientGoes('drain')
+    opened.stop.follow('drain')
     opened.client.fire()
     return opened
   }
@@ -156,7 +181,7 @@ describe('a provider that is read on for a client that has gone', () => {
 
   it('is not begun to be read on when it was stopped already', () => {
     const { client, server, stop, drains } = open()
-    stop.whenClientGoes('drain')
+    stop.follow('drain')
     server.fire('draining')
     client.fire()
     expect(drains.running).toBe(0)
@@ -168,7 +193,7 @@ function meant(dialect: string, onClientGone?: OnClientGone, over: { efforts?: s
   const model = catalogOf(modelDefinition('m', { efforts })).entries.get('m')!.model
   const lane = { ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, onClientGone } }
   const effort = over.effort === undefined ? undefined : effortOf(over.effort)
-  return whenClientGoes(lane, chatDialect(dialect), { model, effort })
+  return goingPolicyOf(lane, chatDialect(dialect), { model, effort })
 }
 
 describe('when its client goes, a provider', () => {

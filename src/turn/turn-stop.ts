@@ -14,7 +14,7 @@ export type CutReason = 'draining' | 'ledger-gone'
 export type OnCut = (listener: (why: CutReason) => void) => () => void
 
 /** What the going of its client means for a provider: it is cut, or it is read on without the client. */
-export type WhenClientGoes = 'cut' | 'drain'
+export type GoingPolicy = 'cut' | 'drain'
 
 export interface StopDeps {
   readonly onCut: OnCut
@@ -26,7 +26,7 @@ export interface StopDeps {
  * nowhere else.
  *
  *   the client     here ──answerIsWhole──▶ has-it-all ──goes──▶ gone-with-it
- *                   │ ◀──whenClientGoes────────┘ (another lane is asked)
+ *                   │ ◀──────follow─────────────┘ (another lane is asked)
  *                   └───goes───▶ gone-early
  *
  *   its provider   asked ──the client goes early: cut, or no place to drain──▶ stopped
@@ -38,15 +38,14 @@ export interface StopDeps {
  * an answer to its end, so such a turn does not listen for its client at all.
  */
 export class TurnStop {
-  readonly #signal = new Stopper()
+  readonly #provider = new Stopper()
   readonly #drains: Pick<Drains, 'begin'>
   readonly #forgetClient: (() => void) | undefined
   readonly #forgetCut: () => void
   #client: 'here' | 'has-it-all' | 'gone-with-it' | 'gone-early' = 'here'
-  #then: WhenClientGoes = 'cut'
+  #policy: GoingPolicy = 'cut'
   #endDrain: (() => void) | undefined
-  /** The first that came, whether the provider was stopped for it or not. */
-  reason: StopReason | undefined
+  #first: StopReason | undefined
 
   constructor({ onCut, drains }: StopDeps, client: Pick<Sink, 'onGone'> | undefined) {
     this.#drains = drains
@@ -56,7 +55,18 @@ export class TurnStop {
 
   /** Tells whoever works for the turn that its provider is stopped. */
   get signal(): StopSignal {
-    return this.#signal
+    return this.#provider
+  }
+
+  /** Why no lane is asked any more: the first that came, whether the provider was stopped for it or not. */
+  get calledOff(): StopReason | undefined {
+    return this.#first
+  }
+
+  /** Why the provider was stopped. For a client that went with the whole answer it was not: only the usage was awaited. */
+  get stoppedFor(): StopReason | undefined {
+    const hadItAll = this.#first === 'client-gone' && !this.leftEarly
+    return this.#provider.stopped && !hadItAll ? this.#first : undefined
   }
 
   /** The client went before its answer was whole. */
@@ -65,8 +75,8 @@ export class TurnStop {
   }
 
   /** Of the lane that is asked from here on, until it is said anew: one that was asked before has not given the answer. */
-  whenClientGoes(then: WhenClientGoes): void {
-    this.#then = then
+  follow(policy: GoingPolicy): void {
+    this.#policy = policy
     if (this.#client === 'has-it-all') this.#client = 'here'
   }
 
@@ -83,16 +93,16 @@ export class TurnStop {
   }
 
   #clientGoes(): void {
-    this.reason ??= 'client-gone'
+    this.#first ??= 'client-gone'
     this.#client = this.#client === 'has-it-all' ? 'gone-with-it' : 'gone-early'
-    if (this.#client === 'gone-with-it' || this.#signal.stopped) return
-    if (this.#then === 'drain') this.#endDrain = this.#drains.begin(() => this.#signal.stop())
-    if (this.#endDrain === undefined) this.#signal.stop()
+    if (this.#client === 'gone-with-it' || this.#provider.stopped) return
+    if (this.#policy === 'drain') this.#endDrain = this.#drains.begin(() => this.#provider.stop())
+    if (this.#endDrain === undefined) this.#provider.stop()
   }
 
   #cut(why: CutReason): void {
-    this.reason ??= why
-    this.#signal.stop()
+    this.#first ??= why
+    this.#provider.stop()
   }
 }
 
@@ -100,11 +110,11 @@ export class TurnStop {
  * The operator's word where there is one. Else a provider is cut, but for one that may be reasoning unseen: only it knows
  * how much, and it tells that at the end.
  */
-export function whenClientGoes(
+export function goingPolicyOf(
   { upstream: { onClientGone } }: Lane,
   dialect: { readonly hidesReasoning: boolean },
   asked: { readonly model: Model; readonly effort: Effort | undefined },
-): WhenClientGoes {
+): GoingPolicy {
   if (onClientGone !== undefined) return onClientGone === 'drain' ? 'drain' : 'cut'
   return dialect.hidesReasoning && mayReason(asked.model, asked.effort) ? 'drain' : 'cut'
 }

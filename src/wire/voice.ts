@@ -23,7 +23,13 @@ export interface Voice {
 export interface RelayVoice<RelayedLane> extends Voice {
   relay(lane: RelayedLane): Carrier
   /** The same of a JSON answer. */
-  relayReply(body: RequestBody, value: unknown, lane: RelayedLane): CarriedReply
+  relayReply(reply: ReceivedReply, lane: RelayedLane): CarriedReply
+}
+
+/** A JSON answer as it came, and what it says. */
+export interface ReceivedReply {
+  readonly body: RequestBody
+  readonly value: unknown
 }
 
 /** What carries one lane's answer to the client: frames in, the client's bytes out. */

@@ -60,7 +60,10 @@ export function edgeDepsOf(parts: Parts, { turns, send, guard, console }: EdgeMe
       try {
         const record = await serveTurn(turnDeps, asked)
         metrics.turnEnded(record)
-        return turnLogFields(asked, record)
+        return {
+          refusedWith: record.outcome === 'refused' ? record.problem : undefined,
+          facts: turnLogFields(asked, record),
+        }
       } finally {
         leave()
       }
@@ -116,8 +119,6 @@ const turnLogFields = (
   ...record,
   ...(problem !== undefined && { code: problem }),
   first_byte_ms: firstByteMs,
-  account_id: caller.accountId,
-  key_id: caller.keyId,
   kind: caller.kind,
   delivery: request.delivery,
 })

@@ -3,13 +3,13 @@ import type { FindKeptFacts, FoundFacts } from '../../ledger/ledger.ts'
 import { type LedgerObserver, openLedger } from '../../ledger/open-ledger.ts'
 import type { Closing } from '../../lib/closing.ts'
 import type { RequestId } from '../../model/ids.ts'
-import type { Books, Contents, Foundation } from './parts.ts'
+import type { Contents, Foundation, OpenedBooks } from './parts.ts'
 
 /** What a client just paid is counted when somebody asks; without a question it may be seen this much later. */
 const USAGE_INTERVAL_MS = 500
 
 /** Whatever a dead process left open is resolved here. */
-export async function openBooks(foundation: Foundation, contents: Contents, closing: Closing): Promise<Books> {
+export async function openBooks(foundation: Foundation, contents: Contents, closing: Closing): Promise<OpenedBooks> {
   const { config, clock, means, log, metrics, database } = foundation
   const { db, patientDb, file, journal } = database
   const usage = createUsageKeeper({

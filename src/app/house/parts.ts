@@ -44,13 +44,13 @@ export interface Contents {
 }
 
 /** The ledger, and what counts in the second file what it has recorded. */
-export interface Books {
+export interface OpenedBooks {
   readonly ledger: Ledger
   readonly usage: UsageKeeper
 }
 
 /** All that exists, each thing once: `compose.ts` is the list in which they are made. */
-export interface Parts extends Foundation, Contents, Books {
+export interface Parts extends Foundation, Contents, OpenedBooks {
   readonly rules: RuleBook
   readonly people: PeopleDeps
   readonly seals: Seals

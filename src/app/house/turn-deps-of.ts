@@ -9,7 +9,7 @@ import { createCacheSalts } from '../../seals/cache-salts.ts'
 import { createDrains } from '../../turn/drains.ts'
 import type { OnceDeps } from '../../turn/keep/look-up-answer.ts'
 import type { RecordingBounds } from '../../turn/keep/recording.ts'
-import { createCallSeals } from '../../turn/lane/call-seals.ts'
+import { createCallSealMemory } from '../../turn/lane/call-seal-memory.ts'
 import type { ReadDeps } from '../../turn/read/read-turn.ts'
 import type { TurnDeps } from '../../turn/serve-turn.ts'
 import type { Send } from '../../upstream/send.ts'
@@ -58,7 +58,7 @@ export function turnDepsOf(parts: Parts, { turns, send, recording }: TurnMeans):
     drains: createDrains({ ticks: () => clock.ticks() }),
     sticky: createStickyLanes({ ticks: () => clock.ticks() }),
     seen: createSeenPrefixes({ ticks: () => clock.ticks() }),
-    callSeals: createCallSeals({ ticks: () => clock.ticks() }),
+    callSeals: createCallSealMemory({ ticks: () => clock.ticks() }),
     cacheSaltOf: createCacheSalts(parts.ring.founding.secret),
     send,
     lessons: createLaneLessons(),

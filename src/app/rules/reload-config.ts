@@ -5,10 +5,10 @@ import type { Config } from '../config/config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import type { SettingsOutcome } from '../config/load-settings.ts'
 import type { HouseLog } from '../house/house.ts'
-import type { RuleBook } from './rules.ts'
+import { type RuleBook, SWAPPED_SECTIONS } from './rules.ts'
 
-/** What of a configuration takes effect while the server runs; the rest is bound when it starts. */
-const SWAPPED = new Set<keyof Config>(['upstreams', 'models', 'plans', 'limits', 'routing', 'overload', 'hold'])
+/** The rest is bound when the server starts. */
+const SWAPPED: ReadonlySet<keyof Config> = new Set(SWAPPED_SECTIONS)
 
 export interface ReloadDeps {
   readonly loadSettings: () => SettingsOutcome

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openTestBooks, type TestBooks } from '../../account/books.fixture.ts'
 import { runOperation } from '../../account/operations.ts'
 import { loaded } from '../config/config.fixture.ts'
-import { createRuleBook, type MissingPlan, type RuleBook } from './rules.ts'
+import { createRuleBook, type MissingPlan, type RuleBook, SWAPPED_SECTIONS } from './rules.ts'
 
 const MODELS = `upstreams: [{ id: demo, wire: demo }]
 models:
@@ -54,4 +54,22 @@ test('a plan that the configuration has no more is told once, and is inactive un
   await operate('plans.end', { account: 'a@example.com' })
   await rules.replace(withPlan('max'))
   expect(missing).toHaveLength(1)
+})
+
+test('what takes effect while the server runs is what the rules are made of, no more and no less', async () => {
+  const asked = new Set<string | symbol>()
+  const config = new Proxy(withPlan('pro'), {
+    get(target, section, receiver) {
+      asked.add(section)
+      return Reflect.get(target, section, receiver)
+    },
+  })
+  await rules.replace(config)
+  expect([...asked].toSorted()).toEqual([...SWAPPED_SECTIONS].toSorted())
+})
+
+test('what happens to tools that a provider runs is swapped with the rest', async () => {
+  expect(rules.current.hostedTools).toBe('ignore')
+  await rules.replace({ ...withPlan('pro'), hostedTools: 'reject' })
+  expect(rules.current.hostedTools).toBe('reject')
 })

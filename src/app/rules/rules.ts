@@ -16,6 +16,20 @@ import type { HostedTools } from '../../turn/read/read-turn.ts'
 import type { Config, LimitsConfig, RoutingConfig } from '../config/config.ts'
 import { memoryBudget, memoryOfProcess } from './memory-budget.ts'
 
+/** The sections of a configuration that the rules are made of: these take effect while the server runs. */
+export const SWAPPED_SECTIONS = [
+  'upstreams',
+  'models',
+  'plans',
+  'limits',
+  'routing',
+  'overload',
+  'hold',
+  'hostedTools',
+] as const satisfies readonly (keyof Config)[]
+
+type SwappedConfig = Pick<Config, (typeof SWAPPED_SECTIONS)[number]>
+
 /** What a request is judged by, and what is swapped whole when the configuration is read again. */
 export interface Rules {
   readonly catalog: Catalog
@@ -37,7 +51,7 @@ export interface Rules {
 /** Where the rules of the moment are read: a request that has begun keeps catalogue, price, limits and cap as they were. */
 export interface RuleBook {
   readonly current: Rules
-  replace(config: Config): Promise<void>
+  replace(config: SwappedConfig): Promise<void>
 }
 
 interface RuleDeps {
@@ -54,22 +68,29 @@ export interface MissingPlan {
 }
 
 export async function createRuleBook(deps: RuleDeps, config: Config): Promise<RuleBook> {
-  let current = await rulesOf(deps, config, [])
+  const { bodyBytesMax } = config.bounds
+  let current = await rulesOf(deps, config, { upstreams: [], bodyBytesMax })
   return {
     get current() {
       return current
     },
     async replace(next) {
-      current = await rulesOf(deps, next, current.upstreams)
+      current = await rulesOf(deps, next, { upstreams: current.upstreams, bodyBytesMax })
     },
   }
 }
 
+/** What is there already, and stays. */
+interface Standing {
+  readonly upstreams: readonly Upstream[]
+  readonly bodyBytesMax: number
+}
+
 /** A price that has changed is a new version from here on; an upstream that has not keeps its connections. */
-async function rulesOf(deps: RuleDeps, config: Config, known: readonly Upstream[]): Promise<Rules> {
+async function rulesOf(deps: RuleDeps, config: SwappedConfig, standing: Standing): Promise<Rules> {
   const priced = config.models.flatMap(({ id, price }) => (price === undefined ? [] : [[id, price] as const]))
   const versions = await recordPrices({ db: deps.db, now: () => deps.clock.now() }, new Map(priced))
-  const upstreams = config.upstreams.map((upstream) => known.find((old) => sameUpstream(old, upstream)) ?? upstream)
+  const upstreams = config.upstreams.map((read) => standing.upstreams.find((old) => sameUpstream(old, read)) ?? read)
   const running = await countRunningPlans(deps.db, deps.clock.now())
   const catalog = loadCatalog(
     { models: config.models, plans: config.plans, upstreams },
@@ -81,7 +102,7 @@ async function rulesOf(deps: RuleDeps, config: Config, known: readonly Upstream[
     catalog,
     limits: effectiveLimits(config.limits),
     strangersOfAddress: effectiveAddressRule(config.limits.address),
-    load: loadOf(config),
+    load: loadOf(config, standing),
     strain: strainOf(config),
     chosenCap: config.hold,
     routing: config.routing,
@@ -91,13 +112,13 @@ async function rulesOf(deps: RuleDeps, config: Config, known: readonly Upstream[
   }
 }
 
-const loadOf = ({ overload, bounds }: Config): LoadTerms => ({
-  memoryBytes: overload.memoryBytes ?? memoryBudget(memoryOfProcess(), bounds.bodyBytesMax),
+const loadOf = ({ overload }: SwappedConfig, { bodyBytesMax }: Standing): LoadTerms => ({
+  memoryBytes: overload.memoryBytes ?? memoryBudget(memoryOfProcess(), bodyBytesMax),
   queueLength: overload.queueLength,
   queueMs: overload.queueMs,
 })
 
-const strainOf = ({ overload: { loopDelayMs, loopDelayForMs } }: Config): StrainTerms | undefined =>
+const strainOf = ({ overload: { loopDelayMs, loopDelayForMs } }: SwappedConfig): StrainTerms | undefined =>
   loopDelayMs === undefined ? undefined : { delayMs: loopDelayMs, forMs: loopDelayForMs }
 
 const MINUTE_MS = 60_000

@@ -9,7 +9,6 @@ import { type ClientWatch, watchClient } from './watch-client.ts'
 export const createJsonSink = (exchange: Exchange): Sink => new JsonSink(exchange)
 
 class JsonSink implements Sink {
-  readonly delivery = 'json'
   phase: SinkPhase = 'quiet'
   readonly #exchange: Exchange
   readonly #watch: ClientWatch

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { problem } from '../../model/problem.ts'
 import type { Sink } from '../../turn/sink.ts'
-import { chatRequest, closeTestEdges, connectRaw, openTestEdge, type RawClient } from '../edge.fixture.ts'
+import { COMPLETED, chatRequest, closeTestEdges, connectRaw, openTestEdge, type RawClient } from '../edge.fixture.ts'
 import type { EdgeDeps } from '../edge-deps.ts'
 import { expectProblem } from '../envelope.fixture.ts'
 
@@ -27,7 +27,7 @@ async function startTurn(
     phases.push(sink.phase)
     await tell(sink, client)
     phases.push(sink.phase)
-    return { outcome: 'completed' }
+    return COMPLETED
   }
   let client: RawClient
   const opened = await openTestEdge({ serveTurn, options: { stream } })
@@ -216,7 +216,7 @@ describe('two streams that were asked for in one write', () => {
     const serveTurn: EdgeDeps['serveTurn'] = async ({ sink }) => {
       await (asked++ === 0 ? first : second)(sink)
       ended += 1
-      return {}
+      return COMPLETED
     }
     const opened = await openTestEdge({ serveTurn, options: { stream } })
     const client = connectRaw(opened.port)

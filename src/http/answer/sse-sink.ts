@@ -53,7 +53,6 @@ export function createSseSink(exchange: Exchange): Sink {
   }
 
   const sink = {
-    delivery: 'stream' as const,
     phase: 'quiet' as SinkPhase,
     gone: watch.gone,
     announce: (headers: Readonly<Record<string, string>>) => {

@@ -1,5 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { ask, chatRequest, closeTestEdges, connectRaw, getRequest, head, openTestEdge } from '../edge.fixture.ts'
+import {
+  ask,
+  COMPLETED,
+  chatRequest,
+  closeTestEdges,
+  connectRaw,
+  getRequest,
+  head,
+  openTestEdge,
+} from '../edge.fixture.ts'
 import { expectProblem } from '../envelope.fixture.ts'
 
 afterEach(closeTestEdges)
@@ -168,7 +177,7 @@ describe('pipelining', () => {
           go = resolve
         })
         sink.end(Buffer.from('data: two\n\n'))
-        return {}
+        return COMPLETED
       },
     })
     const client = connectRaw(port)

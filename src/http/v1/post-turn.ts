@@ -1,11 +1,12 @@
 import type { ClaimRequest } from '../../books/claims.ts'
 import { readIdempotencyKey } from '../../idempotency/read-idempotency-key.ts'
 import type { Caller } from '../../model/caller.ts'
-import type { ProblemCode } from '../../model/problem.ts'
+import type { Problem, ProblemCode } from '../../model/problem.ts'
 import type { TurnEndpoint } from '../../turn/read/read-turn.ts'
 import { onAnswerOver } from '../answer/answer-over.ts'
 import { giveKeptAnswer } from '../answer/give-kept-answer.ts'
 import { createJsonSink } from '../answer/json-sink.ts'
+import type { Headers } from '../answer/send-json.ts'
 import { sendProblem } from '../answer/send-problem.ts'
 import { createSseSink } from '../answer/sse-sink.ts'
 import { goneMeanwhile } from '../body/give-way.ts'
@@ -29,26 +30,35 @@ export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Prom
 
 /** Whoever asks is known, so what is refused before it begins is counted as theirs. */
 export async function postTurnAs(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller): Promise<void> {
-  await enter(exchange, endpoint, caller)
-  // What was admitted has an outcome of its own, whatever its client was told.
-  const { code, outcome = 'refused' } = exchange.log
-  if (code !== undefined && outcome === 'refused') exchange.edge.turnRefused(caller, code as ProblemCode)
+  const code = await enter(exchange, endpoint, caller)
+  if (code !== undefined) exchange.edge.turnRefused(caller, code)
 }
 
-async function enter(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller): Promise<void> {
+/**
+ * Why a request was refused before it began; undefined for every other: what was admitted has an outcome of its own, whatever
+ * its client was told.
+ */
+type RefusedWith = ProblemCode | undefined
+
+function refuse(exchange: Exchange, problem: Problem, headers?: Headers): RefusedWith {
+  sendProblem(exchange, problem, headers)
+  return problem.code
+}
+
+async function enter(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller): Promise<RefusedWith> {
   const { edge, request } = exchange
   const named = readIdempotencyKey(request.headers['idempotency-key'])
-  if (named.kind === 'invalid') return sendProblem(exchange, named.problem)
+  if (named.kind === 'invalid') return refuse(exchange, named.problem)
   // With a key the answer may be there already, whatever the wallet says by now.
   const early = named.kind === 'none' ? await edge.refuseEarly(caller) : undefined
-  if (early) return sendProblem(exchange, early)
+  if (early) return refuse(exchange, early)
 
   const entry = await edge.load.enter((leave) => onGone(exchange, leave))
-  if (entry.kind === 'refused') return sendProblem(exchange, entry.problem)
+  if (entry.kind === 'refused') return refuse(exchange, entry.problem)
   if (entry.kind === 'gone') return endUnread(exchange)
   try {
     const idempotencyKey = named.kind === 'none' ? undefined : named.key
-    await takeIn(exchange, { endpoint, caller, idempotencyKey }, entry.place)
+    return await takeIn(exchange, { endpoint, caller, idempotencyKey }, entry.place)
   } finally {
     entry.place.leave()
   }
@@ -65,10 +75,9 @@ function onGone({ connection, answerOver }: Exchange, leave: () => void): () => 
 }
 
 /** What is wrong with its connection is said to whoever may still read. */
-function endUnread(exchange: Exchange): void {
+function endUnread(exchange: Exchange): RefusedWith {
   const { failure } = exchange.connection
-  if (failure) sendProblem(exchange, failure)
-  else letGo(exchange)
+  return failure ? refuse(exchange, failure) : letGo(exchange)
 }
 
 interface Wanted {
@@ -77,17 +86,17 @@ interface Wanted {
   readonly idempotencyKey: string | undefined
 }
 
-async function takeIn(exchange: Exchange, wanted: Wanted, place: LoadPlace): Promise<void> {
+async function takeIn(exchange: Exchange, wanted: Wanted, place: LoadPlace): Promise<RefusedWith> {
   const { endpoint, caller, idempotencyKey } = wanted
   const received = await receiveBody(exchange, place)
-  if (received.kind === 'refused') return sendProblem(exchange, received.problem)
+  if (received.kind === 'refused') return refuse(exchange, received.problem)
   if (received.kind === 'gone') return letGo(exchange)
   const sent = { endpoint, caller, bytes: received.bytes }
   return idempotencyKey === undefined ? serve(exchange, sent) : serveOnce(exchange, sent, idempotencyKey)
 }
 
 /** Its client may have closed its own half only, behind a body that it has cut off: then nobody else would ever close the other. */
-function letGo({ log, response }: Exchange): void {
+function letGo({ log, response }: Exchange): undefined {
   log.outcome = 'client_gone'
   response.destroy()
 }
@@ -99,34 +108,41 @@ interface SentBytes {
 }
 
 /** With an idempotency key the first request is served, and any other is told what the first one was. */
-async function serveOnce(exchange: Exchange, sent: SentBytes, idempotencyKey: string): Promise<void> {
-  const { edge, requestId, path, log } = exchange
+async function serveOnce(exchange: Exchange, sent: SentBytes, idempotencyKey: string): Promise<RefusedWith> {
+  const { edge, path, log } = exchange
   const method = exchange.request.method ?? ''
   const { caller, bytes: body } = sent
-  const found = await edge.lookUpAnswer({ requestId, caller, method, path, idempotencyKey, body })
+  const found = await edge.lookUpAnswer({ caller, method, path, idempotencyKey, body })
   try {
     switch (found.kind) {
       case 'first':
         return await serve(exchange, sent, found.claim)
       case 'kept':
-        return await giveKeptAnswer(exchange, found)
+        await giveKeptAnswer(exchange, found)
+        return undefined
       case 'refused':
         if (found.error !== undefined) log.error = found.error
-        return sendProblem(exchange, found.problem, found.headers)
+        return refuse(exchange, found.problem, found.headers)
     }
   } finally {
     found.leave()
   }
 }
 
-async function serve(exchange: Exchange, { endpoint, caller, bytes }: SentBytes, claim?: ClaimRequest): Promise<void> {
+async function serve(
+  exchange: Exchange,
+  { endpoint, caller, bytes }: SentBytes,
+  claim?: ClaimRequest,
+): Promise<RefusedWith> {
   const { edge, requestId, startedTicks: startedAt, log } = exchange
   const read = await readBody(bytes, edge.options.body)
-  if (read.kind === 'refused') return sendProblem(exchange, read.problem)
+  if (read.kind === 'refused') return refuse(exchange, read.problem)
   const asked = await edge.readTurn({ endpoint, caller, body: read.body })
-  if (asked.kind === 'malformed') return sendProblem(exchange, asked.problem)
+  if (asked.kind === 'malformed') return refuse(exchange, asked.problem)
 
   const { request, ownInput } = asked
   const sink = request.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)
-  Object.assign(log, await edge.serveTurn({ requestId, caller, request, ownInput, sink, startedAt, claim }))
+  const served = await edge.serveTurn({ requestId, caller, request, ownInput, sink, startedAt, claim })
+  Object.assign(log, served.facts)
+  return served.refusedWith
 }

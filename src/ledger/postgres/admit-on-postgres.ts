@@ -38,7 +38,7 @@ function admittedTurn(
   return {
     kind: 'admitted',
     cap,
-    hold: BigInt(hold) as NanoUsd,
+    amount: BigInt(hold) as NanoUsd,
     standings,
     overlap: true,
     durable: Promise.resolve('durable'),

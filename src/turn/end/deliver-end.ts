@@ -2,7 +2,6 @@ import type { SettleOutcome } from '../../ledger/ledger.ts'
 import { assertNever } from '../../lib/assert-never.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import { ledgerUnavailable } from '../admit/refusals.ts'
-import type { RunFate } from '../lane/run.ts'
 import type { RunningTurn } from '../turn.ts'
 import type { CutReason } from '../turn-stop.ts'
 import type { LastWords } from './last-words.ts'
@@ -11,37 +10,31 @@ import type { Resolution } from './resolve-ending.ts'
 /** To whom an end is said, and in which words. */
 type Listener = Pick<RunningTurn, 'sink' | 'voice'>
 
-interface End {
-  readonly lastWords: LastWords
-  readonly resolution: Resolution
-  readonly settled: SettleOutcome
-}
-
 /**
  * The last thing the client gets, after the money is resolved: what says that the answer is complete may only leave when
  * its charge is durable (R3). Returns the problem that was said, if one was.
  */
-export function deliverEnd(turn: RunningTurn, fate: RunFate, end: End): Problem | undefined {
+export function deliverEnd(turn: Listener, lastWords: LastWords, settled: SettleOutcome): Problem | undefined {
+  const { fate, resolution } = lastWords
   switch (fate.kind) {
     case 'finished':
-      return fate.unheard ? undefined : complete(turn, end)
+      return fate.unheard ? undefined : complete(turn, lastWords, settled)
     case 'broken-off':
-      turn.sink.end(end.lastWords.say(undefined))
+      turn.sink.end(lastWords.say(undefined))
       return fate.problem
     case 'failed':
     case 'withheld':
       return say(turn, fate.problem)
     case 'stopped':
-      return fate.reason === 'client-gone' ? undefined : say(turn, cutProblem(fate.reason, end.resolution))
+      return fate.reason === 'client-gone' ? undefined : say(turn, cutProblem(fate.reason, resolution))
     default:
       return assertNever(fate)
   }
 }
 
-function complete(turn: RunningTurn, { lastWords, resolution, settled }: End): Problem | undefined {
-  if (settled.kind === 'settled' && resolution.owed) {
-    const { charge, tier } = settled
-    turn.sink.end(lastWords.say({ usage: resolution.told, charge, tier, price: turn.price }))
+function complete(turn: Listener, lastWords: LastWords, settled: SettleOutcome): Problem | undefined {
+  if (settled.kind === 'settled' && lastWords.resolution.owed) {
+    turn.sink.end(lastWords.say(settled))
     return undefined
   }
   // Somebody else has resolved this hold, or its charge is not durable: nothing that sounds like an end may be said.

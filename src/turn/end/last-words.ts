@@ -1,24 +1,30 @@
 import type { SettledCharge } from '../../model/ending.ts'
 import type { RunFate } from '../lane/run.ts'
-import type { TurnVoice } from '../open-voice.ts'
+import type { RunningTurn } from '../turn.ts'
+import type { Resolution } from './resolve-ending.ts'
+
+/** What was charged, or will be. */
+type Charged = Pick<SettledCharge, 'charge' | 'tier'>
 
 /**
  * The last bytes of an answer. They are worked out once: what is kept of an answer before it is charged must be what its
  * client is sent afterwards.
  */
 export class LastWords {
-  readonly #voice: Pick<TurnVoice, 'fail'>
-  readonly #fate: RunFate
+  readonly #turn: Pick<RunningTurn, 'voice' | 'price'>
+  readonly fate: RunFate
+  readonly resolution: Resolution
   #said: Buffer | undefined
-  #told: SettledCharge['charge'] | undefined
+  #told: Charged['charge'] | undefined
 
-  constructor(voice: Pick<TurnVoice, 'fail'>, fate: RunFate) {
-    this.#voice = voice
-    this.#fate = fate
+  constructor(turn: Pick<RunningTurn, 'voice' | 'price'>, fate: RunFate, resolution: Resolution) {
+    this.#turn = turn
+    this.fate = fate
+    this.resolution = resolution
   }
 
   /** An answer that is whole tells what was charged for it; one that broke off tells no charge. */
-  say(settled: SettledCharge | undefined): Buffer {
+  say(settled: Charged | undefined): Buffer {
     this.#told ??= settled?.charge
     if (this.#told !== settled?.charge) throw new Error('An answer was charged otherwise than it says')
     this.#said ??= this.#workOut(settled)
@@ -30,11 +36,14 @@ export class LastWords {
     this.#said = undefined
   }
 
-  #workOut(settled: SettledCharge | undefined): Buffer {
-    const fate = this.#fate
-    if (fate.kind === 'broken-off') return this.#voice.fail(fate.problem)
-    if (fate.kind !== 'finished' || settled === undefined) throw new Error(`An answer that is ${fate.kind} has no end`)
+  #workOut(settled: Charged | undefined): Buffer {
+    const { fate, resolution } = this
+    const { voice, price } = this.#turn
+    if (fate.kind === 'broken-off') return voice.fail(fate.problem)
+    if (fate.kind !== 'finished' || !settled || !resolution.owed)
+      throw new Error(`An answer that is ${fate.kind} has no end`)
     const { unsent, close } = fate.answer
-    return unsent.length === 0 ? close(settled) : Buffer.concat([unsent, close(settled)])
+    const closing = close({ usage: resolution.told, charge: settled.charge, tier: settled.tier, price })
+    return unsent.length === 0 ? closing : Buffer.concat([unsent, closing])
   }
 }

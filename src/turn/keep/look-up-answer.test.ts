@@ -37,7 +37,7 @@ async function openScene(over: Partial<Pick<Ledger, 'available'>> & { durable?: 
   } as unknown as OnceDeps['answers']
   const limits = { key: {}, account: {}, accountModel: {}, model: {} }
   const deps = { ledger, answers, digests, limits, keptMs: 1, budget: scene.budget }
-  const call = { requestId: 'req_2' as RequestId, caller, method: 'POST', path: '/v1/chat/completions' }
+  const call = { caller, method: 'POST', path: '/v1/chat/completions' }
   return { scene, found: await lookUpAnswer(deps, { ...call, idempotencyKey: 'key', body: BODY }) }
 }
 

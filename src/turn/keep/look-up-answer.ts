@@ -14,7 +14,6 @@ import { ledgerUnavailable, rateProblem } from '../admit/refusals.ts'
 
 /** A request that came with an idempotency key, once its body is there. */
 export interface KeyedCall {
-  readonly requestId: RequestId
   readonly caller: Caller
   readonly method: string
   readonly path: string

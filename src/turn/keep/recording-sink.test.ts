@@ -7,7 +7,6 @@ import { RecordingSink } from './recording-sink.ts'
 
 /** As the sinks of the edge may be: with members that only the sink itself can reach. */
 class ClosedSink implements Sink {
-  readonly delivery = 'json'
   readonly #said: unknown[] = []
   readonly #phase: SinkPhase = 'quiet'
   get phase(): SinkPhase {
@@ -54,7 +53,7 @@ test('everything that is said through a recording reaches the sink behind it', (
   void recorded.write(Buffer.from('one'))
   recording.close(Buffer.from('two'))
   recorded.end(Buffer.from('two'))
-  expect([recorded.delivery, recorded.phase, recorded.gone]).toEqual(['json', 'ended', false])
+  expect([recorded.phase, recorded.gone]).toEqual(['ended', false])
   expect(sink.said).toEqual([{ 'x-a': 'b' }, 'write one', 'end two'])
   expect(String(recording.whole())).toBe('onetwo')
 })

@@ -1,5 +1,4 @@
 import type { Problem } from '../../model/problem.ts'
-import type { Delivery } from '../../model/turn.ts'
 import type { Sink, SinkPhase } from '../sink.ts'
 import type { Recording } from './recording.ts'
 
@@ -15,10 +14,6 @@ export class RecordingSink implements Sink {
   constructor(sink: Sink, recording: Recording) {
     this.#sink = sink
     this.#recording = recording
-  }
-
-  get delivery(): Delivery {
-    return this.#sink.delivery
   }
 
   get phase(): SinkPhase {

@@ -1,45 +1,18 @@
-import type { LaneLessons } from '../../routing/lane-lessons.ts'
-import type { Send } from '../../upstream/send.ts'
 import { isUntouched, readBeginning, readRetryAfter, type UpstreamAnswer } from '../../upstream/upstream-answer.ts'
 import type { LaneDialect } from '../../wire/codecs.ts'
-import type { MintIds } from '../../wire/mint-ids.ts'
 import { classifyRefusal, type RefusalClass } from '../../wire/refusals/classify-refusal.ts'
 import { type ProviderError, readProviderError } from '../../wire/refusals/provider-error.ts'
 import type { RunningTurn } from '../turn.ts'
-import { type StopReason, whenClientGoes } from '../turn-stop.ts'
+import { goingPolicyOf, type StopReason } from '../turn-stop.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
+import { carryJson } from './carry-json.ts'
+import { carryStream } from './carry-stream.ts'
 import { leastRoomFor } from './compaction-size.ts'
+import type { LaneDeps, LaneTry, TriedLane } from './lane-try.ts'
 import { failed, faultOfFailure, refused } from './provider-refusal.ts'
-import { relayJson } from './relay-json.ts'
-import { relayStream } from './relay-stream.ts'
 import type { RoadBack } from './road.ts'
 import { roadTo } from './roads.ts'
-import { NOTHING_PRODUCED, type RunFate, type TryOutcome } from './run.ts'
-import type { LaneTry } from './run-lanes.ts'
-
-export interface LaneDeps {
-  readonly send: Send
-  readonly lessons: LaneLessons
-  readonly mint: MintIds
-  readonly ticks: () => number
-  readonly now: () => number
-  readonly bounds: ProviderBounds
-}
-
-/** Bounds on what a provider may send us. */
-export interface ProviderBounds {
-  readonly frameBytesMax: number
-  readonly bodyBytesMax: number
-  readonly depthMax: number
-  readonly valuesMax: number
-}
-
-export interface TriedLane {
-  readonly fate: RunFate
-  readonly status: number | undefined
-  /** For the receipt: how this try ended, in a word. */
-  readonly outcome: TryOutcome
-}
+import { NOTHING_PRODUCED, type RunFate } from './run.ts'
 
 /** How a lane is asked: as its dialect says, without what it has turned out not to take. */
 export interface Manner {
@@ -65,27 +38,27 @@ interface Asking {
   readonly manner: Manner
 }
 
-/** Asks one lane once, and relays what comes. */
+/** Asks one lane once, and carries what comes to the client. */
 export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, asking: Asking): Promise<AskedLane> {
   const { stop, entry, effort } = turn
   const { lane } = on
-  const then = whenClientGoes(lane, asking.dialect, { model: entry.model, effort })
+  const policy = goingPolicyOf(lane, asking.dialect, { model: entry.model, effort })
   // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
-  stop.whenClientGoes(turn.request.delivery === 'json' ? then : 'cut')
+  stop.follow(turn.request.delivery === 'json' ? policy : 'cut')
   const { road, answered } = setOut(deps, turn, on, asking)
   const outcome = await answered
   if (outcome.kind === 'failed') {
-    if (stop.reason) return { tried: stopped(stop.reason, undefined), road }
+    if (stop.calledOff) return { tried: stopped(stop.calledOff, undefined), road }
     const fate = { ...failed(faultOfFailure(outcome)), mayBeBilled: !isUntouched(outcome) }
     return { tried: { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }, road }
   }
   if (outcome.status < 400) {
-    stop.whenClientGoes(then)
-    const fate = await relay(deps, turn, on, { road, body: outcome.body })
+    stop.follow(policy)
+    const fate = await carryBack(deps, turn, on, { road, body: outcome.body })
     return { tried: { fate, status: outcome.status, outcome: fate.kind }, road }
   }
   const error = readProviderError(outcome.status, await readBeginning(outcome.body))
-  if (stop.reason) return { tried: stopped(stop.reason, outcome.status), road }
+  if (stop.calledOff) return { tried: stopped(stop.calledOff, outcome.status), road }
   const kind = classifyRefusal(error)
   const fate = refused(error, readRetryAfter(outcome.headers, deps.now()))
   return { tried: { fate, status: outcome.status, outcome: kind }, road, refusal: { error, kind } }
@@ -110,12 +83,12 @@ interface AnsweringLane {
   readonly body: UpstreamAnswer['body']
 }
 
-function relay({ bounds }: LaneDeps, turn: RunningTurn, on: LaneTry, answering: AnsweringLane): Promise<RunFate> {
+function carryBack({ bounds }: LaneDeps, turn: RunningTurn, on: LaneTry, answering: AnsweringLane): Promise<RunFate> {
   const { road, body } = answering
   if (road.delivery === 'json' && road.carryReply) {
-    return relayJson({ body, stop: turn.stop, carry: road.carryReply, bounds })
+    return carryJson({ body, stop: turn.stop, carry: road.carryReply, bounds })
   }
-  return relayStream({ turn, on, body, carrier: road.carrier(), frameBytesMax: bounds.frameBytesMax })
+  return carryStream({ turn, on, body, carrier: road.carrier(), frameBytesMax: bounds.frameBytesMax })
 }
 
 export function stopped(reason: StopReason, status: number | undefined): TriedLane {

@@ -1,10 +1,10 @@
 import type { Model } from '../../catalog/catalog.ts'
 import type { Effort } from '../../model/effort.ts'
-import type { Delivery, RequestBody, TurnRequest } from '../../model/turn.ts'
+import type { Delivery, TurnRequest } from '../../model/turn.ts'
 import type { CacheSalt, LaneRequest } from '../../wire/lane-target.ts'
 import type { MintIds } from '../../wire/mint-ids.ts'
 import type { CallSeals } from '../../wire/seals/call-seals.ts'
-import type { CarriedReply, Carrier } from '../../wire/voice.ts'
+import type { CarriedReply, Carrier, ReceivedReply } from '../../wire/voice.ts'
 import type { TurnVoice } from '../open-voice.ts'
 
 /**
@@ -24,7 +24,7 @@ export interface Road {
     hasFailed(): boolean
   }
   /** For an answer in one piece, where the lane may be asked for one. */
-  carryReply?(body: RequestBody, value: unknown): CarriedReply
+  carryReply?(reply: ReceivedReply): CarriedReply
 }
 
 /** What is left of a road when the request has gone. */

@@ -104,7 +104,7 @@ function relay<Request extends TurnRequest, Dialect>(
     delivery: request.delivery,
     sent: retarget(request, relayTargetOf(way, request.delivery)),
     carrier: () => voice.relay(speaking),
-    carryReply: (body, value) => voice.relayReply(body, value, speaking),
+    carryReply: (reply) => voice.relayReply(reply, speaking),
   }
 }
 

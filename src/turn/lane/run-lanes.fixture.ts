@@ -16,7 +16,7 @@ import { openVoice } from '../open-voice.ts'
 import type { Sink } from '../sink.ts'
 import type { RunningTurn } from '../turn.ts'
 import { TurnStop } from '../turn-stop.ts'
-import { createCallSeals } from './call-seals.ts'
+import { createCallSealMemory } from './call-seal-memory.ts'
 import { type RunDeps, runLanes } from './run-lanes.ts'
 
 const BOUNDS = { depthMax: 64, valuesMax: 1000, frameBytesMax: 1000, bodyBytesMax: 1000 }
@@ -91,7 +91,7 @@ export async function playLanes({ delivery, plays, turn = turnOf(delivery), ...m
     ...spoken,
     cacheSalt: undefined,
     voice: openVoice({ ...deps, seals: plainSeals }, spoken, () => true),
-    callSeals: createCallSeals({ ticks: () => 0 }).of(1 as AccountRow),
+    callSeals: createCallSealMemory({ ticks: () => 0 }).of(1 as AccountRow),
     hold,
     firstWord: new FirstWord(hold, { begun: undefined }),
     admission: { inputEstimate: 1 } as AdmitRequest,

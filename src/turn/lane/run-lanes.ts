@@ -1,11 +1,10 @@
 import type { Lane } from '../../catalog/catalog.ts'
-import { msBetween } from '../../lib/clock.ts'
 import type { Attempt } from '../../model/ending.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { LaneHealth, LaneVerdict, LaneVisit } from '../../routing/lane-health.ts'
 import type { RetryBudget } from '../../routing/retry-budget.ts'
 import type { RunningTurn } from '../turn.ts'
-import type { LaneDeps, TriedLane } from './ask-lane.ts'
+import { type LaneDeps, LaneTry, type TriedLane, WELL } from './lane-try.ts'
 import { commonProblem, laneFailed } from './provider-refusal.ts'
 import type { FailedLane, Run, RunFate } from './run.ts'
 import { tryLane } from './try-lane.ts'
@@ -19,34 +18,6 @@ export interface RunDeps extends LaneDeps {
 const ATTEMPTS_MAX = 3
 /** Each further lane may be billed for the same answer once more, and only one of them is charged to the client. */
 const ATTEMPTS_AFTER_DOUBT_MAX = 1
-
-/** One lane while it is tried. What the turn finds out about it is told as soon as it is known: others wait for it. */
-export class LaneTry {
-  readonly lane: Lane
-  readonly #visit: LaneVisit
-  readonly #ticks: () => number
-  readonly #startedAt: number
-  /** Monotonic microseconds of the first content, if there was any. */
-  firstContentAt: number | undefined
-
-  constructor(lane: Lane, visit: LaneVisit, ticks: () => number) {
-    this.lane = lane
-    this.#visit = visit
-    this.#ticks = ticks
-    this.#startedAt = ticks()
-  }
-
-  /** The first content goes to the client: from here on there is no other lane. */
-  contentBegins(): void {
-    this.firstContentAt = this.#ticks()
-    this.#visit.tell(WELL)
-  }
-
-  ended({ fate, status, outcome }: TriedLane): Attempt {
-    if (fate.kind === 'finished') this.firstContentAt ??= this.#ticks()
-    return { lane: this.lane.id, outcome, status, ms: msBetween(this.#startedAt, this.#ticks()) }
-  }
-}
 
 /**
  * Tries lane after lane until one has answered or none is left; those that are put aside are passed over. A failure before
@@ -75,7 +46,7 @@ export async function runLanes(deps: RunDeps, turn: RunningTurn, lanes: readonly
     const { fate } = tried
     attempts.push(on.ended(tried))
     if (fate.kind === 'finished') deps.retries.succeeded(model)
-    if (fate.kind !== 'failed' || fate.sameElsewhere || turn.stop.reason) {
+    if (fate.kind !== 'failed' || fate.sameElsewhere || turn.stop.calledOff) {
       return { fate, lane, attempts, firstContentAt: on.firstContentAt }
     }
     failures.push(fate)
@@ -97,8 +68,6 @@ async function tryVisited(deps: LaneDeps, turn: RunningTurn, on: LaneTry, visit:
     visit.leave()
   }
 }
-
-const WELL: LaneVerdict = { kind: 'well' }
 
 /** Who stops a turn from outside has nothing against its lane. */
 function verdictOf(fate: RunFate): LaneVerdict | undefined {

@@ -1,11 +1,12 @@
+import type { TurnRequest } from '../../model/turn.ts'
 import { laneDialect } from '../../routing/lane-dialect.ts'
 import type { LaneLessons } from '../../routing/lane-lessons.ts'
 import type { LaneDialect } from '../../wire/codecs.ts'
 import type { RefusalClass } from '../../wire/refusals/classify-refusal.ts'
 import { refusesTrigger } from '../../wire/refusals/refused-field.ts'
 import type { RunningTurn } from '../turn.ts'
-import { type AskedLane, askLane, type LaneDeps, type Manner, stopped, type TriedLane } from './ask-lane.ts'
-import type { LaneTry } from './run-lanes.ts'
+import { type AskedLane, askLane, type Manner, stopped } from './ask-lane.ts'
+import type { LaneDeps, LaneTry, TriedLane } from './lane-try.ts'
 
 const PLAINLY: Manner = { lessonsTaken: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false }
 
@@ -17,10 +18,17 @@ export async function tryLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry): P
   const { lane } = on
   for (let manner = PLAINLY; ; ) {
     // Who has gone before anybody was asked has cost nothing.
-    if (turn.stop.reason) return stopped(turn.stop.reason, undefined)
+    if (turn.stop.calledOff) return stopped(turn.stop.calledOff, undefined)
     const dialect = without(deps.lessons.dialectOf(lane.id, laneDialect(lane)), manner.withoutFields)
     const asked = await askLane(deps, turn, on, { dialect, manner })
-    const other = anotherManner(deps, turn, { laneId: lane.id, dialect, manner, asked })
+    const other = anotherManner({
+      lessons: deps.lessons,
+      request: turn.request,
+      laneId: lane.id,
+      dialect,
+      manner,
+      asked,
+    })
     if (other === undefined) return asked.tried
     manner = other
   }
@@ -30,6 +38,8 @@ const without = (dialect: LaneDialect, fields: readonly string[]): LaneDialect =
   fields.length === 0 ? dialect : { ...dialect, withoutFields: [...dialect.withoutFields, ...fields] }
 
 interface Answered {
+  readonly lessons: LaneLessons
+  readonly request: TurnRequest
   readonly laneId: string
   readonly dialect: LaneDialect
   readonly manner: Manner
@@ -37,15 +47,15 @@ interface Answered {
 }
 
 /** Asks the same lane in another manner; undefined where that is no help. */
-type Cure = (lessons: LaneLessons, turn: RunningTurn, answered: Answered) => Manner | undefined
+type Cure = (answered: Answered) => Manner | undefined
 
 /** What a lane may not take, and how it is asked without that. The first that helps is tried. */
 const CURES: readonly Cure[] = [withoutField, withoutSeals, withoutNativeCompaction]
 
-function anotherManner({ lessons }: LaneDeps, turn: RunningTurn, answered: Answered): Manner | undefined {
+function anotherManner(answered: Answered): Manner | undefined {
   if (answered.asked.tried.fate.kind !== 'failed') return undefined
   for (const cure of CURES) {
-    const manner = cure(lessons, turn, answered)
+    const manner = cure(answered)
     if (manner) return manner
   }
   return undefined
@@ -55,9 +65,7 @@ function anotherManner({ lessons }: LaneDeps, turn: RunningTurn, answered: Answe
 const LESSONS_A_TURN_MAX = 3
 
 /** A field that we write is learned, one of the client's is left out of its one turn. */
-function withoutField(lessons: LaneLessons, _turn: RunningTurn, answered: Answered): Manner | undefined {
-  const { laneId, dialect, manner } = answered
-  const { refusal } = answered.asked
+function withoutField({ lessons, laneId, dialect, manner, asked: { refusal } }: Answered): Manner | undefined {
   if (refusal?.kind !== 'unsupported-field' || manner.lessonsTaken >= LESSONS_A_TURN_MAX) return undefined
   const lessonsTaken = manner.lessonsTaken + 1
   if (lessons.learn(laneId, dialect, refusal.error)) return { ...manner, lessonsTaken }
@@ -67,11 +75,7 @@ function withoutField(lessons: LaneLessons, _turn: RunningTurn, answered: Answer
 }
 
 /** What a model has thought before is not worth a turn that fails. A relay gives nothing back but what its client has sent. */
-function withoutSeals(
-  _lessons: LaneLessons,
-  { request }: RunningTurn,
-  { asked: { tried }, manner, dialect }: Answered,
-): Manner | undefined {
+function withoutSeals({ request, dialect, manner, asked: { tried } }: Answered): Manner | undefined {
   if (tried.fate.kind !== 'failed' || !tried.fate.refusesSeals || manner.withoutSeals) return undefined
   const mayGiveSeals = request.protocol === 'responses' ? request.sealed.size > 0 : dialect.wire !== 'chat'
   return mayGiveSeals ? { ...manner, withoutSeals: true } : undefined
@@ -80,11 +84,7 @@ function withoutSeals(
 /** What a server may say that has never heard of compaction. */
 const CANNOT_COMPACT: ReadonlySet<RefusalClass> = new Set(['rejected', 'unsupported-field', 'not-found'])
 
-function withoutNativeCompaction(
-  lessons: LaneLessons,
-  _turn: RunningTurn,
-  { laneId, manner, asked: { road, refusal } }: Answered,
-): Manner | undefined {
+function withoutNativeCompaction({ lessons, laneId, manner, asked: { road, refusal } }: Answered): Manner | undefined {
   if (road.nativeCompaction === undefined) return undefined
   const hasNotCompacted = road.nativeCompaction.hasFailed()
   const refusesIt = refusal !== undefined && CANNOT_COMPACT.has(refusal.kind)

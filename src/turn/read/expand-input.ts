@@ -9,10 +9,10 @@ import {
   expandedTooLarge,
   type InputReference,
   itemNotFound,
-  type Keeping,
   previousDamaged,
   previousNotFinished,
   previousNotFound,
+  type Retention,
   readReferences,
 } from './input-references.ts'
 import { type InputBounds, replaceInput } from './replace-input.ts'
@@ -145,10 +145,10 @@ async function resolve(
     bounds.bytesMax,
   )
   if (found.kind === 'too-large') return expandedTooLarge(bounds.bytesMax)
-  const keeping: Keeping = { keeps: responses.keeps, stateMs }
+  const retention: Retention = { keeps: responses.keeps, stateMs }
   for (const reference of references) {
     const item = found.items.get(reference.id)
-    if (item === undefined) return itemNotFound(keeping, reference)
+    if (item === undefined) return itemNotFound(retention, reference)
     elements[reference.index] = item
   }
   return elements

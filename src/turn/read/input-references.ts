@@ -37,7 +37,7 @@ const ID_SHOWN_MAX = 80
 const shown = (id: string): string => (id.length > ID_SHOWN_MAX ? `${id.slice(0, ID_SHOWN_MAX)}…` : id)
 
 /** How long what can be referred to is kept. */
-export interface Keeping {
+export interface Retention {
   /** False where the operator lets nothing be stored. */
   readonly keeps: boolean
   readonly stateMs: number
@@ -45,25 +45,25 @@ export interface Keeping {
 
 const HOUR_MS = 3_600_000
 
-function keptFor({ keeps, stateMs }: Keeping): string {
+function keptFor({ keeps, stateMs }: Retention): string {
   if (!keeps) return 'This server stores no responses.'
   const time = stateMs >= HOUR_MS ? `${Math.floor(stateMs / HOUR_MS)} hours` : `${Math.floor(stateMs / 60_000)} minutes`
   return `Responses are kept for ${time} at most, less when room is short; those with store: false never are.`
 }
 
-export const itemNotFound = (keeping: Keeping, { id, index }: InputReference): Problem =>
+export const itemNotFound = (retention: Retention, { id, index }: InputReference): Problem =>
   problem(
     'item_not_found',
-    `There is no stored item '${shown(id)}' of this account. ${keptFor(keeping)} Send the item itself instead of a reference.`,
+    `There is no stored item '${shown(id)}' of this account. ${keptFor(retention)} Send the item itself instead of a reference.`,
     { param: `input[${index}]` },
   )
 
 const previousProblem = (message: string): Problem =>
   problem('previous_response_not_found', message, { param: 'previous_response_id' })
 
-export const previousNotFound = (keeping: Keeping, id: string): Problem =>
+export const previousNotFound = (retention: Retention, id: string): Problem =>
   previousProblem(
-    `There is no stored response '${shown(id)}' of this account. ${keptFor(keeping)} Send the full input instead, without previous_response_id.`,
+    `There is no stored response '${shown(id)}' of this account. ${keptFor(retention)} Send the full input instead, without previous_response_id.`,
   )
 
 export const previousNotFinished = (id: string, status: string): Problem =>

@@ -12,10 +12,13 @@ function relayed(value: object) {
   const bytes = Buffer.from(JSON.stringify(value))
   const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 1000 })
   if (scanned.kind !== 'scanned') throw new Error('not JSON')
-  const reply = voice.relayReply({ bytes, members: scanned.members }, value, {
-    model: 'lane',
-    dialect: chatDialect('generic'),
-  })
+  const reply = voice.relayReply(
+    { body: { bytes, members: scanned.members }, value },
+    {
+      model: 'lane',
+      dialect: chatDialect('generic'),
+    },
+  )
   return reply.kind === 'reply' ? JSON.parse(String(reply.close(SETTLED))) : reply
 }
 

@@ -50,7 +50,7 @@ export function openChatVoice({ turn, model, requestId, mint, now }: ChatVoiceOp
         choices: turn.choices,
         now,
       }),
-    relayReply: (body, value, { dialect }) => carryReply(turn, body, value, { dialect, mint }),
+    relayReply: ({ body, value }, { dialect }) => carryReply(turn, body, value, { dialect, mint }),
     translate(reader) {
       stamp ??= { id: mint.completionId(), created: Math.floor(now() / 1000), model }
       return turn.delivery === 'json' ? translateReply(reader, stamp) : translateStream(reader, stamp, turn.wantsUsage)

@@ -98,7 +98,7 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     showsSeals,
     translate: (reader) => carry(speaking, createStepsOfEvents(reader, telling.rawReasoning)),
     relay: ({ origin }) => carry(speaking, createStepReader(origin)),
-    relayReply: (_body, value, { origin }) => carryReply(speaking, value, origin),
+    relayReply: ({ value }, { origin }) => carryReply(speaking, value, origin),
     compact: (reader) => compact(speaking, reader),
     fail: (problem) => fail(speaking, problem),
     response: () => framing.response(speaking.final ?? stateSoFar(speaking)),

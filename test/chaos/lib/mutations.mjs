@@ -34,11 +34,11 @@ const MUTANTS = [
         find: `    const settled = await turn.hold.settle(ending);
     // A keep-alive may have opened the answer meanwhile.
     const wasQuiet = sink.phase === 'quiet';
-    const said = deliverEnd(turn, run.fate, { lastWords, resolution, settled });`,
+    const said = deliverEnd(turn, lastWords, settled);`,
         put: `    const wasQuiet = sink.phase === 'quiet';
     const { owed } = resolution;
     const guessed = owed ? { kind: 'settled', charge: owed.cost, shortfall: 0n, tier: owed.tier } : { kind: 'released' };
-    const said = deliverEnd(turn, run.fate, { lastWords, resolution, settled: guessed });
+    const said = deliverEnd(turn, lastWords, guessed);
     await new Promise((resolve) => setTimeout(resolve, 40));
     const settled = await turn.hold.settle(ending);`,
       },
@@ -51,7 +51,7 @@ const MUTANTS = [
     caughtBy: ['I8'],
     replacements: [
       {
-        file: 'turn/lane/relay-stream.js',
+        file: 'turn/lane/carry-stream.js',
         find: 'hold.mark(estimateTokens(carrier.heard.outputBytes - carrier.heard.heldBytes, bytesPerToken));',
         put: '',
       },
@@ -65,7 +65,7 @@ const MUTANTS = [
     control: [slowCommits],
     replacements: [
       slowCommits,
-      { file: 'turn/lane/relay-stream.js', find: 'await turn.firstWord.cleared()', put: 'undefined' },
+      { file: 'turn/lane/carry-stream.js', find: 'await turn.firstWord.cleared()', put: 'undefined' },
     ],
   },
   {

@@ -79,7 +79,7 @@ const MUTANTS_OF_MONEY = [
         find: '    failures.push(fate)\n',
         put: `    failures.push(fate)
     const usage = { uncachedInput: 1, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
-    const owed = { usage, tier: 0, cost: turn.hold.hold }
+    const owed = { usage, tier: 0, cost: turn.hold.amount }
     await turn.hold.settle({ outcome: 'upstream_failed', owed, lane: lane.id, attempts })
 `,
       },

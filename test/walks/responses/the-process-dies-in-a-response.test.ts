@@ -11,7 +11,7 @@ const SETTLE = 'const settled = await turn.hold.settle(ending);'
 /** The process ends itself with the one signal that nobody can catch, at exactly this place. */
 const DEATHS = {
   'in the middle of a stream': {
-    file: 'turn/lane/relay-stream.js',
+    file: 'turn/lane/carry-stream.js',
     find: 'if (heard.failure)',
     put: `if (started && carrier.heard.outputBytes > 100) { ${KILL} } if (heard.failure)`,
   },

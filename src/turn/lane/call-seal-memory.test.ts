@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AccountRow } from '../../model/ids.ts'
 import type { SealBeforeCall } from '../../wire/seals/call-seals.ts'
-import { createCallSeals } from './call-seals.ts'
+import { createCallSealMemory } from './call-seal-memory.ts'
 
 const [ANNA, BERT] = [1 as AccountRow, 2 as AccountRow]
 const MINUTE = 60_000_000
@@ -14,7 +14,7 @@ const KIB = 'x'.repeat(1024)
 
 function memory(bounds: { bytesMax?: number; accountBytesMax?: number } = {}) {
   const clock = { micros: 5 }
-  const seals = createCallSeals({ ticks: () => clock.micros, ...bounds })
+  const seals = createCallSealMemory({ ticks: () => clock.micros, ...bounds })
   const found = (account: AccountRow, ...callIds: string[]) =>
     callIds.filter((callId) => seals.of(account).find(callId).length > 0)
   return {

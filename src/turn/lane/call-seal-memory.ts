@@ -40,7 +40,7 @@ interface Share {
 }
 
 /** Whatever was not used for the longest time makes room: of the account where that has too much, else of all. */
-export function createCallSeals({
+export function createCallSealMemory({
   ticks,
   bytesMax = BYTES_MAX,
   accountBytesMax = ACCOUNT_BYTES_MAX,

@@ -7,6 +7,7 @@ import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from '../../wi
 import type { CarriedFrame, Carrier } from '../../wire/voice.ts'
 import type { RunningTurn } from '../turn.ts'
 import type { StopReason } from '../turn-stop.ts'
+import type { LaneTry } from './lane-try.ts'
 import {
   failed,
   faultInside,
@@ -17,10 +18,9 @@ import {
   timedOut,
 } from './provider-refusal.ts'
 import type { Produced, RunFate } from './run.ts'
-import type { LaneTry } from './run-lanes.ts'
 import { createUsageWait, type UsageWait } from './usage-wait.ts'
 
-export interface StreamRelay {
+export interface CarriedStream {
   readonly turn: RunningTurn
   readonly on: LaneTry
   readonly body: UpstreamBody
@@ -36,31 +36,31 @@ const BYTES_PER_TOKEN_MAX = 64
  * socket is full the provider is not read. Frames before the first content are held back, and no content passes before the hold is
  * durable (R1). Only a read of the provider may fail here: any other throw is our own fault, and nobody's charge.
  */
-export async function relayStream(relay: StreamRelay): Promise<RunFate> {
-  const usage = createUsageWait(relay.body)
+export async function carryStream(stream: CarriedStream): Promise<RunFate> {
+  const usage = createUsageWait(stream.body)
   try {
-    return await relayFrames(relay, usage)
+    return await carryFrames(stream, usage)
   } finally {
     usage.end()
   }
 }
 
-async function relayFrames(relay: StreamRelay, usage: UsageWait): Promise<RunFate> {
-  const { carrier, on, turn } = relay
+async function carryFrames(stream: CarriedStream, usage: UsageWait): Promise<RunFate> {
+  const { carrier, on, turn } = stream
   const { sink, hold } = turn
   const { bytesPerToken } = turn.entry.model
-  const splitter = createFrameSplitter({ frameBytesMax: relay.frameBytesMax })
+  const splitter = createFrameSplitter({ frameBytesMax: stream.frameBytesMax })
   let ready: Buffer[] = []
   let started = false
   for (;;) {
-    const read = await readOn(relay.body)
-    if (read instanceof Error) return stopReading(relay, fateOfFailure(relay, started, read, ready))
+    const read = await readOn(stream.body)
+    if (read instanceof Error) return stopReading(stream, fateOfFailure(stream, started, read, ready))
     if (read.length === 0) break
-    const heard = hear(relay, splitter, read)
+    const heard = hear(stream, splitter, read)
     ready.push(...heard.pieces)
     if (heard.content && !started) {
       const problem = await turn.firstWord.cleared()
-      if (problem) return stopReading(relay, { kind: 'withheld', problem })
+      if (problem) return stopReading(stream, { kind: 'withheld', problem })
       started = true
       on.contentBegins()
     }
@@ -71,15 +71,15 @@ async function relayFrames(relay: StreamRelay, usage: UsageWait): Promise<RunFat
       if (!sink.gone) hold.mark(estimateTokens(carrier.heard.outputBytes - carrier.heard.heldBytes, bytesPerToken))
       if (full) await full
     }
-    if (heard.failure) return stopReading(relay, fateOfFailure(relay, started, heard.failure, ready))
+    if (heard.failure) return stopReading(stream, fateOfFailure(stream, started, heard.failure, ready))
     if (carrier.heard.finished) turn.stop.answerIsWhole()
     if (isOver(carrier)) break
     if (carrier.heard.finished) usage.begin()
-    if (isPastTheCap(relay))
-      return stopReading(relay, ended(relay, started, overloaded('The provider went on past the output cap.')))
+    if (isPastTheCap(stream))
+      return stopReading(stream, ended(stream, started, overloaded('The provider went on past the output cap.')))
   }
   carrier.heard.error ??= errorInstead(splitter.rest())
-  return stopReading(relay, fateOfEnd(relay, started, ready))
+  return stopReading(stream, fateOfEnd(stream, started, ready))
 }
 
 /** What the provider says next; a failure of the connection is a value here, because it is expected. */
@@ -99,7 +99,7 @@ interface Heard {
 }
 
 /** What follows an end or an error is not part of the answer, although it came with the same read. */
-function hear({ carrier }: StreamRelay, splitter: FrameSplitter, read: readonly Buffer[]): Heard {
+function hear({ carrier }: CarriedStream, splitter: FrameSplitter, read: readonly Buffer[]): Heard {
   const pieces: Buffer[] = []
   let content = false
   splitter.push(joinBuffers(read))
@@ -134,73 +134,72 @@ function errorInstead(rest: Buffer): UpstreamSaid | undefined {
 
 const OPENING_BRACE = 0x7b
 
-const isPastTheCap = ({ carrier, turn: { hold, request } }: StreamRelay): boolean =>
+const isPastTheCap = ({ carrier, turn: { hold, request } }: CarriedStream): boolean =>
   carrier.heard.outputBytes > hold.cap * request.choices * BYTES_PER_TOKEN_MAX
 
 /** An answer that is known to be whole lets its connection serve again; any other is cut, so that the provider stops. */
-function stopReading(relay: StreamRelay, fate: RunFate): RunFate {
-  if (fate.kind === 'finished') relay.body.release()
-  else relay.body.cancel()
+function stopReading(stream: CarriedStream, fate: RunFate): RunFate {
+  if (fate.kind === 'finished') stream.body.release()
+  else stream.body.cancel()
   return fate
 }
 
-const producedOf = ({ carrier: { heard } }: StreamRelay): Produced => ({
+const producedOf = ({ carrier: { heard } }: CarriedStream): Produced => ({
   usage: heard.usage,
   inputCounted: heard.inputCounted,
   outputBytes: heard.outputBytes,
 })
 
 /** The stream has ended; only a finish reason makes that a whole answer. */
-function fateOfEnd(relay: StreamRelay, started: boolean, ready: readonly Buffer[]): RunFate {
-  const { heard } = relay.carrier
-  if (isWhole(relay)) return finished(relay, ready)
+function fateOfEnd(stream: CarriedStream, started: boolean, ready: readonly Buffer[]): RunFate {
+  const { heard } = stream.carrier
+  if (isWhole(stream)) return finished(stream, ready)
   if (heard.error) {
-    if (started) return brokenOff(relay, faultInside(heard.error))
+    if (started) return brokenOff(stream, faultInside(heard.error))
     // What was produced and not handed on is billed all the same, as a summary that is none.
     return { ...refusedInside(heard.error), mayBeBilled: heard.outputBytes > 0 }
   }
-  return ended(relay, started, overloaded('The provider ended its answer before it was complete.'))
+  return ended(stream, started, overloaded('The provider ended its answer before it was complete.'))
 }
 
-const isWhole = ({ carrier: { heard } }: StreamRelay): boolean => heard.finished && !heard.error && !heard.garbled
+const isWhole = ({ carrier: { heard } }: CarriedStream): boolean => heard.finished && !heard.error && !heard.garbled
 
-const finished = (relay: StreamRelay, ready: readonly Buffer[]): RunFate => ({
+const finished = (stream: CarriedStream, ready: readonly Buffer[]): RunFate => ({
   kind: 'finished',
   answer: {
     unsent: joinBuffers(ready),
-    close: relay.carrier.close,
-    compacted: relay.carrier.compactedSize?.(),
+    close: stream.carrier.close,
+    compacted: stream.carrier.compactedSize?.(),
   },
-  used: producedOf(relay),
-  unheard: relay.turn.stop.leftEarly,
+  used: producedOf(stream),
+  unheard: stream.turn.stop.leftEarly,
 })
 
-function fateOfFailure(relay: StreamRelay, started: boolean, error: Error, ready: readonly Buffer[]): RunFate {
-  const { reason, signal, leftEarly } = relay.turn.stop
-  // Cut by us, but for a client that went with the whole answer: of that only the usage was awaited.
-  if (signal.stopped && reason && (leftEarly || reason !== 'client-gone')) return stopped(relay, reason)
+function fateOfFailure(stream: CarriedStream, started: boolean, error: Error, ready: readonly Buffer[]): RunFate {
+  const { stoppedFor } = stream.turn.stop
+  if (stoppedFor) return stopped(stream, stoppedFor)
   // The client has its finish reason: what is missing is at most a usage, and that is no reason to call it a failure.
-  if (isWhole(relay)) return finished(relay, ready)
-  if (error instanceof UpstreamTimedOut) return ended(relay, started, timedOut(error.phase))
+  if (isWhole(stream)) return finished(stream, ready)
+  if (error instanceof UpstreamTimedOut) return ended(stream, started, timedOut(error.phase))
   const what =
     error instanceof FrameTooLarge
       ? 'The provider sent a frame that is too large.'
       : 'The connection to the provider broke.'
-  return ended(relay, started, overloaded(what))
+  return ended(stream, started, overloaded(what))
 }
 
-const ended = (relay: StreamRelay, started: boolean, fault: LaneFault): RunFate =>
-  started ? brokenOff(relay, fault) : failed(fault)
+const ended = (stream: CarriedStream, started: boolean, fault: LaneFault): RunFate =>
+  started ? brokenOff(stream, fault) : failed(fault)
 
 /** For who has gone it makes no difference by whom the answer was ended. */
-const brokenOff = (relay: StreamRelay, fault: LaneFault): RunFate =>
-  relay.turn.stop.leftEarly
-    ? stopped(relay, 'client-gone')
-    : { kind: 'broken-off', problem: inStream(fault), used: producedOf(relay) }
+const brokenOff = (stream: CarriedStream, fault: LaneFault): RunFate =>
+  stream.turn.stop.leftEarly
+    ? stopped(stream, 'client-gone')
+    : { kind: 'broken-off', problem: inStream(fault), used: producedOf(stream) }
 
-const stopped = (relay: StreamRelay, reason: StopReason): RunFate => ({
+const stopped = (stream: CarriedStream, reason: StopReason): RunFate => ({
   kind: 'stopped',
   reason,
   accepted: true,
-  used: producedOf(relay),
+  used: producedOf(stream),
 })

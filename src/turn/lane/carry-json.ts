@@ -1,47 +1,46 @@
 import { isUtf8 } from 'node:buffer'
-import type { RequestBody } from '../../model/turn.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../../upstream/upstream-answer.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'
 import { skipComments } from '../../wire/json/skip-comments.ts'
 import { tryParse } from '../../wire/json/try-parse.ts'
-import type { CarriedReply } from '../../wire/voice.ts'
+import type { CarriedReply, ReceivedReply } from '../../wire/voice.ts'
 import type { TurnStop } from '../turn-stop.ts'
 import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
 import { NOTHING_PRODUCED, type RunFate } from './run.ts'
 
-export interface JsonRelay {
+export interface CarriedJson {
   readonly body: UpstreamBody
   readonly stop: TurnStop
   /** Reads the body as the lane's protocol, and says it in the client's. */
-  carry(body: RequestBody, value: unknown): CarriedReply
+  carry(reply: ReceivedReply): CarriedReply
   readonly bounds: { readonly bodyBytesMax: number; readonly depthMax: number; readonly valuesMax: number }
 }
 
 const NOTHING = Buffer.alloc(0)
 
 /** A whole answer at once: it is read, checked, and handed on as the client's protocol has it. */
-export async function relayJson(relay: JsonRelay): Promise<RunFate> {
-  const whole = await readWhole(relay)
+export async function carryJson(json: CarriedJson): Promise<RunFate> {
+  const whole = await readWhole(json)
   if (whole instanceof Error) {
-    const { reason, signal } = relay.stop
+    const { stoppedFor } = json.stop
     // While it is read on for a client that has gone, it may fail by itself.
-    if (reason && signal.stopped) return { kind: 'stopped', reason, accepted: true, used: NOTHING_PRODUCED }
+    if (stoppedFor) return { kind: 'stopped', reason: stoppedFor, accepted: true, used: NOTHING_PRODUCED }
     if (whole instanceof UpstreamTimedOut) return failed(timedOut(whole.phase))
     return unusable('The connection to the provider ended before its answer was complete.')
   }
   const bytes = skipComments(whole)
-  const scanned = scanJson(bytes, relay.bounds)
+  const scanned = scanJson(bytes, json.bounds)
   const value = scanned.kind === 'scanned' ? tryParse(bytes.toString('utf8')) : undefined
   if (scanned.kind !== 'scanned' || value === undefined)
     return unusable('The provider answered with something that is not JSON.')
-  const reply = relay.carry({ bytes, members: scanned.members }, value)
+  const reply = json.carry({ body: { bytes, members: scanned.members }, value })
   switch (reply.kind) {
     case 'reply':
       return {
         kind: 'finished',
         answer: { unsent: NOTHING, close: reply.close },
         used: reply,
-        unheard: relay.stop.leftEarly,
+        unheard: json.stop.leftEarly,
       }
     case 'error':
       // An error with status 200 is an error all the same.
@@ -54,7 +53,7 @@ export async function relayJson(relay: JsonRelay): Promise<RunFate> {
 const unusable = (message: string): RunFate => failed(overloaded(message))
 
 /** How the body failed is a value here, because it is expected; so is one that is larger than any answer may be. */
-async function readWhole({ body, bounds }: JsonRelay): Promise<Buffer | Error> {
+async function readWhole({ body, bounds }: CarriedJson): Promise<Buffer | Error> {
   const parts: Buffer[] = []
   let size = 0
   try {

@@ -64,8 +64,21 @@ const keyTerms = z.strictObject({
 /** As they are told when some of them change. */
 export type KeyTerms = Omit<z.output<typeof changeKeyBody>, 'disabled'>
 
+/** Each is looked for in all the text of a key, which may be long. */
+const SEARCH_WORDS_MAX = 8
+
 /** `search`: every word of it is in what a key is called or shown by, or in one of its models, whatever its case. */
-export const keysQuery = z.strictObject({ ...pageQuery.shape, search: note(200).optional() })
+export const keysQuery = z.strictObject({
+  ...pageQuery.shape,
+  search: note(200)
+    .refine(
+      (text) => wordsOfSearch(text).length <= SEARCH_WORDS_MAX,
+      `has more than ${SEARCH_WORDS_MAX} different words`,
+    )
+    .optional(),
+})
+
+export const wordsOfSearch = (text: string): string[] => [...new Set(text.toLowerCase().split(/\s+/).filter(Boolean))]
 
 export const createKeyBody = keyTerms.extend({ kind: keyKind })
 export const changeKeyBody = keyTerms.partial({ name: true }).extend({ disabled: z.boolean().optional() })

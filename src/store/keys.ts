@@ -105,25 +105,16 @@ export async function listKeyNames(
 export const listKeyPage = (
   db: LedgerDb,
   account: number | undefined,
-  {
-    before,
-    limit,
-    words = [],
-  }: { readonly before: number; readonly limit: number; readonly words?: readonly string[] },
+  { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<StoredKey[]> =>
   db
     .selectFrom('keys')
     .selectAll()
     .$if(account !== undefined, (query) => query.where('account', '=', account!))
     .where('row', '<', before)
-    .where(({ and }) => and(words.map(isAbout)))
     .orderBy('row', 'desc')
     .limit(limit)
     .execute()
-
-/** In lower case; what is shown of a secret counts, and every model that a key may call. */
-const isAbout = (word: string) =>
-  sql<boolean>`instr(lower(name || ' ' || id || ' ' || shown || ' ' || kind || ' ' || coalesce(models, '')), ${word}) > 0`
 
 /** What can change about a key. `disabled_at: null` enables it again; nothing undoes a revocation. */
 export interface KeyChange {

@@ -45,6 +45,12 @@ describe('findKeys', () => {
     }
   })
 
+  it('asks the server for no more words than it takes, each once', () => {
+    const words = 'one two three four five six seven eight'
+    expect(askableSearch(`${words} ONE two`)).toBe(words)
+    expect(askableSearch(`${words} nine`)).toBe('')
+  })
+
   it('keeps to a kind', () => {
     expect(namesOf('', { kind: 'builder' })).toEqual(['laptop'])
   })

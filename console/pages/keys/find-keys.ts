@@ -6,13 +6,17 @@ export interface KeyFilters {
   readonly revoked: boolean
 }
 
-/** What the server may be asked to find: nothing that could be a secret, or the larger part of one. */
+/** As many different ones as the server looks for at once. */
+const WORDS_MAX = 8
+
+/** What the server may be asked to find: nothing that could be a secret, or the larger part of one; empty for nothing. */
 export function askableSearch(text: string): string {
   const words = wordsOf(text)
-  return words.some((word) => word.includes('mr_') || word.length > 30) ? '' : words.join(' ')
+  const isTooMuch = words.length > WORDS_MAX || words.some((word) => word.includes('mr_') || word.length > 30)
+  return isTooMuch ? '' : words.join(' ')
 }
 
-const wordsOf = (text: string): string[] => text.toLowerCase().split(/\s+/).filter(Boolean)
+const wordsOf = (text: string): string[] => [...new Set(text.toLowerCase().split(/\s+/).filter(Boolean))]
 
 /**
  * Those that the search and the filters leave. Every word of the search has to be found somewhere in a key; `about` are those

@@ -58,6 +58,14 @@ describe('the keys of an account', () => {
     expect(await found(' BUILD dem* ')).toEqual(['Build server'])
     expect(await found('laptop dem*')).toEqual([])
     expect(await found(' ')).toEqual(['laptop', 'Build server'])
+    expect(await found('build '.repeat(30))).toEqual(['Build server'])
+  })
+
+  it('are searched for few words at once', () => {
+    expect(keysQuery.safeParse({ search: 'a b c d e f g h A' }).success).toBe(true)
+    expect(keysQuery.safeParse({ search: 'a b c d e f g h i' }).error?.issues[0]?.message).toBe(
+      'has more than 8 different words',
+    )
   })
 
   it('are told with all that their owner may know, in the words of the console', async () => {

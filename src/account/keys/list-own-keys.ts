@@ -1,11 +1,12 @@
 import type { z } from 'zod'
-import type { keyItem, keysQuery, listedKey } from '../../contract/keys.ts'
+import { type keyItem, type keysQuery, type listedKey, wordsOfSearch } from '../../contract/keys.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow, KeyRow } from '../../model/ids.ts'
 import type { LimitRates } from '../../model/limit.ts'
 import { allowancesOfCaps } from '../../model/spend-caps.ts'
 import { listKeyPage, type StoredKey } from '../../store/keys.ts'
+import { searchKeys } from '../../store/search-keys.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { isoTime, isoTimeOrNull } from '../moments.ts'
 import { done, type Outcome } from '../outcome.ts'
@@ -37,9 +38,11 @@ export async function listOwnKeys(
 ): Promise<Outcome<Page<ListedKey>>> {
   const last = after === undefined ? undefined : await findOwnedKey(deps, after, account)
   if (last?.kind === 'refused') return last
-  const before = last?.key.row ?? Number.MAX_SAFE_INTEGER
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
-  const read = await listKeyPage(deps.db, account, { before, limit: limit + 1, words })
+  const page = { before: last?.key.row ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 }
+  const words = wordsOfSearch(search)
+  const read = await (words.length === 0
+    ? listKeyPage(deps.db, account, page)
+    : searchKeys(deps.db, account, { ...page, words }))
   const { rows, next } = cutPage(read, limit, ({ id }) => id)
   return done({ items: (await viewOwnKeys(deps, account, rows)).map(listed), next })
 }

@@ -45,7 +45,10 @@ export function useSecretAct<Name extends ActName>(
   const renew = useRenew(name)
   return useMutation({
     gcTime: 0,
-    mutationFn: (options: ActOptions<Name>) => act(name, options).then(onMade).catch(rethrown),
+    mutationFn: async (options: ActOptions<Name>) => {
+      // Not what onMade returns: that could be the secret.
+      onMade(await act(name, options).catch(rethrown))
+    },
     onSuccess: renew,
   })
 }

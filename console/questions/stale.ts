@@ -33,11 +33,16 @@ const STALE: Readonly<Record<ActName, readonly QuestionName[]>> = {
   'POST /operate/codes/:code/withdraw': ['GET /operate/codes'],
 }
 
-/** Whatever somebody does leaves a line in these. */
+/** Whatever somebody who is signed in does leaves a line in these. */
 const TRAILS = ['GET /audit', 'GET /operate/audit'] as const
 
 /** A turn of the playground spends money and is in no trail; lists of requests follow by themselves. */
 const AFTER_A_TURN = ['GET /overview'] as const
 
-export const staleAfter = (done: ActName | 'turn'): readonly QuestionName[] =>
-  done === 'turn' ? AFTER_A_TURN : [...STALE[done], ...TRAILS]
+/** With these a session begins or ends: asked without one, a trail would be refused. */
+const SESSION_ACTS: readonly ActName[] = ['POST /session', 'DELETE /session', 'POST /sign-up']
+
+export function staleAfter(done: ActName | 'turn'): readonly QuestionName[] {
+  if (done === 'turn') return AFTER_A_TURN
+  return SESSION_ACTS.includes(done) ? STALE[done] : [...STALE[done], ...TRAILS]
+}

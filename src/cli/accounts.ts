@@ -44,7 +44,8 @@ function addList(accounts: Command, context: CommandContext): void {
             ...[id, email, status, wallet.available, plan ?? '-', String(keys), dayOf(since)],
           ]),
           next,
-          command: `millrace accounts list${options.search === undefined ? '' : ` --search ${options.search}`}`,
+          command: ['accounts', 'list', ...(options.search === undefined ? [] : ['--search', options.search])],
+          page: options,
           none:
             options.search === undefined
               ? 'There is no account yet. To make one:  millrace accounts create --email you@example.com'

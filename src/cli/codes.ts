@@ -47,7 +47,8 @@ function addList(codes: Command, context: CommandContext): void {
             ...[dayOf(code.expires_at ?? 'never'), code.redeemed_by ?? '', dayOf(code.redeemed_at ?? '')],
           ]),
           next,
-          command: 'millrace codes list',
+          command: ['codes', 'list'],
+          page: options,
           none: 'No codes. To make some:  millrace codes create 10.00',
         }),
       )

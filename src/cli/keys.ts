@@ -5,7 +5,7 @@ import { EXIT } from './exit-codes.ts'
 import { columnsOf, dayOf, formatFacts } from './format.ts'
 import { formatPeriods } from './format-subscription.ts'
 import { addCaps, addChange, addCreate, capsInWords } from './key-terms.ts'
-import { inPages, type PageOptions, showList } from './lists.ts'
+import { inPages, type PageOptions, shellWord, showList } from './lists.ts'
 
 export function addKeys(program: Command, context: CommandContext): void {
   const keys = program.command('keys').description('the keys that programs call with')
@@ -40,12 +40,16 @@ function addList(keys: Command, context: CommandContext): void {
             ...[capsInWords(key.caps), dayOf(key.expires_at ?? 'never'), key.email],
           ]),
           next,
-          command: `millrace keys list${account === undefined ? '' : ` --account ${account}`}`,
-          none: 'No keys yet. To make one:  millrace keys create --account A --kind wallet --name N',
+          command: ['keys', 'list', ...(account === undefined ? [] : ['--account', account])],
+          page: options,
+          none: noneOf(account),
         }),
       )
     })
 }
+
+const noneOf = (account: string | undefined) =>
+  `${account === undefined ? 'No keys yet' : 'That account has no keys'}. To make one:  millrace keys create --account ${shellWord(account ?? 'A')} --kind wallet --name N`
 
 function addShow(keys: Command, context: CommandContext): void {
   keys

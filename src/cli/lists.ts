@@ -13,21 +13,31 @@ export interface PageOptions {
 export const inPages = (list: Command): Command =>
   list
     .option('--after <page>', 'the end of the page before')
-    .option('--limit <n>', 'how many, at most 200', parseCount, 50)
+    .option('--limit <n>', 'how many, at most 200', parseCount, LIMIT)
+
+const LIMIT = 50
 
 interface ShownList {
   readonly columns: readonly Column[]
   readonly rows: readonly (readonly string[])[]
   /** The end of this page; null where nothing is behind it. */
   readonly next: string | null
-  /** What lists the page behind it, but for where that begins. */
-  readonly command: string
-  /** Said where the list is empty. */
+  /** The words of the command that lists it, but for those that choose a page. */
+  readonly command: readonly string[]
+  readonly page: PageOptions
+  /** Said where the list is empty from its beginning. */
   readonly none: string
 }
 
-export function showList(style: Style, { columns, rows, next, command, none }: ShownList): Shown {
-  if (rows.length === 0) return { data: '', aside: `${none}\n` }
+export function showList(style: Style, { columns, rows, next, command, page, none }: ShownList): Shown {
+  if (rows.length === 0) return { data: '', aside: `${page.after === undefined ? none : 'There are no more.'}\n` }
   const data = formatTable(style, columns, rows)
-  return next === null ? { data } : { data, aside: `There are more:  ${command} --after ${next}\n` }
+  if (next === null) return { data }
+  const limit = page.limit === LIMIT ? [] : ['--limit', String(page.limit)]
+  const more = ['millrace', ...command, ...limit, '--after', next]
+  return { data, aside: `There are more:  ${more.map(shellWord).join(' ')}\n` }
 }
+
+/** One word of a POSIX shell, whatever is in the text. */
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

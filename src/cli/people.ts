@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Role } from '../store/people-tables.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, dayOf } from './format.ts'
-import { inPages, type PageOptions, showList } from './lists.ts'
+import { inPages, type PageOptions, shellWord, showList } from './lists.ts'
 
 export function addPeople(program: Command, context: CommandContext): void {
   const people = program.command('people').description('who signs in to the console')
@@ -40,6 +40,9 @@ function addInvite(people: Command, context: CommandContext): void {
 const COLUMNS = columnsOf('id', 'email', 'role', 'account', 'state', 'since')
 const NOBODY = 'Nobody has signed up yet. To let somebody:  millrace people invite you@example.com --role operator'
 
+const nobodyOf = (account: string) =>
+  `Nobody signs in for that account. To let somebody:  millrace people invite ${shellWord(account)}`
+
 function addList(people: Command, context: CommandContext): void {
   inPages(people.command('list [account]').description('everybody who may sign in, or those of one account')).action(
     async (account: string | undefined, options: PageOptions) => {
@@ -51,8 +54,9 @@ function addList(people: Command, context: CommandContext): void {
             ...[id, email, role, of ?? '-', disabledAt === null ? 'active' : 'disabled', dayOf(since)],
           ]),
           next,
-          command: ['millrace people list', ...(account === undefined ? [] : [account])].join(' '),
-          none: NOBODY,
+          command: ['people', 'list', ...(account === undefined ? [] : [account])],
+          page: options,
+          none: account === undefined ? NOBODY : nobodyOf(account),
         }),
       )
     },

@@ -327,7 +327,7 @@ describe('answers', () => {
     expect(said.out).not.toContain('\u001b')
     expect(said.out).toMatch(/acct_1 +disabled/)
     expect(await run('people list acct_1 --after j --limit 2')).toBe(0)
-    expect(said.err).toContain('millrace people list acct_1 --after k')
+    expect(said.err).toContain('millrace people list acct_1 --limit 2 --after k')
     expect(await run('people disable a@b.c')).toBe(0)
     expect(await run('people enable usr_1')).toBe(0)
     expect(asked.map(({ name, args }) => [name, args])).toEqual([
@@ -339,6 +339,24 @@ describe('answers', () => {
     const nobody = fixture({ operations: { 'people.list': done({ items: [], next: null }) } })
     expect(await nobody.run('people list')).toBe(0)
     expect(nobody.said).toMatchObject({ out: '', err: expect.stringContaining('Nobody has signed up yet') })
+  })
+
+  it.each([
+    ['people list', 'Nobody has signed up yet'],
+    ['people list acct_1', 'Nobody signs in for that account'],
+    ['people list --after k', 'There are no more.\n'],
+    ['keys list', 'No keys yet'],
+    ['keys list --account a@b.c', 'That account has no keys. To make one:  millrace keys create --account a@b.c '],
+    ['keys list --after key_1', 'There are no more.\n'],
+    ['accounts list --search x', 'No account has that'],
+  ])('say of %s why nothing is in it', async (line, told) => {
+    const nothing = done({ items: [], next: null })
+    const { said, run } = fixture({
+      operations: { 'people.list': nothing, 'keys.list': nothing, 'accounts.list': nothing },
+    })
+    expect(await run(line)).toBe(0)
+    expect(said.out).toBe('')
+    expect(said.err.startsWith(told)).toBe(true)
   })
 
   it('list accounts, keys and entries page by page, and say how to go on', async () => {
@@ -366,7 +384,7 @@ describe('answers', () => {
     expect(said.out).toMatch(/acct_1 +a@b\.c +active +5\.00 +- +3 +2026-11-22/)
     expect(said.out).toMatch(/key_1 +ci +wallet/)
     expect(said.err.match(/millrace .*/g)).toEqual([
-      'millrace accounts list --search a@ --after a1',
+      'millrace accounts list --search a@ --limit 1 --after a1',
       'millrace keys list --account a@b.c --after key_1',
       'millrace wallet entries a@b.c --after e1',
     ])

@@ -94,7 +94,8 @@ function addEntries(wallet: Command, context: CommandContext): void {
           columns: ENTRY_COLUMNS,
           rows: items.map(({ at, kind, amount, ref, reason }) => [at, kind, amount, ref, reason]),
           next,
-          command: `millrace wallet entries ${account}`,
+          command: ['wallet', 'entries', account],
+          page: options,
           none: 'Nothing has been credited to this wallet yet.',
         }),
       )
@@ -112,7 +113,8 @@ function addWishes(wallet: Command, context: CommandContext): void {
           columns: WISH_COLUMNS,
           rows: items.map(({ email, amount, at, note }) => [email, amount, at, note]),
           next,
-          command: 'millrace wallet wishes',
+          command: ['wallet', 'wishes'],
+          page: options,
           none: 'Nobody waits for funds.',
         }),
       )

@@ -1,5 +1,6 @@
 /**
- * The only file that reads the time. Everybody else is handed a Clock, so tests decide what time it is.
+ * The only file that reads the time (`lib/loop-strain.ts` asks Node how late it is). Everybody else is handed a Clock, so tests
+ * decide what time it is.
  *
  * `now` is wall time in milliseconds and may be set back by an administrator; `ticks` is monotonic microseconds and is
  * what limits and deadlines are computed from.

@@ -15,68 +15,76 @@ export interface Conversation {
   readonly identity: Identity
 }
 
-export type ConversationItem =
-  | {
-      readonly type: 'message'
-      readonly role: 'system' | 'developer' | 'user' | 'assistant'
-      readonly content: readonly ContentPart[]
-      readonly phase: Phase | undefined
-      readonly name: string | undefined
-    }
-  | {
-      readonly type: 'reasoning'
-      readonly summary: readonly string[]
-      readonly text: string
-      readonly opaque: Opaque | undefined
-    }
-  | {
-      readonly type: 'tool-call'
-      readonly tool: ToolKind
-      readonly callId: string
-      readonly name: string
-      readonly namespace: string | undefined
-      /** The arguments exactly as the model wrote them, or the input of a custom tool. */
-      readonly text: string
-    }
-  | {
-      readonly type: 'tool-result'
-      readonly tool: ToolKind
-      readonly callId: string
-      readonly content: readonly ContentPart[]
-    }
+export type ConversationItem = MessageItem | ReasoningItem | CallItem | ResultItem
+
+export interface MessageItem {
+  readonly type: 'message'
+  readonly role: 'system' | 'developer' | 'user' | 'assistant'
+  readonly content: readonly ContentPart[]
+  readonly phase: Phase | undefined
+  readonly name: string | undefined
+}
+
+export interface ReasoningItem {
+  readonly type: 'reasoning'
+  readonly summary: readonly string[]
+  readonly text: string
+  readonly opaque: Opaque | undefined
+}
+
+export interface CallItem {
+  readonly type: 'tool-call'
+  readonly tool: ToolKind
+  readonly callId: string
+  readonly name: string
+  readonly namespace: string | undefined
+  /** The arguments exactly as the model wrote them, or the input of a custom tool. */
+  readonly text: string
+}
+
+export interface ResultItem {
+  readonly type: 'tool-result'
+  readonly tool: ToolKind
+  readonly callId: string
+  readonly content: readonly ContentPart[]
+}
 
 export type ContentPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'refusal'; readonly text: string }
   | { readonly type: 'image'; readonly url: string; readonly detail: string | undefined }
-  | {
-      readonly type: 'file'
-      readonly data: string | undefined
-      readonly url: string | undefined
-      readonly id: string | undefined
-      readonly name: string | undefined
-    }
+  | FilePart
   | { readonly type: 'audio'; readonly data: string; readonly format: string }
 
+export interface FilePart {
+  readonly type: 'file'
+  readonly data: string | undefined
+  readonly url: string | undefined
+  readonly id: string | undefined
+  readonly name: string | undefined
+}
+
 /** A tool that the client runs itself. Hosted ones never get this far. */
-export type ToolDefinition =
-  | {
-      readonly type: 'function'
-      readonly name: string
-      readonly namespace: string | undefined
-      readonly description: string | undefined
-      /** A JSON schema; undefined: no parameters. */
-      readonly parameters: Readonly<Record<string, unknown>> | undefined
-      /** Undefined: the client has not said. The two protocols mean different things by that. */
-      readonly strict: boolean | undefined
-    }
-  | {
-      readonly type: 'custom'
-      readonly name: string
-      readonly namespace: string | undefined
-      readonly description: string | undefined
-      readonly grammar: { readonly syntax: string; readonly definition: string } | undefined
-    }
+export type ToolDefinition = FunctionTool | CustomTool
+
+interface FunctionTool {
+  readonly type: 'function'
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly description: string | undefined
+  /** A JSON schema; undefined: no parameters. */
+  readonly parameters: Readonly<Record<string, unknown>> | undefined
+  /** Undefined: the client has not said. The two protocols mean different things by that. */
+  readonly strict: boolean | undefined
+}
+
+export interface CustomTool {
+  readonly type: 'custom'
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly description: string | undefined
+  readonly grammar: { readonly syntax: string; readonly definition: string } | undefined
+}
 
 export interface ToolName {
   readonly name: string
@@ -89,15 +97,15 @@ export type ToolChoice =
   | ({ readonly type: 'tool' } & ToolName)
   | { readonly type: 'allowed'; readonly mode: 'auto' | 'required'; readonly tools: readonly ToolName[] }
 
-export type AnswerFormat =
-  | { readonly type: 'text' | 'json_object' }
-  | {
-      readonly type: 'json_schema'
-      readonly name: string
-      readonly description: string | undefined
-      readonly schema: Readonly<Record<string, unknown>> | undefined
-      readonly strict: boolean | undefined
-    }
+export type AnswerFormat = { readonly type: 'text' | 'json_object' } | SchemaFormat
+
+export interface SchemaFormat {
+  readonly type: 'json_schema'
+  readonly name: string
+  readonly description: string | undefined
+  readonly schema: Readonly<Record<string, unknown>> | undefined
+  readonly strict: boolean | undefined
+}
 
 /** The effort is not here: the catalogue decides it. Nor is whether to seal it: every server that can is asked to. */
 export interface ReasoningWish {

@@ -21,21 +21,23 @@ export type TurnEvent =
   | { readonly type: 'summary-delta'; readonly text: string }
   /** Signed or encrypted reasoning that only its provider can read. */
   | { readonly type: 'reasoning-seal'; readonly opaque: Opaque }
-  | {
-      readonly type: 'tool-call-start'
-      readonly call: number
-      /** Minted here, never the provider's own. */
-      readonly callId: string
-      readonly name: string
-      readonly namespace: string | undefined
-      readonly tool: ToolKind
-    }
+  | CallStart
   /** Arguments of a function, which may not be valid JSON, or the input of a custom tool. */
   | { readonly type: 'tool-call-delta'; readonly call: number; readonly text: string }
   | { readonly type: 'tool-call-end'; readonly call: number }
   | { readonly type: 'usage'; readonly usage: Usage }
   /** Why the answer ends. Its counts may still come. */
   | { readonly type: 'turn-end'; readonly reason: FinishReason }
+
+export interface CallStart {
+  readonly type: 'tool-call-start'
+  readonly call: number
+  /** Minted here, never the provider's own. */
+  readonly callId: string
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly tool: ToolKind
+}
 
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter'
 

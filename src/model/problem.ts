@@ -84,7 +84,7 @@ export interface Problem {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-type ProblemDetails = Partial<Omit<Problem, 'code' | 'message'>>
+export type ProblemDetails = Partial<Omit<Problem, 'code' | 'message'>>
 
 export const problem = (code: ProblemCode, message: string, details: ProblemDetails = {}): Problem => ({
   param: null,

@@ -1,4 +1,5 @@
-import type { FinishReason, Opaque, Phase, TokenLogprob, ToolKind } from './event.ts'
+import type { CallItem, ReasoningItem } from './conversation.ts'
+import type { FinishReason, Phase, TokenLogprob } from './event.ts'
 
 /** A whole answer, in no protocol's words: its items in the order of their beginnings. */
 export interface Reply {
@@ -7,22 +8,14 @@ export interface Reply {
   readonly finish: FinishReason | undefined
 }
 
-export type ReplyItem =
-  | { readonly type: 'message'; readonly phase: Phase | undefined; readonly content: readonly ReplyPart[] }
-  | {
-      readonly type: 'reasoning'
-      readonly summary: readonly string[]
-      readonly text: string
-      readonly opaque: Opaque | undefined
-    }
-  | {
-      readonly type: 'tool-call'
-      readonly tool: ToolKind
-      readonly callId: string
-      readonly name: string
-      readonly namespace: string | undefined
-      readonly text: string
-    }
+/** What was thought and called is what a conversation has of it that goes on from there. */
+export type ReplyItem = ReplyMessage | ReasoningItem | CallItem
+
+export interface ReplyMessage {
+  readonly type: 'message'
+  readonly phase: Phase | undefined
+  readonly content: readonly ReplyPart[]
+}
 
 export type ReplyPart =
   | { readonly type: 'text'; readonly text: string; readonly logprobs: readonly TokenLogprob[] }

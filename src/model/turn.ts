@@ -27,8 +27,11 @@ export interface ResponsesRequest extends AnyRequest {
   readonly protocol: 'responses'
   /** What it asked besides its input, for the response that repeats it. Null counts as absent. */
   readonly fields: Readonly<Record<string, unknown>>
-  /** The answer may be asked for by its id later. */
-  readonly store: boolean
+  /**
+   * The items of this request alone, each as JSON: they are stored with its answer, which may then be asked for by its id.
+   * Undefined: nothing is stored.
+   */
+  readonly storedInput: (() => readonly Buffer[]) | undefined
   readonly previousResponseId: string | undefined
   /** What the sealed items of its input hold, by the envelope that stands in the body. */
   readonly sealed: ReadonlyMap<string, Opaque>
@@ -57,6 +60,7 @@ interface AnyRequest {
   readonly boundTo: string | undefined
   /** Undefined: it wants the next turn of the conversation. Else the conversation made short. */
   readonly compacts: Compacts | undefined
+  /** Of what the client has sent, with all that it refers to. What we add to it is not in it. */
   readonly inputSize: InputSize
   /** Parts that are not text, as far as they go to a model: only models that list the kind take them. */
   readonly otherInputs: readonly OtherInput[]

@@ -6,6 +6,7 @@ const NAMES = {
   effort: { chat: 'reasoning_effort', responses: 'reasoning.effort' },
   file: { chat: 'file', responses: 'input_file' },
   fileId: { chat: 'file.file_id', responses: 'input_file.file_id' },
+  fileUrl: { chat: 'file', responses: 'input_file.file_url' },
   format: { chat: 'response_format', responses: 'text.format' },
   image: { chat: 'image_url', responses: 'input_image' },
   logprobs: { chat: 'logprobs', responses: 'include' },

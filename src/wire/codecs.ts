@@ -51,7 +51,7 @@ export type LaneWire = keyof typeof LANE_CODECS
 export type LaneDialect = ReturnType<(typeof LANE_CODECS)[LaneWire]['dialect']>
 
 /** A lane, as whoever listens to it has to know it. */
-export interface SpeakingLane {
+interface SpeakingLane {
   readonly dialect: LaneDialect
   readonly origin: string
 }
@@ -72,12 +72,12 @@ export const codecs = {
   },
 
   /** What a client's request says, in no protocol's words. */
-  readConversation: (turn: TurnRequest): Conversation =>
-    turn.protocol === 'chat' ? readChatConversation(turn) : readResponsesConversation(turn),
+  readConversation: (request: TurnRequest): Conversation =>
+    request.protocol === 'chat' ? readChatConversation(request) : readResponsesConversation(request),
 
   /** What it asks for that no conversation tells: a lane to which it is translated does not get it. */
-  beyondConversation: (turn: TurnRequest): readonly string[] =>
-    turn.protocol === 'chat' ? [] : beyondConversation(turn),
+  beyondConversation: (request: TurnRequest): readonly string[] =>
+    request.protocol === 'chat' ? [] : beyondConversation(request),
 
   /** The same in a lane's words. */
   writeRequest: (conversation: Conversation, target: LaneTarget<LaneDialect>): WrittenRequest =>

@@ -1,9 +1,10 @@
 import { assertNever } from '../lib/assert-never.ts'
-import type { FinishReason, Opaque, Phase, TokenLogprob, TurnEvent } from '../model/event.ts'
-import type { Reply, ReplyItem, ReplyPart } from '../model/reply.ts'
+import type { CallItem } from '../model/conversation.ts'
+import type { CallStart, FinishReason, Opaque, Phase, TokenLogprob, TurnEvent } from '../model/event.ts'
+import type { Reply, ReplyPart } from '../model/reply.ts'
 
 /** Puts the pieces of an answer together again. */
-export interface ReplyCollector {
+interface ReplyCollector {
   add(event: TurnEvent): void
   reply(): Reply
 }
@@ -30,7 +31,7 @@ interface Reasoning {
   text: string
   opaque: Opaque | undefined
 }
-type Call = Extract<ReplyItem, { type: 'tool-call' }> & { text: string }
+type Call = CallItem & { text: string }
 
 interface Collected {
   readonly items: (Message | Reasoning | Call)[]
@@ -128,7 +129,7 @@ function partOf(state: Collected, type: ReplyPart['type']): Message['content'][n
   return part
 }
 
-function beginCall(state: Collected, event: Extract<TurnEvent, { type: 'tool-call-start' }>): void {
+function beginCall(state: Collected, event: CallStart): void {
   const { tool, callId, name, namespace } = event
   const call: Call = { type: 'tool-call', tool, callId, name, namespace, text: '' }
   state.items.push(call)

@@ -9,6 +9,7 @@ const many = <Value>(count: number, make: (at: number) => Value): Value[] =>
   Array.from({ length: count }, (_, at) => make(at))
 
 const text = { type: 'text' as const, text: 'x' }
+const thought = { wire: 'anthropic', origin: 'lane', data: '{"type":"thinking"}' } as const
 const names = many(40_000, (at) => `n${at}`)
 const tool = (name: string, parameters = {}) => ({
   ...{ type: 'function' as const, name, namespace: undefined, description: undefined, strict: undefined },
@@ -35,6 +36,14 @@ const LARGE: readonly (readonly [what: string, conversation: Conversation])[] = 
         'assistant',
         many(150_000, () => text),
       ),
+    ]),
+  ],
+  [
+    'calls before a thought that is signed',
+    conversationOf([
+      ...many(200_000, (at) => call(`c${at}`)),
+      { type: 'reasoning', summary: [], text: '', opaque: thought },
+      call('last'),
     ]),
   ],
   [

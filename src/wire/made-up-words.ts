@@ -3,6 +3,12 @@
 /** The result of a call whose turn was given up before there was one. */
 export const ABORTED = 'aborted'
 
+/** Of a call whose result is nothing but what cannot stand in one: that is shown behind it. */
+export const RESULT_ELSEWHERE = 'The result is shown below.'
+
+/** In front of what is shown behind a result, and of the name of its tool. */
+export const FROM_RESULT = 'From the result of the tool'
+
 /** Of a user who speaks only after the assistant. */
 export const USER_BEGINS = 'Begin.'
 

@@ -1,5 +1,5 @@
 /** Data that stands in its own address, as clients send images and files. */
-export interface DataUrl {
+interface DataUrl {
   /** In small letters, without what may stand behind it. */
   readonly mediaType: string
   /** Where the base64 begins. */

@@ -6,8 +6,8 @@ export interface ParsedBody extends RequestBody {
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** What a client's language makes of a body: a turn, or the problem to send. */
-export type ReadRequestOutcome<Turn = TurnRequest> = { readonly kind: 'turn'; readonly turn: Turn } | Malformed
+/** What a client's language makes of a body: a request, or the problem to send. */
+export type ReadRequestOutcome<Request = TurnRequest> = { readonly kind: 'read'; readonly request: Request } | Malformed
 
 export interface Malformed {
   readonly kind: 'malformed'

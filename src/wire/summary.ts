@@ -1,6 +1,14 @@
-import { type Conversation, type ConversationItem, NO_SAMPLING, userMessage } from '../model/conversation.ts'
+import {
+  type ContentPart,
+  type Conversation,
+  type ConversationItem,
+  isText,
+  NO_SAMPLING,
+  userMessage,
+} from '../model/conversation.ts'
 import type { FinishReason } from '../model/event.ts'
-import type { CompactionReader, EventReader, Heard } from './event-reader.ts'
+import type { CompactionReader, EventReader } from './event-reader.ts'
+import type { Heard } from './heard.ts'
 
 /**
  * What a model is asked in order to make a conversation short, as the last word of its user: so the conversation itself
@@ -51,8 +59,7 @@ export const isFramedSummary = (text: unknown): boolean => typeof text === 'stri
 export const transcriptOf = ({ items }: Pick<Conversation, 'items'>): string =>
   items.every(isOfWords) ? items.flatMap(linesOf).join('\n\n') : ''
 
-const isOfWords = (item: ConversationItem): boolean =>
-  !('content' in item) || item.content.every(({ type }) => type === 'text' || type === 'refusal')
+const isOfWords = (item: ConversationItem): boolean => !('content' in item) || item.content.every(isText)
 
 function linesOf(item: ConversationItem): string[] {
   switch (item.type) {
@@ -72,8 +79,7 @@ function linesOf(item: ConversationItem): string[] {
   }
 }
 
-const wordsOf = (part: Extract<ConversationItem, { type: 'message' }>['content'][number]): string =>
-  part.type === 'text' || part.type === 'refusal' ? part.text : `[${part.type}]`
+const wordsOf = (part: ContentPart): string => (isText(part) ? part.text : `[${part.type}]`)
 
 /** One that was stopped before it had said all has said what matters most, if it has said anything like a summary. */
 const CUT_CHARACTERS_MIN = 1000

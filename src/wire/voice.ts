@@ -2,7 +2,8 @@ import type { SettledCharge } from '../model/ending.ts'
 import type { Problem } from '../model/problem.ts'
 import type { RequestBody } from '../model/turn.ts'
 import type { Usage } from '../model/usage.ts'
-import type { EventReader, Heard } from './event-reader.ts'
+import type { EventReader } from './event-reader.ts'
+import type { Heard } from './heard.ts'
 import type { UpstreamSaid } from './refusals/provider-error.ts'
 import type { FrameSplitter } from './sse/split-frames.ts'
 
@@ -57,6 +58,9 @@ export interface CarriedFrame {
   /** There is text, reasoning, a refusal or a tool call in the bytes. */
   readonly isContent: boolean
 }
+
+/** Of a frame that tells its client nothing, or not yet. */
+export const NOTHING_CARRIED: CarriedFrame = { bytes: undefined, isContent: false }
 
 /** A lane's JSON answer, for a client of the same protocol. */
 export type CarriedReply =

@@ -4,7 +4,7 @@ import type { SettledMessage } from './settle-messages.ts'
 import type { Block } from './write-parts.ts'
 
 /** What of a request the server can be asked to keep. */
-export interface Prompt {
+interface Prompt {
   readonly system: readonly Block[]
   readonly tools: readonly Fields[]
   readonly messages: readonly SettledMessage[]

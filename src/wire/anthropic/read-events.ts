@@ -1,12 +1,13 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { TurnEvent } from '../../model/event.ts'
-import { CALLS_MAX, type EventReader, type Heard, nothingHeard, type ReaderOptions } from '../event-reader.ts'
+import { CALLS_MAX, type EventReader, type ReaderOptions } from '../event-reader.ts'
+import { type Heard, nothingHeard } from '../heard.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
 import { createAlikeWords } from '../sse/alike-words.ts'
 import { hearData } from '../sse/frame-data.ts'
 import type { AnthropicDialect } from './dialects.ts'
 import { finishOf } from './finish-reason.ts'
-import { createBlockReader } from './read-blocks.ts'
+import { type BlockReader, createBlockReader } from './read-blocks.ts'
 import { mergeUsage, promptCounts, readInput, readUsage } from './read-usage.ts'
 import { WORDS_PLACE } from './words-place.ts'
 
@@ -14,41 +15,10 @@ import { WORDS_PLACE } from './words-place.ts'
 export function createEventReader(options: ReaderOptions<AnthropicDialect>): EventReader {
   const heard = nothingHeard()
   const blocks = createBlockReader(options)
+  const reading: Reading = { heard, blocks, counts: {} }
   const alike = createAlikeWords(WORDS_PLACE)
-  let counts: Fields = {}
   /** The last frame was nothing but words. */
   let canGoOn = false
-
-  const end = (stopReason: unknown): readonly TurnEvent[] => {
-    if (heard.finished) return []
-    heard.finished = true
-    const reason = finishOf(stopReason, blocks.calls() > 0)
-    return [...blocks.endAll(reason), { type: 'turn-end', reason }]
-  }
-  const eventsOf = (frame: Fields): readonly TurnEvent[] => {
-    switch (frame.type) {
-      case 'message_start':
-        if (isObject(frame.message)) counts = mergeUsage(counts, promptCounts(frame.message.usage))
-        heard.inputCounted = readInput(counts)
-        return []
-      case 'content_block_start':
-      case 'content_block_delta':
-      case 'content_block_stop':
-        // What comes behind the end belongs to no answer.
-        return heard.finished ? [] : blocks.read(frame)
-      case 'message_delta': {
-        counts = mergeUsage(counts, frame.usage)
-        heard.usage = readUsage(counts) ?? heard.usage
-        const reason = isObject(frame.delta) ? frame.delta.stop_reason : undefined
-        return reason === undefined || reason === null ? [] : end(reason)
-      }
-      case 'message_stop':
-        heard.done = true
-        return end(undefined)
-      default:
-        return []
-    }
-  }
   return {
     heard,
     read(bytes) {
@@ -57,7 +27,7 @@ export function createEventReader(options: ReaderOptions<AnthropicDialect>): Eve
       if (heard.done || heard.garbled || heard.error) return []
       const frame = hearFrame(heard, bytes)
       if (frame === undefined) return []
-      const events = eventsOf(frame)
+      const events = readFrame(reading, frame)
       heard.outputBytes = blocks.bytes()
       heard.garbled ||= blocks.isGarbled() || blocks.calls() > CALLS_MAX
       const words = WORDS_PLACE.wordsOf(frame)
@@ -73,6 +43,45 @@ export function createEventReader(options: ReaderOptions<AnthropicDialect>): Eve
       return run
     },
   }
+}
+
+interface Reading {
+  readonly heard: Heard
+  readonly blocks: BlockReader
+  counts: Fields
+}
+
+function readFrame(reading: Reading, frame: Fields): readonly TurnEvent[] {
+  const { heard, blocks } = reading
+  switch (frame.type) {
+    case 'message_start':
+      if (isObject(frame.message)) reading.counts = mergeUsage(reading.counts, promptCounts(frame.message.usage))
+      heard.inputCounted = readInput(reading.counts)
+      return []
+    case 'content_block_start':
+    case 'content_block_delta':
+    case 'content_block_stop':
+      // What comes behind the end belongs to no answer.
+      return heard.finished ? [] : blocks.read(frame)
+    case 'message_delta': {
+      reading.counts = mergeUsage(reading.counts, frame.usage)
+      heard.usage = readUsage(reading.counts) ?? heard.usage
+      const reason = isObject(frame.delta) ? frame.delta.stop_reason : undefined
+      return reason === undefined || reason === null ? [] : finish(reading, reason)
+    }
+    case 'message_stop':
+      heard.done = true
+      return finish(reading, undefined)
+    default:
+      return []
+  }
+}
+
+function finish({ heard, blocks }: Reading, stopReason: unknown): readonly TurnEvent[] {
+  if (heard.finished) return []
+  heard.finished = true
+  const reason = finishOf(stopReason, blocks.calls() > 0)
+  return [...blocks.endAll(reason), { type: 'turn-end', reason }]
 }
 
 function hearFrame(heard: Heard, bytes: Buffer): Fields | undefined {

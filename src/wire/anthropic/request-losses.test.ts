@@ -8,7 +8,7 @@ import { CHAT_SPECIMENS } from '../losses/chat-specimens.fixture.ts'
 import { lossRows } from '../losses/loss-pages.fixture.ts'
 import { RESPONSES_SPECIMENS } from '../losses/responses-specimens.fixture.ts'
 import type { Specimen } from '../losses/specimen.fixture.ts'
-import { turnOf } from '../responses/read-request.fixture.ts'
+import { requestOf as responsesRequestOf } from '../responses/read-request.fixture.ts'
 import { ANTHROPIC_DIALECTS, type AnthropicDialect } from './dialects.ts'
 import { spoken, written } from './messages.fixture.ts'
 
@@ -16,20 +16,20 @@ type Ask = (body: object) => TurnRequest
 
 const CLIENTS: readonly [section: string, specimens: readonly Specimen[], ask: Ask][] = [
   ['What is lost of a Chat request', CHAT_SPECIMENS, requestOf],
-  ['What is lost of a Responses request', RESPONSES_SPECIMENS, (body) => turnOf({ model: 'm', ...body })],
+  ['What is lost of a Responses request', RESPONSES_SPECIMENS, (body) => responsesRequestOf({ model: 'm', ...body })],
 ]
 
 function carry(ask: Ask, body: object, dialect: AnthropicDialect) {
-  const turn = ask(body)
-  const { effort, outputCap = 8_000, protocol: client } = turn
-  const sent = written(codecs.readConversation(turn), dialect, { effort, outputCap, client })
+  const request = ask(body)
+  const { effort, outputCap = 8_000, protocol: client } = request
+  const sent = written(codecs.readConversation(request), dialect, { effort, outputCap, client })
   return { body: JSON.stringify(sent.body), leftOut: sent.leftOut }
 }
 
 /** A lane that cannot do it is not asked; where there is no other the request is refused. */
-function isRefused(turn: TurnRequest, dialect: AnthropicDialect): boolean {
+function isRefused(request: TurnRequest, dialect: AnthropicDialect): boolean {
   const lane = { upstream: { wire: 'anthropic', dialect: dialect.name }, traits: {} } as unknown as Lane
-  return !Array.isArray(ableLanes({ id: 'm', lanes: [lane] }, turn))
+  return !Array.isArray(ableLanes({ id: 'm', lanes: [lane] }, request))
 }
 
 function fateIn(ask: Ask, specimen: Specimen, { name }: AnthropicDialect): string {

@@ -8,7 +8,7 @@ export interface SettledMessage {
   readonly content: readonly Block[]
 }
 
-export interface Settling {
+interface Settling {
   /** Without what was thought, for a model that is not to think. */
   readonly keepsThinking: boolean
   /** A last message of the assistant may be the beginning of the answer. */
@@ -56,7 +56,7 @@ function orderedBlocks(blocks: readonly Block[], keepsThinking: boolean): Block[
       continue
     }
     if (isThinking(block)) {
-      ordered.push(...calls)
+      for (const call of calls) ordered.push(call)
       calls = []
     }
     ordered.push(block)

@@ -1,20 +1,21 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import type { Conversation, ConversationItem } from '../../model/conversation.ts'
+import {
+  type CallItem,
+  type Conversation,
+  type ConversationItem,
+  isText,
+  type MessageItem,
+  type ReasoningItem,
+  type ResultItem,
+  textOfParts,
+} from '../../model/conversation.ts'
 import { clientName } from '../client-names.ts'
 import { tryParse } from '../json/try-parse.ts'
 import type { LaneTarget } from '../lane-target.ts'
 import { ABORTED } from '../made-up-words.ts'
 import { opaqueForLane } from '../seals/opaque-for-lane.ts'
-import {
-  argumentsObject,
-  type CallIds,
-  type CallItem,
-  mapCallIds,
-  type PairedResults,
-  pairResults,
-  type ResultItem,
-} from '../tools/past-calls.ts'
+import { argumentsObject, type CallIds, mapCallIds, type PairedResults, pairResults } from '../tools/past-calls.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
 import { type Block, textBlocks, writeParts, writeTexts } from './write-parts.ts'
@@ -25,7 +26,7 @@ export interface DraftMessage {
   readonly content: readonly Block[]
 }
 
-export interface DraftConversation {
+interface DraftConversation {
   readonly system: readonly Block[]
   readonly messages: readonly DraftMessage[]
   readonly leftOut: ReadonlySet<string>
@@ -80,8 +81,6 @@ function addAll(blocks: Block[], more: readonly Block[]): void {
   for (const block of more) blocks.push(block)
 }
 
-type MessageItem = Extract<ConversationItem, { type: 'message' }>
-
 function writeItem(writing: Writing, item: ConversationItem): void {
   writing.hasBegun ||= item.type !== 'message' || item.role === 'user' || item.role === 'assistant'
   switch (item.type) {
@@ -128,7 +127,7 @@ function writeMessage(writing: Writing, { role, content, name }: MessageItem): v
 }
 
 /** What was thought goes back as it came, whole and in its place, to who has thought it; nobody else can read it. */
-function thinkingBlocks({ opaque }: Extract<ConversationItem, { type: 'reasoning' }>, lane: MessagesLane): Block[] {
+function thinkingBlocks({ opaque }: ReasoningItem, lane: MessagesLane): Block[] {
   const block = tryParse(opaqueForLane(opaque, lane) ?? '')
   return isObject(block) && isThinking(block) ? [block] : []
 }
@@ -167,8 +166,7 @@ function writeResult(writing: Writing, id: string, result: ResultItem | undefine
 }
 
 function resultContent(writing: Writing, { content }: ResultItem): string | readonly Block[] {
-  const texts = content.flatMap((part) => (part.type === 'text' || part.type === 'refusal' ? [part.text] : []))
-  return texts.length === content.length ? texts.join('\n') : writeParts(content, writing)
+  return content.every(isText) ? textOfParts(content, '\n') : writeParts(content, writing)
 }
 
 /** A result without its call is refused; what it says may still matter. */

@@ -1,6 +1,6 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
-import type { ContentPart } from '../../model/conversation.ts'
+import { type ContentPart, type FilePart, isText } from '../../model/conversation.ts'
 import type { Protocol } from '../../model/turn.ts'
 import { clientName } from '../client-names.ts'
 import { type InlineData, inlineData } from '../read-data-url.ts'
@@ -9,7 +9,7 @@ import { type InlineData, inlineData } from '../read-data-url.ts'
 export type Block = Fields & { readonly type: string }
 
 /** Who is told what could not go. */
-export interface Losses {
+interface Losses {
   readonly client: Protocol
   readonly leftOut: Set<string>
 }
@@ -24,7 +24,7 @@ export const writeParts = (parts: readonly ContentPart[], losses: Losses): Block
 /** Where only text may stand. */
 export function writeTexts(parts: readonly ContentPart[], { leftOut, client }: Losses): Block[] {
   return parts.flatMap((part) => {
-    if (part.type === 'text' || part.type === 'refusal') return textBlocks(part.text)
+    if (isText(part)) return textBlocks(part.text)
     leftOut.add(clientName(part.type, client))
     return []
   })
@@ -47,8 +47,6 @@ function writePart(part: ContentPart, losses: Losses): Block[] {
       return assertNever(part)
   }
 }
-
-type FilePart = Extract<ContentPart, { type: 'file' }>
 
 function writeFile({ data, url, id, name }: FilePart, losses: Losses): Block {
   const title = name === undefined || name === '' ? {} : { title: name }

@@ -11,11 +11,11 @@ import { conversationOf, message } from '../conversation.fixture.ts'
 import { CHAT_SPECIMENS } from '../losses/chat-specimens.fixture.ts'
 import { randomChatRequest, randomResponsesRequest } from '../losses/random-requests.fixture.ts'
 import { RESPONSES_SPECIMENS } from '../losses/responses-specimens.fixture.ts'
-import { turnOf } from '../responses/read-request.fixture.ts'
+import { requestOf as responsesRequestOf } from '../responses/read-request.fixture.ts'
 import { sealed, spoken, thinking, written } from './messages.fixture.ts'
 
 const ask = (client: Protocol, body: object): TurnRequest =>
-  client === 'chat' ? requestOf(body) : turnOf({ model: 'm', ...body })
+  client === 'chat' ? requestOf(body) : responsesRequestOf({ model: 'm', ...body })
 
 /** Each kind of model that there is, and what a strict server in front of it takes. */
 const LANES = [

@@ -1,10 +1,11 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { Conversation } from '../../model/conversation.ts'
 import type { Protocol } from '../../model/turn.ts'
+import { hasBias, namesOfAsked, unlessZero } from '../asked-settings.ts'
 import { clientName } from '../client-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
 
-export interface WrittenSettings {
+interface WrittenSettings {
   readonly fields: Fields
   readonly leftOut: readonly string[]
 }
@@ -69,19 +70,14 @@ function writeUser({ identity: { safetyIdentifier, user } }: Conversation, lane:
   }
 }
 
-/** No penalty is none that could be missed. */
-const isPenalty = (penalty: number | undefined): boolean => penalty !== undefined && penalty !== 0
-
-function withoutCounterpart({ sampling, verbosity, identity }: Conversation, { client }: SettingsLane): string[] {
-  const asked: readonly [name: string, isAsked: boolean][] = [
-    ['presence_penalty', isPenalty(sampling.presencePenalty)],
-    ['frequency_penalty', isPenalty(sampling.frequencyPenalty)],
+const withoutCounterpart = ({ sampling, verbosity, identity }: Conversation, { client }: SettingsLane): string[] =>
+  namesOfAsked([
+    ['presence_penalty', unlessZero(sampling.presencePenalty) !== undefined],
+    ['frequency_penalty', unlessZero(sampling.frequencyPenalty) !== undefined],
     ['seed', sampling.seed !== undefined],
-    ['logit_bias', Object.keys(sampling.logitBias ?? {}).length > 0],
+    ['logit_bias', hasBias(sampling)],
     [clientName('logprobs', client), sampling.topLogprobs !== undefined],
     ['top_logprobs', (sampling.topLogprobs ?? 0) > 0],
     [clientName('verbosity', client), verbosity !== undefined],
     ['prompt_cache_key', identity.promptCacheKey !== undefined],
-  ]
-  return asked.flatMap(([name, isAsked]) => (isAsked ? [name] : []))
-}
+  ])

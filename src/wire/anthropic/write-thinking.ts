@@ -1,8 +1,8 @@
 import type { Fields } from '../../lib/is-object.ts'
-import { budgetWithin } from '../../model/budget-within.ts'
 import { effortOf } from '../../model/effort.ts'
 import type { EffortSpellings } from '../../model/model-traits.ts'
 import { spellEffort } from '../../model/spell-effort.ts'
+import { BUDGET_MIN, budgetWithin } from '../budget-within.ts'
 import type { LaneTarget } from '../lane-target.ts'
 import type { AnthropicDialect } from './dialects.ts'
 
@@ -17,7 +17,7 @@ export interface ThinkingPlan {
 }
 
 /** What decides it, besides the effort. */
-export interface ThinkingCase {
+interface ThinkingCase {
   readonly target: Pick<LaneTarget<AnthropicDialect>, 'effort' | 'dialect' | 'outputCap'>
   /** The client wants to be told what was thought. */
   readonly wantsSummary: boolean
@@ -26,9 +26,6 @@ export interface ThinkingCase {
   /** The calls that it is to go on from were not made with thinking of its own. */
   readonly isForeign: boolean
 }
-
-/** Less is refused. */
-const BUDGET_MIN = 1024
 
 const UNSAID: ThinkingPlan = { state: 'unsaid', isLost: false }
 
@@ -49,9 +46,9 @@ export function planThinking(asked: ThinkingCase): ThinkingPlan {
   if (typeof spelled === 'string') {
     return { thinking: { type: 'adaptive', ...shown }, effort: spelled, state: 'on', isLost: false }
   }
-  const budget = budgetWithin(spelled, outputCap)
+  const budget = spelled < BUDGET_MIN ? undefined : budgetWithin(spelled, outputCap)
   // None of these goes together with a budget: it would be a 400.
-  if (budget < BUDGET_MIN || asked.isForced || asked.isForeign) return offInstead(efforts)
+  if (budget === undefined || asked.isForced || asked.isForeign) return offInstead(efforts)
   return { thinking: { type: 'enabled', budget_tokens: budget, ...shown }, state: 'on', isLost: false }
 }
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createFrameSplitter } from '../sse/split-frames.ts'
-import { learnPattern } from './alike-frames.ts'
 import { chatDialect } from './dialects.ts'
 import { createChatTap } from './tap.ts'
 
@@ -234,30 +233,5 @@ describe('a frame that is not alike', () => {
     expect(tap.readAlike(splitter)).toBeUndefined()
     // The second call came under the index of the first: it has one of its own now, and so has what belongs to it.
     expect(String(tap.read(splitter.next()!).bytes)).toContain('"index":1')
-  })
-})
-
-describe('a pattern', () => {
-  const frame = (delta: Json, over: Json = {}) => {
-    const chunk = { id: 'c', choices: [{ index: 0, delta, finish_reason: null }], ...over }
-    return { chunk, bytes: Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`) }
-  }
-  const matches = (learned: ReturnType<typeof frame>, next: ReturnType<typeof frame>) =>
-    (learnPattern(learned.bytes, learned.chunk, 1)?.match(next.bytes, 0) ?? -1) !== -1
-
-  it('is not learned where the strings that differ are no words', () => {
-    expect(matches(frame({ content: 'a' }), frame({ content: 'b' }))).toBe(true)
-    expect(matches(frame({ content: 'a', x: { content: 'a' } }), frame({ content: 'b', x: { content: 'a' } }))).toBe(
-      false,
-    )
-    expect(matches(frame({ content: 'stopgap 0' }), frame({ content: 'b' }))).toBe(false)
-  })
-
-  it('is not met by half a frame, nor by one that goes on otherwise', () => {
-    const { bytes, chunk } = frame({ content: 'a' })
-    const pattern = learnPattern(bytes, chunk, 1)
-    for (let length = 0; length < bytes.length; length++) expect(pattern?.match(bytes.subarray(0, length), 0)).toBe(-1)
-    expect(pattern?.match(bytes, 0)).toBe(bytes.length)
-    expect(pattern?.match(frame({ content: 'a' }, { usage: { prompt_tokens: 1 } }).bytes, 0)).toBe(-1)
   })
 })

@@ -1,14 +1,8 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { OtherInput } from '../../model/turn.ts'
-import {
-  checkFileData,
-  checkImageUrl,
-  noFilesHere,
-  notTaken,
-  type PartSource,
-  wordsOnly,
-} from '../fields/check-source.ts'
+import { checkOtherPart, type OtherPart } from '../fields/check-other-part.ts'
+import { checkFileData, checkImageUrl, noFilesHere, notTaken, type PartSource } from '../fields/check-source.ts'
 import { checkEach, checkMaybeText, checkText, checkWord, isAbsent, missing, wrongType } from '../fields/check-value.ts'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
@@ -62,35 +56,19 @@ function checkPart(param: string, part: unknown, others: OtherInput[] | undefine
   if (!isObject(part)) return wrongType(param, part, 'an object')
   const { type } = part
   if (typeof type !== 'string') return wrongType(`${param}.type`, type, 'a string')
-  if (isOtherPart(type)) {
-    if (others === undefined) return wordsOnly(param)
-    const other = readOtherPart(param, type, part)
-    if ('code' in other) return other
-    others.push(other)
-    return undefined
-  }
+  const other = OTHER_PARTS.get(type)
+  if (other !== undefined) return checkOtherPart(other, param, part, others)
   if (!TEXT_PARTS.has(type)) return notTaken(param, type)
   const text = type === 'refusal' ? part.refusal : part.text
   return typeof text === 'string' ? undefined : wrongType(`${param}.${type}`, text, 'a string')
 }
 
-type Read = (param: string, part: Fields) => PartSource | Problem
-
-/** Parts that are not text: what a model's `inputs` calls them, and what they come as. */
-const OTHER_PARTS: ReadonlyMap<string, { readonly kind: OtherInput['kind']; readonly read: Read }> = new Map([
+const OTHER_PARTS: ReadonlyMap<string, OtherPart> = new Map<string, OtherPart>([
   ['image_url', { kind: 'image', read: readImage }],
   ['file', { kind: 'file', read: readFile }],
   // No model takes it: whatever is in it is refused.
   ['input_audio', { kind: 'audio', read: () => ({ form: 'text', dataBytes: 0 }) }],
 ])
-
-const isOtherPart = (type: string): boolean => OTHER_PARTS.has(type)
-
-function readOtherPart(param: string, type: string, part: Fields): OtherInput | Problem {
-  const { kind, read } = OTHER_PARTS.get(type)!
-  const source = read(param, part)
-  return 'code' in source ? source : { kind, param, ...source }
-}
 
 /** Some clients leave out the object around the address. */
 function readImage(param: string, { image_url: image }: Fields): PartSource | Problem {

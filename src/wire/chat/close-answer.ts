@@ -1,5 +1,5 @@
 import type { SettledCharge } from '../../model/ending.ts'
-import type { RequestBody } from '../../model/turn.ts'
+import type { ChatRequest, RequestBody } from '../../model/turn.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import { DONE_FRAME, dataFrame } from '../sse/frame-data.ts'
 import { writeUsage } from './write-usage.ts'
@@ -11,20 +11,17 @@ export interface StreamHead {
   readonly systemFingerprint: unknown
 }
 
-/** What the end has to know of the request. */
-export interface ClosingTurn {
-  readonly model: string
-  readonly wantsUsage: boolean
-}
+/** What the end has to know of the request: its model by the name that the client has for it. */
+type ClosedRequest = Pick<ChatRequest, 'model' | 'wantsUsage'>
 
 /** The end of a stream: the usage chunk for whoever asked for it, and `[DONE]`. */
-export function closingOfStream(turn: ClosingTurn, head: StreamHead | undefined, settled: SettledCharge): Buffer {
-  if (!turn.wantsUsage) return DONE_FRAME
+export function closingOfStream(request: ClosedRequest, head: StreamHead | undefined, settled: SettledCharge): Buffer {
+  if (!request.wantsUsage) return DONE_FRAME
   const chunk = {
     id: head?.id,
     object: 'chat.completion.chunk',
     created: head?.created,
-    model: turn.model,
+    model: request.model,
     ...(head?.systemFingerprint === undefined ? {} : { system_fingerprint: head.systemFingerprint }),
     choices: [],
     usage: writeUsage(settled),
@@ -36,12 +33,12 @@ export function closingOfStream(turn: ClosingTurn, head: StreamHead | undefined,
 export function closingOfReply(
   body: RequestBody,
   rewritten: ReadonlyMap<string, Buffer>,
-  turn: Pick<ClosingTurn, 'model'>,
+  request: Pick<ClosedRequest, 'model'>,
   settled: SettledCharge,
 ): Buffer {
   const changes = new Map([
     ...rewritten,
-    ['model', Buffer.from(JSON.stringify(turn.model))],
+    ['model', Buffer.from(JSON.stringify(request.model))],
     ['usage', Buffer.from(JSON.stringify(writeUsage(settled)))],
   ])
   return spliceMembers(body, changes)

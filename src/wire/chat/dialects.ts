@@ -1,7 +1,7 @@
 import { PLAIN_TRAITS } from '../../model/model-traits.ts'
 import { dialectByName, type LaneManners } from '../lane-manners.ts'
 import type { CountedBeside } from '../reported-counts.ts'
-import type { EffortManner } from './write-thinking.ts'
+import type { EffortManner } from './effort-manners.ts'
 
 /**
  * The oddities of servers that speak Chat, as data: an oddity is a column, a server is a row. Facts are from the vendors'

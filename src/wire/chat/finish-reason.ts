@@ -31,11 +31,11 @@ export type CallsSoFar = 'none' | 'whole' | 'cut'
  * A finish reason in the words that clients know. An answer with tool calls that stopped has stopped to call them; one whose
  * arguments break off was cut by its cap, although some servers say the same of it (vLLM, in streams).
  */
-export function finishWord(reason: unknown, callsSoFar: () => CallsSoFar): string | null {
+export function finishWord(reason: unknown, answer: { callsSoFar(): CallsSoFar }): string | null {
   if (typeof reason !== 'string' || reason === '') return null
   const word = (Object.hasOwn(FINISH_WORDS, reason) ? FINISH_WORDS[reason] : undefined) ?? reason
   if (word !== 'stop' && word !== 'tool_calls') return word
-  const calls = callsSoFar()
+  const calls = answer.callsSoFar()
   if (calls === 'cut') return 'length'
   return calls === 'whole' ? 'tool_calls' : word
 }

@@ -5,8 +5,8 @@ import { retargetRequest } from './retarget-request.ts'
 import { call, message, messagesOf, requestOf, result } from './translate.fixture.ts'
 
 function relayed(name: string, messages: readonly object[]) {
-  const turn = requestOf({ messages })
-  const { body, leftOut } = retargetRequest(turn, relayTarget(chatDialect(name)))
+  const request = requestOf({ messages })
+  const { body, leftOut } = retargetRequest(request, relayTarget(chatDialect(name)))
   const text = String(body)
   return { sent: JSON.parse(text).messages, leftOut, text }
 }

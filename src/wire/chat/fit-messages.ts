@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 import { arrayElements, jsonArray } from '../json/array-elements.ts'
 import { writtenMember } from '../json/members.ts'
 import { spliceElement } from '../json/splice-members.ts'
+import { callIdFor } from './call-ids.ts'
 import type { ChatDialect } from './dialects.ts'
 
 export interface FittedMessages {
@@ -16,8 +16,8 @@ export interface FittedMessages {
 const UNCHANGED: FittedMessages = { messages: undefined, withoutNames: false }
 
 /** The messages of a client as one server takes them. Only those are written anew in which something is not as it should be. */
-export function fitMessages(turn: TurnRequest, dialect: ChatDialect): FittedMessages {
-  const bytes = writtenMember(turn, 'messages')
+export function fitMessages(request: TurnRequest, dialect: ChatDialect): FittedMessages {
+  const bytes = writtenMember(request, 'messages')
   if (bytes === undefined) return UNCHANGED
   const suspects = SUSPICIONS.filter(({ isNeeded }) => isNeeded(dialect)).map(({ sign }) => sign)
   if (!suspects.some((sign) => bytes.includes(sign))) return UNCHANGED
@@ -51,7 +51,7 @@ function changesOf(message: Fields, dialect: ChatDialect, isLast: boolean): Map<
   if (role === 'developer' && !dialect.developerRole) changes.set('role', '"system"')
   if (name !== undefined && !dialect.messageNames) changes.set('name', null)
   if (dialect.callIds !== 'any') {
-    if (typeof answers === 'string') changes.set('tool_call_id', JSON.stringify(mapCallId(answers, dialect)))
+    if (typeof answers === 'string') changes.set('tool_call_id', JSON.stringify(callIdFor(answers, dialect)))
     if (Array.isArray(calls)) changes.set('tool_calls', JSON.stringify(calls.map((call) => fitCall(call, dialect))))
   }
   if (isLast && isPrefill(message) && dialect.prefill === 'prefix') changes.set('prefix', 'true')
@@ -59,19 +59,7 @@ function changesOf(message: Fields, dialect: ChatDialect, isLast: boolean): Map<
 }
 
 const fitCall = (call: unknown, dialect: ChatDialect): unknown =>
-  isObject(call) && typeof call.id === 'string' ? { ...call, id: mapCallId(call.id, dialect) } : call
+  isObject(call) && typeof call.id === 'string' ? { ...call, id: callIdFor(call.id, dialect) } : call
 
 /** The beginning of the answer, which the model shall go on from. */
 export const isPrefill = ({ role, tool_calls }: Fields): boolean => role === 'assistant' && tool_calls === undefined
-
-const NINE_LETTERS = /^[A-Za-z0-9]{9}$/
-
-/** The id of a tool call as a server takes it: the same one for a call and its result, and in every later request. */
-export function mapCallId(callId: string, dialect: ChatDialect): string {
-  if (dialect.callIds === 'any' || NINE_LETTERS.test(callId)) return callId
-  const letters = createHash('sha256')
-    .update(callId)
-    .digest('base64')
-    .replace(/[^A-Za-z0-9]/g, '')
-  return letters.slice(0, 9).padEnd(9, '0')
-}

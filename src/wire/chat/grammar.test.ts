@@ -20,7 +20,7 @@ const ANSWER: TurnEvent[] = [
 
 const voiceFor = (usage: boolean) =>
   openChatVoice({
-    turn: requestOf({
+    request: requestOf({
       messages: [{ role: 'user', content: 'q' }],
       stream: true,
       stream_options: { include_usage: usage },

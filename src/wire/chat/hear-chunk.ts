@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import type { Heard } from '../event-reader.ts'
+import type { Heard } from '../heard.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
 import { hearData } from '../sse/frame-data.ts'
 

@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { finishWord } from './finish-reason.ts'
-import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
+import { ToolCallMender } from './mend-tool-calls.ts'
 import { plainContent, saidBy } from './said-words.ts'
 
 /**
@@ -27,7 +27,7 @@ export function createChunkMender(mint: Pick<MintIds, 'completionId' | 'callId'>
   let last: ChoiceState | undefined
 
   const stateOf = (index: number): ChoiceState => {
-    const known = choices.get(index) ?? { spoken: false, calls: createToolCallMender(mint.callId) }
+    const known = choices.get(index) ?? { spoken: false, calls: new ToolCallMender(mint.callId) }
     choices.set(index, known)
     return known
   }
@@ -58,7 +58,7 @@ function mendChoice(state: ChoiceState, choice: Fields): boolean {
   changed = remove(choice, 'message') || changed
   const delta = choice.delta as Fields
   changed = mendDelta(state, delta) || changed
-  const finish = finishWord(choice.finish_reason, state.calls.calls)
+  const finish = finishWord(choice.finish_reason, state.calls)
   if (finish !== choice.finish_reason && (finish !== null || choice.finish_reason === '')) {
     changed = set(choice, 'finish_reason', finish) || changed
   }

@@ -1,23 +1,12 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import { stringOf } from '../../lib/string-of.ts'
 import { createJsonWatch, type JsonWatch } from '../json/json-watch.ts'
+import { argumentsText } from './arguments-text.ts'
 import type { CallsSoFar } from './finish-reason.ts'
 
-/**
- * Tool calls as clients need them: an index from 0 in the order of appearance, an id, type and name in the first
- * fragment, arguments always a string. Servers leave out each of these somewhere; what is as it should be is not touched.
- */
-export interface ToolCallMender {
-  /** The fragments of one delta; undefined when they can stay as they came. */
-  mend(fragments: readonly unknown[]): Fields[] | undefined
-  /** More arguments of the call that was spoken of last, which need no mending. */
-  goOn(text: string): void
-  calls: () => CallsSoFar
-  /** Bytes of arguments that wait for the name of their call. */
-  waitingBytes(): number
-}
-
 interface OpenCall {
-  readonly index: number
+  /** Its place among the calls that the client is told of; undefined until it is one of them. */
+  index: number | undefined
   readonly id: string
   /** The server's own, or ''. */
   readonly upstreamId: string
@@ -28,67 +17,89 @@ interface OpenCall {
   readonly watch: JsonWatch
 }
 
-export function createToolCallMender(mintCallId: () => string): ToolCallMender {
-  const calls: OpenCall[] = []
+/**
+ * Makes tool calls what clients need: an index from 0 in the order in which they are told, an id, type and name in the
+ * first fragment, arguments always a string. Servers leave out each of these somewhere; what is as it should be is not touched.
+ */
+export class ToolCallMender {
+  readonly #mintCallId: () => string
+  readonly #calls: OpenCall[] = []
   // A provider may begin as many calls as fit into a frame: each is found without a look at the others.
-  const ids = new Set<string>()
-  const byUpstreamId = new Map<string, OpenCall>()
-  const byUpstreamIndex = new Map<number, OpenCall>()
-  let last: OpenCall | undefined
-  let waitingBytes = 0
+  readonly #ids = new Set<string>()
+  readonly #byUpstreamId = new Map<string, OpenCall>()
+  readonly #byUpstreamIndex = new Map<number, OpenCall>()
+  #last: OpenCall | undefined
+  #toldCount = 0
+  #waitingBytes = 0
 
-  const open = (fragment: Fields): OpenCall => {
-    const upstreamId = textOf(fragment.id)
+  constructor(mintCallId: () => string) {
+    this.#mintCallId = mintCallId
+  }
+
+  /** The fragments of one delta; undefined when they can stay as they came. */
+  mend(fragments: readonly unknown[]): Fields[] | undefined {
+    const mended = fragments.filter(isObject).flatMap((fragment) => this.#mend(fragment))
+    return mended.length === fragments.length && mended.every((fragment, at) => fragment === fragments[at])
+      ? undefined
+      : mended
+  }
+
+  /** More arguments of the call that was spoken of last, which need no mending. */
+  goOn(text: string): void {
+    this.#last?.watch.feed(text)
+  }
+
+  callsSoFar(): CallsSoFar {
+    if (this.#calls.some(({ watch }) => watch.isOpen())) return 'cut'
+    return this.#toldCount === 0 ? 'none' : 'whole'
+  }
+
+  /** Bytes of arguments that wait for the name of their call. */
+  waitingBytes(): number {
+    return this.#waitingBytes
+  }
+
+  #mend(fragment: Fields): Fields[] {
+    const call = this.#callOf(fragment)
+    this.#last = call
+    call.watch.feed(argumentsOf(fragment))
+    // One that never gets a name leaves no gap.
+    if (isCustom(fragment) || nameOf(fragment) !== '') call.index ??= this.#toldCount++
+    const before = call.earlyBytes
+    const written = mendFragment(call, fragment)
+    this.#waitingBytes += call.earlyBytes - before
+    return written
+  }
+
+  /** Which call a fragment belongs to. An index that comes again with another id and a name is a new call. */
+  #callOf(fragment: Fields): OpenCall {
+    const id = stringOf(fragment.id) ?? ''
+    const isNamed = nameOf(fragment) !== ''
+    const known =
+      typeof fragment.index === 'number'
+        ? this.#byUpstreamIndex.get(fragment.index)
+        : ((id === '' ? undefined : this.#byUpstreamId.get(id)) ?? (isNamed ? undefined : this.#calls.at(-1)))
+    const startsAnother = known !== undefined && id !== '' && id !== known.upstreamId && isNamed
+    return known === undefined || startsAnother ? this.#open(fragment, id) : known
+  }
+
+  #open({ index }: Fields, upstreamId: string): OpenCall {
     // Results are paired by id, so two calls may not share one.
-    const isTaken = ids.has(upstreamId)
+    const isTaken = this.#ids.has(upstreamId)
     const call: OpenCall = {
-      index: calls.length,
-      id: upstreamId === '' || isTaken ? mintCallId() : upstreamId,
+      index: undefined,
+      id: upstreamId === '' || isTaken ? this.#mintCallId() : upstreamId,
       upstreamId,
       name: '',
       early: '',
       earlyBytes: 0,
       watch: createJsonWatch(),
     }
-    calls.push(call)
-    ids.add(call.id)
-    if (!byUpstreamId.has(upstreamId)) byUpstreamId.set(upstreamId, call)
-    if (typeof fragment.index === 'number') byUpstreamIndex.set(fragment.index, call)
+    this.#calls.push(call)
+    this.#ids.add(call.id)
+    if (!this.#byUpstreamId.has(upstreamId)) this.#byUpstreamId.set(upstreamId, call)
+    if (typeof index === 'number') this.#byUpstreamIndex.set(index, call)
     return call
-  }
-
-  /** Which call a fragment belongs to. An index that comes again with another id and a name is a new call. */
-  const callOf = (fragment: Fields): { call: OpenCall; isNew: boolean } => {
-    const id = textOf(fragment.id)
-    const known =
-      typeof fragment.index === 'number'
-        ? byUpstreamIndex.get(fragment.index)
-        : ((id === '' ? undefined : byUpstreamId.get(id)) ?? (nameOf(fragment) === '' ? calls.at(-1) : undefined))
-    const startsAnother = known !== undefined && id !== '' && id !== known.upstreamId && nameOf(fragment) !== ''
-    return known && !startsAnother ? { call: known, isNew: false } : { call: open(fragment), isNew: true }
-  }
-
-  return {
-    calls() {
-      if (calls.length === 0) return 'none'
-      return calls.some(({ watch }) => watch.isOpen()) ? 'cut' : 'whole'
-    },
-    goOn: (text) => last?.watch.feed(text),
-    waitingBytes: () => waitingBytes,
-    mend(fragments) {
-      const mended = fragments.filter(isObject).flatMap((fragment) => {
-        const { call } = callOf(fragment)
-        last = call
-        call.watch.feed(argumentsOf(fragment))
-        const before = call.earlyBytes
-        const written = mendFragment(call, fragment)
-        waitingBytes += call.earlyBytes - before
-        return written
-      })
-      return mended.length === fragments.length && mended.every((fragment, at) => fragment === fragments[at])
-        ? undefined
-        : mended
-    },
   }
 }
 
@@ -141,19 +152,14 @@ function laterFragment(call: OpenCall, fragment: Fields, written: string): Field
   return { index: call.index, function: { arguments: written } }
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 const isCustom = (fragment: Fields): boolean => fragment.type === 'custom' || isObject(fragment.custom)
 
 function nameOf({ function: called, custom }: Fields): string {
   const named = isObject(called) ? called : custom
-  return isObject(named) ? textOf(named.name) : ''
+  return isObject(named) ? (stringOf(named.name) ?? '') : ''
 }
 
 const rawArguments = (fragment: Fields): unknown =>
   isObject(fragment.function) ? fragment.function.arguments : undefined
 
-function argumentsOf(fragment: Fields): string {
-  const raw = rawArguments(fragment)
-  if (typeof raw === 'string') return raw
-  return isObject(raw) || Array.isArray(raw) ? JSON.stringify(raw) : ''
-}
+const argumentsOf = (fragment: Fields): string => argumentsText(rawArguments(fragment))

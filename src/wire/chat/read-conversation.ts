@@ -1,15 +1,16 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import { stringOf } from '../../lib/string-of.ts'
 import type { AnswerFormat, Conversation, Sampling } from '../../model/conversation.ts'
 import type { ChatRequest } from '../../model/turn.ts'
-import { readMessages, stringOf } from './read-messages.ts'
+import { readMessages } from './read-messages.ts'
 import { readToolChoice, readToolDefinitions } from './read-tools.ts'
 
 /**
  * What a chat request says to its model, for a lane of another protocol. The door has checked types and ranges; what it
  * leaves to providers to understand counts as absent here where it is odd.
  */
-export function readConversation(turn: ChatRequest): Conversation {
-  const body = bodyOf(turn)
+export function readConversation(request: ChatRequest): Conversation {
+  const body = bodyOf(request)
   return {
     instructions: undefined,
     items: Array.isArray(body.messages) ? readMessages(body.messages) : [],

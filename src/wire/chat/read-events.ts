@@ -1,25 +1,27 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
-import { CALLS_MAX, type EventReader, type Heard, nothingHeard, type ReaderOptions } from '../event-reader.ts'
+import { CALLS_MAX, type EventReader, type ReaderOptions } from '../event-reader.ts'
+import { firstOf } from '../first-of.ts'
+import { type Heard, nothingHeard } from '../heard.ts'
 import { readLogprobs } from '../read-logprobs.ts'
 import { createAlikeWords } from '../sse/alike-words.ts'
 import type { ChatDialect } from './dialects.ts'
 import { failureInFinish, finishWord } from './finish-reason.ts'
 import { hearChunk } from './hear-chunk.ts'
-import { createToolCallMender, type ToolCallMender } from './mend-tool-calls.ts'
-import { createUsageListener } from './read-usage.ts'
+import { ToolCallMender } from './mend-tool-calls.ts'
+import { createUsageListener, type UsageListener } from './read-usage.ts'
 import { bytesOfWords, plainContent, reasoningTextOf, saidBy } from './said-words.ts'
 import { WORDS_PLACE } from './words-place.ts'
 
 /** Reads the stream of a chat lane, with all the oddities of the servers that speak it, as events. Only its first choice counts. */
 export function createEventReader(options: ReaderOptions<ChatDialect>): EventReader {
   const heard = nothingHeard()
-  const usage = createUsageListener({ dialect: options.dialect, choices: 1 })
   const reading: Reading = {
     options,
     heard,
+    usage: createUsageListener({ dialect: options.dialect, choices: 1 }),
     // Only tells calls apart: what the client sees is minted when a call begins.
-    mender: createToolCallMender(() => ''),
+    mender: new ToolCallMender(() => ''),
     begun: new Map(),
     wordsHandedOn: 0,
     logprobs: [],
@@ -36,18 +38,8 @@ export function createEventReader(options: ReaderOptions<ChatDialect>): EventRea
       if (heard.done || heard.garbled || heard.error) return []
       const chunk = hearChunk(heard, frame)
       if (chunk === undefined) return []
-      usage.hear(chunk)
-      heard.usage = usage.usage
-      const choice = firstChoice(chunk)
-      // What comes behind the end belongs to no answer.
-      if (choice === undefined || heard.finished) return []
-      heard.error = failureInFinish(choice)
-      if (heard.error) return []
       const events: TurnEvent[] = []
-      readDelta(reading, saidBy(choice), choice.logprobs, events)
-      heard.heldBytes = reading.mender.waitingBytes()
-      heard.outputBytes = reading.wordsHandedOn + heard.heldBytes
-      heard.finished = readFinish(reading, choice.finish_reason, events)
+      readChunk(reading, chunk, events)
       const words = WORDS_PLACE.wordsOf(chunk)
       canGoOn = words !== undefined && isOnlyWords(reading, events, words)
       if (canGoOn && words !== undefined) alike.learn(frame, words)
@@ -66,6 +58,7 @@ export function createEventReader(options: ReaderOptions<ChatDialect>): EventRea
 interface Reading {
   readonly options: ReaderOptions<ChatDialect>
   readonly heard: Heard
+  readonly usage: UsageListener
   readonly mender: ToolCallMender
   /** The calls that have begun, in that order, by the mender's number. */
   readonly begun: Map<number, number>
@@ -76,11 +69,19 @@ interface Reading {
   thought: string
 }
 
-function firstChoice({ choices }: Fields): Fields | undefined {
-  if (!Array.isArray(choices)) return undefined
-  return choices
-    .filter(isObject)
-    .find((choice, at) => (typeof choice.index === 'number' ? choice.index === 0 : at === 0))
+function readChunk(reading: Reading, chunk: Fields, events: TurnEvent[]): void {
+  const { heard, usage, mender } = reading
+  usage.hear(chunk)
+  heard.usage = usage.usage()
+  const choice = firstOf(chunk.choices)
+  // What comes behind the end belongs to no answer.
+  if (choice === undefined || heard.finished) return
+  heard.error = failureInFinish(choice)
+  if (heard.error) return
+  readDelta(reading, saidBy(choice), choice.logprobs, events)
+  heard.heldBytes = mender.waitingBytes()
+  heard.outputBytes = reading.wordsHandedOn + heard.heldBytes
+  heard.finished = readFinish(reading, choice.finish_reason, events)
 }
 
 function readDelta(reading: Reading, raw: Fields, logprobs: unknown, events: TurnEvent[]): void {
@@ -157,7 +158,7 @@ function readFragment(reading: Reading, fragment: Fields, events: TurnEvent[]): 
 
 function readFinish(reading: Reading, reason: unknown, events: TurnEvent[]): boolean {
   const calls = reading.begun.size
-  const word = finishWord(reason, reading.mender.calls)
+  const word = finishWord(reason, reading.mender)
   if (word === null) return false
   sealThought(reading, events)
   for (let call = 0; call < calls; call++) events.push({ type: 'tool-call-end', call })

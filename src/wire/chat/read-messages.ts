@@ -1,20 +1,20 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
+import { stringOf } from '../../lib/string-of.ts'
+import type { CallItem, ContentPart, ConversationItem, MessageItem } from '../../model/conversation.ts'
+import { argumentsText } from './arguments-text.ts'
 import { reasoningTextOf } from './said-words.ts'
+import { WaitingCalls } from './waiting-calls.ts'
 
 /** The messages of a request, which were checked at the door as far as that goes; what is odd in them counts as absent. */
 export function readMessages(messages: readonly unknown[]): ConversationItem[] {
-  const reading: Reading = { items: [], open: [], callsRead: 0 }
+  const reading: Reading = { items: [], waiting: new WaitingCalls(), callsRead: 0 }
   for (const message of messages) if (isObject(message)) readMessage(reading, message)
   return reading.items
 }
 
-type Call = Extract<ConversationItem, { type: 'tool-call' }>
-
 interface Reading {
   readonly items: ConversationItem[]
-  /** Calls whose result has not come. */
-  open: Call[]
+  readonly waiting: WaitingCalls
   callsRead: number
 }
 
@@ -34,9 +34,7 @@ function readMessage(reading: Reading, message: Fields): void {
   }
 }
 
-type Spoken = Extract<ConversationItem, { type: 'message' }>
-
-const spoken = (role: Spoken['role'], content: readonly ContentPart[], { name }: Fields): Spoken => ({
+const spoken = (role: MessageItem['role'], content: readonly ContentPart[], { name }: Fields): MessageItem => ({
   type: 'message',
   role,
   content,
@@ -56,20 +54,22 @@ function readAssistant(reading: Reading, message: Fields): void {
   if (says || (content.length > 0 && calls.length === 0)) {
     reading.items.push(spoken('assistant', says ? content.filter(isNotEmpty) : content, message))
   }
-  reading.items.push(...calls)
-  reading.open.push(...calls)
+  for (const call of calls) {
+    reading.items.push(call)
+    reading.waiting.add(call)
+  }
 }
 
 const isNotEmpty = (part: ContentPart): boolean => part.type !== 'text' || part.text !== ''
 
-function readCalls(reading: Reading, { tool_calls, function_call }: Fields): Call[] {
+function readCalls(reading: Reading, { tool_calls, function_call }: Fields): CallItem[] {
   const calls = Array.isArray(tool_calls) ? tool_calls.filter(isObject) : []
   const all = calls.length === 0 && isObject(function_call) ? [{ function: function_call }] : calls
   return all.map((call) => readCall(reading, call))
 }
 
 /** The older form knows no ids: one that is made up holds call and result together. */
-function readCall(reading: Reading, call: Fields): Call {
+function readCall(reading: Reading, call: Fields): CallItem {
   const position = reading.callsRead++
   const isCustom = call.type === 'custom' || (isObject(call.custom) && !isObject(call.function))
   const said = isCustom ? call.custom : call.function
@@ -80,34 +80,20 @@ function readCall(reading: Reading, call: Fields): Call {
     callId: stringOf(call.id) || `call_${position}`,
     name: stringOf(name) ?? '',
     namespace: undefined,
-    text: isCustom ? (stringOf(input) ?? '') : argumentsOf(args),
+    text: isCustom ? (stringOf(input) ?? '') : argumentsText(args),
   }
 }
 
-/** Some clients send what they have parsed. */
-const argumentsOf = (args: unknown): string =>
-  typeof args === 'string' ? args : isObject(args) || Array.isArray(args) ? JSON.stringify(args) : ''
-
 function readResult(reading: Reading, message: Fields): void {
-  const call = callOf(reading, message)
-  reading.open = reading.open.filter((other) => other !== call)
-  const known = call ?? reading.items.findLast((item) => isCallWith(item, message.tool_call_id))
+  const call = reading.waiting.take(message)
+  const known = call ?? reading.waiting.lastOf(message.tool_call_id)
   reading.items.push({
     type: 'tool-result',
-    tool: known?.type === 'tool-call' ? known.tool : 'function',
+    tool: known?.tool ?? 'function',
     callId: call?.callId ?? stringOf(message.tool_call_id) ?? '',
     content: readContent(message.content),
   })
 }
-
-/** By its id; where there is none, by its name; else the first that waits. */
-function callOf({ open }: Reading, { tool_call_id, name }: Fields): Call | undefined {
-  if (typeof tool_call_id === 'string' && tool_call_id !== '') return open.find(({ callId }) => callId === tool_call_id)
-  return open.find((call) => call.name === name) ?? open[0]
-}
-
-const isCallWith = (item: ConversationItem, callId: unknown): boolean =>
-  item.type === 'tool-call' && item.callId === callId
 
 /** A string or a list of parts; what is neither has nothing in it. */
 function readContent(content: unknown): ContentPart[] {
@@ -150,5 +136,3 @@ const readFile = ({ file_data, file_id, filename }: Fields): ContentPart => ({
   id: stringOf(file_id),
   name: stringOf(filename),
 })
-
-export const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

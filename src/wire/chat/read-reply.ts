@@ -1,5 +1,4 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import type { JsonMember } from '../../model/turn.ts'
 import type { Usage } from '../../model/usage.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { readError, type UpstreamSaid } from '../refusals/provider-error.ts'
@@ -10,10 +9,9 @@ import { createUsageListener } from './read-usage.ts'
 import { bytesOfWords } from './said-words.ts'
 
 /** A JSON answer of a provider that speaks Chat, as far as it must be understood to be passed on. */
-export type ChatReply =
+type ChatReply =
   | {
       readonly kind: 'reply'
-      readonly body: ReplyBody
       /** Members that had to be mended; the rest goes out as the provider's own bytes. */
       readonly rewritten: ReadonlyMap<string, Buffer>
       readonly usage: Usage | undefined
@@ -22,16 +20,12 @@ export type ChatReply =
   | { readonly kind: 'error'; readonly said: UpstreamSaid }
   | { readonly kind: 'garbled' }
 
-export interface ReplyBody {
-  readonly bytes: Buffer
-  readonly members: readonly JsonMember[]
+export interface ReplyOptions {
+  readonly dialect: ChatDialect
+  readonly mint: Pick<MintIds, 'completionId' | 'callId'>
 }
 
-export function readReply(
-  body: ReplyBody,
-  value: unknown,
-  options: { dialect: ChatDialect; mint: Pick<MintIds, 'completionId' | 'callId'> },
-): ChatReply {
+export function readReply(value: unknown, options: ReplyOptions): ChatReply {
   if (!isObject(value)) return { kind: 'garbled' }
   if (isObject(value.error) || typeof value.error === 'string') return { kind: 'error', said: readError(value.error) }
   const { choices } = value
@@ -43,9 +37,8 @@ export function readReply(
   const mended = mendChoices(choices, options.mint.callId)
   return {
     kind: 'reply',
-    body,
     rewritten: rewrittenMembers(value, mended, options.mint),
-    usage: usage.usage,
+    usage: usage.usage(),
     outputBytes: (mended ?? choices).reduce((sum, choice) => sum + bytesOfWords(choice.message as Fields), 0),
   }
 }

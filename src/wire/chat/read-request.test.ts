@@ -16,10 +16,10 @@ function read(body: string | object) {
   return readRequest({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })
 }
 
-function turnOf(body: string | object): ChatRequest {
+function requestOf(body: string | object): ChatRequest {
   const outcome = read(body)
   if (outcome.kind === 'malformed') throw new Error(outcome.problem.message)
-  return outcome.turn
+  return outcome.request
 }
 
 const user = [{ role: 'user', content: 'Hello' }]
@@ -27,7 +27,7 @@ const base = { model: 'demo', messages: user }
 
 describe('readRequest', () => {
   it('reads what admission decides on', () => {
-    const turn = turnOf({
+    const request = requestOf({
       ...base,
       stream: true,
       stream_options: { include_usage: true },
@@ -35,7 +35,7 @@ describe('readRequest', () => {
       reasoning_effort: 'High',
       n: 2,
     })
-    expect(turn).toMatchObject({
+    expect(request).toMatchObject({
       model: 'demo',
       delivery: 'stream',
       wantsUsage: true,
@@ -61,23 +61,23 @@ describe('readRequest', () => {
       'user',
       'service_tier',
     ]
-    const turn = turnOf({ ...base, ...Object.fromEntries(nulls.map((name) => [name, null])) })
-    expect(turn).toMatchObject({ delivery: 'json', outputCap: undefined, effort: undefined, choices: 1 })
+    const request = requestOf({ ...base, ...Object.fromEntries(nulls.map((name) => [name, null])) })
+    expect(request).toMatchObject({ delivery: 'json', outputCap: undefined, effort: undefined, choices: 1 })
   })
 
   it('prefers max_completion_tokens over max_tokens', () => {
-    expect(turnOf({ ...base, max_tokens: 5, max_completion_tokens: 9 })).toMatchObject({
+    expect(requestOf({ ...base, max_tokens: 5, max_completion_tokens: 9 })).toMatchObject({
       outputCap: 9,
       outputCapParam: 'max_completion_tokens',
     })
   })
 
   it('reads the effort of the other dialect, and refuses two that differ', () => {
-    expect(turnOf({ ...base, reasoning: { effort: 'low' } })).toMatchObject({
+    expect(requestOf({ ...base, reasoning: { effort: 'low' } })).toMatchObject({
       effort: 'low',
       effortParam: 'reasoning.effort',
     })
-    expect(turnOf({ ...base, reasoning: {} }).effort).toBeUndefined()
+    expect(requestOf({ ...base, reasoning: {} }).effort).toBeUndefined()
     expect(read({ ...base, reasoning_effort: 'low', reasoning: { effort: 'high' } })).toMatchObject({
       problem: { code: 'reasoning_effort_conflict' },
     })
@@ -101,7 +101,7 @@ describe('readRequest', () => {
       { role: 'assistant', tool_calls: [] },
       { role: 'tool', tool_call_id: 'call_1', content: [{ type: 'text', text: 'ok' }] },
     ]
-    expect(turnOf({ model: 'demo', messages }).inputSize.messages).toBe(5)
+    expect(requestOf({ model: 'demo', messages }).inputSize.messages).toBe(5)
   })
 
   it('notes parts that are not text, for the model to decide', () => {
@@ -112,7 +112,7 @@ describe('readRequest', () => {
       { type: 'input_audio', input_audio: 5 },
     ]
     const result = { role: 'tool', tool_call_id: 'call_1', content: content.slice(1, 2) }
-    expect(turnOf({ model: 'demo', messages: [{ role: 'user', content }, result] }).otherInputs).toEqual([
+    expect(requestOf({ model: 'demo', messages: [{ role: 'user', content }, result] }).otherInputs).toEqual([
       { kind: 'image', param: 'messages[0].content[0]', form: 'picture', dataBytes: 12 },
       { kind: 'image', param: 'messages[0].content[1]', form: 'address', dataBytes: 0 },
       { kind: 'file', param: 'messages[0].content[2]', form: 'document', dataBytes: 8 },
@@ -261,16 +261,16 @@ describe('readRequest', () => {
 })
 
 describe('retargetRequest', () => {
-  const retarget = (turn: ChatRequest, over: Partial<RelayTarget<ChatDialect>> = {}) => {
-    const asked = { model: 'lane-model', outputCap: 500, delivery: turn.delivery, ...over }
-    return String(retargetRequest(turn, relayTarget(over.dialect ?? chatDialect('openai'), asked)).body)
+  const retarget = (request: ChatRequest, over: Partial<RelayTarget<ChatDialect>> = {}) => {
+    const asked = { model: 'lane-model', outputCap: 500, delivery: request.delivery, ...over }
+    return String(retargetRequest(request, relayTarget(over.dialect ?? chatDialect('openai'), asked)).body)
   }
 
   it('writes the control fields anew and copies everything else byte for byte', () => {
     const body =
       '{ "messages" : [ {"role":"user","content":"\\u0041  \\"model\\":\\"demo\\""} ],"temperature":1.0,"model":"demo-high","max_tokens":9999,"stream":true,"stream_options":{"include_usage":false} }'
-    const turn = turnOf(body)
-    const sent = retarget(turn, { effort: 'high' as never })
+    const request = requestOf(body)
+    const sent = retarget(request, { effort: 'high' as never })
     expect(JSON.parse(sent)).toEqual({
       messages: [{ role: 'user', content: 'A  "model":"demo"' }],
       temperature: 1,
@@ -285,19 +285,21 @@ describe('retargetRequest', () => {
   })
 
   it('leaves out what would change the price, and the fields the lane does not get', () => {
-    const turn = turnOf({ ...base, service_tier: 'auto', store: true, top_k: 5, reasoning: { effort: 'low' } })
-    expect(turn.optionalFields).toEqual(['store', 'top_k'])
-    const sent = JSON.parse(retarget(turn, { passFields: ['top_k'] }))
+    const request = requestOf({ ...base, service_tier: 'auto', store: true, top_k: 5, reasoning: { effort: 'low' } })
+    expect(request.optionalFields).toEqual(['store', 'top_k'])
+    const sent = JSON.parse(retarget(request, { passFields: ['top_k'] }))
     expect(sent).toEqual({ ...base, model: 'lane-model', top_k: 5, max_completion_tokens: 500 })
   })
 
   it('leaves hosted tools out and keeps the others byte for byte', () => {
-    const turn = turnOf(
+    const request = requestOf(
       '{"model":"demo","messages":[{"role":"user","content":"x"}],"tools":[{"type":"web_search"}, {"type":"function","function":{"name":"f","parameters":{"n":1.0}}} ],"tool_choice":"auto"}',
     )
-    expect(turn.ignoredTools).toEqual(['web_search'])
-    expect(retarget(turn)).toContain('"tools":[ {"type":"function","function":{"name":"f","parameters":{"n":1.0}}} ]')
-    const hostedOnly = turnOf({
+    expect(request.ignoredTools).toEqual(['web_search'])
+    expect(retarget(request)).toContain(
+      '"tools":[ {"type":"function","function":{"name":"f","parameters":{"n":1.0}}} ]',
+    )
+    const hostedOnly = requestOf({
       ...base,
       tools: [{ type: 'mcp' }, { type: 'computer' }],
       tool_choice: 'auto',
@@ -312,13 +314,16 @@ describe('retargetRequest', () => {
 
   it('names what of a nested field it ignores', () => {
     expect(
-      turnOf({ ...base, reasoning: { effort: 'low', max_tokens: 3 }, stream_options: { include_obfuscation: false } })
-        .optionalFields,
+      requestOf({
+        ...base,
+        reasoning: { effort: 'low', max_tokens: 3 },
+        stream_options: { include_obfuscation: false },
+      }).optionalFields,
     ).toEqual(['reasoning.max_tokens', 'stream_options.include_obfuscation'])
   })
 
   it('speaks the dialect of the lane', () => {
-    const turn = turnOf({
+    const request = requestOf({
       model: 'demo',
       messages: [
         { role: 'developer', content: 'Be "developer"' },
@@ -329,7 +334,7 @@ describe('retargetRequest', () => {
       top_k: 3,
       reasoning_effort: 'low',
     })
-    const sent = (name: string) => JSON.parse(retarget(turn, { effort: turn.effort, dialect: chatDialect(name) }))
+    const sent = (name: string) => JSON.parse(retarget(request, { effort: request.effort, dialect: chatDialect(name) }))
     expect(sent('mistral')).toEqual({
       model: 'lane-model',
       messages: [
@@ -351,8 +356,8 @@ describe('retargetRequest', () => {
   })
 
   it('sends no stream options with a JSON request', () => {
-    const turn = turnOf({ ...base, stream: false, stream_options: { include_usage: true } })
-    expect(JSON.parse(retarget(turn))).toEqual({
+    const request = requestOf({ ...base, stream: false, stream_options: { include_usage: true } })
+    expect(JSON.parse(retarget(request))).toEqual({
       ...base,
       model: 'lane-model',
       max_completion_tokens: 500,

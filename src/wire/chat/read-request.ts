@@ -10,9 +10,9 @@ import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
 import { readNested } from '../fields/read-nested.ts'
 import { malformed, type ParsedBody, type ReadRequestOutcome } from '../request-reader.ts'
 import { checkMessages } from './check-messages.ts'
-import { readTools } from './check-tools.ts'
 import { CHAT_FIELDS, CONTROL_FIELDS, NESTED_FIELDS } from './fields.ts'
 import { mendMessages } from './mend-messages.ts'
+import { ownTools } from './own-tools.ts'
 
 /** Reads what admission decides on, and checks that much; everything else stays bytes for whoever reads it later. */
 export function readRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
@@ -21,7 +21,7 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
   if (found) return malformed(found)
   const others = checkMessages(value.messages)
   if (!Array.isArray(others)) return malformed(others)
-  const tools = readTools(body)
+  const tools = ownTools(body)
   if (tools.kind === 'refused') return malformed(tools.problem)
   const nested = readNested(body, NESTED_FIELDS)
   if (nested.kind === 'refused') return malformed(nested.problem)
@@ -31,8 +31,8 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
   const choices = (value.n as number | null | undefined) ?? 1
   const rewritten = mended ? new Map([...tools.rewritten, ['messages', mended] as const]) : tools.rewritten
   return {
-    kind: 'turn',
-    turn: {
+    kind: 'read',
+    request: {
       protocol: 'chat',
       body: { bytes: body.bytes, members: body.members },
       model: value.model as string,

@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import { stringOf } from '../../lib/string-of.ts'
 import type { ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
-import { stringOf } from './read-messages.ts'
 
 /** The client's tools, in the newer form or the older. Hosted ones have been left out at the door. */
 export function readToolDefinitions({ tools, functions }: Fields): ToolDefinition[] {

@@ -54,8 +54,7 @@ function translated({ dialect, place, told }: UsageRow): Usage | undefined {
 function inJson({ dialect, place, told }: UsageRow): Usage | undefined {
   const last = STREAMS[place](told).at(-1)
   const choices = [{ ...CHOICE, ...(place === 'the choice' ? { usage: told } : {}), message: { content: 'a' } }]
-  const body = { bytes: Buffer.from(''), members: [] }
-  const reply = readReply(body, { ...last, choices }, { dialect: chatDialect(dialect), mint: countedIds() })
+  const reply = readReply({ ...last, choices }, { dialect: chatDialect(dialect), mint: countedIds() })
   return reply.kind === 'reply' ? reply.usage : undefined
 }
 

@@ -56,7 +56,7 @@ function countAt(usage: Fields, [first, second]: Place): number | undefined {
 export interface UsageListener {
   /** A chunk, or a whole answer. True where it tells a usage, which is not for the client to see there. */
   hear(said: Fields): boolean
-  readonly usage: Usage | undefined
+  usage(): Usage | undefined
 }
 
 export function createUsageListener(asked: { readonly dialect: ChatDialect; readonly choices: number }): UsageListener {
@@ -70,9 +70,7 @@ export function createUsageListener(asked: { readonly dialect: ChatDialect; read
       timed = readUsage(countsOfTimings(said), asked.dialect) ?? timed
       return isObject(reported)
     },
-    get usage() {
-      return told ?? timed
-    },
+    usage: () => told ?? timed,
   }
 }
 

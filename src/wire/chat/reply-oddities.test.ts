@@ -7,8 +7,8 @@ import { openChatVoice } from './voice.ts'
 
 /** What a client gets of a provider's JSON answer. */
 function relayed(value: object) {
-  const turn = requestOf({ messages: [{ role: 'user', content: 'q' }] })
-  const voice = openChatVoice({ turn, model: 'mill', requestId: 'req_1', mint: countedIds(), now: () => 1 })
+  const request = requestOf({ messages: [{ role: 'user', content: 'q' }] })
+  const voice = openChatVoice({ request, model: 'mill', requestId: 'req_1', mint: countedIds(), now: () => 1 })
   const bytes = Buffer.from(JSON.stringify(value))
   const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 1000 })
   if (scanned.kind !== 'scanned') throw new Error('not JSON')
@@ -60,6 +60,12 @@ describe('a JSON answer of a server that speaks Chat', () => {
       { finish_reason: 'tool_calls' },
     ],
     [
+      'with a call that has no name',
+      { role: 'assistant', content: 'hi', tool_calls: [{ id: 'x', type: 'function', function: { arguments: '{}' } }] },
+      'stop',
+      { message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' },
+    ],
+    [
       'with content in parts',
       {
         content: [
@@ -73,7 +79,8 @@ describe('a JSON answer of a server that speaks Chat', () => {
   ])('%s is mended', (_what, message, finish, said) => {
     const { choices } = relayed(answer(message, finish))
     expect(choices).toMatchObject([said])
-    if ('message' in said) expect(choices[0].message).not.toHaveProperty('tool_calls', null)
+    // Present and empty is not absent.
+    expect([null, []]).not.toContainEqual(choices[0].message.tool_calls)
   })
 
   it.each<[what: string, body: object, message: string]>([

@@ -17,14 +17,14 @@ const USAGE_WANTED = '{"include_usage":true}'
  * The client's own bytes with the control fields written anew: names it spelled are replaced or dropped, what it left
  * out is added, everything else is copied untouched. Usage is always asked for, whether the client wants it or not.
  */
-export function retargetRequest(turn: ChatRequest, target: RelayTarget<ChatDialect>): LaneRequest {
+export function retargetRequest(request: ChatRequest, target: RelayTarget<ChatDialect>): LaneRequest {
   const { dialect } = target
-  const effort = putEffort(target, () => messagesWithCalls(turn))
-  const fitted = fitMessages(turn, dialect)
-  const leftOut = fieldsLeftOut(turn, target, { effort, fitted })
-  const changes = changesForLanes(turn, CHAT_FIELDS)
+  const effort = putEffort(target, () => messagesWithCalls(request))
+  const fitted = fitMessages(request, dialect)
+  const leftOut = fieldsLeftOut(request, target, { effort, fitted })
+  const changes = changesForLanes(request, CHAT_FIELDS)
   for (const name of leftOut) changes.set(name, null)
-  renameFields(turn, dialect, changes)
+  renameFields(request, dialect, changes)
   if (fitted.messages !== undefined) changes.set('messages', fitted.messages)
   changes.set('model', JSON.stringify(target.model))
   if (target.delivery === 'stream') {
@@ -32,12 +32,12 @@ export function retargetRequest(turn: ChatRequest, target: RelayTarget<ChatDiale
     if (dialect.usageOption) changes.set('stream_options', USAGE_WANTED)
   }
   for (const [name, value] of Object.entries(effort.fields)) {
-    changes.set(name, JSON.stringify(withTheirs(turn, name, value)))
+    changes.set(name, JSON.stringify(withTheirs(request, name, value)))
   }
   changes.set(dialect.capField, JSON.stringify(target.outputCap))
   for (const [name, salt] of Object.entries(saltFields(target))) changes.set(name, JSON.stringify(salt))
-  if (turn.choices !== 1) changes.set('n', JSON.stringify(turn.choices))
-  return { body: spliceMembers(turn.body, changes), leftOut }
+  if (request.choices !== 1) changes.set('n', JSON.stringify(request.choices))
+  return { body: spliceMembers(request.body, changes), leftOut }
 }
 
 interface Told {
@@ -49,16 +49,16 @@ interface Told {
  * The fields of this request that a lane does not get: optional ones that nobody passes on, standard ones that the server
  * refuses, and what says of the effort something else than we do.
  */
-function fieldsLeftOut(turn: ChatRequest, target: RelayTarget<ChatDialect>, { effort, fitted }: Told): string[] {
+function fieldsLeftOut(request: ChatRequest, target: RelayTarget<ChatDialect>, { effort, fitted }: Told): string[] {
   const { dialect } = target
   const contradicting = Object.keys(effort.fields).length === 0 ? [] : dialect.effortSwitches
   const unwanted = [...dialect.withoutFields, ...contradicting]
-  const refused = turn.body.members.flatMap(({ name }) => (unwanted.includes(name) ? [name] : []))
+  const refused = request.body.members.flatMap(({ name }) => (unwanted.includes(name) ? [name] : []))
   const named = [
     ...(effort.isLost ? [clientName('effort', 'chat')] : []),
     ...(fitted.withoutNames ? [clientName('messageName', 'chat')] : []),
   ]
-  return [...new Set([...optionalFieldsLeftOut(turn, target), ...refused, ...named])]
+  return [...new Set([...optionalFieldsLeftOut(request, target), ...refused, ...named])]
 }
 
 /** Of an object that the client may have filled itself, as the arguments of a template, only what we say is changed. */

@@ -1,4 +1,5 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import { stringOf } from '../../lib/string-of.ts'
 
 /** What a choice of a stream says: its delta, or the message of a server that sends its whole answer in one chunk. */
 export function saidBy({ delta, message }: Fields): Fields {
@@ -67,12 +68,10 @@ function bytesOfFunction(called: unknown): number {
 
 /** The reasoning in a message or a delta, under whichever name; servers that send it under two send the same words twice. */
 export function reasoningTextOf({ reasoning_content, reasoning, reasoning_details }: Fields): string {
-  const plain = textOf(reasoning_content) || textOf(reasoning)
+  const plain = (stringOf(reasoning_content) || stringOf(reasoning)) ?? ''
   if (plain !== '' || !Array.isArray(reasoning_details)) return plain
   return reasoning_details
     .filter(isObject)
-    .map(({ text, summary }) => textOf(text) + textOf(summary))
+    .map(({ text, summary }) => (stringOf(text) ?? '') + (stringOf(summary) ?? ''))
     .join('')
 }
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

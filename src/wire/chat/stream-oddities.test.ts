@@ -119,6 +119,19 @@ const ODDITIES: Record<string, Oddity> = {
     stream: called(fn('', '{"a"', { index: 0, id: 'x' })) + called(fn('look', ':1}', { index: 0 })) + end('tool_calls'),
     says: LOOKED,
   },
+  'a name that comes later than the next one': {
+    stream:
+      called(fn('', '{"a"', { index: 0, id: 'x' })) +
+      called(fn('see', '{}', { index: 1, id: 'y', type: 'function' })) +
+      called(fn('look', ':1}', { index: 0 })) +
+      end('tool_calls'),
+    says: { calls: ['see {}', 'look {"a":1}'], finish: 'tool_calls' },
+  },
+  'a name that never comes': {
+    stream: called(fn('', '{}', { index: 0, id: 'x' }), fn('see', '{}', { index: 1, id: 'y' })) + end('tool_calls'),
+    says: { calls: ['see {}'], finish: 'tool_calls' },
+  },
+  'no call but one without a name': { stream: hi + called(fn('', '{}', { index: 0, id: 'x' })) + end(), says: HI },
   'arguments as an object': { stream: called(fn('look', { a: 1 }, { index: 0, id: 'x' })) + end(), says: LOOKED },
   'an index that is used again': {
     stream:
@@ -183,9 +196,9 @@ const ODDITIES: Record<string, Oddity> = {
 const ROADS = ['relay', 'translation'] as const
 
 function carrierOn(road: (typeof ROADS)[number]): Carrier {
-  const turn = requestOf({ messages: [{ role: 'user', content: 'q' }], stream: true })
+  const request = requestOf({ messages: [{ role: 'user', content: 'q' }], stream: true })
   const mint = countedIds()
-  const voice = openChatVoice({ turn, model: 'mill', requestId: 'req_1', mint, now: () => 1_800_000_000_000 })
+  const voice = openChatVoice({ request, model: 'mill', requestId: 'req_1', mint, now: () => 1_800_000_000_000 })
   const dialect = chatDialect('generic')
   if (road === 'relay') return voice.relay({ model: 'lane', dialect })
   return voice.translate(createEventReader({ dialect, origin: 'lane', mint }))

@@ -1,16 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { chatDialect } from './dialects.ts'
 import { createChatTap } from './tap.ts'
-
-const frame = (json: unknown) => Buffer.from(`data: ${JSON.stringify(json)}\n\n`)
-const chunk = (delta: object, finish: string | null = null, over: object = {}) => ({
-  id: 'c1',
-  object: 'chat.completion.chunk',
-  created: 1,
-  model: 'lane',
-  choices: [{ index: 0, delta, finish_reason: finish }],
-  ...over,
-})
+import { chunk, frame } from './translate.fixture.ts'
 
 const mint = { completionId: () => 'minted', callId: () => 'call_minted' }
 const tapOf = (publicModel = 'public', dialect = 'generic', choices = 1) =>

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import { isObject } from '../../lib/is-object.ts'
-import { type Heard, nothingHeard } from '../event-reader.ts'
+import { type Heard, nothingHeard } from '../heard.ts'
 import { endOfString } from '../json/strings.ts'
 import { tryParse } from '../json/try-parse.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { dataFrame } from '../sse/frame-data.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
-import type { CarriedFrame } from '../voice.ts'
+import { type CarriedFrame, NOTHING_CARRIED } from '../voice.ts'
 import { type AlikeFrames, createAlikeFrames } from './alike-frames.ts'
 import type { StreamHead } from './close-answer.ts'
 import type { ChatDialect } from './dialects.ts'
@@ -42,8 +42,6 @@ export interface ChatTapOptions {
   /** Wall time in milliseconds, for a server that tells none. */
   readonly now: () => number
 }
-
-const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }
 
 export function createChatTap(options: ChatTapOptions): ChatTap {
   const heard: ChatHeard = { ...nothingHeard(), head: undefined }
@@ -86,16 +84,16 @@ interface Listening {
 
 function readFrame(listening: Listening, frame: Buffer): CarriedFrame {
   const chunk = hearChunk(listening.heard, frame)
-  return chunk === undefined ? NOTHING : readChunk(listening, frame, chunk)
+  return chunk === undefined ? NOTHING_CARRIED : readChunk(listening, frame, chunk)
 }
 
 function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, unknown>): CarriedFrame {
   const { heard, rename, mender, usage } = listening
   const tellsUsage = usage.hear(chunk)
-  heard.usage = usage.usage
+  heard.usage = usage.usage()
   const choices = Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []
   // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
-  if (choices.length === 0) return NOTHING
+  if (choices.length === 0) return NOTHING_CARRIED
   const mended = mender.mend(chunk)
   heard.head ??= { id: chunk.id, created: chunk.created, systemFingerprint: chunk.system_fingerprint }
   const bytesBefore = heard.outputBytes
@@ -103,7 +101,7 @@ function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, un
   if (heard.error) {
     // The failure is said in our own words; what came in the same chunk goes nowhere and counts for nothing.
     heard.outputBytes = bytesBefore
-    return NOTHING
+    return NOTHING_CARRIED
   }
   const isContent = heard.outputBytes > bytesBefore
   if (tellsUsage) {

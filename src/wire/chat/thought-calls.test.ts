@@ -23,8 +23,8 @@ function relayed(
   messages: readonly object[],
   { lane = 'deepseek', effort = HIGH as typeof HIGH | null, more = {} } = {},
 ) {
-  const turn = requestOf({ messages, ...more })
-  const { body, leftOut } = retargetRequest(turn, relayTarget(chatDialect(lane), { effort: effort ?? undefined }))
+  const request = requestOf({ messages, ...more })
+  const { body, leftOut } = retargetRequest(request, relayTarget(chatDialect(lane), { effort: effort ?? undefined }))
   const { thinking, reasoning_effort } = JSON.parse(String(body))
   return { said: { thinking, reasoning_effort }, leftOut }
 }

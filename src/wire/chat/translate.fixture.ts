@@ -5,7 +5,8 @@ import type { NanoUsd } from '../../model/money.ts'
 import type { Price } from '../../model/price.ts'
 import type { ChatRequest } from '../../model/turn.ts'
 import { conversationOf } from '../conversation.fixture.ts'
-import { type EventReader, nothingHeard } from '../event-reader.ts'
+import type { EventReader } from '../event-reader.ts'
+import { nothingHeard } from '../heard.ts'
 import { scanJson } from '../json/scan-json.ts'
 import { laneTarget } from '../lane-target.fixture.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
@@ -38,11 +39,11 @@ export const messagesOf = (items: readonly ConversationItem[], dialect = 'openai
 /** A request as it comes through the door. */
 export function requestOf(body: object): ChatRequest {
   const bytes = Buffer.from(JSON.stringify({ model: 'm', ...body }))
-  const scanned = scanJson(bytes, { depthMax: 100, valuesMax: 100_000 })
+  const scanned = scanJson(bytes, { depthMax: 100, valuesMax: 1_000_000 })
   if (scanned.kind !== 'scanned') throw new Error('not JSON')
   const read = readRequest({ bytes, members: scanned.members, value: JSON.parse(String(bytes)) })
-  if (read.kind !== 'turn' || read.turn.protocol !== 'chat') throw new Error(JSON.stringify(read))
-  return read.turn
+  if (read.kind !== 'read' || read.request.protocol !== 'chat') throw new Error(JSON.stringify(read))
+  return read.request
 }
 
 export const frame = (json: unknown) => Buffer.from(`data: ${JSON.stringify(json)}\n\n`)

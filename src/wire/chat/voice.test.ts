@@ -42,8 +42,8 @@ const USAGE = {
 
 function voiceFor(body: object) {
   const mint = countedIds()
-  const turn = requestOf({ messages: MESSAGES, ...body })
-  return openChatVoice({ turn, model: 'public', requestId: 'req_1', mint, now: () => 7999 })
+  const request = requestOf({ messages: MESSAGES, ...body })
+  return openChatVoice({ request, model: 'public', requestId: 'req_1', mint, now: () => 7999 })
 }
 
 function carry(body: object) {

@@ -1,13 +1,13 @@
 import type { TurnEvent } from '../../model/event.ts'
-import type { ChatRequest, RequestBody } from '../../model/turn.ts'
+import type { ChatRequest } from '../../model/turn.ts'
 import { createReplyCollector } from '../collect-reply.ts'
 import type { EventReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
-import type { CarriedFrame, CarriedReply, Carrier, RelayVoice } from '../voice.ts'
+import { type CarriedReply, type Carrier, NOTHING_CARRIED, type ReceivedReply, type RelayVoice } from '../voice.ts'
 import { closingOfReply, closingOfStream } from './close-answer.ts'
 import type { ChatDialect } from './dialects.ts'
 import { failureFrame } from './problem.ts'
-import { readReply } from './read-reply.ts'
+import { type ReplyOptions, readReply } from './read-reply.ts'
 import { type ChatTapOptions, createChatTap } from './tap.ts'
 import { type ChunkStamp, createEventWriter } from './write-events.ts'
 import { writeReply } from './write-reply.ts'
@@ -24,7 +24,7 @@ export interface ChatVoice extends RelayVoice<ChatLane> {
 }
 
 interface ChatVoiceOptions {
-  readonly turn: ChatRequest
+  readonly request: ChatRequest
   /** The id of the model as clients know it. */
   readonly model: string
   readonly requestId: string
@@ -34,7 +34,7 @@ interface ChatVoiceOptions {
 }
 
 /** One answer in Chat's words, whatever its lane speaks. */
-export function openChatVoice({ turn, model, requestId, mint, now }: ChatVoiceOptions): ChatVoice {
+export function openChatVoice({ request, model, requestId, mint, now }: ChatVoiceOptions): ChatVoice {
   let stamp: ChunkStamp | undefined
   return {
     protocol: 'chat',
@@ -42,42 +42,37 @@ export function openChatVoice({ turn, model, requestId, mint, now }: ChatVoiceOp
     keepAlive: () => undefined,
     fail: (problem) => failureFrame(problem, requestId),
     relay: (lane) =>
-      carryStream(turn, {
+      relayStream(request, {
         laneModel: lane.model,
         publicModel: model,
         dialect: lane.dialect,
         mint,
-        choices: turn.choices,
+        choices: request.choices,
         now,
       }),
-    relayReply: ({ body, value }, { dialect }) => carryReply(turn, body, value, { dialect, mint }),
+    relayReply: (reply, { dialect }) => carryReply(request, reply, { dialect, mint }),
     translate(reader) {
       stamp ??= { id: mint.completionId(), created: Math.floor(now() / 1000), model }
-      return turn.delivery === 'json' ? translateReply(reader, stamp) : translateStream(reader, stamp, turn.wantsUsage)
+      return request.delivery === 'json'
+        ? translateReply(reader, stamp)
+        : translateStream(reader, stamp, request.wantsUsage)
     },
   }
 }
 
 /** A stream of a lane that speaks Chat, for a client that does: its frames pass, a tap listens. */
-function carryStream(turn: ChatRequest, options: ChatTapOptions): Carrier {
+function relayStream(request: ChatRequest, options: ChatTapOptions): Carrier {
   const { heard, read, readAlike } = createChatTap(options)
-  return { heard, read, readAlike, close: (settled) => closingOfStream(turn, heard.head, settled) }
+  return { heard, read, readAlike, close: (settled) => closingOfStream(request, heard.head, settled) }
 }
 
 /** A JSON answer of a lane that speaks Chat, for a client that does. */
-function carryReply(
-  turn: ChatRequest,
-  body: RequestBody,
-  value: unknown,
-  options: { readonly dialect: ChatDialect; readonly mint: MintIds },
-): CarriedReply {
-  const reply = readReply(body, value, options)
+function carryReply(request: ChatRequest, { body, value }: ReceivedReply, options: ReplyOptions): CarriedReply {
+  const reply = readReply(value, options)
   if (reply.kind !== 'reply') return reply
   const { usage, outputBytes, rewritten } = reply
-  return { kind: 'reply', usage, outputBytes, close: (settled) => closingOfReply(body, rewritten, turn, settled) }
+  return { kind: 'reply', usage, outputBytes, close: (settled) => closingOfReply(body, rewritten, request, settled) }
 }
-
-const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }
 
 /** Another protocol's answer, streamed. */
 function translateStream(reader: EventReader, stamp: ChunkStamp, wantsUsage: boolean): Carrier {
@@ -104,7 +99,7 @@ function translateReply(reader: EventReader, stamp: ChunkStamp): Carrier {
     heard: reader.heard,
     read(frame) {
       for (const event of reader.read(frame)) collector.add(event)
-      return NOTHING
+      return NOTHING_CARRIED
     },
     readAlike: () => undefined,
     close: (settled) => writeReply(collector.reply(), stamp, settled),

@@ -1,13 +1,14 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
-import type { TokenLogprob, TurnEvent } from '../../model/event.ts'
+import type { CallStart, TokenLogprob, TurnEvent } from '../../model/event.ts'
+import { BREAK } from '../joined-words.ts'
 import { latin1OfText } from '../json/strings.ts'
 import type { WordsRun } from '../sse/alike-words.ts'
 import { FINISH_REASONS } from './finish-reason.ts'
 import { writeLogprobs } from './write-logprobs.ts'
 
 /** Writes an answer as the chunks of a chat stream. */
-export interface ChatEventWriter {
+interface ChatEventWriter {
   /** What these events give the client, as whole frames; undefined for nothing. */
   write(events: readonly TurnEvent[]): Buffer | undefined
   /** The last events were one piece of words, which became one frame: more of the same can follow. */
@@ -21,9 +22,6 @@ export interface ChunkStamp {
   readonly created: number
   readonly model: string
 }
-
-/** Chat has one message where others have several: what was apart stays apart by an empty line. */
-const BREAK = '\n\n'
 
 export function createEventWriter(stamp: ChunkStamp): ChatEventWriter {
   const writing: Writing = {
@@ -133,7 +131,7 @@ function say(writing: Writing, { open, slot, text, logprobs = [] }: Words): void
   if (logprobs.length === 0) writing.lastWords = { [slot]: '' }
 }
 
-function beginCall(writing: Writing, event: Extract<TurnEvent, { type: 'tool-call-start' }>): void {
+function beginCall(writing: Writing, event: CallStart): void {
   begin(writing, null)
   writing.open = undefined
   const index = writing.calls.size

@@ -204,7 +204,7 @@ describe('results', () => {
     const parts: ContentPart[] = [{ type: 'text', text: 'a' }, image, { type: 'text', text: 'b' }]
     expect(messagesOf([call('1'), call('2'), result('1', parts), result('2', [image])]).slice(1)).toEqual([
       told('1', 'a\nb'),
-      told('2', 'The result is in the next message.'),
+      told('2', 'The result is shown below.'),
       {
         role: 'user',
         content: [

@@ -1,26 +1,28 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import {
+  type CallItem,
   type ContentPart,
   type Conversation,
   type ConversationItem,
   isText,
+  type MessageItem,
+  type ReasoningItem,
   textOfParts,
 } from '../../model/conversation.ts'
+import { clientName, type NamedApart } from '../client-names.ts'
+import { BREAK, joinedWords } from '../joined-words.ts'
 import type { LaneTarget } from '../lane-target.ts'
-import { ABORTED } from '../made-up-words.ts'
+import { ABORTED, FROM_RESULT, RESULT_ELSEWHERE } from '../made-up-words.ts'
 import { opaqueForLane } from '../seals/opaque-for-lane.ts'
-import { type CallItem, type PairedResults, pairResults } from '../tools/past-calls.ts'
+import { type PairedResults, pairResults } from '../tools/past-calls.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
+import { callIdFor } from './call-ids.ts'
 import type { ChatDialect } from './dialects.ts'
-import { isPrefill, mapCallId } from './fit-messages.ts'
+import { isPrefill } from './fit-messages.ts'
 import { writeContent, writePart } from './write-parts.ts'
 
-/** Between messages, reasonings and results that become one. */
-const BREAK = '\n\n'
-const RESULT_ELSEWHERE = 'The result is in the next message.'
-
-export interface WrittenMessages {
+interface WrittenMessages {
   readonly messages: readonly Fields[]
   readonly leftOut: readonly string[]
 }
@@ -50,11 +52,11 @@ export function writeMessages(conversation: Conversation, names: ToolNames, lane
   endAssistant(writing)
   const last = writing.messages.at(-1)
   if (last !== undefined && isPrefill(last) && dialect.prefill === 'prefix') last.prefix = true
-  if (results.orphans.size > 0) writing.leftOut.add('function_call_output')
+  if (results.orphans.size > 0) leaveOut(writing, 'strayResult')
   return { messages: writing.messages, leftOut: [...writing.leftOut] }
 }
 
-type MessagesLane = Pick<LaneTarget<ChatDialect>, 'dialect' | 'origin'>
+type MessagesLane = Pick<LaneTarget<ChatDialect>, 'dialect' | 'origin' | 'client'>
 
 interface Writing {
   readonly messages: Fields[]
@@ -77,8 +79,6 @@ interface AssistantTurn {
   readonly calls: Map<string, CallItem>
   name: string | undefined
 }
-
-type MessageItem = Extract<ConversationItem, { type: 'message' }>
 
 function writeItem(writing: Writing, item: ConversationItem): void {
   switch (item.type) {
@@ -103,7 +103,7 @@ function writeItem(writing: Writing, item: ConversationItem): void {
 
 function assistantOf(writing: Writing): AssistantTurn {
   writing.assistant ??= { texts: [], refusals: [], reasoning: [], calls: new Map(), name: undefined }
-  writing.assistant.reasoning.push(...writing.thoughts)
+  for (const thought of writing.thoughts) writing.assistant.reasoning.push(thought)
   writing.thoughts = []
   return writing.assistant
 }
@@ -125,14 +125,11 @@ function addWords(writing: Writing, { content, name }: MessageItem): void {
 
 /** Nobody but a user may send what is not text. */
 function noteOtherParts(writing: Writing, content: readonly ContentPart[]): void {
-  for (const part of content) if (!isText(part)) writing.leftOut.add(`input_${part.type}`)
+  for (const part of content) if (!isText(part)) leaveOut(writing, part.type)
 }
 
 /** What came from a chat lane under seal is the reasoning as it was; else what its client was told of it. */
-function reasoningText(
-  { text, summary, opaque }: Extract<ConversationItem, { type: 'reasoning' }>,
-  lane: MessagesLane,
-): string {
+function reasoningText({ text, summary, opaque }: ReasoningItem, lane: MessagesLane): string {
   return opaqueForLane(opaque, lane) ?? (text === '' ? summary.join(BREAK) : text)
 }
 
@@ -154,12 +151,17 @@ function writeMessage(writing: Writing, { role, content, name }: MessageItem): v
 function nameIfTaken(writing: Writing, name: string | undefined): Fields {
   if (name === undefined) return {}
   if (writing.dialect.messageNames) return { name }
-  writing.leftOut.add('input.name')
+  leaveOut(writing, 'messageName')
   return {}
 }
 
 function noteLost(writing: Writing, content: readonly ContentPart[]): void {
-  if (content.some((part) => writePart(part).length === 0)) writing.leftOut.add('input_file.file_url')
+  if (content.some((part) => writePart(part).length === 0)) leaveOut(writing, 'fileUrl')
+}
+
+/** By the name that the client has for it. */
+function leaveOut({ leftOut, lane }: Writing, what: NamedApart): void {
+  leftOut.add(clientName(what, lane.client))
 }
 
 /** Writes what the assistant has said and called, and behind it the results of its calls. */
@@ -168,8 +170,8 @@ function endAssistant(writing: Writing): void {
   writing.assistant = undefined
   if (!assistant) return
   const { calls, texts, refusals, name } = assistant
-  const text = texts.filter((each) => each !== '').join(BREAK)
-  const reasoning = assistant.reasoning.filter((each) => each !== '').join(BREAK)
+  const text = joinedWords(texts)
+  const reasoning = joinedWords(assistant.reasoning)
   const saysNothing = text === '' && (calls.size > 0 || refusals.length > 0)
   messages.push({
     role: 'assistant',
@@ -187,7 +189,7 @@ function endAssistant(writing: Writing): void {
 function writeCall(call: CallItem, names: ToolNames, dialect: ChatDialect): Fields {
   const { tool, text } = call
   const name = names.upstreamName(call)
-  const id = mapCallId(call.callId, dialect)
+  const id = callIdFor(call.callId, dialect)
   if (tool === 'function') return { id, type: 'function', function: { name, arguments: text } }
   if (dialect.customTools) return { id, type: 'custom', custom: { name, input: text } }
   return { id, type: 'function', function: { name, arguments: JSON.stringify({ input: text }) } }
@@ -205,10 +207,9 @@ function writeResult(
   const text = content === undefined ? ABORTED : textOfParts(content, '\n')
   writing.messages.push({
     role: 'tool',
-    tool_call_id: mapCallId(call.callId, writing.dialect),
+    tool_call_id: callIdFor(call.callId, writing.dialect),
     content: text === '' && shown.length > 0 ? RESULT_ELSEWHERE : text,
   })
   if (shown.length === 0) return
-  const whose = `From the result of the tool ${writing.names.upstreamName(call)}:`
-  others.push({ type: 'text', text: whose }, ...shown)
+  others.push({ type: 'text', text: `${FROM_RESULT} ${writing.names.upstreamName(call)}:` }, ...shown)
 }

@@ -1,13 +1,13 @@
 import type { Fields } from '../../lib/is-object.ts'
+import type { CallItem } from '../../model/conversation.ts'
 import type { SettledCharge } from '../../model/ending.ts'
 import type { TokenLogprob } from '../../model/event.ts'
-import type { Reply, ReplyItem } from '../../model/reply.ts'
+import type { Reply, ReplyItem, ReplyMessage } from '../../model/reply.ts'
+import { joinedWords } from '../joined-words.ts'
 import { FINISH_REASONS } from './finish-reason.ts'
 import type { ChunkStamp } from './write-events.ts'
 import { writeLogprobs } from './write-logprobs.ts'
 import { writeUsage } from './write-usage.ts'
-
-const BREAK = '\n\n'
 
 /** A whole answer as the JSON that chat knows: the same words as in a stream, in one message. */
 export function writeReply(reply: Reply, stamp: ChunkStamp, settled: SettledCharge): Buffer {
@@ -22,15 +22,15 @@ export function writeReply(reply: Reply, stamp: ChunkStamp, settled: SettledChar
   return Buffer.from(JSON.stringify(body))
 }
 
-type Message = Extract<ReplyItem, { type: 'message' }>
-
 /** Calls and reasoning are there only if there are any: several clients take an empty list for calls to come. */
 function writeMessage(items: readonly ReplyItem[]): Fields {
   const messages = items.filter((item) => item.type === 'message')
   const calls = items.flatMap((item) => (item.type === 'tool-call' ? [writeCall(item)] : []))
-  const content = joined(messages.map((message) => wordsIn(message, 'text')))
-  const reasoning = joined(items.flatMap((item) => (item.type === 'reasoning' ? [item.text, ...item.summary] : [])))
-  const refusal = joined(messages.map((message) => wordsIn(message, 'refusal')))
+  const content = joinedWords(messages.map((message) => wordsIn(message, 'text')))
+  const reasoning = joinedWords(
+    items.flatMap((item) => (item.type === 'reasoning' ? [item.text, ...item.summary] : [])),
+  )
+  const refusal = joinedWords(messages.map((message) => wordsIn(message, 'refusal')))
   return {
     role: 'assistant',
     content: content === '' && (calls.length > 0 || refusal !== '') ? null : content,
@@ -40,12 +40,10 @@ function writeMessage(items: readonly ReplyItem[]): Fields {
   }
 }
 
-const joined = (texts: readonly string[]): string => texts.filter((text) => text !== '').join(BREAK)
-
-const wordsIn = ({ content }: Message, type: 'text' | 'refusal'): string =>
+const wordsIn = ({ content }: ReplyMessage, type: 'text' | 'refusal'): string =>
   content.flatMap((part) => (part.type === type ? [part.text] : [])).join('')
 
-function writeCall({ tool, callId, name, text }: Extract<ReplyItem, { type: 'tool-call' }>): Fields {
+function writeCall({ tool, callId, name, text }: CallItem): Fields {
   const said = tool === 'custom' ? { name, input: text } : { name, arguments: text }
   return { id: callId, type: tool, [tool]: said }
 }

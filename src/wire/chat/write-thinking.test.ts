@@ -28,10 +28,10 @@ const dialectOf = (name: string, { spellings, withoutFields }: Asked) => {
 }
 
 function relayed(name: string, effort: string, asked: Asked = {}, body: object = {}) {
-  const turn = requestOf({ messages: MESSAGES, ...body })
+  const request = requestOf({ messages: MESSAGES, ...body })
   const { outputCap = 99_999 } = asked
   const target = relayTarget(dialectOf(name, asked), { effort: effortOf(effort), outputCap })
-  const sent = retargetRequest(turn, target)
+  const sent = retargetRequest(request, target)
   return { said: saidBeside(sent.body), leftOut: sent.leftOut }
 }
 
@@ -129,8 +129,8 @@ describe('a switch of the server’s own, written by the client', () => {
   ]
 
   it.each(SWITCHES)('of %s passes as it is where no effort is asked for', (name, body) => {
-    const turn = requestOf({ messages: MESSAGES, ...body })
-    const sent = retargetRequest(turn, relayTarget(dialectOf(name, {})))
+    const request = requestOf({ messages: MESSAGES, ...body })
+    const sent = retargetRequest(request, relayTarget(dialectOf(name, {})))
     expect(sent.leftOut).toEqual([])
     expect(saidBeside(sent.body)).toEqual(body)
   })
@@ -181,8 +181,8 @@ it('a model that takes no sampling gets none of it on either road, and its clien
     ...{ logprobs: true, top_logprobs: 2, top_k: 3 },
   }
   const dialect = withTraits(chatDialect('vllm'), { traits: { ...PLAIN_TRAITS, sampling: false } })
-  const turn = requestOf({ messages: MESSAGES, ...asked })
-  const sent = retargetRequest(turn, relayTarget(dialect))
+  const request = requestOf({ messages: MESSAGES, ...asked })
+  const sent = retargetRequest(request, relayTarget(dialect))
   expect(new Set(sent.leftOut)).toEqual(new Set(Object.keys(asked)))
   expect(saidBeside(sent.body)).toEqual({})
   const written = writeRequest(conversationOf([message('user', 'hi')], { sampling }), laneTarget(dialect))

@@ -1,15 +1,12 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { budgetWithin } from '../../model/budget-within.ts'
 import { type Effort, effortOf } from '../../model/effort.ts'
-import type { EffortSpelling } from '../../model/model-traits.ts'
 import { spellEffort } from '../../model/spell-effort.ts'
 import type { TurnRequest } from '../../model/turn.ts'
+import { budgetWithin } from '../budget-within.ts'
 import { writtenMember } from '../json/members.ts'
 import { tryParse } from '../json/try-parse.ts'
 import type { ChatDialect } from './dialects.ts'
-
-/** The fields in which a server reads how hard its model shall think. */
-export type EffortManner = keyof typeof MANNERS
+import { EFFORT_MANNERS } from './effort-manners.ts'
 
 export interface PutEffort {
   readonly fields: Fields
@@ -17,7 +14,7 @@ export interface PutEffort {
   readonly isLost: boolean
 }
 
-export interface EffortTarget {
+interface EffortTarget {
   readonly effort: Effort | undefined
   readonly outputCap: number
   readonly dialect: ChatDialect
@@ -38,59 +35,13 @@ export function putEffort(target: EffortTarget, messages: () => readonly unknown
 
 function spellFor({ effort, outputCap, dialect }: EffortTarget): PutEffort {
   if (effort === undefined) return NOTHING
-  const spelling = fittingIn(outputCap, spellEffort(dialect.traits.efforts, effort))
-  const said = spelling === undefined ? undefined : MANNERS[dialect.effort](spelling)
+  const spelled = spellEffort(dialect.traits.efforts, effort)
+  const spelling = typeof spelled === 'number' ? budgetWithin(spelled, outputCap) : spelled
+  const said = spelling === undefined ? undefined : EFFORT_MANNERS[dialect.effort](spelling)
   if (said === undefined) return { fields: {}, isLost: true }
   const taken = Object.entries(said).filter(([name]) => !dialect.withoutFields.includes(name))
   return { fields: Object.fromEntries(taken), isLost: taken.length < Object.keys(said).length }
 }
-
-/** Servers refuse to think with fewer tokens than this. */
-const BUDGET_MIN = 1024
-
-function fittingIn(outputCap: number, spelling: EffortSpelling | undefined): EffortSpelling | undefined {
-  if (typeof spelling !== 'number') return spelling
-  const budget = budgetWithin(spelling, outputCap)
-  return budget < Math.min(spelling, BUDGET_MIN) ? undefined : budget
-}
-
-/** By the spelling; undefined where the server has no place for it. */
-const MANNERS = {
-  /** The protocol's own word. */
-  word: (spelling: EffortSpelling) => word(spelling === 'disabled' ? 'none' : spelling),
-
-  /** OpenRouter: an object, in which a number of tokens has a place too. */
-  object: (spelling: EffortSpelling) => {
-    if (typeof spelling === 'number') return { reasoning: { max_tokens: spelling } }
-    return { reasoning: { effort: spelling === 'disabled' ? 'none' : spelling } }
-  },
-
-  /** DeepSeek: a switch, and the word beside it. */
-  'switch-and-word': (spelling: EffortSpelling) => {
-    if (spelling === 'disabled') return { thinking: { type: 'disabled' } }
-    const said = word(spelling)
-    return said && { thinking: { type: 'enabled' }, ...said }
-  },
-
-  /** Moonshot: models that have the word think always, and take no switch. */
-  'word-or-switch': (spelling: EffortSpelling) =>
-    spelling === 'disabled' ? { thinking: { type: 'disabled' } } : word(spelling),
-
-  /** Alibaba: a switch and a number of tokens; of words it takes only that there is to be thinking. */
-  budget: (spelling: EffortSpelling) => {
-    if (spelling === 'disabled') return { enable_thinking: false }
-    return typeof spelling === 'number'
-      ? { enable_thinking: true, thinking_budget: spelling }
-      : { enable_thinking: true }
-  },
-
-  /** Servers that anybody can run: whether a model thinks is decided by the template of its prompt. */
-  template: (spelling: EffortSpelling) =>
-    spelling === 'disabled' ? { chat_template_kwargs: { enable_thinking: false } } : word(spelling),
-} as const satisfies Record<string, (spelling: EffortSpelling) => Fields | undefined>
-
-const word = (spelling: EffortSpelling): Fields | undefined =>
-  typeof spelling === 'string' ? { reasoning_effort: spelling } : undefined
 
 const NOT_TO_THINK = effortOf('none')
 
@@ -112,8 +63,8 @@ function isUnthoughtCall(message: unknown): boolean {
 const CALLS = Buffer.from('"tool_calls"')
 
 /** The messages of a request that is relayed, for who looks for calls: none where none of them can have called anything. */
-export function messagesWithCalls(turn: TurnRequest): readonly Fields[] {
-  const bytes = writtenMember(turn, 'messages')
+export function messagesWithCalls(request: TurnRequest): readonly Fields[] {
+  const bytes = writtenMember(request, 'messages')
   const messages = bytes?.includes(CALLS) ? tryParse(bytes.toString('utf8')) : []
   return Array.isArray(messages) ? messages : []
 }

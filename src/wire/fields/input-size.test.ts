@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { readRequest } from '../chat/read-request.ts'
 import { scanJson } from '../json/scan-json.ts'
-import { turnOf as responsesTurn } from '../responses/read-request.fixture.ts'
+import { requestOf as responsesRequestOf } from '../responses/read-request.fixture.ts'
 
 const schema = { name: 'a', schema: { type: 'object' } }
 function inChat(over: object) {
@@ -10,10 +10,10 @@ function inChat(over: object) {
   if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
   const outcome = readRequest({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })
   if (outcome.kind === 'malformed') throw new Error(outcome.problem.message)
-  return outcome.turn.inputSize.tools
+  return outcome.request.inputSize.tools
 }
 
-const inResponses = (over: object) => responsesTurn({ model: 'demo', input: 'x', ...over }).inputSize.tools
+const inResponses = (over: object) => responsesRequestOf({ model: 'demo', input: 'x', ...over }).inputSize.tools
 
 it('a form for the answer counts as a tool, as lanes explain it to their model', () => {
   expect(inChat({ response_format: { type: 'json_schema', json_schema: schema } })).toBe(1)

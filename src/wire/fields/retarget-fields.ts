@@ -26,5 +26,5 @@ interface PassingLane {
 }
 
 /** The fields beyond the standard ones that neither the dialect of this lane nor the operator passes on. */
-export const optionalFieldsLeftOut = (turn: TurnRequest, { dialect, passFields }: PassingLane): string[] =>
-  turn.optionalFields.filter((field) => !passFields.includes(field) && !dialect.extraFields.includes(field))
+export const optionalFieldsLeftOut = (request: TurnRequest, { dialect, passFields }: PassingLane): string[] =>
+  request.optionalFields.filter((field) => !passFields.includes(field) && !dialect.extraFields.includes(field))

@@ -1,6 +1,8 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { TokenLogprob, TurnEvent } from '../../model/event.ts'
-import { CALLS_MAX, type EventReader, type Heard, nothingHeard, type ReaderOptions } from '../event-reader.ts'
+import { CALLS_MAX, type EventReader, type ReaderOptions } from '../event-reader.ts'
+import { firstOf } from '../first-of.ts'
+import { type Heard, nothingHeard } from '../heard.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
 import { hearData } from '../sse/frame-data.ts'
 import type { GeminiDialect } from './dialects.ts'
@@ -55,7 +57,7 @@ interface Reading {
 
 function readAnswer(reading: Reading, chunk: Fields, events: TurnEvent[]): void {
   const { heard } = reading
-  const candidate = firstCandidate(chunk)
+  const candidate = firstOf(chunk.candidates)
   if (candidate === undefined) {
     if (isBlocked(chunk)) finish(reading, 'SAFETY', events)
     return
@@ -76,11 +78,6 @@ function readAnswer(reading: Reading, chunk: Fields, events: TurnEvent[]): void 
 
 /** For a text that may never come. */
 const LOGPROBS_WAITING_MAX = 10_000
-
-function firstCandidate({ candidates }: Fields): Fields | undefined {
-  if (!Array.isArray(candidates)) return undefined
-  return candidates.filter(isObject).find(({ index }, at) => (typeof index === 'number' ? index === 0 : at === 0))
-}
 
 /** A prompt that is not answered: the request was right, and what it said was not welcome. */
 const isBlocked = ({ promptFeedback }: Fields): boolean =>

@@ -9,7 +9,7 @@ import { differences, lossRows } from '../losses/loss-pages.fixture.ts'
 import { randomChatRequest, randomResponsesRequest } from '../losses/random-requests.fixture.ts'
 import { RESPONSES_SPECIMENS } from '../losses/responses-specimens.fixture.ts'
 import { fieldsOf, type Specimen } from '../losses/specimen.fixture.ts'
-import { turnOf } from '../responses/read-request.fixture.ts'
+import { requestOf as responsesRequestOf } from '../responses/read-request.fixture.ts'
 import type { GeminiDialect } from './dialects.ts'
 import { signed, spoken, type Written, written } from './lane.fixture.ts'
 import { refusalOfGeminiRequest } from './strict-request.fixture.ts'
@@ -20,7 +20,7 @@ const RUNS = 1500
 const CLIENTS = {
   chat: { ask: (body: object): TurnRequest => requestOf(body), specimens: CHAT_SPECIMENS, random: randomChatRequest },
   responses: {
-    ask: (body: object): TurnRequest => turnOf({ model: 'm', ...body }),
+    ask: (body: object): TurnRequest => responsesRequestOf({ model: 'm', ...body }),
     specimens: RESPONSES_SPECIMENS,
     random: randomResponsesRequest,
   },
@@ -35,13 +35,13 @@ const LANES: readonly GeminiDialect[] = [
 
 /** What a lane is sent of a client's request, with whatever it has sealed before. */
 function sent(client: Protocol, body: object, { dialect = spoken(), seal = identity }: Sending = {}): Written {
-  const turn = CLIENTS[client].ask(withRealData(body))
-  const { effort, outputCap = 999 } = turn
-  const request = written(seal(codecs.readConversation(turn)), { dialect, effort, outputCap, client })
+  const request = CLIENTS[client].ask(withRealData(body))
+  const { effort, outputCap = 999 } = request
+  const asked = written(seal(codecs.readConversation(request)), { dialect, effort, outputCap, client })
   const { callIds, traits } = dialect
   const judge = { signatures: OWN, signedCalls: traits.signedCalls, callIds }
-  expect(refusalOfGeminiRequest(request.body, judge), JSON.stringify(body)).toBeUndefined()
-  return request
+  expect(refusalOfGeminiRequest(asked.body, judge), JSON.stringify(body)).toBeUndefined()
+  return asked
 }
 
 /** Files are looked into here: what stands for one elsewhere is none. */

@@ -2,7 +2,7 @@ import { isObject } from '../../lib/is-object.ts'
 import { tryParse } from '../json/try-parse.ts'
 
 /** What signs a thought, and on which part of the answer it came: it goes back on the same. */
-export interface ThoughtSignature {
+interface ThoughtSignature {
   readonly signature: string
   readonly on: SignedPart
 }

@@ -172,7 +172,7 @@ describe('calls and their results', () => {
     const items = [asked, call('a'), call('b'), result('a', [image]), result('b', [{ type: 'text', text: 'B' }, image])]
     expect(contentsOf(...items)[2]).toEqual(
       user(
-        ...[answered('a', 'The result is beside this one.'), answered('b', 'B')],
+        ...[answered('a', 'The result is shown below.'), answered('b', 'B')],
         ...[text('From the result of the tool look:'), { inlineData: { mimeType: 'image/png', data: 'AA==' } }],
         ...[text('From the result of the tool look:'), { inlineData: { mimeType: 'image/png', data: 'AA==' } }],
       ),

@@ -1,18 +1,21 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
-import { type ContentPart, type ConversationItem, isText, textOfParts } from '../../model/conversation.ts'
-import { clientName } from '../client-names.ts'
-import type { LaneTarget } from '../lane-target.ts'
-import { ABORTED, USER_BEGINS, USER_GOES_ON } from '../made-up-words.ts'
-import { opaqueForLane } from '../seals/opaque-for-lane.ts'
 import {
-  type CallIds,
   type CallItem,
-  mapCallIds,
-  type PairedResults,
-  pairResults,
+  type ContentPart,
+  type ConversationItem,
+  isText,
+  type MessageItem,
+  type ReasoningItem,
   type ResultItem,
-} from '../tools/past-calls.ts'
+  textOfParts,
+} from '../../model/conversation.ts'
+import { clientName } from '../client-names.ts'
+import { BREAK } from '../joined-words.ts'
+import type { LaneTarget } from '../lane-target.ts'
+import { ABORTED, FROM_RESULT, RESULT_ELSEWHERE, USER_BEGINS, USER_GOES_ON } from '../made-up-words.ts'
+import { opaqueForLane } from '../seals/opaque-for-lane.ts'
+import { type CallIds, mapCallIds, type PairedResults, pairResults } from '../tools/past-calls.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
 import { FOREIGN_CALL, readSignature } from './thought-signatures.ts'
@@ -21,11 +24,7 @@ import { writeCall, writePart, writeResponse } from './write-parts.ts'
 /** What ids of calls have from other providers, and none here. */
 const FOREIGN_ID = /[^a-zA-Z0-9_-]/g
 
-/** Between messages that become one. */
-const BREAK = '\n\n'
-const RESULT_BESIDE = 'The result is beside this one.'
-
-export interface WrittenContents {
+interface WrittenContents {
   readonly contents: readonly Content[]
   readonly leftOut: readonly string[]
 }
@@ -87,8 +86,6 @@ interface SignedCall {
 
 const isCall = (part: Fields | SignedCall): part is SignedCall => 'call' in part
 
-type MessageItem = Extract<ConversationItem, { type: 'message' }>
-
 function writeItem(writing: Writing, item: ConversationItem): void {
   switch (item.type) {
     case 'message':
@@ -126,7 +123,7 @@ function addWords(writing: Writing, { content }: MessageItem): void {
 }
 
 /** Of reasoning only the signature goes back, to the model that has set it; thoughts themselves are not wanted again. */
-function addSignature(writing: Writing, { opaque }: Extract<ConversationItem, { type: 'reasoning' }>): void {
+function addSignature(writing: Writing, { opaque }: ReasoningItem): void {
   const signed = readSignature(opaqueForLane(opaque, writing.lane))
   if (signed === undefined) return
   const turn = turnOf(writing)
@@ -219,7 +216,7 @@ function endTurn(writing: Writing): void {
     writeResponse(call, resultText(content, shown[at]?.parts.length ?? 0), wordsFor(call)),
   )
   const beside = shown.flatMap(({ call, parts }) =>
-    parts.length === 0 ? [] : [{ text: `From the result of the tool ${names.upstreamName(call)}:` }, ...parts],
+    parts.length === 0 ? [] : [{ text: `${FROM_RESULT} ${names.upstreamName(call)}:` }, ...parts],
   )
   addParts(writing, 'user', [...responses, ...beside])
 }
@@ -227,5 +224,5 @@ function endTurn(writing: Writing): void {
 function resultText(content: readonly ContentPart[] | undefined, shown: number): string {
   if (content === undefined) return ABORTED
   const text = textOfParts(content, '\n')
-  return text === '' && shown > 0 ? RESULT_BESIDE : text
+  return text === '' && shown > 0 ? RESULT_ELSEWHERE : text
 }

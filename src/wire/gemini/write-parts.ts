@@ -1,8 +1,8 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
-import type { ContentPart } from '../../model/conversation.ts'
+import type { CallItem, ContentPart } from '../../model/conversation.ts'
 import { inlineData } from '../read-data-url.ts'
-import { argumentsObject, type CallItem } from '../tools/past-calls.ts'
+import { argumentsObject } from '../tools/past-calls.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 
 /** A part of a content; undefined: it has no place there. Files are sent along or named by an address, never by an id. */

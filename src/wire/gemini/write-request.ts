@@ -1,7 +1,9 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { type Conversation, type ConversationItem, isText, textOfParts, userMessage } from '../../model/conversation.ts'
 import type { Protocol } from '../../model/turn.ts'
+import { hasBias, isNamed, namesOfAsked } from '../asked-settings.ts'
 import { clientName } from '../client-names.ts'
+import { joinedWords } from '../joined-words.ts'
 import type { LaneTarget, WrittenRequest } from '../lane-target.ts'
 import { createToolNames } from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
@@ -53,7 +55,7 @@ function partSystem({ instructions, items }: Conversation, pleas: readonly strin
   const first = leading === -1 ? items.length : leading
   const texts = [instructions, ...items.slice(0, first).map(systemTextOf), ...pleas]
   return {
-    system: texts.filter((text) => text !== undefined && text !== '').join('\n\n'),
+    system: joinedWords(texts),
     items: items.slice(first),
   }
 }
@@ -71,14 +73,13 @@ function systemTextOf(item: ConversationItem): string | undefined {
 
 function withoutCounterpart(conversation: Conversation, client: Protocol): readonly string[] {
   const { sampling, identity, verbosity, parallelToolCalls, tools, items } = conversation
-  const asked: readonly [name: string, isAsked: boolean][] = [
-    ['logit_bias', sampling.logitBias !== undefined && Object.keys(sampling.logitBias).length > 0],
+  return namesOfAsked([
+    ['logit_bias', hasBias(sampling)],
     ['parallel_tool_calls', parallelToolCalls === false && tools.length > 0],
     [clientName('verbosity', client), verbosity !== undefined],
-    [clientName('messageName', client), items.some((item) => item.type === 'message' && item.name !== undefined)],
+    [clientName('messageName', client), items.some(isNamed)],
     ['user', identity.user !== undefined],
     ['safety_identifier', identity.safetyIdentifier !== undefined],
     ['prompt_cache_key', identity.promptCacheKey !== undefined],
-  ]
-  return asked.flatMap(([name, isAsked]) => (isAsked ? [name] : []))
+  ])
 }

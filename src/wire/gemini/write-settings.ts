@@ -1,12 +1,13 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { AnswerFormat, Sampling } from '../../model/conversation.ts'
 import type { ModelTraits } from '../../model/model-traits.ts'
+import { unlessZero } from '../asked-settings.ts'
 import { clientName } from '../client-names.ts'
 import type { LaneTarget } from '../lane-target.ts'
 import { PLEA_FOR_JSON } from '../made-up-words.ts'
 import type { GeminiDialect } from './dialects.ts'
 
-export interface WrittenSampling {
+interface WrittenSampling {
   readonly fields: Fields
   readonly leftOut: readonly string[]
 }
@@ -41,9 +42,6 @@ type Wish = readonly [name: string, fields: Fields]
 /** By the client's name, as rows and traits have it, or by the server's own, as it has complained itself. */
 const isRefused = (name: string, wish: Fields, { withoutFields }: GeminiDialect): boolean =>
   [name, ...Object.keys(wish)].some((refused) => withoutFields.includes(refused))
-
-/** Zero is no penalty: who knows none shall not seem to have lost one. */
-const unlessZero = (penalty: number | undefined): number | undefined => (penalty === 0 ? undefined : penalty)
 
 /** A seed has 32 bits here: a longer one loses the rest, the same way every time. */
 const seedOf = (seed: number): number => Math.trunc(seed) | 0

@@ -1,13 +1,13 @@
 import type { Fields } from '../../lib/is-object.ts'
-import { budgetWithin } from '../../model/budget-within.ts'
 import type { Conversation } from '../../model/conversation.ts'
 import type { EffortSpelling } from '../../model/model-traits.ts'
 import { spellEffort } from '../../model/spell-effort.ts'
+import { budgetWithin } from '../budget-within.ts'
 import { clientName } from '../client-names.ts'
 import type { LaneTarget } from '../lane-target.ts'
 import type { GeminiDialect } from './dialects.ts'
 
-export interface WrittenThinking {
+interface WrittenThinking {
   /** Undefined: the model thinks as it does unasked, and tells nothing of it. */
   readonly thinkingConfig: Fields | undefined
   readonly leftOut: readonly string[]
@@ -40,15 +40,15 @@ export function writeThinking({ reasoning }: Conversation, target: LaneTarget<Ge
 }
 
 /** The smallest budget that a model takes which cannot be kept from thinking. */
-const BUDGET_MIN = 128
+const UNAVOIDABLE_BUDGET = 128
 
 /** Undefined: it cannot be said, or not under this cap. */
 function depthOf(spelled: EffortSpelling | undefined, outputCap: number): Depth | undefined {
   if (spelled === undefined) return undefined
   if (spelled === 'disabled') return { thinkingBudget: 0 }
   if (typeof spelled === 'string') return { thinkingLevel: spelled }
-  const thinkingBudget = budgetWithin(spelled, outputCap)
-  return thinkingBudget < Math.min(spelled, BUDGET_MIN) ? undefined : { thinkingBudget }
+  const thinkingBudget = budgetWithin(spelled, outputCap, UNAVOIDABLE_BUDGET)
+  return thinkingBudget === undefined ? undefined : { thinkingBudget }
 }
 
 interface Depth {

@@ -1,11 +1,11 @@
 import type { Fields } from '../../lib/is-object.ts'
-import type { AnswerFormat, Conversation, ToolChoice, ToolDefinition } from '../../model/conversation.ts'
+import type { AnswerFormat, Conversation, SchemaFormat, ToolChoice, ToolDefinition } from '../../model/conversation.ts'
 import { answerToolFor } from '../tools/answer-tool.ts'
 import { customAsFunction } from '../tools/custom-as-function.ts'
 import { allowedTools, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
 
-export interface WrittenTools {
+interface WrittenTools {
   readonly fields: Fields
   /** The tool whose input is the answer. */
   readonly answerTool?: string
@@ -33,8 +33,6 @@ const toolFields = (functionDeclarations: readonly Fields[], functionCallingConf
   tools: [{ functionDeclarations }],
   ...(functionCallingConfig === undefined ? {} : { toolConfig: { functionCallingConfig } }),
 })
-
-type SchemaFormat = Extract<AnswerFormat, { readonly type: 'json_schema' }>
 
 const isBySchema = (format: AnswerFormat | undefined): format is SchemaFormat =>
   format?.type === 'json_schema' && format.schema !== undefined

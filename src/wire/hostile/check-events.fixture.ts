@@ -1,6 +1,6 @@
 import type { TurnEvent } from '../../model/event.ts'
 import type { InputUsage, Usage } from '../../model/usage.ts'
-import type { Heard } from '../event-reader.ts'
+import type { Heard } from '../heard.ts'
 
 /** Judges what a reader says, event by event and count by count; throws at the first thing that may not be. */
 export interface EventChecker {

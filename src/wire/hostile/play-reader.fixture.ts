@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { TurnEvent } from '../../model/event.ts'
-import type { EventReader, Heard } from '../event-reader.ts'
+import type { EventReader } from '../event-reader.ts'
+import type { Heard } from '../heard.ts'
 import { textOfLatin1 } from '../json/strings.ts'
 import { createFrameSplitter } from '../sse/split-frames.ts'
 import { createEventChecker } from './check-events.fixture.ts'

@@ -103,7 +103,7 @@ export const responsesVoice = ({ onceIn }: Dice, delivery: 'stream' | 'json'): R
 
 export const chatVoice = (delivery: 'stream' | 'json'): ChatVoice =>
   openChatVoice({
-    turn: requestOf({
+    request: requestOf({
       ...{ messages: [{ role: 'user', content: 'q' }], stream: delivery === 'stream' },
       ...(delivery === 'stream' ? { stream_options: { include_usage: true } } : {}),
     }),

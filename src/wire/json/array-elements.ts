@@ -1,5 +1,6 @@
+import { skipString } from './skip-string.ts'
+
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const COMMA = 0x2c
 /** How a byte outside of strings changes the depth. */
 const steps = new Int8Array(256)
@@ -20,8 +21,12 @@ export function* elementsWithin(array: Buffer, bytesMax: number): Generator<Buff
   let isEmpty = true
   for (let at = start - 1; at < end; at++) {
     const byte = array[at]!
-    if (byte === QUOTE) at = endOfString(array, at)
-    else depth += steps[byte]!
+    if (byte === QUOTE) {
+      at = skipString(array, at) - 1
+      if (at < 0) return
+      continue
+    }
+    depth += steps[byte]!
     if (depth === 0) {
       const last = array.subarray(start, at)
       if (!isEmpty || String(last).trim() !== '') yield last
@@ -31,17 +36,6 @@ export function* elementsWithin(array: Buffer, bytesMax: number): Generator<Buff
     yield array.subarray(start, at)
     isEmpty = false
     start = at + 1
-  }
-}
-
-/** Where the quote stands that closes a string. */
-function endOfString(bytes: Buffer, open: number): number {
-  for (let at = open + 1; ; at++) {
-    at = bytes.indexOf(QUOTE, at)
-    if (at < 0) return bytes.length
-    let backslashes = 0
-    while (bytes[at - 1 - backslashes] === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return at
   }
 }
 

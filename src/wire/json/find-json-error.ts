@@ -1,5 +1,5 @@
 /** Where a text stops being JSON, and what could have stood there. The offset is the text's length where it just ends. */
-export interface JsonError {
+interface JsonError {
   readonly offset: number
   readonly expected: string
 }

@@ -1,4 +1,5 @@
 import type { JsonMember } from '../../model/turn.ts'
+import { skipString } from './skip-string.ts'
 
 export interface JsonBounds {
   readonly depthMax: number
@@ -17,11 +18,8 @@ export type JsonScan =
 const OUTER_MEMBERS_MAX = 4096
 /** Objects of a million different names keep JSON.parse busy for a second; a hundred thousand cost about a tenth. */
 const NAMES_MAX = 100_000
-/** Below this length a byte loop finds the closing quote sooner than a call into native code does. */
-const SHORT_STRING_BYTES = 32
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const OPEN_BRACE = 0x7b
 
 const SPACE = 1
@@ -120,7 +118,7 @@ function advanceScan(
         offset += 1
         break
       case STRING: {
-        const stringEnd = endOfString(bytes, offset)
+        const stringEnd = skipString(bytes, offset)
         if (stringEnd < 0) return { kind: 'broken', offset: end }
         if (awaitsName) {
           if (++names > NAMES_MAX) return { kind: 'too-many-values' }
@@ -226,35 +224,6 @@ function endOfScalar(bytes: Buffer, start: number): number {
   let offset = start + 1
   while (offset < end && classes[bytes[offset]!] === 0) offset += 1
   return offset
-}
-
-/**
- * The offset behind the closing quote, or -1. A stretch of bytes is walked, then the next quote is searched natively;
- * one that turns out to be escaped starts another stretch, so text full of `\"` does not pay a native call for each.
- */
-function endOfString(bytes: Buffer, openingQuote: number): number {
-  const end = bytes.length
-  let offset = openingQuote + 1
-  for (;;) {
-    const stretchEnd = Math.min(offset + SHORT_STRING_BYTES, end)
-    while (offset < stretchEnd) {
-      const byte = bytes[offset]!
-      if (byte === QUOTE) return offset + 1
-      offset += byte === BACKSLASH ? 2 : 1
-    }
-    if (offset >= end) return -1
-    const quote = bytes.indexOf(QUOTE, offset)
-    if (quote < 0) return -1
-    if (backslashesBefore(bytes, quote, offset) % 2 === 0) return quote + 1
-    offset = quote + 1
-  }
-}
-
-/** Looks back no further than `floor`, which is known not to be escaped: so no byte is looked at twice. */
-function backslashesBefore(bytes: Buffer, quote: number, floor: number): number {
-  let offset = quote
-  while (offset > floor && bytes[offset - 1] === BACKSLASH) offset -= 1
-  return quote - offset
 }
 
 /** For a part of a body that was bounded as a whole at the door: what is inside it is bounded too. */

@@ -40,7 +40,7 @@ const openClient = (client: Protocol): Voice =>
   client === 'responses'
     ? openVoice({ fields: { include: ['reasoning.encrypted_content'] } })
     : openChatVoice({
-        turn: requestOf({
+        request: requestOf({
           messages: [{ role: 'user', content: 'q' }],
           stream: true,
           stream_options: { include_usage: true },

@@ -11,7 +11,7 @@ import type { FieldTable } from '../fields/field-rule.ts'
 import { laneTarget } from '../lane-target.fixture.ts'
 import { RESPONSES_DIALECTS } from '../responses/dialects.ts'
 import { RESPONSES_FIELDS } from '../responses/fields.ts'
-import { turnOf } from '../responses/read-request.fixture.ts'
+import { requestOf as responsesRequestOf } from '../responses/read-request.fixture.ts'
 import { CHAT_SPECIMENS } from './chat-specimens.fixture.ts'
 import { differences, type Fate, fateOf, lossRows } from './loss-pages.fixture.ts'
 import { RESPONSES_SPECIMENS } from './responses-specimens.fixture.ts'
@@ -29,7 +29,7 @@ interface Way {
 }
 
 const askChat = (body: object): TurnRequest => requestOf(body)
-const askResponses = (body: object): TurnRequest => ({ ...turnOf({ model: 'm', ...body }), sealed: SEALED })
+const askResponses = (body: object): TurnRequest => ({ ...responsesRequestOf({ model: 'm', ...body }), sealed: SEALED })
 
 const SEALED: ReadonlyMap<string, Opaque> = new Map([
   ['mr1.responses', { wire: 'responses', origin: 'elsewhere', data: 'gAAA' }],
@@ -55,22 +55,22 @@ const WAYS: Readonly<Record<string, Way>> = {
   },
 }
 
-const meaningOf = (turn: TurnRequest) => ({
-  ...codecs.readConversation(turn),
-  effort: turn.effort,
-  outputCap: turn.outputCap,
+const meaningOf = (request: TurnRequest) => ({
+  ...codecs.readConversation(request),
+  effort: request.effort,
+  outputCap: request.outputCap,
 })
 
 function carry(way: Way, body: object, dialect: LaneDialect) {
-  const turn = way.ask(body)
-  const { effort, outputCap = 99_999 } = turn
-  const target = laneTarget(dialect, { effort, outputCap, client: turn.protocol })
-  const written = codecs.writeRequest(codecs.readConversation(turn), target)
+  const request = way.ask(body)
+  const { effort, outputCap = 99_999 } = request
+  const target = laneTarget(dialect, { effort, outputCap, client: request.protocol })
+  const written = codecs.writeRequest(codecs.readConversation(request), target)
   // The dialect's own spelling of standard fields is no other meaning.
   const sent = { ...JSON.parse(String(written.body).replaceAll('"random_seed":', '"seed":')) }
   const budget = Object.entries(dialect.traits.efforts ?? {}).find(([, tokens]) => tokens === sent.thinking_budget)
   if (budget !== undefined) sent.reasoning_effort = budget[0]
-  const meant = { ...meaningOf(turn), outputCap }
+  const meant = { ...meaningOf(request), outputCap }
   return { meant, understood: meaningOf(way.understand(sent)), leftOut: written.leftOut }
 }
 

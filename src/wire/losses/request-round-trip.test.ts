@@ -7,16 +7,18 @@ import { requestOf } from '../chat/translate.fixture.ts'
 import { codecs, type LaneDialect } from '../codecs.ts'
 import { laneTarget } from '../lane-target.fixture.ts'
 import { responsesDialect, SEALED_REASONING } from '../responses/dialects.ts'
-import { turnOf } from '../responses/read-request.fixture.ts'
-import { type KnownLoss, lossesIntoChat, lossesIntoResponses } from './known-losses.fixture.ts'
+import { requestOf as responsesRequestOf } from '../responses/read-request.fixture.ts'
+import type { KnownLoss } from './known-losses.fixture.ts'
 import { lossRows } from './loss-pages.fixture.ts'
+import { lossesIntoChat } from './losses-into-chat.fixture.ts'
+import { lossesIntoResponses } from './losses-into-responses.fixture.ts'
 import { type RandomRequest, randomChatRequest, randomResponsesRequest } from './random-requests.fixture.ts'
 
 const SEED = 20_264
 const RUNS = 1500
 
 const askedIn = (protocol: Protocol, body: object): TurnRequest =>
-  protocol === 'chat' ? requestOf(body) : turnOf({ model: 'm', ...body })
+  protocol === 'chat' ? requestOf(body) : responsesRequestOf({ model: 'm', ...body })
 
 /** Of a protocol that clients speak too. */
 type ClientDialect = Extract<LaneDialect, { readonly wire: Protocol }>

@@ -65,7 +65,7 @@ export const openClient = (client: Protocol, delivery: Delivery): Voice =>
   client === 'responses'
     ? openVoice({ fields: { include: ['reasoning.encrypted_content'] }, delivery })
     : openChatVoice({
-        turn: requestOf({
+        request: requestOf({
           ...{ messages: [{ role: 'user', content: 'q' }], stream: delivery === 'stream' },
           stream_options: { include_usage: true },
         }),

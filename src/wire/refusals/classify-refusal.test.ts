@@ -1,32 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { classifyRefusal, isCertain, type RefusalClass } from './classify-refusal.ts'
-import { readError, readProviderError } from './provider-error.ts'
-
-const read = (status: number | undefined, body: unknown) =>
-  readProviderError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
-
-const inside = (error: unknown) => {
-  const said = readError(error)
-  return { ...said, status: undefined, param: said.param }
-}
-
-const anthropic = (type: string, message = 'No.') => ({
-  type: 'error',
-  error: { type, message },
-  request_id: 'req_011',
-})
-const google = (code: number, status: string, message = 'No.', details: object[] = []) => ({
-  error: { code, message, status, details },
-})
-const reason = (word: string) => ({
-  '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
-  reason: word,
-  domain: 'googleapis.com',
-})
-const TOO_LOW =
-  'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.'
-const SPENT = 'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.'
-const HTML = '<!doctype html><html><body>nginx</body></html>'
+import { anthropic, FASTAPI, google, HTML, inside, read, reason, SPENT, TOO_LOW } from './refusals.fixture.ts'
 
 type Row = readonly [status: number, body: object | string, means: RefusalClass, code: string | undefined]
 
@@ -165,9 +139,6 @@ describe('a refusal of Gemini', () => {
   })
 })
 
-const FASTAPI = {
-  detail: [{ type: 'missing', loc: ['body', 'messages', 0, 'role'], msg: 'Field required', input: {} }],
-}
 const EXTRA = [{ type: 'extra_forbidden', loc: ['body', 'seed'], msg: 'Extra inputs are not permitted', input: 7 }]
 
 describe('a refusal of a server that is like OpenAI’s', () => {
@@ -246,64 +217,6 @@ describe('a refusal of a server that is like OpenAI’s', () => {
   })
 })
 
-/** What would make a refusal one of each class, if the provider said so itself. */
-const WORDS: Readonly<Record<Exclude<RefusalClass, 'rejected' | 'failed' | 'too-large' | 'not-found'>, string>> = {
-  'too-long': "This model's maximum context length is 8192 tokens: prompt is too long",
-  'unsupported-field': 'Image input is not supported by this model',
-  filtered: 'blocked by content_filter, moderation, prohibited_content',
-  credential: 'insufficient_quota: your credit balance is too low, api key expired, enable billing',
-  throttled: 'rate limit, too many requests, resource exhausted, slow down',
-}
-
-describe('a refusal that quotes what its client has written', () => {
-  const QUOTATIONS: readonly ((words: string) => object)[] = [
-    (words) => ({ error: { message: `Invalid value: '${words}'.`, type: 'invalid_request_error' } }),
-    (words) => ({ error: { message: `messages.0: Input should be a list, input: ${JSON.stringify(words)}` } }),
-    (words) => ({ message: `Wrong role: \`${words}\``, type: 'BadRequestError', code: 400 }),
-    (words) => ({ message: `No role «${words}», “${words}”`, type: 'BadRequestError', code: 400 }),
-    (words) => ({ message: `1 error [type=int, input_value={'x': ${JSON.stringify(words)}}, input_type=dict]` }),
-    (words) => ({ error: { message: `[{'type': 'int', 'msg': 'No', 'input': {'x': ${words}}}]` } }),
-    (words) => ({ error: { message: `Cannot read {"message":"Bad","text":${JSON.stringify(words)}}` } }),
-    (words) => ({ error: { message: `Invalid value: '${words.padEnd(2000, '.')}'` } }),
-  ]
-
-  describe.each(Object.entries(WORDS))('that sounds like %s', (means, words) => {
-    it('would be that in the words of the provider', () => {
-      expect(classifyRefusal(inside(words))).toBe(means === 'unsupported-field' ? 'failed' : means)
-      if (means !== 'throttled') expect(classifyRefusal(read(400, { error: words }))).toBe(means)
-    })
-
-    it.each(QUOTATIONS.map((quoting) => quoting(words)))('is rejected all the same: %j', (body) => {
-      expect(classifyRefusal(read(400, body))).toBe('rejected')
-      expect(classifyRefusal(read(422, body))).toBe('rejected')
-    })
-
-    it.each(QUOTATIONS.map((quoting) => quoting(words)))(
-      'is nothing about the lane inside of an answer: %j',
-      (body) => {
-        const error = inside('error' in body ? body.error : body)
-        expect(['failed', 'rejected']).toContain(classifyRefusal(error))
-      },
-    )
-  })
-
-  it.each(['credential', 'throttled'] as const)(
-    'is never certainly %s, not even where it ends the quotation itself',
-    (means) => {
-      const message = `Invalid value: 'x' ${WORDS[means]} 'y'`
-      for (const error of [
-        read(400, { error: { message } }),
-        read(400, message),
-        inside(message),
-        inside({ message }),
-      ]) {
-        if (classifyRefusal(error) === means) expect(isCertain(error)).toBe(false)
-      }
-      expect(classifyRefusal(inside(message))).toBe(means)
-    },
-  )
-})
-
 describe('what a refusal means is certain', () => {
   it.each<[ReturnType<typeof read>, RefusalClass]>([
     [read(401, {}), 'credential'],
@@ -340,65 +253,5 @@ describe('what a refusal means is certain', () => {
     [inside('It went wrong.'), 'failed'],
   ])('and not where only a sentence does: %j: %s', (error, means) => {
     expect([classifyRefusal(error), isCertain(error)]).toEqual([means, false])
-  })
-})
-
-describe('what is read of a refusal', () => {
-  it('is the place in the body that FastAPI names, and never what stood there', () => {
-    const error = read(422, { detail: [{ ...FASTAPI.detail[0], input: 'a secret of the client' }] })
-    expect(error).toMatchObject({ param: 'messages.0.role', message: 'messages.0.role: Field required' })
-    expect(JSON.stringify(error)).not.toContain('secret')
-  })
-
-  it('is nothing of a page', () => {
-    expect(read(404, HTML)).toEqual({ status: 404, message: '', code: undefined, param: undefined })
-  })
-
-  it.each<[unknown]>([
-    [{ error: { message: { deep: 1 }, code: {}, type: [], status: null, details: 'x', param: {} } }],
-    [{ error: { message: null, details: [null, 7, { reason: 7, retryDelay: 37 }], code: 1e300 } }],
-    [{ detail: [null, 'x', { loc: {}, msg: 7, type: null }], errors: [null] }],
-    [{ detail: { message: 7 }, message: { detail: [] } }],
-    [[]],
-    [[[[1]]]],
-    [null],
-    [{ __proto__: null, constructor: 'x', error: { __proto__: 'x' } }],
-    ['{"error":'],
-  ])('survives what makes no sense: %j', (body) => {
-    const error = read(400, body)
-    expect(typeof error.message).toBe('string')
-    expect(classifyRefusal(error)).toBe('rejected')
-    expect(typeof readError(body).message).toBe('string')
-  })
-
-  it('is bounded, so that no words of a provider can be long enough to hold anybody up', () => {
-    const words = 'unsupported thinking '.repeat(200_000)
-    expect(readError({ message: words }).message).toHaveLength(1000)
-    expect(read(400, words).message).toHaveLength(1000)
-  })
-})
-
-describe('when to come back', () => {
-  const retryInfo = (retryDelay: unknown) => [
-    { '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [{ quotaId: 'PerMinute' }] },
-    { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay },
-  ]
-  it.each<[object, number | undefined]>([
-    [{ details: retryInfo('37s') }, 37_000],
-    [{ details: retryInfo('0.5s') }, 500],
-    [{ details: retryInfo('37s'), message: 'Please retry in 9s.' }, 37_000],
-    [{ details: retryInfo(37), message: 'Please retry in 9.25s.' }, 9250],
-    [{ details: retryInfo('soon') }, undefined],
-    [{ message: 'Rate limit reached. Please try again in 6m0s.' }, 360_000],
-    [{ message: 'Please try again in 20ms. Visit us.' }, 20],
-    [{ message: 'Please try again in 1m12.5s' }, 72_500],
-    [{ message: 'Please retry after 3 seconds.' }, 3000],
-    [{ message: 'Please try again in 2 moments.' }, undefined],
-    [{ message: 'Please try again later.' }, undefined],
-    [{ details: retryInfo('0s') }, undefined],
-  ])('%j is in %s ms', (error, wait) => {
-    expect(readError(error).retryAfterMs).toBe(wait)
-    expect(read(429, { error }).retryAfterMs).toBe(wait)
-    expect(read(429, [{ error }]).retryAfterMs).toBe(wait)
   })
 })

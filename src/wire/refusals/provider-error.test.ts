@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { classifyRefusal } from './classify-refusal.ts'
-import { type ProviderError, readError, readProviderError } from './provider-error.ts'
+import { readError } from './provider-error.ts'
+import { FASTAPI, HTML, inside, read } from './refusals.fixture.ts'
 import { refusedField, refusesSeals, refusesTrigger } from './refused-field.ts'
 
-const read = (status: number | undefined, body: unknown): ProviderError =>
-  readProviderError(status, Buffer.from(JSON.stringify(body)))
 const classOf = (status: number | undefined, error: object) => classifyRefusal(read(status, { error }))
 
 describe("a Responses server's refusal", () => {
@@ -26,7 +25,7 @@ describe("a Responses server's refusal", () => {
 
   it('inside a stream is told by its type where the code is a word of its own', () => {
     const error = { message: 'Failed to call a function.', type: 'invalid_request_error', code: 'tool_use_failed' }
-    const classInside = (said: object) => classifyRefusal({ ...readError(said), status: undefined, param: undefined })
+    const classInside = (said: object) => classifyRefusal(inside(said))
     expect(classInside(error)).toBe('rejected')
     expect(classInside({ ...error, type: 'server_error' })).toBe('failed')
     expect(classInside({ ...error, code: 'rate_limit_exceeded' })).toBe('throttled')
@@ -93,5 +92,65 @@ describe("a Responses server's refusal", () => {
     [undefined, 'Something.', 'failed'],
   ])('inside a stream, %s, has no status: %s', (code, message, expected) => {
     expect(classifyRefusal({ status: undefined, message, code, param: undefined })).toBe(expected)
+  })
+})
+
+describe('what is read of a refusal', () => {
+  it('is the place in the body that FastAPI names, and never what stood there', () => {
+    const error = read(422, { detail: [{ ...FASTAPI.detail[0], input: 'a secret of the client' }] })
+    expect(error).toMatchObject({ param: 'messages.0.role', message: 'messages.0.role: Field required' })
+    expect(JSON.stringify(error)).not.toContain('secret')
+  })
+
+  it('is nothing of a page', () => {
+    expect(read(404, HTML)).toEqual({ status: 404, message: '', code: undefined, param: undefined })
+  })
+
+  it.each<[unknown]>([
+    [{ error: { message: { deep: 1 }, code: {}, type: [], status: null, details: 'x', param: {} } }],
+    [{ error: { message: null, details: [null, 7, { reason: 7, retryDelay: 37 }], code: 1e300 } }],
+    [{ detail: [null, 'x', { loc: {}, msg: 7, type: null }], errors: [null] }],
+    [{ detail: { message: 7 }, message: { detail: [] } }],
+    [[]],
+    [[[[1]]]],
+    [null],
+    [{ __proto__: null, constructor: 'x', error: { __proto__: 'x' } }],
+    ['{"error":'],
+  ])('survives what makes no sense: %j', (body) => {
+    const error = read(400, body)
+    expect(typeof error.message).toBe('string')
+    expect(classifyRefusal(error)).toBe('rejected')
+    expect(typeof readError(body).message).toBe('string')
+  })
+
+  it('is bounded, so that no words of a provider can be long enough to hold anybody up', () => {
+    const words = 'unsupported thinking '.repeat(200_000)
+    expect(readError({ message: words }).message).toHaveLength(1000)
+    expect(read(400, words).message).toHaveLength(1000)
+  })
+})
+
+describe('when to come back', () => {
+  const retryInfo = (retryDelay: unknown) => [
+    { '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [{ quotaId: 'PerMinute' }] },
+    { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay },
+  ]
+  it.each<[object, number | undefined]>([
+    [{ details: retryInfo('37s') }, 37_000],
+    [{ details: retryInfo('0.5s') }, 500],
+    [{ details: retryInfo('37s'), message: 'Please retry in 9s.' }, 37_000],
+    [{ details: retryInfo(37), message: 'Please retry in 9.25s.' }, 9250],
+    [{ details: retryInfo('soon') }, undefined],
+    [{ message: 'Rate limit reached. Please try again in 6m0s.' }, 360_000],
+    [{ message: 'Please try again in 20ms. Visit us.' }, 20],
+    [{ message: 'Please try again in 1m12.5s' }, 72_500],
+    [{ message: 'Please retry after 3 seconds.' }, 3000],
+    [{ message: 'Please try again in 2 moments.' }, undefined],
+    [{ message: 'Please try again later.' }, undefined],
+    [{ details: retryInfo('0s') }, undefined],
+  ])('%j is in %s ms', (error, wait) => {
+    expect(readError(error).retryAfterMs).toBe(wait)
+    expect(read(429, { error }).retryAfterMs).toBe(wait)
+    expect(read(429, [{ error }]).retryAfterMs).toBe(wait)
   })
 })

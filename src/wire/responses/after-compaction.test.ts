@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { framedSummary } from '../summary.ts'
 import { keptItems } from './after-compaction.ts'
-import { turnOf, withItems } from './read-request.fixture.ts'
+import { requestOf, withItems } from './read-request.fixture.ts'
 import { countedIds } from './voice.fixture.ts'
 
 const kept = (...items: readonly object[]) =>
-  keptItems(turnOf(withItems(...items)), countedIds()).map(({ role, content }) => [role, content])
+  keptItems(requestOf(withItems(...items)), countedIds()).map(({ role, content }) => [role, content])
 
 const long = (words: string, length: number) => words.repeat(Math.ceil(length / words.length))
 const rest = { role: 'assistant', content: long('and so on ', 20_000) }
@@ -40,6 +40,6 @@ it('nor an earlier summary: the new one has it, and nobody is shown either', () 
 })
 
 it('is told as whole items', () => {
-  const [item] = keptItems(turnOf(withItems({ role: 'system', content: 'Be kind' }, rest)), countedIds())
+  const [item] = keptItems(requestOf(withItems({ role: 'system', content: 'Be kind' }, rest)), countedIds())
   expect(item).toEqual({ id: 'msg_1', type: 'message', role: 'system', status: 'completed', content: text('Be kind') })
 })

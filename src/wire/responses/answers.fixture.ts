@@ -50,7 +50,7 @@ export function mintInOrder(): MintIds {
 /** Of a request that asks for nothing special. */
 export const plainFraming = (): Framing =>
   createFraming({
-    turn: requestWith({}),
+    request: requestWith({}),
     model: 'public',
     effort: undefined,
     responseId: 'resp_ours',

@@ -96,16 +96,16 @@ function expectReadable(request: object, covered: Covered): void {
     covered.codes.set(code, (covered.codes.get(code) ?? 0) + 1)
     return
   }
-  if (outcome.turn.protocol !== 'responses') throw new Error(outcome.turn.protocol)
+  if (outcome.request.protocol !== 'responses') throw new Error(outcome.request.protocol)
   covered.accepted++
   // What a provider has made short goes to that provider, and is never translated.
   if (inputTypes(request).includes('compaction')) return
-  const { items, tools } = readConversation(outcome.turn)
+  const { items, tools } = readConversation(outcome.request)
   for (const item of items) expectWhole(item)
   for (const { name, namespace } of tools) expect([typeof name, typeof (namespace ?? '')]).toEqual(['string', 'string'])
   covered.items += items.length
   covered.tools += tools.length
-  for (const value of outcome.turn.rewritten.values()) if (value !== null) JSON.parse(String(value))
+  for (const value of outcome.request.rewritten.values()) if (value !== null) JSON.parse(String(value))
   const results = items.flatMap((item) => (item.type === 'tool-result' ? [item.callId] : []))
   const calls = new Set(items.flatMap((item) => (item.type === 'tool-call' ? [item.callId] : [])))
   expect(results.filter((id) => !calls.has(id))).toEqual([])

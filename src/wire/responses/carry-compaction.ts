@@ -6,7 +6,7 @@ import type { CompactionReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/frame-data.ts'
 import { framedSummary } from '../summary.ts'
-import type { CarriedFrame, Carrier, CompactedSize } from '../voice.ts'
+import { type Carrier, type CompactedSize, NOTHING_CARRIED } from '../voice.ts'
 import { keptItems } from './after-compaction.ts'
 import type { Framing } from './framing.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
@@ -23,8 +23,6 @@ interface CompactionSpeaker {
   finish(state: Pick<ResponseState, 'status' | 'output' | 'usage'>): ResponseState
 }
 
-const NOTHING_YET: CarriedFrame = { bytes: undefined, isContent: false }
-
 /** Nothing is told of it before the whole is there: until then another lane may be tried. */
 export function carryCompaction(reader: CompactionReader, speaker: CompactionSpeaker): Carrier {
   let output: CompactedOutput | undefined
@@ -36,7 +34,7 @@ export function carryCompaction(reader: CompactionReader, speaker: CompactionSpe
     heard: reader.heard,
     read(frame) {
       reader.read(frame)
-      return NOTHING_YET
+      return NOTHING_CARRIED
     },
     readAlike: () => undefined,
     compactedSize: () => outputOnce().size,
@@ -47,19 +45,19 @@ export function carryCompaction(reader: CompactionReader, speaker: CompactionSpe
 function close(speaker: CompactionSpeaker, output: CompactedOutput, settled: SettledCharge): string {
   const { options, framing } = speaker
   const usage = writeUsage(settled)
-  if (options.turn.compacts === 'at-endpoint') return compactionJson(options, output, usage)
-  const isStream = options.turn.delivery === 'stream'
+  if (options.request.compacts === 'at-endpoint') return compactionJson(options, output, usage)
+  const isStream = options.request.delivery === 'stream'
   if (isStream) speaker.beginEnd()
   const state = speaker.finish({ status: 'completed', output: output.items, usage })
   if (!isStream) return framing.responseJson(state)
-  const opening = framing.openingText() + framesOf(framing, output)
-  return opening + framing.responseText('response.completed', state) + DONE_FRAME.toString()
+  const opening = framing.opening() + framesOf(framing, output)
+  return opening + framing.responseFrame('response.completed', state) + DONE_FRAME.toString()
 }
 
 /** One item, without the words that other items grow by. */
 const framesOf = (framing: Framing, { items }: CompactedOutput): string =>
   ['response.output_item.added', 'response.output_item.done']
-    .map((type) => framing.frameText(type, { output_index: 0, item: items.at(-1) }))
+    .map((type) => framing.frame(type, { output_index: 0, item: items.at(-1) }))
     .join('')
 
 /** The answer of the endpoint is an object of its own. */
@@ -78,12 +76,12 @@ interface CompactedOutput {
 }
 
 interface CompactionMeans extends Pick<Sealing, 'sealCompaction'> {
-  readonly turn: ResponsesRequest
+  readonly request: ResponsesRequest
   readonly mint: MintIds
 }
 
-function compactedOutput({ turn, mint, sealCompaction }: CompactionMeans, compacted: Compacted): CompactedOutput {
-  const kept = turn.compacts === 'at-endpoint' ? keptItems(turn, mint) : []
+function compactedOutput({ request, mint, sealCompaction }: CompactionMeans, compacted: Compacted): CompactedOutput {
+  const kept = request.compacts === 'at-endpoint' ? keptItems(request, mint) : []
   const item = { id: mint.itemId('cmp'), type: 'compaction', encrypted_content: sealCompaction(compacted) }
   const keptBytes = kept.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message.content)), 0)
   const summaryBytes = compacted.kind === 'summary' ? Buffer.byteLength(framedSummary(compacted.text)) : 0

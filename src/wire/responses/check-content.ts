@@ -1,6 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { OtherInput } from '../../model/turn.ts'
+import { checkOtherPart, type OtherPart } from '../fields/check-other-part.ts'
 import {
   checkFileData,
   checkFileUrl,
@@ -8,7 +9,6 @@ import {
   noFilesHere,
   notTaken,
   type PartSource,
-  wordsOnly,
 } from '../fields/check-source.ts'
 import { checkEach, checkMaybeText, checkText, isAbsent, missing, wrongType } from '../fields/check-value.ts'
 
@@ -38,30 +38,15 @@ function checkPart(param: string, part: unknown, others: OtherInput[] | undefine
     return isAbsent(type) ? missing(`${param}.type`) : wrongType(`${param}.type`, type, 'a string')
   if (TEXT_PARTS.has(type)) return checkText(`${param}.text`, part.text)
   if (type === 'refusal') return checkText(`${param}.refusal`, part.refusal)
-  if (!isOtherPart(type)) return notTaken(param, type)
-  if (others === undefined) return wordsOnly(param)
-  const other = readOtherPart(param, type, part)
-  if ('code' in other) return other
-  others.push(other)
-  return undefined
+  const other = OTHER_PARTS.get(type)
+  return other === undefined ? notTaken(param, type) : checkOtherPart(other, param, part, others)
 }
 
-type Read = (param: string, part: Fields) => PartSource | Problem
-
-/** Parts that are not text: what a model's `inputs` calls them, and what they come as. */
-const OTHER_PARTS: ReadonlyMap<string, { readonly kind: OtherInput['kind']; readonly read: Read }> = new Map([
+const OTHER_PARTS: ReadonlyMap<string, OtherPart> = new Map<string, OtherPart>([
   ['input_image', { kind: 'image', read: readImage }],
   ['input_file', { kind: 'file', read: readFile }],
   ['input_audio', { kind: 'audio', read: readAudio }],
 ])
-
-const isOtherPart = (type: string): boolean => OTHER_PARTS.has(type)
-
-function readOtherPart(param: string, type: string, part: Fields): OtherInput | Problem {
-  const { kind, read } = OTHER_PARTS.get(type)!
-  const source = read(param, part)
-  return 'code' in source ? source : { kind, param, ...source }
-}
 
 function readImage(param: string, { image_url: url, file_id: id, detail }: Fields): PartSource | Problem {
   if (!isAbsent(id)) return noFilesHere(`${param}.file_id`, '`image_url`')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { conversationOf, problemOf, read, turnOf, withItems } from './read-request.fixture.ts'
+import { conversationOf, problemOf, read, requestOf, withItems } from './read-request.fixture.ts'
 
 const call = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' }
 const output = { type: 'function_call_output', call_id: 'call_1', output: 'ok' }
@@ -34,7 +34,7 @@ describe('the items of an input', () => {
     ['a reasoning in full', { type: 'reasoning', id: 'rs_1', content: [{ type: 'reasoning_text', text: 'x' }] }],
     ['added tools', { type: 'additional_tools', role: 'developer', tools: [] }],
   ])('%s is accepted', (_name, item) => {
-    expect(read(withItems(user, item))).toMatchObject({ kind: 'turn' })
+    expect(read(withItems(user, item))).toMatchObject({ kind: 'read' })
   })
 
   const TOLERATED = [
@@ -47,7 +47,7 @@ describe('the items of an input', () => {
   it.each(TOLERATED)('%s is let in and left out', (type) => {
     const item = { type, id: 'x_1', call_id: 'call_9', output: [{ type: 'computer_screenshot' }], tools: 5 }
     const asked = withItems(user, item)
-    expect(turnOf(asked).otherInputs).toEqual([])
+    expect(requestOf(asked).otherInputs).toEqual([])
     expect(conversationOf(asked).items).toHaveLength(1)
   })
 
@@ -65,7 +65,7 @@ describe('the items of an input', () => {
       ],
     }
     for (const each of [output, list, { ...output, output: '' }, { ...output, output: [] }]) {
-      expect(read(withItems(call, user, { ...each, id: 'fco_1', status: null })).kind).toBe('turn')
+      expect(read(withItems(call, user, { ...each, id: 'fco_1', status: null })).kind).toBe('read')
     }
   })
 
@@ -88,7 +88,7 @@ describe('the items of an input', () => {
     const file = { type: 'input_file', file_url: 'https://a/b.pdf', filename: 'a.pdf', file_id: null }
     const audio = { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }
     const asked = withItems(parts({ type: 'text', text: '' }, image, file, audio), call, { ...output, output: [image] })
-    expect(turnOf(asked).otherInputs).toEqual([
+    expect(requestOf(asked).otherInputs).toEqual([
       { kind: 'image', param: 'input[0].content[1]', form: 'picture', dataBytes: 12 },
       { kind: 'file', param: 'input[0].content[2]', form: 'address', dataBytes: 0 },
       { kind: 'audio', param: 'input[0].content[3]', form: 'text', dataBytes: 0 },
@@ -99,7 +99,7 @@ describe('the items of an input', () => {
   it('parts in the output of a call that is left out are nobody’s input', () => {
     const shell = { type: 'local_shell_call', call_id: 'call_1', action: {} }
     const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' }
-    expect(turnOf(withItems(user, shell, { ...output, output: [image] })).otherInputs).toEqual([])
+    expect(requestOf(withItems(user, shell, { ...output, output: [image] })).otherInputs).toEqual([])
   })
 
   it.each([

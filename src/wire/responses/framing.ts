@@ -1,8 +1,6 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { createResponseObject, type ResponseOptions, type ResponseState } from './response-object.ts'
 
-export type { ResponseState } from './response-object.ts'
-
 /**
  * What all frames of one answer share: the response that they tell of, and their numbers without a gap. One per turn; it
  * outlives a lane that failed before any content. Frames come as text, so that several leave as one Buffer, and get
@@ -12,11 +10,9 @@ export interface Framing {
   /** True once `response.created` has been said. */
   readonly isOpen: boolean
   /** `response.created` and `response.in_progress`, unless they have been said; nothing then. Comes before any other frame. */
-  opening(): Buffer
-  openingText(): string
+  opening(): string
   /** One frame. Its type comes first, then its number, whatever the fields say of these two. */
-  frame(type: string, fields: Readonly<Record<string, unknown>>): Buffer
-  frameText(type: string, fields: Readonly<Record<string, unknown>>): string
+  frame(type: string, fields: Fields): string
   /** One frame whose head was made by `frameHead`, and whose other members are JSON already, each behind a comma. */
   numbered(head: string, members: string): string
   /** Frames that differ in their words, which stand as a JSON string inside their members; all as a character for each byte. */
@@ -26,9 +22,8 @@ export interface Framing {
     pieces: readonly string[],
   ): Buffer
   /** One frame with the whole response object. */
-  responseText(type: string, state: ResponseState): string
+  responseFrame(type: string, state: ResponseState): string
   /** The whole response object in a state. */
-  response(state: ResponseState): Fields
   responseJson(state: ResponseState): string
   /** A way back to here: what is made from now on will not be sent. */
   bookmark(): () => void
@@ -39,8 +34,7 @@ export const createFraming = (options: ResponseOptions): Framing => {
   let nextNumber = 0
   const framing = {
     isOpen: false,
-    opening: () => Buffer.from(framing.openingText()),
-    openingText() {
+    opening() {
       if (framing.isOpen) return ''
       framing.isOpen = true
       const begun = `,"response":${object.json({ status: 'in_progress', output: [] })}`
@@ -48,8 +42,7 @@ export const createFraming = (options: ResponseOptions): Framing => {
         .map((type) => framing.numbered(frameHead(type), begun))
         .join('')
     },
-    frame: (type: string, fields: Fields) => Buffer.from(framing.frameText(type, fields)),
-    frameText(type: string, fields: Fields) {
+    frame(type: string, fields: Fields) {
       const { type: _type, sequence_number: _number, ...others } = fields
       const members = JSON.stringify(others).slice(1, -1)
       return framing.numbered(frameHead(type), members === '' ? '' : `,${members}`)
@@ -64,9 +57,8 @@ export const createFraming = (options: ResponseOptions): Framing => {
       for (const piece of pieces) frames += framing.numbered(head, before + piece + behind)
       return Buffer.from(frames, 'latin1')
     },
-    responseText: (type: string, state: ResponseState) =>
+    responseFrame: (type: string, state: ResponseState) =>
       framing.numbered(frameHead(type), `,"response":${object.json(state)}`),
-    response: object.fields,
     responseJson: object.json,
     bookmark() {
       const then = { nextNumber, isOpen: framing.isOpen }

@@ -1,8 +1,8 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Opaque } from '../../model/event.ts'
-import type { Heard } from '../event-reader.ts'
+import type { Heard } from '../heard.ts'
 import { createHeardItems, type HeardItems } from './heard-items.ts'
-import { createItemQueue, type HeardItem, type ItemQueue } from './item-queue.ts'
+import { type HeardItem, ItemQueue } from './item-queue.ts'
 import {
   ITEM_OF_PART,
   indexOfPart,
@@ -25,9 +25,9 @@ export interface ItemHearer {
 }
 
 export function createItemHearer(counts: Heard, origin: string): ItemHearer {
-  const hearing: Hearing = { items: createHeardItems(), queue: createItemQueue(counts), origin }
+  const hearing: Hearing = { items: createHeardItems(), queue: new ItemQueue(counts), origin }
   return {
-    hear: (type, event) => hearEvent(hearing, type, event),
+    hear: (type, event) => hearOfItems(hearing, type, event),
     hearOutput: (output, status) => hearOutput(hearing, output, status),
     take: () => hearing.queue.take(),
     tooMany: () => hearing.queue.tooMany(),
@@ -41,7 +41,7 @@ interface Hearing {
 }
 
 /** What nobody knows is not for the client: strict ones throw at events without a meaning. */
-function hearEvent(hearing: Hearing, type: string, event: Fields): void {
+function hearOfItems(hearing: Hearing, type: string, event: Fields): void {
   const words = WORDS_EVENTS.get(type)
   if (words?.stage === 'delta') hearDelta(hearing, words.kind, event)
   else if (words) hearWhole(hearing, words, event)

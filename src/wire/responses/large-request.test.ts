@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { conversationOf, turnOf } from './read-request.fixture.ts'
+import { conversationOf, requestOf } from './read-request.fixture.ts'
 
 /** The door lets a hundred thousand names in. */
 const NAMES = 95_000
@@ -47,7 +47,7 @@ it.each([
   ['lists of added tools', { input: many(4, (at) => ({ type: 'additional_tools', tools: [custom(at)] })) }],
 ])('as many %s as the door lets in are read', (_name, fields) => {
   const asked = { model: 'demo', input: 'x', ...fields }
-  const { inputSize, ignoredTools, otherInputs } = turnOf(asked)
+  const { inputSize, ignoredTools, otherInputs } = requestOf(asked)
   const { items, tools } = conversationOf(asked)
   const inside: unknown[] = items.flatMap<unknown>((item) => {
     if (item.type === 'reasoning') return item.summary

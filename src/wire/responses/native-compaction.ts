@@ -1,6 +1,7 @@
 import type { Compacted } from '../../model/compaction.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import type { CompactionReader, Heard } from '../event-reader.ts'
+import type { CompactionReader } from '../event-reader.ts'
+import type { Heard } from '../heard.ts'
 import { jsonArray } from '../json/array-elements.ts'
 import { writtenMember } from '../json/members.ts'
 import { inputElements } from './input-elements.ts'
@@ -43,8 +44,8 @@ const NOT_COMPACTED = { message: 'The provider did not make the conversation sho
 const TRIGGER = Buffer.from('{"type":"compaction_trigger"}')
 
 /** As a request that asks a provider to make the conversation short: by the last of its items. */
-export function withTrigger(turn: ResponsesRequest): ResponsesRequest {
-  const input = writtenMember(turn, 'input')
+export function withTrigger(request: ResponsesRequest): ResponsesRequest {
+  const input = writtenMember(request, 'input')
   const items = input === undefined ? [] : inputElements(input)
-  return { ...turn, rewritten: new Map([...turn.rewritten, ['input', jsonArray([...items, TRIGGER])]]) }
+  return { ...request, rewritten: new Map([...request.rewritten, ['input', jsonArray([...items, TRIGGER])]]) }
 }

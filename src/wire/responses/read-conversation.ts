@@ -9,15 +9,15 @@ import { readItem } from './read-item.ts'
 import { readTools } from './read-tools.ts'
 
 /** Reads a request that has passed the door once more, for a lane that speaks otherwise. */
-export function readConversation(turn: ResponsesRequest): Conversation {
-  const value = JSON.parse(turn.body.bytes.toString('utf8')) as Readonly<Fields>
+export function readConversation(request: ResponsesRequest): Conversation {
+  const value = JSON.parse(request.body.bytes.toString('utf8')) as Readonly<Fields>
   const tools = readTools(value)
   if (tools.kind === 'refused') throw new Error(`Tools that passed the door are refused: ${tools.problem.message}`)
   const text = maybe<Fields>(value.text)
   const include = maybe<readonly string[]>(value.include) ?? []
   return {
     instructions: maybe<string>(value.instructions) || undefined,
-    items: itemsOf(value.input as string | readonly Fields[], turn.sealed),
+    items: itemsOf(value.input as string | readonly Fields[], request.sealed),
     tools: tools.definitions,
     toolChoice: tools.choice,
     parallelToolCalls: maybe(value.parallel_tool_calls),

@@ -1,12 +1,14 @@
 import { assertNever } from '../../lib/assert-never.ts'
-import type { FinishReason, Phase, TurnEvent } from '../../model/event.ts'
-import type { EventReader, Heard, ReaderOptions } from '../event-reader.ts'
+import type { FinishReason, TurnEvent } from '../../model/event.ts'
+import type { EventReader, ReaderOptions } from '../event-reader.ts'
+import type { Heard } from '../heard.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { readLogprobs } from '../read-logprobs.ts'
 import type { ResponsesDialect } from './dialects.ts'
-import type { Ending } from './read-frame.ts'
+import type { Ending } from './read-ending.ts'
+import { readPhase } from './read-phase.ts'
 import { createStepReader, type StepReader } from './read-steps.ts'
-import { type ItemStep, isCall, nameOfCall, type SpokenItem, type SpokenPart } from './spoken-item.ts'
+import { type DeltaStep, type ItemStep, isCall, nameOfCall, type SpokenItem, type SpokenPart } from './spoken-item.ts'
 
 /** A stream of a lane that speaks Responses, for a client that does not, or whose tools the lane does not know. */
 export function createEventReader({ mint, origin }: ReaderOptions<ResponsesDialect>): EventReader {
@@ -78,16 +80,10 @@ function begin(state: EventState, item: SpokenItem): TurnEvent[] {
   if (state.begun === item) return []
   state.begun = item
   if (item.kind === 'reasoning') return [{ type: 'reasoning-start' }]
-  return [{ type: 'message-start', phase: phaseOf(item.fields.phase) }]
+  return [{ type: 'message-start', phase: readPhase(item.fields.phase) }]
 }
 
-const phaseOf = (phase: unknown): Phase | undefined =>
-  phase === 'commentary' || phase === 'final_answer' ? phase : undefined
-
-function wordsOf(
-  state: EventState,
-  { item, part, text, event }: Extract<ItemStep, { type: 'delta' }>,
-): readonly TurnEvent[] {
+function wordsOf(state: EventState, { item, part, text, event }: DeltaStep): readonly TurnEvent[] {
   switch (part.kind) {
     case 'arguments':
     case 'input':

@@ -1,9 +1,10 @@
 import type { Fields } from '../../lib/is-object.ts'
+import { stringOf } from '../../lib/string-of.ts'
 import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
-import type { Phase } from '../../model/event.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { TEXT_PARTS } from './check-content.ts'
 import type { CarriedItemType } from './item-types.ts'
+import { readPhase } from './read-phase.ts'
 
 type Item = Readonly<Fields>
 
@@ -34,12 +35,10 @@ function readMessage({ role, content, phase }: Item): ConversationItem {
     type: 'message',
     role: role as 'system' | 'developer' | 'user' | 'assistant',
     content: readParts(content),
-    phase: isPhase(phase) ? phase : undefined,
+    phase: readPhase(phase),
     name: undefined,
   }
 }
-
-const isPhase = (phase: unknown): phase is Phase => phase === 'commentary' || phase === 'final_answer'
 
 function readReasoning(
   { summary, content, encrypted_content: envelope }: Item,
@@ -65,7 +64,7 @@ function readCall(
     tool,
     callId: callId as string,
     name: name as string,
-    namespace: maybeText(namespace),
+    namespace: stringOf(namespace),
     text: (text as string | null | undefined) ?? '',
   }
 }
@@ -82,14 +81,14 @@ function readPart(part: Item): ContentPart {
     case 'refusal':
       return { type: 'refusal', text: part.refusal as string }
     case 'input_image':
-      return { type: 'image', url: part.image_url as string, detail: maybeText(part.detail) }
+      return { type: 'image', url: part.image_url as string, detail: stringOf(part.detail) }
     case 'input_file':
       return {
         type: 'file',
-        data: maybeText(part.file_data),
-        url: maybeText(part.file_url),
-        id: maybeText(part.file_id),
-        name: maybeText(part.filename),
+        data: stringOf(part.file_data),
+        url: stringOf(part.file_url),
+        id: stringOf(part.file_id),
+        name: stringOf(part.filename),
       }
     case 'input_audio': {
       const audio = part.input_audio as Fields
@@ -99,5 +98,3 @@ function readPart(part: Item): ContentPart {
       throw new Error(`A part of type ${part.type} was let in at the door`)
   }
 }
-
-const maybeText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

@@ -13,25 +13,25 @@ export function read(body: string | object): ReadRequestOutcome {
   const scanned = scanJson(bytes, BOUNDS)
   if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
   const value = JSON.parse(bytes.toString())
-  const nothingFound = { sealed: new Map(), boundTo: undefined, compacts: undefined }
+  const nothingFound = { sealed: new Map(), boundTo: undefined, compacts: undefined, storable: () => [] }
   const previousResponseId = value.previous_response_id || undefined
   return readRequest({ bytes, members: scanned.members, value }, { ...nothingFound, previousResponseId })
 }
 
-export function turnOf(body: string | object): ResponsesRequest {
+export function requestOf(body: string | object): ResponsesRequest {
   const outcome = read(body)
   if (outcome.kind === 'malformed') throw new Error(outcome.problem.message)
-  if (outcome.turn.protocol !== 'responses') throw new Error(outcome.turn.protocol)
-  return outcome.turn
+  if (outcome.request.protocol !== 'responses') throw new Error(outcome.request.protocol)
+  return outcome.request
 }
 
 export function problemOf(body: string | object): Problem {
   const outcome = read(body)
-  if (outcome.kind === 'turn') throw new Error('The request was accepted')
+  if (outcome.kind === 'read') throw new Error('The request was accepted')
   return outcome.problem
 }
 
-export const conversationOf = (body: string | object) => readConversation(turnOf(body))
+export const conversationOf = (body: string | object) => readConversation(requestOf(body))
 
 export const base = { model: 'demo', input: 'Hello' }
 export const withItems = (...input: readonly unknown[]) => ({ model: 'demo', input })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ALL_NULL, CLIENT_REQUESTS, CODEX, FROM_ELSEWHERE } from './client-requests.fixture.ts'
-import { base, problemOf, read, turnOf } from './read-request.fixture.ts'
+import { base, problemOf, read, requestOf } from './read-request.fixture.ts'
 
 describe('readRequest', () => {
   it('reads what admission decides on', () => {
@@ -12,7 +12,7 @@ describe('readRequest', () => {
       store: false,
       previous_response_id: 'resp_1',
     }
-    expect(turnOf(asked)).toMatchObject({
+    expect(requestOf(asked)).toMatchObject({
       protocol: 'responses',
       model: 'demo',
       delivery: 'stream',
@@ -21,62 +21,67 @@ describe('readRequest', () => {
       effort: 'high',
       effortParam: 'reasoning.effort',
       choices: 1,
-      store: false,
+      storedInput: undefined,
       previousResponseId: 'resp_1',
       optionalFields: [],
     })
   })
 
   it('stores unless told otherwise', () => {
-    expect(turnOf(base).store).toBe(true)
-    expect(turnOf({ ...base, store: null }).store).toBe(true)
-    expect(turnOf({ ...base, store: true }).store).toBe(true)
+    expect(requestOf(base).storedInput).toBeDefined()
+    expect(requestOf({ ...base, store: null }).storedInput).toBeDefined()
+    expect(requestOf({ ...base, store: true }).storedInput).toBeDefined()
   })
 
   it.each(Object.keys(CLIENT_REQUESTS) as (keyof typeof CLIENT_REQUESTS)[])('accepts the request of %s', (name) => {
-    expect(read(CLIENT_REQUESTS[name]).kind).toBe('turn')
+    expect(read(CLIENT_REQUESTS[name]).kind).toBe('read')
   })
 
   it('takes null as absent, everywhere, and empty objects for what they are', () => {
-    expect(turnOf(ALL_NULL)).toMatchObject({
+    expect(requestOf(ALL_NULL)).toMatchObject({
       delivery: 'json',
       outputCap: undefined,
       effort: undefined,
-      store: true,
+      storedInput: expect.any(Function),
       previousResponseId: undefined,
       fields: { model: 'demo', reasoning: { effort: null, summary: null } },
     })
     const empties = { ...base, reasoning: {}, text: {}, metadata: {}, user: '', instructions: '', stream_options: {} }
-    expect(turnOf({ ...empties, include: [], previous_response_id: '' }).previousResponseId).toBeUndefined()
+    expect(requestOf({ ...empties, include: [], previous_response_id: '' }).previousResponseId).toBeUndefined()
   })
 
   it('knows what was asked besides the input, without nulls', () => {
-    const { fields } = turnOf({ ...base, metadata: { a: 'b' }, user: null, temperature: 0, background: false })
+    const { fields } = requestOf({ ...base, metadata: { a: 'b' }, user: null, temperature: 0, background: false })
     expect(fields).toEqual({ model: 'demo', metadata: { a: 'b' }, temperature: 0, background: false })
   })
 
   it('repeats no tools that the client does not get', () => {
-    const { fields } = turnOf(CODEX)
+    const { fields } = requestOf(CODEX)
     expect((fields.tools as { type: string }[]).map(({ type }) => type)).toEqual(['function', 'namespace', 'custom'])
-    expect(turnOf(FROM_ELSEWHERE).fields).not.toHaveProperty('tools')
+    expect(requestOf(FROM_ELSEWHERE).fields).not.toHaveProperty('tools')
   })
 
   it('measures the input: bytes of its fields, items, tools with those inside namespaces and items', () => {
     const text = '{"model":"demo","input":"Hello","tools":[],"instructions":"Hi", "text":{},"user":"nobody"}'
-    expect(turnOf(text).inputSize).toEqual({ bodyBytes: text.length, inputBytes: 7 + 2 + 4 + 2, messages: 1, tools: 0 })
-    expect(turnOf(CODEX).inputSize).toMatchObject({ messages: 5, tools: 6 })
-    expect(turnOf(CLIENT_REQUESTS.CODEX_LITE).inputSize).toMatchObject({ messages: 4, tools: 4 })
+    expect(requestOf(text).inputSize).toEqual({
+      bodyBytes: text.length,
+      inputBytes: 7 + 2 + 4 + 2,
+      messages: 1,
+      tools: 0,
+    })
+    expect(requestOf(CODEX).inputSize).toMatchObject({ messages: 5, tools: 6 })
+    expect(requestOf(CLIENT_REQUESTS.CODEX_LITE).inputSize).toMatchObject({ messages: 4, tools: 4 })
   })
 
   it('names what goes to a provider only where somebody says so', () => {
     const asked = { ...base, top_k: 3, metadata: { a: 'b' }, client_metadata: {}, max_tool_calls: 2, stop: ['x'] }
-    expect(turnOf(asked).optionalFields).toEqual(['top_k', 'metadata', 'client_metadata', 'max_tool_calls', 'stop'])
+    expect(requestOf(asked).optionalFields).toEqual(['top_k', 'metadata', 'client_metadata', 'max_tool_calls', 'stop'])
     const nested = { ...base, reasoning: { effort: 'low', budget: 3 }, stream_options: { include_usage: true } }
-    expect(turnOf(nested).optionalFields).toEqual(['reasoning.budget', 'stream_options.include_usage'])
+    expect(requestOf(nested).optionalFields).toEqual(['reasoning.budget', 'stream_options.include_usage'])
   })
 
   it('leaves what is inside `text` to whoever gets `text`', () => {
-    expect(turnOf({ ...base, text: { verbosity: 'low', stop: 'x' } }).optionalFields).toEqual([])
+    expect(requestOf({ ...base, text: { verbosity: 'low', stop: 'x' } }).optionalFields).toEqual([])
   })
 
   it.each([
@@ -96,7 +101,7 @@ describe('readRequest', () => {
     ['JSON as text.format', { text: { format: { type: 'json_object' } } }],
     ['a schema', { text: { format: { type: 'json_schema', name: 'a', schema: {}, strict: null, description: null } } }],
   ])('%s is accepted', (_name, fields) => {
-    expect(read({ ...base, ...fields })).toMatchObject({ kind: 'turn' })
+    expect(read({ ...base, ...fields })).toMatchObject({ kind: 'read' })
   })
 
   it.each([

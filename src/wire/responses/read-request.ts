@@ -13,6 +13,7 @@ import { carriedItems } from './carried-items.ts'
 import { checkInput, type OthersByItem } from './check-input.ts'
 import { checkFormat, checkMetadata } from './check-settings.ts'
 import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'
+import { isCallType } from './item-types.ts'
 import { mendItems } from './mend-items.ts'
 import { type ReadTools, readTools, rewrittenTools } from './read-tools.ts'
 
@@ -33,14 +34,19 @@ export function readRequest(body: ParsedBody, found: FoundInBody): ReadRequestOu
   const tools = readTools(value)
   if (tools.kind === 'refused') return malformed(tools.problem)
   const carried = Array.isArray(value.input) ? carriedItems(value.input) : []
-  return { kind: 'turn', turn: { ...turnOf(body, { nested, others, tools, carried }), ...found } }
+  const { storable, ...known } = found
+  const storedInput = value.store === false ? undefined : storable
+  return { kind: 'read', request: { ...requestOf(body, { nested, others, tools, carried }), ...known, storedInput } }
 }
 
 const checkFields = (value: ParsedBody['value']): Problem | undefined =>
   checkValues(value, RESPONSES_FIELDS) ?? checkMetadata(value.metadata)
 
 /** What had to be found out about a body before it could be read. */
-export type FoundInBody = Pick<ResponsesRequest, 'sealed' | 'boundTo' | 'compacts' | 'previousResponseId'>
+interface FoundInBody extends Pick<ResponsesRequest, 'sealed' | 'boundTo' | 'compacts' | 'previousResponseId'> {
+  /** What would be stored of its input; undefined where nothing will be, whatever it asks for. */
+  readonly storable: ResponsesRequest['storedInput']
+}
 
 interface Parts {
   readonly nested: Extract<ReadNested, { kind: 'read' }>
@@ -50,10 +56,10 @@ interface Parts {
   readonly carried: readonly Fields[]
 }
 
-function turnOf(
+function requestOf(
   body: ParsedBody,
   { nested, others, tools, carried }: Parts,
-): Omit<ResponsesRequest, keyof FoundInBody> {
+): Omit<ResponsesRequest, keyof FoundInBody | 'storedInput'> {
   const { value } = body
   const rewritten = rewrittenMembers(body, tools, carried)
   const effort = isObject(value.reasoning) ? value.reasoning.effort : undefined
@@ -75,7 +81,6 @@ function turnOf(
     rewritten,
     optionalFields: [...optionalNames(body.members, RESPONSES_FIELDS), ...nested.ignored.filter(goesNowhere)],
     fields: askedFields(value, tools.changes),
-    store: value.store !== false,
   }
 }
 
@@ -124,5 +129,4 @@ function sizeOf(body: ParsedBody, declared: number, rewritten: TurnRequest['rewr
   }
 }
 
-const isCall = (item: unknown): boolean =>
-  isObject(item) && (item.type === 'function_call' || item.type === 'custom_tool_call')
+const isCall = (item: unknown): boolean => isObject(item) && isCallType(item.type)

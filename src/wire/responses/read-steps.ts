@@ -1,10 +1,11 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { nothingHeard } from '../event-reader.ts'
+import { type Heard, nothingHeard } from '../heard.ts'
 import { createAlikeWords } from '../sse/alike-words.ts'
-import { createItemHearer } from './hear-items.ts'
-import { type AnswerEnding, isEnding, readEnding, readErrorEvent, readFrame } from './read-frame.ts'
+import { hearEvent, type NamedEvent } from './hear-event.ts'
+import { createItemHearer, type ItemHearer } from './hear-items.ts'
+import { type AnswerEnding, isEnding, readEnding } from './read-ending.ts'
 import { readUsage } from './read-usage.ts'
-import type { ItemStep, StepSource } from './spoken-item.ts'
+import type { DeltaStep, ItemStep, StepSource } from './spoken-item.ts'
 import { WORDS_PLACE } from './words-place.ts'
 
 /** An answer of a lane that speaks Responses, read. */
@@ -20,58 +21,25 @@ const NO_STEPS: readonly ItemStep[] = []
 
 export function createStepReader(origin: string): StepReader {
   const heard = nothingHeard()
-  const hearer = createItemHearer(heard, origin)
+  const reading: Reading = { heard, hearer: createItemHearer(heard, origin), besideWords: 0, ending: undefined }
   const alike = createAlikeWords(WORDS_PLACE)
-  let besideWords = 0
-  let ending: AnswerEnding | undefined
   /** What the last frame was, where it was nothing but words of what is being told. */
-  let delta: Delta | undefined
-
-  const end = (response: Fields, event: string | undefined): readonly ItemStep[] => {
-    const found = readEnding(response, event)
-    heard.usage = readUsage(response.usage) ?? heard.usage
-    if (found === undefined) return NO_STEPS
-    if (found.kind === 'failed') {
-      heard.error = found.said
-      return NO_STEPS
-    }
-    hearer.hearOutput(response.output, found.kind)
-    if (hearer.tooMany()) {
-      heard.garbled = true
-      return NO_STEPS
-    }
-    ending = found
-    heard.finished = true
-    // Nothing comes after the last event: its counts are in it.
-    heard.done = true
-    return hearer.take()
-  }
+  let delta: DeltaStep | undefined
 
   return {
     heard,
-    ending: () => ending,
-    readResponse: (response) => end(response, undefined),
+    ending: () => reading.ending,
+    readResponse: (response) => readEnd(reading, response, undefined),
     read(frame) {
       delta = undefined
       alike.forget()
-      if (heard.garbled) return NO_STEPS
-      const read = readFrame(frame)
-      if (read.kind === 'done') heard.done = true
-      if (read.kind === 'garbled') heard.garbled = true
       // What follows an end or a failure is no part of the answer.
-      if (read.kind !== 'event' || ending !== undefined || heard.error !== undefined) return NO_STEPS
-      const { type, event } = read
-      if (type === 'error') {
-        heard.error = readErrorEvent(event)
-        return NO_STEPS
-      }
-      if (isEnding(type)) return end(isObject(event.response) ? event.response : {}, type)
-      const wordsBefore = heard.outputBytes
-      hearer.hear(type, event)
-      // Annotations and what nobody knows count for no tokens, and are kept all the same.
-      if (heard.outputBytes === wordsBefore) besideWords += frame.length
-      if (hearer.tooMany() || besideWords > BESIDE_WORDS_BYTES_MAX) heard.garbled = true
-      const steps = hearer.take()
+      if (heard.garbled || heard.error !== undefined || reading.ending !== undefined) return NO_STEPS
+      const named = hearEvent(heard, frame)
+      if (named === undefined) return NO_STEPS
+      const { type, event } = named
+      if (isEnding(type)) return readEnd(reading, isObject(event.response) ? event.response : {}, type)
+      const steps = readItems(reading, named, frame.length)
       delta = onlyDelta(steps)
       if (delta !== undefined) alike.learn(frame, delta.text)
       return steps
@@ -86,10 +54,47 @@ export function createStepReader(origin: string): StepReader {
   }
 }
 
-type Delta = Extract<ItemStep, { readonly type: 'delta' }>
+interface Reading {
+  readonly heard: Heard
+  readonly hearer: ItemHearer
+  /** Bytes of frames without words. */
+  besideWords: number
+  ending: AnswerEnding | undefined
+}
+
+function readItems(reading: Reading, { type, event }: NamedEvent, frameBytes: number): readonly ItemStep[] {
+  const { heard, hearer } = reading
+  const wordsBefore = heard.outputBytes
+  hearer.hear(type, event)
+  // Annotations and what nobody knows count for no tokens, and are kept all the same.
+  if (heard.outputBytes === wordsBefore) reading.besideWords += frameBytes
+  if (hearer.tooMany() || reading.besideWords > BESIDE_WORDS_BYTES_MAX) heard.garbled = true
+  return hearer.take()
+}
+
+function readEnd(reading: Reading, response: Fields, event: string | undefined): readonly ItemStep[] {
+  const { heard, hearer } = reading
+  const ending = readEnding(response, event)
+  heard.usage = readUsage(response.usage) ?? heard.usage
+  if (ending === undefined) return NO_STEPS
+  if (ending.kind === 'failed') {
+    heard.error = ending.said
+    return NO_STEPS
+  }
+  hearer.hearOutput(response.output, ending.kind)
+  if (hearer.tooMany()) {
+    heard.garbled = true
+    return NO_STEPS
+  }
+  reading.ending = ending
+  heard.finished = true
+  // Nothing comes after the last event: its counts are in it.
+  heard.done = true
+  return hearer.take()
+}
 
 /** Nothing was begun or ended by it, and nothing had waited for it. */
-function onlyDelta(steps: readonly ItemStep[]): Delta | undefined {
+function onlyDelta(steps: readonly ItemStep[]): DeltaStep | undefined {
   const [step] = steps
   return steps.length === 1 && step?.type === 'delta' && step.event?.delta === step.text ? step : undefined
 }

@@ -13,6 +13,7 @@ import {
   wrongType,
 } from '../fields/check-value.ts'
 import { hostedChoice } from '../tools/hosted-tools.ts'
+import { toolNameOf } from '../tools/tool-names.ts'
 
 type ReadToolChoice =
   | {
@@ -124,8 +125,9 @@ function indexTools(definitions: readonly ToolDefinition[]): ToolIndex {
   /** Undefined: several namespaces have it. */
   const byName = new Map<string, ToolName | undefined>()
   const byNamespace = new Map<unknown, ToolName[]>()
-  for (const { type, name, namespace } of definitions) {
-    const tool: ToolName = { name, namespace, tool: type }
+  for (const definition of definitions) {
+    const { type, name, namespace } = definition
+    const tool = toolNameOf(definition)
     exact.set(keyOf(type, name, namespace), tool)
     const nameOnly = keyOf(type, name)
     byName.set(nameOnly, byName.has(nameOnly) ? undefined : tool)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { spliceMembers } from '../json/splice-members.ts'
-import { base, conversationOf, problemOf, read, turnOf, withItems } from './read-request.fixture.ts'
+import { base, conversationOf, problemOf, read, requestOf, withItems } from './read-request.fixture.ts'
 
 const fn = (name: string, more: object = {}) => ({ type: 'function', name, parameters: { type: 'object' }, ...more })
 const custom = (name: string, more: object = {}) => ({ type: 'custom', name, ...more })
@@ -10,7 +10,7 @@ const withTools = (...tools: readonly object[]) => ({ ...base, tools })
 
 /** What every lane is sent of a request, but for what the lane decides. */
 const sentOf = (body: string | object) => {
-  const { body: given, rewritten } = turnOf(body)
+  const { body: given, rewritten } = requestOf(body)
   return String(spliceMembers(given, rewritten))
 }
 
@@ -65,7 +65,7 @@ describe('the tools of a request', () => {
       ['one', 'b'],
       ['two', 'a'],
     ])
-    expect(turnOf(asked).inputSize.tools).toBe(6)
+    expect(requestOf(asked).inputSize.tools).toBe(6)
   })
 
   it('may be added by items, which have the last word', () => {
@@ -82,7 +82,7 @@ describe('the tools of a request', () => {
       ['c', undefined],
     ])
     expect(said).toHaveLength(1)
-    expect(turnOf(asked).inputSize.tools).toBe(4)
+    expect(requestOf(asked).inputSize.tools).toBe(4)
   })
 
   const HOSTED = [
@@ -92,7 +92,7 @@ describe('the tools of a request', () => {
   ]
   it.each(HOSTED)('of type "%s" are left out and named', (type) => {
     const tool = { type, name: 7, tools: 'x' }
-    expect(turnOf(withTools(tool, fn('a'))).ignoredTools).toEqual([type])
+    expect(requestOf(withTools(tool, fn('a'))).ignoredTools).toEqual([type])
     expect(JSON.parse(sentOf({ ...withTools(tool, fn('a')), tool_choice: 'auto' }))).toEqual({
       ...base,
       tools: [fn('a')],
@@ -110,9 +110,9 @@ describe('the tools of a request', () => {
         namespace('m', { type: 'mcp' }),
       ],
     }
-    expect(turnOf(asked).ignoredTools).toEqual(['web_search', 'shell', 'mcp', 'mcp'])
+    expect(requestOf(asked).ignoredTools).toEqual(['web_search', 'shell', 'mcp', 'mcp'])
     expect(JSON.parse(sentOf(asked)).tools).toEqual([fn('a'), namespace('n', fn('b'))])
-    expect(turnOf(asked).fields.tools).toEqual([fn('a'), namespace('n', fn('b'))])
+    expect(requestOf(asked).fields.tools).toEqual([fn('a'), namespace('n', fn('b'))])
   })
 
   it('keep their own bytes when others are left out', () => {
@@ -124,7 +124,7 @@ describe('the tools of a request', () => {
     const asked = { ...withTools({ type: 'mcp' }), tool_choice: 'auto', parallel_tool_calls: false }
     expect(JSON.parse(sentOf(asked))).toEqual(base)
     expect(conversationOf(asked)).toMatchObject({ tools: [], toolChoice: undefined })
-    expect(turnOf(asked).fields).toEqual({ model: 'demo' })
+    expect(requestOf(asked).fields).toEqual({ model: 'demo' })
     const withAdded = { ...asked, input: [added(fn('a')), { role: 'user', content: 'x' }] }
     expect(JSON.parse(sentOf(withAdded))).toMatchObject({ tool_choice: 'auto', parallel_tool_calls: false })
     expect(JSON.parse(sentOf(withAdded))).not.toHaveProperty('tools')
@@ -220,14 +220,14 @@ describe('tool_choice', () => {
     [null, undefined],
   ])('%j is read', (choice, expected) => {
     expect(conversationOf(choosing(choice)).toolChoice).toEqual(expected)
-    expect(turnOf(choosing(choice)).rewritten.has('tool_choice')).toBe(false)
+    expect(requestOf(choosing(choice)).rewritten.has('tool_choice')).toBe(false)
   })
 
   it('loses what it allows of hosted tools', () => {
     const some = choosing(allowed('auto', { type: 'web_search' }, { type: 'function', name: 'a' }))
     const rest = allowed('auto', { type: 'function', name: 'a' })
     expect(JSON.parse(sentOf(some)).tool_choice).toEqual(rest)
-    expect(turnOf(some).fields.tool_choice).toEqual(rest)
+    expect(requestOf(some).fields.tool_choice).toEqual(rest)
     const only = choosing(allowed('auto', { type: 'web_search' }))
     expect(JSON.parse(sentOf(only)).tool_choice).toBe('none')
     expect(conversationOf(only).toolChoice).toEqual({ type: 'none' })
@@ -242,7 +242,7 @@ describe('tool_choice', () => {
   it('takes a name without a namespace for none of several namespaces', () => {
     const two = { ...base, tools: [namespace('n', fn('a')), namespace('m', fn('a'))] }
     expect(problemOf({ ...two, tool_choice: { type: 'function', name: 'a' } }).param).toBe('tool_choice')
-    expect(read({ ...two, tool_choice: { type: 'function', name: 'a', namespace: 'm' } }).kind).toBe('turn')
+    expect(read({ ...two, tool_choice: { type: 'function', name: 'a', namespace: 'm' } }).kind).toBe('read')
   })
 
   it('may name a tool that an item adds', () => {
@@ -293,6 +293,6 @@ describe('tool_choice', () => {
     expect(problemOf({ ...base, tools: [{ type: 'mcp' }], tool_choice: 'required' }).code).toBe('unsupported_tool')
     expect(problemOf({ ...withItems(added({ type: 'mcp' })), tool_choice: 'required' }).code).toBe('unsupported_tool')
     expect(problemOf({ ...base, tool_choice: 'required' }).code).toBe('invalid_value')
-    expect(read({ ...withItems(added(fn('x'))), tool_choice: 'required' }).kind).toBe('turn')
+    expect(read({ ...withItems(added(fn('x'))), tool_choice: 'required' }).kind).toBe('read')
   })
 })

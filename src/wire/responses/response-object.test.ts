@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Fields } from '../../lib/is-object.ts'
 import type { Effort } from '../../model/effort.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { createFraming } from './framing.ts'
@@ -9,16 +10,19 @@ const BEGUN: ResponseState = { status: 'in_progress', output: [] }
 
 const objectFor = (fields: Record<string, unknown>, others: Partial<ResponsesRequest> = {}) =>
   createResponseObject({
-    turn: requestWith(fields, others),
+    request: requestWith(fields, others),
     model: 'mill-1',
     effort: 'high' as Effort,
     responseId: 'resp_1',
     createdAt: 1_800_000_000,
   })
 
+const begun = (fields: Record<string, unknown>, others: Partial<ResponsesRequest> = {}): Fields =>
+  JSON.parse(objectFor(fields, others).json(BEGUN))
+
 describe('the response object', () => {
   it('has every key although the client has said nothing', () => {
-    expect(objectFor({}).fields(BEGUN)).toEqual({
+    expect(begun({})).toEqual({
       id: 'resp_1',
       object: 'response',
       created_at: 1_800_000_000,
@@ -65,18 +69,18 @@ describe('the response object', () => {
       prompt_cache_key: 'thread',
       user: 'u',
     }
-    const others = { store: true, previousResponseId: 'resp_0' }
-    expect(objectFor(asked, others).fields(BEGUN)).toMatchObject({
+    const others = { storedInput: () => [], previousResponseId: 'resp_0' }
+    expect(begun(asked, others)).toMatchObject({
       ...asked,
       store: true,
       previous_response_id: 'resp_0',
     })
-    expect(objectFor({ reasoning: { summary: 'auto', effort: 'low' } }).fields(BEGUN).reasoning).toEqual({
+    expect(begun({ reasoning: { summary: 'auto', effort: 'low' } }).reasoning).toEqual({
       effort: 'high',
       summary: 'auto',
     })
     const format = { type: 'json_schema', name: 'answer', schema: { type: 'object' } }
-    expect(objectFor({ text: { format, verbosity: 'low' } }).fields(BEGUN).text).toEqual({
+    expect(begun({ text: { format, verbosity: 'low' } }).text).toEqual({
       format: { ...format, description: null, strict: false },
       verbosity: 'low',
     })
@@ -86,31 +90,39 @@ describe('the response object', () => {
     const look = { type: 'function', name: 'look' }
     const custom = { type: 'custom', name: 'patch' }
     const kept = { ...look, description: null, parameters: null, strict: null }
-    expect(objectFor({ tools: [look, custom] }).fields(BEGUN).tools).toEqual([kept, custom])
+    expect(begun({ tools: [look, custom] }).tools).toEqual([kept, custom])
     const rewritten = new Map([['tools', Buffer.from(JSON.stringify([look]))]])
-    expect(objectFor({ tools: [look, { type: 'web_search' }] }, { rewritten }).fields(BEGUN).tools).toEqual([kept])
+    expect(begun({ tools: [look, { type: 'web_search' }] }, { rewritten }).tools).toEqual([kept])
     const dropped = new Map([
       ['tools', null],
       ['tool_choice', null],
     ])
-    const left = objectFor({ tools: [{ type: 'web_search' }], tool_choice: 'none' }, { rewritten: dropped })
-    expect(left.fields(BEGUN)).toMatchObject({ tools: [], tool_choice: 'auto' })
+    const left = begun({ tools: [{ type: 'web_search' }], tool_choice: 'none' }, { rewritten: dropped })
+    expect(left).toMatchObject({ tools: [], tool_choice: 'auto' })
   })
 
   it('takes no harm from fields of a wrong type', () => {
     const wrong = { temperature: 'hot', tools: {}, text: [], reasoning: 3, metadata: 'x', max_output_tokens: '9' }
-    expect(objectFor(wrong).fields(BEGUN)).toEqual(objectFor({}).fields(BEGUN))
+    expect(begun(wrong)).toEqual(begun({}))
   })
 
-  it('is the same as fields and as JSON', () => {
-    const object = objectFor({ tools: [{ type: 'function', name: 'ä"\u2028' }], metadata: { a: 'b' } })
-    const states: ResponseState[] = [
-      BEGUN,
-      { status: 'completed', output: [{ id: 'msg_1' }], usage: { total_tokens: 1 }, completedAt: 1_800_000_001 },
-      { status: 'incomplete', output: [], incompleteReason: 'content_filter' },
-      { status: 'failed', output: [], error: { code: 'upstream_error', message: 'It broke.' } },
-    ]
-    for (const state of states) expect(JSON.parse(object.json(state))).toEqual(object.fields(state))
+  it('says how it stands, around what it repeats', () => {
+    const object = objectFor(
+      { tools: [{ type: 'custom', name: 'ä"\u2028' }], metadata: { a: 'b' } },
+      { storedInput: () => [] },
+    )
+    const told = (state: ResponseState): unknown => JSON.parse(object.json(state))
+    const whole = { status: 'completed', output: [{ id: 'msg_1' }], usage: { total_tokens: 1 } } as const
+    const repeated = { tools: [{ type: 'custom', name: 'ä"\u2028' }], metadata: { a: 'b' } }
+    expect(told({ ...whole, completedAt: 1_800_000_001 })).toMatchObject({
+      ...{ ...whole, ...repeated, completed_at: 1_800_000_001, error: null, incomplete_details: null, store: true },
+    })
+    expect(told({ status: 'incomplete', output: [], incompleteReason: 'content_filter' })).toMatchObject({
+      ...{ ...repeated, status: 'incomplete', incomplete_details: { reason: 'content_filter' }, completed_at: null },
+    })
+    const error = { code: 'upstream_error', message: 'It broke.' }
+    expect(told({ status: 'failed', output: [], error })).toMatchObject({ ...repeated, status: 'failed', error })
+    expect(told({ ...whole, unstored: true })).toMatchObject({ ...repeated, store: false })
   })
 
   it('puts the request into words once, however often it is said', () => {
@@ -126,7 +138,7 @@ describe('the response object', () => {
 describe('the framing of an answer', () => {
   const framing = () =>
     createFraming({
-      turn: requestWith(),
+      request: requestWith(),
       model: 'mill-1',
       effort: undefined,
       responseId: 'resp_1',
@@ -135,21 +147,19 @@ describe('the framing of an answer', () => {
 
   it('numbers its frames and lets no field say otherwise', () => {
     const own = framing()
-    expect(String(own.frame('response.x', { type: 'y', sequence_number: 9, a: 1 }))).toBe(
+    expect(own.frame('response.x', { type: 'y', sequence_number: 9, a: 1 })).toBe(
       'event: response.x\ndata: {"type":"response.x","sequence_number":0,"a":1}\n\n',
     )
-    expect(String(own.frame('response.z', {}))).toBe(
-      'event: response.z\ndata: {"type":"response.z","sequence_number":1}\n\n',
-    )
+    expect(own.frame('response.z', {})).toBe('event: response.z\ndata: {"type":"response.z","sequence_number":1}\n\n')
   })
 
   it('is opened once, and can go back', () => {
     const own = framing()
     const goBack = own.bookmark()
-    const opened = String(own.opening())
+    const opened = own.opening()
     expect(opened.split('\n\n')).toHaveLength(3)
-    expect([own.isOpen, String(own.opening())]).toEqual([true, ''])
+    expect([own.isOpen, own.opening()]).toEqual([true, ''])
     goBack()
-    expect([own.isOpen, String(own.opening())]).toEqual([false, opened])
+    expect([own.isOpen, own.opening()]).toEqual([false, opened])
   })
 })

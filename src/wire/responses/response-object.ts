@@ -16,7 +16,7 @@ export interface ResponseState {
 }
 
 export interface ResponseOptions {
-  readonly turn: ResponsesRequest
+  readonly request: ResponsesRequest
   /** The public model id that the client asked for. */
   readonly model: string
   /** The one that is in force, by suffix, field or catalogue. */
@@ -27,9 +27,7 @@ export interface ResponseOptions {
 }
 
 /** The response object, with every key in every state: typed clients ask for all of them. */
-export interface ResponseObject {
-  fields(state: ResponseState): Fields
-  /** The same as JSON text. */
+interface ResponseObject {
   json(state: ResponseState): string
 }
 
@@ -38,13 +36,11 @@ export interface ResponseObject {
  * into words once.
  */
 export function createResponseObject(options: ResponseOptions): ResponseObject {
-  const echo = echoOf(options)
   let echoJson: string | undefined
   return {
-    fields: (state) => ({ ...headOf(options, state), ...echo, ...tailOf(options.turn, state) }),
     json(state) {
-      echoJson ??= innerJson(echo)
-      return `{${innerJson(headOf(options, state))},${echoJson},${innerJson(tailOf(options.turn, state))}}`
+      echoJson ??= innerJson(echoOf(options))
+      return `{${innerJson(headOf(options, state))},${echoJson},${innerJson(tailOf(options.request, state))}}`
     },
   }
 }
@@ -63,23 +59,23 @@ const headOf = ({ responseId, createdAt, model }: ResponseOptions, state: Respon
   model,
 })
 
-const tailOf = ({ store }: ResponsesRequest, { output, usage, unstored }: ResponseState): Fields => ({
-  store: store && unstored === undefined,
+const tailOf = ({ storedInput }: ResponsesRequest, { output, usage, unstored }: ResponseState): Fields => ({
+  store: storedInput !== undefined && unstored === undefined,
   output,
   usage: usage ?? null,
 })
 
 /** Where the client has said nothing, what a provider would do by itself: some clients take no null for a number. */
-function echoOf({ turn, effort }: ResponseOptions): Fields {
-  const { fields } = turn
+function echoOf({ request, effort }: ResponseOptions): Fields {
+  const { fields } = request
   const reasoning = isObject(fields.reasoning) ? fields.reasoning : {}
   return {
     instructions: textOr(fields.instructions, null),
-    previous_response_id: turn.previousResponseId ?? null,
+    previous_response_id: request.previousResponseId ?? null,
     max_output_tokens: numberOr(fields.max_output_tokens, null),
     max_tool_calls: numberOr(fields.max_tool_calls, null),
-    tools: toolsOf(forwarded(turn, 'tools')),
-    tool_choice: forwarded(turn, 'tool_choice') ?? 'auto',
+    tools: toolsOf(forwarded(request, 'tools')),
+    tool_choice: forwarded(request, 'tool_choice') ?? 'auto',
     parallel_tool_calls: typeof fields.parallel_tool_calls === 'boolean' ? fields.parallel_tool_calls : true,
     text: textFieldOf(fields.text),
     reasoning: { effort: effort ?? null, summary: reasoning.summary ?? reasoning.generate_summary ?? null },

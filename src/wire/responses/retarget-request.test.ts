@@ -7,133 +7,118 @@ import { relayTarget } from '../lane-target.fixture.ts'
 import type { RelayTarget } from '../lane-target.ts'
 import { type ResponsesDialect, responsesDialect } from './dialects.ts'
 import { retargetRequest } from './retarget-request.ts'
+import { requestWith } from './voice.fixture.ts'
 
-function turnOf(text: string, over: Partial<ResponsesRequest> = {}): ResponsesRequest {
+function requestOf(text: string, over: Partial<ResponsesRequest> = {}): ResponsesRequest {
   const bytes = Buffer.from(text)
   const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 10_000 })
   if (scanned.kind !== 'scanned') throw new Error('the test body cannot be scanned')
   const { input: _input, ...fields } = JSON.parse(text)
-  return {
-    protocol: 'responses',
+  return requestWith(fields, {
     body: { bytes, members: scanned.members },
     model: 'public',
-    effort: undefined,
-    effortParam: 'reasoning.effort',
-    delivery: 'stream',
-    outputCap: undefined,
-    outputCapParam: 'max_output_tokens',
-    choices: 1,
-    inputField: 'input',
-    demands: [],
     inputSize: { bodyBytes: bytes.length, inputBytes: bytes.length, messages: 1, tools: 0 },
-    otherInputs: [],
-    ignoredTools: [],
-    rewritten: new Map(),
-    optionalFields: [],
-    fields,
-    store: true,
-    previousResponseId: undefined,
-    sealed: new Map(),
-    boundTo: undefined,
-    compacts: undefined,
+    storedInput: () => [],
     ...over,
-  }
+  })
 }
 
 type Asked = Partial<RelayTarget<ResponsesDialect>>
 
-const relayed = (turn: ResponsesRequest, { dialect = responsesDialect('generic'), ...over }: Asked = {}) =>
-  retargetRequest(turn, relayTarget(dialect, { outputCap: 100, delivery: turn.delivery, ...over }))
+const relayed = (request: ResponsesRequest, { dialect = responsesDialect('generic'), ...over }: Asked = {}) =>
+  retargetRequest(request, relayTarget(dialect, { outputCap: 100, delivery: request.delivery, ...over }))
 const leftOutOf = (...args: Parameters<typeof relayed>) => relayed(...args).leftOut
 const retarget = (...args: Parameters<typeof relayed>) => String(relayed(...args).body)
 const retargeted = (...args: Parameters<typeof retarget>) => JSON.parse(retarget(...args))
 const inputOf = (input: string, dialect = 'generic') =>
-  retarget(turnOf(`{"input":${input}}`), { dialect: responsesDialect(dialect) }).replace(
+  retarget(requestOf(`{"input":${input}}`), { dialect: responsesDialect(dialect) }).replace(
     /^\{"input":(.*),"model":.*$/s,
     '$1',
   )
 
 describe('a Responses request for a lane of its own protocol', () => {
   it('is the client’s own bytes but for what we decide on', () => {
-    const turn = turnOf(
+    const request = requestOf(
       '{ "model":"public", "stream":false,"input" : "caf\\u00e9 \\/ 1.0","temperature":1.50,"max_output_tokens":9,"store":true,"previous_response_id":"resp_x","vendor":1e2}',
     )
-    expect(retarget(turn)).toBe(
+    expect(retarget(request)).toBe(
       '{ "model":"lane", "stream":true,"input" : "caf\\u00e9 \\/ 1.0","temperature":1.50,"max_output_tokens":100,"store":false,"vendor":1e2}',
     )
   })
 
   it('asks for a stream only when the client did', () => {
-    expect(retargeted(turnOf('{"input":"x","stream":true}', { delivery: 'json' }))).not.toHaveProperty('stream')
+    expect(retargeted(requestOf('{"input":"x","stream":true}', { delivery: 'json' }))).not.toHaveProperty('stream')
   })
 
   it('writes the effort anew and keeps how the client wants to be told, but nothing that changes the price', () => {
     const asked = '{"input":"x","reasoning":{"effort":"low","summary":"auto","context":"all_turns","mode":"pro","x":1}}'
-    expect(retargeted(turnOf(asked), { effort: effortOf('high') }).reasoning).toEqual({
+    expect(retargeted(requestOf(asked), { effort: effortOf('high') }).reasoning).toEqual({
       effort: 'high',
       summary: 'auto',
       context: 'all_turns',
     })
-    expect(retargeted(turnOf('{"input":"x","reasoning":{"summary":null}}'))).not.toHaveProperty('reasoning')
-    expect(retargeted(turnOf('{"input":"x"}'), { effort: effortOf('low') }).reasoning).toEqual({ effort: 'low' })
+    expect(retargeted(requestOf('{"input":"x","reasoning":{"summary":null}}'))).not.toHaveProperty('reasoning')
+    expect(retargeted(requestOf('{"input":"x"}'), { effort: effortOf('low') }).reasoning).toEqual({ effort: 'low' })
     const lesson = { ...responsesDialect('openai'), withoutFields: ['reasoning'] }
-    expect(retargeted(turnOf(asked), { effort: effortOf('low'), dialect: lesson })).not.toHaveProperty('reasoning')
+    expect(retargeted(requestOf(asked), { effort: effortOf('low'), dialect: lesson })).not.toHaveProperty('reasoning')
   })
 
   it('tells a model of an effort in its own words, and names the one that has no place here', () => {
-    const turn = turnOf('{"input":"x","reasoning":{"effort":"medium","summary":"auto"}}')
+    const request = requestOf('{"input":"x","reasoning":{"effort":"medium","summary":"auto"}}')
     const told = (efforts: Record<string, string | number>) => {
       const asked = {
         dialect: withTraits(responsesDialect('generic'), { traits: { efforts } }),
         effort: effortOf('medium'),
       }
-      return [retargeted(turn, asked).reasoning, leftOutOf(turn, asked)]
+      return [retargeted(request, asked).reasoning, leftOutOf(request, asked)]
     }
     expect(told({ low: 'low', high: 'high' })).toEqual([{ effort: 'low', summary: 'auto' }, []])
     expect(told({ medium: 'disabled' })).toEqual([{ effort: 'none', summary: 'auto' }, []])
     expect(told({ medium: 9000 })).toEqual([{ summary: 'auto' }, ['reasoning.effort']])
     expect(told({})).toEqual([{ summary: 'auto' }, ['reasoning.effort']])
     const lesson = { ...responsesDialect('openai'), withoutFields: ['reasoning'] }
-    const plain = turnOf('{"input":"x"}')
+    const plain = requestOf('{"input":"x"}')
     expect(leftOutOf(plain, { dialect: lesson, effort: effortOf('high') })).toEqual(['reasoning.effort'])
   })
 
   it('leaves out all that chooses words for a model that takes none of it, also where it is inside of another field', () => {
     const dialect = withTraits(responsesDialect('generic'), { traits: { sampling: false } })
-    const turn = turnOf(
+    const request = requestOf(
       '{"input":"x","temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0,"top_logprobs":2,"include":["message.output_text.logprobs"]}',
     )
     const asked = { dialect, effort: undefined }
-    const leftOut = leftOutOf(turn, asked)
+    const leftOut = leftOutOf(request, asked)
     expect(leftOut).toEqual([
       ...['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'top_logprobs', 'include'],
     ])
-    expect(Object.keys(retargeted(turn, asked))).toEqual([
+    expect(Object.keys(retargeted(request, asked))).toEqual([
       ...['input', 'model', 'stream', 'max_output_tokens', 'store'],
     ])
   })
 
   it('asks those that seal for sealed reasoning, and nobody for what hosted tools include', () => {
-    const turn = turnOf('{"input":"x","include":["file_search_call.results","message.output_text.logprobs"]}')
-    expect(retargeted(turn, { dialect: responsesDialect('openai') }).include).toEqual([
+    const request = requestOf('{"input":"x","include":["file_search_call.results","message.output_text.logprobs"]}')
+    expect(retargeted(request, { dialect: responsesDialect('openai') }).include).toEqual([
       'reasoning.encrypted_content',
       'message.output_text.logprobs',
     ])
-    expect(retargeted(turn).include).toEqual(['message.output_text.logprobs'])
-    expect(retargeted(turnOf('{"input":"x","include":["reasoning.encrypted_content"]}'))).not.toHaveProperty('include')
+    expect(retargeted(request).include).toEqual(['message.output_text.logprobs'])
+    expect(retargeted(requestOf('{"input":"x","include":["reasoning.encrypted_content"]}'))).not.toHaveProperty(
+      'include',
+    )
     const lesson = { ...responsesDialect('openai'), withoutFields: ['include'] }
-    expect(retargeted(turn, { dialect: lesson })).not.toHaveProperty('include')
+    expect(retargeted(request, { dialect: lesson })).not.toHaveProperty('include')
   })
 
   it('leaves out and names what the server does not take, and what nobody passes on', () => {
-    const turn = turnOf('{"input":"x","safety_identifier":"u","top_k":3,"odd":1,"store":true}', {
+    const request = requestOf('{"input":"x","safety_identifier":"u","top_k":3,"odd":1,"store":true}', {
       optionalFields: ['top_k', 'odd'],
     })
     const groq = responsesDialect('groq')
-    const left = (dialect = groq, passFields: string[] = []) => leftOutOf(turn, { dialect, passFields })
+    const left = (dialect = groq, passFields: string[] = []) => leftOutOf(request, { dialect, passFields })
     expect(left(groq, ['odd'])).toEqual(['top_k', 'safety_identifier'])
     expect(left(responsesDialect('vllm'))).toEqual(['odd'])
-    expect(retargeted(turn, { dialect: groq })).toEqual({
+    expect(retargeted(request, { dialect: groq })).toEqual({
       input: 'x',
       model: 'lane',
       stream: true,
@@ -142,13 +127,13 @@ describe('a Responses request for a lane of its own protocol', () => {
   })
 
   it('takes tools as they were rewritten at the door', () => {
-    const turn = turnOf('{"input":"x","tools":[{"type":"web_search"}],"tool_choice":"auto"}', {
+    const request = requestOf('{"input":"x","tools":[{"type":"web_search"}],"tool_choice":"auto"}', {
       rewritten: new Map([
         ['tools', Buffer.from('[]')],
         ['tool_choice', null],
       ]),
     })
-    const { tools, tool_choice } = retargeted(turn)
+    const { tools, tool_choice } = retargeted(request)
     expect([tools, tool_choice]).toEqual([[], undefined])
   })
 
@@ -165,8 +150,10 @@ describe('a Responses request for a lane of its own protocol', () => {
   })
 
   it('takes the input as it was expanded', () => {
-    const turn = turnOf('{"input":"x"}', { rewritten: new Map([['input', Buffer.from('[{"id":"a","role":"user"}]')]]) })
-    expect(retargeted(turn).input).toEqual([{ role: 'user' }])
+    const request = requestOf('{"input":"x"}', {
+      rewritten: new Map([['input', Buffer.from('[{"id":"a","role":"user"}]')]]),
+    })
+    expect(retargeted(request).input).toEqual([{ role: 'user' }])
   })
 
   it('leaves out reasoning that has neither words nor a seal', () => {

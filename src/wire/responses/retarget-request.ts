@@ -14,39 +14,39 @@ import { effortWord, isEffortLost } from './write-thinking.ts'
  * The client's own bytes with the control fields written anew: names it spelled are replaced or dropped, what it left
  * out is added, everything else is copied untouched. No lane keeps state for us.
  */
-export function retargetRequest(turn: ResponsesRequest, target: RelayTarget<ResponsesDialect>): LaneRequest {
+export function retargetRequest(request: ResponsesRequest, target: RelayTarget<ResponsesDialect>): LaneRequest {
   const { dialect, origin } = target
-  const leftOut = fieldsLeftOut(turn, target)
+  const leftOut = fieldsLeftOut(request, target)
   const isWithout = (name: string): boolean => dialect.withoutFields.includes(name) || leftOut.includes(name)
-  const changes = changesForLanes(turn, RESPONSES_FIELDS)
+  const changes = changesForLanes(request, RESPONSES_FIELDS)
   for (const name of leftOut) changes.set(name, null)
   changes.set('previous_response_id', null)
   changes.set('model', JSON.stringify(target.model))
   changes.set('stream', target.delivery === 'stream' ? 'true' : null)
   changes.set('max_output_tokens', JSON.stringify(target.outputCap))
   changes.set('store', isWithout('store') ? null : 'false')
-  changes.set('reasoning', isWithout('reasoning') ? null : reasoningFor(turn, target, isWithout))
-  const include = includeFor(dialect, { logprobs: asksFor(turn, LOGPROBS) })
+  changes.set('reasoning', isWithout('reasoning') ? null : reasoningFor(request, target, isWithout))
+  const include = includeFor(dialect, { logprobs: asksFor(request, LOGPROBS) })
   changes.set('include', include.length === 0 || isWithout('include') ? null : JSON.stringify(include))
   for (const [name, salt] of Object.entries(saltFields(target))) changes.set(name, JSON.stringify(salt))
-  const written = writtenMember(turn, 'input')
-  const input = written && retargetInput(written, { dialect, origin, sealed: turn.sealed })
+  const written = writtenMember(request, 'input')
+  const input = written && retargetInput(written, { dialect, origin, sealed: request.sealed })
   if (input !== undefined) changes.set('input', input)
-  return { body: spliceMembers(turn.body, changes), leftOut }
+  return { body: spliceMembers(request.body, changes), leftOut }
 }
 
 /**
  * The fields of this request that a lane does not get: optional ones that nobody passes on, standard ones that the server
  * refuses, and an effort that it cannot be told. What we decide on is not the client's to miss.
  */
-function fieldsLeftOut(turn: ResponsesRequest, target: RelayTarget<ResponsesDialect>): string[] {
+function fieldsLeftOut(request: ResponsesRequest, target: RelayTarget<ResponsesDialect>): string[] {
   const { dialect } = target
-  const refused = turn.body.members.flatMap(({ name }) =>
+  const refused = request.body.members.flatMap(({ name }) =>
     dialect.withoutFields.includes(name) && !WITHOUT_LOSS.has(name) ? [name] : [],
   )
-  const probabilities = asksFor(turn, LOGPROBS) && !takesLogprobs(dialect) ? ['include'] : []
+  const probabilities = asksFor(request, LOGPROBS) && !takesLogprobs(dialect) ? ['include'] : []
   const effort = isEffortLost(target) ? [clientName('effort', 'responses')] : []
-  return [...new Set([...optionalFieldsLeftOut(turn, target), ...refused, ...probabilities, ...effort])]
+  return [...new Set([...optionalFieldsLeftOut(request, target), ...refused, ...probabilities, ...effort])]
 }
 
 /** The response is stored here, and the lane keeps no state: whether it knows these fields makes no difference. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Opaque } from '../../model/event.ts'
 import { relayTarget } from '../lane-target.fixture.ts'
 import { responsesDialect } from './dialects.ts'
-import { turnOf } from './read-request.fixture.ts'
+import { requestOf } from './read-request.fixture.ts'
 import { retargetRequest } from './retarget-request.ts'
 
 const OWN: Opaque = { wire: 'responses', origin: 'here', data: 'gA"A\\A' }
@@ -19,8 +19,8 @@ interface Sent {
 
 /** The items of an input as a lane gets them. */
 function sent(input: readonly object[], { dialect = 'openai', sealed = SEALED }: Sent = {}): unknown {
-  const turn = { ...turnOf({ model: 'm', input }), sealed }
-  const { body } = retargetRequest(turn, relayTarget(responsesDialect(dialect), { origin: 'here' }))
+  const request = { ...requestOf({ model: 'm', input }), sealed }
+  const { body } = retargetRequest(request, relayTarget(responsesDialect(dialect), { origin: 'here' }))
   return JSON.parse(String(body)).input
 }
 

@@ -1,11 +1,16 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { MintIds } from '../mint-ids.ts'
-import { type ItemStep, isCall, type PartKind, type SpokenPart } from './spoken-item.ts'
 import {
   type AnnotationStep,
-  annotationOf,
   type DeltaStep,
+  type ItemStep,
+  isCall,
+  type PartKind,
+  type SpokenPart,
+} from './spoken-item.ts'
+import {
+  annotationOf,
   deltaOf,
   endOfItem,
   endOfPart,
@@ -31,7 +36,7 @@ export interface HowSaid extends Sealing {
 }
 
 /** What the client is told of an answer's items: those that say something, in their order, without a gap between them. */
-export interface SaidItems {
+interface SaidItems {
   /** What the client is told of a step. */
   follow(step: ItemStep): readonly UnsentEvent[]
   /** The answer is over, in this way: what the client is told of that. */

@@ -1,9 +1,9 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { Opaque } from '../../model/event.ts'
-import type { Heard } from '../event-reader.ts'
+import type { Heard } from '../heard.ts'
 import type { WordsRun } from '../sse/alike-words.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
-import type { AnswerEnding } from './read-frame.ts'
+import type { AnswerEnding } from './read-ending.ts'
 
 /**
  * An answer as items, in the order of the grammar whatever came: items and their parts do not interleave, and each start
@@ -13,23 +13,27 @@ import type { AnswerEnding } from './read-frame.ts'
 export type ItemStep =
   | { readonly type: 'item-start'; readonly item: SpokenItem }
   | { readonly type: 'part-start'; readonly item: SpokenItem; readonly part: SpokenPart }
-  | {
-      readonly type: 'delta'
-      readonly item: SpokenItem
-      readonly part: SpokenPart
-      readonly text: string
-      /** The provider's own event, for what else it says; undefined where it says nothing else, or came later. */
-      readonly event: Fields | undefined
-    }
-  | {
-      readonly type: 'annotation'
-      readonly item: SpokenItem
-      readonly part: SpokenPart
-      readonly event: Fields
-      readonly index: number
-    }
+  | DeltaStep
+  | AnnotationStep
   | { readonly type: 'part-end'; readonly item: SpokenItem; readonly part: SpokenPart }
   | { readonly type: 'item-end'; readonly item: SpokenItem }
+
+export interface DeltaStep {
+  readonly type: 'delta'
+  readonly item: SpokenItem
+  readonly part: SpokenPart
+  readonly text: string
+  /** The provider's own event, for what else it says; undefined where it says nothing else, or came later. */
+  readonly event: Fields | undefined
+}
+
+export interface AnnotationStep {
+  readonly type: 'annotation'
+  readonly item: SpokenItem
+  readonly part: SpokenPart
+  readonly event: Fields
+  readonly index: number
+}
 
 export type ItemKind = 'message' | 'reasoning' | 'function_call' | 'custom_tool_call' | 'compaction'
 

@@ -1,7 +1,7 @@
 import type { Fields } from '../../lib/is-object.ts'
 import { latin1OfText } from '../json/strings.ts'
 import { type Framing, frameHead } from './framing.ts'
-import { type ItemStep, nameOfCall, type PartKind } from './spoken-item.ts'
+import { type AnnotationStep, type DeltaStep, nameOfCall, type PartKind } from './spoken-item.ts'
 import {
   type AroundWords,
   type HowShown,
@@ -24,7 +24,7 @@ interface UnsentWords {
 
 /** With its number. */
 export const frameText = (framing: Framing, event: UnsentEvent): string =>
-  'around' in event ? wordsText(framing, event) : framing.frameText(...event)
+  'around' in event ? wordsText(framing, event) : framing.frame(...event)
 
 const wordsText = (framing: Framing, { around: { head, before, behind }, text }: UnsentWords): string =>
   framing.numbered(head, before + JSON.stringify(text).slice(1, -1) + behind)
@@ -48,9 +48,6 @@ export function annotationOf({ event, index }: AnnotationStep, said: SaidItem, p
   const at = { ...addressOf(said, part), annotation_index: index, annotation: event.annotation }
   return ['response.output_text.annotation.added', withOwn(at, event)]
 }
-
-export type DeltaStep = Extract<ItemStep, { readonly type: 'delta' }>
-export type AnnotationStep = Extract<ItemStep, { readonly type: 'annotation' }>
 
 const NAMES: Readonly<Record<PartKind, string>> = {
   output_text: 'response.output_text',

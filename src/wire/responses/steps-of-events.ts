@@ -1,19 +1,28 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
-import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
-import { type EventReader, nothingHeard } from '../event-reader.ts'
-import { createItemQueue, type HeardItem, type ItemQueue } from './item-queue.ts'
-import type { AnswerEnding } from './read-frame.ts'
+import type { CallStart, FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
+import type { EventReader } from '../event-reader.ts'
+import { nothingHeard } from '../heard.ts'
+import { type HeardItem, ItemQueue } from './item-queue.ts'
+import type { AnswerEnding } from './read-ending.ts'
 import type { HowSaid } from './said-items.ts'
-import { type ItemKind, type ItemStep, isCall, type PartKind, type SpokenPart, type StepSource } from './spoken-item.ts'
+import {
+  type DeltaStep,
+  type ItemKind,
+  type ItemStep,
+  isCall,
+  type PartKind,
+  type SpokenPart,
+  type StepSource,
+} from './spoken-item.ts'
 
 /** Another protocol's answer, for a client that speaks Responses: its events become the items that they tell of. */
 export function createStepsOfEvents(reader: EventReader, rawReasoning: HowSaid['rawReasoning']): StepSource {
   const counts = { outputBytes: 0, heldBytes: 0 }
   const heard = nothingHeard()
-  const turning = nothingTurned(createItemQueue(counts), rawReasoning)
+  const forming = nothingFormed(new ItemQueue(counts), rawReasoning)
   /** What the last frame was, where it was nothing but words of what is being told. */
-  let delta: Delta | undefined
+  let delta: DeltaStep | undefined
   /** The reader may hold something back too, so what it has heard is taken over, not shared. */
   const takeOver = (): void => {
     Object.assign(heard, reader.heard)
@@ -21,14 +30,14 @@ export function createStepsOfEvents(reader: EventReader, rawReasoning: HowSaid['
   }
   return {
     heard,
-    ending: () => turning.ending,
+    ending: () => forming.ending,
     read(frame) {
       const events = reader.read(frame)
       // Behind the end come counts at most.
-      for (const event of events) if (turning.ending === undefined && !turning.queue.tooMany()) turn(turning, event)
+      for (const event of events) if (forming.ending === undefined && !forming.queue.tooMany()) form(forming, event)
       takeOver()
-      if (turning.queue.tooMany()) heard.garbled = true
-      const steps = turning.queue.take()
+      if (forming.queue.tooMany()) heard.garbled = true
+      const steps = forming.queue.take()
       delta = events.length === 1 ? onlyWords(steps) : undefined
       return steps
     },
@@ -42,15 +51,13 @@ export function createStepsOfEvents(reader: EventReader, rawReasoning: HowSaid['
   }
 }
 
-type Delta = Extract<ItemStep, { readonly type: 'delta' }>
-
 /** Nothing was begun or ended with them, and they have no log probabilities. */
-function onlyWords(steps: readonly ItemStep[]): Delta | undefined {
+function onlyWords(steps: readonly ItemStep[]): DeltaStep | undefined {
   const [step] = steps
   return steps.length === 1 && step?.type === 'delta' && step.event === undefined ? step : undefined
 }
 
-interface Turning {
+interface Forming {
   readonly queue: ItemQueue
   readonly rawReasoning: HowSaid['rawReasoning']
   /** The calls that go on, by their numbers. */
@@ -66,7 +73,7 @@ interface Turning {
   ending: AnswerEnding | undefined
 }
 
-const nothingTurned = (queue: ItemQueue, rawReasoning: HowSaid['rawReasoning']): Turning => ({
+const nothingFormed = (queue: ItemQueue, rawReasoning: HowSaid['rawReasoning']): Forming => ({
   queue,
   rawReasoning,
   calls: new Map(),
@@ -78,26 +85,26 @@ const nothingTurned = (queue: ItemQueue, rawReasoning: HowSaid['rawReasoning']):
   ending: undefined,
 })
 
-function turn(turning: Turning, event: TurnEvent): void {
+function form(forming: Forming, event: TurnEvent): void {
   const { type } = event
-  if (type === 'text-delta') sayInMessage(turning, 'output_text', event.text, event.logprobs ?? [])
-  else if (type === 'refusal-delta') sayInMessage(turning, 'refusal', event.text, [])
-  else if (type === 'reasoning-delta' || type === 'summary-delta') think(turning, event)
-  else if (type === 'summary-start') turning.breaksPart = true
-  else if (type === 'message-start') begin(turning, 'message', event.phase === undefined ? {} : { phase: event.phase })
-  else if (type === 'reasoning-start') begin(turning, 'reasoning', {})
-  else if (type === 'reasoning-seal') seal(turning, event)
-  else if (type === 'tool-call-start') beginCall(turning, event)
-  else if (type === 'tool-call-delta') sayInCall(turning, event)
-  else if (type === 'tool-call-end') endCall(turning, event.call)
-  else if (type === 'turn-end') end(turning, event.reason)
+  if (type === 'text-delta') sayInMessage(forming, 'output_text', event.text, event.logprobs ?? [])
+  else if (type === 'refusal-delta') sayInMessage(forming, 'refusal', event.text, [])
+  else if (type === 'reasoning-delta' || type === 'summary-delta') think(forming, event)
+  else if (type === 'summary-start') forming.breaksPart = true
+  else if (type === 'message-start') begin(forming, 'message', event.phase === undefined ? {} : { phase: event.phase })
+  else if (type === 'reasoning-start') begin(forming, 'reasoning', {})
+  else if (type === 'reasoning-seal') seal(forming, event)
+  else if (type === 'tool-call-start') beginCall(forming, event)
+  else if (type === 'tool-call-delta') sayInCall(forming, event)
+  else if (type === 'tool-call-end') endCall(forming, event.call)
+  else if (type === 'turn-end') end(forming, event.reason)
   // What was counted is in what the reader has heard.
   else if (type !== 'usage') assertNever(event)
 }
 
-function end(turning: Turning, reason: FinishReason): void {
-  turning.ending = ENDINGS[reason]
-  turning.queue.endAll(turning.ending.kind)
+function end(forming: Forming, reason: FinishReason): void {
+  forming.ending = ENDINGS[reason]
+  forming.queue.endAll(forming.ending.kind)
 }
 
 /** The model was stopped before it had said what it wanted to, or it was not. */
@@ -108,34 +115,34 @@ const ENDINGS: Readonly<Record<FinishReason, AnswerEnding>> = {
   'content-filter': { kind: 'incomplete', reason: 'content_filter' },
 }
 
-function begin(turning: Turning, kind: ItemKind, fields: Fields, callId?: string): HeardItem {
-  const { queue, current } = turning
+function begin(forming: Forming, kind: ItemKind, fields: Fields, callId?: string): HeardItem {
+  const { queue, current } = forming
   if (current !== undefined) queue.end(current, 'completed')
-  const item = queue.add({ kind, fields, index: turning.itemCount, ...(callId === undefined ? {} : { callId }) })
-  turning.itemCount += 1
-  turning.last = item
-  turning.current = isCall(kind) ? undefined : item
-  turning.breaksPart = false
+  const item = queue.add({ kind, fields, index: forming.itemCount, ...(callId === undefined ? {} : { callId }) })
+  forming.itemCount += 1
+  forming.last = item
+  forming.current = isCall(kind) ? undefined : item
+  forming.breaksPart = false
   return item
 }
 
 /** The current item, where it is of this kind and more can be said in it. */
-const currentOf = ({ current }: Turning, kind: ItemKind): HeardItem | undefined =>
+const currentOf = ({ current }: Forming, kind: ItemKind): HeardItem | undefined =>
   current?.item.kind === kind ? current : undefined
 
-function sayInMessage(turning: Turning, kind: PartKind, text: string, logprobs: readonly TokenLogprob[]): void {
+function sayInMessage(forming: Forming, kind: PartKind, text: string, logprobs: readonly TokenLogprob[]): void {
   if (text === '' && logprobs.length === 0) return
-  const message = currentOf(turning, 'message') ?? begin(turning, 'message', {})
-  const part = partOf(turning, message, kind)
+  const message = currentOf(forming, 'message') ?? begin(forming, 'message', {})
+  const part = partOf(forming, message, kind)
   const isFirst = part.text === ''
   const told = noteLogprobs(part, logprobs)
   // Those of tokens without words are told with the first words of the part.
   if (isFirst && text === '') return
-  turning.queue.say(message, part, text, told.length === 0 ? undefined : { logprobs: told })
+  forming.queue.say(message, part, text, told.length === 0 ? undefined : { logprobs: told })
 }
 
 /** The part that is being said, or a new one. */
-const partOf = ({ queue }: Turning, item: HeardItem, kind: PartKind): SpokenPart =>
+const partOf = ({ queue }: Forming, item: HeardItem, kind: PartKind): SpokenPart =>
   item.openPart?.kind === kind
     ? item.openPart
     : queue.openPart(item, kind, undefined, kind === 'output_text' ? { ...EMPTY_TEXT, logprobs: [] } : {})
@@ -162,50 +169,50 @@ const logprobFields = ({ token, logprob, bytes, top }: TokenLogprob): Fields => 
 type Thought = Extract<TurnEvent, { readonly type: 'reasoning-delta' | 'summary-delta' }>
 
 /** A reasoning has summaries or a text, never both: where a lane tells both, they are two. */
-function think(turning: Turning, { type, text }: Thought): void {
+function think(forming: Forming, { type, text }: Thought): void {
   if (text === '') return
-  const isSummary = type === 'summary-delta' || turning.rawReasoning === 'as-summary'
+  const isSummary = type === 'summary-delta' || forming.rawReasoning === 'as-summary'
   const kind = isSummary ? 'summary_text' : 'reasoning_text'
-  const current = currentOf(turning, 'reasoning')
+  const current = currentOf(forming, 'reasoning')
   const goesOn = current !== undefined && (current.item.parts[0]?.kind ?? kind) === kind
-  const reasoning = goesOn ? current : begin(turning, 'reasoning', {})
-  if (turning.breaksPart || turning.lastThought !== type) turning.queue.closePart(reasoning)
-  turning.breaksPart = false
-  turning.lastThought = type
-  turning.queue.say(reasoning, partOf(turning, reasoning, kind), text, undefined)
+  const reasoning = goesOn ? current : begin(forming, 'reasoning', {})
+  if (forming.breaksPart || forming.lastThought !== type) forming.queue.closePart(reasoning)
+  forming.breaksPart = false
+  forming.lastThought = type
+  forming.queue.say(reasoning, partOf(forming, reasoning, kind), text, undefined)
 }
 
 /** Of two seals each has a reasoning of its own: providers want them back one by one. */
-function seal(turning: Turning, { opaque }: Extract<TurnEvent, { readonly type: 'reasoning-seal' }>): void {
-  const current = currentOf(turning, 'reasoning')
+function seal(forming: Forming, { opaque }: Extract<TurnEvent, { readonly type: 'reasoning-seal' }>): void {
+  const current = currentOf(forming, 'reasoning')
   const reasoning = current?.item.opaque === undefined ? current : undefined
-  const sealed = reasoning ?? begin(turning, 'reasoning', {})
+  const sealed = reasoning ?? begin(forming, 'reasoning', {})
   sealed.item.opaque = opaque
 }
 
-function beginCall(turning: Turning, event: Extract<TurnEvent, { readonly type: 'tool-call-start' }>): void {
+function beginCall(forming: Forming, event: CallStart): void {
   const { call, callId, name, namespace, tool } = event
-  endCall(turning, call)
+  endCall(forming, call)
   const [kind, part] =
     tool === 'custom' ? (['custom_tool_call', 'input'] as const) : (['function_call', 'arguments'] as const)
-  const item = begin(turning, kind, namespace === undefined ? { name } : { name, namespace }, callId)
-  turning.queue.openPart(item, part, undefined, {})
-  turning.calls.set(call, item)
+  const item = begin(forming, kind, namespace === undefined ? { name } : { name, namespace }, callId)
+  forming.queue.openPart(item, part, undefined, {})
+  forming.calls.set(call, item)
 }
 
 function sayInCall(
-  { calls, queue }: Turning,
+  { calls, queue }: Forming,
   { call, text }: Extract<TurnEvent, { readonly type: 'tool-call-delta' }>,
 ): void {
   const item = calls.get(call)
   if (item?.openPart !== undefined && text !== '') queue.say(item, item.openPart, text, undefined)
 }
 
-function endCall(turning: Turning, call: number): void {
-  const { calls, last, queue } = turning
+function endCall(forming: Forming, call: number): void {
+  const { calls, last, queue } = forming
   const item = calls.get(call)
   if (item === undefined) return
   calls.delete(call)
-  if (item === last) turning.current = item
+  if (item === last) forming.current = item
   else queue.end(item, 'completed')
 }

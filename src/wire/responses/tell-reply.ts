@@ -1,12 +1,10 @@
 import { isObject } from '../../lib/is-object.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
-import type { CarriedFrame, CarriedReply } from '../voice.ts'
+import { type CarriedReply, NOTHING_CARRIED } from '../voice.ts'
 import { createStepReader } from './read-steps.ts'
 import { createSaidItems } from './said-items.ts'
 import type { ItemStep, StepSource } from './spoken-item.ts'
 import { stateAtEnd, type Telling, type ToldAnswer } from './told-answer.ts'
-
-const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }
 
 /** Says an answer as JSON: its client is told nothing before the whole. */
 export const tellReply = (source: StepSource, telling: Telling): ToldAnswer => tellItems(source, telling)
@@ -29,12 +27,12 @@ function tellItems(source: StepSource, telling: Telling): ToldItems {
     follow,
     read(frame) {
       follow(source.read(frame))
-      return NOTHING
+      return NOTHING_CARRIED
     },
     readAlike(frames) {
       if (source.readAlike(frames) === undefined) return undefined
       heard.heldBytes = heard.outputBytes
-      return NOTHING
+      return NOTHING_CARRIED
     },
     end(settled) {
       const state = stateAtEnd(source, said.items(), settled, telling)
@@ -46,9 +44,7 @@ function tellItems(source: StepSource, telling: Telling): ToldItems {
   }
 }
 
-export type ReadReply =
-  | { readonly kind: 'reply'; readonly answer: ToldAnswer }
-  | Exclude<CarriedReply, { kind: 'reply' }>
+type ReadReply = { readonly kind: 'reply'; readonly answer: ToldAnswer } | Exclude<CarriedReply, { kind: 'reply' }>
 
 /** The same of a lane's answer that is JSON itself: read as a stream's end is. */
 export function tellWhole(value: unknown, origin: string, telling: Telling): ReadReply {

@@ -1,12 +1,10 @@
 import { DONE_FRAME } from '../sse/frame-data.ts'
-import type { CarriedFrame } from '../voice.ts'
+import { NOTHING_CARRIED } from '../voice.ts'
 import { createSaidItems } from './said-items.ts'
-import { type ItemStep, isCall, nameOfCall, type StepSource } from './spoken-item.ts'
-import { aroundWords, type DeltaStep, emptyDelta, frameText, type UnsentEvent } from './step-frames.ts'
+import { type DeltaStep, type ItemStep, isCall, nameOfCall, type StepSource } from './spoken-item.ts'
+import { aroundWords, emptyDelta, frameText, type UnsentEvent } from './step-frames.ts'
 import { stateAtEnd, type Telling, type ToldAnswer } from './told-answer.ts'
 import type { AroundWords } from './write-item.ts'
-
-const NOTHING: CarriedFrame = { bytes: undefined, isContent: false }
 
 /**
  * Says an answer as a stream, whatever its lane speaks: ids, numbers and the response around the items are ours, fields
@@ -39,7 +37,7 @@ export function tellStream(source: StepSource, telling: Telling): ToldAnswer {
   /** The frames that open the response come first, and take the first numbers. */
   const speak = (): string => {
     hasSpoken = true
-    let text = framing.openingText()
+    let text = framing.opening()
     for (const event of unsent) text += frameText(framing, event)
     return text
   }
@@ -61,7 +59,7 @@ export function tellStream(source: StepSource, telling: Telling): ToldAnswer {
       let isContent = false
       for (const step of steps) isContent = follow(step) || isContent
       tellEnd()
-      if (unsent.length === 0 || (!hasSpoken && !isContent)) return NOTHING
+      if (unsent.length === 0 || (!hasSpoken && !isContent)) return NOTHING_CARRIED
       const bytes = Buffer.from(speak())
       unsent = []
       lastDelta = steps.length === 1 && first?.type === 'delta' ? first : undefined
@@ -71,7 +69,7 @@ export function tellStream(source: StepSource, telling: Telling): ToldAnswer {
       // It may be said more than once, so what is left for it stays.
       const rest = speak()
       const state = stateAtEnd(source, said.items(), settled, telling)
-      const last = framing.responseText(`response.${state.status}`, state)
+      const last = framing.responseFrame(`response.${state.status}`, state)
       return { bytes: Buffer.concat([Buffer.from(rest + last), DONE_FRAME]), state }
     },
     openItems: (openAs) => (hasSpoken ? said.items(openAs) : []),

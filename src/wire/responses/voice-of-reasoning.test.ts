@@ -1,20 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
+import { checkResponsesStream } from '../../../test/support/responses-grammar.ts'
 import type { Fields } from '../../lib/is-object.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
-import { eventReader, frameOf, openVoice, tellAll } from './voice.fixture.ts'
+import type { Delivery } from '../../model/turn.ts'
+import { end, eventReader, finalOf, frameOf, openVoice, reasoning, seal, tellAll, text } from './voice.fixture.ts'
 
-const text = (words: string): TurnEvent => ({ type: 'text-delta', text: words })
-const end = (reason: Extract<TurnEvent, { type: 'turn-end' }>['reason']): TurnEvent => ({ type: 'turn-end', reason })
-const reasoning = (words: string): TurnEvent => ({ type: 'reasoning-delta', text: words })
-const seal = (data: string): TurnEvent => ({
-  type: 'reasoning-seal',
-  opaque: { wire: 'responses', origin: 'lane', data },
-})
-
-// biome-ignore lint/suspicious/noExplicitAny: a response is judged by what the test expects of it
-const finalOf = (stream: string): any => eventsOf(stream).at(-1)?.response
+const outputOf = (answer: string, delivery: Delivery): Fields[] =>
+  (delivery === 'stream' ? finalOf(answer) : JSON.parse(answer)).output
 
 describe('reasoning', () => {
   const thought = [{ type: 'reasoning-start' } as const, reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')]
@@ -72,7 +65,7 @@ describe('reasoning', () => {
       expect(answer.match(/envelope \d/g)).toEqual(
         delivery === 'stream' ? ['envelope 1', 'envelope 1'] : ['envelope 1'],
       )
-      expect(voice.storedItems()).toEqual(voice.response().output)
+      expect(voice.storedItems()).toEqual(outputOf(answer, delivery))
     }
   })
 
@@ -81,7 +74,7 @@ describe('reasoning', () => {
       const voice = openVoice({ delivery })
       const answer = tellAll(voice, [seal('gAAA'), text('Yes'), end('length')])
       expect(answer).not.toContain('gAAA')
-      const [thought, message] = voice.response().output as Fields[]
+      const [thought, message] = outputOf(answer, delivery)
       expect([thought, message]).toMatchObject([{ type: 'reasoning' }, { status: 'incomplete' }])
       expect(voice.storedItems()).toEqual([{ ...thought, encrypted_content: 'sealed responses lane gAAA' }, message])
     }

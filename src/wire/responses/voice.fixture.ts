@@ -1,10 +1,12 @@
+import { eventsOf } from '../../../test/support/responses-grammar.ts'
 import type { Effort } from '../../model/effort.ts'
 import type { SettledCharge } from '../../model/ending.ts'
 import type { Opaque, TurnEvent } from '../../model/event.ts'
 import { type NanoUsd, type PicoPerToken, parsePricePerMillion, parseUsd, ZERO } from '../../model/money.ts'
 import type { Price } from '../../model/price.ts'
 import type { Delivery, ResponsesRequest } from '../../model/turn.ts'
-import { type EventReader, nothingHeard } from '../event-reader.ts'
+import type { EventReader } from '../event-reader.ts'
+import { nothingHeard } from '../heard.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { openResponsesVoice, type ResponsesVoice, type ResponsesVoiceOptions } from './voice.ts'
 
@@ -16,7 +18,7 @@ export const requestWith = (
   protocol: 'responses',
   body: { bytes: Buffer.from('{}'), members: [] },
   fields,
-  store: false,
+  storedInput: undefined,
   previousResponseId: undefined,
   sealed: new Map(),
   boundTo: undefined,
@@ -64,7 +66,7 @@ export const plainSeal = ({ wire, origin, data }: Opaque): string => `sealed ${w
 
 export const openVoice = ({ fields = {}, delivery = 'stream', others = {} }: OpenedVoice = {}): ResponsesVoice =>
   openResponsesVoice({
-    turn: requestWith(fields, { delivery }),
+    request: requestWith(fields, { delivery }),
     model: 'mill-1',
     effort: 'high' as Effort,
     responseId: 'resp_1',
@@ -121,3 +123,35 @@ export function tellAll(voice: ResponsesVoice, ...frames: readonly TurnEvent[][]
   const said = frames.map((events) => carrier.read(frameOf(...events)).bytes?.toString() ?? '')
   return said.join('') + carrier.close(settledCharge()).toString()
 }
+
+export const text = (words: string): TurnEvent => ({ type: 'text-delta', text: words })
+export const end = (reason: Extract<TurnEvent, { type: 'turn-end' }>['reason']): TurnEvent => ({
+  type: 'turn-end',
+  reason,
+})
+export const callStart = (call: number, name = 'look'): TurnEvent => ({
+  type: 'tool-call-start',
+  call,
+  callId: `call_${call}`,
+  name,
+  namespace: undefined,
+  tool: 'function',
+})
+export const callDelta = (call: number, words: string): TurnEvent => ({ type: 'tool-call-delta', call, text: words })
+export const callEnd = (call: number): TurnEvent => ({ type: 'tool-call-end', call })
+export const reasoning = (words: string): TurnEvent => ({ type: 'reasoning-delta', text: words })
+export const seal = (data: string): TurnEvent => ({
+  type: 'reasoning-seal',
+  opaque: { wire: 'responses', origin: 'lane', data },
+})
+
+/** One line for each event: its type without the prefix, and what it says. */
+export const shortly = (stream: string): string[] =>
+  eventsOf(stream).map(({ type, delta, item }) => {
+    const short = type.replace('response.', '')
+    if (delta !== undefined) return `${short} ${delta}`
+    return item === undefined ? short : `${short} ${(item as { id: string }).id}`
+  })
+
+// biome-ignore lint/suspicious/noExplicitAny: a response is judged by what the test expects of it
+export const finalOf = (stream: string): any => eventsOf(stream).at(-1)?.response

@@ -1,37 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
 import type { TurnEvent } from '../../model/event.ts'
-import { problem } from '../../model/problem.ts'
-import { eventReader, frameOf, openVoice, requestWith, settledCharge, tellAll } from './voice.fixture.ts'
-
-const text = (words: string): TurnEvent => ({ type: 'text-delta', text: words })
-const end = (reason: Extract<TurnEvent, { type: 'turn-end' }>['reason']): TurnEvent => ({ type: 'turn-end', reason })
-const callStart = (call: number, name = 'look'): TurnEvent => ({
-  type: 'tool-call-start',
-  call,
-  callId: `call_${call}`,
-  name,
-  namespace: undefined,
-  tool: 'function',
-})
-const callDelta = (call: number, words: string): TurnEvent => ({ type: 'tool-call-delta', call, text: words })
-const callEnd = (call: number): TurnEvent => ({ type: 'tool-call-end', call })
-const reasoning = (words: string): TurnEvent => ({ type: 'reasoning-delta', text: words })
-const seal = (data: string): TurnEvent => ({
-  type: 'reasoning-seal',
-  opaque: { wire: 'responses', origin: 'lane', data },
-})
-
-/** One line for each event: its type without the prefix, and what it says. */
-const shortly = (stream: string): string[] =>
-  eventsOf(stream).map(({ type, delta, item }) => {
-    const short = type.replace('response.', '')
-    if (delta !== undefined) return `${short} ${delta}`
-    return item === undefined ? short : `${short} ${(item as { id: string }).id}`
-  })
-
-// biome-ignore lint/suspicious/noExplicitAny: a response is judged by what the test expects of it
-const finalOf = (stream: string): any => eventsOf(stream).at(-1)?.response
+import {
+  callDelta,
+  callEnd,
+  callStart,
+  end,
+  eventReader,
+  finalOf,
+  frameOf,
+  openVoice,
+  reasoning,
+  settledCharge,
+  shortly,
+  tellAll,
+  text,
+} from './voice.fixture.ts'
 
 describe('a translated stream', () => {
   it('tells a text as one message, framed, numbered and repeated at the end', () => {
@@ -297,100 +281,6 @@ describe('a silence', () => {
   })
 })
 
-describe('a response that could not be stored', () => {
-  it('says so where it is told at once, and only there', () => {
-    const turn = requestWith({}, { delivery: 'json', store: true })
-    const voice = openVoice({ others: { turn } })
-    const carrier = voice.translate(eventReader())
-    carrier.read(frameOf(text('x'), end('stop')))
-    expect(JSON.parse(String(carrier.close(settledCharge())))).toMatchObject({ store: true, status: 'completed' })
-    voice.tellUnstored()
-    expect(JSON.parse(String(carrier.close(settledCharge())))).toMatchObject({ store: false, status: 'completed' })
-  })
-})
-
-describe('a failure', () => {
-  it('of which nothing could be told yet begins at the beginning, without what was made meanwhile', () => {
-    const voice = openVoice({ others: { mayOpen: () => false } })
-    const carrier = voice.translate(eventReader())
-    carrier.read(frameOf(text('x')))
-    const bytes = voice.fail(problem('server_is_overloaded', 'No room.'))
-    expect(checkResponsesStream(String(bytes))).toEqual([])
-    expect(voice.response()).toMatchObject({ status: 'failed', output: [] })
-  })
-
-  const broke = problem('upstream_error', 'It broke.', { source: 'upstream' })
-
-  it('is told twice, with the items so far, and nothing follows', () => {
-    const voice = openVoice()
-    const carrier = voice.translate(eventReader())
-    const before = carrier.read(frameOf(text('Hel'), callStart(0), callDelta(0, '{"a'), callStart(1))).bytes
-    const stream = `${before}${voice.fail(broke)}`
-    expect(checkResponsesStream(stream)).toEqual([])
-    expect(eventsOf(stream).at(-2)).toMatchObject({
-      type: 'error',
-      code: 'upstream_error',
-      message: 'It broke.',
-      param: null,
-      error: {
-        message: 'It broke.',
-        type: 'service_unavailable_error',
-        param: null,
-        code: 'upstream_error',
-        source: 'upstream',
-        request_id: 'req_1',
-      },
-    })
-    const { output, error, usage } = finalOf(stream)
-    expect(output).toMatchObject([{ status: 'completed' }, { status: 'incomplete', arguments: '{"a' }])
-    expect({ error, usage }).toEqual({ error: { code: 'upstream_error', message: 'It broke.' }, usage: null })
-    expect(voice.response()).toEqual(finalOf(stream))
-    expect(voice.keepAlive()).toBeUndefined()
-  })
-
-  it('opens the response first where nothing has been said', () => {
-    const stream = String(openVoice().fail(broke))
-    expect(checkResponsesStream(stream)).toEqual([])
-    expect(shortly(stream)).toEqual(['created', 'in_progress', 'error', 'failed'])
-  })
-})
-
-describe('an end', () => {
-  it('may be written once to be kept and once to be sent', () => {
-    const voice = openVoice()
-    const carrier = voice.translate(eventReader())
-    const said = String(carrier.read(frameOf(text('Hi'), end('stop'))).bytes)
-    const kept = String(carrier.close(settledCharge()))
-    expect(String(carrier.close(settledCharge()))).toBe(kept)
-    const failed = String(voice.fail(problem('ledger_unavailable', 'Not now.')))
-    expect(String(voice.fail(problem('ledger_unavailable', 'Not now.')))).toBe(failed)
-    expect(checkResponsesStream(said + kept)).toEqual([])
-    expect(checkResponsesStream(said + failed)).toEqual([])
-  })
-
-  it('of an answer without content is the same each time too', () => {
-    const voice = openVoice({ fields: { include: ['reasoning.encrypted_content'] } })
-    const carrier = voice.translate(eventReader())
-    expect(carrier.read(frameOf(seal('gAAA'), end('stop'))).bytes).toBeUndefined()
-    const kept = String(carrier.close(settledCharge()))
-    expect(String(carrier.close(settledCharge()))).toBe(kept)
-    expect(checkResponsesStream(kept)).toEqual([])
-    expect(finalOf(kept).output).toMatchObject([{ encrypted_content: 'sealed responses lane gAAA' }])
-  })
-
-  it('has nothing behind it but counts', () => {
-    const stream = tellAll(openVoice(), [text('Hi'), end('stop')], [text(' again'), callStart(0)])
-    expect(checkResponsesStream(stream)).toEqual([])
-    expect(finalOf(stream).output).toMatchObject([{ content: [{ text: 'Hi' }] }])
-  })
-
-  it('is no end before the reader has told why', () => {
-    const carrier = openVoice().translate(eventReader())
-    carrier.read(frameOf(text('Hi')))
-    expect(() => carrier.close(settledCharge())).toThrow('before its reader has told its end')
-  })
-})
-
 describe('a translated reply', () => {
   it('is the whole response at once, and the same that a stream ends with', () => {
     const events = [reasoning('Hm'), text('Hello'), callStart(0), callDelta(0, '{}'), callEnd(0), end('tool-calls')]
@@ -400,7 +290,8 @@ describe('a translated reply', () => {
     expect(carrier.heard.heldBytes).toBe(carrier.heard.outputBytes)
     const body = JSON.parse(String(carrier.close(settledCharge())))
     expect(body).toEqual(finalOf(tellAll(openVoice(), events)))
-    expect(voice.response()).toEqual(body)
+    expect(JSON.parse(voice.withoutItems(voice.status()))).toEqual({ ...body, output: [] })
+    expect(voice.storedItems()).toEqual(body.output)
   })
 
   it('that was cut ends with an incomplete item', () => {

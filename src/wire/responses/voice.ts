@@ -30,8 +30,7 @@ export interface ResponsesVoice extends RelayVoice<ResponsesLane> {
   readonly showsSeals: boolean
   /** Says what a lane has made of the conversation that was to be made short. */
   compact(reader: CompactionReader): Carrier
-  /** The response as it stands, for whoever stores it: after `close()` or `fail()` the final one, before what there is so far. */
-  response(): Fields
+  /** As it stands: of what `close()` or `fail()` has said last, before that in progress. */
   status(): ResponseState['status']
   /** The response without its items, in this status, as JSON: for whoever stores them apart. */
   withoutItems(status: ResponseState['status']): string
@@ -70,13 +69,13 @@ const DONE = DONE_FRAME.toString()
 
 export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoice {
   const framing = createFraming(options)
-  const showsSeals = wantsSeals(options.turn)
+  const showsSeals = wantsSeals(options.request)
   const telling: Telling = {
     framing,
     mint: options.mint,
     sealReasoning: options.sealReasoning,
     sealCompaction: options.sealCompaction,
-    rawReasoning: wantsSummary(options.turn) ? 'as-summary' : 'as-it-comes',
+    rawReasoning: wantsSummary(options.request) ? 'as-summary' : 'as-it-comes',
     seals: showsSeals ? 'shown' : 'hidden',
     nowSeconds: () => endOf(options),
     isUnstored: () => speaking.isUnstored,
@@ -101,7 +100,6 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     relayReply: ({ value }, { origin }) => carryReply(speaking, value, origin),
     compact: (reader) => compact(speaking, reader),
     fail: (problem) => fail(speaking, problem),
-    response: () => framing.response(speaking.final ?? stateSoFar(speaking)),
     status: () => speaking.final?.status ?? 'in_progress',
     withoutItems: (status) => framing.responseJson({ ...stateIn(speaking, status), output: [] }),
     tellUnstored() {
@@ -123,16 +121,16 @@ const stateSoFar = ({ answer }: Speaking): ResponseState => ({
 /** Comments do not reset the idle timer of every client, and events that are in no document break others. */
 function keepAlive(speaking: Speaking): Buffer | undefined {
   const { options, framing, answer, beforeEnd } = speaking
-  if (options.turn.delivery === 'json' || beforeEnd !== undefined) return undefined
+  if (options.request.delivery === 'json' || beforeEnd !== undefined) return undefined
   // What was made of a first word that still waits comes before anything else.
   if (!options.mayOpen()) return undefined
-  if (!framing.isOpen) return framing.opening()
+  if (!framing.isOpen) return Buffer.from(framing.opening())
   // With the items so far: some clients take this response for all that there is.
-  return answer?.emptyDelta() ?? Buffer.from(framing.responseText('response.in_progress', stateSoFar(speaking)))
+  return answer?.emptyDelta() ?? Buffer.from(framing.responseFrame('response.in_progress', stateSoFar(speaking)))
 }
 
 function carry(speaking: Speaking, source: StepSource): Carrier {
-  const tell = speaking.options.turn.delivery === 'stream' ? tellStream : tellReply
+  const tell = speaking.options.request.delivery === 'stream' ? tellStream : tellReply
   const answer = tell(source, speaking.telling)
   return { heard: answer.heard, read: answer.read, readAlike: answer.readAlike, close: closeOf(speaking, answer) }
 }
@@ -199,9 +197,9 @@ function fail(speaking: Speaking, problem: Problem): Buffer {
   const output = speaking.answer?.openItems('incomplete') ?? []
   speaking.final = { status: 'failed', output, error: { code, message } }
   return Buffer.from(
-    framing.openingText() +
-      framing.frameText('error', errorFields(problem, options.requestId)) +
-      framing.responseText('response.failed', speaking.final) +
+    framing.opening() +
+      framing.frame('error', errorFields(problem, options.requestId)) +
+      framing.responseFrame('response.failed', speaking.final) +
       DONE,
   )
 }

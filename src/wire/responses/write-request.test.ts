@@ -140,6 +140,7 @@ describe('a conversation, written for a lane of Responses', () => {
       input: [
         { type: 'function_call', call_id: 'call_1', name: 'a', namespace: 'n', arguments: '{}' },
         { type: 'custom_tool_call', call_id: 'call_2', name: 'p', input: 'in' },
+        { type: 'function_call_output', call_id: 'call_1', output: 'aborted' },
         { type: 'custom_tool_call_output', call_id: 'call_2', output: 'output' },
       ],
     })
@@ -190,11 +191,30 @@ describe('a conversation, written for a lane of Responses', () => {
     expect(body.input).toEqual([
       { type: 'function_call', call_id: 'call_1', name: 'n__a', arguments: '{}' },
       { type: 'function_call', call_id: 'call_2', name: 'p', arguments: '{"input":"a \\"b\\""}' },
+      { type: 'function_call_output', call_id: 'call_1', output: 'aborted' },
       {
         type: 'function_call_output',
         call_id: 'call_2',
         output: [{ type: 'input_image', image_url: 'u', detail: 'low' }],
       },
+    ])
+  })
+
+  it('has a result for every call, and one: who was given up is told to be, and of several the last counts', () => {
+    const result = (callId: string, words: string) =>
+      ({ type: 'tool-result', tool: 'function', callId, content: [text(words)] }) as const
+    const [given, up] = [call({ callId: 'given' }), call({ callId: 'up', tool: 'custom', text: 'x' })]
+    const items = [given, up, call({}), result('call_1', 'first'), result('call_1', 'again'), given]
+    const { input } = write({ items }, 'openai').body as { input: { type: string; call_id: string; output?: string }[] }
+    expect(input.map(({ type, call_id, output }) => [type, call_id, output])).toEqual([
+      ['function_call', 'given', undefined],
+      ['custom_tool_call', 'up', undefined],
+      ['function_call', 'call_1', undefined],
+      ['function_call_output', 'given', 'aborted'],
+      ['custom_tool_call_output', 'up', 'aborted'],
+      ['function_call_output', 'call_1', 'again'],
+      ['function_call', expect.stringMatching(/^call_[0-9a-f]{12}$/), undefined],
+      ['function_call_output', input[6]?.call_id, 'aborted'],
     ])
   })
 
@@ -215,6 +235,7 @@ describe('a conversation, written for a lane of Responses', () => {
         [again, undefined],
         [again, 'two'],
         [other, undefined],
+        [other, 'aborted'],
       ],
     ])
     // What went to the provider before goes again as it was.
@@ -301,6 +322,12 @@ describe('a conversation, written for a lane of Responses', () => {
     const { body, leftOut } = write({ sampling }, 'openai')
     expect(leftOut).toEqual(['presence_penalty'])
     expect(Object.keys(body).filter((name) => name.endsWith('_penalty'))).toEqual([])
+  })
+
+  it.each(['theirs', undefined])('has the salt of the account where its client has written %s', (promptCacheKey) => {
+    const identity = { ...conversationOf().identity, promptCacheKey }
+    const dialect = { ...responsesDialect('vllm'), cacheSaltField: 'prompt_cache_key' }
+    expect(write({ identity }, 'vllm', { dialect, cacheSalt: 'salt' }).body.prompt_cache_key).toBe('salt')
   })
 
   it('names the names of speakers, which this protocol does not have', () => {

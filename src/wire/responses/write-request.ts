@@ -1,12 +1,13 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { AnswerFormat, Conversation } from '../../model/conversation.ts'
+import { hasBias, isNamed, namesOfAsked, unlessZero } from '../asked-settings.ts'
 import { clientName } from '../client-names.ts'
 import { type LaneTarget, saltFields, type WrittenRequest } from '../lane-target.ts'
 import { createToolNames } from '../tools/tool-names.ts'
 import { includeFor, type ResponsesDialect, takesLogprobs } from './dialects.ts'
 import { writeItems } from './write-items.ts'
 import { isEffortLost, writeReasoning } from './write-thinking.ts'
-import { toolWriterFor, writeToolChoice, writeTools } from './write-tools.ts'
+import { type ToolWriter, toolWriterFor, writeToolChoice, writeTools } from './write-tools.ts'
 
 /** A conversation as the request that a lane of this protocol gets. No lane keeps state for us. */
 export function writeRequest(conversation: Conversation, target: LaneTarget<ResponsesDialect>): WrittenRequest {
@@ -16,87 +17,82 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Resp
     namespace: dialect.nativeTools.includes('namespace') ? 'native' : 'flat',
   })
   const tools = toolWriterFor(dialect, names)
-  const { sampling, identity, instructions } = conversation
-  const body: Fields = {
+  const asked: Fields = {
     model: target.model,
-    ...(instructions === undefined ? {} : { instructions }),
+    instructions: conversation.instructions,
     input: writeItems(conversation.items, target, tools),
     max_output_tokens: target.outputCap,
     store: false,
+    stream: target.delivery === 'stream' ? true : undefined,
+    ...writeToolFields(conversation, tools),
+    text: writeText(conversation),
+    reasoning: writeReasoning(conversation, target),
+    ...writeSettings(conversation, dialect),
     ...saltFields(target),
   }
-  if (target.delivery === 'stream') body.stream = true
-  if (conversation.tools.length > 0) {
-    body.tools = writeTools(conversation.tools, tools)
-    set(body, 'tool_choice', conversation.toolChoice && writeToolChoice(conversation.toolChoice, tools))
-    set(body, 'parallel_tool_calls', conversation.parallelToolCalls)
+  const { fields, refused } = inDialect(asked, dialect)
+  const leftOut = [...withoutCounterpart(conversation), ...refused, ...beyondDialect(conversation, target)]
+  return { body: Buffer.from(JSON.stringify(fields)), leftOut, tools: names }
+}
+
+/** None of them without tools. */
+function writeToolFields({ tools, toolChoice, parallelToolCalls }: Conversation, writer: ToolWriter): Fields {
+  if (tools.length === 0) return {}
+  return {
+    tools: writeTools(tools, writer),
+    tool_choice: toolChoice && writeToolChoice(toolChoice, writer),
+    parallel_tool_calls: parallelToolCalls,
   }
-  set(body, 'text', writeText(conversation))
-  set(body, 'reasoning', writeReasoning(conversation, target))
+}
+
+/** Fields without a value are not in the JSON. */
+function writeSettings({ sampling, identity }: Conversation, dialect: ResponsesDialect): Fields {
   const include = includeFor(dialect, { logprobs: sampling.topLogprobs !== undefined })
-  if (include.length > 0) body.include = include
-  set(body, 'top_logprobs', sampling.topLogprobs)
-  set(body, 'temperature', sampling.temperature)
-  set(body, 'top_p', sampling.topP)
-  set(body, 'presence_penalty', unlessZero(sampling.presencePenalty))
-  set(body, 'frequency_penalty', unlessZero(sampling.frequencyPenalty))
-  set(body, 'user', identity.user)
-  set(body, 'safety_identifier', identity.safetyIdentifier)
-  set(body, 'prompt_cache_key', identity.promptCacheKey)
-  const wantsLogprobs = sampling.topLogprobs !== undefined
-  const leftOut = [
-    ...withoutCounterpart(conversation),
-    ...leaveOut(body, dialect),
-    ...(isEffortLost(target) ? [clientName('effort', target.client)] : []),
-    ...(wantsLogprobs && !takesLogprobs(dialect) ? [clientName('logprobs', target.client)] : []),
-  ]
-  return { body: Buffer.from(JSON.stringify(body)), leftOut, tools: names }
+  return {
+    include: include.length === 0 ? undefined : include,
+    top_logprobs: sampling.topLogprobs,
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    presence_penalty: unlessZero(sampling.presencePenalty),
+    frequency_penalty: unlessZero(sampling.frequencyPenalty),
+    user: identity.user,
+    safety_identifier: identity.safetyIdentifier,
+    prompt_cache_key: identity.promptCacheKey,
+  }
 }
-
-function set(body: Fields, name: string, value: unknown): void {
-  if (value !== undefined) body[name] = value
-}
-
-/** Zero is no penalty: a server that knows none shall not seem to have lost one. */
-const unlessZero = (penalty: number | undefined): number | undefined => (penalty === 0 ? undefined : penalty)
 
 /** What the server refuses goes; `store` and `include` are ours, and nobody misses them. */
-function leaveOut(body: Fields, { withoutFields }: ResponsesDialect): readonly string[] {
-  const refused = withoutFields.filter((name) => name in body && !NEVER_LEFT_OUT.has(name))
-  for (const name of refused) delete body[name]
-  return refused.filter((name) => name !== 'store' && name !== 'include')
+function inDialect(asked: Fields, { withoutFields }: ResponsesDialect): { fields: Fields; refused: readonly string[] } {
+  const gone = withoutFields.filter((name) => asked[name] !== undefined && !NEVER_LEFT_OUT.has(name))
+  const fields = Object.fromEntries(Object.entries(asked).filter(([name]) => !gone.includes(name)))
+  return { fields, refused: gone.filter((name) => name !== 'store' && name !== 'include') }
 }
 
 /** Without these it is no request, or one that the hold does not cover. */
 const NEVER_LEFT_OUT = new Set(['model', 'input', 'stream', 'max_output_tokens'])
 
-function withoutCounterpart({ sampling, items }: Conversation): readonly string[] {
-  const { stop, seed, logitBias } = sampling
-  const asked: readonly [name: string, isAsked: boolean][] = [
-    ['stop', stop.length > 0],
-    ['seed', seed !== undefined],
-    ['logit_bias', logitBias !== undefined && Object.keys(logitBias).length > 0],
-    ['messages.name', items.some((item) => item.type === 'message' && item.name !== undefined)],
-  ]
-  return asked.flatMap(([name, isAsked]) => (isAsked ? [name] : []))
-}
+/** Parts of a field, which are named by themselves. */
+const beyondDialect = ({ sampling }: Conversation, target: LaneTarget<ResponsesDialect>): readonly string[] =>
+  namesOfAsked([
+    [clientName('effort', target.client), isEffortLost(target)],
+    [clientName('logprobs', target.client), sampling.topLogprobs !== undefined && !takesLogprobs(target.dialect)],
+  ])
+
+const withoutCounterpart = ({ sampling, items }: Conversation): readonly string[] =>
+  namesOfAsked([
+    ['stop', sampling.stop.length > 0],
+    ['seed', sampling.seed !== undefined],
+    ['logit_bias', hasBias(sampling)],
+    [clientName('messageName', 'chat'), items.some(isNamed)],
+  ])
 
 function writeText({ format, verbosity }: Conversation): Fields | undefined {
-  const text: Fields = {}
-  if (format !== undefined) text.format = writeFormat(format)
-  if (verbosity !== undefined) text.verbosity = verbosity
-  return Object.keys(text).length === 0 ? undefined : text
+  if (format === undefined && verbosity === undefined) return undefined
+  return { format: format && writeFormat(format), verbosity }
 }
 
 function writeFormat(format: AnswerFormat): Fields {
   if (format.type !== 'json_schema') return { type: format.type }
-  const { type, name, description, schema, strict } = format
-  return {
-    type,
-    name,
-    ...(description === undefined ? {} : { description }),
-    // Chat may leave it out, and this protocol may not.
-    schema: schema ?? {},
-    ...(strict === undefined ? {} : { strict }),
-  }
+  // Chat may leave it out, and this protocol may not.
+  return { ...format, schema: format.schema ?? {} }
 }

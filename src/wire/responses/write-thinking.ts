@@ -25,8 +25,5 @@ export const isEffortLost = (target: WordTarget): boolean =>
 export function writeReasoning({ reasoning }: Pick<Conversation, 'reasoning'>, target: WordTarget): Fields | undefined {
   const effort = effortWord(target)
   if (effort === undefined && reasoning.summary === undefined) return undefined
-  return {
-    ...(effort === undefined ? {} : { effort }),
-    ...(reasoning.summary === undefined ? {} : { summary: reasoning.summary }),
-  }
+  return { effort, summary: reasoning.summary }
 }

@@ -1,11 +1,8 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
+import { customAsFunction } from '../tools/custom-as-function.ts'
+import { type ToolNames, toolNameOf } from '../tools/tool-names.ts'
 import type { ResponsesDialect } from './dialects.ts'
-
-/** How tools are called on a lane whose server does not know all kinds of them. */
-export interface UpstreamNames {
-  upstreamName(tool: ToolName): string
-}
 
 /** How this lane is told of tools: a kind that it does not know becomes a function under a name of ours. */
 export interface ToolWriter {
@@ -13,7 +10,7 @@ export interface ToolWriter {
   readonly nameOf: (tool: ToolName) => Fields
 }
 
-export function toolWriterFor({ nativeTools }: ResponsesDialect, names: UpstreamNames): ToolWriter {
+export function toolWriterFor({ nativeTools }: ResponsesDialect, names: Pick<ToolNames, 'upstreamName'>): ToolWriter {
   const isNative = ({ tool, namespace }: ToolName): boolean =>
     (tool === 'function' || nativeTools.includes('custom')) &&
     (namespace === undefined || nativeTools.includes('namespace'))
@@ -22,17 +19,18 @@ export function toolWriterFor({ nativeTools }: ResponsesDialect, names: Upstream
     // A plain function goes by its upstream name too: it may have had to make room for a flattened one.
     nameOf: (tool) =>
       isNative(tool) && (tool.namespace !== undefined || tool.tool === 'custom')
-        ? { name: tool.name, ...(tool.namespace === undefined ? {} : { namespace: tool.namespace }) }
+        ? { name: tool.name, namespace: tool.namespace }
         : { name: names.upstreamName(tool) },
   }
 }
 
+/** Members without a value are not in the JSON. */
 export function writeTools(tools: readonly ToolDefinition[], writer: ToolWriter): readonly Fields[] {
   const written: Fields[] = []
   const namespaces = new Map<string, Fields[]>()
   for (const tool of tools) {
     const { namespace } = tool
-    const named = { name: tool.name, namespace, tool: tool.type }
+    const named = toolNameOf(tool)
     if (namespace === undefined || !writer.isNative(named)) {
       written.push(writeTool(tool, named, writer))
       continue
@@ -51,39 +49,16 @@ export function writeTools(tools: readonly ToolDefinition[], writer: ToolWriter)
 function writeTool(tool: ToolDefinition, named: ToolName, writer: ToolWriter): Fields {
   const name = writer.nameOf(named)
   if (tool.type === 'function') {
-    return {
-      type: 'function',
-      ...name,
-      ...(tool.description === undefined ? {} : { description: tool.description }),
-      parameters: tool.parameters ?? NO_PARAMETERS,
-      // Absent would mean strict, and not every schema can be.
-      strict: tool.strict ?? false,
-    }
+    const { description, parameters = NO_PARAMETERS, strict = false } = tool
+    // Absent would mean strict, and not every schema can be.
+    return { type: 'function', ...name, description, parameters, strict }
   }
-  if (!writer.isNative(named)) {
-    return { type: 'function', ...name, description: describe(tool), parameters: TEXT_PARAMETERS, strict: false }
-  }
-  return {
-    type: 'custom',
-    ...name,
-    ...(tool.description === undefined ? {} : { description: tool.description }),
-    ...(tool.grammar === undefined ? {} : { format: { type: 'grammar', ...tool.grammar } }),
-  }
+  if (!writer.isNative(named)) return { type: 'function', ...name, ...customAsFunction(tool), strict: false }
+  const { description, grammar } = tool
+  return { type: 'custom', ...name, description, format: grammar && { type: 'grammar', ...grammar } }
 }
 
 const NO_PARAMETERS = { type: 'object', properties: {} }
-const TEXT_PARAMETERS = {
-  type: 'object',
-  properties: { input: { type: 'string' } },
-  required: ['input'],
-  additionalProperties: false,
-}
-
-function describe({ description, grammar }: Extract<ToolDefinition, { type: 'custom' }>): string {
-  const said = description ?? ''
-  if (grammar === undefined) return said
-  return `${said}\n\nThe string \`input\` follows this ${grammar.syntax} grammar:\n${grammar.definition}`.trimStart()
-}
 
 export function writeToolChoice(choice: ToolChoice, writer: ToolWriter): unknown {
   const typed = (tool: ToolName): Fields => ({

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { TurnEvent } from '../../model/event.ts'
-import { type EventReader, nothingHeard } from '../event-reader.ts'
+import type { EventReader } from '../event-reader.ts'
+import { nothingHeard } from '../heard.ts'
 import { noticeSeals, type SealBeforeCall } from './call-seals.ts'
 
 const seal = (data: string): TurnEvent => ({

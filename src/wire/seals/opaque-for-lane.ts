@@ -1,7 +1,7 @@
 import type { Opaque } from '../../model/event.ts'
 
 /** A lane, as far as it tells whose seals it can open. */
-export interface OpeningLane {
+interface OpeningLane {
   readonly origin: string
   readonly dialect:
     | { readonly wire: Exclude<Opaque['wire'], 'chat'> }

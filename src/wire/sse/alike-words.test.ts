@@ -35,7 +35,7 @@ const responsesVoice = () =>
   openVoice({ fields: { include: ['reasoning.encrypted_content'] }, others: { mint: countedIds() } })
 const chatVoice = () =>
   openChatVoice({
-    turn: { ...requestWith(), protocol: 'chat', wantsUsage: true },
+    request: { ...requestWith(), protocol: 'chat', wantsUsage: true },
     ...{ model: 'pub"lic ä', requestId: 'req_1', mint: countedIds(), now: () => 1_800_000_000_000 },
   })
 
@@ -47,7 +47,7 @@ const ROADS: Readonly<Record<string, { readonly lane: 'chat' | 'responses' | 'an
       return {
         voice,
         carrier: voice.relay({ origin: 'lane' }),
-        standing: voice.response,
+        standing: voice.storedItems,
       }
     },
   },
@@ -55,35 +55,35 @@ const ROADS: Readonly<Record<string, { readonly lane: 'chat' | 'responses' | 'an
     lane: 'chat',
     open() {
       const voice = responsesVoice()
-      return { voice, carrier: voice.translate(readerOf('chat')), standing: voice.response }
+      return { voice, carrier: voice.translate(readerOf('chat')), standing: voice.storedItems }
     },
   },
   'Chat for a Responses client that wants JSON': {
     lane: 'chat',
     open() {
       const voice = openVoice({ delivery: 'json', others: { mint: countedIds() } })
-      return { voice, carrier: voice.translate(readerOf('chat')), standing: voice.response }
+      return { voice, carrier: voice.translate(readerOf('chat')), standing: voice.storedItems }
     },
   },
   'Chat that wants its reasoning back, for a Responses client': {
     lane: 'chat',
     open() {
       const voice = responsesVoice()
-      return { voice, carrier: voice.translate(readerOf('chat', 'deepseek')), standing: voice.response }
+      return { voice, carrier: voice.translate(readerOf('chat', 'deepseek')), standing: voice.storedItems }
     },
   },
   'Responses for a Responses client that has its tools translated': {
     lane: 'responses',
     open() {
       const voice = responsesVoice()
-      return { voice, carrier: voice.translate(readerOf('responses')), standing: voice.response }
+      return { voice, carrier: voice.translate(readerOf('responses')), standing: voice.storedItems }
     },
   },
   'Anthropic for a Responses client': {
     lane: 'anthropic',
     open() {
       const voice = responsesVoice()
-      return { voice, carrier: voice.translate(readerOf('anthropic')), standing: voice.response }
+      return { voice, carrier: voice.translate(readerOf('anthropic')), standing: voice.storedItems }
     },
   },
   'Anthropic for a Chat client': {

@@ -1,4 +1,5 @@
 import { textOfLatin1 } from '../json/strings.ts'
+import { PATTERNS_IN_VAIN_MAX } from './frame-literals.ts'
 import type { FrameSplitter } from './split-frames.ts'
 import { learnWordsPattern, type WordsPattern, type WordsPlace } from './words-pattern.ts'
 
@@ -15,7 +16,7 @@ export interface WordsRun {
 }
 
 /** Knows the frames that come next in a stream and differ from the last one only in their words: they need not be parsed. */
-export interface AlikeWords {
+interface AlikeWords {
   /** From a frame that was read, and meant nothing but these words. */
   learn(frame: Buffer, words: string): void
   /** Until the next one is learned, no frame is like another. */
@@ -23,9 +24,6 @@ export interface AlikeWords {
   /** All of them that are there; undefined for none. */
   take(frames: FrameSplitter): WordsRun | undefined
 }
-
-/** A stream whose frames are all different is not asked again whether two of them are alike. */
-const PATTERNS_IN_VAIN_MAX = 8
 
 export function createAlikeWords(place: WordsPlace): AlikeWords {
   let pattern: WordsPattern | undefined

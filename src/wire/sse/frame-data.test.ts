@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { parseData } from './frame-data.ts'
+import { hearData } from './frame-data.ts'
 
-const parsed = (text: string) => parseData(Buffer.from(text))
+const parsed = (text: string) => hearData({ done: false, garbled: false }, Buffer.from(`data: ${text}\n\n`))
 const nested = (depth: number) => `${'{"a":['.repeat(depth / 2)}1${']}'.repeat(depth / 2)}`
 
-describe('parseData', () => {
-  it('gives what JSON stands for, and undefined for what is none', () => {
+describe('the object in a frame', () => {
+  it('is what JSON stands for, and undefined for what is none', () => {
     expect(parsed('{"a":[1,"b"]}')).toEqual({ a: [1, 'b'] })
     expect(parsed('{"a":')).toBeUndefined()
     expect(parsed('')).toBeUndefined()
   })
 
-  it('gives nothing that is nested too deeply for being written again', () => {
+  it('is none that is nested too deeply for being written again', () => {
     expect(parsed(nested(500))).toBeDefined()
     expect(parsed(nested(502))).toBeUndefined()
     expect(parsed(nested(100_000))).toBeUndefined()

@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import type { Heard } from '../event-reader.ts'
+import type { Heard } from '../heard.ts'
 import { tryParse } from '../json/try-parse.ts'
 
 /** One frame with one line of data, as Chat Completions streams it. */
@@ -46,7 +46,7 @@ function valueAfterColon(frame: Buffer, start: number, end: number): Buffer {
  * The value in the data of a frame; undefined where it is no JSON, or is nested so deeply that it could not be written
  * again: JSON.stringify fails at some thousand levels, and JSON.parse takes seconds for a million.
  */
-export const parseData = (data: Buffer): unknown => (isTooDeep(data) ? undefined : tryParse(data.toString('utf8')))
+const parseData = (data: Buffer): unknown => (isTooDeep(data) ? undefined : tryParse(data.toString('utf8')))
 
 /** Nothing that any protocol says is nested deeper than some dozens. */
 const DEPTH_MAX = 500

@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { endOfPlainText, endOfString, isQuote, rewriteString } from '../json/strings.ts'
 import { tryParse } from '../json/try-parse.ts'
-import { readData } from './frame-data.ts'
+import { afterLiteral, frameFilled } from './frame-literals.ts'
 
 /** Where the frames of a protocol have their words, and what else differs in them that means nothing. */
 export interface WordsPlace {
@@ -22,7 +22,7 @@ export interface WordsPattern {
   readonly matched: MatchedWords
 }
 
-export interface MatchedWords {
+interface MatchedWords {
   /** The inside of the string. */
   start: number
   end: number
@@ -62,11 +62,6 @@ export function learnWordsPattern(place: WordsPlace, frame: Buffer, words: strin
       return proved ? at : -1
     },
   }
-}
-
-function afterLiteral(bytes: Buffer, at: number, literal: Buffer): number {
-  const end = at + literal.length
-  return end <= bytes.length && bytes.compare(literal, 0, literal.length, at, end) === 0 ? end : -1
 }
 
 function endOfGap(kind: GapKind, bytes: Buffer, at: number, matched: MatchedWords): number {
@@ -130,11 +125,7 @@ function cutFrame({ gaps: places }: WordsPlace, frame: Buffer, words: string): C
 const STOPGAPS = { words: 'stopgap for words', padding: 'stopgap for padding', number: '4503599627370497' } as const
 
 function isProved({ wordsOf }: WordsPlace, { literals, gaps }: CutFrame): boolean {
-  const filled = literals.flatMap((literal, at) =>
-    at === 0 ? [literal] : [Buffer.from(STOPGAPS[gaps[at - 1]!]), literal],
-  )
-  const data = readData(Buffer.concat(filled))
-  const frame = data && tryParse(data.toString('utf8'))
+  const frame = frameFilled(literals, (gap) => STOPGAPS[gaps[gap]!])
   if (!isObject(frame) || wordsOf(frame) !== STOPGAPS.words) return false
   if (gaps.includes('padding') && frame.obfuscation !== STOPGAPS.padding) return false
   return !gaps.includes('number') || frame.sequence_number === Number(STOPGAPS.number)

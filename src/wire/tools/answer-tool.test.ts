@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { TurnEvent } from '../../model/event.ts'
-import { nothingHeard } from '../event-reader.ts'
+import { nothingHeard } from '../heard.ts'
 import { createFrameSplitter } from '../sse/split-frames.ts'
 import { readAnswerTool } from './answer-tool.ts'
 

@@ -1,6 +1,7 @@
-import type { AnswerFormat } from '../../model/conversation.ts'
+import type { SchemaFormat } from '../../model/conversation.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import type { EventReader } from '../event-reader.ts'
+import { joinedWords } from '../joined-words.ts'
 import type { ToolNames } from './tool-names.ts'
 
 /** How a tool is told of whose input is the answer, on a lane that knows no other way to have one in a schema. */
@@ -9,14 +10,12 @@ interface AnswerTool {
   readonly description: string
 }
 
-type Named = Pick<Extract<AnswerFormat, { readonly type: 'json_schema' }>, 'name' | 'description'>
+type Named = Pick<SchemaFormat, 'name' | 'description'>
 
 /** The name is the client's; the namespace keeps it apart from the client's own tools. */
 export const answerToolFor = ({ name, description }: Named, names: ToolNames): AnswerTool => ({
   name: names.upstreamName({ name, namespace: 'answer', tool: 'function' }),
-  description: ['Takes the whole answer: call it once, and say nothing besides.', description]
-    .filter((text) => text !== undefined && text !== '')
-    .join('\n\n'),
+  description: joinedWords(['Takes the whole answer: call it once, and say nothing besides.', description]),
 })
 
 /**

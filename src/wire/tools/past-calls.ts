@@ -1,11 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import type { ConversationItem } from '../../model/conversation.ts'
+import type { CallItem, ConversationItem, ResultItem } from '../../model/conversation.ts'
 import { scanJson } from '../json/scan-json.ts'
 import { tryParse } from '../json/try-parse.ts'
-
-export type CallItem = Extract<ConversationItem, { type: 'tool-call' }>
-export type ResultItem = Extract<ConversationItem, { type: 'tool-result' }>
 
 export interface PairedResults {
   /** Which result belongs to which call. */

@@ -1,6 +1,7 @@
 import type { ToolName } from '../../model/conversation.ts'
-import type { TurnEvent } from '../../model/event.ts'
-import { type EventReader, type Heard, nothingHeard } from '../event-reader.ts'
+import type { CallStart, TurnEvent } from '../../model/event.ts'
+import type { EventReader } from '../event-reader.ts'
+import { type Heard, nothingHeard } from '../heard.ts'
 import { createInputDecoder, type InputDecoder } from './custom-as-function.ts'
 import type { ToolNames } from './tool-names.ts'
 
@@ -50,8 +51,6 @@ function restore(event: TurnEvent, names: ToolNames, decoders: Map<number, Input
       return [event]
   }
 }
-
-type CallStart = Extract<TurnEvent, { type: 'tool-call-start' }>
 
 /** A tool that the lane gave as a custom one is one, whatever it was declared as. */
 const renamed = (event: CallStart, { name, namespace, tool }: ToolName): CallStart => ({

@@ -1,40 +1,5 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { isError, readError, type UpstreamSaid } from '../refusals/provider-error.ts'
-import { parseData, readData } from '../sse/frame-data.ts'
-
-/** One frame of a stream, as far as every answer has it. */
-type ReadFrame =
-  | { readonly kind: 'event'; readonly type: string; readonly event: Fields }
-  | { readonly kind: 'done' }
-  /** A comment, a ping, an event without data. */
-  | { readonly kind: 'nothing' }
-  | { readonly kind: 'garbled' }
-
-const NOTHING: ReadFrame = { kind: 'nothing' }
-
-export function readFrame(frame: Buffer): ReadFrame {
-  const data = readData(frame)
-  if (data === undefined || data.length === 0) return NOTHING
-  if (data.length < 12 && data.indexOf(DONE) !== -1) return { kind: 'done' }
-  const event = parseData(data)
-  if (!isObject(event)) return { kind: 'garbled' }
-  if (typeof event.type === 'string' && event.type !== '' && !isBareError(event)) {
-    return { kind: 'event', type: event.type, event }
-  }
-  return { kind: 'event', type: isBareError(event) ? 'error' : nameOf(frame), event }
-}
-
-const DONE = Buffer.from('[DONE]')
-
-/** Some servers break off with the body that they would refuse with: `{"error": …}` and no word of an event. */
-const isBareError = (event: Fields): boolean =>
-  isError(event.error) && !(typeof event.type === 'string' && event.type.startsWith('response.'))
-
-/** The name on the `event:` line: it repeats the type, and is asked only where the data has none. */
-const nameOf = (frame: Buffer): string =>
-  /(?:^|\n)event: ?([\w.]+)/.exec(frame.toString('latin1', 0, NAME_WITHIN_BYTES))?.[1] ?? ''
-
-const NAME_WITHIN_BYTES = 200
+import { readError, type UpstreamSaid } from '../refusals/provider-error.ts'
 
 /** How a response says that it is over. */
 export type Ending =
@@ -83,11 +48,3 @@ const failureOf = ({ error }: Fields, status: string): UpstreamSaid =>
   isObject(error) || typeof error === 'string'
     ? readError(error)
     : { message: `The provider's response has the status "${status}".`, code: undefined }
-
-/** An `error` event: flat, or nested, or both at once; the code may be null. */
-export function readErrorEvent(event: Fields): UpstreamSaid {
-  if (isObject(event.error) || typeof event.error === 'string') return readError(event.error)
-  const { message, code } = event
-  // The type of a flat one is "error" and says nothing.
-  return readError({ message, code })
-}

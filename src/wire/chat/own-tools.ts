@@ -4,8 +4,8 @@ import { checkEach, wrongType } from '../fields/check-value.ts'
 import type { ParsedBody } from '../request-reader.ts'
 import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../tools/hosted-tools.ts'
 
-/** Which tools go to the provider: `hosted-tools.ts` says why some do not. */
-export type ReadTools =
+/** Which tools are the client's own, and go to the provider: `hosted-tools.ts` says why others do not. */
+type OwnTools =
   | {
       readonly kind: 'tools'
       readonly ignored: readonly string[]
@@ -14,9 +14,9 @@ export type ReadTools =
   | { readonly kind: 'refused'; readonly problem: Problem }
 
 const OWN_TYPES = new Set(['function', 'custom'])
-const NONE: ReadTools = { kind: 'tools', ignored: [], rewritten: new Map() }
+const NONE: OwnTools = { kind: 'tools', ignored: [], rewritten: new Map() }
 
-export function readTools(body: ParsedBody): ReadTools {
+export function ownTools(body: ParsedBody): OwnTools {
   const { tools, tool_choice: choice } = body.value
   if (tools === undefined || tools === null) return forcesHosted(choice) ? refusedChoice(choice) : noneDeclared(body)
   if (!Array.isArray(tools)) return { kind: 'refused', problem: wrongType('tools', tools, 'an array') }
@@ -35,13 +35,13 @@ export function readTools(body: ParsedBody): ReadTools {
 
 /** Beside no tools these say what is so anyway, and servers refuse them all the same. */
 const IDLE_CHOICES: ReadonlySet<unknown> = new Set([undefined, null, 'auto', 'none'])
-const IDLE_WITHOUT_TOOLS: ReadTools = {
+const IDLE_WITHOUT_TOOLS: OwnTools = {
   kind: 'tools',
   ignored: [],
   rewritten: new Map([...WITHOUT_TOOLS, ['functions', null], ['function_call', null]]),
 }
 
-function noneDeclared({ value }: ParsedBody): ReadTools {
+function noneDeclared({ value }: ParsedBody): OwnTools {
   const { functions, function_call, tool_choice } = value
   if (Array.isArray(functions) && functions.length > 0) return NONE
   return IDLE_CHOICES.has(tool_choice) && IDLE_CHOICES.has(function_call) ? IDLE_WITHOUT_TOOLS : NONE
@@ -63,4 +63,4 @@ function checkTool(param: string, tool: unknown): Problem | undefined {
 const forcesHosted = (choice: unknown): boolean =>
   isObject(choice) && typeof choice.type === 'string' && !OWN_TYPES.has(choice.type) && choice.type !== 'allowed_tools'
 
-const refusedChoice = (choice: unknown): ReadTools => ({ kind: 'refused', problem: hostedChoice(choice) })
+const refusedChoice = (choice: unknown): OwnTools => ({ kind: 'refused', problem: hostedChoice(choice) })

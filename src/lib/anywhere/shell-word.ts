@@ -1,0 +1,3 @@
+/** One word of a POSIX shell, whatever is in the text. */
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { readConversation } from './read-conversation.ts'
+import { requestOf } from './translate.fixture.ts'
+
+const many = <Value>(count: number, make: (at: number) => Value): Value[] =>
+  Array.from({ length: count }, (_, at) => make(at))
+
+const called = (calls: readonly object[]) => ({ role: 'assistant', tool_calls: calls })
+const result = (fields: object = {}) => ({ role: 'tool', content: '', ...fields })
+
+/** As much as a body may hold: whoever compares each with each, or spreads them as arguments, does not come to an end. */
+it.each([
+  ['calls that say nothing', [called(many(200_000, () => ({})))]],
+  ['results without an id', [called(many(80_000, () => ({}))), ...many(30_000, () => result())]],
+  [
+    'results by their names',
+    [
+      called(many(15_000, (at) => ({ function: { name: `f${at}` } }))),
+      ...many(15_000, (at) => result({ name: `f${at}` })),
+    ],
+  ],
+  [
+    'calls with the same id',
+    [called(many(30_000, () => ({ id: 'a' }))), ...many(20_000, () => result({ tool_call_id: 'a' }))],
+  ],
+  ['results of no call', [called(many(80_000, () => ({}))), ...many(30_000, () => result({ tool_call_id: 'x' }))]],
+])('as many %s as the door lets in are read', { timeout: 30_000 }, (_name, messages) => {
+  const { items } = readConversation(requestOf({ messages: [{ role: 'user', content: 'q' }, ...messages] }))
+  expect(items.length).toBeGreaterThan(25_000)
+})

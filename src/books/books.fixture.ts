@@ -1,3 +1,4 @@
+import { quotaOf, spendCapOf } from '../model/allowance.fixture.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { Cycle } from '../model/cycle.ts'
 import type { Ending } from '../model/ending.ts'
@@ -79,21 +80,8 @@ const CYCLES = {
   month: { kind: 'month', day: 'billing' },
 } satisfies Record<string, Cycle>
 
-export const windowOf = (name: keyof typeof CYCLES, amount: bigint): Allowance => ({
-  subject: `window:${name}`,
-  unit: 'quota',
-  name,
-  cycle: CYCLES[name],
-  amount: amount as NanoUsd,
-})
-
-export const capOf = (name: 'day' | 'month', amount: bigint): Allowance => ({
-  subject: `cap:1:${name}`,
-  unit: 'cap',
-  name,
-  cycle: name === 'day' ? { kind: 'day' } : { kind: 'month', day: 1 },
-  amount: amount as NanoUsd,
-})
+export const windowOf = (name: keyof typeof CYCLES, amount: bigint): Allowance => quotaOf(name, CYCLES[name], amount)
+export const capOf = (name: 'day' | 'month', amount: bigint): Allowance => spendCapOf(1, name, amount)
 
 export const assign = (books: Books, plan: string, windows: readonly Allowance[], at: number, endsAt?: number) =>
   assignPlan(books, { account: ACCOUNT, plan, windows, endsAt, at })

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
+import type { Beside } from './beside.fixture.ts'
 import type { AccountBooks, Bucket, PeriodBucket } from './books.ts'
-import { grantedIn, type NaivePeriod, usedIn, walletOf } from './naive-model.fixture.ts'
+import { grantedIn, type NaivePeriod, usedIn, walletOf } from './naive-facts.fixture.ts'
 import { bucketOf, type RecordedBucket } from './recorded-rows.fixture.ts'
-import type { Beside } from './run-beside.fixture.ts'
 
 /** What the books hold, what the facts add up to, and what the recorded changes add up to. */
 export function expectSameBooks(beside: Beside): void {

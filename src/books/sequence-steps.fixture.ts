@@ -1,10 +1,12 @@
 import fc from 'fast-check'
+import { quotaOf, spendCapOf } from '../model/allowance.fixture.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { CompactedTokens } from '../model/compaction.ts'
 import type { Cycle } from '../model/cycle.ts'
 import type { ChosenCapTerms, HoldTerms } from '../model/hold-terms.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
+import { HOUR_MS } from './books.fixture.ts'
 
 /** What may happen to the books, as small numbers that whoever runs it gives a meaning to. */
 export type Step =
@@ -38,45 +40,33 @@ export type Step =
 
 export type Wait = 'clock-stands' | 'ms' | 'minutes' | 'hours' | 'just-before-an-end' | 'an-end' | 'days' | 'a-month'
 
-const HOUR_MS = 3_600_000
-const window = (name: string, cycle: Cycle, amount: bigint): Allowance => ({
-  subject: `window:${name}`,
-  unit: 'quota',
-  name,
-  cycle,
-  amount: amount as NanoUsd,
-})
 const FIVE_HOURS: Cycle = { kind: 'anchored', ms: 5 * HOUR_MS }
 const SEVEN_DAYS: Cycle = { kind: 'anchored', ms: 168 * HOUR_MS }
 const MONTH: Cycle = { kind: 'month', day: 'billing' }
 
 export const PLANS: Readonly<Record<string, readonly Allowance[]>> = {
-  small: [window('5h', FIVE_HOURS, 6_500n), window('week', { kind: 'week' }, 9_000n), window('month', MONTH, 21_000n)],
-  large: [
-    window('5h', FIVE_HOURS, 12_000n),
-    window('week', { kind: 'week' }, 30_000n),
-    window('month', MONTH, 60_000n),
+  small: [
+    quotaOf('5h', FIVE_HOURS, 6_500n),
+    quotaOf('week', { kind: 'week' }, 9_000n),
+    quotaOf('month', MONTH, 21_000n),
   ],
-  other: [window('7d', SEVEN_DAYS, 16_000n), window('month', MONTH, 6_500n)],
+  large: [
+    quotaOf('5h', FIVE_HOURS, 12_000n),
+    quotaOf('week', { kind: 'week' }, 30_000n),
+    quotaOf('month', MONTH, 60_000n),
+  ],
+  other: [quotaOf('7d', SEVEN_DAYS, 16_000n), quotaOf('month', MONTH, 6_500n)],
   // Not a plan that anybody would sell: its allowance is used by nothing but free turns.
-  nothing: [window('month', MONTH, 0n)],
+  nothing: [quotaOf('month', MONTH, 0n)],
 }
-
-const spendCap = (key: number, name: 'day' | 'month', amount: bigint): Allowance => ({
-  subject: `cap:${key}:${name}`,
-  unit: 'cap',
-  name,
-  cycle: name === 'day' ? { kind: 'day' } : { kind: 'month', day: 1 },
-  amount: amount as NanoUsd,
-})
 
 /** The caps of a key, as its owner may change them at any time. */
 export const capsOf = (key: number, choice: number): readonly Allowance[] =>
   [
     [],
-    [spendCap(key, 'day', 6_000n)],
-    [spendCap(key, 'day', 2_200n), spendCap(key, 'month', 30_000n)],
-    [spendCap(key, 'day', 15_000n), spendCap(key, 'month', 18_000n)],
+    [spendCapOf(key, 'day', 6_000n)],
+    [spendCapOf(key, 'day', 2_200n), spendCapOf(key, 'month', 30_000n)],
+    [spendCapOf(key, 'day', 15_000n), spendCapOf(key, 'month', 18_000n)],
   ][choice] ?? []
 
 export const PRICES = {

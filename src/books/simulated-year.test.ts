@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createNeverDecreasing } from '../lib/clock.ts'
 import { randomFrom } from '../lib/seeded-random.fixture.ts'
+import { quotaOf } from '../model/allowance.fixture.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { Cycle } from '../model/cycle.ts'
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../model/ids.ts'
@@ -19,21 +20,14 @@ import { transferMoney } from './transfer-money.ts'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-const window = (name: string, cycle: Cycle, amount: bigint): Allowance => ({
-  subject: `window:${name}`,
-  unit: 'quota',
-  name,
-  cycle,
-  amount: amount as NanoUsd,
-})
 const hours = (count: number): Cycle => ({ kind: 'anchored', ms: count * HOUR })
 const month: Cycle = { kind: 'month', day: 'billing' }
 
 const PLANS: Readonly<Record<string, readonly Allowance[]>> = {
-  small: [window('5h', hours(5), 300n), window('7d', hours(168), 1500n), window('month', month, 4000n)],
-  large: [window('5h', hours(5), 900n), window('week', { kind: 'week' }, 5000n), window('month', month, 12_000n)],
-  calm: [window('week', { kind: 'week' }, 2000n), window('month', month, 6000n)],
-  brief: [window('1h', hours(1), 200n)],
+  small: [quotaOf('5h', hours(5), 300n), quotaOf('7d', hours(168), 1500n), quotaOf('month', month, 4000n)],
+  large: [quotaOf('5h', hours(5), 900n), quotaOf('week', { kind: 'week' }, 5000n), quotaOf('month', month, 12_000n)],
+  calm: [quotaOf('week', { kind: 'week' }, 2000n), quotaOf('month', month, 6000n)],
+  brief: [quotaOf('1h', hours(1), 200n)],
 }
 
 // Before the turn of a year whose February has 29 days; each account begins on a day that some month does not have.

@@ -51,6 +51,14 @@ describe('a plan', () => {
     expect(settle('a', 1_050n, endsAt + 1)).toMatchObject({ kind: 'closed', charge: 1_050n })
   })
 
+  it('that was changed while a request was on its way has none of its windows opened by it', () => {
+    const { books, hold } = builderWith(SMALL, T0)
+    assign(books, 'other', LARGE, T0 + 1)
+    expect(hold('late', 10, T0 + 2, { plan: 'plan' })).toEqual({ kind: 'plan-changed' })
+    expect(accountOf(books).periods.size).toBe(0)
+    expect(hold('again', 10, T0 + 3, { plan: 'other', allowances: LARGE }).kind).toBe('held')
+  })
+
   it('that is assigned again as it is changes nothing; with another end, only that', () => {
     const { books } = usedPlan(SMALL)
     expect(assign(books, 'plan', SMALL, T0 + 1)).toMatchObject({ kind: 'unchanged' })

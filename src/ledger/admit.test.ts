@@ -1,19 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Allowance } from '../model/allowance.ts'
-import type { AppliedLimit, LimitKind } from '../model/limit.ts'
+import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
+import { limitOf } from './contract-bench.fixture.ts'
 import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
-
-const limitOf = (kind: LimitKind, limit: number, cost: number): AppliedLimit => ({
-  scope: 'key',
-  kind,
-  subject: `key:1:${kind}`,
-  limit,
-  burst: limit,
-  cost,
-})
 
 const overlap = async (limits: readonly AppliedLimit[] = []) => (await bench.admit({ limits })).overlap
 

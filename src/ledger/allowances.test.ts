@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
 import { randomFrom } from '../lib/seeded-random.fixture.ts'
+import { quotaOf } from '../model/allowance.fixture.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { Cycle } from '../model/cycle.ts'
 import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
@@ -13,13 +14,7 @@ import { HOLD, useLedger } from './ledger.fixture.ts'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-const window = (name: string, cycle: Cycle, holds: bigint): Allowance => ({
-  subject: `window:${name}`,
-  unit: 'quota',
-  name,
-  cycle,
-  amount: (HOLD * holds) as NanoUsd,
-})
+const window = (name: string, cycle: Cycle, holds: bigint) => quotaOf(name, cycle, HOLD * holds)
 const SMALL = [
   window('5h', { kind: 'anchored', ms: 5 * HOUR }, 6n),
   window('week', { kind: 'week' }, 20n),
@@ -127,7 +122,7 @@ describe('a year of a plan in the file', () => {
     for (const [name, count] of Object.entries(counts)) expect(count, name).toBeGreaterThan(0)
   }, 120_000)
 
-  const readPeriods = async () => (await bench.database.file.all(PERIODS, [])) as unknown as PeriodRow[]
+  const readPeriods = () => bench.database.file.all<PeriodRow>(PERIODS, [])
 
   /** What a person is shown is, to the last unit, what the receipts of that window add up to. */
   async function expectBarsAreRows(allowances: readonly Allowance[]): Promise<void> {

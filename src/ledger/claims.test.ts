@@ -4,10 +4,11 @@ import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import { writeEnding } from '../model/ending.ts'
 import { forgetExpiredClaims } from '../store/claims.ts'
 import { findReceipt } from '../store/receipts.ts'
-import { useLedger } from './ledger.fixture.ts'
+import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
-beforeEach(async () => void (await bench.credit(10_000_000n)))
+/** So much that money is no reason to wait for anything. */
+beforeEach(async () => void (await bench.credit(HOLD * 1000n)))
 
 const claim = (over = {}) => ({ scope: 'scope', fingerprint: 'print', expiresAt: 4_000_000_000_000, ...over })
 
@@ -35,6 +36,7 @@ describe('an idempotency key', () => {
     expect(await stateOf()).toBe('free')
     const turn = await claimed()
     expect(turn.overlap, 'a provider is not asked before its key is taken').toBe(false)
+    expect((await bench.admit()).overlap, 'and is asked at once where there is none').toBe(true)
     expect(await stateOf()).toBe('running durable')
     const settled = turn.settle({ ...settlement(100n), kept: true })
     await decided()

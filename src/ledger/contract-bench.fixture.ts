@@ -2,6 +2,7 @@ import { afterEach, expect } from 'vitest'
 import type { AdmitRequest } from '../books/admit-turn.ts'
 import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
+import { quotaOf, spendCapOf } from '../model/allowance.fixture.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { CompactedTokens } from '../model/compaction.ts'
 import { type AccountRow, type KeyRow, mintRequestId, type RequestId } from '../model/ids.ts'
@@ -78,29 +79,12 @@ export const limitOf = (kind: LimitKind, limit: number, cost = 1): AppliedLimit 
   cost,
 })
 
-export const hours = (count: number, amount: bigint): Allowance => ({
-  subject: `window:${count}h`,
-  unit: 'quota',
-  name: `${count}h`,
-  cycle: { kind: 'anchored', ms: count * HOUR },
-  amount: usd(amount),
-})
+export const hours = (count: number, amount: bigint): Allowance =>
+  quotaOf(`${count}h`, { kind: 'anchored', ms: count * HOUR }, amount)
 
-export const weekly = (amount: bigint): Allowance => ({
-  subject: 'window:week',
-  unit: 'quota',
-  name: 'week',
-  cycle: { kind: 'week' },
-  amount: usd(amount),
-})
+export const weekly = (amount: bigint): Allowance => quotaOf('week', { kind: 'week' }, amount)
 
-export const dayCap = (amount: bigint): Allowance => ({
-  subject: 'cap:1:day',
-  unit: 'cap',
-  name: 'day',
-  cycle: { kind: 'day' },
-  amount: usd(amount),
-})
+export const dayCap = (amount: bigint): Allowance => spendCapOf(1, 'day', amount)
 
 export function contractBench(home: LedgerHome) {
   afterEach(async () => expect(await home.violations()).toBe(0))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
-import { type ContractBench, DAY, HOLD, HOUR, usd } from './contract-bench.fixture.ts'
+import { type ContractBench, DAY, HOLD, HOUR, limitOf, usd } from './contract-bench.fixture.ts'
 
 /** The contract of every ledger, first half: wallets, credits, claims, recovery. */
 export function moneyContract(bench: ContractBench): void {
@@ -206,6 +206,33 @@ export function moneyContract(bench: ContractBench): void {
       await (await bench.admit({ claim })).durable
       await home.crash()
       expect((await bench.ask({ claim })).kind).toBe('admitted')
+    })
+  })
+
+  describe('an answer that is given again', () => {
+    it('counts as one request of every limit that counts them, and for nothing else', async () => {
+      await bench.credit(HOLD * 10n)
+      const requests = limitOf('requests', 2)
+      const limits = [requests, limitOf('tokens', 500, 500), limitOf('concurrent', 1)]
+      const taken = await home.ledger.takeRequest(limits)
+      expect([taken.kind, taken.standings.map(({ remaining }) => remaining)]).toEqual(['taken', [1, 500, 1]])
+      // Had it taken tokens or a place, this turn would be refused.
+      const turn = await bench.admit({ limits })
+      const refused = await home.ledger.takeRequest(limits)
+      expect(refused).toMatchObject({ kind: 'refused', refusal: { kind: 'limited', limit: requests } })
+      await home.advance(60_000)
+      expect((await home.ledger.takeRequest(limits)).kind).toBe('taken')
+      await turn.settle(GIVEN_BACK)
+    })
+  })
+
+  describe('the proof of the books', () => {
+    it('finds nothing where everything adds up', async () => {
+      await bench.credit(HOLD * 3n)
+      const [settled, open] = [await bench.admit(), await bench.admit()]
+      await settled.settle(settlement(20_000n))
+      expect(await home.ledger.audit({ whole: true })).toMatchObject({ ok: true, violations: 0 })
+      await open.settle(GIVEN_BACK)
     })
   })
 

@@ -48,7 +48,7 @@ export interface LedgerBench {
 export { HOLD }
 
 const pico = (value: number) => BigInt(value) as PicoPerToken
-const PRICE = {
+export const PRICE = {
   input: pico(1_000_000),
   cachedInput: pico(100_000),
   cacheWrite: pico(1_000_000),

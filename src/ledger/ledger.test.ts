@@ -7,11 +7,12 @@ import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { settlement } from '../model/ending.fixture.ts'
 import { type AccountRow, mintAccountId, type RequestId } from '../model/ids.ts'
-import type { NanoUsd, PicoPerToken } from '../model/money.ts'
+import type { NanoUsd } from '../model/money.ts'
 import { findAccountByEmail } from '../store/accounts.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import { insertAccount } from '../store/set-up.fixture.ts'
 import { HOLD, requestFor } from './contract-bench.fixture.ts'
+import { PRICE } from './ledger.fixture.ts'
 import type { AdmittedTurn, Ledger } from './ledger.ts'
 import { openLedger } from './open-ledger.ts'
 import { recordPrices } from './record-prices.ts'
@@ -29,23 +30,13 @@ beforeEach(async () => {
   await open()
   await insertAccount(database.file, { id: mintAccountId(secureRandom), email: 'a@example.com', createdAt: 1 })
   account = (await findAccountByEmail(database.db, 'a@example.com'))?.row as AccountRow
-  const terms = {
-    input: pico(1_000_000),
-    cachedInput: pico(100_000),
-    cacheWrite: pico(1_000_000),
-    output: pico(5_000_000),
-    perRequest: 0n as NanoUsd,
-    tiers: [],
-  }
-  await recordPrices({ db: database.db, now: () => 1 }, new Map([['demo', terms]]))
+  await recordPrices({ db: database.db, now: () => 1 }, new Map([['demo', PRICE]]))
 })
 
 afterEach(async () => {
   await close()
   await rm(folder, { recursive: true })
 })
-
-const pico = (value: number) => BigInt(value) as PicoPerToken
 
 async function open(): Promise<void> {
   failures = []

@@ -4,7 +4,7 @@ import type { LedgerGate } from './gate.ts'
 /** Collects how far running streams have got, and hands the whole of it to the batcher once an interval. */
 export interface MarkKeeper {
   set(receipt: number, deliveredTokens: number): void
-  /** The durable or newest known progress of a receipt; undefined when nothing was delivered. */
+  /** The durable or newest known progress of a receipt; undefined when none was marked. */
   get(receipt: number): number | undefined
   forget(receipt: number): void
   /**
@@ -53,12 +53,12 @@ export function createMarkKeeper(deps: {
   }
 }
 
+const BYTES_PER_MARK = 12
+
 /**
  * How far each running stream has got, packed into one record of the node. After a crash this is all that is known of an
  * answer that was being delivered, so it is made durable every interval (R2).
  */
-const BYTES_PER_MARK = 12
-
 function packMarks(delivered: ReadonlyMap<number, number>): Uint8Array {
   const packed = Buffer.allocUnsafe(delivered.size * BYTES_PER_MARK)
   let offset = 0

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
+import type { SqlValue } from '../sqlite/sqlite-file.ts'
 import { findReceipt } from '../store/receipts.ts'
+import { limitOf } from './contract-bench.fixture.ts'
 import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
@@ -10,13 +12,19 @@ const MEND = 'DROP TRIGGER broken'
 
 const opensAgain = () => expect.poll(() => bench.ledger.available, { timeout: 10_000 }).toBe(true)
 
+/** A turn that nobody attends any more, of which something was delivered. */
+async function leaveOrphan() {
+  const orphan = await bench.admit()
+  orphan.mark(5)
+  await orphan.durable
+  orphan.leave()
+  return orphan
+}
+
 describe('while the books are being read back', () => {
   it('the sweeper changes nothing, even if it had begun before, and counts only what became durable', async () => {
     await bench.credit(HOLD * 10n)
-    const orphan = await bench.admit()
-    orphan.mark(5)
-    await orphan.durable
-    orphan.leave()
+    const orphan = await leaveOrphan()
 
     const price = bench.holdQuestion('prices')
     const sweep = bench.ledger.sweep()
@@ -43,10 +51,7 @@ describe('while the books are being read back', () => {
 
   it('the sweeper does not touch books that were read back while it looked up a price', async () => {
     await bench.credit(HOLD * 10n)
-    const orphan = await bench.admit()
-    orphan.mark(5)
-    await orphan.durable
-    orphan.leave()
+    await leaveOrphan()
     const price = bench.holdQuestion('prices')
     const sweep = bench.ledger.sweep()
     await price.asked
@@ -107,6 +112,19 @@ describe('while the books are being read back', () => {
     expect(await bench.ledger.sweep()).toBe(1)
     expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ output: 9 })
   })
+})
+
+it('a place under a limit that was taken by a hold which was lost is free again, and one of a turn that runs is not', async () => {
+  await bench.credit(HOLD * 10n)
+  const limits = [limitOf('concurrent', 2)]
+  const running = await bench.admit({ limits })
+  await running.durable
+  await bench.run(BREAK)
+  expect(await (await bench.admit({ limits })).durable).toBe('lost')
+  await bench.run(MEND)
+  await opensAgain()
+  expect((await bench.admit({ limits })).kind).toBe('admitted')
+  expect(await bench.ledger.admit(bench.request({ limits }))).toMatchObject({ refusal: { kind: 'limited' } })
 })
 
 describe('what is counted on an account', () => {
@@ -189,4 +207,19 @@ describe('a full disk', () => {
       await bench.expectCleanBooks()
     },
   )
+
+  it('a turn that somebody else has ended meanwhile is not told that end as its own', async () => {
+    await bench.credit(HOLD * 10n)
+    const turn = await bench.admit()
+    await turn.durable
+    const { file } = bench.database
+    const { atomic } = file
+    const byRecovery = (value: SqlValue) => (value === 'completed' ? 'recovered' : value)
+    file.atomic = async (statements) => {
+      file.atomic = atomic
+      await atomic(statements.map((each) => ({ ...each, rows: each.rows.map((row) => row.map(byRecovery)) })))
+      throw new Error('no answer')
+    }
+    expect(await turn.settle(settlement(1000n))).toEqual({ kind: 'not-ours' })
+  })
 })

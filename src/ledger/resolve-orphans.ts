@@ -40,7 +40,7 @@ function resolve(core: LedgerCore, turn: OpenTurn, price: Price, kept: FoundFact
   if (kept !== undefined) {
     return recordEnd(core, { requestId, ending: { ...readEnding(kept.facts), kept: kept.givenAgain } })
   }
-  // Nothing was marked where nothing was delivered, and that is given back whole.
+  // Where nothing was marked, nothing was delivered but perhaps in the last interval: that is given back whole.
   const delivered = core.marks.get(turn.receipt)
   const owed = delivered === undefined ? undefined : chargeForDelivered(turn, delivered, price)
   return recordEnd(core, { requestId, ending: recoveredEnding(owed) })

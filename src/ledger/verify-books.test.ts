@@ -56,12 +56,14 @@ describe('verify of books in use', () => {
       atomic: (statements) => file.atomic(statements),
       close: () => file.close(),
       async all(text, parameters) {
-        const rows = await file.all(text, parameters)
-        questions++
-        await open.pop()?.settle(settlement(9n))
-        await bench.credit(5n, `during ${questions}`)
-        await (await bench.admit()).durable
-        return rows
+        try {
+          return await file.all(text, parameters)
+        } finally {
+          questions++
+          await open.pop()?.settle(settlement(9n))
+          await bench.credit(5n, `during ${questions}`)
+          await (await bench.admit()).durable
+        }
       },
     }
     const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(busy) })

@@ -1,20 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import { CALLER } from '../model/caller.fixture.ts'
 import type { Caller } from '../model/caller.ts'
-import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
+import type { AccountRow, KeyRow } from '../model/ids.ts'
 import type { LimitRates } from '../model/limit.ts'
 import { type ConfiguredLimits, limitsForTurn, limitsOfCaller } from './limits-for-turn.ts'
 
 const callerWith = (limits: LimitRates): Caller => ({
-  accountId: 'acct_1' as AccountId,
+  ...CALLER,
   account: 7 as AccountRow,
-  keyId: 'key_1' as KeyId,
   key: 9 as KeyRow,
-  keyName: 'test',
-  kind: 'wallet',
-  models: undefined,
   limits,
-  caps: [],
-  plan: undefined,
 })
 
 const configured: ConfiguredLimits = {

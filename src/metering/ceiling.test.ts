@@ -38,18 +38,19 @@ describe('the ceiling of a turn', () => {
         prices,
         fc.integer({ min: 1, max: 350_000 }),
         fc.integer({ min: 1, max: 128_000 }),
+        fc.integer({ min: 1, max: 4 }),
         count,
         count,
         count,
         count,
-        (price, bound, cap, ...counts) => {
+        (price, bound, cap, choices, ...counts) => {
           const [uncachedInput, cachedInput, cacheWrite, output] = counts as [number, number, number, number]
           const reported = { uncachedInput, cachedInput, cacheWrite, output, reasoning: 0 }
-          const usage = clampUsage(reported, { inputTokens: bound, outputTokens: cap })
+          const usage = clampUsage(reported, { inputTokens: bound, outputTokens: cap * choices })
           const { cost, tier } = priceUsage(price, usage)
           if (tier > 0) tiered++
           if (usage.estimated) clamped++
-          expect(cost).toBeLessThanOrEqual(holdFor(holdTermsFor(price, bound, 1), cap))
+          expect(cost).toBeLessThanOrEqual(holdFor(holdTermsFor(price, bound, choices), cap))
           expect(cost).toBeGreaterThanOrEqual(0n)
         },
       ),

@@ -1,6 +1,6 @@
 import type { OtherInput, TurnRequest } from '../model/turn.ts'
 
-/** A request as far as its size goes. */
+/** How large an input is. A request is one, as far as its client has sent it. */
 export type SizedInput = Pick<TurnRequest, 'inputSize' | 'otherInputs'>
 
 /** What the catalogue says of how many tokens input becomes. */

@@ -1,0 +1,10 @@
+import type { LedgerObserver } from './open-ledger.ts'
+
+/** Of books whose news nobody waits for. */
+export const UNOBSERVED: LedgerObserver = {
+  batchRecorded: () => {},
+  batchFailed: () => {},
+  recovered: () => {},
+  clockBehind: () => {},
+  doesNotAddUp: () => {},
+}

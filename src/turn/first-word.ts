@@ -1,7 +1,8 @@
 import type { AdmittedTurn } from '../ledger/ledger.ts'
-import { type Problem, problem } from '../model/problem.ts'
-import { ledgerUnavailable } from './admit/refusals.ts'
+import { passingProblem } from '../model/passing-problem.ts'
+import type { Problem } from '../model/problem.ts'
 import type { Keeping } from './keep/keeping.ts'
+import { ledgerUnavailable } from './ledger-unavailable.ts'
 
 /** What has to be durable before the first word leaves: R1, and nothing of a response that could not be asked for. */
 export class FirstWord {
@@ -31,8 +32,8 @@ async function clear(
 }
 
 const notStored = (): Problem =>
-  problem(
+  passingProblem(
     'server_is_overloaded',
-    'The response cannot be stored at the moment. Nothing was charged; send it with "store": false, or try again in 2s.',
+    'The response cannot be stored at the moment; with "store": false it need not be.',
     { retryAfterSeconds: 2 },
   )

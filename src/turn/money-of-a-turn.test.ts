@@ -4,8 +4,9 @@ import type { StoredResponses } from '../content/stored-responses.ts'
 import type { Admission, Ledger } from '../ledger/ledger.ts'
 import { createByteBudget } from '../lib/byte-budget.ts'
 import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
+import { CALLER } from '../model/caller.fixture.ts'
 import type { Ending } from '../model/ending.ts'
-import type { AccountId, AccountRow, KeyId, KeyRow, RequestId } from '../model/ids.ts'
+import type { RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { anyNumberOfRetries, everyLaneAsked } from '../routing/lane-health.fixture.ts'
@@ -24,18 +25,6 @@ import { serveTurn, type TurnDeps } from './serve-turn.ts'
 import type { Sink } from './sink.ts'
 
 const CAP = 37
-const CALLER = {
-  accountId: 'acct_1' as AccountId,
-  account: 1 as AccountRow,
-  keyId: 'key_1' as KeyId,
-  key: 1 as KeyRow,
-  keyName: 'test',
-  kind: 'wallet',
-  models: undefined,
-  limits: {},
-  caps: [],
-  plan: undefined,
-} as const
 
 /** Runs one turn over providers that answer as they are told, and notes what is done to its hold. */
 const moneyOf = (...providers: Provider[]) =>
@@ -74,7 +63,7 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
   const ledger: Pick<Ledger, 'admit'> = { admit: async () => admission }
   const lanes = providers.map((_, priority) => ({ upstream: 'demo', model: `lane-${priority}`, priority, weight: 1 }))
   const deps: TurnDeps = {
-    catalog: catalogOf(modelDefinition('small', { lanes })),
+    catalog: catalogOf(modelDefinition('small', { lanes, choicesMax: 2 })),
     ledger: ledger as Ledger,
     limits: { key: {}, account: {}, accountModel: {}, model: {} },
     chosenCap: { sharePercent: 25, tokensMin: 1024 },
@@ -123,7 +112,7 @@ function turnOf(body: object) {
   if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
   const outcome = readRequest({ bytes, members: scanned.members, value: body as never })
   if (outcome.kind === 'malformed') throw new Error(outcome.problem.message)
-  return outcome.turn
+  return outcome.request
 }
 
 const quietSink = (): Sink => ({
@@ -161,10 +150,11 @@ const overloadedAfterWork = answerWith(503, {
 })
 
 it('a hold that stands is given back when the response cannot be stored, and nobody is asked', async () => {
-  const turn = requestWith({}, { model: 'small', store: true })
+  const turn = requestWith({}, { model: 'small', storedInput: () => [] })
   const responses = { begin: async () => false, forget: async () => {} }
-  const { done, asked } = await moneyOfTurn({ turn, responses }, [replyWith(5, 2)])
+  const { done, asked, endings } = await moneyOfTurn({ turn, responses }, [replyWith(5, 2)])
   expect([done, asked]).toEqual([['release', 'leave'], []])
+  expect(endings).toMatchObject([{ outcome: 'internal_error', owed: undefined }])
 })
 
 it('a throw of our own leaves the hold to recovery: releasing it would give the answer away', async () => {
@@ -190,6 +180,14 @@ it('all lanes failed: the hold goes back whole', async () => {
 it('a provider is never told a cap that the hold does not cover, whatever the client asked for', async () => {
   const { asked } = await moneyOf(overloadedAfterWork, replyWith(11, 5))
   expect(asked.map(({ max_tokens }) => max_tokens)).toEqual([CAP, CAP])
+})
+
+it('of two choices each may use the cap that is held, and both are charged as they were counted', async () => {
+  const turn = turnOf({ model: 'small', n: 2, max_tokens: 90, messages: [{ role: 'user', content: 'Hello' }] })
+  const usageOf = async (completion: number) =>
+    (await moneyOfTurn({ turn }, [replyWith(5, completion)])).endings[0]?.owed?.usage
+  expect(await usageOf(2 * CAP)).toMatchObject({ output: 2 * CAP, estimated: false })
+  expect(await usageOf(2 * CAP + 1)).toMatchObject({ output: 2 * CAP, estimated: true })
 })
 
 it('a usage of zero is believed, and charged as zero: it is not absent', async () => {

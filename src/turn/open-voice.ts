@@ -2,7 +2,7 @@ import type { Seals } from '../model/seals.ts'
 import { type ChatVoice, openChatVoice } from '../wire/chat/voice.ts'
 import type { MintIds } from '../wire/mint-ids.ts'
 import { openResponsesVoice, type ResponsesVoice } from '../wire/responses/voice.ts'
-import { envelopesOf } from './read/envelopes.ts'
+import { envelopesOf } from './envelopes.ts'
 import type { Turn } from './turn.ts'
 
 /** What the client of a turn is spoken to in. */
@@ -19,10 +19,10 @@ export type SpokenTurn = Pick<Turn, 'requestId' | 'caller' | 'request' | 'entry'
 /** `mayOpen` is false while an answer that is opened could not be asked for by its id. */
 export function openVoice({ mint, now, seals }: VoiceDeps, turn: SpokenTurn, mayOpen: () => boolean): TurnVoice {
   const { request, requestId, caller, entry, effort } = turn
-  if (request.protocol === 'chat') return openChatVoice({ turn: request, model: entry.id, requestId, mint, now })
+  if (request.protocol === 'chat') return openChatVoice({ request, model: entry.id, requestId, mint, now })
   const { sealReasoning, sealCompaction } = envelopesOf(seals, caller.accountId)
   return openResponsesVoice({
-    ...{ turn: request, model: entry.id, effort, requestId, mint, now, mayOpen },
+    ...{ request, model: entry.id, effort, requestId, mint, now, mayOpen },
     responseId: mint.responseId(),
     ...{ sealReasoning, sealCompaction },
     createdAt: Math.floor(now() / 1000),

@@ -19,7 +19,8 @@ import { ignoredToolsHeader } from './lane/announced-names.ts'
 import type { Run } from './lane/run.ts'
 import { type RunDeps, runLanes } from './lane/run-lanes.ts'
 import { openVoice, type VoiceDeps } from './open-voice.ts'
-import type { AskedTurn, RunningTurn, Turn } from './turn.ts'
+import type { RunningTurn } from './running-turn.ts'
+import type { AskedTurn, Turn } from './turn.ts'
 import { type StopDeps, TurnStop } from './turn-stop.ts'
 
 export interface TurnDeps extends PlanDeps, RunDeps, StopDeps, KeepDeps, VoiceDeps {
@@ -36,7 +37,7 @@ export async function serveTurn(deps: TurnDeps, asked: AskedTurn): Promise<TurnR
   const planned = planTurn(deps, asked)
   if (planned.kind === 'refused') return refuse(deps, asked, planned.model, planned.problem)
   const { turn } = planned
-  const admitted = await deps.ledger.admit(turn.admission)
+  const admitted = await deps.ledger.admit(turn.admitRequest)
   turn.sink.announce(limitHeaders(admitted.standings))
   if (admitted.kind === 'refused') {
     return refuse(deps, turn, turn.entry.model, refusalProblem(admitted.refusal, turn.request))

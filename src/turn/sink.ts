@@ -12,8 +12,8 @@ export interface Sink {
   readonly phase: SinkPhase
   /** The client's connection is closed; nothing written from now on arrives. */
   readonly gone: boolean
-  /** Adds headers to the head; without effect once it has gone. */
-  announce(headers: Readonly<Record<string, string>>): void
+  /** Adds headers to the head, or takes back those that are undefined; without effect once it has gone. */
+  announce(headers: Readonly<Record<string, string | undefined>>): void
   /** What is said when nothing has been said for a while; undefined: a comment will do. JSON answers have no silence. */
   onSilence(say: () => Buffer | undefined): void
   /** Content. Returns a promise while the client's socket is full: await it before reading more from the provider. */

@@ -22,8 +22,9 @@ export interface StopDeps {
 }
 
 /**
- * What may come between a turn and its end: its client goes, or the server ends it. Where both stand is known here and
- * nowhere else.
+ * What may come between a turn and its end: its client goes, or the server ends it. What that means for the provider is
+ * known here and nowhere else, by the policy that it is to `follow` at the moment; what it means for the money,
+ * `turn/end/resolve-ending.ts` says.
  *
  *   the client     here ──answerIsWhole──▶ has-it-all ──goes──▶ gone-with-it
  *                   │ ◀──────follow─────────────┘ (another lane is asked)

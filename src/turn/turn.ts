@@ -1,7 +1,6 @@
 import type { AdmitRequest } from '../books/admit-turn.ts'
 import type { ClaimRequest } from '../books/claims.ts'
 import type { CatalogEntry, Lane } from '../catalog/catalog.ts'
-import type { AdmittedTurn } from '../ledger/ledger.ts'
 import type { SentPrompt } from '../metering/seen-prefixes.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Effort } from '../model/effort.ts'
@@ -10,11 +9,7 @@ import type { Price } from '../model/price.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import type { CacheSalt } from '../wire/lane-target.ts'
 import type { CallSeals } from '../wire/seals/call-seals.ts'
-import type { FirstWord } from './first-word.ts'
-import type { Keeping } from './keep/keeping.ts'
-import type { TurnVoice } from './open-voice.ts'
 import type { Sink } from './sink.ts'
-import type { TurnStop } from './turn-stop.ts'
 
 /** A request as the edge hands it over: who asks for what, and where the answer goes. */
 export interface AskedTurn {
@@ -22,8 +17,6 @@ export interface AskedTurn {
   readonly caller: Caller
   readonly request: TurnRequest
   readonly sink: Sink
-  /** The items of this request alone, each as JSON: of a response, for whoever stores it. */
-  readonly ownInput?: (() => readonly Buffer[]) | undefined
   /** Monotonic microseconds at which the request arrived. */
   readonly startedAt: number
   /** It is the first with its idempotency key: it runs once, its answer is kept, and nobody's going stops it. */
@@ -40,7 +33,7 @@ export interface Turn extends AskedTurn {
   /** The bytes by which the conversation is known again; undefined where nobody will know it again. */
   readonly prompt: SentPrompt | undefined
   /** What is asked of the ledger. */
-  readonly admission: AdmitRequest
+  readonly admitRequest: AdmitRequest
   readonly inputBound: number
   /** Of the account whose turn it is. */
   readonly callSeals: CallSeals
@@ -50,13 +43,4 @@ export interface Turn extends AskedTurn {
   readonly names: readonly string[]
   /** The lane that the conversation was on. */
   readonly cameFrom: string | undefined
-}
-
-/** A turn that runs: its money is held, and everything is open that closes with it. */
-export interface RunningTurn extends Turn {
-  readonly hold: AdmittedTurn
-  readonly voice: TurnVoice
-  readonly firstWord: FirstWord
-  readonly keeping: Keeping
-  readonly stop: TurnStop
 }

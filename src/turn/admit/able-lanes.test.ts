@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Lane, Wire } from '../../catalog/catalog.ts'
 import { readRequest } from '../../wire/chat/read-request.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'
-import { turnOf, withItems } from '../../wire/responses/read-request.fixture.ts'
+import { requestOf, withItems } from '../../wire/responses/read-request.fixture.ts'
 import { ableLanes } from './able-lanes.ts'
 
 const laneOn = (wire: Wire) => ({ id: `${wire}/m`, upstream: { wire } }) as Lane
@@ -12,13 +12,13 @@ function asked(more: object, wires: readonly Wire[]) {
   const bytes = Buffer.from(JSON.stringify(value))
   const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 1000 })
   const read = scanned.kind === 'scanned' ? readRequest({ bytes, members: scanned.members, value }) : undefined
-  if (read?.kind !== 'turn') throw new Error('the request of this test is malformed')
-  const able = ableLanes({ id: 'm', lanes: wires.map(laneOn) }, read.turn)
+  if (read?.kind !== 'read') throw new Error('the request of this test is malformed')
+  const able = ableLanes({ id: 'm', lanes: wires.map(laneOn) }, read.request)
   return 'code' in able ? `${able.code} ${able.param}` : able.map(({ upstream }) => upstream.wire)
 }
 
 function askedInResponses(content: readonly object[], wires: readonly Wire[]) {
-  const able = ableLanes({ id: 'm', lanes: wires.map(laneOn) }, turnOf(withItems({ role: 'user', content })))
+  const able = ableLanes({ id: 'm', lanes: wires.map(laneOn) }, requestOf(withItems({ role: 'user', content })))
   return 'code' in able ? `${able.code} ${able.param}` : able.map(({ upstream }) => upstream.wire)
 }
 

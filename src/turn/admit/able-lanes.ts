@@ -5,12 +5,12 @@ import { laneDialect } from '../../routing/lane-dialect.ts'
 import { clientName } from '../../wire/client-names.ts'
 
 /**
- * The lanes that can do what a request asks for; a problem when there is none. What merely shapes the words of an answer is
- * left out where a lane does not know it, and named; what makes it another answer is never left out.
+ * The lanes that can do what a request asks for; a problem when a model has some, and none of them can. What merely shapes
+ * the words of an answer is left out where a lane does not know it, and named; what makes it another answer is never left out.
  */
 export function ableLanes({ id, lanes }: Pick<Model, 'id' | 'lanes'>, request: TurnRequest): readonly Lane[] | Problem {
   if (request.boundTo !== undefined) return lanesOf(request.boundTo, lanes)
-  const demands = demandsOf(request)
+  const demands = allDemands(request)
   if (demands.length === 0) return lanes
   const able = lanes.filter((lane) => missing(lane, demands).length === 0)
   if (able.length > 0 || lanes.length === 0) return able
@@ -41,7 +41,7 @@ function lanesOf(origin: string, lanes: readonly Lane[]): readonly Lane[] | Prob
   return problem('invalid_encrypted_content', message, { param: 'input' })
 }
 
-const demandsOf = ({ demands, otherInputs }: TurnRequest): readonly Demand[] => [
+const allDemands = ({ demands, otherInputs }: TurnRequest): readonly Demand[] => [
   ...demands,
   ...otherInputs.flatMap((part) => partDemand(part) ?? []),
 ]

@@ -1,22 +1,33 @@
 import type { Claim } from '../../books/books.ts'
 import type { RequestId } from '../../model/ids.ts'
+import { passingProblem } from '../../model/passing-problem.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 
-/**
- * What a request is told whose idempotency key another one took in the moment of admission: one that has ended since then
- * has an answer, which is given to whoever asks again.
- */
+/** What a request is told whose idempotency key another one took in the moment of admission. */
 export function claimProblem({ claim, sameBody }: { readonly claim: Claim; readonly sameBody: boolean }): Problem {
   if (!sameBody) return keyReusedProblem(claim)
-  return claim.state === 'not-kept' ? notReplayableProblem(claim.requestId) : inProgressProblem(claim.requestId)
+  switch (claim.state) {
+    case 'running':
+      return inProgressProblem(claim.requestId)
+    case 'kept':
+      return endedMeanwhileProblem(claim.requestId)
+    case 'not-kept':
+      return notReplayableProblem(claim.requestId)
+  }
 }
 
 export const inProgressProblem = (requestId: RequestId): Problem =>
-  problem(
-    'idempotency_in_progress',
-    `The request ${requestId} with this Idempotency-Key is still running. Its answer is given to whoever asks again with the same key; try again in 2s.`,
-    { retryAfterSeconds: 2 },
-  )
+  passingProblem('idempotency_in_progress', `The request ${requestId} with this Idempotency-Key is still running.`, {
+    first: 'Its answer is given to whoever asks again with the same key',
+    retryAfterSeconds: 2,
+  })
+
+/** Between the look at its key and its admission the other one has come and gone. */
+const endedMeanwhileProblem = (requestId: RequestId): Problem =>
+  passingProblem('idempotency_in_progress', `The request ${requestId} with this Idempotency-Key has ended just now.`, {
+    first: 'Its answer is given to whoever asks again with the same key',
+    retryAfterSeconds: 1,
+  })
 
 export const notReplayableProblem = (requestId: RequestId): Problem =>
   problem(

@@ -3,7 +3,7 @@ import { catalogOf, modelDefinition } from '../../catalog/catalog.fixture.ts'
 import type { Caller } from '../../model/caller.ts'
 import { readRequest } from '../../wire/chat/read-request.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'
-import { turnOf } from '../../wire/responses/read-request.fixture.ts'
+import { requestOf } from '../../wire/responses/read-request.fixture.ts'
 import { conversationNames } from './conversation-names.ts'
 
 const { model } = catalogOf(modelDefinition('m')).entries.get('m')!
@@ -15,11 +15,11 @@ function chatNames(messages: readonly object[], more: object = {}, account = 1):
   if (scan.kind !== 'scanned') throw new Error(scan.kind)
   const read = readRequest({ bytes, members: scan.members, value: JSON.parse(bytes.toString()) })
   if (read.kind === 'malformed') throw new Error(read.problem.message)
-  return conversationNames(callerOf(account), read.turn, model)
+  return conversationNames(callerOf(account), read.request, model)
 }
 
 const responsesNames = (input: unknown, more: object = {}) =>
-  conversationNames(callerOf(1), turnOf({ model: 'm', input, ...more }), model)
+  conversationNames(callerOf(1), requestOf({ model: 'm', input, ...more }), model)
 
 const says = (role: string, content: unknown) => ({ role, content })
 const HELLO = says('user', 'Hello')
@@ -62,10 +62,10 @@ describe('conversations are told apart', () => {
   it('by their account, by their model, and by what lanes it has', () => {
     expect(chatNames([HELLO], {}, 2)).not.toEqual(chatNames([HELLO]))
     const { model: another } = catalogOf(modelDefinition('n')).entries.get('n')!
-    const turn = turnOf({ model: 'm', input: 'Hello' })
-    expect(conversationNames(callerOf(1), turn, another)).not.toEqual(responsesNames('Hello'))
+    const request = requestOf({ model: 'm', input: 'Hello' })
+    expect(conversationNames(callerOf(1), request, another)).not.toEqual(responsesNames('Hello'))
     const lanes = model.lanes.map((lane) => ({ ...lane, weight: 2 }))
-    expect(conversationNames(callerOf(1), turn, { ...model, lanes })).not.toEqual(responsesNames('Hello'))
+    expect(conversationNames(callerOf(1), request, { ...model, lanes })).not.toEqual(responsesNames('Hello'))
   })
 })
 

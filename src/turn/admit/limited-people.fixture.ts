@@ -1,3 +1,4 @@
+import { CALLER } from '../../model/caller.fixture.ts'
 import type { Caller } from '../../model/caller.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from '../../model/ids.ts'
 
@@ -17,14 +18,10 @@ export const PEOPLE: readonly Person[] = [
 ]
 
 export const callerOf = ({ key, account, ownRequests }: Person): Caller => ({
+  ...CALLER,
   accountId: `acct_${account}` as AccountId,
   account: account as AccountRow,
   keyId: `key_${key}` as KeyId,
   key: key as KeyRow,
-  keyName: 'test',
-  kind: 'wallet',
-  models: undefined,
   limits: ownRequests === undefined ? {} : { requestsPerMinute: ownRequests },
-  caps: [],
-  plan: undefined,
 })

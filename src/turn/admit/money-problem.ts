@@ -1,6 +1,7 @@
 import type { MoneyRefusal } from '../../books/draws.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import { formatUsd, inUsd } from '../../model/money.ts'
+import { passingProblem } from '../../model/passing-problem.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 
@@ -19,10 +20,14 @@ export function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Probl
       })
     }
     case 'in-flight':
-      return problem(
+      return passingProblem(
         'balance_in_flight',
-        `${holderOf(refusal.of)} has ${free} free and this request may cost up to ${needed}: running requests hold the rest; try again in 1s.`,
-        { retryAfterSeconds: 1, details: { ...(refusal.of && { window: refusal.of.name }), ...amounts } },
+        `${holderOf(refusal.of)} has ${free} free, and this request may cost up to ${needed}.`,
+        {
+          first: 'Running requests hold the rest',
+          retryAfterSeconds: 1,
+          details: { ...(refusal.of && { window: refusal.of.name }), ...amounts },
+        },
       )
     case 'exceeds-allowance':
       return problem(

@@ -5,7 +5,7 @@ import { estimateInput } from '../../metering/size-input.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 import { readRequest as readChat } from '../../wire/chat/read-request.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'
-import { turnOf as turnOfResponses } from '../../wire/responses/read-request.fixture.ts'
+import { requestOf as responsesRequestOf } from '../../wire/responses/read-request.fixture.ts'
 
 /** What a part is, to whoever sends it, and the most that a provider by the rules of the catalogue can count for it. */
 interface Shown {
@@ -97,42 +97,42 @@ function responsesBody(pieces: readonly Piece[]): string {
   return `{"model":"m","input":[${items.join(',')}]}`
 }
 
-function turnOfChat(text: string): TurnRequest {
+function chatRequestOf(text: string): TurnRequest {
   const bytes = Buffer.from(text)
   const scanned = scanJson(bytes, { depthMax: 100, valuesMax: 100_000 })
   if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
   const read = readChat({ bytes, members: scanned.members, value: JSON.parse(text) })
-  if (read.kind !== 'turn') throw new Error(read.problem.message)
-  return read.turn
+  if (read.kind !== 'read') throw new Error(read.problem.message)
+  return read.request
 }
 
 const WAYS = {
   chat: {
-    turnOf: (pieces: readonly Piece[]) => turnOfChat(chatBody(pieces)),
+    requestOf: (pieces: readonly Piece[]) => chatRequestOf(chatBody(pieces)),
     sends: ({ url, kind }: Shown) => kind === 'image' || !url.startsWith('https'),
   },
-  responses: { turnOf: (pieces: readonly Piece[]) => turnOfResponses(responsesBody(pieces)), sends: () => true },
+  responses: { requestOf: (pieces: readonly Piece[]) => responsesRequestOf(responsesBody(pieces)), sends: () => true },
 } as const
 
 it.each(['chat', 'responses'] as const)(
   'no hold of a %s request is below what its parts and words can cost',
   (name) => {
     const seed = 4601
-    const { turnOf, sends } = WAYS[name]
+    const { requestOf, sends } = WAYS[name]
     const counts = { parts: 0, discounted: 0 }
     fc.assert(
       fc.property(fc.array(piece, { minLength: 1, maxLength: 6 }), (all) => {
         const pieces = all.filter(({ part }) => sends(part))
         if (pieces.length === 0) return
-        const turn = turnOf(pieces)
+        const request = requestOf(pieces)
         const cost = pieces.reduce((sum, { part, words }) => sum + part.tokens + words.length, 0)
-        const bound = inputBound(turn, MODEL)
-        expect(turn.otherInputs).toHaveLength(pieces.length)
+        const bound = inputBound(request, MODEL)
+        expect(request.otherInputs).toHaveLength(pieces.length)
         expect(bound).toBeGreaterThanOrEqual(cost)
-        expect(estimateInput(turn, MODEL)).toBeLessThanOrEqual(bound)
-        expect(estimateInput(turn, MODEL)).toBeGreaterThan(0)
+        expect(estimateInput(request, MODEL)).toBeLessThanOrEqual(bound)
+        expect(estimateInput(request, MODEL)).toBeGreaterThan(0)
         counts.parts += pieces.length
-        if (bound < turn.inputSize.bodyBytes) counts.discounted++
+        if (bound < request.inputSize.bodyBytes) counts.discounted++
       }),
       { seed, numRuns: 1500 },
     )

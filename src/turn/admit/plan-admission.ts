@@ -3,7 +3,7 @@ import type { Catalog, Model } from '../../catalog/catalog.ts'
 import { type ConfiguredLimits, limitsForTurn } from '../../limits/limits-for-turn.ts'
 import { holdTermsFor, inputBound } from '../../metering/ceiling.ts'
 import type { SeenPrefixes } from '../../metering/seen-prefixes.ts'
-import { estimateInput } from '../../metering/size-input.ts'
+import { estimateInput, type SizedInput } from '../../metering/size-input.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import type { Caller } from '../../model/caller.ts'
 import type { ChosenCapTerms } from '../../model/hold-terms.ts'
@@ -21,23 +21,26 @@ export interface AdmissionDeps {
 }
 
 export interface AdmissionPlan {
-  readonly admission: AdmitRequest
+  readonly admitRequest: AdmitRequest
   readonly inputBound: number
 }
 
-type Planned = Pick<Turn, 'requestId' | 'caller' | 'request' | 'claim' | 'prompt'>
+interface Planned extends Pick<Turn, 'requestId' | 'caller' | 'request' | 'claim' | 'prompt'> {
+  /** All that a provider may get to read. */
+  readonly input: SizedInput
+}
 
 /** Gathers what admission decides on: the most the turn may cost, what it draws on, and every limit it has to pass. */
 export function planAdmission(deps: AdmissionDeps, turn: Planned, model: Model, price: Price): AdmissionPlan {
-  const { request, caller, requestId, claim, prompt } = turn
-  const bound = inputBound(request, model)
-  const estimate = Math.min(estimateInput(request, model), bound)
+  const { request, caller, requestId, claim, input, prompt } = turn
+  const bound = inputBound(input, model)
+  const estimate = Math.min(estimateInput(input, model), bound)
   const clientCap = request.outputCap === undefined ? undefined : Math.min(request.outputCap, model.maxOutputTokens)
   const reserved = estimate + Math.min(clientCap ?? model.maxOutputTokens, OUTPUT_RESERVED_TOKENS) * request.choices
   const seen = prompt === undefined ? 0 : deps.seen.seenTokens(prompt)
   return {
     inputBound: bound,
-    admission: {
+    admitRequest: {
       requestId,
       account: caller.account,
       key: caller.key,

@@ -8,9 +8,9 @@ import type { CallSealMemory } from '../lane/call-seal-memory.ts'
 import type { AskedTurn, Turn } from '../turn.ts'
 import { ableLanes } from './able-lanes.ts'
 import { conversationNames } from './conversation-names.ts'
-import { withGivenBack } from './given-back.ts'
 import { type AdmissionDeps, planAdmission } from './plan-admission.ts'
 import { sentPromptOf } from './sent-prompt.ts'
+import { wholeInput } from './whole-input.ts'
 
 export interface PlanDeps extends AdmissionDeps {
   readonly catalog: Catalog
@@ -25,25 +25,25 @@ export type PlannedTurn =
 
 /** Finds the model of a request, and with it catalogue, price, limits and cap of the moment: a turn keeps what it began with. */
 export function planTurn(deps: PlanDeps, asked: AskedTurn): PlannedTurn {
-  const { caller } = asked
-  const resolved = resolveModel(deps.catalog, caller, asked.request)
+  const { caller, request } = asked
+  const resolved = resolveModel(deps.catalog, caller, request)
   if (resolved.kind === 'refused') return resolved
   const { entry, effort, price } = resolved
   const { model } = entry
-  const unsuitable = checkInputs(model, asked.request)
+  const unsuitable = checkInputs(model, request)
   if (unsuitable) return { kind: 'refused', problem: unsuitable, model }
-  const lanes = ableLanes(model, asked.request)
+  const lanes = ableLanes(model, request)
   if ('code' in lanes) return { kind: 'refused', problem: lanes, model }
 
   const callSeals = deps.callSeals.of(caller.account)
-  const request = withGivenBack(asked.request, lanes, callSeals)
+  const input = wholeInput(request, lanes, callSeals)
   const prompt = sentPromptOf(caller, request, model)
-  const { admission, inputBound } = planAdmission(deps, { ...asked, request, prompt }, model, price)
+  const { admitRequest, inputBound } = planAdmission(deps, { ...asked, input, prompt }, model, price)
   // With one lane there is nothing to stay on.
   const names = lanes.length > 1 ? conversationNames(caller, request, model) : []
   const turn: Turn = {
     ...asked,
-    ...{ request, entry, effort, price, lanes, prompt, admission, inputBound, callSeals },
+    ...{ entry, effort, price, lanes, prompt, admitRequest, inputBound, callSeals },
     ...{ cacheSalt: deps.cacheSaltOf(caller.accountId), names, cameFrom: deps.sticky.find(names) },
   }
   return { kind: 'planned', turn }

@@ -2,8 +2,10 @@ import type { LimitRefusal } from '../../books/turn-limits.ts'
 import type { AdmissionRefusal } from '../../ledger/ledger.ts'
 import { assertNever } from '../../lib/assert-never.ts'
 import type { AppliedLimit, LimitScope } from '../../model/limit.ts'
+import { passingProblem } from '../../model/passing-problem.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { TurnRequest } from '../../model/turn.ts'
+import { ledgerUnavailable } from '../ledger-unavailable.ts'
 import { claimProblem } from './claim-problem.ts'
 import { moneyProblem } from './money-problem.ts'
 
@@ -60,9 +62,9 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
         'This Builder key has no active subscription to draw on. Ask the operator for a plan, or use a Wallet key.',
       )
     case 'plan-changed':
-      return problem(
+      return passingProblem(
         'ledger_unavailable',
-        'The plan of this account was changed while this request was on its way. Nothing was charged; try again in 1s.',
+        'The plan of this account was changed while this request was on its way.',
         { retryAfterSeconds: 1 },
       )
     case 'unavailable':
@@ -71,13 +73,6 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
       return assertNever(refusal)
   }
 }
-
-export const ledgerUnavailable = (): Problem =>
-  problem(
-    'ledger_unavailable',
-    'The ledger cannot record requests at the moment. Nothing was charged; try again in 2s.',
-    { retryAfterSeconds: 2 },
-  )
 
 /** `capParam` names what would make the request smaller. */
 export function rateProblem(refusal: LimitRefusal, capParam = 'output limit'): Problem {
@@ -89,14 +84,12 @@ export function rateProblem(refusal: LimitRefusal, capParam = 'output limit'): P
   )
 }
 
-function limitProblem(limit: AppliedLimit, retryAfterMs: number): Problem {
-  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
-  return problem(
-    'rate_limit_exceeded',
-    `${sentenceOf(limit)}. ${SCOPES[limit.scope].advice}; try again in ${seconds}s.`,
-    { retryAfterSeconds: seconds, details: limitDetails(limit) },
-  )
-}
+const limitProblem = (limit: AppliedLimit, retryAfterMs: number): Problem =>
+  passingProblem('rate_limit_exceeded', `${sentenceOf(limit)}.`, {
+    first: SCOPES[limit.scope].advice,
+    retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)),
+    details: limitDetails(limit),
+  })
 
 function sentenceOf({ scope, kind, limit }: AppliedLimit): string {
   const { holder, terms } = SCOPES[scope]

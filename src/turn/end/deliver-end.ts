@@ -1,8 +1,9 @@
 import type { SettleOutcome } from '../../ledger/ledger.ts'
 import { assertNever } from '../../lib/assert-never.ts'
+import { passingProblem } from '../../model/passing-problem.ts'
 import { type Problem, problem } from '../../model/problem.ts'
-import { ledgerUnavailable } from '../admit/refusals.ts'
-import type { RunningTurn } from '../turn.ts'
+import { ledgerUnavailable } from '../ledger-unavailable.ts'
+import type { RunningTurn } from '../running-turn.ts'
 import type { CutReason } from '../turn-stop.ts'
 import type { LastWords } from './last-words.ts'
 import type { Resolution } from './resolve-ending.ts'
@@ -51,14 +52,11 @@ function say({ sink, voice }: Listener, said: Problem): Problem {
 }
 
 function cutProblem(why: CutReason, { owed }: Resolution): Problem {
-  const money = owed ? 'What was received is charged' : 'Nothing was charged'
-  const again = `${money}; send the request again in 2s.`
+  const when = { first: owed ? 'What was received is charged' : undefined, retryAfterSeconds: 2 }
   return why === 'draining'
-    ? problem('server_draining', `The server is stopping and could not finish this answer. ${again}`, RETRY_SOON)
-    : problem('ledger_unavailable', `The ledger could not be written for too long to go on. ${again}`, RETRY_SOON)
+    ? passingProblem('server_draining', 'The server is stopping and could not finish this answer.', when)
+    : passingProblem('ledger_unavailable', 'The ledger could not be written for too long to go on.', when)
 }
-
-const RETRY_SOON = { retryAfterSeconds: 2 }
 
 /** Our own fault after the head has gone: the stream says so; before it, whoever catches the throw does. */
 export function sayInternalError(turn: RunningTurn): void {

@@ -1,8 +1,8 @@
 import { msBetween } from '../../lib/clock.ts'
+import { estimateInput, estimateTokens } from '../../metering/size-input.ts'
 import type { Attempt, Ending } from '../../model/ending.ts'
-import { compactedTokens } from '../lane/compaction-size.ts'
 import type { Run } from '../lane/run.ts'
-import type { RunningTurn } from '../turn.ts'
+import type { RunningTurn } from '../running-turn.ts'
 import type { Resolution } from './resolve-ending.ts'
 
 /** The ending of a turn whose money is resolved, but for whether its answer is kept. */
@@ -23,17 +23,24 @@ export function endingOf(turn: RunningTurn, run: Run, resolution: Resolution, no
 
 /** What a conversation pays for as new, because it goes on where nobody has its beginning in a cache. */
 function withCacheLost(
-  { cameFrom, admission }: RunningTurn,
+  { cameFrom, admitRequest }: RunningTurn,
   { attempts, lane }: Run,
   { owed }: Resolution,
 ): readonly Attempt[] {
   const last = attempts.at(-1)
   if (!owed || !last || cameFrom === undefined || lane?.origin === cameFrom) return attempts
-  const cacheLost = admission.cachedEstimate - owed.usage.cachedInput
+  const cacheLost = admitRequest.cachedEstimate - owed.usage.cachedInput
   return cacheLost > 0 ? [...attempts.slice(0, -1), { ...last, cacheLost }] : attempts
 }
 
+/** How long the conversation was, and how long what stands in its place is: both by the catalogue's ratio. */
 function compactionOf({ request, entry }: RunningTurn, { fate }: Run, { owed }: Resolution): Ending['compaction'] {
   const compacted = fate.kind === 'finished' ? fate.answer.compacted : undefined
-  return compacted && owed && compactedTokens(request, entry.model, compacted, owed.usage)
+  if (!compacted || !owed) return undefined
+  const { model } = entry
+  const sealedTokens = compacted.hasSealed ? owed.usage.output : 0
+  return {
+    tokensBefore: estimateInput(request, model),
+    tokensAfter: estimateTokens(compacted.bytes, model.bytesPerToken) + sealedTokens,
+  }
 }

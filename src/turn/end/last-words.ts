@@ -1,6 +1,6 @@
 import type { SettledCharge } from '../../model/ending.ts'
 import type { RunFate } from '../lane/run.ts'
-import type { RunningTurn } from '../turn.ts'
+import type { RunningTurn } from '../running-turn.ts'
 import type { Resolution } from './resolve-ending.ts'
 
 /** What was charged, or will be. */

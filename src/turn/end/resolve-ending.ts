@@ -7,7 +7,7 @@ import type { Owed, TurnOutcome } from '../../model/ending.ts'
 import type { Price } from '../../model/price.ts'
 import type { InputUsage, MeteredUsage } from '../../model/usage.ts'
 import type { Produced, Run } from '../lane/run.ts'
-import type { RunningTurn } from '../turn.ts'
+import type { RunningTurn } from '../running-turn.ts'
 import type { StopReason } from '../turn-stop.ts'
 
 /** What an ending means for the money; only recovery decides for itself. `docs/operate/charges.md` is the published table. */
@@ -33,12 +33,20 @@ export interface EndingBounds {
   readonly headGone: boolean
 }
 
-export const boundsOf = ({ entry, price, inputBound, admission, hold, request, sink }: RunningTurn): EndingBounds => ({
+export const boundsOf = ({
+  entry,
+  price,
+  inputBound,
+  admitRequest,
+  hold,
+  request,
+  sink,
+}: RunningTurn): EndingBounds => ({
   model: entry.model,
   price,
   inputBound,
-  inputEstimate: admission.inputEstimate,
-  cachedEstimate: admission.cachedEstimate,
+  inputEstimate: admitRequest.inputEstimate,
+  cachedEstimate: admitRequest.cachedEstimate,
   outputBound: hold.cap * request.choices,
   headGone: sink.phase !== 'quiet',
 })

@@ -1,22 +1,18 @@
 import type { Model } from '../../catalog/catalog.ts'
 import type { SettleOutcome } from '../../ledger/ledger.ts'
-import type { CompactedTokens } from '../../model/compaction.ts'
-import type { Ending, TurnOutcome } from '../../model/ending.ts'
+import type { Ending } from '../../model/ending.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { Problem, ProblemCode } from '../../model/problem.ts'
 import type { MeteredUsage } from '../../model/usage.ts'
 
-/** What one turn leaves for the log line and the metrics. No contents. */
-export interface TurnRecord {
+/** What one turn leaves for the log line and the metrics, side by side as both name it. No contents. */
+export interface TurnRecord extends Partial<Pick<Ending, 'lane' | 'compaction' | 'firstByteMs'>> {
   readonly model: string | undefined
-  readonly lane: string | undefined
-  readonly outcome: TurnOutcome | 'refused'
+  readonly outcome: Ending['outcome'] | 'refused'
   readonly problem: ProblemCode | undefined
-  readonly usage: MeteredUsage | undefined
-  readonly compaction: CompactedTokens | undefined
-  readonly charge: NanoUsd | undefined
-  readonly shortfall: NanoUsd | undefined
-  readonly firstByteMs: number | undefined
+  readonly usage?: MeteredUsage | undefined
+  readonly charge?: NanoUsd | undefined
+  readonly shortfall?: NanoUsd | undefined
   readonly totalMs: number
 }
 
@@ -40,15 +36,9 @@ export const recordOf = (
 })
 
 /** Of one that was not. */
-export const recordOfRefused = (model: Model | undefined, problem: Problem, totalMs: number): TurnRecord => ({
+export const recordOfRefused = (model: Model | undefined, said: Problem, totalMs: number): TurnRecord => ({
   model: model?.id,
-  lane: undefined,
   outcome: 'refused',
-  problem: problem.code,
-  usage: undefined,
-  compaction: undefined,
-  charge: undefined,
-  shortfall: undefined,
-  firstByteMs: undefined,
+  problem: said.code,
   totalMs,
 })

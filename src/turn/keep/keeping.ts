@@ -18,7 +18,7 @@ interface WordsToKeep {
   forget(): void
 }
 
-type KeptTurn = Pick<Turn, 'requestId' | 'caller' | 'request' | 'sink' | 'ownInput' | 'claim'>
+type KeptTurn = Pick<Turn, 'requestId' | 'caller' | 'request' | 'sink' | 'claim'>
 
 const CONTENT_TYPES = { json: 'application/json', stream: 'text/event-stream; charset=utf-8' } as const
 
@@ -38,18 +38,21 @@ export class Keeping {
 
   constructor(deps: KeepDeps, turn: KeptTurn, voice: TurnVoice) {
     const { request, claim } = turn
-    const isStored = request.protocol === 'responses' && voice.protocol === 'responses' && request.store
+    const isStored =
+      request.protocol === 'responses' && voice.protocol === 'responses' && request.storedInput !== undefined
     const isRecorded = claim !== undefined || (isStored && request.delivery === 'stream')
     const recording = isRecorded ? createRecording(deps) : undefined
     this.#answers = deps.answers
     this.#turn = turn
     this.#voice = voice
     this.#recording = recording
-    this.#stored = isStored ? createStoredResponse(deps, { ...turn, request, voice, recording }) : undefined
+    this.#stored = isStored
+      ? createStoredResponse(deps, { ...turn, request, input: request.storedInput, voice, recording })
+      : undefined
     this.sink = recording === undefined ? turn.sink : new RecordingSink(turn.sink, recording)
   }
 
-  /** Whether what has to be there before the first word is there; undefined where nothing has to. */
+  /** Whether what has to be there before the first word is; undefined where nothing has to. */
   get begun(): Promise<boolean> | undefined {
     return this.#stored?.begun
   }

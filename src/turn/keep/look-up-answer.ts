@@ -8,9 +8,11 @@ import { limitHeaders } from '../../limits/limit-headers.ts'
 import { type ConfiguredLimits, limitsOfCaller } from '../../limits/limits-for-turn.ts'
 import type { Caller } from '../../model/caller.ts'
 import type { RequestId } from '../../model/ids.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { passingProblem } from '../../model/passing-problem.ts'
+import type { Problem } from '../../model/problem.ts'
 import { inProgressProblem, keyReusedProblem, notReplayableProblem } from '../admit/claim-problem.ts'
-import { ledgerUnavailable, rateProblem } from '../admit/refusals.ts'
+import { rateProblem } from '../admit/refusals.ts'
+import { ledgerUnavailable } from '../ledger-unavailable.ts'
 
 /** A request that came with an idempotency key, once its body is there. */
 export interface KeyedCall {
@@ -109,15 +111,13 @@ async function giveAgain(
 
 /** It is there, and may be readable in a moment: to call it gone would be a lie that the client believes. */
 const unreadable = (): Problem =>
-  problem(
-    'ledger_unavailable',
-    'The answer to this Idempotency-Key is kept and cannot be read at the moment. Nothing was charged for asking again; try again in 2s.',
-    { retryAfterSeconds: 2 },
-  )
+  passingProblem('ledger_unavailable', 'The answer to this Idempotency-Key is kept and cannot be read at the moment.', {
+    first: 'Nothing was charged for asking again',
+    retryAfterSeconds: 2,
+  })
 
 const tooMany = (): Problem =>
-  problem(
-    'server_is_overloaded',
-    'Too many kept answers are being given at this moment. Nothing was charged; try again in 1s.',
-    { retryAfterSeconds: 1 },
-  )
+  passingProblem('server_is_overloaded', 'Too many kept answers are being given at this moment.', {
+    first: 'Nothing was charged for asking again',
+    retryAfterSeconds: 1,
+  })

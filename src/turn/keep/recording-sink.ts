@@ -24,7 +24,7 @@ export class RecordingSink implements Sink {
     return this.#sink.gone
   }
 
-  announce(headers: Readonly<Record<string, string>>): void {
+  announce(headers: Parameters<Sink['announce']>[0]): void {
     this.#sink.announce(headers)
   }
 

@@ -8,7 +8,7 @@ import type { ResponsesVoice } from '../../wire/responses/voice.ts'
 import { createStoredResponse } from './stored-response.ts'
 
 /** A turn that is stored in a file which is slow to take the first row. */
-function slowlyBegun() {
+function slowlyBegun(asked: Partial<ResponsesRequest> = {}) {
   const written: string[] = []
   let begin = () => {}
   const begun = new Promise<void>((resolve) => {
@@ -32,7 +32,7 @@ function slowlyBegun() {
       written.push('forget')
     },
   }
-  const request = { protocol: 'responses', store: true, delivery: 'stream', previousResponseId: undefined, fields: {} }
+  const request = { protocol: 'responses', delivery: 'stream', previousResponseId: undefined, fields: {}, ...asked }
   const voice = {
     protocol: 'responses',
     responseId: 'resp_1',
@@ -43,7 +43,8 @@ function slowlyBegun() {
   const stored = createStoredResponse(
     { responses: responses as StoredResponses, stateMs: 1000, now: () => 0 },
     {
-      ...{ requestId: 'req_1' as RequestId, caller: { account: 1 as AccountRow } as Caller, recording: undefined },
+      ...{ requestId: 'req_1' as RequestId, caller: { account: 1 as AccountRow } as Caller },
+      ...{ input: () => [], recording: undefined },
       ...{ request: request as unknown as ResponsesRequest, voice: voice as unknown as ResponsesVoice },
     },
   )
@@ -66,3 +67,15 @@ it.each([
     expect(written).toEqual(['begin', name])
   },
 )
+
+it('the first word of a stream waits for its row; what is told when it is whole waits for none', async () => {
+  const stream = slowlyBegun()
+  stream.begin()
+  expect(await stream.stored.begun).toBe(true)
+  const goesOn = slowlyBegun({ delivery: 'json', previousResponseId: 'resp_0' })
+  expect(goesOn.stored.begun).toBe(undefined)
+  expect(slowlyBegun({ compacts: 'by-trigger' }).stored.begun).toBe(undefined)
+  goesOn.begin()
+  await goesOn.stored.keep(settlement(1n))
+  expect(goesOn.written).toEqual(['begin', 'finish'])
+})

@@ -15,8 +15,11 @@ export interface StoreDeps {
 
 /** A response that its account may ask for by its id, while it runs and afterwards. Nothing of it rejects. */
 export interface StoredResponse {
-  /** Whether its row is there: before it is, nothing may be told of the response. */
-  readonly begun: Promise<boolean>
+  /**
+   * Whether its row is there: before it is, nothing of a stream may be told. What is told only when it is whole, as JSON and
+   * compaction are, waits for nothing.
+   */
+  readonly begun: Promise<boolean> | undefined
   /** The whole answer, before it is charged for. False when it could not be stored. */
   keep(ending: Ending): Promise<boolean>
   /** It has ended, and no answer of it is kept. */
@@ -25,8 +28,10 @@ export interface StoredResponse {
   forget(): Promise<void>
 }
 
-interface StorableTurn extends Pick<Turn, 'requestId' | 'caller' | 'ownInput'> {
+interface StorableTurn extends Pick<Turn, 'requestId' | 'caller'> {
   readonly request: ResponsesRequest
+  /** Its `storedInput`. */
+  readonly input: () => readonly Buffer[]
   readonly voice: ResponsesVoice
   /** What is sent of a stream, for whoever takes it up again later. */
   readonly recording: Recording | undefined
@@ -35,7 +40,7 @@ interface StorableTurn extends Pick<Turn, 'requestId' | 'caller' | 'ownInput'> {
 /** A stream is stored from its beginning, so that whoever loses it can see what became of it; JSON when it is there. */
 export function createStoredResponse(
   { responses, stateMs, now }: StoreDeps,
-  { requestId, caller, ownInput, request, voice, recording }: StorableTurn,
+  { requestId, caller, request, input, voice, recording }: StorableTurn,
 ): StoredResponse {
   const createdAt = now()
   const isStream = request.delivery === 'stream'
@@ -54,7 +59,7 @@ export function createStoredResponse(
     await responses.forget(voice.responseId, caller.account)
   }
   return {
-    begun,
+    begun: isStream && request.compacts === undefined ? begun : undefined,
     forget,
     // What is written last is what stays: nothing may overtake the row of the beginning.
     async keep(ending) {
@@ -63,7 +68,7 @@ export function createStoredResponse(
       const events = isStream ? recording?.whole() : undefined
       return responses.finish({
         ...head,
-        ...{ status, object: object(status), input: ownInput?.() ?? [] },
+        ...{ status, object: object(status), input: input() },
         output: voice.storedItems().map((item) => Buffer.from(JSON.stringify(item))),
         // Of a JSON answer nobody knows the id before the answer is there: without it there is nothing to pay for.
         facts: isStream ? writeEnding(ending) : undefined,

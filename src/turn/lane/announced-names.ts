@@ -12,11 +12,14 @@ const plainNames = (names: readonly string[]): string =>
     .map((name) => name.replace(/[^\w.-]/g, '?').slice(0, NAME_LENGTH_MAX))
     .join(', ')
 
-/** Nothing is dropped in silence: what a lane does not get is named. Null is absent, and nobody misses it. */
-export function ignoredFieldsHeader(fields: readonly string[], body: RequestBody): Record<string, string> {
+/**
+ * Nothing is dropped in silence: what a lane does not get is named. Null is absent, and nobody misses it. What was said of a lane
+ * that was asked before is said no more.
+ */
+export function ignoredFieldsHeader(fields: readonly string[], body: RequestBody): Record<string, string | undefined> {
   const nulls = fields.length === 0 ? NONE : nullsOf(body)
   const missed = fields.filter((name) => !nulls.has(name))
-  return missed.length === 0 ? {} : { 'x-millrace-ignored-fields': plainNames(missed) }
+  return { 'x-millrace-ignored-fields': missed.length === 0 ? undefined : plainNames(missed) }
 }
 
 const nullsOf = (body: RequestBody): ReadonlySet<string> =>

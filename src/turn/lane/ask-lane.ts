@@ -1,13 +1,13 @@
+import type { TurnRequest } from '../../model/turn.ts'
 import { isUntouched, readBeginning, readRetryAfter, type UpstreamAnswer } from '../../upstream/upstream-answer.ts'
 import type { LaneDialect } from '../../wire/codecs.ts'
 import { classifyRefusal, type RefusalClass } from '../../wire/refusals/classify-refusal.ts'
 import { type ProviderError, readProviderError } from '../../wire/refusals/provider-error.ts'
-import type { RunningTurn } from '../turn.ts'
+import type { RunningTurn } from '../running-turn.ts'
 import { goingPolicyOf, type StopReason } from '../turn-stop.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
 import { carryJson } from './carry-json.ts'
 import { carryStream } from './carry-stream.ts'
-import { leastRoomFor } from './compaction-size.ts'
 import type { LaneDeps, LaneTry, TriedLane } from './lane-try.ts'
 import { failed, faultOfFailure, refused } from './provider-refusal.ts'
 import type { RoadBack } from './road.ts'
@@ -66,10 +66,10 @@ export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, as
 
 /** What was written for the lane is let go of here: it need not stay in memory for as long as its answer streams. */
 function setOut({ mint, send }: LaneDeps, turn: RunningTurn, { lane }: LaneTry, { dialect, manner }: Asking) {
-  const { request, voice, callSeals, cacheSalt, entry, effort, hold, admission, stop } = turn
+  const { request, voice, callSeals, cacheSalt, entry, effort, hold, admitRequest, stop } = turn
   const { model } = entry
-  const room = Math.max(leastRoomFor(request), model.contextTokens - admission.inputEstimate)
-  const outputCap = Math.min(hold.cap, room)
+  const room = model.contextTokens - admitRequest.inputEstimate
+  const outputCap = Math.min(hold.cap, Math.max(room, leastRoomFor(request)))
   const journey = { request, voice, mint, callSeals, cacheSalt, model, effort, outputCap }
   const { sent, ...road } = roadTo(lane, dialect, { ...journey, ...manner })
   turn.sink.announce(ignoredFieldsHeader(sent.leftOut, request.body))
@@ -77,6 +77,14 @@ function setOut({ mint, send }: LaneDeps, turn: RunningTurn, { lane }: LaneTry, 
   const call = { upstream: lane.upstream, model: lane.model, body: sent.body, delivery, signal: stop.signal }
   return { road, answered: send(call) }
 }
+
+/**
+ * The tokens that an answer is given room for at least. A summary is asked for when the context is nearly full: better that
+ * a provider refuses than that it writes three words.
+ */
+const leastRoomFor = ({ compacts }: TurnRequest): number => (compacts === undefined ? 1 : SUMMARY_TOKENS)
+
+const SUMMARY_TOKENS = 2048
 
 interface AnsweringLane {
   readonly road: RoadBack

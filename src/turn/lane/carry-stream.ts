@@ -5,7 +5,7 @@ import { skipComments } from '../../wire/json/skip-comments.ts'
 import { readProviderError, type UpstreamSaid } from '../../wire/refusals/provider-error.ts'
 import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from '../../wire/sse/split-frames.ts'
 import type { CarriedFrame, Carrier } from '../../wire/voice.ts'
-import type { RunningTurn } from '../turn.ts'
+import type { RunningTurn } from '../running-turn.ts'
 import type { StopReason } from '../turn-stop.ts'
 import type { LaneTry } from './lane-try.ts'
 import {
@@ -177,7 +177,7 @@ const finished = (stream: CarriedStream, ready: readonly Buffer[]): RunFate => (
 
 function fateOfFailure(stream: CarriedStream, started: boolean, error: Error, ready: readonly Buffer[]): RunFate {
   const { stoppedFor } = stream.turn.stop
-  if (stoppedFor) return stopped(stream, stoppedFor)
+  if (stoppedFor) return stoppedStream(stream, stoppedFor)
   // The client has its finish reason: what is missing is at most a usage, and that is no reason to call it a failure.
   if (isWhole(stream)) return finished(stream, ready)
   if (error instanceof UpstreamTimedOut) return ended(stream, started, timedOut(error.phase))
@@ -194,10 +194,10 @@ const ended = (stream: CarriedStream, started: boolean, fault: LaneFault): RunFa
 /** For who has gone it makes no difference by whom the answer was ended. */
 const brokenOff = (stream: CarriedStream, fault: LaneFault): RunFate =>
   stream.turn.stop.leftEarly
-    ? stopped(stream, 'client-gone')
+    ? stoppedStream(stream, 'client-gone')
     : { kind: 'broken-off', problem: inStream(fault), used: producedOf(stream) }
 
-const stopped = (stream: CarriedStream, reason: StopReason): RunFate => ({
+const stoppedStream = (stream: CarriedStream, reason: StopReason): RunFate => ({
   kind: 'stopped',
   reason,
   accepted: true,

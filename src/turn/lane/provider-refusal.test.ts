@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { hideFromNowOn } from '../../lib/secret.ts'
 import type { Problem } from '../../model/problem.ts'
 import { readError, readProviderError } from '../../wire/refusals/provider-error.ts'
-import { refused, refusedInside } from './provider-refusal.ts'
+import { faultInside, inStream, refused, refusedInside } from './provider-refusal.ts'
 
 const OUR_KEY = 'a-credential-of-no-known-shape-42'
 hideFromNowOn(OUR_KEY)
@@ -71,7 +71,18 @@ describe('a client is told', () => {
     expect(refused(delayed('37s'), 2000).problem.retryAfterSeconds).toBe(2)
     expect(refused(delayed('86400s')).problem.retryAfterSeconds).toBe(600)
     expect(refused(delayed('x')).problem.retryAfterSeconds).toBe(1)
-    const inside = refusedInside(readError({ message: 'Rate limit reached. Please try again in 2.5s.' }))
-    expect(inside.problem).toMatchObject({ code: 'upstream_busy', retryAfterSeconds: 3 })
+  })
+
+  it('when to come back in its words too, and what it paid, before content as in a stream', () => {
+    const said = readError({ message: 'Rate limit reached. Please try again in 2.5s.' })
+    const what = 'The provider limits requests at the moment.'
+    expect(refusedInside(said).problem).toMatchObject({
+      ...{ code: 'upstream_busy', retryAfterSeconds: 3 },
+      message: `${what} Nothing was charged; try again in 3s.`,
+    })
+    expect(inStream(faultInside(said))).toMatchObject({
+      ...{ code: 'upstream_error', retryAfterSeconds: 3 },
+      message: `${what} What was received so far is charged; try again in 3s.`,
+    })
   })
 })

@@ -1,3 +1,4 @@
+import { passingProblem } from '../../model/passing-problem.ts'
 import { type Problem, type ProblemCode, problem } from '../../model/problem.ts'
 import { oneLine, scrub } from '../../telemetry/scrub.ts'
 import type { DeadlinePhase } from '../../upstream/deadlines.ts'
@@ -15,38 +16,39 @@ import type { FailedLane } from './run.ts'
 export interface LaneFault {
   readonly code: ProblemCode
   readonly what: string
-  /** True either way: what the provider says, or when to come back. */
-  readonly more?: string
-  /** What to do as long as nothing was heard. */
-  readonly again?: string
+  /** In the provider's own words. */
+  readonly quote?: string
   readonly param?: string | null
+  /** Of what passes: how soon. */
   readonly retryAfterSeconds?: number
 }
 
-const FREE = 'Nothing was charged.'
-const SHORTLY = { again: 'Try again shortly.', retryAfterSeconds: 1 }
-const CHARGED = 'What was received so far is charged; send the request again to get a whole answer.'
-
 /** Nothing has gone out. Who has sent too much is told how to mend it, and of nothing else. */
-function beforeContent({ code, what, more, again, ...details }: LaneFault): Problem {
-  const money = code === 'context_length_exceeded' ? undefined : FREE
-  return problem(code, sentences(what, money, more, again), { ...details, source: 'upstream' })
+function beforeContent({ code, what, quote, param = null, retryAfterSeconds }: LaneFault): Problem {
+  const details = { source: 'upstream', param } as const
+  if (retryAfterSeconds !== undefined) return passingProblem(code, what, { ...details, retryAfterSeconds })
+  const money = code === 'context_length_exceeded' ? undefined : 'Nothing was charged.'
+  return problem(code, sentences(what, money, quote), details)
 }
 
 /** These can be told apart in a stream; all else is one error there. */
 const TOLD_IN_STREAM: ReadonlySet<ProblemCode> = new Set(['context_length_exceeded', 'upstream_timeout'])
 
 /** After content an answer can be neither free nor tried elsewhere. */
-export function inStream({ code, what, more, again: _, ...details }: LaneFault): Problem {
+export function inStream({ code, what, quote, param = null, retryAfterSeconds }: LaneFault): Problem {
   const told = TOLD_IN_STREAM.has(code) ? code : 'upstream_error'
-  return problem(told, sentences(what, more, CHARGED), { ...details, source: 'upstream' })
+  const details = { source: 'upstream', param } as const
+  const first = 'What was received so far is charged'
+  return retryAfterSeconds === undefined
+    ? problem(told, sentences(what, quote, `${first}; send the request again to get a whole answer.`), details)
+    : passingProblem(told, what, { ...details, first, retryAfterSeconds })
 }
 
 const sentences = (...said: readonly (string | undefined)[]): string =>
   said.filter((sentence) => sentence !== undefined).join(' ')
 
 /** A lane that has failed, after the request had gone out to it. */
-export const laneFailed = (said: Problem): FailedLane => ({
+const laneFailed = (said: Problem): FailedLane => ({
   kind: 'failed',
   problem: said,
   sameElsewhere: false,
@@ -86,8 +88,8 @@ export function faultInside(said: UpstreamSaid): LaneFault {
 const fieldOf = ({ param }: ProviderError): string | null =>
   param !== undefined && /^[\w.[\]-]{1,100}$/.test(param) && scrub(param) === param ? param : null
 
-const quoting = ({ message }: ProviderError): { readonly more?: string } =>
-  message === '' ? {} : { more: `The provider says: ${oneLine(message)}` }
+const quoting = ({ message }: ProviderError): { readonly quote?: string } =>
+  message === '' ? {} : { quote: `The provider says: ${oneLine(message)}` }
 
 /** What a client is told. */
 function faultOfRefusal(kind: RefusalClass, error: ProviderError, retryAfterMs: number | undefined): LaneFault {
@@ -105,9 +107,8 @@ function faultOfRefusal(kind: RefusalClass, error: ProviderError, retryAfterMs: 
       return { code: 'upstream_rejected', what, ...quoting(error), param: fieldOf(error) }
     }
     case 'throttled': {
-      const seconds = Math.max(1, Math.ceil(Math.min(retryAfterMs ?? 1000, WAIT_MAX_MS) / 1000))
-      const what = 'The provider limits requests at the moment.'
-      return { code: 'upstream_busy', what, more: `try again in ${seconds}s.`, retryAfterSeconds: seconds }
+      const retryAfterSeconds = Math.max(1, Math.ceil(Math.min(retryAfterMs ?? 1000, WAIT_MAX_MS) / 1000))
+      return { code: 'upstream_busy', what: 'The provider limits requests at the moment.', retryAfterSeconds }
     }
     // A missing model or a refused credential is for the operator to mend; the client can only come back.
     case 'not-found':
@@ -128,10 +129,10 @@ export function faultOfFailure({ reason, expired }: UpstreamFailed): LaneFault {
 
 export function timedOut(phase: DeadlinePhase | undefined): LaneFault {
   const what = `The provider did not answer in time${phase === undefined ? '' : ` (${phase})`}.`
-  return { code: 'upstream_timeout', what, ...SHORTLY }
+  return { code: 'upstream_timeout', what, retryAfterSeconds: 1 }
 }
 
-export const overloaded = (what: string): LaneFault => ({ code: 'server_is_overloaded', what, ...SHORTLY })
+export const overloaded = (what: string): LaneFault => ({ code: 'server_is_overloaded', what, retryAfterSeconds: 1 })
 
 /** What is said when every lane was tried: the one answer they have in common, or that none could. */
 export function commonProblem(problems: readonly Problem[]): Problem {

@@ -4,7 +4,7 @@ import type { Fields } from '../../lib/is-object.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { laneDialect } from '../../routing/lane-dialect.ts'
 import { added, ended, event } from '../../wire/responses/re-emit.fixture.ts'
-import { turnOf, withItems } from '../../wire/responses/read-request.fixture.ts'
+import { requestOf, withItems } from '../../wire/responses/read-request.fixture.ts'
 import { countedIds, openVoice, settledCharge } from '../../wire/responses/voice.fixture.ts'
 import { NO_CALL_SEALS } from '../../wire/seals/call-seals.ts'
 import { roadTo } from './roads.ts'
@@ -13,12 +13,12 @@ const laneOn = (wire: Wire, dialect: string, origin = 'here') =>
   ({ id: `${wire}/m`, model: 'm', origin, upstream: { wire, dialect } }) as Lane
 
 function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<ResponsesRequest> = {}) {
-  const asked = turnOf({ ...withItems({ role: 'user', content: 'Hi' }), tools: [{ type: 'function', name: 'f' }] })
-  const turn: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
+  const asked = requestOf({ ...withItems({ role: 'user', content: 'Hi' }), tools: [{ type: 'function', name: 'f' }] })
+  const request: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
   const [lane] = lanes
-  const voice = openVoice({ others: { turn } })
+  const voice = openVoice({ others: { request } })
   const road = roadTo(lane, laneDialect(lane), {
-    ...{ request: turn, voice, mint: countedIds(), callSeals: NO_CALL_SEALS, cacheSalt: 'salt' },
+    ...{ request, voice, mint: countedIds(), callSeals: NO_CALL_SEALS, cacheSalt: 'salt' },
     ...{ model: { lanes, passFields: [] }, effort: undefined, outputCap: 500 },
     ...{ withoutSeals: false, withoutNativeCompaction: false },
   })
@@ -58,10 +58,10 @@ describe('a conversation is made short', () => {
   })
 
   it('a plain text is one message', () => {
-    const { body } = roadOn([laneOn('responses', 'openai')], turnOf({ model: 'demo', input: 'Hi', stream: true }))
+    const { body } = roadOn([laneOn('responses', 'openai')], requestOf({ model: 'demo', input: 'Hi', stream: true }))
     expect(body.input).toBe('Hi')
-    const turn = { ...turnOf({ model: 'demo', input: 'Hi' }), compacts: 'at-endpoint' as const }
-    expect(roadOn([laneOn('responses', 'openai')], turn).body.input).toEqual([
+    const request = { ...requestOf({ model: 'demo', input: 'Hi' }), compacts: 'at-endpoint' as const }
+    expect(roadOn([laneOn('responses', 'openai')], request).body.input).toEqual([
       { type: 'message', role: 'user', content: 'Hi' },
       { type: 'compaction_trigger' },
     ])

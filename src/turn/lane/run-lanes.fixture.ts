@@ -13,8 +13,8 @@ import { scanJson } from '../../wire/json/scan-json.ts'
 import { countedIds } from '../../wire/mint-ids.fixture.ts'
 import { FirstWord } from '../first-word.ts'
 import { openVoice } from '../open-voice.ts'
+import type { RunningTurn } from '../running-turn.ts'
 import type { Sink } from '../sink.ts'
-import type { RunningTurn } from '../turn.ts'
 import { TurnStop } from '../turn-stop.ts'
 import { createCallSealMemory } from './call-seal-memory.ts'
 import { type RunDeps, runLanes } from './run-lanes.ts'
@@ -27,8 +27,8 @@ function turnOf(delivery: Delivery): TurnRequest {
   const bytes = Buffer.from(JSON.stringify(value))
   const scanned = scanJson(bytes, BOUNDS)
   const read = scanned.kind === 'scanned' ? readRequest({ bytes, members: scanned.members, value }) : undefined
-  if (read?.kind !== 'turn') throw new Error('the request of this test is malformed')
-  return read.turn
+  if (read?.kind !== 'read') throw new Error('the request of this test is malformed')
+  return read.request
 }
 
 /** A body that says these pieces, and then ends or fails. */
@@ -94,7 +94,7 @@ export async function playLanes({ delivery, plays, turn = turnOf(delivery), ...m
     callSeals: createCallSealMemory({ ticks: () => 0 }).of(1 as AccountRow),
     hold,
     firstWord: new FirstWord(hold, { begun: undefined }),
-    admission: { inputEstimate: 1 } as AdmitRequest,
+    admitRequest: { inputEstimate: 1 } as AdmitRequest,
     sink: { announce() {}, write: () => undefined } as Partial<Sink> as Sink,
     stop: new TurnStop({ onCut: () => () => {}, drains: { begin: () => undefined } }, undefined),
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TurnRequest } from '../../model/turn.ts'
 import { UpstreamBrokenOff, UpstreamTimedOut } from '../../upstream/upstream-answer.ts'
-import { turnOf as responsesTurnOf, withItems } from '../../wire/responses/read-request.fixture.ts'
+import { requestOf as responsesRequestOf, withItems } from '../../wire/responses/read-request.fixture.ts'
 import { answer, CHUNK, type Delivery, failure, good, type Play, playLanes } from './run-lanes.fixture.ts'
 
 const OVERLOADED = '{"error":{"message":"overloaded","code":"overloaded"}}'
@@ -55,7 +55,7 @@ describe('the lanes of a turn', () => {
 
   it('are one more where a summary was asked for and something else was written', async () => {
     const compaction: TurnRequest = {
-      ...responsesTurnOf(withItems({ role: 'user', content: 'Hi' })),
+      ...responsesRequestOf(withItems({ role: 'user', content: 'Hi' })),
       compacts: 'at-endpoint',
     }
     const cut: Play = () => answer(200, [`data: ${CHUNK.replace('"stop"', '"length"')}\n\ndata: [DONE]\n\n`])

@@ -1,11 +1,12 @@
 import type { Lane } from '../../catalog/catalog.ts'
 import type { Attempt } from '../../model/ending.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { passingProblem } from '../../model/passing-problem.ts'
+import type { Problem } from '../../model/problem.ts'
 import type { LaneHealth, LaneVerdict, LaneVisit } from '../../routing/lane-health.ts'
 import type { RetryBudget } from '../../routing/retry-budget.ts'
-import type { RunningTurn } from '../turn.ts'
+import type { RunningTurn } from '../running-turn.ts'
 import { type LaneDeps, LaneTry, type TriedLane, WELL } from './lane-try.ts'
-import { commonProblem, laneFailed } from './provider-refusal.ts'
+import { commonProblem } from './provider-refusal.ts'
 import type { FailedLane, Run, RunFate } from './run.ts'
 import { tryLane } from './try-lane.ts'
 
@@ -52,8 +53,17 @@ export async function runLanes(deps: RunDeps, turn: RunningTurn, lanes: readonly
     failures.push(fate)
     if (fate.mayBeBilled) triesLeft = Math.min(triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)
   }
-  return { fate: laneFailed(problemOf(deps, lanes, failures)), lane: last, attempts, firstContentAt: undefined }
+  return { fate: unanswered(problemOf(deps, lanes, failures)), lane: last, attempts, firstContentAt: undefined }
 }
+
+/** Nobody has answered, or nobody could be asked. What each lane did has been told of it. */
+const unanswered = (problem: Problem): FailedLane => ({
+  kind: 'failed',
+  problem,
+  sameElsewhere: false,
+  mayBeBilled: false,
+  verdict: undefined,
+})
 
 /** After what a lane did not take of this one request, the next is no second try. */
 const isRetry = (failures: readonly FailedLane[]): boolean => failures.some(({ verdict }) => verdict !== undefined)
@@ -91,9 +101,9 @@ function nobodyToAsk(health: LaneHealth, lanes: readonly Lane[], now: number): P
   const soonest = Math.min(...asides.map(({ until }) => (until > now ? until - now : SOON_MICROS)), LONGEST_MICROS)
   const retryAfterSeconds = Math.max(1, Math.ceil(soonest / 1_000_000))
   if (asides.length > 0 && asides.every(({ reason }) => reason === 'busy')) {
-    const message = `Every provider of this model limits requests at the moment. Nothing was charged; try again in ${retryAfterSeconds}s.`
-    return problem('upstream_busy', message, { source: 'upstream', retryAfterSeconds })
+    const what = 'Every provider of this model limits requests at the moment.'
+    return passingProblem('upstream_busy', what, { source: 'upstream', retryAfterSeconds })
   }
-  const message = `No provider can serve this model now: those that could have failed and are left alone for a while. Nothing was charged; try again in ${retryAfterSeconds}s.`
-  return problem('no_lane_available', message, { retryAfterSeconds })
+  const what = 'No provider can serve this model now: those that could have failed and are left alone for a while.'
+  return passingProblem('no_lane_available', what, { retryAfterSeconds })
 }

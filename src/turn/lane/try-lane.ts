@@ -4,7 +4,7 @@ import type { LaneLessons } from '../../routing/lane-lessons.ts'
 import type { LaneDialect } from '../../wire/codecs.ts'
 import type { RefusalClass } from '../../wire/refusals/classify-refusal.ts'
 import { refusesTrigger } from '../../wire/refusals/refused-field.ts'
-import type { RunningTurn } from '../turn.ts'
+import type { RunningTurn } from '../running-turn.ts'
 import { type AskedLane, askLane, type Manner, stopped } from './ask-lane.ts'
 import type { LaneDeps, LaneTry, TriedLane } from './lane-try.ts'
 

@@ -4,6 +4,7 @@ import { type Problem, problem } from '../../model/problem.ts'
 import { checkNames } from '../../wire/fields/check-names.ts'
 import { wrongType } from '../../wire/fields/check-value.ts'
 import type { ParsedBody } from '../../wire/request-reader.ts'
+import type { ExpandedBody } from '../../wire/responses/after-compaction.ts'
 import { elementsOfBody } from '../../wire/responses/input-elements.ts'
 import {
   expandedTooLarge,
@@ -26,25 +27,23 @@ export interface ExpandDeps {
 
 /** What the reader of a request knows of it before its input is whole. */
 export interface ExpandOptions {
-  /** Why nothing has to be fetched, as for a model that is not there. */
-  readonly unavailable?: Problem | undefined
+  /** Asked before anything is fetched: whether that would be for nothing, as for a model that is not there. */
+  readonly refuse?: () => Problem | undefined
   /** What it goes on from is enough: nothing has to be added to it. */
   readonly mayBeBare?: boolean
 }
 
 export type ExpandedInput =
-  | {
-      readonly kind: 'expanded'
-      /** The one that was handed in, where nothing had to be put in its place. */
-      readonly body: ParsedBody
-      /** The items of this request alone, references resolved, each as JSON: for whoever stores it, and only then. */
-      readonly ownInput: () => readonly Buffer[]
-      /** The response that it goes on from. */
-      readonly previous: string | undefined
-      /** How many items of the whole input come from there. */
-      readonly previousItems: number
-    }
+  | ({ readonly kind: 'expanded' } & ExpandedRequest)
   | { readonly kind: 'refused'; readonly problem: Problem }
+
+/** Its body is the one that was handed in, where nothing had to be put in its place. */
+export interface ExpandedRequest extends ExpandedBody {
+  /** The items of this request alone, references resolved, each as JSON: for whoever stores it, and only then. */
+  readonly ownInput: () => readonly Buffer[]
+  /** The response that it goes on from. */
+  readonly previous: string | undefined
+}
 
 const EXPANDED_NAMES = new Set(['previous_response_id', 'input'])
 
@@ -53,7 +52,7 @@ export async function expandInput(
   deps: ExpandDeps,
   account: AccountRow,
   body: ParsedBody,
-  { unavailable, mayBeBare = false }: ExpandOptions = {},
+  { refuse, mayBeBare = false }: ExpandOptions = {},
 ): Promise<ExpandedInput> {
   const { input, previous_response_id: given } = body.value
   const previous = given === '' ? undefined : (given ?? undefined)
@@ -66,7 +65,7 @@ export async function expandInput(
   if (previous === undefined && references.length === 0) {
     return { kind: 'expanded', body, ownInput: () => elementsOfBody(body), previous, previousItems: 0 }
   }
-  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input, { mayBeBare }) ?? unavailable
+  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input, { mayBeBare }) ?? refuse?.()
   if (found) return refused(found)
   return oneAtATime(account, () => expand(deps, account, body, { previous, references }))
 }

@@ -3,7 +3,7 @@ import type { AccountId } from '../../model/ids.ts'
 import { createSeals } from '../../seals/create-seals.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'
 import type { ParsedBody } from '../../wire/request-reader.ts'
-import { envelopesOf } from './envelopes.ts'
+import { envelopesOf } from '../envelopes.ts'
 import { openInput } from './open-input.ts'
 
 const BOUNDS = { bytesMax: 100_000, depthMax: 64, valuesMax: 10_000 }

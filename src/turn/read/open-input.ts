@@ -7,7 +7,7 @@ import type { ResponsesRequest } from '../../model/turn.ts'
 import { checkNames } from '../../wire/fields/check-names.ts'
 import type { ParsedBody } from '../../wire/request-reader.ts'
 import { type ExpandedBody, itemsAfterCompaction } from '../../wire/responses/after-compaction.ts'
-import type { Envelopes } from './envelopes.ts'
+import type { Envelopes } from '../envelopes.ts'
 import { type InputBounds, replaceInput } from './replace-input.ts'
 
 export type OpenedInput =
@@ -36,7 +36,7 @@ export async function openInput(
   const { body } = expanded
   const { input } = body.value
   if (!Array.isArray(input)) return { kind: 'opened', body, hasTrigger: false, ...NOTHING_SEALED }
-  const opened = await openItems(envelopes, input)
+  const opened = await openSealed(envelopes, input)
   if ('code' in opened) return { kind: 'refused', problem: opened }
   const { sealed, compactions } = opened
   const hasTrigger = isObject(input.at(-1)) && input.at(-1).type === 'compaction_trigger'
@@ -58,7 +58,7 @@ interface OpenedItems {
   readonly compactions: Map<number, Compacted>
 }
 
-async function openItems(envelopes: Envelopes, input: readonly unknown[]): Promise<OpenedItems | Problem> {
+async function openSealed(envelopes: Envelopes, input: readonly unknown[]): Promise<OpenedItems | Problem> {
   const opened: OpenedItems = { sealed: new Map(), compactions: new Map() }
   let count = 0
   let characters = 0

@@ -6,12 +6,10 @@ import { type Problem, problem } from '../../model/problem.ts'
 import type { Seals } from '../../model/seals.ts'
 import type { Protocol, ResponsesRequest } from '../../model/turn.ts'
 import { readRequest as readChatRequest } from '../../wire/chat/read-request.ts'
-import { type Malformed, malformed, type ParsedBody } from '../../wire/request-reader.ts'
+import { malformed, type ParsedBody, type ReadRequestOutcome } from '../../wire/request-reader.ts'
 import { readRequest as readResponsesRequest } from '../../wire/responses/read-request.ts'
-import { withSummaryRequest } from '../lane/compaction-size.ts'
-import type { AskedTurn } from '../turn.ts'
-import { envelopesOf } from './envelopes.ts'
-import { type ExpandDeps, expandInput } from './expand-input.ts'
+import { envelopesOf } from '../envelopes.ts'
+import { type ExpandDeps, type ExpandedRequest, expandInput } from './expand-input.ts'
 import { openInput } from './open-input.ts'
 
 /** What happens to a tool that only a provider could run: left out and named, or the request is refused. */
@@ -33,12 +31,9 @@ export interface ReadDeps extends ExpandDeps {
   readonly hostedTools: HostedTools
 }
 
-/** The request that a body is. */
-export type ReadTurn = ({ readonly kind: 'read' } & Pick<AskedTurn, 'request' | 'ownInput'>) | Malformed
-
-/** Reads the request, with all that it refers to by id in its place. */
-export async function readTurn(deps: ReadDeps, sent: SentBody): Promise<ReadTurn> {
-  const read = sent.endpoint === 'chat' ? readChatTurn(sent) : await readResponsesTurn(deps, sent)
+/** Reads the request that a body is, with all that it refers to by id in its place. */
+export async function readTurn(deps: ReadDeps, sent: SentBody): Promise<ReadRequestOutcome> {
+  const read = sent.endpoint === 'chat' ? readChatRequest(sent.body) : await readResponsesTurn(deps, sent)
   const hosted = read.kind === 'read' ? read.request.ignoredTools[0] : undefined
   if (hosted === undefined || deps.hostedTools === 'ignore') return read
   const message = `A tool of type ${JSON.stringify(hosted.slice(0, SHOWN_MAX))} is declared, and this gateway does not accept tools that a provider runs. Leave it out.`
@@ -47,43 +42,41 @@ export async function readTurn(deps: ReadDeps, sent: SentBody): Promise<ReadTurn
 
 const SHOWN_MAX = 40
 
-function readChatTurn({ body }: SentBody): ReadTurn {
-  const read = readChatRequest(body)
-  return read.kind === 'malformed' ? read : { kind: 'read', request: read.turn }
-}
-
 /** What it refers to comes first, then what is sealed in that: whoever reads the request sees one whole input. */
-async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: SentBody): Promise<ReadTurn> {
+async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: SentBody): Promise<ReadRequestOutcome> {
   const isAtEndpoint = endpoint === 'compact'
   const refused = isAtEndpoint ? checkCompact(body) : undefined
   if (refused) return malformed(refused)
-  const asks = { unavailable: missingModel(deps, caller, body), mayBeBare: isAtEndpoint }
+  const asks = { refuse: () => missingModel(deps, caller, body), mayBeBare: isAtEndpoint }
   const expanded = await expandInput(deps, caller.account, body, asks)
   if (expanded.kind === 'refused') return malformed(expanded.problem)
   const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded)
   if (opened.kind === 'refused') return malformed(opened.problem)
   const { sealed, boundTo, hasTrigger } = opened
-  const compacts = isAtEndpoint ? 'at-endpoint' : hasTrigger ? 'by-trigger' : undefined
-  const found = { sealed, boundTo, compacts, previousResponseId: expanded.previous } as const
-  const read = readResponsesRequest(opened.body, found)
-  if (read.kind === 'malformed') return read
-  // The trigger is no part of the conversation.
-  const ownInput = hasTrigger ? () => expanded.ownInput().slice(0, -1) : expanded.ownInput
-  const { turn } = read
-  const inputSize = compacts === undefined ? turn.inputSize : withSummaryRequest(turn.inputSize)
-  const store = deps.responses.keeps && mayBeStored({ ...turn, inputSize }, ownInput)
-  return { kind: 'read', request: { ...turn, inputSize, store }, ownInput }
+  return readResponsesRequest(opened.body, {
+    ...{ sealed, boundTo, previousResponseId: expanded.previous },
+    compacts: isAtEndpoint ? 'at-endpoint' : hasTrigger ? 'by-trigger' : undefined,
+    // What the endpoint for compactions answers is no response.
+    storable: deps.responses.keeps && !isAtEndpoint ? storableInput(expanded, hasTrigger) : undefined,
+  })
 }
 
+/** Admission finds the model. Here it is looked for only where megabytes would be fetched for one that is not there. */
 function missingModel({ catalog }: ReadDeps, caller: Caller, { value: { model } }: ParsedBody): Problem | undefined {
   const named = typeof model === 'string' ? findModel(catalog, caller, model) : undefined
   return named?.kind === 'refused' ? named.problem : undefined
 }
 
-/** What will not be stored says so from its beginning. What the endpoint for compactions answers is no response. */
-function mayBeStored({ store, compacts, inputSize }: ResponsesRequest, ownInput: () => readonly Buffer[]): boolean {
-  if (!store || compacts === 'at-endpoint') return false
-  return inputSize.messages < RESPONSE_ITEMS_MAX || ownInput().length < RESPONSE_ITEMS_MAX
+/** What will not be stored, because it is too much, says so from its beginning. The trigger is no part of the conversation. */
+function storableInput(
+  { body, previousItems, ownInput }: ExpandedRequest,
+  hasTrigger: boolean,
+): ResponsesRequest['storedInput'] {
+  const { input } = body.value
+  const items = Array.isArray(input) ? input.length : 1
+  const ownItems = items - previousItems - (hasTrigger ? 1 : 0)
+  if (ownItems >= RESPONSE_ITEMS_MAX) return undefined
+  return hasTrigger ? () => ownInput().slice(0, -1) : ownInput
 }
 
 function checkCompact({ value }: ParsedBody): Problem | undefined {

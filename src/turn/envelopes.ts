@@ -1,8 +1,8 @@
-import type { Compacted } from '../../model/compaction.ts'
-import type { Opaque } from '../../model/event.ts'
-import type { AccountId } from '../../model/ids.ts'
-import type { Seals } from '../../model/seals.ts'
-import type { Sealing } from '../../wire/responses/write-item.ts'
+import type { Compacted } from '../model/compaction.ts'
+import type { Opaque } from '../model/event.ts'
+import type { AccountId } from '../model/ids.ts'
+import type { Seals } from '../model/seals.ts'
+import type { Sealing } from '../wire/responses/write-item.ts'
 
 /** What the clients of one account carry for us from one request to the next. What does not open is undefined. */
 export interface Envelopes extends Sealing {

@@ -1,0 +1,6 @@
+import { passingProblem } from '../model/passing-problem.ts'
+import type { Problem } from '../model/problem.ts'
+
+/** What is said wherever a turn meets books that cannot be written. */
+export const ledgerUnavailable = (): Problem =>
+  passingProblem('ledger_unavailable', 'The ledger cannot record requests at the moment.', { retryAfterSeconds: 2 })

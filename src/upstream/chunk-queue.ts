@@ -8,7 +8,8 @@ export interface ChunkQueue {
   fail(error: Error): void
 }
 
-interface Source {
+/** Where the chunks come from. */
+export interface ChunkSource {
   pause(): void
   resume(): void
   cancel(): void
@@ -25,7 +26,7 @@ export interface QueueBounds {
   readonly unawaitedMax: number
 }
 
-export function createChunkQueue(source: Source, bounds: QueueBounds): ChunkQueue {
+export function createChunkQueue(source: ChunkSource, bounds: QueueBounds): ChunkQueue {
   let chunks: Buffer[] = []
   let bytes = 0
   let paused = false

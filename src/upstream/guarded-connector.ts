@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import type { buildConnector } from 'undici'
 import type { Upstream } from '../catalog/catalog.ts'
+import { letPausedAnswersEnd } from './end-paused-answer.ts'
 import { refusalOfAddress } from './guard-address.ts'
 
 /** All addresses of a name, in the order in which they should be tried. */
@@ -47,7 +48,11 @@ export function createGuardedConnector(deps: ConnectorDeps, upstream: Upstream):
     // A socket looks up names only: what is an address already is judged here.
     const refusal = isIP(options.hostname) === 0 ? undefined : refusalOfAddress(options.hostname, upstream)
     if (refusal !== undefined) return callback(new AddressRefused(`The address of ${upstream.id} ${refusal}`), null)
-    connect(options, callback)
+    connect(options, (...connected) => {
+      const [, socket] = connected
+      if (socket) letPausedAnswersEnd(socket)
+      callback(...connected)
+    })
   }
 }
 

@@ -2,9 +2,10 @@ import type { Dispatcher } from 'undici'
 import type { UpstreamTimeouts } from '../catalog/catalog.ts'
 import type { StopSignal } from '../lib/stop-signal.ts'
 import type { Delivery } from '../model/turn.ts'
-import { type ChunkQueue, createChunkQueue } from './chunk-queue.ts'
-import { startDeadlines } from './deadlines.ts'
+import { type ChunkQueue, type ChunkSource, createChunkQueue } from './chunk-queue.ts'
+import { type DeadlinePhase, type Deadlines, startDeadlines } from './deadlines.ts'
 import { describeFailure } from './describe-failure.ts'
+import { readHead } from './read-head.ts'
 import {
   UpstreamBrokenOff,
   UpstreamCancelled,
@@ -18,6 +19,8 @@ export interface ExchangeTerms {
   readonly timeouts: UpstreamTimeouts
   readonly delivery: Delivery
   readonly signal: StopSignal
+  /** Told what came of the call as soon as that is known: of an answer its head, before its body. */
+  readonly settle: (outcome: UpstreamOutcome) => void
 }
 
 /**
@@ -29,111 +32,124 @@ const QUEUE_BOUNDS = { awaitedMax: 64 * 1024, unawaitedMax: 16 * 1024 }
 const RELEASE_MS = 1000
 const RELEASE_BYTES_MAX = 64 * 1024
 
+type LibraryHandler = Required<
+  Pick<Dispatcher.DispatchHandler, 'onConnect' | 'onHeaders' | 'onData' | 'onComplete' | 'onError'>
+>
+
 /**
- * One call between its two ends: what the library reports becomes an outcome and a queue of chunks. The handler has the
- * library's older shape, which is the one that it serves without wrapping every event.
+ * One call between its two ends. To the library it is a handler, in the older shape, which is the one that is served without
+ * wrapping every event; to whoever reads the answer it is the source of the queue.
  */
-export function createExchange(deps: { readonly ticks: () => number }, terms: ExchangeTerms) {
-  let settle: (outcome: UpstreamOutcome) => void
-  const outcome = new Promise<UpstreamOutcome>((resolve) => {
-    settle = resolve
-  })
-  let over = false
-  let sent = false
-  let paused = false
-  let queue: ChunkQueue | undefined
-  let cut: ((error: Error) => void) | undefined
-  let goOn = () => {}
-  let releasedBytes: number | undefined
-  let releaseTimer: NodeJS.Timeout | undefined
+export class ProviderExchange implements LibraryHandler, ChunkSource {
+  readonly #upstreamId: string
+  readonly #settle: (outcome: UpstreamOutcome) => void
+  readonly #deadlines: Deadlines
+  readonly #forgetSignal: () => void
+  /** Nothing of the call is under way any more. */
+  #isOver = false
+  /** Cuts the connection. As soon as there is one, something of the request may have left. */
+  #cut: ((error: Error) => void) | undefined
+  /** What has come of the answer, once it has begun. */
+  #queue: ChunkQueue | undefined
+  #isPaused = false
+  #goOn: () => void = () => {}
+  /** How much may still come of an answer that nobody wants any more. */
+  #releasedBytesLeft: number | undefined
+  #releaseTimer: NodeJS.Timeout | undefined
 
-  const deadlines = startDeadlines(deps, { ...terms, onExpired: (phase) => stop(new UpstreamTimedOut(phase)) })
-  const cancel = () => stop(new UpstreamCancelled('The call was cancelled.'))
-  const forgetSignal = terms.signal.onStop(cancel)
-
-  const leave = () => {
-    over = true
-    deadlines.stop()
-    clearTimeout(releaseTimer)
-    forgetSignal()
-  }
-  const fail = (error: Error) => {
-    if (over) return
-    leave()
-    if (queue === undefined) settle(describeFailure(error, { upstreamId: terms.upstreamId, sent }))
-    else queue.fail(asBodyError(error))
-  }
-  /** Ends the call from our side. While there is no connection there is nothing to cut; `onConnect` sees that it is over. */
-  const stop = (error: Error) => {
-    if (over) return
-    fail(error)
-    cut?.(error)
-  }
-  const answer = (status: number, head: Record<string, string>) => {
-    queue = createChunkQueue(
-      {
-        pause() {
-          paused = true
-          deadlines.pause()
-        },
-        resume() {
-          paused = false
-          if (over) return
-          deadlines.resume()
-          goOn()
-        },
-        cancel,
-        release() {
-          if (over) return
-          releasedBytes = 0
-          releaseTimer = setTimeout(cancel, RELEASE_MS)
-        },
-      },
-      QUEUE_BOUNDS,
-    )
-    settle({ kind: 'answer', status, headers: head, body: queue.body })
+  constructor(deps: { readonly ticks: () => number }, terms: ExchangeTerms) {
+    const { upstreamId, timeouts, delivery, signal, settle } = terms
+    this.#upstreamId = upstreamId
+    this.#settle = settle
+    const onExpired = (phase: DeadlinePhase) => this.#stop(new UpstreamTimedOut(phase))
+    this.#deadlines = startDeadlines(deps, { timeouts, delivery, onExpired })
+    this.#forgetSignal = signal.onStop(() => this.cancel())
   }
 
-  const handler: Required<Pick<Dispatcher.DispatchHandler, LegacyEvent>> = {
-    onConnect(abort) {
-      // Thrown, and not aborted: that would cost the connection, which is as good as new.
-      if (over) throw new UpstreamCancelled('The call was cancelled before there was a connection.')
-      sent = true
-      cut = abort
-    },
-    onHeaders(status, raw, resume) {
-      if (status < 200) return true
-      const head = readHead(raw)
-      const refusal = refusalOf(status, head)
-      if (refusal !== undefined) stop(refusal)
-      else {
-        goOn = resume
-        deadlines.headArrived()
-        answer(status, head)
-      }
+  onConnect(abort: (error?: Error) => void): void {
+    // Thrown, and not aborted: that would cost the connection, which is as good as new.
+    if (this.#isOver) throw new UpstreamCancelled('The call was cancelled before there was a connection.')
+    this.#cut = abort
+  }
+
+  onHeaders(status: number, raw: readonly Buffer[], resume: () => void): boolean {
+    if (status < 200) return true
+    const headers = readHead(raw)
+    const refusal = refusalOf(status, headers)
+    if (refusal !== undefined) {
+      this.#stop(refusal)
       return true
-    },
-    onData(chunk) {
-      if (releasedBytes !== undefined) {
-        releasedBytes += chunk.length
-        if (releasedBytes > RELEASE_BYTES_MAX) cancel()
-        return true
-      }
-      deadlines.bytesArrived(chunk)
-      queue?.push(chunk)
-      return !paused
-    },
-    onComplete() {
-      if (over) return
-      leave()
-      queue?.end()
-    },
-    onError: fail,
+    }
+    this.#goOn = resume
+    this.#deadlines.headArrived()
+    this.#queue = createChunkQueue(this, QUEUE_BOUNDS)
+    this.#settle({ kind: 'answer', status, headers, body: this.#queue.body })
+    return true
   }
-  return { handler, outcome }
-}
 
-type LegacyEvent = 'onConnect' | 'onHeaders' | 'onData' | 'onComplete' | 'onError'
+  /** False for no more until `resume`. */
+  onData(chunk: Buffer): boolean {
+    if (this.#releasedBytesLeft !== undefined) {
+      this.#releasedBytesLeft -= chunk.length
+      if (this.#releasedBytesLeft < 0) this.cancel()
+      return true
+    }
+    // The library only looks on, for the end of an answer that was paused.
+    if (chunk.length === 0) return true
+    this.#deadlines.bytesArrived(chunk)
+    this.#queue?.push(chunk)
+    return !this.#isPaused
+  }
+
+  onComplete(): void {
+    if (this.#isOver) return
+    this.#leave()
+    this.#queue?.end()
+  }
+
+  onError(error: Error): void {
+    if (this.#isOver) return
+    this.#leave()
+    if (this.#queue !== undefined) this.#queue.fail(asBodyError(error))
+    else this.#settle(describeFailure(error, { upstreamId: this.#upstreamId, sent: this.#cut !== undefined }))
+  }
+
+  pause(): void {
+    this.#isPaused = true
+    this.#deadlines.pause()
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    if (this.#isOver) return
+    this.#deadlines.resume()
+    this.#goOn()
+  }
+
+  cancel(): void {
+    this.#stop(new UpstreamCancelled('The call was cancelled.'))
+  }
+
+  release(): void {
+    if (this.#isOver) return
+    this.#releasedBytesLeft = RELEASE_BYTES_MAX
+    this.#releaseTimer = setTimeout(() => this.cancel(), RELEASE_MS)
+  }
+
+  /** Ends the call from our side. While there is no connection there is nothing to cut; `onConnect` sees that it is over. */
+  #stop(error: Error): void {
+    if (this.#isOver) return
+    this.onError(error)
+    this.#cut?.(error)
+  }
+
+  #leave(): void {
+    this.#isOver = true
+    this.#deadlines.stop()
+    clearTimeout(this.#releaseTimer)
+    this.#forgetSignal()
+  }
+}
 
 /** Answers that are none: a redirect could lead anywhere, and what was compressed against our word is not unpacked. */
 function refusalOf(status: number, head: Record<string, string>): Error | undefined {
@@ -147,25 +163,4 @@ function asBodyError(error: Error): Error {
   const isOurs = error instanceof UpstreamTimedOut || error instanceof UpstreamCancelled
   if (isOurs || error instanceof UpstreamBrokenOff) return error
   return new UpstreamBrokenOff('The connection to the provider ended before its answer did.', { cause: error })
-}
-
-/** Headers of an answer that somebody reads. The rest is not even decoded: a head has thirty and we want four. */
-const WANTED = ['content-type', 'content-encoding', 'retry-after', 'retry-after-ms', 'x-should-retry', 'x-request-id']
-
-const LENGTHS = new Set(WANTED.map((name) => name.length))
-const NAMES = new Set(WANTED)
-
-/** From names and values in turn, as bytes, to what is wanted of them. A repeated header is one list. */
-function readHead(raw: readonly Buffer[]): Record<string, string> {
-  const head: Record<string, string> = {}
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const bytes = raw[at]!
-    if (!LENGTHS.has(bytes.length)) continue
-    const name = bytes.toString('latin1').toLowerCase()
-    if (!NAMES.has(name)) continue
-    const value = raw[at + 1]!.toString('latin1')
-    const earlier = head[name]
-    head[name] = earlier === undefined ? value : `${earlier}, ${value}`
-  }
-  return head
 }

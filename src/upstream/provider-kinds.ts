@@ -24,7 +24,7 @@ const keyHeader =
 const openAi = (path: string): ProviderKind => ({ path: () => path, credential: bearer, headers: () => [] })
 
 /** One row a wire that is called over the network. */
-const KINDS: Readonly<Partial<Record<Wire, ProviderKind>>> = {
+const KINDS: Readonly<Record<Exclude<Wire, 'demo'>, ProviderKind>> = {
   chat: openAi('/chat/completions'),
   responses: openAi('/responses'),
   anthropic: {
@@ -43,7 +43,7 @@ const KINDS: Readonly<Partial<Record<Wire, ProviderKind>>> = {
 
 /** Undefined for a wire that is not called over the network. */
 export function providerKindOf({ wire, dialect }: Upstream): ProviderKind | undefined {
-  const kind = KINDS[wire]
+  const kind = wire === 'demo' ? undefined : KINDS[wire]
   // Azure's v1 interface takes Entra tokens as Bearer and its own keys only in a header of their own.
   return kind !== undefined && dialect === 'azure' ? { ...kind, credential: keyHeader('api-key') } : kind
 }

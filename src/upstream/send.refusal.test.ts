@@ -360,13 +360,14 @@ describe('a reader that does not read', () => {
       }
       go()
     })
-    const timeouts = { ...TIMEOUTS, idleMs: 80, noProgressMs: 80 }
+    // Long enough for this process to be late itself, and shorter than nobody reads.
+    const timeouts = { ...TIMEOUTS, idleMs: 400, noProgressMs: 400 }
     const answer = answered(await caller().call(upstreamAt(provider.url, { timeouts })))
     let before = -1
     await until(async () => {
       const still = before === written
       before = written
-      await new Promise((resolve) => setTimeout(resolve, 150))
+      await new Promise((resolve) => setTimeout(resolve, 300))
       return still && before === written
     })
     // What is not with us is in the buffers of the two sockets: far from the 24 MB that are on offer.

@@ -4,7 +4,7 @@ import type { Delivery } from '../model/turn.ts'
 import type { DemoUpstream } from './demo/demo-upstream.ts'
 import { refusalOfBaseUrl } from './guard-address.ts'
 import type { OriginPools } from './origin-pools.ts'
-import { createExchange } from './provider-exchange.ts'
+import { ProviderExchange } from './provider-exchange.ts'
 import { headersFor, pathBehind, providerKindOf } from './provider-kinds.ts'
 import type { UpstreamFailed, UpstreamOutcome } from './upstream-answer.ts'
 
@@ -42,10 +42,12 @@ export function createSend(deps: SendDeps): Send {
     if (signal.stopped)
       return { kind: 'failed', reason: 'cancelled', message: `The call of ${upstream.id} was cancelled.` }
     const { id: upstreamId, timeouts } = upstream
-    const { handler, outcome } = createExchange(deps, { upstreamId, timeouts, delivery, signal })
     const path = target.pathOf(model, delivery)
-    pool.dispatch({ path, method: 'POST', headers: target.headers[delivery], body }, handler)
-    return outcome
+    const headers = target.headers[delivery]
+    return new Promise((settle) => {
+      const exchange = new ProviderExchange(deps, { upstreamId, timeouts, delivery, signal, settle })
+      pool.dispatch({ path, method: 'POST', headers, body }, exchange)
+    })
   }
 }
 

@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  answered,
+  caller,
+  chunked,
+  closeAll,
+  LAST_CHUNK,
+  rawProvider,
+  readAll,
+  upstreamAt,
+} from './provider.fixture.ts'
+
+afterEach(closeAll)
+
+/** More than may stand between a provider and a client that does not read: the provider is paused. */
+const WORDS = 'x'.repeat(40_000)
+
+const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n'
+const LENGTH = `content-length: ${WORDS.length}\r\n`
+const CLOSE = 'connection: close\r\n'
+
+/** How an answer may say where it ends. */
+const ANSWERS: readonly [string, string][] = [
+  ['the end of its connection', `${HEAD}${CLOSE}\r\n${WORDS}`],
+  ['the end of its connection, in HTTP/1.0', `HTTP/1.0 200 OK\r\n\r\n${WORDS}`],
+  ['its length', `${HEAD}${CLOSE}${LENGTH}\r\n${WORDS}`],
+  ['its length, on a connection that was to be kept', `${HEAD}${LENGTH}\r\n${WORDS}`],
+  ['its last chunk', `${HEAD}${CLOSE}transfer-encoding: chunked\r\n\r\n${chunked(WORDS)}${LAST_CHUNK}`],
+]
+
+describe.each(ANSWERS)('an answer that ends with %s', (_with, bytes) => {
+  /** All of it is there, and its connection has ended as well, before anybody reads. */
+  async function callUnread(how: 'end' | 'resetAndDestroy') {
+    const provider = await rawProvider(({ socket }) => {
+      socket.write(bytes, () => setTimeout(() => socket[how](), 20))
+    })
+    const answer = answered(await caller().call(upstreamAt(provider.url)))
+    await sleep(100)
+    return answer
+  }
+
+  test('comes whole although its provider closes before it is read', async () => {
+    const { text, error } = await readAll(await callUnread('end'))
+    expect([text.length, error]).toEqual([WORDS.length, undefined])
+  })
+
+  test('is broken off where its provider resets before it is read', async () => {
+    expect((await readAll(await callUnread('resetAndDestroy'))).error?.name).toBe('UpstreamBrokenOff')
+  })
+
+  test('can be given up when its provider has closed', async () => {
+    const answer = await callUnread('end')
+    answer.body.cancel()
+    expect((await readAll(answer)).text).toBe(WORDS)
+  })
+})

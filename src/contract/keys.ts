@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SEARCH_WORDS_MAX, wordsOfSearch } from '../lib/anywhere/words-of-search.ts'
 import { amount, count, keyKind, line, moment, money, note, pageQuery, time, timeOrNull } from './values.ts'
 
 const keyState = z.enum(['active', 'disabled', 'expired', 'revoked'])
@@ -64,9 +65,6 @@ const keyTerms = z.strictObject({
 /** As they are told when some of them change. */
 export type KeyTerms = Omit<z.output<typeof changeKeyBody>, 'disabled'>
 
-/** Each is looked for in all the text of a key, which may be long. */
-const SEARCH_WORDS_MAX = 8
-
 /** `search`: every word of it is in what a key is called or shown by, or in one of its models, whatever its case. */
 export const keysQuery = z.strictObject({
   ...pageQuery.shape,
@@ -77,8 +75,6 @@ export const keysQuery = z.strictObject({
     )
     .optional(),
 })
-
-export const wordsOfSearch = (text: string): string[] => [...new Set(text.toLowerCase().split(/\s+/).filter(Boolean))]
 
 export const createKeyBody = keyTerms.extend({ kind: keyKind })
 export const changeKeyBody = keyTerms.partial({ name: true }).extend({ disabled: z.boolean().optional() })

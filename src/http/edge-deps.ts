@@ -7,9 +7,10 @@ import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Problem, ProblemCode, Refused } from '../model/problem.ts'
 import type { KeyedCall, LookedUpAnswer } from '../turn/keep/look-up-answer.ts'
-import type { ReadTurn, SentBody } from '../turn/read/read-turn.ts'
+import type { SentBody } from '../turn/read/read-turn.ts'
 import type { AskedTurn } from '../turn/turn.ts'
-import type { Heartbeat } from './answer/stream-silence.ts'
+import type { ReadRequestOutcome } from '../wire/request-reader.ts'
+import type { Heartbeat } from './answer/heartbeat.ts'
 import type { ConsoleDeps } from './console/console-deps.ts'
 import type { LoadGuard } from './door/load-guard.ts'
 import type { EdgeOptions } from './edge-options.ts'
@@ -53,7 +54,7 @@ export interface EdgeDeps {
   /** What an idempotency key says of a request whose body has been read. */
   lookUpAnswer(call: KeyedCall): Promise<LookedUpAnswer>
   /** The request that a body is, with all that it refers to. */
-  readTurn(sent: SentBody): MaybePromise<ReadTurn>
+  readTurn(sent: SentBody): MaybePromise<ReadRequestOutcome>
   /** Answers through the sink, whatever happens. */
   serveTurn(asked: AskedTurn): Promise<ServedTurn>
   /** A turn was refused before it began, and leaves no receipt: it is only counted. */

@@ -8,6 +8,8 @@ export interface EdgeOptions {
   readonly body: BodyBounds
   readonly linger: LingerBounds
   readonly stream: StreamTimes
+  /** A client that takes nothing for so long, or up to twice as long, is treated as gone. */
+  readonly stallMs: number
   /** Web origins, as browsers send them, that may call although they are not loopback. */
   readonly allowedOrigins: readonly string[]
   /** Addresses and networks of reverse proxies whose X-Forwarded-For is believed. */
@@ -35,8 +37,6 @@ export interface StreamTimes {
   /** Without a first event for so long, the head goes out anyway. */
   readonly headDelayMs: number
   readonly keepAliveMs: number
-  /** A client that takes nothing for so long is treated as gone. */
-  readonly stallMs: number
 }
 
 const KiB = 1024

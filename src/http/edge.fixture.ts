@@ -1,8 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
-import type { Caller } from '../model/caller.ts'
-import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
+import { CALLER } from '../model/caller.fixture.ts'
 import { problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import type { ParsedBody } from '../wire/request-reader.ts'
@@ -25,19 +24,6 @@ type Overrides = Partial<Omit<EdgeDeps, 'options'>> & { options?: Partial<EdgeOp
 
 export const GOOD_KEY = 'mr_wallet_good'
 
-const caller: Caller = {
-  accountId: 'acct_1' as AccountId,
-  account: 1 as AccountRow,
-  keyId: 'key_1' as KeyId,
-  key: 1 as KeyRow,
-  keyName: 'test',
-  kind: 'wallet',
-  models: undefined,
-  limits: {},
-  caps: [],
-  plan: undefined,
-}
-
 const KiB = 1024
 const MiB = 1024 * KiB
 
@@ -50,7 +36,8 @@ export const TEST_OPTIONS: EdgeOptions = {
   headerBytesMax: 16 * KiB,
   body: { bytesMax: 32 * MiB, expansionRatioMax: 100, depthMax: 64, valuesMax: 1_000_000 },
   linger: LINGER,
-  stream: { headDelayMs: 10_000, keepAliveMs: 15_000, stallMs: STALL_MS },
+  stream: { headDelayMs: 10_000, keepAliveMs: 15_000 },
+  stallMs: STALL_MS,
   allowedOrigins: [],
   trustedProxies: [],
 }
@@ -75,7 +62,8 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     logRequest: (fields) => logs.push(fields),
     logConnection: (fields) => connectionLogs.push(fields),
     connectionDropped: () => {},
-    findCaller: (token) => (token === GOOD_KEY ? { kind: 'caller', caller } : { kind: 'refused', reason: 'unknown' }),
+    findCaller: (token) =>
+      token === GOOD_KEY ? { kind: 'caller', caller: CALLER } : { kind: 'refused', reason: 'unknown' },
     takeFromAddress: () => ({ kind: 'taken' }),
     refuseEarly: () => undefined,
     lookUpAnswer: async () => ({ kind: 'refused', problem: problem('idempotency_in_progress', 'Wait.'), leave() {} }),
@@ -276,4 +264,13 @@ export async function ask(port: number, bytes: Buffer | string, options?: { head
   const answer = await client.answer(options)
   client.socket.destroy()
   return answer
+}
+
+/** What the test lets come when it likes. */
+export function later<T>() {
+  let come = (_value: T) => {}
+  const comes = new Promise<T>((resolve) => {
+    come = resolve
+  })
+  return { comes, come: (value: T) => come(value) }
 }

@@ -40,7 +40,7 @@ async function answer(exchange: Exchange): Promise<void> {
 function failInternally(exchange: Exchange): void {
   if (exchange.response.headersSent) {
     // An answer that has said itself that it failed may be read to its end.
-    if (!exchange.response.writableEnded) exchange.response.destroy()
+    if (!exchange.isToldWhole) exchange.response.destroy()
     return
   }
   sendProblem(

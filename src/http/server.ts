@@ -1,13 +1,17 @@
 import { createServer, type Server } from 'node:http'
+import { Server as NetServer, type Socket } from 'node:net'
+import { createBag } from '../lib/bag.ts'
 import { problem } from '../model/problem.ts'
-import { createHeartbeat } from './answer/stream-silence.ts'
+import { createHeartbeat } from './answer/heartbeat.ts'
 import type { DrainState, EdgeContext, EdgeDeps } from './edge-deps.ts'
 import type { StreamTimes } from './edge-options.ts'
 import type { Expectation } from './exchange.ts'
 import { handle } from './handle.ts'
 import { createClients } from './socket/client-address.ts'
 import { onClientError, refuseSocket } from './socket/client-error.ts'
+import { connectionOf } from './socket/connection.ts'
 import { type ListenOutcome, listenOn } from './socket/listen-on.ts'
+import { onSocketTimeout } from './socket/socket-timeout.ts'
 
 export interface Edge {
   listen(address: { host: string; port: number }): Promise<ListenOutcome>
@@ -40,7 +44,8 @@ export function createEdge(deps: EdgeDeps): Edge {
     // Headers are a part of the request; Node takes no longer time for them than for the whole.
     headersTimeout: Math.min(options.headersTimeoutMs, options.requestTimeoutMs),
     requestTimeout: options.requestTimeoutMs,
-    keepAliveTimeout: options.keepAliveTimeoutMs,
+    // None at all would mean for ever to Node.
+    keepAliveTimeout: Math.max(1, options.keepAliveTimeoutMs),
     maxHeaderSize: options.headerBytesMax,
     connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, options.headersTimeoutMs),
     joinDuplicateHeaders: false,
@@ -50,6 +55,9 @@ export function createEdge(deps: EdgeDeps): Edge {
   // The size of all headers is bounded; a bound on their number would drop the rest in silence.
   server.maxHeadersCount = 0
   server.maxConnections = options.connectionsMax
+  server.setTimeout(options.stallMs, onSocketTimeout)
+  const sockets = createBag<Socket>()
+  server.on('connection', (socket) => connectionOf(socket).closeListeners.add(sockets.add(socket)))
   answerOn(edge, server)
 
   return {
@@ -65,12 +73,33 @@ export function createEdge(deps: EdgeDeps): Edge {
     },
     stopAccepting() {
       drain.stage = 'refusing'
-      return new Promise((resolve) => {
-        server.close(() => resolve())
-      })
+      setTimeout(() => sockets.each(closeSilent), FIRST_BYTE_MS).unref()
+      return closePatiently(server)
     },
     cut: () => server.closeAllConnections(),
   }
+}
+
+/** For the first bytes of whoever has connected in the last moment, and has a request on the way. */
+const FIRST_BYTE_MS = 100
+
+/** Browsers open connections ahead of need: on one that has said nothing, nobody is owed anything. */
+function closeSilent(socket: Socket): void {
+  if (socket.bytesRead === 0) socket.destroy()
+}
+
+/**
+ * Resolves when the last connection has ended. What Node does by itself stops the clock of slow requests first, and whoever
+ * stands still in the middle of one would be waited for: here that comes last.
+ */
+function closePatiently(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    NetServer.prototype.close.call(server, () => {
+      server.close()
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
 }
 
 /**
@@ -80,7 +109,7 @@ export function createEdge(deps: EdgeDeps): Edge {
 function answerOn(edge: EdgeContext, server: Server): void {
   const on = (event: 'request' | 'checkContinue' | 'checkExpectation', expectation: Expectation) => {
     server.on(event, (request, response) => {
-      void handle(edge, request, response, expectation)
+      if (!connectionOf(request.socket).isClosing) void handle(edge, request, response, expectation)
     })
   }
   on('request', 'none')
@@ -110,5 +139,5 @@ function makeRoom(edge: EdgeContext, server: Server): () => void {
 const IDLE_LOOK_TICKS = 1_000_000
 
 /** A tenth of the shortest wait is exact enough, and one second is never too often. */
-const beatFor = ({ headDelayMs, keepAliveMs, stallMs }: StreamTimes): number =>
-  Math.max(5, Math.min(1000, Math.floor(Math.min(headDelayMs, keepAliveMs, stallMs) / 10)))
+const beatFor = ({ headDelayMs, keepAliveMs }: StreamTimes): number =>
+  Math.max(5, Math.min(1000, Math.floor(Math.min(headDelayMs, keepAliveMs) / 10)))

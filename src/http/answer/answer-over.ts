@@ -1,10 +1,15 @@
 import type { ServerResponse } from 'node:http'
-import type { Exchange } from '../exchange.ts'
 import type { Connection } from '../socket/connection.ts'
 
 /** The end of one answer, to which several parts of the edge listen. */
 export interface AnswerOver {
+  isOver: boolean
   readonly listeners: ((() => void) | undefined)[]
+}
+
+/** What an exchange is here: it has an answer, which will be over. */
+interface Answering {
+  readonly answerOver: AnswerOver
 }
 
 /**
@@ -13,24 +18,24 @@ export interface AnswerOver {
  * the connection is listened to as well.
  */
 export function watchAnswer(response: ServerResponse, connection: Connection): AnswerOver {
-  const listeners: AnswerOver['listeners'] = []
-  let over = false
+  const answerOver: AnswerOver = { isOver: false, listeners: [] }
   const end = () => {
-    if (over) return
-    over = true
+    if (answerOver.isOver) return
+    answerOver.isOver = true
     forgetConnection()
-    for (const listener of listeners) listener?.()
+    for (const listener of answerOver.listeners) listener?.()
   }
   const forgetConnection = connection.closeListeners.add(end)
   response.on('close', end)
-  return { listeners }
+  return answerOver
 }
 
-/** Calls back once when the answer is over. Returns how to stop listening. */
-export function onAnswerOver(
-  { answerOver: { listeners } }: { readonly answerOver: AnswerOver },
-  listener: () => void,
-): () => void {
+/** Calls back once when the answer is over, at once where it is over already. Returns how to stop listening. */
+export function onAnswerOver({ answerOver: { isOver, listeners } }: Answering, listener: () => void): () => void {
+  if (isOver) {
+    listener()
+    return () => {}
+  }
   const place = listeners.push(listener) - 1
   return () => {
     listeners[place] = undefined
@@ -38,15 +43,16 @@ export function onAnswerOver(
 }
 
 /** Resolves when the socket takes more, or when nobody will ever read it. */
-export function whenDrained(exchange: Exchange): Promise<void> {
+export function whenDrained(exchange: Answering & { readonly response: ServerResponse }): Promise<void> {
   const { response } = exchange
   return new Promise((resolve) => {
+    let stop = () => {}
     const done = () => {
       response.off('drain', done)
       stop()
       resolve()
     }
-    const stop = onAnswerOver(exchange, done)
     response.on('drain', done)
+    stop = onAnswerOver(exchange, done)
   })
 }

@@ -8,15 +8,15 @@ const MiB = 1024 * 1024
 const request = chatRequest({ headers: ['idempotency-key: once'] })
 
 /** An edge that knows one answer, which is as large as memory between it and its client is not. */
-async function openWith(contentType: string) {
-  const body = Buffer.alloc(12 * MiB, 'words ')
+async function openWith(contentType: string, { size = 12 * MiB, keepAliveMs = 15_000 } = {}) {
+  const body = Buffer.alloc(size, 'words ')
   let left = 0
   const { port, logs } = await openTestEdge({
     lookUpAnswer: async () => ({
       ...{ kind: 'kept', original: 'req_first' as RequestId, status: 200, contentType, body, headers: {} },
       leave: () => void left++,
     }),
-    options: { stream: { headDelayMs: 10_000, keepAliveMs: 15_000, stallMs: 1000 } },
+    options: { stallMs: 1000, stream: { headDelayMs: keepAliveMs, keepAliveMs } },
   })
   return { port, logs, body, timesLeft: () => left }
 }
@@ -44,4 +44,10 @@ it('a large JSON answer comes whole, under its length', async () => {
   })
   expect(Buffer.from(answer.body).equals(body)).toBe(true)
   await expect.poll(timesLeft).toBe(1)
+})
+
+it('no comment comes between the pieces of a stream, however long they wait for each other', async () => {
+  const { port, body } = await openWith('text/event-stream', { size: MiB / 2, keepAliveMs: 5 })
+  const answers = await Promise.all(Array.from({ length: 20 }, () => ask(port, request)))
+  for (const answer of answers) expect(answer.body === body.toString()).toBe(true)
 })

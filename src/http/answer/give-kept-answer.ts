@@ -2,11 +2,11 @@ import { createTurnstile } from '../../lib/take-turns.ts'
 import type { LookedUpAnswer } from '../../turn/keep/look-up-answer.ts'
 import type { Exchange } from '../exchange.ts'
 import { whenDrained } from './answer-over.ts'
-import { type Headers, sendJsonBytes } from './send-json.ts'
+import { endAnswer } from './end-answer.ts'
+import { sendJsonBytes } from './send-json.ts'
 import { createSseSink } from './sse-sink.ts'
-import { watchSilence } from './stream-silence.ts'
 import { watchClient } from './watch-client.ts'
-import { writeHead } from './write-head.ts'
+import { type Headers, writeHead } from './write-head.ts'
 
 /** An answer is given in one go, but no faster than its client takes it, and a slice at a time of all that are being given. */
 const SLICE_BYTES = 64 * 1024
@@ -23,7 +23,7 @@ export async function giveKeptAnswer(
   if (!contentType.startsWith('text/event-stream')) {
     return giveJson(exchange, status, body, { ...headers, 'content-type': contentType })
   }
-  const sink = createSseSink(exchange)
+  const sink = createSseSink(exchange, { isKept: true })
   sink.announce(headers)
   let at = 0
   for (; body.length - at > SLICE_BYTES && !sink.gone; at += SLICE_BYTES) {
@@ -39,13 +39,11 @@ async function giveJson(exchange: Exchange, status: number, body: Buffer, header
   if (body.length <= SLICE_BYTES) return sendJsonBytes(exchange, status, body, headers)
   const { response } = exchange
   const client = watchClient(exchange)
-  const silence = watchSilence(exchange, { awaited: () => 'client', comment() {} })
   writeHead(exchange, status, { ...headers, 'content-length': String(body.length) })
   for (let at = 0; at < body.length && !client.gone; at += SLICE_BYTES) {
     if (!response.write(body.subarray(at, at + SLICE_BYTES))) await whenDrained(exchange)
-    silence.broken()
     await passTurnstile()
   }
   client.end()
-  response.end()
+  endAnswer(exchange, '')
 }

@@ -4,6 +4,7 @@ import type { Exchange } from '../exchange.ts'
 import { sendJsonBytes } from './send-json.ts'
 import { sendProblem } from './send-problem.ts'
 import { type ClientWatch, watchClient } from './watch-client.ts'
+import type { Headers } from './write-head.ts'
 
 /** An answer in one piece: nothing is said until all is known, so its status can still be an error. */
 export const createJsonSink = (exchange: Exchange): Sink => new JsonSink(exchange)
@@ -12,7 +13,7 @@ class JsonSink implements Sink {
   phase: SinkPhase = 'quiet'
   readonly #exchange: Exchange
   readonly #watch: ClientWatch
-  readonly #announced: Record<string, string> = {}
+  readonly #announced: Record<string, string | undefined> = {}
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange
@@ -23,7 +24,7 @@ class JsonSink implements Sink {
     return this.#watch.gone
   }
 
-  announce(headers: Readonly<Record<string, string>>): void {
+  announce(headers: Headers): void {
     Object.assign(this.#announced, headers)
   }
 

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { PROBLEMS, type Problem, problemEnvelope, retryHeaders } from '../../model/problem.ts'
 import type { Exchange } from '../exchange.ts'
-import { type Headers, sendJson } from './send-json.ts'
+import { sendJson } from './send-json.ts'
+import type { Headers } from './write-head.ts'
 
 /** A problem as status, headers and the one envelope. */
 export function sendProblem(exchange: Exchange, problem: Problem, headers: Headers = {}): void {

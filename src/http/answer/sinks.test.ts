@@ -11,13 +11,13 @@ const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 const until = async (holds: () => boolean) => {
   while (!holds()) await sleep(5)
 }
-const quick = { headDelayMs: 100, keepAliveMs: 150, stallMs: 1000 }
+const quick = { stream: { headDelayMs: 100, keepAliveMs: 150 }, stallMs: 1000 }
 
 /** Opens an edge whose turns are told by the test, and asks for one. */
 async function startTurn(
   tell: (sink: Sink, client: RawClient) => Promise<void> | void,
   body = '{"stream":true}',
-  stream = quick,
+  options = quick,
   asWritten = (request: string) => request,
 ) {
   const phases: string[] = []
@@ -30,7 +30,7 @@ async function startTurn(
     return COMPLETED
   }
   let client: RawClient
-  const opened = await openTestEdge({ serveTurn, options: { stream } })
+  const opened = await openTestEdge({ serveTurn, options })
   client = connectRaw(opened.port)
   client.send(asWritten(String(chatRequest({ body }))))
   await until(() => sink !== undefined)
@@ -210,7 +210,11 @@ describe('a streamed answer', () => {
 
 describe('two streams that were asked for in one write', () => {
   /** The first turn of the connection is told by `first`, the second by `second`. */
-  async function startTwo(first: (sink: Sink) => Promise<void>, second: (sink: Sink) => Promise<void>, stream = quick) {
+  async function startTwo(
+    first: (sink: Sink) => Promise<void>,
+    second: (sink: Sink) => Promise<void>,
+    options = quick,
+  ) {
     let asked = 0
     let ended = 0
     const serveTurn: EdgeDeps['serveTurn'] = async ({ sink }) => {
@@ -218,7 +222,7 @@ describe('two streams that were asked for in one write', () => {
       ended += 1
       return COMPLETED
     }
-    const opened = await openTestEdge({ serveTurn, options: { stream } })
+    const opened = await openTestEdge({ serveTurn, options })
     const client = connectRaw(opened.port)
     const request = chatRequest({ body: '{"stream":true}' })
     client.send(Buffer.concat([request, request]))
@@ -252,7 +256,7 @@ describe('two streams that were asked for in one write', () => {
         for (let written = 0; written < size; written += 65_536) await sink.write(Buffer.alloc(65_536, 'x'))
         sink.end(Buffer.from('data: [DONE]\n\n'))
       },
-      { ...quick, keepAliveMs: 10_000, stallMs: 100 },
+      { stream: { ...quick.stream, keepAliveMs: 10_000 }, stallMs: 100 },
     )
     expect((await client.answer()).body).toContain('[DONE]')
     expect((await client.answer()).body.length).toBeGreaterThan(size)

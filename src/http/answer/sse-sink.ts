@@ -2,10 +2,11 @@ import type { Problem } from '../../model/problem.ts'
 import type { Sink, SinkPhase } from '../../turn/sink.ts'
 import type { Exchange } from '../exchange.ts'
 import { whenDrained } from './answer-over.ts'
+import { endAnswer } from './end-answer.ts'
 import { sendProblem } from './send-problem.ts'
 import { watchSilence } from './stream-silence.ts'
 import { watchClient } from './watch-client.ts'
-import { writeHead } from './write-head.ts'
+import { type Headers, writeHead } from './write-head.ts'
 
 const STREAM_HEAD = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -19,19 +20,22 @@ const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 /** Beyond, a copy costs more than several pieces. */
 const COPIED_BYTES_MAX = 4096
 
-/** A streamed answer. The head waits for the first event, but not for ever. */
-export function createSseSink(exchange: Exchange): Sink {
+/**
+ * A streamed answer. The head waits for the first event, but not for ever. One that is kept is there whole: nobody waits for a
+ * model, and a comment would tear what it came between, because its pieces end anywhere.
+ */
+export function createSseSink(exchange: Exchange, { isKept } = { isKept: false }): Sink {
   const { response } = exchange
   const watch = watchClient(exchange)
-  const announced: Record<string, string> = {}
+  const announced: Record<string, string | undefined> = {}
   const writer = createStreamWriter(exchange, announced)
 
   let breakSilence = (): Buffer | undefined => undefined
 
   const silence = watchSilence(exchange, {
     awaited() {
-      // An end that nobody takes must not hold its connection for ever either.
-      if (sink.phase === 'ended' || writer.isRefused()) return 'client'
+      // Behind the end there is nothing to say, and a client that has not taken the last words needs no others.
+      if (isKept || sink.phase === 'ended' || writer.isRefused()) return 'nothing'
       return sink.phase === 'quiet' ? 'first-event' : 'next-event'
     },
     comment() {
@@ -49,13 +53,12 @@ export function createSseSink(exchange: Exchange): Sink {
     if (sink.phase === 'ended') throw new Error('this answer has ended already')
     sink.phase = 'ended'
     watch.end()
-    silence.broken()
   }
 
   const sink = {
     phase: 'quiet' as SinkPhase,
     gone: watch.gone,
-    announce: (headers: Readonly<Record<string, string>>) => {
+    announce: (headers: Headers) => {
       Object.assign(announced, headers)
     },
     onSilence(say: () => Buffer | undefined) {
@@ -90,7 +93,7 @@ export function createSseSink(exchange: Exchange): Sink {
 }
 
 /** The bytes of a stream: its head before the first of them, and a promise while the client takes no more. */
-function createStreamWriter(exchange: Exchange, announced: Readonly<Record<string, string>>) {
+function createStreamWriter(exchange: Exchange, announced: Headers) {
   const { response } = exchange
   let drained: Promise<void> | undefined
 
@@ -121,7 +124,7 @@ function createStreamWriter(exchange: Exchange, announced: Readonly<Record<strin
     end(bytes: Buffer) {
       if (!response.headersSent) openHead()
       response.chunkedEncoding = isChunked
-      response.end(bytes)
+      endAnswer(exchange, bytes)
     },
   }
 }

@@ -1,13 +1,19 @@
 import type { Exchange } from '../exchange.ts'
 
+/** What is undefined is not there. */
+export type Headers = Readonly<Record<string, string | undefined>>
+
 /**
  * Every head goes out here: with the request's id and how the caller's limits stand, and with `Connection: close` where
  * the node drains or the connection is broken. As one flat list, which Node writes without building a table first.
  */
-export function writeHead(exchange: Exchange, status: number, headers: Readonly<Record<string, string>>): void {
+export function writeHead(exchange: Exchange, status: number, headers: Headers): void {
   const { response, edge, connection, caller } = exchange
   const closes = headers.connection === 'close' || edge.drain.stage !== 'open' || connection.failure !== undefined
-  if (closes) response.shouldKeepAlive = false
+  if (closes) {
+    response.shouldKeepAlive = false
+    connection.isClosing = true
+  }
   const head = ['x-request-id', exchange.requestId as string]
   if (caller !== undefined && !tellsLimits(headers)) pushHeaders(head, edge.limitHeaders(caller))
   pushHeaders(head, headers)
@@ -16,9 +22,12 @@ export function writeHead(exchange: Exchange, status: number, headers: Readonly<
 }
 
 /** A turn tells how the limits stand after what it took. */
-const tellsLimits = (headers: Readonly<Record<string, string>>): boolean =>
+const tellsLimits = (headers: Headers): boolean =>
   headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
 
-function pushHeaders(head: string[], headers: Readonly<Record<string, string>>): void {
-  for (const name in headers) head.push(name, headers[name]!)
+function pushHeaders(head: string[], headers: Headers): void {
+  for (const name in headers) {
+    const value = headers[name]
+    if (value !== undefined) head.push(name, value)
+  }
 }

@@ -24,7 +24,7 @@ export function collectBody(
   place: LoadPlace,
   decoder: Transform | undefined,
 ): Promise<CollectOutcome> {
-  const { request, connection, edge } = exchange
+  const { request, body, edge } = exchange
   const { bytesMax } = edge.options.body
   /** The bytes that count: those that come out of the decoder, where there is one. */
   const gathered = gatherBytes()
@@ -33,19 +33,19 @@ export function collectBody(
     const settle = (outcome: CollectOutcome) => {
       stopReading()
       stopDecoding?.()
-      connection.failBody = undefined
+      body.fail = undefined
       resolve(outcome)
     }
     const refuse = (refusal: Problem) => settle(refused(refusal))
     const keep = (chunk: Buffer) => {
       gathered.add(chunk)
-      const refusal = refuseSize(gathered.length, exchange.bodyBytesRead, edge.options.body) ?? place.take(chunk.length)
+      const refusal = refuseSize(gathered.length, body.bytesRead, edge.options.body) ?? place.take(chunk.length)
       if (refusal) refuse(refusal)
     }
     const whole = () => settle({ kind: 'collected', bytes: gathered.whole() })
     const onRaw = (chunk: Buffer) => {
-      exchange.bodyBytesRead += chunk.length
-      if (exchange.bodyBytesRead > bytesMax) refuse(tooLarge(bytesMax))
+      body.bytesRead += chunk.length
+      if (body.bytesRead > bytesMax) refuse(tooLarge(bytesMax))
       else if (!decoder) keep(chunk)
       else if (!decoder.write(chunk)) request.pause()
     }
@@ -56,7 +56,7 @@ export function collectBody(
       onEnd: () => (decoder ? decoder.end() : whole()),
       onGone: () => settle({ kind: 'gone' }),
     })
-    connection.failBody = refuse
+    body.fail = refuse
   })
 }
 

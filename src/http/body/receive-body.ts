@@ -4,6 +4,7 @@ import * as zlib from 'node:zlib'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import type { LoadPlace } from '../door/load-guard.ts'
 import type { Exchange } from '../exchange.ts'
+import { askForBody } from './ask-for-body.ts'
 import { collectBody, tooLarge } from './collect-body.ts'
 import { giveWay } from './give-way.ts'
 
@@ -15,7 +16,7 @@ export type ReceivedBody =
 
 /** The body as bytes, or the problem with it; what the head gives away is refused first. */
 export async function receiveBody(exchange: Exchange, place: LoadPlace): Promise<ReceivedBody> {
-  const { request, response, connection, edge } = exchange
+  const { request, connection, edge } = exchange
   const { bytesMax } = edge.options.body
   const coding = readContentCoding(request.headers)
   const wrongType = refuseContentType(request.headers['content-type'])
@@ -25,10 +26,7 @@ export async function receiveBody(exchange: Exchange, place: LoadPlace): Promise
   if (request.destroyed) return { kind: 'gone' }
   if (connection.failure && !request.complete) return refused(connection.failure)
 
-  if (exchange.expectation === 'continue') {
-    response.writeContinue()
-    exchange.expectation = 'none'
-  }
+  askForBody(exchange)
   const collected = await collectBody(exchange, place, coding.kind === 'coded' ? coding.createDecoder() : undefined)
   if (collected.kind !== 'collected') return collected
   await giveWay(collected.bytes)

@@ -1,9 +1,14 @@
 import type { Session } from '../../account/people/find-session.ts'
 import type { CallerOutcome } from '../../keys/known-key.ts'
 import type { Caller } from '../../model/caller.ts'
-import type { ConsoleApi } from './api/create-console-api.ts'
+import type { Asking } from './api/ask.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import type { SiteOptions } from './site.ts'
+
+/** Answers what the console asks, whoever asks it. */
+export interface ConsoleApi {
+  fetch(request: Request, asking: Asking): Response | Promise<Response>
+}
 
 /** All that the console needs of the house behind it. */
 export interface ConsoleDeps {

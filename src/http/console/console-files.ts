@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import { writeHead } from '../answer/write-head.ts'
-import type { Exchange } from '../exchange.ts'
-import { PAGE_HEADERS } from './page-headers.ts'
 
 /** The built console, in memory: about a megabyte, read once. */
 export interface ConsoleFiles {
-  /** By the path below `/console/`; the page itself for every path that is no file. */
+  /** By the path below `/console/`. */
   find(path: string): ConsoleFile | undefined
+  /** What every path is that is no file; undefined where none has been built. */
   readonly page: ConsoleFile | undefined
 }
 
@@ -75,50 +73,3 @@ async function loadFile(
     gzip: await packed('.gz'),
   }
 }
-
-/** A file of the console, in the tightest packing that its browser takes. */
-export function sendFile(exchange: Exchange, file: ConsoleFile): void {
-  const { request, response } = exchange
-  const { bytes, encoding } = pack(file, String(request.headers['accept-encoding'] ?? ''))
-  const etag = encoding === undefined ? `"${file.digest}"` : `"${file.digest}-${encoding}"`
-  const headers = {
-    ...PAGE_HEADERS,
-    'cache-control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
-    etag,
-    vary: 'accept-encoding',
-  }
-  if (hasAlready(request.headers['if-none-match'], etag)) {
-    writeHead(exchange, 304, headers)
-    response.end()
-    return
-  }
-  writeHead(exchange, 200, {
-    ...headers,
-    ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
-    'content-type': file.type,
-    'content-length': String(bytes.length),
-  })
-  response.end(request.method === 'HEAD' ? undefined : bytes)
-}
-
-/** What a browser has may be marked as weak by a proxy on the way. */
-const hasAlready = (known: string | undefined, etag: string): boolean =>
-  known?.split(',').some((each) => each.trim().replace(/^W\//, '') === etag) ?? false
-
-interface Packed {
-  readonly bytes: Buffer
-  readonly encoding: 'br' | 'gzip' | undefined
-}
-
-function pack({ plain, br, gzip }: ConsoleFile, accepted: string): Packed {
-  if (br !== undefined && takes(accepted, 'br')) return { bytes: br, encoding: 'br' }
-  if (gzip !== undefined && takes(accepted, 'gzip')) return { bytes: gzip, encoding: 'gzip' }
-  return { bytes: plain, encoding: undefined }
-}
-
-/** `br;q=0` means that it is not taken. */
-const takes = (accepted: string, coding: string): boolean =>
-  accepted.split(',').some((entry) => {
-    const [name = '', ...parameters] = entry.toLowerCase().split(';')
-    return name.trim() === coding && !parameters.some((parameter) => /^\s*q=0(\.0*)?\s*$/.test(parameter))
-  })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Session } from '../../account/people/find-session.ts'
+import type { Asker } from '../../contract/route.ts'
 import type { AccountId, AccountRow, PersonId, SessionId } from '../../model/ids.ts'
 import type { Asking } from './api/ask.ts'
 import { type Asked, CONFIRMED_MS, judgeAsker } from './judge-asker.ts'
@@ -25,7 +26,7 @@ function sessionOf({ role = 'owner', status = 'active', confirmedAt = NOW }: Wis
 }
 
 /** What comes of somebody who asks, from a page of their own session. */
-function judged(asked: Pick<Asked, 'who'> & Partial<Asked>, wish: Wish = {}) {
+function judged(asked: Pick<Asked<Asker>, 'who'> & Partial<Asked<Asker>>, wish: Wish = {}) {
   const asking: Asking = {
     ...{ requestId: 'req_1', address: '192.0.2.1', agent: 'a browser', changes: false, log: {} },
     site: { origin: 'https://mill.example', isSecure: true, isPrivate: true },

@@ -1,10 +1,14 @@
-import type { AnyRoute } from '../../contract/route.ts'
-import type { Asking, AskingOwner, AskingPerson } from './api/ask.ts'
+import type { AnyRoute, Asker } from '../../contract/route.ts'
+import type { Asking, AskingAs, AskingOwner, AskingPerson } from './api/ask.ts'
 import { type ConsoleRefusal, refuse } from './console-refusal.ts'
 import { isCsrfToken } from './same-site.ts'
 
 /** What is asked, as far as it matters for who may. */
-export type Asked = Pick<AnyRoute, 'who' | 'confirmed'>
+export interface Asked<Who extends Asker> extends Confirmed {
+  readonly who: Who
+}
+
+type Confirmed = Pick<AnyRoute, 'confirmed'>
 
 export type Judgement<Whoever extends Asking> = { readonly kind: 'may'; readonly asking: Whoever } | ConsoleRefusal
 
@@ -12,11 +16,23 @@ export type Judgement<Whoever extends Asking> = { readonly kind: 'may'; readonly
 export const CONFIRMED_MS = 15 * 60_000
 
 /** Whether whoever asks may, by their session alone: nothing of the question has been read. Every route asks here. */
-export function judgeAsker(asking: Asking, asked: Asked, now: number): Judgement<Asking> {
-  if (asked.who === 'anyone') return mayTravel(asking) ?? { kind: 'may', asking }
-  if (asked.who === 'owner') return judgeOwner(asking, asked, now)
+export const judgeAsker = <Who extends Asker>(
+  asking: Asking,
+  asked: Asked<Who>,
+  now: number,
+): Judgement<AskingAs[Who]> => JUDGES[asked.who](asking, asked, now)
+
+const JUDGES: { readonly [Who in Asker]: (asking: Asking, asked: Confirmed, now: number) => Judgement<AskingAs[Who]> } =
+  {
+    anyone: (asking) => mayTravel(asking) ?? { kind: 'may', asking },
+    'signed-in': judgePerson,
+    owner: judgeOwner,
+    operator: judgeOperator,
+  }
+
+function judgeOperator(asking: Asking, asked: Confirmed, now: number): Judgement<AskingPerson> {
   const judged = judgePerson(asking, asked, now)
-  if (judged.kind === 'refused' || asked.who === 'signed-in') return judged
+  if (judged.kind === 'refused') return judged
   return judged.asking.session.person.role === 'operator' ? judged : OPERATORS_ONLY
 }
 
@@ -24,7 +40,7 @@ export function judgeAsker(asking: Asking, asked: Asked, now: number): Judgement
  * Somebody with an account. What is an owner's to see is theirs whatever has become of it; what they could do with it is
  * not.
  */
-export function judgeOwner(asking: Asking, asked: Asked, now: number): Judgement<AskingOwner> {
+function judgeOwner(asking: Asking, asked: Confirmed, now: number): Judgement<AskingOwner> {
   const judged = judgePerson(asking, asked, now)
   if (judged.kind === 'refused') return judged
   const { account } = judged.asking.session
@@ -33,7 +49,7 @@ export function judgeOwner(asking: Asking, asked: Asked, now: number): Judgement
   return { kind: 'may', asking: { ...judged.asking, account } }
 }
 
-function judgePerson(asking: Asking, asked: Asked, now: number): Judgement<AskingPerson> {
+function judgePerson(asking: Asking, asked: Confirmed, now: number): Judgement<AskingPerson> {
   const refusal = mayTravel(asking)
   if (refusal !== undefined) return refusal
   const { signedIn } = asking

@@ -5,7 +5,7 @@ import type { Exchange } from '../exchange.ts'
 import { postTurnAs } from '../v1/post-turn.ts'
 import type { ConsoleDeps } from './console-deps.ts'
 import { refuse, sendRefusal } from './console-refusal.ts'
-import { type Asked, judgeOwner } from './judge-asker.ts'
+import { type Asked, judgeAsker } from './judge-asker.ts'
 import { findSignedIn, openAsking } from './open-asking.ts'
 import type { Site } from './site.ts'
 
@@ -22,7 +22,7 @@ interface Played {
 }
 
 /** Who may ask a model here: whoever may act for an account. */
-const PLAYER: Asked = { who: 'owner', confirmed: false }
+const PLAYER: Asked<'owner'> = { who: 'owner', confirmed: false }
 
 /**
  * A turn like any other, asked by a session instead of a key: the account's own playground key pays, which no program can
@@ -34,7 +34,7 @@ export async function servePlayground(exchange: Exchange, { deps, site, endpoint
   if (endpoint === undefined) return sendRefusal(exchange, refuse('not_found', 'The playground has no such endpoint.'))
   if (request.method !== 'POST') return sendRefusal(exchange, refuse('method_not_allowed', 'Use POST.'))
   const asking = { ...openAsking(exchange, site), signedIn: await findSignedIn(exchange, deps, site) }
-  const judged = judgeOwner(asking, PLAYER, exchange.edge.clock.now())
+  const judged = judgeAsker(asking, PLAYER, exchange.edge.clock.now())
   if (judged.kind === 'refused') return sendRefusal(exchange, judged)
   const kind = request.headers['x-millrace-pays'] === 'builder' ? 'builder' : 'wallet'
   const who = admitCaller(exchange, await deps.findPlayer(judged.asking.account, kind))

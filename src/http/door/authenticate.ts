@@ -1,6 +1,7 @@
 import type { CallerOutcome, CallerRefusal } from '../../keys/known-key.ts'
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Caller } from '../../model/caller.ts'
+import { passingProblem } from '../../model/passing-problem.ts'
 import { PROBLEMS, type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import type { Exchange } from '../exchange.ts'
 
@@ -76,12 +77,12 @@ function countStranger({ edge, request }: Exchange, refusal: Problem): Problem {
   const address = edge.findClientAddress(request)
   const taken = address === undefined ? undefined : edge.takeFromAddress(address)
   if (taken?.kind !== 'refused') return refusal
-  const seconds = Math.max(1, Math.ceil(taken.waitMs / 1000))
-  return problem(
+  return passingProblem(
     'rate_limit_exceeded',
-    `This address is limited to ${taken.perMinute} requests per minute without a valid API key. Check the key; try again in ${seconds}s.`,
+    `This address is limited to ${taken.perMinute} requests per minute without a valid API key.`,
     {
-      retryAfterSeconds: seconds,
+      first: 'Check the key',
+      retryAfterSeconds: Math.max(1, Math.ceil(taken.waitMs / 1000)),
       details: { limit: { scope: 'address', kind: 'requests', value: taken.perMinute } },
     },
   )

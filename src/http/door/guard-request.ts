@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { isLoopbackName } from '../../lib/local-address.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { Exchange } from '../exchange.ts'
@@ -33,10 +34,9 @@ export function guardRequest(exchange: Exchange): Problem | undefined {
       param: repeated,
     })
   }
-  if (!isPlainlyFramed(request.headers['transfer-encoding'])) {
-    return problem('malformed_request', 'The only Transfer-Encoding is chunked. Send it alone, or a Content-Length.', {
-      headers: { connection: 'close' },
-    })
+  if (!isPlainlyFramed(request)) {
+    const message = 'The only Transfer-Encoding is chunked, and only in HTTP/1.1. Send it alone, or a Content-Length.'
+    return problem('malformed_request', message, { headers: { connection: 'close' } })
   }
   if (path !== '/v1' && !path.startsWith('/v1/')) return undefined
   if (edge.drain.stage === 'refusing') {
@@ -49,9 +49,12 @@ function isWebSocket(upgrade: string | undefined): boolean {
   return upgrade?.toLowerCase().includes('websocket') ?? false
 }
 
-/** Beside another coding a proxy in front may have read another end of this request than Node does, and another one behind it. */
-const isPlainlyFramed = (coding: string | undefined): boolean =>
-  coding === undefined || coding.toLowerCase() === 'chunked'
+/**
+ * Beside another coding a proxy in front may have read another end of this request than Node does, and another one behind it.
+ * In HTTP/1.0 there are no codings, so that one there says the same of whoever has passed it on (RFC 9112, section 6.1).
+ */
+const isPlainlyFramed = ({ headers: { 'transfer-encoding': coding }, httpVersionMinor }: IncomingMessage): boolean =>
+  coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersionMinor > 0)
 
 /** Node joins or drops repeated headers before they can be looked at, so the raw list is read. */
 function findRepeated(rawHeaders: readonly string[]): string | undefined {

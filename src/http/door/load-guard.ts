@@ -1,7 +1,8 @@
 import { createByteBudget } from '../../lib/byte-budget.ts'
 import type { RandomBytes } from '../../lib/random-id.ts'
 import { createWaitingLine } from '../../lib/waiting-line.ts'
-import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
+import { passingProblem } from '../../model/passing-problem.ts'
+import { type Problem, type Refused, refused } from '../../model/problem.ts'
 
 /** How much this process takes on. Read at each decision, so that another configuration holds from then on. */
 export interface LoadTerms {
@@ -88,9 +89,8 @@ export function createLoadGuard(deps: LoadGuardDeps): LoadGuard {
   }
   const shed = (reason: keyof typeof WHY): Problem => {
     deps.onShed(reason)
-    const seconds = 1 + (deps.random(1)[0]! % RETRY_SECONDS_MAX)
-    const message = `${WHY[reason]} Nothing was charged; try again in ${seconds}s.`
-    return problem('server_is_overloaded', message, { retryAfterSeconds: seconds })
+    const retryAfterSeconds = 1 + (deps.random(1)[0]! % RETRY_SECONDS_MAX)
+    return passingProblem('server_is_overloaded', WHY[reason], { retryAfterSeconds })
   }
 
   return {

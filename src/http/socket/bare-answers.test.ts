@@ -47,6 +47,16 @@ describe('where Node would answer bare, our envelope stands', () => {
     },
   )
 
+  it('chunks in HTTP/1.0, which has none, are 400 malformed_request', async () => {
+    const { port } = await openTestEdge()
+    const headers = ['transfer-encoding: chunked', 'connection: keep-alive']
+    const asked = String(chatRequest({ headers, body: '2\r\n{}\r\n0\r\n\r\n' }))
+    const client = connectRaw(port)
+    client.send(asked.replace('HTTP/1.1', 'HTTP/1.0'))
+    expectProblem(await client.answer(), 'malformed_request', /HTTP\/1\.1/)
+    expect(await client.closed()).toBe('')
+  })
+
   it('two lengths are 400 duplicate_header', async () => {
     const { port } = await openTestEdge()
     expectProblem(
@@ -189,6 +199,17 @@ describe('pipelining', () => {
     const answer = await client.answer()
     expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body: 'data: one\n\ndata: two\n\n' })
     expect(await client.closed()).toBe('')
+  })
+
+  it('nothing behind a request whose answer closes the connection is taken for a request', async () => {
+    const { port, bodies, logs } = await openTestEdge()
+    const client = connectRaw(port)
+    client.send(chatRequest({ headers: ['transfer-encoding: chunked', 'authorization: Bearer wrong'], body: '' }))
+    const answer = await client.answer()
+    expect([answer.status, answer.headers.connection]).toEqual([401, 'close'])
+    client.send(Buffer.concat([Buffer.from('2\r\n{}\r\n0\r\n\r\n'), chatRequest()]))
+    expect(await client.closed()).toBe('')
+    expect([bodies.length, logs.length]).toEqual([0, 1])
   })
 
   it('garbage behind an answer that has not begun makes it say Connection: close', async () => {

@@ -24,8 +24,9 @@ export function onClientError(edge: EdgeContext, error: ParserError, socket: Dup
     return
   }
   connection.failure = refusal
-  const inBody = connection.lastRequest?.complete === false
-  if (inBody && connection.failBody) connection.failBody(refusal)
+  const { newestBody } = connection
+  const inBody = newestBody?.request.complete === false
+  if (inBody) newestBody.fail?.(refusal)
   if (connection.openExchanges > 0) return
   // The rest of a body whose request has been answered already is nobody's request.
   if (inBody) socket.destroy()

@@ -3,14 +3,15 @@ import { isRequestId } from '../../model/ids.ts'
 import { problem } from '../../model/problem.ts'
 import { sendJson } from '../answer/send-json.ts'
 import { sendProblem } from '../answer/send-problem.ts'
-import { type Exchange, readQuery } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
+import { readQuery } from '../request-target.ts'
 
 /**
  * `GET /v1/models`: exactly what this key may call now. Codex names its version and reads `models`; nobody else gets that.
  */
 export function listModels(exchange: Exchange, caller: Caller): void {
-  const { edge } = exchange
-  const isCodex = readQuery(exchange)('client_version') !== undefined
+  const { edge, request } = exchange
+  const isCodex = readQuery(request)('client_version') !== undefined
   sendJson(exchange, 200, {
     object: 'list',
     data: edge.listModels(caller),

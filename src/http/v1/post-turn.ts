@@ -6,9 +6,9 @@ import type { TurnEndpoint } from '../../turn/read/read-turn.ts'
 import { onAnswerOver } from '../answer/answer-over.ts'
 import { giveKeptAnswer } from '../answer/give-kept-answer.ts'
 import { createJsonSink } from '../answer/json-sink.ts'
-import type { Headers } from '../answer/send-json.ts'
 import { sendProblem } from '../answer/send-problem.ts'
 import { createSseSink } from '../answer/sse-sink.ts'
+import type { Headers } from '../answer/write-head.ts'
 import { goneMeanwhile } from '../body/give-way.ts'
 import { readBody } from '../body/read-body.ts'
 import { receiveBody } from '../body/receive-body.ts'
@@ -65,11 +65,11 @@ async function enter(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller)
 }
 
 /** While a request waits nobody reads its body, whose end would tell that its client has gone. */
-function onGone({ connection, answerOver }: Exchange, leave: () => void): () => void {
-  connection.failBody = leave
+function onGone({ body, answerOver }: Exchange, leave: () => void): () => void {
+  body.fail = leave
   const forget = onAnswerOver({ answerOver }, leave)
   return () => {
-    connection.failBody = undefined
+    body.fail = undefined
     forget()
   }
 }
@@ -140,9 +140,9 @@ async function serve(
   const asked = await edge.readTurn({ endpoint, caller, body: read.body })
   if (asked.kind === 'malformed') return refuse(exchange, asked.problem)
 
-  const { request, ownInput } = asked
+  const { request } = asked
   const sink = request.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)
-  const served = await edge.serveTurn({ requestId, caller, request, ownInput, sink, startedAt, claim })
+  const served = await edge.serveTurn({ requestId, caller, request, sink, startedAt, claim })
   Object.assign(log, served.facts)
   return served.refusedWith
 }

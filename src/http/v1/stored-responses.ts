@@ -6,11 +6,12 @@ import { type Problem, problem } from '../../model/problem.ts'
 import { sendJson, sendJsonBytes } from '../answer/send-json.ts'
 import { sendProblem } from '../answer/send-problem.ts'
 import { createSseSink } from '../answer/sse-sink.ts'
-import { type Exchange, readQuery } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
+import { readQuery } from '../request-target.ts'
 
 /** `GET /v1/responses/{id}`: as JSON, or with `stream=true` the events that it was streamed as. */
 export async function getResponse(exchange: Exchange, caller: Caller, id: string): Promise<void> {
-  const query = readQuery(exchange)
+  const query = readQuery(exchange.request)
   const stream = query('stream')
   if (stream === 'true') return streamAgain(exchange, caller, id, query('starting_after'))
   if (stream !== undefined && stream !== 'false') {

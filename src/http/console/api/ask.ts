@@ -3,6 +3,7 @@ import type { Outcome, Refused } from '../../../account/outcome.ts'
 import type { Session } from '../../../account/people/find-session.ts'
 import type { SignedIn } from '../../../account/people/open-session.ts'
 import type { AnswerOf, CONSOLE_API, ParamsOf, RouteName } from '../../../contract/console-api.ts'
+import type { AnyRoute, Asker } from '../../../contract/route.ts'
 import type { Site } from '../site.ts'
 
 /** What is known of whoever asks, before it is judged whether they may. */
@@ -34,7 +35,8 @@ export interface AskingOwner extends AskingPerson {
   readonly account: NonNullable<Session['account']>
 }
 
-interface AskingOf {
+/** As whom each kind of asker comes to a handler, when it was judged that they may. */
+export interface AskingAs extends Record<Asker, Asking> {
   readonly anyone: Asking
   readonly 'signed-in': AskingPerson
   readonly owner: AskingOwner
@@ -48,6 +50,13 @@ export interface Input<Name extends RouteName> {
   readonly params: ParamsOf<Name>
   readonly query: z.output<Api[Name]['query']>
   readonly body: z.output<Api[Name]['body']>
+}
+
+/** A route by what is known of its name: who may ask it, and what comes in by it. */
+export interface RouteOf<Name extends RouteName> extends Pick<AnyRoute, 'confirmed'> {
+  readonly who: Api[Name]['who']
+  readonly query: z.ZodType<Input<Name>['query']>
+  readonly body: z.ZodType<Input<Name>['body']>
 }
 
 /** A file that is made while it is sent. */
@@ -79,7 +88,7 @@ type Told<Value> = Value extends readonly (infer Item)[]
 type ReplyOf<Name extends RouteName> = AnswerOf<Name> extends string ? FileReply | Refused : Reply<Told<AnswerOf<Name>>>
 
 export type Handler<Name extends RouteName> = (
-  asking: AskingOf[Api[Name]['who']],
+  asking: AskingAs[Api[Name]['who']],
   input: Input<Name>,
 ) => Promise<ReplyOf<Name>>
 

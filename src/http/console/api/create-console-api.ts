@@ -1,10 +1,10 @@
 import { type Context, Hono } from 'hono'
 import { CONSOLE_API, type RouteName } from '../../../contract/console-api.ts'
-import type { AnyRoute } from '../../../contract/route.ts'
+import type { ConsoleApi } from '../console-deps.ts'
 import { refuse } from '../console-refusal.ts'
 import { judgeAsker } from '../judge-asker.ts'
 import { accountHandlers } from './account-handlers.ts'
-import type { AnyReply, Asking, Handlers } from './ask.ts'
+import type { Asking, Handlers, RouteOf } from './ask.ts'
 import type { ConsoleHouse } from './console-house.ts'
 import { keyHandlers } from './key-handlers.ts'
 import { operatorHandlers } from './operator-handlers.ts'
@@ -14,19 +14,19 @@ import { usageHandlers } from './usage-handlers.ts'
 import { walletHandlers } from './wallet-handlers.ts'
 import { writeRefusal, writeReply } from './write-reply.ts'
 
-export type ConsoleApi = Hono<{ Bindings: Asking }>
-
 const BASE = '/console/api'
+
+/** What comes in by a route, who may ask it and who answers it belong together by its name: so the compiler sees that they do. */
+const ROUTES: { readonly [Name in RouteName]: RouteOf<Name> } = CONSOLE_API
+const ROUTE_NAMES = Object.keys(ROUTES) as RouteName[]
 
 /** The table of the contract, served: for each route whether this asker may, what came in, and what is answered. */
 export function createConsoleApi(house: ConsoleHouse): ConsoleApi {
-  const api: ConsoleApi = new Hono()
+  const api = new Hono<{ Bindings: Asking }>()
   const handlers = handlersOf(house)
-  for (const [name, route] of Object.entries<AnyRoute>(CONSOLE_API)) {
+  for (const name of ROUTE_NAMES) {
     const [method = '', path = ''] = name.split(' ')
-    // The table keeps a route and its handler together, which the union of all of them cannot say.
-    const handler = handlers[name as RouteName] as unknown as AnyHandler
-    api.on(method, BASE + path, (context) => answer(context, { route, handler, now: house.clock.now() }))
+    api.on(method, BASE + path, (context) => answer(context, { name, handlers, now: house.clock.now() }))
   }
   api.notFound((context) => writeRefusal(context, refuse('not_found', 'The console has no such question.')))
   api.onError((error, context) => {
@@ -47,18 +47,20 @@ const handlersOf = (house: ConsoleHouse): Handlers => ({
   ...operatorHandlers(house),
 })
 
-type AnyHandler = (asking: Asking, input: unknown) => Promise<AnyReply>
-
-interface Question {
-  readonly route: AnyRoute
-  readonly handler: AnyHandler
+interface Question<Name extends RouteName> {
+  readonly name: Name
+  readonly handlers: Handlers
   readonly now: number
 }
 
-async function answer(context: Context<{ Bindings: Asking }>, { route, handler, now }: Question): Promise<Response> {
+async function answer<Name extends RouteName>(
+  context: Context<{ Bindings: Asking }>,
+  { name, handlers, now }: Question<Name>,
+): Promise<Response> {
+  const route = ROUTES[name]
   const judged = judgeAsker(context.env, route, now)
   if (judged.kind === 'refused') return writeRefusal(context, judged)
-  const read = await readInput(context, route)
+  const read = await readInput<Name>(context, route)
   if (read.kind === 'refused') return writeRefusal(context, read)
-  return writeReply(context, await handler(judged.asking, read.input))
+  return writeReply(context, await handlers[name](judged.asking, read.input))
 }

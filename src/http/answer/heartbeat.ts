@@ -1,0 +1,36 @@
+import { createBag } from '../../lib/bag.ts'
+
+/**
+ * One timer for all open streams: each counts beats of silence for itself, so a write costs a store and not a timer.
+ * It runs only while somebody listens and never keeps the process alive.
+ */
+export interface Heartbeat {
+  readonly beatMs: number
+  /** Calls back on every beat; returns how to stop. */
+  listen(onBeat: () => void): () => void
+}
+
+export function createHeartbeat(beatMs: number): Heartbeat {
+  const listeners = createBag<() => void>()
+  let timer: NodeJS.Timeout | undefined
+
+  const stopIfUnused = () => {
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return {
+    beatMs,
+    listen(onBeat) {
+      const forget = listeners.add(onBeat)
+      timer ??= setInterval(() => {
+        listeners.each((listener) => listener())
+      }, beatMs).unref()
+      return () => {
+        forget()
+        stopIfUnused()
+      }
+    },
+  }
+}

@@ -9,6 +9,12 @@ const RETRY_MS = { first: 1, last: 100 }
 /** How long the end of the process waits for a reader that takes nothing. */
 const END_WAIT_MS = 2_000
 
+/**
+ * A pipe blocks whoever writes into it until Node has made a stream of it. A write that waited there for a reader that has
+ * stalled would keep its thread, and so the end of the process, for as long as that lasts. Asking for the stream makes it.
+ */
+const STREAMS: Readonly<Record<number, () => NodeJS.WriteStream>> = { 1: () => process.stdout, 2: () => process.stderr }
+
 export interface LogDestination {
   write(line: string): void
   /** Hands on what has been gathered, without waiting for it to be written. */
@@ -32,6 +38,7 @@ export interface DestinationOptions {
  * full pipe or disk is tried again, because it may get room; a reader that has gone is gone for good. Neither costs an answer.
  */
 export function openLogDestination(options: DestinationOptions): LogDestination {
+  STREAMS[options.to]?.()
   let gathered = ''
   /** What is to be written next, of which a piece may be on its way. */
   let rest: Buffer = Buffer.alloc(0)
@@ -78,7 +85,8 @@ export function openLogDestination(options: DestinationOptions): LogDestination 
     dropped = 0
     if (lines > 0) options.onDropped(lines)
   }
-  // Whoever ends the process without closing first loses nothing either, but for what nobody takes.
+  // Whoever ends the process without closing first loses nothing either, but for what nobody takes. A piece that is on its way
+  // is its thread's, for which the process waits.
   const writeAtExit = () => {
     if (!broken) writeNow(options.to, Buffer.concat([rest.subarray(onItsWay), Buffer.from(gathered)]))
   }

@@ -50,6 +50,40 @@ it('open holds are asked for at each scrape', async () => {
   expect((await metrics.render()).body).toContain('\nmillrace_holds_open 0\n')
 })
 
+it('the length of the audit trail and its head are of one reading, and not there where there is none', async () => {
+  const metrics = createMetrics()
+  let acts = 0
+  // Somebody acts between any two readings.
+  metrics.watchAuditTrail(async () => {
+    acts += 1
+    return acts === 3 ? undefined : { rows: acts, head: 100 + acts }
+  })
+  const trail = async () => (await metrics.render()).body.match(/^millrace_audit_trail_\w+ .*$/gm)
+  expect(await trail()).toEqual(['millrace_audit_trail_rows 1', 'millrace_audit_trail_head 101'])
+  expect(await trail()).toEqual(['millrace_audit_trail_rows 2', 'millrace_audit_trail_head 102'])
+  expect(await trail()).toBe(null)
+  expect(await trail()).toEqual(['millrace_audit_trail_rows 4', 'millrace_audit_trail_head 104'])
+})
+
+it('how loaded the process is, is asked once a scrape for all its series', async () => {
+  const metrics = createMetrics()
+  let asked = 0
+  metrics.watchLoad(() => {
+    asked += 1
+    return { running: asked, bytesTaken: 20, bytesMax: 300, waiting: asked, isStrained: true }
+  })
+  const { body } = await metrics.render()
+  for (const line of [
+    'millrace_turns_running 1',
+    'millrace_memory_budget_used_bytes 20',
+    'millrace_memory_budget_bytes 300',
+    'millrace_queue_length 1',
+    'millrace_event_loop_strained 1',
+  ]) {
+    expect(body.split('\n')).toContain(line)
+  }
+})
+
 it('the process and the delay of its event loop are there, and two registries do not mix', async () => {
   const first = createMetrics()
   const second = createMetrics()

@@ -3,6 +3,7 @@ import { loadCatalog } from '../catalog/load-catalog.ts'
 import { createCallerFinder } from '../keys/find-caller.ts'
 import { digestKey, mintKey } from '../keys/key-secret.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { UNOBSERVED } from '../ledger/observer.fixture.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import { recordPrices } from '../ledger/record-prices.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
@@ -78,14 +79,7 @@ export async function openTestBooks(folder: string, clock: Clock = systemClock):
   const random = secureRandom
   const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
   const { db, patientDb, file, journal } = database
-  const observer = {
-    batchRecorded: () => {},
-    batchFailed: () => {},
-    recovered: () => {},
-    clockBehind: () => {},
-    doesNotAddUp: () => {},
-  }
-  const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 100, observer })
+  const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 100, observer: UNOBSERVED })
   const prices = new Map(definition.models.map((model) => [model.id, model.price]))
   const versions = await recordPrices({ db, now: clock.now }, prices)
   const catalog = loadCatalog(definition, (id) => versions.get(id)!)

@@ -10,8 +10,9 @@ export interface WrappedKeyRow {
 }
 
 export async function findWrappedKey(file: SqliteFile, account: AccountRow): Promise<WrappedKeyRow | undefined> {
-  const [row] = await file.all('SELECT name, ring_key, wrapped FROM account_keys WHERE account = ?', [account])
-  return row as unknown as WrappedKeyRow | undefined
+  const sql = 'SELECT name, ring_key, wrapped FROM account_keys WHERE account = ?'
+  const [row] = await file.all<WrappedKeyRow>(sql, [account])
+  return row
 }
 
 const INSERT = 'INSERT INTO account_keys (account, name, ring_key, wrapped) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
@@ -35,9 +36,11 @@ export async function destroyKey(file: SqliteFile, account: AccountRow): Promise
 const NAMES = `SELECT k.account AS account, k.name AS name FROM json_each(?) list
   CROSS JOIN account_keys k ON k.account = list.value`
 
+export interface KeyNameRow {
+  readonly account: AccountRow
+  readonly name: string
+}
+
 /** What the keys of these accounts are called now. */
-export const listKeyNames = async (
-  file: SqliteFile,
-  accounts: readonly AccountRow[],
-): Promise<{ readonly account: AccountRow; readonly name: string }[]> =>
-  (await file.all(NAMES, [JSON.stringify(accounts)])) as unknown as { account: AccountRow; name: string }[]
+export const listKeyNames = (file: SqliteFile, accounts: readonly AccountRow[]): Promise<KeyNameRow[]> =>
+  file.all<KeyNameRow>(NAMES, [JSON.stringify(accounts)])

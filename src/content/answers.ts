@@ -40,38 +40,40 @@ export async function insertAnswers(file: SqliteFile, answers: readonly AnswerRo
 const HEAD = 'request_id, account, ring_key, status, content_type, encoding, raw_bytes'
 
 export async function findAnswerHead(file: SqliteFile, requestId: string): Promise<AnswerHead | undefined> {
-  const [row] = await file.all(`SELECT ${HEAD} FROM answers WHERE request_id = ?`, [requestId])
-  return row as unknown as AnswerHead | undefined
+  const [row] = await file.all<AnswerHead>(`SELECT ${HEAD} FROM answers WHERE request_id = ?`, [requestId])
+  return row
 }
 
 export async function findSealedBody(file: SqliteFile, requestId: string): Promise<Uint8Array | undefined> {
-  const [row] = await file.all('SELECT sealed FROM answers WHERE request_id = ?', [requestId])
-  return row?.sealed as Uint8Array | undefined
+  const sql = 'SELECT sealed FROM answers WHERE request_id = ?'
+  const [row] = await file.all<Pick<AnswerRow, 'sealed'>>(sql, [requestId])
+  return row?.sealed
 }
 
 export async function findFacts(file: SqliteFile, requestId: string): Promise<string | undefined> {
-  const [row] = await file.all('SELECT facts FROM answers WHERE request_id = ?', [requestId])
-  return row?.facts as string | undefined
+  const sql = 'SELECT facts FROM answers WHERE request_id = ?'
+  const [row] = await file.all<Pick<AnswerRow, 'facts'>>(sql, [requestId])
+  return row?.facts
 }
 
 /** In the order in which they have to make room. */
-export const listFirstToGo = async (file: SqliteFile, limit: number): Promise<AnswerSize[]> =>
-  (await file.all('SELECT rowid, bytes FROM answers ORDER BY expires_at LIMIT ?', [limit])) as unknown as AnswerSize[]
+export const listFirstToGo = (file: SqliteFile, limit: number): Promise<AnswerSize[]> =>
+  file.all<AnswerSize>('SELECT rowid, bytes FROM answers ORDER BY expires_at LIMIT ?', [limit])
 
-export const listExpired = async (file: SqliteFile, now: number, limit: number): Promise<AnswerSize[]> =>
-  (await file.all('SELECT rowid, bytes FROM answers WHERE expires_at <= ? ORDER BY expires_at LIMIT ?', [
+export const listExpired = (file: SqliteFile, now: number, limit: number): Promise<AnswerSize[]> =>
+  file.all<AnswerSize>('SELECT rowid, bytes FROM answers WHERE expires_at <= ? ORDER BY expires_at LIMIT ?', [
     now,
     limit,
-  ])) as unknown as AnswerSize[]
+  ])
 
-export const findAnswerSize = async (file: SqliteFile, requestId: string): Promise<AnswerSize[]> =>
-  (await file.all('SELECT rowid, bytes FROM answers WHERE request_id = ?', [requestId])) as unknown as AnswerSize[]
+export const findAnswerSize = (file: SqliteFile, requestId: string): Promise<AnswerSize[]> =>
+  file.all<AnswerSize>('SELECT rowid, bytes FROM answers WHERE request_id = ?', [requestId])
 
 export async function deleteAnswers(file: SqliteFile, answers: readonly AnswerSize[]): Promise<void> {
   await file.atomic([{ sql: 'DELETE FROM answers WHERE rowid = ?', rows: answers.map(({ rowid }) => [rowid]) }])
 }
 
 export async function sumAnswerBytes(file: SqliteFile): Promise<number> {
-  const [row] = await file.all('SELECT COALESCE(SUM(bytes), 0) AS bytes FROM answers', [])
-  return row?.bytes as number
+  const [row] = await file.all<{ bytes: number }>('SELECT COALESCE(SUM(bytes), 0) AS bytes FROM answers', [])
+  return row!.bytes
 }

@@ -71,7 +71,5 @@ function statementsFor(lockouts: ReadonlyMap<string, number | undefined>, now: n
 }
 
 /** Those that are not over, at the start. */
-export async function listLockouts(file: SqliteFile, now: number): Promise<KeptLockout[]> {
-  const rows = await file.all('SELECT name, until FROM lockouts WHERE until > ? ORDER BY until', [now])
-  return rows.map(({ name, until }) => ({ name: String(name), until: Number(until) }))
-}
+export const listLockouts = (file: SqliteFile, now: number): Promise<KeptLockout[]> =>
+  file.all<KeptLockout>('SELECT name, until FROM lockouts WHERE until > ? ORDER BY until', [now])

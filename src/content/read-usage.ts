@@ -26,12 +26,12 @@ function conditionsOf({ account, level, key, model, kind }: SeriesFilter) {
 /** The one that is whole in a filter: what it does not name is looked at by none of its level. */
 export async function findSeries(file: SqliteFile, filter: SeriesFilter): Promise<UsageSeries | undefined> {
   const { sql, values } = conditionsOf(filter)
-  const rows = await file.all(`SELECT ${COLUMNS} FROM usage_series WHERE ${sql} LIMIT 1`, values)
-  return rows[0] as unknown as UsageSeries | undefined
+  const [row] = await file.all<UsageSeries>(`SELECT ${COLUMNS} FROM usage_series WHERE ${sql} LIMIT 1`, values)
+  return row
 }
 
 /** Those that were used since then, of the newest keys first. */
-export async function listSeries(
+export function listSeries(
   file: SqliteFile,
   filter: SeriesFilter,
   { since, limit }: { readonly since: number; readonly limit: number },
@@ -39,7 +39,7 @@ export async function listSeries(
   const { sql, values } = conditionsOf(filter)
   const list = `SELECT ${COLUMNS} FROM usage_series WHERE ${sql} AND last_at >= ?
     ORDER BY key DESC, model DESC, kind DESC LIMIT ?`
-  return (await file.all(list, [...values, since, limit])) as unknown as UsageSeries[]
+  return file.all<UsageSeries>(list, [...values, since, limit])
 }
 
 /** What a series had come to before a quarter of an hour. Where it had come to nothing, there is none. */
@@ -54,12 +54,11 @@ const BEFORE = `SELECT named.value AS series, ends.value AS before, ${USAGE_SUMS
     ON usage.series = named.value
     AND usage.quarter = (SELECT MAX(quarter) FROM usage WHERE series = named.value AND quarter < ends.value)`
 
-export const readUsageBefore = async (
+export const readUsageBefore = (
   file: SqliteFile,
   series: readonly number[],
   quarters: readonly number[],
-): Promise<UsageBefore[]> =>
-  (await file.all(BEFORE, [JSON.stringify(series), JSON.stringify(quarters)])) as unknown as UsageBefore[]
+): Promise<UsageBefore[]> => file.all<UsageBefore>(BEFORE, [JSON.stringify(series), JSON.stringify(quarters)])
 
 const LAST_OF_KEYS = `SELECT usage_series.key AS key, last_at FROM json_each(?2) AS keys
   CROSS JOIN usage_series ON account = ?1 AND level = 'key' AND usage_series.key = keys.value`
@@ -70,6 +69,6 @@ export async function lastUsedOf(
   account: number,
   keys: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
-  const rows = await file.all(LAST_OF_KEYS, [account, JSON.stringify(keys)])
-  return new Map(rows.map((row) => [row.key as number, row.last_at as number]))
+  const rows = await file.all<{ key: number; last_at: number }>(LAST_OF_KEYS, [account, JSON.stringify(keys)])
+  return new Map(rows.map((row) => [row.key, row.last_at]))
 }

@@ -55,7 +55,8 @@ const FORGET_NAME = `DELETE FROM refused_series WHERE series = ?1 AND NOT EXISTS
 /** What was refused before that quarter is not told one by one any more; of what came later nothing changes. */
 export async function forgetRefusedTurns(file: SqliteFile, before: number): Promise<void> {
   for (let after = 0; ; ) {
-    const series = (await file.all(NAMES, [after, SERIES_AT_ONCE])).map((row) => row.series as number)
+    const named = await file.all<{ series: number }>(NAMES, [after, SERIES_AT_ONCE])
+    const series = named.map((row) => row.series)
     if (series.length === 0) return
     const rows = series.map((each) => [each, before])
     await file.atomic([
@@ -89,12 +90,11 @@ const BEFORE = `SELECT code, ends.value AS before, SUM(total) AS total
 
 const KINDS: readonly KeyKind[] = ['wallet', 'builder']
 
-export async function readRefusedBefore(
+export function readRefusedBefore(
   file: SqliteFile,
   { account, key = ANY_KEY, kind }: RefusedFilter,
   quarters: readonly number[],
 ): Promise<RefusedBefore[]> {
   const kinds = JSON.stringify(kind === undefined ? KINDS : [kind])
-  const rows = await file.all(BEFORE, [JSON.stringify(quarters), account, key, kinds])
-  return rows as unknown as RefusedBefore[]
+  return file.all<RefusedBefore>(BEFORE, [JSON.stringify(quarters), account, key, kinds])
 }

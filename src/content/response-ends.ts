@@ -22,8 +22,8 @@ export interface GoingRow {
   readonly items: number
 }
 
-export const listToGo = async (file: SqliteFile, until: number, limit: number): Promise<GoingRow[]> =>
-  (await file.all(TO_GO, [until, limit])) as unknown as GoingRow[]
+export const listToGo = (file: SqliteFile, until: number, limit: number): Promise<GoingRow[]> =>
+  file.all<GoingRow>(TO_GO, [until, limit])
 
 const END = 'DELETE FROM responses WHERE response = ? AND children = 0'
 
@@ -41,8 +41,8 @@ export const endWhileMoreThan = (file: SqliteFile, going: readonly GoingRow[], b
 
 /** What all responses take. */
 export async function findStoredBytes(file: SqliteFile): Promise<number> {
-  const [size] = await file.all('SELECT bytes FROM state_size WHERE one = 1', [])
-  return size?.bytes as number
+  const [size] = await file.all<{ bytes: number }>('SELECT bytes FROM state_size WHERE one = 1', [])
+  return size!.bytes
 }
 
 /** A response of which nothing has to be kept but that others were built on it. */
@@ -67,19 +67,17 @@ export const hideResponse = async (
 export const disownResponse = (file: SqliteFile, { account, id }: Named): Promise<number> =>
   change(file, `${NOT_SHOWN}, ${ENDED_STATUS}, facts = NULL WHERE account = ? AND id = ?`, [account, id])
 
+const ALL_OF_ACCOUNT = 'SELECT response, id FROM responses WHERE account = ? AND id > ? ORDER BY id LIMIT ?'
 const HIDDEN_AT_ONCE = 500
 
 /** All of an account, a slice at a time; none of them is running any more, whatever it was. */
 export async function hideAll(file: SqliteFile, account: AccountRow): Promise<void> {
   for (let after = ''; ; ) {
-    const rows = await file.all('SELECT response, id FROM responses WHERE account = ? AND id > ? ORDER BY id LIMIT ?', [
-      ...[account, after],
-      HIDDEN_AT_ONCE,
-    ])
+    const rows = await file.all<{ response: number; id: string }>(ALL_OF_ACCOUNT, [account, after, HIDDEN_AT_ONCE])
     if (rows.length === 0) return
-    const hidden = rows.map(({ response }) => [response as number])
+    const hidden = rows.map(({ response }) => [response])
     await change(file, `${NOT_SHOWN}, ${ENDED_STATUS} WHERE response = ?`, ...hidden)
-    after = rows.at(-1)?.id as string
+    after = rows.at(-1)!.id
   }
 }
 

@@ -18,20 +18,20 @@ export async function findShown(
   { account, id, now }: { account: AccountRow; id: string; now: number },
 ): Promise<ResponseRow | undefined> {
   const sql = 'SELECT response, status, log FROM responses WHERE account = ? AND id = ? AND expires_at > ?'
-  const [row] = await file.all(sql, [account, id, now])
-  return row as unknown as ResponseRow | undefined
+  const [row] = await file.all<ResponseRow>(sql, [account, id, now])
+  return row
 }
 
 export async function findObject(file: SqliteFile, response: number): Promise<SealedPart | undefined> {
   const sql = 'SELECT encoding, raw_bytes, sealed FROM response_objects WHERE response = ?'
-  const [row] = await file.all(sql, [response])
-  return row as unknown as SealedPart | undefined
+  const [row] = await file.all<SealedPart>(sql, [response])
+  return row
 }
 
 export async function findFacts(file: SqliteFile, requestId: RequestId): Promise<string | undefined> {
   const sql = 'SELECT facts FROM responses WHERE request_id = ? AND facts IS NOT NULL'
-  const [row] = await file.all(sql, [requestId])
-  return row?.facts as string | undefined
+  const [row] = await file.all<{ facts: string }>(sql, [requestId])
+  return row?.facts
 }
 
 /** One link of a chain: how much hangs on it. */
@@ -50,8 +50,8 @@ const CHAIN = `WITH RECURSIVE chain (response, parent, items, item_bytes, depth)
   SELECT response, items, item_bytes FROM chain ORDER BY depth DESC`
 
 /** From its first response to this one; one more than `lengthMax` when it is longer. */
-export const listChain = async (file: SqliteFile, response: number, lengthMax: number): Promise<ChainRow[]> =>
-  (await file.all(CHAIN, [response, lengthMax])) as unknown as ChainRow[]
+export const listChain = (file: SqliteFile, response: number, lengthMax: number): Promise<ChainRow[]> =>
+  file.all<ChainRow>(CHAIN, [response, lengthMax])
 
 /** A segment of the events, as long as it is sealed. */
 export interface SegmentRow extends SealedPart {
@@ -67,26 +67,28 @@ export async function findSegmentAfter(
 ): Promise<SegmentRow | undefined> {
   const sql = `SELECT from_sequence, to_sequence, encoding, raw_bytes, sealed FROM events
     WHERE response = ? AND to_sequence > ? ORDER BY to_sequence LIMIT 1`
-  const [row] = await file.all(sql, [response, sequence])
-  return row as unknown as SegmentRow | undefined
+  const [row] = await file.all<SegmentRow>(sql, [response, sequence])
+  return row
 }
 
 export async function findLastSequence(file: SqliteFile, response: number): Promise<number | undefined> {
   const sql = 'SELECT to_sequence FROM events WHERE response = ? ORDER BY to_sequence DESC LIMIT 1'
-  const [row] = await file.all(sql, [response])
-  return row?.to_sequence as number | undefined
+  const [row] = await file.all<Pick<SegmentRow, 'to_sequence'>>(sql, [response])
+  return row?.to_sequence
 }
 
 const STATES = `SELECT r.account AS account, r.id AS id, r.status AS status FROM json_each(?) list
   CROSS JOIN responses r ON r.account = list.value ->> 0 AND r.id = list.value ->> 1`
 
-/** The states of those of these that are there, by their accounts and the digests of their ids. */
-export const listStates = async (
+export interface StateRow {
+  readonly account: AccountRow
+  /** The digest of its id. */
+  readonly id: string
+  readonly status: ResponseStatus
+}
+
+/** The states of those of these that are there. */
+export const listStates = (
   file: SqliteFile,
   named: readonly (readonly [account: AccountRow, id: string])[],
-): Promise<{ readonly account: AccountRow; readonly id: string; readonly status: ResponseStatus }[]> =>
-  (await file.all(STATES, [JSON.stringify(named)])) as unknown as {
-    account: AccountRow
-    id: string
-    status: ResponseStatus
-  }[]
+): Promise<StateRow[]> => file.all<StateRow>(STATES, [JSON.stringify(named)])

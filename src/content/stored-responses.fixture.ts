@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AccountRow, RequestId } from '../model/ids.ts'
-import type { SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import { rememberSent, type SentStatements } from '../sqlite/remember-sent.fixture.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { createStoredResponses } from './create-stored-responses.ts'
 import { openContent } from './open-content.ts'
 import type { SealingKey } from './seal-bytes.ts'
@@ -22,8 +23,7 @@ export interface StoreBench {
   file: SqliteFile
   responses: StoredResponses
   readonly failures: unknown[]
-  /** Every statement that was sent, with the values of the first time. */
-  readonly sent: Map<string, readonly SqlValue[]>
+  readonly sent: SentStatements
   /** Another store on the same file, as after a restart with this ring or room. */
   reopen(options?: { ring?: Ring; bytesMax?: number }): Promise<void>
   count(table: string): Promise<number>
@@ -35,12 +35,12 @@ export interface StoreBench {
 
 export async function openStoreBench(): Promise<StoreBench> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-responses-'))
-  const sent = new Map<string, readonly SqlValue[]>()
+  const sent: SentStatements = new Map()
   const failures: unknown[] = []
   const clock = { now: () => bench.time, ticks: () => 0 }
   const open = async (ring: Ring, bytesMax: number) => {
     bench.file = await openContent({ path: join(folder, 'content.db'), clock })
-    const file = watched(bench.file, sent)
+    const file = rememberSent(bench.file, sent)
     const onFailure = (error: unknown) => failures.push(error)
     bench.responses = createStoredResponses({ file, ring, now: clock.now, bytesMax, onFailure })
   }
@@ -51,12 +51,12 @@ export async function openStoreBench(): Promise<StoreBench> {
       await open(ring, bytesMax)
     },
     async count(table: string) {
-      const [row] = await bench.file.all(`SELECT COUNT(*) AS count FROM ${table}`, [])
-      return row?.count as number
+      const [row] = await bench.file.all<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`, [])
+      return row!.count
     },
     async sizeOfState() {
-      const [row] = await bench.file.all('SELECT bytes FROM state_size', [])
-      return row?.bytes as number
+      const [row] = await bench.file.all<{ bytes: number }>('SELECT bytes FROM state_size', [])
+      return row!.bytes
     },
     rawBytes: () => Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name)))),
     async close() {
@@ -66,22 +66,6 @@ export async function openStoreBench(): Promise<StoreBench> {
   } as StoreBench
   await open([RING_KEY], 100_000_000)
   return bench
-}
-
-function watched(file: SqliteFile, sent: Map<string, readonly SqlValue[]>): SqliteFile {
-  const remember = (sql: string, parameters: readonly SqlValue[]) => sent.has(sql) || sent.set(sql, parameters)
-  return {
-    driver: file.driver,
-    close: () => file.close(),
-    all(sql, parameters) {
-      remember(sql, parameters)
-      return file.all(sql, parameters)
-    },
-    atomic(statements) {
-      for (const { sql, rows } of statements) remember(sql, rows[0] ?? [])
-      return file.atomic(statements)
-    },
-  }
 }
 
 export const said = (text: string): Buffer => json({ type: 'message', role: 'user', content: text })

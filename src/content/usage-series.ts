@@ -44,15 +44,22 @@ export function levelOf({ key, model, kind }: { key: boolean; model: boolean; ki
   return model ? 'model' : 'all'
 }
 
-/** What a row of `usage` has, beside its series and its quarter of an hour. */
-export const USAGE_SUMS = [
-  ...(['requests', 'failed', 'uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const),
-  ...(['wallet_nano', 'plan_nano'] as const),
-]
+export const USAGE_COUNTS = [
+  'requests',
+  'failed',
+  'uncached_input',
+  'cached_input',
+  'cache_write',
+  'output',
+  'reasoning',
+] as const
+export const USAGE_AMOUNTS = ['wallet_nano', 'plan_nano'] as const
 
-export type UsageSums = Readonly<Record<Exclude<(typeof USAGE_SUMS)[number], MoneySum>, number>> &
-  Readonly<Record<MoneySum, bigint>>
-type MoneySum = 'wallet_nano' | 'plan_nano'
+/** What a row of `usage` has, beside its series and its quarter of an hour. */
+export const USAGE_SUMS = [...USAGE_COUNTS, ...USAGE_AMOUNTS]
+
+export type UsageSums = Readonly<Record<(typeof USAGE_COUNTS)[number], number>> &
+  Readonly<Record<(typeof USAGE_AMOUNTS)[number], bigint>>
 
 /** What closed on one account in a quarter of an hour, of one key and model. */
 export interface ClosedUsage extends UsageSums {

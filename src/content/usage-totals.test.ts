@@ -49,6 +49,12 @@ it('has what a series came to by the end of each quarter, and nothing for quarte
   expect(rows).toBe(11 + 6)
 })
 
+it('goes on in the quarter in which it had stopped', async () => {
+  await add(0, 1, closed(10))
+  await add(1, 2, closed(10))
+  expect(await requestsBefore(10, 11)).toEqual([0, 2])
+})
+
 it('counts a slice once, whoever comes with it again, and none that leaves something out', async () => {
   await add(0, 1, closed(10))
   await expect(add(0, 1, closed(10))).rejects.toThrow(UnexpectedChanges)

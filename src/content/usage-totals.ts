@@ -1,5 +1,15 @@
 import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
-import { addSums, type ClosedUsage, type SeriesUsage, type Sums, sumBySeries, USAGE_SUMS } from './usage-series.ts'
+import {
+  addSums,
+  type ClosedUsage,
+  type SeriesUsage,
+  type Sums,
+  sumBySeries,
+  USAGE_AMOUNTS,
+  USAGE_COUNTS,
+  USAGE_SUMS,
+  type UsageSums,
+} from './usage-series.ts'
 
 /** How far an account is counted: the number of the last receipt, 0 for none, and when that closed. */
 export interface CountedUpTo {
@@ -14,7 +24,11 @@ export interface CountedSlice {
   readonly to: CountedUpTo
 }
 
-const FIND_UPTO = `SELECT account, movement, closed_at FROM json_each(?) list
+interface CountedAccount extends CountedUpTo {
+  readonly account: number
+}
+
+const FIND_UPTO = `SELECT account, movement, closed_at AS closedAt FROM json_each(?) list
   CROSS JOIN usage_upto ON usage_upto.account = list.value`
 
 /** Only accounts of which something is counted. */
@@ -22,23 +36,26 @@ export async function findCountedUpTo(
   file: SqliteFile,
   accounts: readonly number[],
 ): Promise<ReadonlyMap<number, CountedUpTo>> {
-  const rows = await file.all(FIND_UPTO, [JSON.stringify(accounts)])
-  const upTo = ({ movement, closed_at }: (typeof rows)[number]) =>
-    ({ movement, closedAt: closed_at }) as unknown as CountedUpTo
-  return new Map(rows.map((row) => [row.account as number, upTo(row)]))
+  const rows = await file.all<CountedAccount>(FIND_UPTO, [JSON.stringify(accounts)])
+  return new Map(rows.map(({ account, ...upTo }) => [account, upTo]))
 }
 
 const LIST_UPTO = `SELECT account, movement, closed_at AS closedAt FROM usage_upto
   WHERE account > ? ORDER BY account LIMIT ?`
 
 /** All accounts of which something is counted, in pages; whether the ledger still has them is not known here. */
-export const listCountedUpTo = async (
+export const listCountedUpTo = (
   file: SqliteFile,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<(CountedUpTo & { readonly account: number })[]> =>
-  (await file.all(LIST_UPTO, [after, limit])) as unknown as (CountedUpTo & { account: number })[]
+): Promise<CountedAccount[]> => file.all<CountedAccount>(LIST_UPTO, [after, limit])
 
 const COLUMNS = USAGE_SUMS.join(', ')
+
+/** A series that is there, by its place among those that are asked for. */
+type NewestRow = { readonly place: number; readonly series: number } & (
+  | ({ readonly quarter: number } & UsageSums)
+  | { readonly quarter: null }
+)
 
 /** The series that are there, as they are named, with the newest row of each. */
 const FIND_NEWEST = `SELECT list.key AS place, usage_series.series AS series, quarter, ${COLUMNS}
@@ -107,15 +124,15 @@ interface SeriesTotals {
 
 async function continueTotals(file: SqliteFile, usage: readonly SeriesUsage[]): Promise<SeriesTotals[]> {
   const names = usage.map(({ account, name: { level, key, model, kind } }) => [account, level, key, model, kind])
-  const found = new Map((await file.all(FIND_NEWEST, [JSON.stringify(names)])).map((row) => [row.place, row]))
-  const [newest] = found.size < usage.length ? await file.all('SELECT MAX(series) AS series FROM usage_series', []) : []
-  let last = (newest?.series ?? 0) as number
+  const newest = await file.all<NewestRow>(FIND_NEWEST, [JSON.stringify(names)])
+  const found = new Map(newest.map((row) => [row.place, row]))
+  let last = found.size < usage.length ? await findLastSeries(file) : 0
   return usage.map((series, place) => {
     const row = found.get(place)
-    const id = (row?.series as number | undefined) ?? ++last
+    const id = row?.series ?? ++last
     const named = [id, ...names[place]!, series.lastAt]
-    let total: Sums = row?.quarter == null ? NOTHING_USED : USAGE_SUMS.map((sum) => row[sum] as number | bigint)
-    const since = (row?.quarter ?? 0) as number
+    let total: Sums = row === undefined || row.quarter === null ? NOTHING_USED : USAGE_SUMS.map((sum) => row[sum])
+    const since = row?.quarter ?? 0
     const rows = series.quarters
       .filter(({ quarter }) => quarter >= since)
       .map(({ quarter, sums }) => {
@@ -127,7 +144,13 @@ async function continueTotals(file: SqliteFile, usage: readonly SeriesUsage[]): 
   })
 }
 
-const NOTHING_USED: Sums = USAGE_SUMS.map((sum) => (sum.endsWith('_nano') ? 0n : 0))
+/** The number that was given last; 0 where there is none. */
+async function findLastSeries(file: SqliteFile): Promise<number> {
+  const [row] = await file.all<{ last: number | null }>('SELECT MAX(series) AS last FROM usage_series', [])
+  return row?.last ?? 0
+}
+
+const NOTHING_USED: Sums = [...USAGE_COUNTS.map(() => 0), ...USAGE_AMOUNTS.map(() => 0n)]
 
 const SERIES_OF = 'SELECT series FROM usage_series WHERE account = ? ORDER BY series'
 
@@ -135,8 +158,8 @@ const SERIES_OF = 'SELECT series FROM usage_series WHERE account = ? ORDER BY se
 export async function forgetUsage(file: SqliteFile, account: number): Promise<void> {
   // No receipt closed then: should this end in its middle, the rest is foreign to any books that are put back.
   await file.atomic([{ sql: 'UPDATE usage_upto SET closed_at = -1 WHERE account = ?', rows: [[account]] }])
-  for (const { series } of await file.all(SERIES_OF, [account])) {
-    await file.atomic([{ sql: 'DELETE FROM usage WHERE series = ?', rows: [[series as number]] }])
+  for (const { series } of await file.all<{ series: number }>(SERIES_OF, [account])) {
+    await file.atomic([{ sql: 'DELETE FROM usage WHERE series = ?', rows: [[series]] }])
   }
   // Last, because one that is not whole has to be found again.
   await file.atomic([

@@ -37,9 +37,11 @@ beforeEach(async () => {
     ...database.file,
     async all(sql, parameters) {
       lookUps++
-      const rows = await database.file.all(sql, parameters)
-      await gate?.()
-      return rows
+      try {
+        return await database.file.all(sql, parameters)
+      } finally {
+        await gate?.()
+      }
     },
   }
   const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(counted) })
@@ -200,22 +202,38 @@ describe('a key that ends', () => {
     expect(await finder.find(token)).toEqual(refused('revoked'))
   })
 
-  it('is refused also when it was just being looked up while it was revoked', async () => {
-    const token = await makeKey()
-    let open = () => {}
-    const opened = new Promise<void>((resolve) => {
-      open = resolve
+  describe('while it is just being looked up', () => {
+    /** The look-up has read the key, and is held back; then it is revoked. */
+    async function revokedMeanwhile() {
+      const token = await makeKey()
+      let open = () => {}
+      const opened = new Promise<void>((resolve) => {
+        open = resolve
+      })
+      gate = () => opened
+      const during = finder.find(token)
+      while (lookUps === 0) await new Promise((resolve) => setImmediate(resolve))
+      await database.file.all('SELECT 1 AS behind_the_look_up', [])
+      await updateKey(database.db, 1, { revoked_at: time })
+      finder.forget(KEY)
+      return { token, during, open }
+    }
+
+    it('is refused to the next request: what was looked up is not remembered', async () => {
+      const { token, during, open } = await revokedMeanwhile()
+      open()
+      // This request was on its way before; the next one must not profit from it.
+      expect(await during).toMatchObject({ kind: 'caller' })
+      expect(await finder.find(token)).toEqual(refused('revoked'))
     })
-    gate = () => opened
-    const during = finder.find(token)
-    while (lookUps === 0) await new Promise((resolve) => setImmediate(resolve))
-    await database.file.all('SELECT 1 AS behind_the_look_up', [])
-    await updateKey(database.db, 1, { revoked_at: time })
-    finder.forget(KEY)
-    open()
-    // This request was on its way before; the next one must not profit from it.
-    expect(await during).toMatchObject({ kind: 'caller' })
-    expect(await finder.find(token)).toEqual(refused('revoked'))
+
+    it('is refused to a request that comes before the look-up is over: it has one of its own', async () => {
+      const { token, during, open } = await revokedMeanwhile()
+      const next = finder.find(token)
+      open()
+      expect(await during).toMatchObject({ kind: 'caller' })
+      expect(await next).toEqual(refused('revoked'))
+    })
   })
 
   it('comes back when it was only disabled', async () => {

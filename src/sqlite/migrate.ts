@@ -28,11 +28,11 @@ export async function migrate(file: SqliteFile, schema: Schema, clock: Clock): P
 }
 
 async function listTables(file: SqliteFile): Promise<string[]> {
-  const rows = await file.all(
+  const rows = await file.all<{ name: string }>(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
     [],
   )
-  return rows.map((row) => String(row.name))
+  return rows.map(({ name }) => name)
 }
 
 /** How many migrations the file has had, which must be the first ones of ours. */
@@ -44,7 +44,8 @@ async function listApplied(file: SqliteFile, { migrations }: Schema): Promise<nu
       `This file is another program's database: it has the tables ${tables.join(', ')}. Choose another data folder.`,
     )
   }
-  const names = (await file.all(`SELECT name FROM ${RECORDS} ORDER BY position`, [])).map((row) => String(row.name))
+  const records = await file.all<{ name: string }>(`SELECT name FROM ${RECORDS} ORDER BY position`, [])
+  const names = records.map(({ name }) => name)
   const unknown = names.filter((name, position) => migrations[position]?.name !== name)
   if (unknown.length > 0) {
     throw new Error(

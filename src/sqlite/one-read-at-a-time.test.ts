@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { oneReadAtATime } from './one-read-at-a-time.ts'
-import type { SqliteFile, SqlRow } from './sqlite-file.ts'
+import type { SqliteFile } from './sqlite-file.ts'
 
 /** Says what it was asked, and answers when it is told to. */
 function slowFile() {
@@ -8,10 +8,10 @@ function slowFile() {
   const answers: { give(): void; fail(): void }[] = []
   const file: SqliteFile = {
     driver: 'slow',
-    all: (sql) =>
-      new Promise<SqlRow[]>((resolve, reject) => {
+    all: <Row>(sql: string) =>
+      new Promise<Row[]>((resolve, reject) => {
         asked.push(sql)
-        answers.push({ give: () => resolve([{ sql }]), fail: () => reject(new Error('no such table')) })
+        answers.push({ give: () => resolve([{ sql } as Row]), fail: () => reject(new Error('no such table')) })
       }),
     atomic: async (statements) => statements.map(({ sql }) => asked.push(sql)),
     close: async () => {},
@@ -24,7 +24,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 it('asks one thing after the other, in the order in which they came, and lets what is written pass', async () => {
   const { file, asked, answers } = slowFile()
-  const patient = oneReadAtATime(file)
+  const patient = oneReadAtATime(file, { ticks: () => 0 })
   const reads = ['first', 'second', 'third'].map((sql) => patient.all(sql, []))
   await settled()
   expect(asked).toEqual(['first'])
@@ -39,4 +39,33 @@ it('asks one thing after the other, in the order in which they came, and lets wh
   await settled()
   answers[2]!.give()
   expect(await reads[2], 'one that fails keeps nobody from asking').toEqual([{ sql: 'third' }])
+})
+
+describe('after a read', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  /** Two questions, of which the first takes so long: how long until the second is asked, in whole milliseconds. */
+  async function restAfter(ms: number): Promise<number> {
+    const { file, asked, answers } = slowFile()
+    const clock = { at: 0, ticks: () => clock.at }
+    const patient = oneReadAtATime(file, clock)
+    void patient.all('first', [])
+    await settled()
+    clock.at += ms * 1000
+    void patient.all('second', [])
+    answers[0]!.give()
+    await settled()
+    let rested = 0
+    for (; asked.length < 2; rested++) await vi.advanceTimersByTimeAsync(1)
+    return rested
+  }
+
+  it.each([
+    ['nobody rests for less than a timer is worth', 0.9, 0],
+    ['they rest for as long as it took', 3, 3],
+    ['and never for long', 400, 5],
+  ])('%s', async (_, ms, rest) => {
+    expect(await restAfter(ms)).toBe(rest)
+  })
 })

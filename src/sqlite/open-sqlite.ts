@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import type { Synchronous } from './driver.ts'
-import type { SqliteFile, SqlRow } from './sqlite-file.ts'
+import type { RowOf, SqliteFile, SqlRow, SqlValue } from './sqlite-file.ts'
 import { createWorkerChannel } from './worker-channel.ts'
 import type { WorkerSettings } from './worker-messages.ts'
 
@@ -53,7 +53,8 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteFile> {
   }
   return {
     driver,
-    all: (sql, parameters) => open<SqlRow[]>(() => channel.ask({ kind: 'all', sql, parameters })),
+    all: <Row extends RowOf<Row> = SqlRow>(sql: string, parameters: readonly SqlValue[]) =>
+      open<Row[]>(() => channel.ask({ kind: 'all', sql, parameters })),
     atomic: (statements) => open<number[]>(() => channel.ask({ kind: 'atomic', statements })),
     close() {
       closing ??= close()

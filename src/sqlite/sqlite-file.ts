@@ -1,6 +1,8 @@
 /** What a statement may be handed, and what a row may hold. */
 export type SqlValue = string | number | bigint | null | Uint8Array
 export type SqlRow = Record<string, SqlValue>
+/** Columns by name, as a statement brings them. */
+export type RowOf<Row> = { readonly [Column in keyof Row]: SqlValue }
 
 /** One statement, run once for each of its rows of parameters. */
 export interface AtomicStatement {
@@ -30,7 +32,8 @@ export class UnexpectedChanges extends Error {
 export interface SqliteFile {
   /** e.g. `libsql 3.45.1`, for `status` and `--version`. */
   readonly driver: string
-  all(sql: string, parameters: readonly SqlValue[]): Promise<SqlRow[]>
+  /** What a row has is known to the statement alone: whoever writes it says so here, and nobody checks. */
+  all<Row extends RowOf<Row> = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]>
   /** Runs the list in one transaction and resolves when it is durable, with the number of rows each statement changed. */
   atomic(statements: readonly AtomicStatement[]): Promise<number[]>
   close(): Promise<void>

@@ -101,21 +101,6 @@ export async function listKeyNames(
   return found.rows
 }
 
-/** Of an account, or of all: newest first, revoked ones included. The next page ends before the row of this one's last key. */
-export const listKeyPage = (
-  db: LedgerDb,
-  account: number | undefined,
-  { before, limit }: { readonly before: number; readonly limit: number },
-): Promise<StoredKey[]> =>
-  db
-    .selectFrom('keys')
-    .selectAll()
-    .$if(account !== undefined, (query) => query.where('account', '=', account!))
-    .where('row', '<', before)
-    .orderBy('row', 'desc')
-    .limit(limit)
-    .execute()
-
 /** What can change about a key. `disabled_at: null` enables it again; nothing undoes a revocation. */
 export interface KeyChange {
   readonly name?: string

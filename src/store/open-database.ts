@@ -32,7 +32,7 @@ export async function openDatabase(options: Omit<SqliteOptions, 'synchronous'> &
   // Whoever has the lock of the ledger has its journal.
   const journal = await openSettleJournal(join(dirname(options.path), 'settles.journal'))
   const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
-  const patientDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file)) })
+  const patientDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file, options.clock)) })
   return {
     db,
     patientDb,

@@ -14,9 +14,9 @@ import {
   type KeyChange,
   keyInsert,
   keyUpdate,
-  listKeyPage,
   type NewKey,
 } from './keys.ts'
+import { listToldKeys, listWholeKeys } from './list-keys.ts'
 import { findMeta, setMeta } from './meta.ts'
 import { type Database, openDatabase } from './open-database.ts'
 import { findPriceTerms, insertPrice, listNewestPrices } from './prices.ts'
@@ -130,8 +130,10 @@ describe('keys', () => {
     expect(await findKeyByDigest(db, new Uint8Array(32))).toBeUndefined()
     expect(await findKeyById(db, 'key_1')).toEqual(stored)
     expect(await findKeyByRow(db, 1)).toEqual(stored)
-    expect(await listKeyPage(db, 2, ALL)).toEqual([stored])
-    expect(await listKeyPage(db, 1, ALL)).toEqual([])
+    expect(await listWholeKeys(db, 2, ALL)).toEqual([
+      { ...stored, owner_id: 'acct_ben', owner_email: 'ben@example.com' },
+    ])
+    expect(await listWholeKeys(db, 1, ALL)).toEqual([])
   })
 
   it('are renamed, disabled and enabled until they are revoked, for good', async () => {
@@ -261,7 +263,9 @@ it('answers every question that grows with the books from an index', async () =>
   await findAccountByEmail(listening, 'ada@example.com')
   await listAccounts(listening, { after: 1, limit: 2 })
   await findKeyByDigest(listening, new Uint8Array(32))
-  await listKeyPage(listening, 1, ALL)
+  await listWholeKeys(listening, 1, ALL)
+  await listWholeKeys(listening, undefined, ALL)
+  await listToldKeys(listening, 1, { ...ALL, words: [] })
   await findReceipt(listening, 'req_a')
   await listOpenReceipts(listening)
   await findTransferByRef(listening, 1, 'may')
@@ -271,7 +275,7 @@ it('answers every question that grows with the books from an index', async () =>
   await listBuckets(listening, [1, 2])
   await findSubscription(listening, 1)
   await findSubscriptionAt(listening, 1, 5)
-  expect(asked).toHaveLength(14)
+  expect(asked).toHaveLength(16)
   for (const { sql, parameters } of asked) {
     const plan = await database.file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[])
     const steps = plan.map((step) => String(step.detail)).join('; ')

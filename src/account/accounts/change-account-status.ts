@@ -22,8 +22,9 @@ export async function changeAccountStatus(
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved
   const act = { action: 'account_status', target: account.id, account: account.row, detail: status } as const
-  const changed = await deps.trail.act(act, [accountStatusUpdate(account.row, status)])
-  deps.forgetAccount(account.row as AccountRow)
+  const changed = await deps.trail
+    .act(act, [accountStatusUpdate(account.row, status)])
+    .finally(() => deps.forgetAccount(account.row as AccountRow))
   if (!changed) return refused('account_closed', `Account ${account.id} is closed, and that is final.`)
   return done(accountView({ ...account, status }))
 }

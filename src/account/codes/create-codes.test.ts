@@ -1,29 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { codesPage, createCodesBody, madeCodes } from '../../contract/operate.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { createAccount } from '../accounts/create-account.ts'
-import { openTestBooks, type TestBooks } from '../books.fixture.ts'
+import { useTestBooks } from '../use-test-books.fixture.ts'
 import { createCodes } from './create-codes.ts'
 import { listCodes } from './list-codes.ts'
 import { redeemCode } from './redeem-code.ts'
 import { withdrawCode } from './withdraw-code.ts'
 
-let folder: string
-let books: TestBooks
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'millrace-codes-'))
-  books = await openTestBooks(folder)
-})
-
-afterEach(async () => {
-  await books.close()
-  await rm(folder, { recursive: true })
-})
+const books = useTestBooks()
 
 async function make(terms = {}) {
   const args = createCodesBody.parse({ amount: '5.00', count: 3, note: 'workshop', ...terms })

@@ -1,13 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { creditBody } from '../../contract/operate.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { updateAccountStatus } from '../../store/set-up.fixture.ts'
-import { createAccount } from '../accounts/create-account.ts'
-import { openTestBooks, type TestBooks } from '../books.fixture.ts'
+import type { Trail } from '../trail/trail.ts'
+import { useTestBooks } from '../use-test-books.fixture.ts'
 import { verifyLedger } from '../verify-ledger.ts'
 import { creditWallet } from '../wallet/credit-wallet.ts'
 import { createCodes } from './create-codes.ts'
@@ -19,24 +16,14 @@ const DAY_MS = 86_400_000
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow
 
-let folder: string
-let books: TestBooks
 let skippedMs: number
 
 const start = systemClock.now()
 const clock = { now: () => start + skippedMs, ticks: () => skippedMs * 1000 }
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'millrace-redeem-'))
+beforeEach(() => {
   skippedMs = 0
-  books = await openTestBooks(folder, clock)
-  for (const name of ['ada', 'ben']) await createAccount(books.deps, { email: `${name}@example.com` })
 })
-
-afterEach(async () => {
-  await books.close()
-  await rm(folder, { recursive: true })
-})
+const books = useTestBooks({ clock, owners: ['ada', 'ben'] })
 
 async function make(amount = '10.00', terms = {}) {
   const outcome = await createCodes(books.deps, { amount, count: 1, note: 'for a friend', ...terms })
@@ -70,11 +57,6 @@ async function finish(): Promise<number> {
   return finished
 }
 
-async function restart() {
-  await books.close()
-  books = await openTestBooks(folder, clock)
-}
-
 describe('redeeming a code', () => {
   it('credits what it is worth, exactly, and says in the books why', async () => {
     const { text, id } = await make('10.000000001')
@@ -106,6 +88,19 @@ describe('redeeming a code', () => {
     expect(await redeem(text)).toEqual(credited('10.00'))
   })
 
+  it('is refused to an account that is suspended in the very moment, and the code stays whole', async () => {
+    const { text } = await make()
+    const trail: Trail = {
+      ...books.deps.trail,
+      async act(act, statements) {
+        await updateAccountStatus(books.deps.db, BEN, 'suspended')
+        return books.deps.trail.act(act, statements)
+      },
+    }
+    expect(await redeem(text, BEN, { ...books.deps, trail })).toMatchObject({ reason: 'code_not_found' })
+    expect(await redeem(text)).toEqual(credited('10.00'))
+  })
+
   it('lets an account try ten codes, then one every six minutes; good ones and mistyped ones are no tries', async () => {
     const wrong = 'MR-00000-00000-00000-00000-00000'
     for (let round = 0; round < 15; round++) expect((await redeem((await make('1.00')).text)).kind).toBe('done')
@@ -129,10 +124,14 @@ describe('redeeming a code', () => {
   it('is kept for its account when the wallet is full, and credited when there is room', async () => {
     const account = 'ada@example.com'
     await creditWallet(books.deps, { account, amount: '999999999', reason: 'much', ref: '1' })
-    const { text } = await make('10.00')
+    const { text, id } = await make('10.00')
     // Its own code is no guess: twelve tries leave it all ten.
     for (let round = 0; round < 12; round++) expect(await redeem(text)).toMatchObject({ reason: 'wallet_full' })
     expect(await redeem(text, BEN)).toMatchObject({ reason: 'code_not_found' })
+    const unfinished: [string, unknown][] = []
+    const onUnfinished = (code: string, reason: unknown) => unfinished.push([code, reason])
+    expect(await finishRedemptions({ ...books.deps, onUnfinished })).toBe(0)
+    expect(unfinished).toEqual([[id, expect.stringContaining('cannot hold more')]])
     await books.ledger.credit({
       ...{ account: ADA, kind: 'refund', amount: -9_000_000_000n as never, reason: 'back', ref: '2' },
     })
@@ -196,7 +195,7 @@ describe('a crash while a code is redeemed', () => {
   ])('%s: the next start completes it, once', async (_, broken) => {
     const { text } = await make()
     await expect(redeem(text, ADA, { ...books.deps, ...broken() })).rejects.toBe(crash)
-    await restart()
+    await books.restart()
     expect([await finish(), await balance()]).toEqual([1, 10_000_000_000n])
     expect([await finish(), await balance()]).toEqual([0, 10_000_000_000n])
     expect(await redeem(text)).toMatchObject({ reason: 'code_redeemed' })

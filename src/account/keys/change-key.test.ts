@@ -1,34 +1,23 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { AccountRow } from '../../model/ids.ts'
 import { findKeyById } from '../../store/keys.ts'
-import { createAccount } from '../accounts/create-account.ts'
-import { openTestBooks, type TestBooks } from '../books.fixture.ts'
+import { changeAccountStatus } from '../accounts/change-account-status.ts'
+import { useTestBooks } from '../use-test-books.fixture.ts'
 import { changeKey, revokeKey, updateKey } from './change-key.ts'
 import { type CreatedKey, createKey } from './create-key.ts'
 import { findOwnedKey } from './find-owned-key.ts'
+import { rotateKey } from './rotate-key.ts'
 
 const BEN = 2 as AccountRow
 
-let folder: string
-let books: TestBooks
+const books = useTestBooks({ owners: ['ada', 'ben'] })
 let made: CreatedKey
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'millrace-terms-'))
-  books = await openTestBooks(folder)
-  for (const name of ['ada', 'ben']) await createAccount(books.deps, { email: `${name}@example.com` })
   const terms = { caps: { day: '5.00' }, limits: { concurrent: 3, requests_per_minute: 60 }, models: ['demo'] }
   const outcome = await createKey(books.deps, { account: 'ada@example.com', kind: 'wallet', name: 'ci', ...terms })
   if (outcome.kind === 'refused') throw new Error(outcome.message)
   made = outcome.value
-})
-
-afterEach(async () => {
-  await books.close()
-  await rm(folder, { recursive: true })
 })
 
 const change = (terms: object, asked: { of?: AccountRow; mayWiden?: boolean } = {}) =>
@@ -97,6 +86,40 @@ describe('changing the terms of a key', () => {
   })
 })
 
+describe('what was done although nobody heard that it was', () => {
+  /** As when the disk fails behind the commit. */
+  const unheard = (): typeof books.deps => ({
+    ...books.deps,
+    trail: {
+      ...books.deps.trail,
+      async act(act, statements) {
+        await books.deps.trail.act(act, statements)
+        throw new Error('no answer')
+      },
+    },
+  })
+  const said = async () => {
+    const outcome = await books.finder.find(made.key)
+    return outcome.kind === 'caller' ? 'let in' : outcome.reason
+  }
+
+  it('counts from the next request on: a key that was replaced, and one whose account was suspended', async () => {
+    expect(await said()).toBe('let in')
+    await expect(changeAccountStatus(unheard(), 'ada@example.com', 'suspended')).rejects.toThrow('no answer')
+    expect(await said()).toBe('account-suspended')
+    await changeAccountStatus(books.deps, 'ada@example.com', 'active')
+    await said()
+    await expect(rotateKey(unheard(), { key: made.id, grace: '0' })).rejects.toThrow('no answer')
+    expect(await said()).toBe('unknown')
+  })
+
+  it('counts from the next request on: a key that was revoked', async () => {
+    expect(await said()).toBe('let in')
+    await expect(revokeKey(unheard(), { key: made.id })).rejects.toThrow('no answer')
+    expect(await said()).toBe('revoked')
+  })
+})
+
 describe('a key that shall do more than before', () => {
   const unconfirmed = (terms: object) => change(terms, { mayWiden: false })
   const asksFor = async (terms: object) => {
@@ -107,6 +130,7 @@ describe('a key that shall do more than before', () => {
   it.each([
     { caps: { day: '5.000000001' } },
     { caps: { day: null } },
+    { caps: { month: '9.01' } },
     { limits: { concurrent: 4 } },
     { limits: { requests_per_minute: null } },
     { models: null },
@@ -116,7 +140,7 @@ describe('a key that shall do more than before', () => {
     { expires: '11d' },
     { name: 'harmless', caps: { day: '1.00' }, expires: null },
   ])('needs a fresh password: %j', async (terms) => {
-    await change({ expires: '10d' })
+    await change({ expires: '10d', caps: { month: '9.00' } })
     expect(await asksFor(terms)).toBe('confirm_password')
     expect(await change({})).toMatchObject({ value: { name: 'ci', caps: { day: '5.00' }, models: ['demo'] } })
     expect(await change(terms)).toMatchObject({ kind: 'done' })

@@ -83,7 +83,8 @@ interface KeyAct {
 
 /**
  * The one way in which a key changes after it was made, but for its secret. The cache is told after the change is durable
- * and before anybody hears of it: who reads "revoked" can rely on it.
+ * and before anybody hears of it: who reads "revoked" can rely on it. It is told of a failure too, behind which the change may
+ * be in the file.
  */
 export async function updateKey(
   deps: ChangeKeyDeps,
@@ -93,10 +94,9 @@ export async function updateKey(
   const { row, id, account, name, kind } = key
   const action = change.revoked_at === undefined ? 'key_changed' : 'key_revoked'
   const detail = keyInWords(said, { name: change.name ?? name, kind })
-  const changed = await deps.trail.act({ action, target: id, account, detail }, [
-    keyUpdate(deps.db, row, change, judged),
-  ])
-  deps.forgetKey(id as KeyId)
+  const changed = await deps.trail
+    .act({ action, target: id, account, detail }, [keyUpdate(deps.db, row, change, judged)])
+    .finally(() => deps.forgetKey(id as KeyId))
   const after = await findOwnedKey(deps, id)
   if (after.kind === 'refused') return after
   // Revoking twice is what a script does after a lost answer: it is revoked, and that was the wish.

@@ -46,7 +46,7 @@ export interface FormerSecret {
 }
 
 /** Revoked is final, so it is said first; expired beats disabled because enabling would not help. */
-export function keyStateOf(key: StoredKey, now: number): KeyState {
+export function keyStateOf(key: Pick<StoredKey, 'revoked_at' | 'expires_at' | 'disabled_at'>, now: number): KeyState {
   if (key.revoked_at !== null) return 'revoked'
   if (key.expires_at !== null && key.expires_at <= now) return 'expired'
   return key.disabled_at === null ? 'active' : 'disabled'
@@ -74,8 +74,10 @@ export const keyView = (
 })
 
 /** None of a key that is revoked: that has ended both. */
-export function formerOf(key: StoredKey, now: number): FormerSecret | null {
-  const { former_shown, former_until, revoked_at } = key
+export function formerOf(
+  { former_shown, former_until, revoked_at }: Pick<StoredKey, 'former_shown' | 'former_until' | 'revoked_at'>,
+  now: number,
+): FormerSecret | null {
   if (former_shown === null || former_until === null || former_until <= now || revoked_at !== null) return null
   return { shown: former_shown, until: isoTime(former_until) }
 }

@@ -3,8 +3,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow, KeyRow } from '../../model/ids.ts'
 import { allowancesOfCaps } from '../../model/spend-caps.ts'
-import { findAccountByRow } from '../../store/accounts.ts'
-import { listKeyPage, type StoredKey } from '../../store/keys.ts'
+import { listWholeKeys } from '../../store/list-keys.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { type AnyAccount, resolveAccount } from '../accounts/one-account.ts'
 import { done, type Outcome } from '../outcome.ts'
@@ -28,15 +27,11 @@ export async function listKeys(
   const of = resolved?.account.row as AccountRow | undefined
   const last = after === undefined ? undefined : await findOwnedKey(deps, after, of)
   if (last?.kind === 'refused') return last
-  const read = await listKeyPage(deps.db, of, { before: last?.key.row ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
+  const read = await listWholeKeys(deps.db, of, { before: last?.key.row ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
   const { rows, next } = cutPage(read, limit, ({ id }) => id)
-  return done({ items: await Promise.all(rows.map((key) => viewOf(deps, key))), next })
-}
-
-async function viewOf({ db, clock }: ListKeysDeps, key: StoredKey): Promise<KeyView> {
-  const owner = await findAccountByRow(db, key.account)
-  if (owner === undefined) throw new Error(`Key ${key.id} belongs to nobody`)
-  return keyView(key, owner, clock.now())
+  const now = deps.clock.now()
+  const items = rows.map((key) => keyView(key, { id: key.owner_id, email: key.owner_email }, now))
+  return done({ items, next })
 }
 
 export interface ShowKeyDeps extends ListKeysDeps {

@@ -1,12 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { keyItem, keysQuery, listedKey } from '../../contract/keys.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { insertKey } from '../../store/set-up.fixture.ts'
-import { createAccount } from '../accounts/create-account.ts'
-import { openTestBooks, type TestBooks } from '../books.fixture.ts'
+import { useTestBooks } from '../use-test-books.fixture.ts'
 import { changeKey, revokeKey } from './change-key.ts'
 import { type CreatedKey, createKey } from './create-key.ts'
 import { type ListOwnKeysDeps, listOwnKeys, showOwnKey } from './list-own-keys.ts'
@@ -16,22 +12,13 @@ import { rotateKey } from './rotate-key.ts'
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow
 
-let folder: string
-let books: TestBooks
+const books = useTestBooks({ owners: ['ada', 'ben'] })
 let deps: ListOwnKeysDeps
 let used: Map<number, number>
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'millrace-own-keys-'))
-  books = await openTestBooks(folder)
+beforeEach(() => {
   used = new Map()
   deps = { ...books.deps, lastUsed: async (_account, rows) => new Map([...used].filter(([row]) => rows.includes(row))) }
-  for (const name of ['ada', 'ben']) await createAccount(books.deps, { email: `${name}@example.com` })
-})
-
-afterEach(async () => {
-  await books.close()
-  await rm(folder, { recursive: true })
 })
 
 async function make(name: string, owner: 'ada' | 'ben' = 'ada', terms = {}): Promise<CreatedKey> {
@@ -71,7 +58,7 @@ describe('the keys of an account', () => {
   it('are told with all that their owner may know, in the words of the console', async () => {
     await make('first')
     const made = await make('second', 'ada', { caps: { day: '5.00', month: '9.00' }, limits: { concurrent: 2 } })
-    await make('third', 'ada', { caps: { month: '7.00' } })
+    await make('third', 'ada', { caps: { month: '7.00' }, models: ['demo', 'dem*'] })
     used.set(2, Date.UTC(2026, 10, 22))
     await rotateKey(books.deps, { key: made.id, grace: '1h' })
     await changeKey(books.deps, { key: made.id, disabled: true })
@@ -84,6 +71,7 @@ describe('the keys of an account', () => {
       ['second', false, ['5.00', '9.00']],
       ['first', false, []],
     ])
+    expect(items.map(({ models }) => models)).toEqual([null, { count: 2, first: ['demo', 'dem*'] }, null, null])
     expect(items[2]).toMatchObject({
       ...{ id: made.id, state: 'disabled', last_used_at: '2026-11-22T00:00:00.000Z' },
       ...{ limits: { requests_per_minute: null, tokens_per_minute: null, concurrent: 2 } },

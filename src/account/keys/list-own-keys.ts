@@ -1,12 +1,12 @@
 import type { z } from 'zod'
-import { type keyItem, type keysQuery, type listedKey, wordsOfSearch } from '../../contract/keys.ts'
+import type { keyItem, keysQuery, listedKey } from '../../contract/keys.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { wordsOfSearch } from '../../lib/anywhere/words-of-search.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow, KeyRow } from '../../model/ids.ts'
 import type { LimitRates } from '../../model/limit.ts'
 import { allowancesOfCaps } from '../../model/spend-caps.ts'
-import { listKeyPage, type StoredKey } from '../../store/keys.ts'
-import { searchKeys } from '../../store/search-keys.ts'
+import { listToldKeys, type ToldKey } from '../../store/list-keys.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { isoTime, isoTimeOrNull } from '../moments.ts'
 import { done, type Outcome } from '../outcome.ts'
@@ -27,9 +27,6 @@ export interface ListOwnKeysDeps {
 export type OwnKey = z.output<typeof keyItem>
 type ListedKey = z.output<typeof listedKey>
 
-/** A list of models may be five hundred long, and a page has two hundred keys. */
-const MODELS_LISTED = 10
-
 /** Newest first, revoked ones included: what a key has used stays explainable. A page begins after the key it names. */
 export async function listOwnKeys(
   deps: ListOwnKeysDeps,
@@ -38,29 +35,33 @@ export async function listOwnKeys(
 ): Promise<Outcome<Page<ListedKey>>> {
   const last = after === undefined ? undefined : await findOwnedKey(deps, after, account)
   if (last?.kind === 'refused') return last
-  const page = { before: last?.key.row ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 }
-  const words = wordsOfSearch(search)
-  const read = await (words.length === 0
-    ? listKeyPage(deps.db, account, page)
-    : searchKeys(deps.db, account, { ...page, words }))
+  const before = last?.key.row ?? Number.MAX_SAFE_INTEGER
+  const read = await listToldKeys(deps.db, account, { before, limit: limit + 1, words: wordsOfSearch(search) })
   const { rows, next } = cutPage(read, limit, ({ id }) => id)
-  return done({ items: (await viewOwnKeys(deps, account, rows)).map(listed), next })
+  const facts = await factsOf(deps, account, rows)
+  return done({ items: rows.map((row, index) => ({ ...facts[index]!, models: firstModels(row) })), next })
 }
 
-const listed = ({ models, ...key }: OwnKey): ListedKey => ({
-  ...key,
-  models: models && { count: models.length, first: models.slice(0, MODELS_LISTED) },
-})
+function firstModels({ models_count: count, models_first: first }: ToldKey): ListedKey['models'] {
+  if (count === null || first === null) return null
+  return { count, first: (JSON.parse(first) as string[]).slice(0, count) }
+}
 
 export async function showOwnKey(deps: ListOwnKeysDeps, account: AccountRow, id: string): Promise<Outcome<OwnKey>> {
   const found = await findOwnedKey(deps, id, account)
   if (found.kind === 'refused') return found
-  const [item] = await viewOwnKeys(deps, account, [found.key])
-  return done(item!)
+  const { models } = found.key
+  const [facts] = await factsOf(deps, account, [found.key])
+  return done({ ...facts!, models: models === null ? null : (JSON.parse(models) as string[]) })
 }
 
+/** All of a key but its models. */
+type KeyFacts = Omit<OwnKey, 'models'>
+/** What they are made of. */
+type FactsRow = Omit<ToldKey, 'models_count' | 'models_first'>
+
 /** The ledger is asked once for all of them. */
-async function viewOwnKeys(deps: ListOwnKeysDeps, account: AccountRow, keys: readonly StoredKey[]): Promise<OwnKey[]> {
+async function factsOf(deps: ListOwnKeysDeps, account: AccountRow, keys: readonly FactsRow[]): Promise<KeyFacts[]> {
   const caps = keys.map((key) =>
     allowancesOfCaps(key.row as KeyRow, { day: key.cap_day_nano, month: key.cap_month_nano }),
   )
@@ -72,10 +73,10 @@ async function viewOwnKeys(deps: ListOwnKeysDeps, account: AccountRow, keys: rea
   const views = standings.map(capView)
   const now = deps.clock.now()
   // As many standings as caps, in their order.
-  return keys.map((key, index) => ownKey(key, views.splice(0, caps[index]!.length), used.get(key.row), now))
+  return keys.map((key, index) => keyFacts(key, views.splice(0, caps[index]!.length), used.get(key.row), now))
 }
 
-function ownKey(key: StoredKey, caps: CapView[], usedAt: number | undefined, now: number): OwnKey {
+function keyFacts(key: FactsRow, caps: CapView[], usedAt: number | undefined, now: number): KeyFacts {
   const limits = key.limits === null ? {} : (JSON.parse(key.limits) as LimitRates)
   return {
     id: key.id,
@@ -84,7 +85,6 @@ function ownKey(key: StoredKey, caps: CapView[], usedAt: number | undefined, now
     shown: key.shown,
     state: keyStateOf(key, now),
     playground: key.playground === 1,
-    models: key.models === null ? null : (JSON.parse(key.models) as string[]),
     limits: {
       requests_per_minute: limits.requestsPerMinute ?? null,
       tokens_per_minute: limits.tokensPerMinute ?? null,

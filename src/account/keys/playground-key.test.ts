@@ -1,11 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { AccountRow } from '../../model/ids.ts'
 import { changeAccountStatus } from '../accounts/change-account-status.ts'
-import { createAccount } from '../accounts/create-account.ts'
-import { openTestBooks, type TestBooks } from '../books.fixture.ts'
+import { useTestBooks } from '../use-test-books.fixture.ts'
 import { changeKey, revokeKey } from './change-key.ts'
 import { createKey } from './create-key.ts'
 import { playgroundKey } from './playground-key.ts'
@@ -14,19 +10,7 @@ import { rotateKey } from './rotate-key.ts'
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow
 
-let folder: string
-let books: TestBooks
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'millrace-playground-'))
-  books = await openTestBooks(folder)
-  for (const name of ['ada', 'ben']) await createAccount(books.deps, { email: `${name}@example.com` })
-})
-
-afterEach(async () => {
-  await books.close()
-  await rm(folder, { recursive: true })
-})
+const books = useTestBooks({ owners: ['ada', 'ben'] })
 
 async function open(account = ADA, kind: 'wallet' | 'builder' = 'wallet') {
   const outcome = await playgroundKey(books.deps, account, kind)

@@ -1,12 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
-import { createAccount } from '../accounts/create-account.ts'
-import { openTestBooks, type TestBooks } from '../books.fixture.ts'
+import { findKeyById } from '../../store/keys.ts'
+import { useTestBooks } from '../use-test-books.fixture.ts'
 import { changeKey, revokeKey } from './change-key.ts'
 import { type CreatedKey, createKey } from './create-key.ts'
 import { rotateKey } from './rotate-key.ts'
@@ -15,26 +12,23 @@ const HOUR_MS = 3_600_000
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow
 
-let folder: string
-let books: TestBooks
 let skippedMs: number
 let made: CreatedKey
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'millrace-rotate-'))
+const start = systemClock.now()
+beforeEach(() => {
   skippedMs = 0
-  const start = systemClock.now()
-  books = await openTestBooks(folder, { now: () => start + skippedMs, ticks: systemClock.ticks })
-  for (const name of ['ada', 'ben']) await createAccount(books.deps, { email: `${name}@example.com` })
+})
+const books = useTestBooks({
+  clock: { now: () => start + skippedMs, ticks: systemClock.ticks },
+  owners: ['ada', 'ben'],
+})
+
+beforeEach(async () => {
   const terms = { caps: { day: '5.00' }, limits: { concurrent: 3 }, models: ['demo'] }
   const outcome = await createKey(books.deps, { account: 'ada@example.com', kind: 'wallet', name: 'ci', ...terms })
   if (outcome.kind === 'refused') throw new Error(outcome.message)
   made = outcome.value
-})
-
-afterEach(async () => {
-  await books.close()
-  await rm(folder, { recursive: true })
 })
 
 async function rotate(grace: string): Promise<CreatedKey> {
@@ -102,7 +96,9 @@ describe('rotating a key', () => {
     const revoked = await revokeKey(books.deps, { key: made.id })
     expect(revoked).toMatchObject({ value: { former: null } })
     expect([await said(made.key), await said(key)]).toEqual(['revoked', 'revoked'])
+    const before = await findKeyById(books.database.db, made.id)
     expect(await rotateKey(books.deps, { key: made.id, grace: '1h' })).toMatchObject({ reason: 'key_revoked' })
+    expect(await findKeyById(books.database.db, made.id), 'and nothing of it has changed').toEqual(before)
     skippedMs = 25 * HOUR_MS
     expect(await said(made.key)).toBe('unknown')
   })

@@ -40,8 +40,9 @@ export async function rotateKey(
   const { digest, shown } = minted
   const detail = `${keyInWords('new secret of', key)}, the former one works for ${args.grace}`
   const act = { action: 'key_rotated', target: key.id, account: key.account, detail } as const
-  const rotated = await deps.trail.act(act, [digestRotation(deps.db, key, { digest, shown, formerUntil })])
-  deps.forgetKey(key.id as KeyId)
+  const rotated = await deps.trail
+    .act(act, [digestRotation(deps.db, key, { digest, shown, formerUntil })])
+    .finally(() => deps.forgetKey(key.id as KeyId))
   const after = await findOwnedKey(deps, args.key, of)
   if (after.kind === 'refused') return after
   if (after.key.revoked_at !== null) return keyRevoked(key.id)

@@ -3,7 +3,9 @@ import { changePassword } from './change-password.ts'
 import { invitePerson, readInvite } from './invite-person.ts'
 import type { SignedIn } from './open-session.ts'
 import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from './people.fixture.ts'
+import type { PeopleDeps } from './people-deps.ts'
 import { signIn } from './sign-in.ts'
+import { signUp } from './sign-up.ts'
 
 const NEXT = 'another long password'
 const body = { current: PASSWORD, next: NEXT }
@@ -54,6 +56,28 @@ describe('a new password', () => {
     expect(await people.rows(last)).toEqual([
       { actor: 'ann@example.com', action: 'confirm_refused', target: ann.session.id },
     ])
+  })
+
+  it('has ended every session, although nobody heard that it was set', async () => {
+    const other = given(await enter(PASSWORD))
+    expect(await find(other)).toBeDefined()
+    const unheard: PeopleDeps = {
+      ...people.deps,
+      audit: {
+        ...people.deps.audit,
+        async record(...act) {
+          await people.deps.audit.record(...act)
+          throw new Error('no answer')
+        },
+      },
+    }
+    await expect(changePassword(unheard, ann.session, body, HERE)).rejects.toThrow('no answer')
+    expect([await find(other), await find(ann)]).toEqual([undefined, undefined])
+    const again = given(await enter(NEXT))
+    const reset = { role: 'owner', email: 'ann@example.com', resets: true } as const
+    const { code } = given(await invitePerson(people.deps, reset, 'operator'))
+    await expect(signUp(unheard, { code, password: PASSWORD }, HERE)).rejects.toThrow('no answer')
+    expect(await find(again)).toBeUndefined()
   })
 
   it('is one when two sessions change it at the same moment', async () => {

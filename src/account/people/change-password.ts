@@ -36,8 +36,9 @@ export async function changePassword(
     // Changed, disabled or ended at the same moment from elsewhere.
     if (error instanceof UnexpectedChanges) return refused('wrong_password', 'The password was changed meanwhile.')
     throw error
+  } finally {
+    deps.sessions.forgetAll()
   }
-  deps.sessions.forgetAll()
   const renewed = await deps.sessions.find(secret)
   if (renewed === undefined) return refused('session_not_found', 'This session has ended.')
   return done({ secret, session: renewed })

@@ -8,7 +8,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { secureRandom } from '../../lib/random-id.ts'
 import { mintAccountId } from '../../model/ids.ts'
 import { createSqliteDialect } from '../../sqlite/kysely-dialect.ts'
-import type { SqliteFile, SqlRow, SqlValue } from '../../sqlite/sqlite-file.ts'
+import { rememberSent, type SentStatements } from '../../sqlite/remember-sent.fixture.ts'
+import type { SqlRow } from '../../sqlite/sqlite-file.ts'
 import { type Database, openDatabase } from '../../store/open-database.ts'
 import type { Role } from '../../store/people-tables.ts'
 import { insertAccount } from '../../store/set-up.fixture.ts'
@@ -27,7 +28,7 @@ export interface TestPeople {
   readonly deps: PeopleDeps
   readonly database: Database
   /** Every statement that the use cases have sent, with the values of the first time. */
-  readonly sent: ReadonlyMap<string, readonly SqlValue[]>
+  readonly sent: Readonly<SentStatements>
   /** How many passwords were computed. */
   hashes(): number
   pass(ms: number): void
@@ -52,7 +53,8 @@ export async function openTestPeople(): Promise<TestPeople> {
     return compute()
   }
   const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
-  const { file, sent } = remembering(database.file)
+  const sent: SentStatements = new Map()
+  const file = rememberSent(database.file, sent)
   const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
   const deps = createPeopleDeps({
     ...{ db, file, clock, random: secureRandom, secret: Buffer.alloc(32, 7) },
@@ -85,19 +87,6 @@ export async function openTestPeople(): Promise<TestPeople> {
       rmSync(folder, { recursive: true })
     },
   }
-}
-
-function remembering(file: SqliteFile): { file: SqliteFile; sent: Map<string, readonly SqlValue[]> } {
-  const sent = new Map<string, readonly SqlValue[]>()
-  const all: SqliteFile['all'] = (sql, parameters) => {
-    if (!sent.has(sql)) sent.set(sql, parameters)
-    return file.all(sql, parameters)
-  }
-  const atomic: SqliteFile['atomic'] = (statements) => {
-    for (const { sql, rows } of statements) if (!sent.has(sql)) sent.set(sql, rows[0] ?? [])
-    return file.atomic(statements)
-  }
-  return { file: { ...file, all, atomic }, sent }
 }
 
 export function given<Value>(outcome: Outcome<Value>): Value {

@@ -19,6 +19,25 @@ afterEach(async () => {
 const take = (code: string, said?: string, password = PASSWORD) =>
   signUp(people.deps, { code, password, ...(said !== undefined && { email: email.parse(said) }) }, HERE)
 const first = async () => (await inviteFirstPerson(people.deps))!.code
+
+/** Each has found the link open before any of them uses it. */
+function bothAtOnce(bodies: readonly { readonly code: string; readonly password: string }[]) {
+  const { passwords } = people.deps
+  let missing = bodies.length
+  let open = () => {}
+  const allAreHere = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const hash = async (password: string) => {
+    missing -= 1
+    if (missing === 0) open()
+    await allAreHere
+    return passwords.hash(password)
+  }
+  const deps = { ...people.deps, passwords: { ...passwords, hash } }
+  return Promise.all(bodies.map((body) => signUp(deps, body, HERE)))
+}
+
 const count = async (table: string) => (await people.rows(`SELECT count(*) AS n FROM ${table}`))[0]!.n
 
 describe('the first person', () => {
@@ -146,6 +165,19 @@ describe('a link for a new password', () => {
     const signed = (password: string) => signIn(people.deps, { email: 'ann@example.com', password }, HERE)
     expect(refusalOf(await signed(PASSWORD)).reason).toBe('wrong_password')
     given(await signed(NEXT))
+  })
+
+  it('sets one, once, when two come with it at the same moment', async () => {
+    await people.make('ann@example.com', 'owner')
+    const { code } = await reset()
+    const outcomes = await bothAtOnce([NEXT, 'a third long password'].map((password) => ({ code, password })))
+    expect(outcomes.map((outcome) => (outcome.kind === 'refused' ? outcome.reason : 'done')).toSorted()).toEqual([
+      'done',
+      'invite_not_valid',
+    ])
+    expect(await count('sessions')).toBe(1)
+    // Whoever came second would end the session of the first, who is then refused too: the trail knows better.
+    expect(await people.rows(`SELECT action FROM audit WHERE action = 'password_reset'`)).toHaveLength(1)
   })
 
   it('lets somebody in who has used up their tries', async () => {

@@ -50,6 +50,8 @@ export async function signUp(
     const refusal = refusalOf(error, steps.email)
     if (refusal === undefined) throw error
     return refusal
+  } finally {
+    deps.sessions.forgetAll()
   }
   // Whoever has locked themselves out by guessing the old password.
   deps.tries.forgive({ name: steps.email, address: undefined })

@@ -36,8 +36,8 @@ export async function assignPlan(deps: AssignPlanDeps, args: PlanOrder): Promise
   const row = account.row as AccountRow
   const detail = `${plan.id}${endsAt === undefined ? '' : ` until ${isoTime(endsAt)}`}`
   return carryOutOrder(deps, { action: 'plan_ordered', target: account.id, account: row, detail }, async () => {
-    await deps.ledger.assignPlan({ account: row, plan: plan.id, windows: plan.windows, endsAt })
-    deps.forgetAccount(row)
+    const order = { account: row, plan: plan.id, windows: plan.windows, endsAt }
+    await deps.ledger.assignPlan(order).finally(() => deps.forgetAccount(row))
     return { outcome: done(await subscriptionOf(deps, account)) }
   })
 }
@@ -57,8 +57,8 @@ export async function endPlan(deps: AssignPlanDeps, args: PlanEnd): Promise<Outc
   const row = account.row as AccountRow
   const detail = endsAt === undefined ? 'now' : `at ${isoTime(endsAt)}`
   return carryOutOrder(deps, { action: 'plan_end_ordered', target: account.id, account: row, detail }, async () => {
-    const ended = await deps.ledger.endPlan({ account: row, ...(endsAt !== undefined && { endsAt }) })
-    deps.forgetAccount(row)
+    const order = { account: row, ...(endsAt !== undefined && { endsAt }) }
+    const ended = await deps.ledger.endPlan(order).finally(() => deps.forgetAccount(row))
     return {
       outcome:
         ended.kind === 'no-subscription' ? noSubscription(account.email) : done(await subscriptionOf(deps, account)),

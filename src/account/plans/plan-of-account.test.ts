@@ -1,32 +1,24 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { secureRandom } from '../../lib/random-id.ts'
 import { type AccountRow, mintAccountId } from '../../model/ids.ts'
 import { findAccountByEmail } from '../../store/accounts.ts'
 import { insertAccount } from '../../store/set-up.fixture.ts'
-import { openTestBooks, type TestBooks } from '../books.fixture.ts'
+import { useTestBooks } from '../use-test-books.fixture.ts'
 import { planOfAccount } from './plan-of-account.ts'
 
-let folder: string
-let books: TestBooks
 let account: AccountRow
 const set = { backMs: 0 }
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'millrace-plans-'))
+beforeEach(() => {
   set.backMs = 0
-  books = await openTestBooks(folder, { ...systemClock, now: () => systemClock.now() - set.backMs })
+})
+const books = useTestBooks({ clock: { ...systemClock, now: () => systemClock.now() - set.backMs } })
+
+beforeEach(async () => {
   const { db, file } = books.database
   await insertAccount(file, { id: mintAccountId(secureRandom), email: 'a@example.com', createdAt: 1 })
   account = (await findAccountByEmail(db, 'a@example.com'))?.row as AccountRow
-})
-
-afterEach(async () => {
-  await books.close()
-  await rm(folder, { recursive: true })
 })
 
 it('a plan that was ended stays ended when the clock is set back', async () => {

@@ -1,21 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openTestBooks, type TestBooks } from '../books.fixture.ts'
+import { describe, expect, it } from 'vitest'
 import { OPERATIONS, runOperation } from '../operations.ts'
 import type { ServerStatus } from '../server-status.ts'
+import { useTestBooks } from '../use-test-books.fixture.ts'
 
-let folder: string
-let books: TestBooks
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'millrace-acts-'))
-  books = await openTestBooks(folder)
-})
-afterEach(async () => {
-  await books.close()
-  await rm(folder, { recursive: true })
-})
+const books = useTestBooks()
 
 const absent: ServerStatus = { running: false, version: '0', node: '0', data: '' }
 

@@ -1,43 +1,31 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { AccountRow } from '../../model/ids.ts'
 import { changeAccountStatus } from '../accounts/change-account-status.ts'
 import { createAccount } from '../accounts/create-account.ts'
-import { openTestBooks, type TestBooks } from '../books.fixture.ts'
 import { createCodes } from '../codes/create-codes.ts'
 import { redeemCode } from '../codes/redeem-code.ts'
 import { withdrawCode } from '../codes/withdraw-code.ts'
 import { changeKey } from '../keys/change-key.ts'
 import { createKey } from '../keys/create-key.ts'
 import { rotateKey } from '../keys/rotate-key.ts'
+import { useTestBooks } from '../use-test-books.fixture.ts'
 import { creditWallet } from '../wallet/credit-wallet.ts'
 import { askForFunds } from '../wallet/wishes.ts'
 
 const ADA = 1 as AccountRow
 const account = 'ada@example.com'
 
-let folder: string
-let books: TestBooks
+const books = useTestBooks({ owners: ['ada'] })
 let key: string
 let code: { id: string; secret: string }
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'millrace-trail-'))
-  books = await openTestBooks(folder)
-  await createAccount(books.deps, { email: account })
   const made = await createKey(books.deps, { account, kind: 'wallet', name: 'ci' })
   const codes = await createCodes(books.deps, { amount: '5.00', count: 1, note: '' })
   if (made.kind === 'refused' || codes.kind === 'refused') throw new Error('nothing to act on')
   key = made.value.id
   const [first] = codes.value.items
   code = { id: first!.code.id, secret: first!.secret }
-})
-
-afterEach(async () => {
-  await books.close()
-  await rm(folder, { recursive: true })
 })
 
 const TABLES = ['accounts', 'buckets', 'keys', 'codes', 'wishes', 'transfers', 'audit'] as const

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { randomFrom } from '../../lib/seeded-random.fixture.ts'
-import { type DayRange, readDay, readDayRange } from './day-range.ts'
+import { type DayRange, readDay, readDayRange, readOpenRange } from './day-range.ts'
 import { beginningsOf, hourAt, type RangeStep } from './range-steps.ts'
 
 const DAY_MS = 86_400_000
@@ -31,6 +31,17 @@ describe('a range of days', () => {
     expect(hoursOf('2026-03-29', '2026-03-30', 'Europe/Berlin')).toBe(23)
     expect(hoursOf('2026-10-25', '2026-10-26', 'Europe/Berlin')).toBe(25)
     expect(hoursOf('2026-10-04', '2026-10-05', 'Australia/Lord_Howe')).toBe(23.5)
+  })
+
+  it('may be open at either end, and does not end before it begins', () => {
+    const [from, to] = ['2026-11-22', '2026-11-23']
+    const at = Date.parse('2026-11-22T00:00:00Z')
+    expect(readOpenRange({})).toMatchObject({ value: { from: undefined, before: undefined } })
+    expect(readOpenRange({ from })).toMatchObject({ value: { from: at, before: undefined } })
+    expect(readOpenRange({ from, to })).toMatchObject({ value: { from: at, before: at + DAY_MS } })
+    expect(readOpenRange({ from: to, to: from })).toMatchObject({ reason: 'invalid_range' })
+    for (const wrong of [{ from: 'x' }, { to: 'x' }])
+      expect(readOpenRange(wrong)).toMatchObject({ reason: 'invalid_range' })
   })
 
   it('begins at one o’clock on a day that has no midnight', () => {

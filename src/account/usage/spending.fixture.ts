@@ -5,6 +5,7 @@ import { afterEach, beforeEach } from 'vitest'
 import type { AdmitRequest } from '../../books/admit-turn.ts'
 import { requestFor, usd } from '../../ledger/contract-bench.fixture.ts'
 import type { AdmittedTurn, Ledger } from '../../ledger/ledger.ts'
+import { UNOBSERVED } from '../../ledger/observer.fixture.ts'
 import { openLedger } from '../../ledger/open-ledger.ts'
 import { recordPrices } from '../../ledger/record-prices.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -68,14 +69,7 @@ export function useSpending(): Spending {
     bench.at = Date.UTC(2026, 9, 1)
     const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
     const { db, patientDb, file, journal } = database
-    const observer = {
-      batchRecorded: () => {},
-      batchFailed: () => {},
-      recovered: () => {},
-      clockBehind: () => {},
-      doesNotAddUp: () => {},
-    }
-    const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 1000, observer })
+    const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 1000, observer: UNOBSERVED })
     await recordPrices({ db, now: clock.now }, new Map(['demo', 'other'].map((model) => [model, PRICE])))
     for (const [index, name] of ['ada', 'ben'].entries()) {
       await insertAccount(file, { id: `acct_${name}`, email: `${name}@example.com`, createdAt: 1 })

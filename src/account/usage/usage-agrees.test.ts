@@ -115,10 +115,11 @@ async function reportOf(args: UsageArgs): Promise<UsageAnswer> {
 }
 
 type Sums = Record<string, bigint>
-const COUNTS = ['requests', 'failed', 'uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning']
+const TOKENS = ['uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
+const COUNTS = ['requests', 'failed', ...TOKENS] as const
 
 const sumsOf = (used: UsedView): Sums => ({
-  ...Object.fromEntries(COUNTS.map((count) => [count, BigInt(used[count as keyof UsedView])])),
+  ...Object.fromEntries(COUNTS.map((count) => [count, BigInt(used[count])])),
   ...{ wallet: parseUsd(used.wallet)!, plan: parseUsd(used.plan)! },
 })
 
@@ -127,14 +128,20 @@ const add = (one: Sums, other: Sums): Sums =>
   Object.fromEntries(Object.keys(NOTHING).map((sum) => [sum, one[sum]! + other[sum]!]))
 const together = (all: readonly UsedView[]): Sums => all.map(sumsOf).reduce(add, NOTHING)
 
-interface Receipt {
+interface ReceiptNames {
   readonly account: string
   readonly key: string
   readonly kind: string
   readonly model: string
   readonly at: number
+}
+
+interface Receipt extends ReceiptNames {
   readonly sums: Sums
 }
+
+type ReceiptRow = ReceiptNames &
+  Readonly<Record<(typeof TOKENS)[number], number | null>> & { readonly outcome: string; readonly charge_nano: bigint }
 
 const RECEIPTS_OF_ALL = `SELECT accounts.id AS account, keys.id AS key, receipts.kind AS kind, model, closed_at AS at, outcome,
     uncached_input, cached_input, cache_write, output, reasoning, charge_nano
@@ -142,13 +149,9 @@ const RECEIPTS_OF_ALL = `SELECT accounts.id AS account, keys.id AS key, receipts
 
 /** Plain, and by nothing that the usage is made of. */
 async function readReceipts(): Promise<Receipt[]> {
-  const rows = await bench.database.file.all(RECEIPTS_OF_ALL, [])
-  return rows.map((row) => {
-    const { account, key, kind, model, at, outcome, charge_nano } = row as unknown as Receipt & {
-      outcome: string
-      charge_nano: bigint
-    }
-    const tokens = Object.fromEntries(COUNTS.slice(2).map((count) => [count, BigInt((row[count] as number) ?? 0)]))
+  const rows = await bench.database.file.all<ReceiptRow>(RECEIPTS_OF_ALL, [])
+  return rows.map(({ account, key, kind, model, at, outcome, charge_nano, ...counts }) => {
+    const tokens = Object.fromEntries(TOKENS.map((count) => [count, BigInt(counts[count] ?? 0)]))
     const paid = { wallet: kind === 'wallet' ? charge_nano : 0n, plan: kind === 'builder' ? charge_nano : 0n }
     const sums = { ...tokens, ...paid, requests: 1n, failed: outcome === 'completed' ? 0n : 1n }
     return { account, key, kind, model, at, sums }

@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import { readUsageBefore } from '../../content/read-usage.ts'
-import type { UsageSums } from '../../content/usage-series.ts'
-import { USAGE_SUMS } from '../../content/usage-series.ts'
+import { USAGE_AMOUNTS, USAGE_COUNTS, type UsageSums } from '../../content/usage-series.ts'
 import type { used } from '../../contract/usage.ts'
 import { formatUsd } from '../../model/money.ts'
 import type { SqliteFile } from '../../sqlite/sqlite-file.ts'
@@ -18,12 +17,10 @@ export const addUsed = (first: UsageSums, second: UsageSums): UsageSums => combi
 export const subtractUsed = (first: UsageSums, second: UsageSums): UsageSums => combine(first, second, -1)
 
 function combine(first: UsageSums, second: UsageSums, sign: 1 | -1): UsageSums {
-  const sums: Record<string, number | bigint> = {}
-  for (const sum of USAGE_SUMS) {
-    const [one, other] = [first[sum], second[sum]]
-    sums[sum] = typeof one === 'bigint' ? one + BigInt(sign) * BigInt(other) : one + sign * Number(other)
-  }
-  return sums as unknown as UsageSums
+  const sums: { -readonly [Sum in keyof UsageSums]: UsageSums[Sum] } = { ...NO_USAGE }
+  for (const count of USAGE_COUNTS) sums[count] = first[count] + sign * second[count]
+  for (const amount of USAGE_AMOUNTS) sums[amount] = first[amount] + BigInt(sign) * second[amount]
+  return sums
 }
 
 export const moneyOf = ({ wallet_nano, plan_nano }: UsageSums): bigint => wallet_nano + plan_nano

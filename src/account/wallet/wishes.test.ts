@@ -1,16 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fundWish } from '../../contract/operate.ts'
 import { pageOf } from '../../contract/values.ts'
 import { askForFundsBody } from '../../contract/wallet.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { updateAccountStatus } from '../../store/set-up.fixture.ts'
-import { createAccount } from '../accounts/create-account.ts'
-import { openTestBooks, type TestBooks } from '../books.fixture.ts'
 import { createCodes } from '../codes/create-codes.ts'
 import { redeemCode } from '../codes/redeem-code.ts'
+import { useTestBooks } from '../use-test-books.fixture.ts'
 import { adjustWallet, creditWallet, refundWallet } from './credit-wallet.ts'
 import { askForFunds, listWishes, openWish } from './wishes.ts'
 
@@ -18,19 +14,7 @@ const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow
 const TEN = { account: 'ada@example.com', amount: '10.00', reason: 'paid' }
 
-let folder: string
-let books: TestBooks
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'millrace-wishes-'))
-  books = await openTestBooks(folder)
-  for (const name of ['ada', 'ben', 'cyd']) await createAccount(books.deps, { email: `${name}@example.com` })
-})
-
-afterEach(async () => {
-  await books.close()
-  await rm(folder, { recursive: true })
-})
+const books = useTestBooks({ owners: ['ada', 'ben', 'cyd'] })
 
 const ask = (account = ADA, amount = '20.00', note = '') => askForFunds(books.deps, account, { amount, note })
 

@@ -13,4 +13,10 @@ const faults = createFaults(process, (error) => {
   for (const line of failureSentences(error)) terminal.err(`error: ${line}\n`)
   process.exit(EXIT.failure)
 })
-process.exitCode = await runMain({ environment, terminal, faults, cwd: process.cwd() }, process.argv.slice(2))
+
+/** For the reader of what a server has said last. What a command prints is waited for as long as it takes. */
+const LAST_WORDS_MS = 2_000
+const endServer = () => void setTimeout(() => process.exit(), LAST_WORDS_MS).unref()
+
+const ground = { environment, terminal, faults, endServer, cwd: process.cwd() }
+process.exitCode = await runMain(ground, process.argv.slice(2))

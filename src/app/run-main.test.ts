@@ -2,15 +2,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { createTestTerminal } from '../cli/terminal.fixture.ts'
 import { isMissingPart, MissingPart } from '../lib/missing-part.ts'
-import { createTestTerminal } from './house/house.fixture.ts'
 import { runMain } from './run-main.ts'
 
 it('ends with a sentence, not a stack, when something breaks that nobody expected', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-run-'))
   const terminal = createTestTerminal()
   await writeFile(join(folder, 'keyring.json'), 'garbage')
-  const ground = { environment: { HOME: folder }, cwd: folder, terminal, faults: { take: () => () => {} } }
+  const process = { faults: { take: () => () => {} }, endServer() {} }
+  const ground = { environment: { HOME: folder }, cwd: folder, terminal, ...process }
   expect(await runMain(ground, ['accounts', 'list', '--data', folder])).toBe(1)
   expect(terminal.said.err).toMatch(/^error: .*keyring\.json is not a key ring.*\n$/)
   expect(terminal.said.out).toBe('')

@@ -22,6 +22,8 @@ export interface MainGround {
   readonly cwd: string
   readonly terminal: Terminal
   readonly faults: Faults
+  /** Nothing is left to be done: from now on nobody who does not read what was said keeps the process from its end. */
+  endServer(): void
 }
 
 /** Ties the command line to the parts behind it; a failure that nobody expected ends with a sentence, not a stack. */
@@ -52,7 +54,7 @@ function cliDeps(ground: MainGround): CliDeps {
       serve(
         { ...common, terminal, faults: ground.faults, pid: process.pid, openSignals: () => createSignals(process) },
         options,
-      ),
+      ).finally(() => ground.endServer()),
     upstreams: createUpstreams(common),
     checkConfig: (place) => checkConfig(configSources(ground, place)),
     writeTemplate: (path, mode) => writeTemplate(ground.cwd, path, mode),

@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import type { FormerSecret } from '../account/keys/key-view.ts'
+import { shellWord } from '../lib/anywhere/shell-word.ts'
 import type { CommandContext } from './command-context.ts'
 import { EXIT } from './exit-codes.ts'
 import { columnsOf, dayOf, formatFacts } from './format.ts'
 import { formatPeriods } from './format-subscription.ts'
 import { addCaps, addChange, addCreate, capsInWords } from './key-terms.ts'
-import { inPages, type PageOptions, shellWord, showList } from './lists.ts'
+import { inPages, type PageOptions, showList } from './lists.ts'
 
 export function addKeys(program: Command, context: CommandContext): void {
   const keys = program.command('keys').description('the keys that programs call with')

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { shellWord } from '../lib/anywhere/shell-word.ts'
 import type { Shown } from './command-context.ts'
 import { type Column, formatTable, type Style } from './format.ts'
 import { parseCount } from './option-values.ts'
@@ -37,7 +38,3 @@ export function showList(style: Style, { columns, rows, next, command, page, non
   const more = ['millrace', ...command, ...limit, '--after', next]
   return { data, aside: `There are more:  ${more.map(shellWord).join(' ')}\n` }
 }
-
-/** One word of a POSIX shell, whatever is in the text. */
-export const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

@@ -48,7 +48,8 @@ export function sortProblems(problems: readonly ConfigProblem[]): ConfigProblem[
   return [...problems].sort((a, b) => line(a) - line(b) || column(a) - column(b))
 }
 
-function shortestPath(path: string, cwd: string): string {
+/** As somebody in this folder would write it. */
+export function shortestPath(path: string, cwd: string): string {
   const inside = relative(cwd, path)
   return inside === '' || inside.startsWith('..') ? path : inside
 }

@@ -7,19 +7,32 @@ import type { ConfigFlags } from './read/overrides.ts'
 export interface World {
   readonly yaml?: string
   readonly files?: Readonly<Record<string, string>>
+  /** A file that this user may not read. */
+  readonly unreadable?: string
   readonly environment?: Readonly<Record<string, string>>
   readonly flags?: ConfigFlags
 }
 
-export function sourcesOf({ yaml, files = {}, environment = {}, flags = {} }: World): ConfigSources {
+export function sourcesOf({ yaml, files = {}, unreadable, environment = {}, flags = {} }: World): ConfigSources {
   const all: Record<string, string> = { ...files, ...(yaml === undefined ? {} : { '/srv/millrace.yaml': yaml }) }
   return {
     flags,
     environment: { HOME: '/home/op', ...environment },
     cwd: '/srv',
-    readFile: (path) => (Object.hasOwn(all, path) ? { kind: 'text', text: all[path]! } : { kind: 'missing' }),
+    readFile(path) {
+      if (path === unreadable) return { kind: 'unreadable', reason: 'permission denied' }
+      return Object.hasOwn(all, path) ? { kind: 'text', text: all[path]! } : { kind: 'missing' }
+    },
   }
 }
+
+export const DEMO_YAML = 'upstreams: [{ id: demo, wire: demo }]\n'
+
+/** A model on the demo, with these keys. */
+export const modelYaml = (keys: string, lanes = 'lanes: [{ upstream: demo, model: x }]'): string =>
+  `${DEMO_YAML}models:\n  - { id: m, context_tokens: 1000, max_output_tokens: 100, ${lanes}, ${keys} }\n`
+
+export const pricedYaml = (price: string): string => modelYaml(`price: { ${price} }`)
 
 export const load = (world: World): ConfigOutcome => loadConfig(sourcesOf(world))
 

@@ -46,7 +46,7 @@ export type ConfigOutcome =
 export function loadConfig(sources: ConfigSources): ConfigOutcome {
   const found = findConfigFile({ ...sources, named: sources.flags.config })
   const origin: ConfigOrigin =
-    found.kind === 'found' ? { kind: 'file', path: found.path, via: found.via } : { kind: 'defaults' }
+    found.kind === 'none' ? { kind: 'defaults' } : { kind: 'file', path: found.path, via: found.via }
   if (found.kind === 'invalid') return { kind: 'invalid', problems: [found.problem], origin }
   const { tree, problems } = readTree(sources, found)
   if (tree.kind !== 'map') return { kind: 'invalid', problems: [...problems, ...checkShape(tree)], origin }

@@ -101,8 +101,8 @@ const edgeOptionsOf = ({ config: { bounds, streams, server }, means }: Parts): E
   stream: {
     headDelayMs: streams.silenceBeforeHeadMs,
     keepAliveMs: streams.keepAliveMs,
-    stallMs: means.stallMs,
   },
+  stallMs: means.stallMs,
   linger: LINGER,
   allowedOrigins: server.allowedOrigins,
   trustedProxies: server.trustProxy,

@@ -1,6 +1,6 @@
-import { createServer, type Server } from 'node:net'
+import { createServer, type Server } from 'node:http'
 import { openTestBooks } from '../../account/books.fixture.ts'
-import type { Terminal } from '../../cli/cli-deps.ts'
+import { listenOn } from '../../http/socket/listen-on.ts'
 import { DatabaseLocked } from '../../sqlite/sqlite-failure.ts'
 import type { HouseOutcome, OpenHouse, Serving } from './house.ts'
 
@@ -45,18 +45,12 @@ export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutco
 }
 
 function servingOn(servers: Server[]): Serving {
-  const listen: Serving['listen'] = ({ host, port }) =>
-    new Promise((resolve, reject) => {
-      const server = createServer((socket) => socket.destroy())
-      server.once('error', (error: NodeJS.ErrnoException) =>
-        error.code === 'EADDRINUSE' ? resolve({ kind: 'address-in-use' }) : reject(error),
-      )
-      server.listen({ host, port }, () => {
-        servers.push(server)
-        const address = server.address() as { port: number }
-        resolve({ kind: 'listening', host, port: address.port })
-      })
-    })
+  const listen: Serving['listen'] = async (address) => {
+    const server = createServer().on('connection', (socket) => socket.destroy())
+    const outcome = await listenOn(server, address)
+    if (outcome.kind === 'listening') servers.push(server)
+    return outcome
+  }
   return {
     listen,
     listenMetrics: listen,
@@ -68,31 +62,5 @@ function servingOn(servers: Server[]): Serving {
     retireConnections: async () => {},
     turnsRunning: 0,
     requestsServed: 2,
-  }
-}
-
-export interface TestTerminal extends Terminal {
-  readonly said: { out: string; err: string }
-}
-
-/** Keeps what was said; answers questions with the given words, one after the other. */
-export function createTestTerminal(options: { attended?: boolean; answers?: string[] } = {}): TestTerminal {
-  const said = { out: '', err: '' }
-  const answers = [...(options.answers ?? [])]
-  return {
-    said,
-    out: (text) => {
-      said.out += text
-    },
-    err: (text) => {
-      said.err += text
-    },
-    colours: { out: false, err: false },
-    interactive: options.answers !== undefined,
-    attended: options.attended ?? false,
-    ask: async (question) => {
-      said.err += question
-      return answers.shift()
-    },
   }
 }

@@ -74,11 +74,14 @@ describe('formatBanner', () => {
     )
   })
 
-  it('names the three commands when nobody has an account', () => {
-    const text = banner({ books: { kind: 'no-account' }, config: '/etc/millrace/millrace.yaml', loopback: false })
-    expect(text).toContain('millrace accounts create')
-    expect(text).toContain('millrace wallet credit')
-    expect(text).toContain('millrace keys create')
+  it('names the three commands when nobody has an account, each with the folder of this server', () => {
+    const books = { kind: 'no-account' } as const
+    const text = banner({ books, data: '/srv/my data', config: '/etc/millrace/millrace.yaml', loopback: false })
+    const commands = text.split('\n').filter((line) => line.startsWith('    millrace '))
+    expect(commands.map((line) => line.trim().split(' ').slice(0, 3).join(' '))).toEqual([
+      ...['millrace accounts create', 'millrace wallet credit', 'millrace keys create'],
+    ])
+    expect(commands.every((line) => line.endsWith(" --data '/srv/my data'"))).toBe(true)
     expect(text).not.toContain('curl')
     expect(text).toContain('put TLS in front')
   })

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import type { Style } from '../../cli/format.ts'
 import { alignColumns, countOf } from '../../cli/format.ts'
+import { shellWord } from '../../lib/anywhere/shell-word.ts'
 
 export interface BannerFacts {
   readonly version: string
@@ -64,7 +65,7 @@ export function formatBanner(style: Style, facts: BannerFacts): string {
   const parts = [
     head,
     upstreams(style, facts),
-    [account(style, facts.books), ...signUpLines(style, facts, '    ')].filter((line) => line !== undefined).join('\n'),
+    [account(style, facts), ...signUpLines(style, facts, '    ')].filter((line) => line !== undefined).join('\n'),
     addresses(facts, '  ').join('\n'),
     tryIt(style, facts),
     reach(facts),
@@ -82,7 +83,8 @@ function upstreams(style: Style, facts: BannerFacts): string {
 const upstreamLine = (facts: BannerFacts): string =>
   `Upstreams  ${facts.upstreams.map(({ id, models }) => `${id} (${countOf(models, 'model')})`).join(', ') || 'none'}`
 
-function account(style: Style, books: BannerBooks): string | undefined {
+/** The three commands name the folder of this server: whoever types them need not have said where it is in the same way. */
+function account(style: Style, { books, data }: BannerFacts): string | undefined {
   switch (books.kind) {
     case 'first-run': {
       const made = `  First run: created one account, one wallet (${books.credit} test credit) and one key.`
@@ -93,14 +95,18 @@ function account(style: Style, books: BannerBooks): string | undefined {
     case 'no-account':
       return [
         '  Nobody has an account yet. These three make the first:',
-        '    millrace accounts create --email you@example.com',
-        '    millrace wallet credit you@example.com 10.00 --reason "first credit" --ref first',
-        '    millrace keys create --account you@example.com --kind wallet --name first',
+        ...FIRST_COMMANDS.map((words) => `    millrace ${words} --data ${shellWord(data)}`),
       ].join('\n')
     case 'in-use':
       return undefined
   }
 }
+
+const FIRST_COMMANDS = [
+  'accounts create --email you@example.com',
+  'wallet credit you@example.com 10.00 --reason "first credit" --ref first',
+  'keys create --account you@example.com --kind wallet --name first',
+]
 
 /** Whoever opens it becomes the operator of this server. */
 function signUpLines(style: Style, { console: told }: BannerFacts, margin: string): string[] {
@@ -130,7 +136,8 @@ const knownAddresses = (facts: BannerFacts): string[] =>
 function tryIt(style: Style, facts: BannerFacts): string | undefined {
   const { books, model } = facts
   if (books.kind !== 'first-run' || model === undefined) return undefined
-  const key = 'secret' in books.key ? books.key.secret : `$(cat ${quoted(books.key.file)})`
+  // Inside `$( )` quotes start anew, so single ones may stand within the header's double ones.
+  const key = 'secret' in books.key ? books.key.secret : `$(cat ${shellWord(books.key.file)})`
   const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello' }] })
   return [
     `  ${style.bold('Try it:')}`,
@@ -139,9 +146,6 @@ function tryIt(style: Style, facts: BannerFacts): string | undefined {
     `      -d '${body}'`,
   ].join('\n')
 }
-
-/** Inside `$( )` quotes start anew, so single ones may stand within the header's double ones. */
-const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
 
 const reach = (facts: BannerFacts): string =>
   facts.loopback

@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { OperationArgs, OperationName } from '../../account/operations.ts'
 import type { ServeOptions } from '../../cli/cli-deps.ts'
+import { createTestTerminal, type TestTerminal } from '../../cli/terminal.fixture.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { secureRandom } from '../../lib/random-id.ts'
 import { createOperator } from '../admin/operator.ts'
 import { loadSettings } from '../config/load-settings.ts'
-import { createTestTerminal, openTestHouse, type TestTerminal } from '../house/house.fixture.ts'
+import { openTestHouse } from '../house/house.fixture.ts'
 import { serve } from './serve.ts'
 import type { ServeDeps } from './serve-ground.ts'
 
@@ -209,6 +210,12 @@ describe('serve', () => {
     if (process.platform === 'linux') expect(terminal.said.err).toContain(`pid ${process.pid} (`)
     await new Promise((resolve) => other.close(resolve))
     expect((await operate('accounts.list', {})).kind).toBe('done')
+  })
+
+  it('exits with 4 and says so when its address is none of this machine', async () => {
+    const { exit, terminal } = await start({ host: '203.0.113.7' })
+    expect(await exit).toBe(4)
+    expect(terminal.said.err).toContain('203.0.113.7 is not an address of this machine.')
   })
 
   it('exits with 4 when the metrics port that somebody asked for is taken', async () => {

@@ -69,6 +69,22 @@ test('a plan with two windows of one length, however they are written, is refuse
   ])
 })
 
+test('a file that is not there is told by its path, and how to write it', () => {
+  const check = checkConfig(sourcesOf({ flags: { config: '/etc/my gateway.yaml' } }))
+  expect(check.ok).toBe(false)
+  expect(check.lines).toEqual([
+    '/etc/my gateway.yaml  there is no such file (named by --config)',
+    "                      Name one that is there, or write it:  millrace init '/etc/my gateway.yaml'",
+    '1 problem in /etc/my gateway.yaml.',
+  ])
+  expect(check.json).toMatchObject({ origin: { kind: 'file', path: '/etc/my gateway.yaml', via: '--config' } })
+})
+
+test('without a file only flags and variables can be wrong', () => {
+  const check = checkConfig(sourcesOf({ environment: { MILLRACE_SERVER__PROT: '1' } }))
+  expect(check.lines.at(-1)).toBe('1 problem in flags and variables; there is no file.')
+})
+
 test('a bad file is told line by line, and as data', () => {
   const check = checkConfig(sourcesOf({ yaml: 'server: { prot: 1 }\ndrain: { timeout: 30 }' }))
   expect(check.ok).toBe(false)

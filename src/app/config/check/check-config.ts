@@ -4,7 +4,7 @@ import { type PlanView, planView, windowsInWords } from '../../../account/plans/
 import { variantsOf } from '../../../catalog/effort-suffix.ts'
 import { loadCatalog, type ModelDefinition, type PriceList } from '../../../catalog/load-catalog.ts'
 import { formatPricePerMillion } from '../../../model/money.ts'
-import { type ConfigProblem, formatPlace, formatProblem } from '../config-problem.ts'
+import { type ConfigProblem, formatProblem, shortestPath } from '../config-problem.ts'
 import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } from '../load-config.ts'
 
 /** What `millrace check` prints, in both of its forms. */
@@ -24,10 +24,8 @@ function describeProblems(
   cwd: string,
 ): ConfigCheck {
   const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
-  const lines = [
-    ...problems.flatMap((problem) => formatProblem(problem, cwd)),
-    `${count} in ${originName(origin, cwd)}.`,
-  ]
+  const where = origin.kind === 'file' ? shortestPath(origin.path, cwd) : 'flags and variables; there is no file'
+  const lines = [...problems.flatMap((problem) => formatProblem(problem, cwd)), `${count} in ${where}.`]
   return { ok: false, lines, json: { ok: false, origin, problems: problems.map(problemJson) } }
 }
 
@@ -72,9 +70,7 @@ const planLine = (plan: PlanView): string =>
   `    ${plan.id}  ${windowsInWords(plan)}  opens ${plan.opens.join(', ') || 'no model: none of its models is for builder keys'}`
 
 const originName = (origin: ConfigOrigin, cwd: string): string =>
-  origin.kind === 'file'
-    ? formatPlace({ origin: origin.path, line: 1 }, cwd).replace(/:1:.*$/, '')
-    : 'no file (defaults)'
+  origin.kind === 'file' ? shortestPath(origin.path, cwd) : 'no file (defaults)'
 
 const idsOf = ({ id, efforts }: ModelDefinition): string[] => [
   id,

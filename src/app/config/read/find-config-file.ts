@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { shellWord } from '../../../lib/anywhere/shell-word.ts'
 import type { ConfigProblem } from '../config-problem.ts'
 import type { Environment } from './environment.ts'
 import type { FileReader } from './read-config-file.ts'
@@ -14,7 +15,7 @@ export interface ConfigSearch {
 export type FoundConfigFile =
   | { readonly kind: 'found'; readonly path: string; readonly text: string; readonly via: string }
   | { readonly kind: 'none' }
-  | { readonly kind: 'invalid'; readonly problem: ConfigProblem }
+  | { readonly kind: 'invalid'; readonly path: string; readonly via: string; readonly problem: ConfigProblem }
 
 interface Candidate {
   readonly path: string
@@ -27,9 +28,10 @@ interface Candidate {
 export function findConfigFile(search: ConfigSearch): FoundConfigFile {
   for (const candidate of candidatesOf(search)) {
     const read = search.readFile(candidate.path)
-    if (read.kind === 'text') return { kind: 'found', path: candidate.path, text: read.text, via: candidate.via }
-    if (read.kind === 'unreadable') return invalid(candidate, `this file cannot be read: ${read.reason}`)
-    if (candidate.named) return invalid(candidate, `there is no such file (named by ${candidate.via})`)
+    const { path, via } = candidate
+    if (read.kind === 'text') return { kind: 'found', path, text: read.text, via }
+    if (read.kind === 'unreadable') return { kind: 'invalid', path, via, problem: unreadable(path, read.reason) }
+    if (candidate.named) return { kind: 'invalid', path, via, problem: missing(path, via) }
   }
   return { kind: 'none' }
 }
@@ -47,12 +49,16 @@ function candidatesOf({ named, environment, cwd }: ConfigSearch): Candidate[] {
   ]
 }
 
-const invalid = (candidate: Candidate, message: string): FoundConfigFile => ({
-  kind: 'invalid',
-  problem: {
-    place: { origin: candidate.path },
-    path: '',
-    message,
-    cure: 'Name a file that can be read: millrace serve --config FILE, or write one: millrace init.',
-  },
+const unreadable = (path: string, reason: string): ConfigProblem => ({
+  place: { origin: path },
+  path: '',
+  message: `this file cannot be read: ${reason}`,
+  cure: 'Mend that, or name another file: --config FILE.',
+})
+
+const missing = (path: string, via: string): ConfigProblem => ({
+  place: { origin: path },
+  path: '',
+  message: `there is no such file (named by ${via})`,
+  cure: `Name one that is there, or write it:  millrace init ${shellWord(path)}`,
 })

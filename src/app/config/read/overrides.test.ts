@@ -51,6 +51,8 @@ describe('a variable', () => {
     ['MILLRACE_SERVER__PROT', '1', 'server.prot', 'Did you mean PORT?'],
     ['MILLRACE_NOTHING__AT_ALL', '1', 'nothing.at_all', 'Unset the variable.'],
     ['MILLRACE_SERVER__TRUST_PROXY__0', '1', 'server.trust_proxy.0', 'Write it into the file.'],
+    ['MILLRACE_SERVER__PORT__FIRST', '1', 'server.port.first', 'Unset the variable.'],
+    ['MILLRACE_LIMITS__KEY', '1', 'limits.key', 'Write it into the file.'],
     ['MILLRACE_DRAIN__TIMEOUT', '30', 'drain.timeout', 'Write a duration'],
     ['MILLRACE_PORT', 'http', 'server.port', 'Write a whole number'],
   ])('%s=%s is told by its name', (name, value, path, cure) => {

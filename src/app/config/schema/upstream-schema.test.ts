@@ -27,6 +27,10 @@ describe('an upstream on the network', () => {
     ['base_url: "https://a.b/v1", api_key: "sk 1"', 'api_key', /without spaces/, /Remove/],
     ['base_url: "https://a.b/v1", api_key: "sk-1\\nx: y"', 'api_key', /without spaces/, /Remove/],
     ['base_url: "https://a.b/v1", headers: { x: "a\\r\\nb: c" }', 'headers.x', /one line/, /Write/],
+    ['base_url: "https://a.b/v1", headers: { "a b": c }', 'headers.a b', /name of a header/, /Write/],
+    ['base_url: "https://a.b/v1", api_version: "2023-06-01"', 'api_version', /version in base_url/, /Leave/],
+    ['base_url: "https://a.b/v1", api_version: "1"', 'api_version', /a day such as/, /Write/],
+    ['allow_private: true', 'base_url', /needs an address/, /Add base_url/],
   ])('%s is refused', (keys, key, message, cure) => {
     const [problem, ...more] = problemsOf({ yaml: far(keys) })
     expect(more).toEqual([])

@@ -1,12 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${…} is the file's own way of naming a variable.
 import { describe, expect, test } from 'vitest'
-import { loaded, placesOf, problemsOf } from './config.fixture.ts'
+import { DEMO_YAML, modelYaml, placesOf, pricedYaml, problemsOf } from './config.fixture.ts'
 import { formatProblem, type Place } from './config-problem.ts'
-
-const DEMO = 'upstreams: [{ id: demo, wire: demo }]\n'
-const model = (keys: string, lanes = 'lanes: [{ upstream: demo, model: x }]') =>
-  `${DEMO}models:\n  - { id: m, context_tokens: 1000, max_output_tokens: 100, ${lanes}, ${keys} }\n`
-const priced = (price: string) => model(`price: { ${price} }`)
 
 /** What stands where a problem points to: rows say it in words of the file instead of counted columns. */
 const textAt = (yaml: string, { line = 0, column = 0 }: Place) => yaml.split('\n')[line - 1]?.slice(column - 1) ?? ''
@@ -98,7 +93,7 @@ describe('a wrong configuration is told with its place', () => {
     ],
     [
       'two models of one id',
-      `${model('efforts: []')}  - { id: m, context_tokens: 1, max_output_tokens: 1, lanes: [{ upstream: demo, model: x }] }`,
+      `${modelYaml('efforts: []')}  - { id: m, context_tokens: 1, max_output_tokens: 1, lanes: [{ upstream: demo, model: x }] }`,
       'models[1].id',
       'm',
       'this id is taken: first at line 3, column 11',
@@ -114,7 +109,7 @@ describe('a wrong configuration is told with its place', () => {
     ],
     [
       'a lane to nowhere',
-      model('efforts: []', 'lanes: [{ upstream: dmo, model: x }]'),
+      modelYaml('efforts: []', 'lanes: [{ upstream: dmo, model: x }]'),
       'models[0].lanes[0].upstream',
       'dmo',
       'there is no upstream "dmo"',
@@ -122,16 +117,23 @@ describe('a wrong configuration is told with its place', () => {
     ],
     [
       'a lane twice',
-      model('efforts: []', 'lanes: [{ upstream: demo, model: x }, { upstream: demo, model: x }]'),
+      modelYaml('efforts: []', 'lanes: [{ upstream: demo, model: x }, { upstream: demo, model: x }]'),
       'models[0].lanes[1].upstream',
       'demo',
       '"demo/x": this lane is listed twice',
       'Rename or remove',
     ],
-    ['no lane', model('efforts: []', 'lanes: []'), 'models[0].lanes', '[', 'at least one lane', 'at least one lane'],
+    [
+      'no lane',
+      modelYaml('efforts: []', 'lanes: []'),
+      'models[0].lanes',
+      '[',
+      'at least one lane',
+      'at least one lane',
+    ],
     [
       'a missing key',
-      `${DEMO}models: [{ id: m, max_output_tokens: 1, lanes: [{ upstream: demo, model: x }] }]`,
+      `${DEMO_YAML}models: [{ id: m, max_output_tokens: 1, lanes: [{ upstream: demo, model: x }] }]`,
       'models[0].context_tokens',
       '{',
       'missing, expected a whole number',
@@ -139,7 +141,7 @@ describe('a wrong configuration is told with its place', () => {
     ],
     [
       'a price as a number',
-      priced('input: 3.00, output: "1"'),
+      pricedYaml('input: 3.00, output: "1"'),
       'models[0].price.input',
       '3.00',
       'found 3.00, expected a price in USD per million tokens',
@@ -147,7 +149,7 @@ describe('a wrong configuration is told with its place', () => {
     ],
     [
       'a price with a sign',
-      priced('input: "-3", output: "1"'),
+      pricedYaml('input: "-3", output: "1"'),
       'models[0].price.input',
       '"-3"',
       'found "-3"',
@@ -155,7 +157,7 @@ describe('a wrong configuration is told with its place', () => {
     ],
     [
       'a price with a comma',
-      priced('input: "3,00", output: "1"'),
+      pricedYaml('input: "3,00", output: "1"'),
       'models[0].price.input',
       '"3,00"',
       'found "3,00"',
@@ -163,7 +165,7 @@ describe('a wrong configuration is told with its place', () => {
     ],
     [
       'a price per token',
-      priced('input: "0.000003", output: "1"'),
+      pricedYaml('input: "0.000003", output: "1"'),
       'models[0].price.input',
       '"0.000003"',
       'found "0.000003"',
@@ -171,16 +173,23 @@ describe('a wrong configuration is told with its place', () => {
     ],
     [
       'a price in another unit',
-      priced('input: "3000000", output: "1"'),
+      pricedYaml('input: "3000000", output: "1"'),
       'models[0].price.input',
       '"3000000"',
       'found "3000000"',
       'USD per million tokens',
     ],
-    ['half a price', priced('input: "3"'), 'models[0].price.output', '{', 'missing, expected a price', 'Free is "0"'],
+    [
+      'half a price',
+      pricedYaml('input: "3"'),
+      'models[0].price.output',
+      '{',
+      'missing, expected a price',
+      'Free is "0"',
+    ],
     [
       'a cache dearer than input',
-      priced('input: "1", cached_input: "2", output: "1"'),
+      pricedYaml('input: "1", cached_input: "2", output: "1"'),
       'models[0].price.cached_input',
       '"2"',
       'cached input costs more than input',
@@ -188,7 +197,7 @@ describe('a wrong configuration is told with its place', () => {
     ],
     [
       'two tiers at one threshold',
-      priced(
+      pricedYaml(
         'input: "1", output: "1", tiers: [{ above_input_tokens: 9, input: "1", output: "1" }, { above_input_tokens: 9, input: "1", output: "1" }]',
       ),
       'models[0].price.tiers[1].above_input_tokens',
@@ -198,16 +207,31 @@ describe('a wrong configuration is told with its place', () => {
     ],
     [
       'an output longer than the context',
-      model('bytes_per_token: 4').replace('100,', '2000,'),
+      modelYaml('bytes_per_token: 4').replace('100,', '2000,'),
       'models[0].max_output_tokens',
       '2000',
       'longer than the context',
       'Lower it',
     ],
-    ['an effort twice', model('efforts: [low, LOW]'), 'models[0].efforts[1]', 'LOW', 'low is listed twice', 'Keep one'],
+    [
+      'an input of which nobody knows how much it may be',
+      modelYaml('inputs: [text, image]'),
+      'models[0].inputs',
+      '[',
+      'the input image has no bound',
+      'Add input_tokens_max: { image: … }',
+    ],
+    [
+      'an effort twice',
+      modelYaml('efforts: [low, LOW]'),
+      'models[0].efforts[1]',
+      'LOW',
+      'low is listed twice',
+      'Keep one',
+    ],
     [
       'an effort that is no word',
-      model('efforts: ["a-b"]'),
+      modelYaml('efforts: ["a-b"]'),
       'models[0].efforts[0]',
       '"a-b"',
       'found "a-b"',
@@ -215,11 +239,19 @@ describe('a wrong configuration is told with its place', () => {
     ],
     [
       'a variant that another model is called',
-      `${model('efforts: [high]')}  - { id: m-high, context_tokens: 1, max_output_tokens: 1, lanes: [{ upstream: demo, model: x }] }`,
+      `${modelYaml('efforts: [high]')}  - { id: m-high, context_tokens: 1, max_output_tokens: 1, lanes: [{ upstream: demo, model: x }] }`,
       'models[0].efforts[0]',
       'high',
       'also m-high, which another model is called',
       'rename models[1].id',
+    ],
+    [
+      'a memory budget into which no body fits',
+      'overload: { memory_budget: 1MiB }',
+      'overload.memory_budget',
+      '1MiB',
+      'as large as bounds.body_bytes would never fit',
+      'or lower bounds.body_bytes',
     ],
     ['a burst without unit', 'limits: { key: { burst: 10 } }', 'limits.key.burst', '10', 'found 10', '10s'],
     [
@@ -268,6 +300,20 @@ describe('a wrong configuration is told with its place', () => {
     expect(textAt(yaml, problems[0]!.place).startsWith(pointedAt)).toBe(true)
     expect(problems[0]?.message).toContain(message)
     expect(problems[0]?.cure).toContain(cure)
+  })
+
+  test.each([
+    ['the file itself', {}, '/srv/millrace.yaml', '/srv/millrace.yaml '],
+    ['a secret in it', { yaml: 'key_ring: { secret_key: "${file:/run/x}" }' }, '/run/x', '1:25 key_ring.secret_key'],
+    [
+      'a secret beside it',
+      { environment: { MILLRACE_SECRET_KEY_FILE: '/run/x' } },
+      '/run/x',
+      'MILLRACE_SECRET_KEY_FILE key_ring.secret_key',
+    ],
+  ])('%s that may not be read', (_, world, unreadable, place) => {
+    expect(placesOf({ ...world, unreadable })).toEqual([place])
+    expect(problemsOf({ ...world, unreadable })[0]?.message).toContain('cannot be read: permission denied')
   })
 
   test.each([
@@ -333,96 +379,5 @@ plans:
       '                    Name the unit: 30s, 30ms or 30m.',
     ])
     expect(formatProblem(problem!, '/elsewhere')[0]).toMatch(/^\/srv\/millrace.yaml:1:19 /)
-  })
-})
-
-describe('a good configuration', () => {
-  test('that is not there serves the demo at a small price, on loopback, without limits', () => {
-    const { config, origin } = loaded({})
-    expect(origin).toEqual({ kind: 'defaults' })
-    expect(config.server).toMatchObject({ host: '127.0.0.1', port: 4600, metricsPort: 4601, workers: 1 })
-    expect(config.bounds).toEqual({
-      bodyBytesMax: 32 * 1024 * 1024,
-      expansionRatioMax: 100,
-      jsonValuesMax: 1_000_000,
-      jsonDepthMax: 64,
-      headerBytesMax: 16 * 1024,
-      headerTimeoutMs: 10_000,
-      requestTimeoutMs: 60_000,
-      keepAliveTimeoutMs: 75_000,
-      frameBytesMax: 4 * 1024 * 1024,
-    })
-    expect(config.drain).toEqual({ timeoutMs: 30_000, lingerMs: 0 })
-    expect(config.ledger.markIntervalMs).toBe(100)
-    expect(config.retention).toMatchObject({ stateMs: 72 * 3_600_000, stateBytesMax: 1024 ** 3 })
-    expect(config.limits.key).toEqual({ burstMs: 60_000 })
-    expect(
-      config.models.map(({ id, price }) => [id, price?.input, price?.cachedInput, price?.cacheWrite, price?.output]),
-    ).toEqual([
-      ['demo', 100_000n, 25_000n, 100_000n, 400_000n],
-      ['demo-tools', 100_000n, 25_000n, 100_000n, 400_000n],
-    ])
-  })
-
-  test.each(['', '# nothing but a comment\n', '---\n', '{}'])('that says nothing (%j) has no models', (yaml) => {
-    expect(loaded({ yaml }).config.models).toEqual([])
-  })
-
-  test('carries prices exactly, tiers in order, cache prices filled in', () => {
-    const yaml = priced(
-      'input: "3.00", output: "15", per_request: "0.001", tiers: [{ above_input_tokens: 900, input: "6", output: "22.5" }, { above_input_tokens: 400, input: "4", cached_input: "0.4", cache_write: "5", output: "20" }]',
-    )
-    expect(loaded({ yaml }).config.models[0]?.price).toEqual({
-      input: 3_000_000n,
-      cachedInput: 3_000_000n,
-      cacheWrite: 3_000_000n,
-      output: 15_000_000n,
-      perRequest: 1_000_000n,
-      tiers: [
-        {
-          aboveInputTokens: 400,
-          input: 4_000_000n,
-          cachedInput: 400_000n,
-          cacheWrite: 5_000_000n,
-          output: 20_000_000n,
-        },
-        {
-          aboveInputTokens: 900,
-          input: 6_000_000n,
-          cachedInput: 6_000_000n,
-          cacheWrite: 6_000_000n,
-          output: 22_500_000n,
-        },
-      ],
-    })
-  })
-
-  test('may leave a price out: the model is there and nobody may call it', () => {
-    expect(loaded({ yaml: model('efforts: []') }).config.models[0]?.price).toBeUndefined()
-  })
-
-  test('tells an absent list of efforts from an empty one', () => {
-    expect(loaded({ yaml: model('inputs: [text]') }).config.models[0]?.efforts).toBeUndefined()
-    expect(loaded({ yaml: model('efforts: []') }).config.models[0]?.efforts).toEqual([])
-    expect(loaded({ yaml: model('efforts: [LOW, ultra]') }).config.models[0]?.efforts).toEqual(['low', 'ultra'])
-  })
-
-  test('may share values by alias', () => {
-    const yaml = 'drain: { timeout: &t 20s, linger: *t }'
-    expect(loaded({ yaml }).config.drain).toEqual({ timeoutMs: 20_000, lingerMs: 20_000 })
-  })
-
-  test('puts variables and files into text, also where a number is wanted', () => {
-    const yaml = `server: { port: "\${P:-4700}", host: "\${H}", metrics_port: "\${EMPTY:-4800}" }
-key_ring: { secret_key: "\${file:key}" }
-telemetry: { metrics: "\${ON}" }
-upstreams: [{ id: demo, wire: demo }]
-models: [{ id: m, description: "$\${NOT}", context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: demo, model: x }] }]`
-    const files = { '/srv/key': `${'k'.repeat(40)}\n` }
-    const { config } = loaded({ yaml, files, environment: { H: '::1', EMPTY: '', ON: 'false' } })
-    expect(config.server).toMatchObject({ port: 4700, host: '::1', metricsPort: 4800 })
-    expect(config.keyRing.secretKey).toBe('k'.repeat(40))
-    expect(config.telemetry.metrics).toBe(false)
-    expect(config.models[0]?.description).toBe('${NOT}')
   })
 })

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest'
+import { commandLine, done } from './run-cli.fixture.ts'
+
+const key = { id: 'key_1', name: 'ci', kind: 'wallet', email: 'a@b.c' }
+
+it('puts the secret of a new key on stdout and everything else on stderr', async () => {
+  const { said, run } = commandLine({ operations: { 'keys.create': done({ ...key, key: 'mr_wallet_x' }) } })
+  expect(await run('keys create --account a@b.c --kind wallet --name ci --models a,b')).toBe(0)
+  expect(said.out).toBe('mr_wallet_x\n')
+  expect(said.err).toContain('only time')
+})
+
+it('passes the terms of a new key on', async () => {
+  const { asked, run } = commandLine({ operations: { 'keys.create': done({ ...key, key: 'x' }) } })
+  await run(
+    'keys create --account a --kind builder --name n --models a,b* --expires 30d --tokens-per-minute 9 --cap-day 5.00',
+  )
+  expect(asked[0]?.args).toEqual({
+    account: 'a',
+    kind: 'builder',
+    name: 'n',
+    models: ['a', 'b*'],
+    expires: '30d',
+    caps: { day: '5.00' },
+    limits: { tokens_per_minute: 9 },
+  })
+})
+
+it('says a new secret once, and how long the former one works', async () => {
+  const former = { shown: 'mr_wallet_abcd...wxyz', until: 't1' }
+  const rotated = { ...key, key: 'mr_wallet_x', former }
+  const { asked, said, run } = commandLine({ operations: { 'keys.rotate': done(rotated) } })
+  expect(await run('keys rotate key_1 --grace 24h')).toBe(0)
+  expect(asked[0]?.args).toEqual({ key: 'key_1', grace: '24h' })
+  expect([said.out, said.err.includes('only time')]).toEqual(['mr_wallet_x\n', true])
+  expect(said.err).toContain('mr_wallet_abcd...wxyz) works until t1')
+  const json = commandLine({ operations: { 'keys.rotate': done(rotated) } })
+  await json.run('keys rotate key_1 --grace 0 --json')
+  expect(JSON.parse(json.said.out)).toEqual(rotated)
+  expect(await commandLine().run('keys rotate key_1')).toBe(2)
+})
+
+it('changes the terms that are named', async () => {
+  const changed = { ...key, caps: { day: '5.00' }, models: null }
+  const { asked, said, run } = commandLine({ operations: { 'keys.change': done(changed) } })
+  await run('keys change key_1 --name n --models all --expires never --cap-day 5.00 --cap-month none --concurrent none')
+  expect(asked[0]?.args).toEqual({
+    ...{ key: 'key_1', name: 'n', models: null, expires: null },
+    ...{ caps: { day: '5.00', month: null }, limits: { concurrent: null } },
+  })
+  expect(said.out).toContain('all models and spend 5.00 USD a day')
+  await run('keys change key_1 --models a,b* --tokens-per-minute 9')
+  expect(asked[1]?.args).toEqual({ key: 'key_1', models: ['a', 'b*'], limits: { tokens_per_minute: 9 } })
+  for (const line of ['keys change key_1', 'keys change key_1 --concurrent 0']) expect(await run(line)).toBe(2)
+  expect(asked).toHaveLength(2)
+})
+
+it('sets spend caps, and takes them away with none', async () => {
+  const { asked, said, run } = commandLine({ operations: { 'keys.caps': done({ ...key, caps: { day: '5.00' } }) } })
+  expect(await run('keys caps key_1 --day 5.00 --month none')).toBe(0)
+  expect(asked[0]?.args).toEqual({ key: 'key_1', day: '5.00', month: null })
+  expect(said.out).toContain('may spend 5.00 USD a day.')
+  const nothing = commandLine()
+  expect(await nothing.run('keys caps key_1')).toBe(2)
+  expect(nothing.asked).toEqual([])
+})
+
+it('refuses a key for a while, lets it in again, and gives it another name', async () => {
+  const operations = {
+    'keys.disable': done(key),
+    'keys.enable': done(key),
+    'keys.rename': done({ ...key, name: 'cd' }),
+  }
+  const { asked, said, run } = commandLine({ operations })
+  for (const line of ['keys disable key_1', 'keys enable key_1', 'keys rename key_1 cd'])
+    expect(await run(line)).toBe(0)
+  expect(asked.map(({ name, args }) => [name, args])).toEqual([
+    ['keys.disable', { key: 'key_1' }],
+    ['keys.enable', { key: 'key_1' }],
+    ['keys.rename', { key: 'key_1', name: 'cd' }],
+  ])
+  expect(said.out).toBe('Disabled "ci" (key_1).\nEnabled "ci" (key_1).\nkey_1 is now called "cd".\n')
+  expect(said.err).toContain('millrace keys enable key_1')
+})
+
+describe('a key that is shown', () => {
+  const bare = {
+    ...{ ...key, shown: 'mr_wallet_abcd...wxyz', account: 'acct_1', state: 'active', created_at: 't0' },
+    ...{ former: null, playground: false, models: null, expires_at: null, spent: [] },
+  }
+  const show = async (changes: object) => {
+    const { said, run } = commandLine({ operations: { 'keys.show': done({ ...bare, ...changes }) } })
+    expect(await run('keys show key_1')).toBe(0)
+    return said.out
+  }
+
+  it('says what it may, and nothing of what it does not have', async () => {
+    const text = await show({})
+    expect(text).toMatch(/models +all\nexpires +never\ncreated +t0\n$/)
+    expect(text).not.toMatch(/former|playground|cap/)
+  })
+
+  it('tells its former secret, whose it is, its models, and what is spent of its caps', async () => {
+    const amounts = { limit: '5.00', used: '1.00', held: '0.00', left: '4.00', start: 't1', end: 't2' }
+    const text = await show({
+      former: { shown: 'mr_wallet_old0...old9', until: 't9' },
+      ...{ playground: true, models: ['a', 'b*'], expires_at: 't8', spent: [{ name: 'day', ...amounts }] },
+    })
+    expect(text).toMatch(/former key +mr_wallet_old0\.\.\.old9, until t9\nof +the console's playground\n/)
+    expect(text).toMatch(/models +a,b\*\nexpires +t8\n/)
+    expect(text).toMatch(/day +5\.00 +1\.00 +0\.00 +4\.00 +t1 +t2/)
+  })
+})
+
+describe('revoking a key, which cannot be undone,', () => {
+  const operations = { 'keys.show': done(key), 'keys.revoke': done(key) }
+  const acts = (asked: readonly { name: string }[]) => asked.map(({ name }) => name)
+
+  it('asks for the name on a terminal', async () => {
+    const right = commandLine({ operations, answers: ['ci'] })
+    expect(await right.run('keys revoke key_1')).toBe(0)
+    expect(acts(right.asked)).toEqual(['keys.show', 'keys.revoke'])
+    for (const answers of [['no'], []]) {
+      const wrong = commandLine({ operations, answers })
+      expect(await wrong.run('keys revoke key_1')).toBe(1)
+      expect(acts(wrong.asked)).toEqual(['keys.show'])
+    }
+  })
+
+  it('needs --yes where nobody can be asked', async () => {
+    const { asked, run } = commandLine({ operations })
+    expect(await run('keys revoke key_1')).toBe(2)
+    expect(acts(asked)).toEqual(['keys.show'])
+    expect(await run('keys revoke key_1 --yes --json')).toBe(0)
+    expect(acts(asked).at(-1)).toBe('keys.revoke')
+  })
+})

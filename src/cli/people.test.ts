@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest'
+import { commandLine, done } from './run-cli.fixture.ts'
+
+it('invites people by e-mail or account, and prints nothing but the link as data', async () => {
+  const invitation = {
+    email: 'a@b.c',
+    role: 'owner',
+    resets: false,
+    link: 'http://h/console/setup?code=X',
+    code: 'X',
+  }
+  const { said, asked, run } = commandLine({ operations: { 'people.invite': done(invitation) } })
+  expect(await run('people invite a@b.c')).toBe(0)
+  expect(await run('people invite acct_1 --role operator')).toBe(0)
+  expect(await run('people invite a@b.c --account acct_1 --reset')).toBe(0)
+  expect(asked.map(({ args }) => args)).toEqual([
+    { role: 'owner', email: 'a@b.c' },
+    { role: 'operator', account: 'acct_1' },
+    { role: 'owner', email: 'a@b.c', account: 'acct_1', resets: true },
+  ])
+  expect(said.out).toBe('http://h/console/setup?code=X\n'.repeat(3))
+  expect(await run('people invite a@b.c --role owner --json')).toBe(0)
+  expect(said.out).toContain(JSON.stringify(invitation))
+  expect(await run('people invite a@b.c --role boss')).toBe(2)
+})
+
+it('lists people, disables and enables them', async () => {
+  const ann = { id: 'usr_1', email: 'a@b.c', role: 'operator', account: null, created_at: '2026-11-22T00:00:00.000Z' }
+  const people = [
+    { ...ann, disabled_at: null },
+    { ...ann, email: '\u001b[31mx@b.c', account: 'acct_1', disabled_at: ann.created_at },
+  ]
+  const operations = {
+    'people.list': done({ items: people, next: 'k' }),
+    'people.disable': done(ann),
+    'people.enable': done(ann),
+  }
+  const { said, asked, run } = commandLine({ operations })
+  expect(await run('people list')).toBe(0)
+  expect(said.out).toMatch(/usr_1 +a@b.c +operator +- +active +2026-11-22/)
+  expect(said.out).not.toContain('\u001b')
+  expect(said.out).toMatch(/acct_1 +disabled/)
+  expect(await run('people list acct_1 --after j --limit 2')).toBe(0)
+  expect(said.err).toContain('millrace people list acct_1 --limit 2 --after k')
+  expect(await run('people disable a@b.c')).toBe(0)
+  expect(await run('people enable usr_1')).toBe(0)
+  expect(asked.map(({ name, args }) => [name, args])).toEqual([
+    ['people.list', { limit: 50 }],
+    ['people.list', { account: 'acct_1', after: 'j', limit: 2 }],
+    ['people.disable', { person: 'a@b.c' }],
+    ['people.enable', { person: 'usr_1' }],
+  ])
+  const nobody = commandLine({ operations: { 'people.list': done({ items: [], next: null }) } })
+  expect(await nobody.run('people list')).toBe(0)
+  expect(nobody.said).toMatchObject({ out: '', err: expect.stringContaining('Nobody has signed up yet') })
+})

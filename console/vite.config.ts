@@ -34,7 +34,7 @@ function themeBeforePaint(): Plugin {
 const areaParts = (id: string) => `${/\/pages\/([^/]+)\//.exec(id)?.[1]}-parts`
 
 const KIT =
-  /\/node_modules\/|\/console\/((main|routes)\.tsx$|(lib|questions|shell)\/|ui\/[^/]+$|words\/(?!en|de)[^/]+$)/
+  /\/node_modules\/|\/src\/lib\/|\/console\/((main|routes)\.tsx$|(lib|questions|shell)\/|ui\/[^/]+$|words\/(?!en|de)[^/]+$)/
 /** They come with the pages that show them. */
 const ON_FEW_PAGES = /\/(@radix-ui\/react-(popover|tabs)\/|ui\/(Popover|Tabs)\.)/
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { exportKey, greetingCommand, shellWord } from './shell-code.ts'
+import { exportKey, greetingCommand } from './shell-code.ts'
 
 /** What a POSIX shell makes of the one argument in single quotes: nothing inside has a meaning, and it ends at the next quote. */
 function bodyOf(command: string): unknown {
@@ -21,9 +21,4 @@ it('quotes and dollars in a name or a greeting stay what they are', () => {
   const [model, greeting] = [`o'model "$HOME" \`id\``, `It's 'so' \\ and "me"`]
   const command = greetingCommand('http://127.0.0.1:4600/v1', { model }, greeting)
   expect(bodyOf(command)).toEqual({ model, messages: [{ role: 'user', content: greeting }] })
-})
-
-it('a plain word needs no quotes, and every other has them', () => {
-  expect(shellWord('openai/fast-coder')).toBe('openai/fast-coder')
-  for (const text of ['', 'two words', 'a;b', '$(id)', '~']) expect(shellWord(text)).toBe(`'${text}'`)
 })

@@ -1,11 +1,9 @@
+import { shellWord } from '../../src/lib/anywhere/shell-word.ts'
+
 /** Where programs look for their key; the pages on clients say the same. */
 export const KEY_VARIABLE = 'MILLRACE_KEY'
 
 export const exportKey = (key: string): string => `export ${KEY_VARIABLE}=${key}`
-
-/** One word of a POSIX shell, whatever is in the text. */
-export const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 /** A request with the key of the environment, with nothing in it that has to be changed first. */
 export const curlCommand = (address: string, body: object): string =>

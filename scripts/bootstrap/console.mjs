@@ -12,16 +12,17 @@ const STAMP = `dist/${CONSOLE_STAMP_NAME}`
 const BUILT = '.cache/console'
 const SHIPPED = 'dist/console'
 
-/** What decides the build. It erases the types of `src/contract`, so they do not. */
+/** What is bundled. The build erases the types of `src/contract`, so they do not decide it. */
+const SOURCES = ['console', 'src/lib/anywhere']
 const isSource = (path) => !/\.test\.tsx?$/.test(path) && path !== 'tsconfig.json'
 
+const sourcesIn = (root, folder) =>
+  filesBelow(join(root, folder))
+    .filter(isSource)
+    .map((path) => `${folder}/${path}`)
+
 const stampOf = (root) =>
-  fingerprint(root, [
-    'package-lock.json',
-    ...filesBelow(join(root, 'console'))
-      .filter(isSource)
-      .map((path) => `console/${path}`),
-  ])
+  fingerprint(root, ['package-lock.json', ...SOURCES.flatMap((folder) => sourcesIn(root, folder))])
 
 /** Where there are no sources of a console there is nothing to build. */
 export const consoleStands = (root) =>

@@ -1,4 +1,5 @@
-import { curlCommand, exportKey, KEY_VARIABLE, shellWord } from '../../lib/shell-code.ts'
+import { shellWord } from '../../../src/lib/anywhere/shell-word.ts'
+import { curlCommand, exportKey, KEY_VARIABLE } from '../../lib/shell-code.ts'
 import type { ModelItem } from '../../questions/account.ts'
 import type { Catalogue } from '../../words/catalogue.ts'
 

@@ -1,3 +1,4 @@
+import { SEARCH_WORDS_MAX, wordsOfSearch } from '../../../src/lib/anywhere/words-of-search.ts'
 import type { KeyFacts, ListedKey } from './own-key.ts'
 
 export interface KeyFilters {
@@ -6,17 +7,12 @@ export interface KeyFilters {
   readonly revoked: boolean
 }
 
-/** As many different ones as the server looks for at once. */
-const WORDS_MAX = 8
-
 /** What the server may be asked to find: nothing that could be a secret, or the larger part of one; empty for nothing. */
 export function askableSearch(text: string): string {
-  const words = wordsOf(text)
-  const isTooMuch = words.length > WORDS_MAX || words.some((word) => word.includes('mr_') || word.length > 30)
+  const words = wordsOfSearch(text)
+  const isTooMuch = words.length > SEARCH_WORDS_MAX || words.some((word) => word.includes('mr_') || word.length > 30)
   return isTooMuch ? '' : words.join(' ')
 }
-
-const wordsOf = (text: string): string[] => [...new Set(text.toLowerCase().split(/\s+/).filter(Boolean))]
 
 /**
  * Those that the search and the filters leave. Every word of the search has to be found somewhere in a key; `about` are those
@@ -27,7 +23,7 @@ export function findKeys(
   { text, kind, revoked }: KeyFilters,
   about: readonly ListedKey[] = [],
 ): ListedKey[] {
-  const words = wordsOf(text)
+  const words = wordsOfSearch(text)
   const known = new Set(loaded.map(({ id }) => id))
   const found = new Set(about.map(({ id }) => id))
   return [...loaded, ...about.filter(({ id }) => !known.has(id))].filter(

@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { judgeFile } from './judge-file.mjs'
+import { sumRuns } from './sum-runs.mjs'
+
+const TEXT = `const kind = given ?? 'none'
+if (kind === 'a') sayA()
+else if (kind === 'b') {
+  sayB()
+} else assertNever(kind)
+const twice = (number) => number * 2
+function never() {
+  return twice(1)
+}
+`
+
+let dist
+let path
+beforeEach(() => {
+  dist = join(mkdtempSync(join(tmpdir(), 'millrace-count-')), 'dist')
+  path = `${dist}.js`
+  writeFileSync(path, TEXT)
+  // Line by line, what was built is what was written.
+  const mappings = TEXT.split('\n').map((_, line) => (line === 0 ? 'AAAA' : 'AACA'))
+  writeFileSync(
+    `${path}.map`,
+    JSON.stringify({ version: 3, sources: ['x.ts'], names: [], mappings: mappings.join(';') }),
+  )
+})
+afterEach(() => rmSync(join(dist, '..'), { recursive: true }))
+
+/** As V8 tells it: the whole was run, and within it these pieces were not. */
+const taken = (...notRun) => {
+  const range = (text, count) => ({
+    startOffset: TEXT.indexOf(text),
+    endOffset: TEXT.indexOf(text) + text.length,
+    count,
+  })
+  const [outer, ...inner] = [range(TEXT, 1), ...notRun.map((text) => range(text, 0))]
+  return [{ url: pathToFileURL(path).href, functions: [{ ranges: [outer, ...inner] }] }]
+}
+const judge = (...takings) => {
+  const folder = join(dist, '..')
+  return judgeFile(path, sumRuns(takings, folder).get('dist.js'))
+}
+
+describe('what a test run has left', () => {
+  it('is told by the lines where statements begin and by the arms of decisions, but for what the compiler excludes', () => {
+    const { lines, branches } = judge(taken("'none'", 'sayA()', 'return twice(1)'))
+    expect(lines).toEqual({ all: 6, run: 5, missing: [8] })
+    // The default, two arms of one decision and one of the other: `assertNever` is none.
+    expect(branches).toEqual({ all: 4, run: 2, missing: [1, 2] })
+  })
+
+  it('is what none of the processes has run', () => {
+    const both = judge(taken("'none'", 'sayA()'), taken("'none'", 'return twice(1)'))
+    expect([both.lines.missing, both.branches.missing]).toEqual([[], [1]])
+  })
+
+  it('is all of a file that nobody has loaded', () => {
+    const { lines, branches } = judge()
+    expect([lines.run, branches.run]).toEqual([0, 0])
+  })
+})

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { load } from './lib/load.mjs'
 import { cpuMicros, describeMachine, median } from './lib/measure.mjs'
+import { mockConfig } from './lib/mock-config.mjs'
 import { startMillrace } from './lib/start-millrace.mjs'
 
 const { values: options } = parseArgs({
@@ -60,7 +61,7 @@ const children = []
 try {
   const mock = await start(fork(lib('mock-provider.mjs')))
   const bare = await start(fork(lib('bare-proxy.mjs'), [String(mock.port)]))
-  const millrace = await startMillrace(folder, configText(mock.port))
+  const millrace = await startMillrace(folder, mockConfig(mock.port, MODELS, { maxOutputTokens: 4096 }))
   children.push(millrace.child)
   const targets = [
     { name: 'bare', ...bare, headers: {} },
@@ -106,20 +107,4 @@ function lib(name) {
 function start(child) {
   children.push(child)
   return new Promise((resolve) => child.once('message', ({ port }) => resolve({ pid: child.pid, port })))
-}
-
-function configText(upstreamPort) {
-  const models = MODELS.map(
-    (model) => `  - id: ${model}
-    context_tokens: 128000
-    max_output_tokens: 4096
-    price: { input: "0.10", cached_input: "0.02", output: "0.40" }
-    lanes: [{ upstream: mock, model: ${model} }]`,
-  )
-  return `server: { metrics_port: 0 }
-upstreams: [{ id: mock, wire: chat, base_url: http://127.0.0.1:${upstreamPort}/v1, allow_private: true }]
-models:
-${models.join('\n')}
-limits: { key: { requests_per_minute: 100000000, tokens_per_minute: 100000000000, concurrent: 10000 } }
-`
 }

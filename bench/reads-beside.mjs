@@ -17,6 +17,7 @@ import { parseArgs } from 'node:util'
 import { millrace, placeIn } from '../test/program/program.mjs'
 import { ask } from './lib/keyed-ask.mjs'
 import { describeMachine, median } from './lib/measure.mjs'
+import { mockConfig } from './lib/mock-config.mjs'
 import { startMillrace } from './lib/start-millrace.mjs'
 
 const { values, positionals } = parseArgs({
@@ -32,6 +33,13 @@ const [seeded] = positionals
 if (seeded === undefined) throw new Error('Which folder?')
 const [ROUNDS, SECONDS, RATE, PEOPLE] = [values.rounds, values.seconds, values.rate, values.people].map(Number)
 const EVERY_MS = 1000 / RATE
+const PLANS = `plans:
+  - id: builder
+    models: ["*"]
+    windows:
+      - { every: 5h, allowance: "40.00" }
+      - { every: month, allowance: "4000.00" }
+`
 const BODY = Buffer.from(
   JSON.stringify({ model: 'c1-d0', stream: true, messages: [{ role: 'user', content: 'Hello' }] }),
 )
@@ -42,7 +50,10 @@ try {
   cpSync(join(seeded, 'data'), join(folder, 'data'), { recursive: true })
   const mock = start('./lib/mock-provider.mjs')
   const { port: upstreamPort } = (await once(mock, 'message'))[0]
-  const server = await startMillrace(folder, configText(upstreamPort))
+  const server = await startMillrace(
+    folder,
+    mockConfig(upstreamPort, ['c1-d0'], { maxOutputTokens: 128_000, plans: PLANS }),
+  )
   children.push(server.child)
   const readers = start('./lib/console-readers.mjs')
   const place = placeIn(folder)
@@ -145,23 +156,4 @@ function sayAll(rounds) {
   for (const [name, took] of Object.entries(slowest)) {
     console.log(`| ${name} | ${at(took, 0.5).toFixed(1)} | ${at(took, 0.99).toFixed(1)} | ${took.length} |`)
   }
-}
-
-function configText(upstreamPort) {
-  return `server: { metrics_port: 0 }
-upstreams: [{ id: mock, wire: chat, base_url: http://127.0.0.1:${upstreamPort}/v1, allow_private: true }]
-models:
-  - id: c1-d0
-    context_tokens: 128000
-    max_output_tokens: 128000
-    price: { input: "0.10", cached_input: "0.02", output: "0.40" }
-    lanes: [{ upstream: mock, model: c1-d0 }]
-plans:
-  - id: builder
-    models: ["*"]
-    windows:
-      - { every: 5h, allowance: "40.00" }
-      - { every: month, allowance: "4000.00" }
-limits: { key: { requests_per_minute: 100000000, tokens_per_minute: 100000000000, concurrent: 10000 } }
-`
 }

@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ask } from './lib/keyed-ask.mjs'
 import { describeMachine, median } from './lib/measure.mjs'
+import { mockConfig } from './lib/mock-config.mjs'
 import { startMillrace } from './lib/start-millrace.mjs'
 
 const { values } = parseArgs({
@@ -29,6 +30,7 @@ const NORMAL_CLIENTS = 4
 const NORMAL_PAUSE_MS = 20
 /** About a hundred bytes a chunk. */
 const CHUNKS_OF_A_MEBIBYTE = 4600
+const MODELS = ['c1-d0', `c${CHUNKS_OF_A_MEBIBYTE}-d0`]
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'))
 const children = []
@@ -36,7 +38,7 @@ try {
   const mock = fork(fileURLToPath(new URL('./lib/mock-provider.mjs', import.meta.url)))
   children.push(mock)
   const { port: upstreamPort } = await new Promise((resolve) => mock.once('message', resolve))
-  const server = await startMillrace(folder, configText(upstreamPort))
+  const server = await startMillrace(folder, mockConfig(upstreamPort, MODELS, { maxOutputTokens: 128_000 }))
   children.push(server.child)
   console.log(`# replays: ${describeMachine()}`)
   const kept = await keepAnswers(server)
@@ -119,20 +121,4 @@ async function measure(server, kept) {
 
 function bodyOf(model) {
   return Buffer.from(JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello' }] }))
-}
-
-function configText(upstreamPort) {
-  const models = ['c1-d0', `c${CHUNKS_OF_A_MEBIBYTE}-d0`].map(
-    (model) => `  - id: ${model}
-    context_tokens: 128000
-    max_output_tokens: 128000
-    price: { input: "0.10", cached_input: "0.02", output: "0.40" }
-    lanes: [{ upstream: mock, model: ${model} }]`,
-  )
-  return `server: { metrics_port: 0 }
-upstreams: [{ id: mock, wire: chat, base_url: http://127.0.0.1:${upstreamPort}/v1, allow_private: true }]
-models:
-${models.join('\n')}
-limits: { key: { requests_per_minute: 100000000, tokens_per_minute: 100000000000, concurrent: 10000 } }
-`
 }

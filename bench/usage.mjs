@@ -10,11 +10,11 @@ import { exportUsage } from '../dist/account/usage/export-usage.js'
 import { createUsageKeeper } from '../dist/account/usage/usage-keeper.js'
 import { usageOverview } from '../dist/account/usage/usage-overview.js'
 import { usageReport } from '../dist/account/usage/usage-report.js'
-import { forgetUsage } from '../dist/content/forget-usage.js'
 import { openContent } from '../dist/content/open-content.js'
+import { forgetUsage } from '../dist/content/usage-totals.js'
 import { systemClock } from '../dist/lib/clock.js'
 import { listAccounts } from '../dist/store/accounts.js'
-import { listKeyPage } from '../dist/store/keys.js'
+import { listWholeKeys } from '../dist/store/list-keys.js'
 import { openDatabase } from '../dist/store/open-database.js'
 import { describeMachine, median } from './lib/measure.mjs'
 
@@ -74,7 +74,9 @@ async function sayRoom(receipts) {
 }
 
 async function timeAll(account) {
-  const keys = (await listKeyPage(database.db, account.row, { before: Number.MAX_SAFE_INTEGER, limit: 1000 })).reverse()
+  const keys = (
+    await listWholeKeys(database.db, account.row, { before: Number.MAX_SAFE_INTEGER, limit: 1000 })
+  ).reverse()
   const range = (days) => {
     const to = systemClock.now() + DAY
     const day = (at) => new Date(at).toISOString().slice(0, 10)

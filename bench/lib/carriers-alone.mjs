@@ -17,14 +17,14 @@ const mint = {
   itemId: (prefix) => `${prefix}_${String(++minted).padStart(30, '0')}`,
 }
 const now = () => 1_760_000_000_000
-const turn = (protocol) => ({
-  ...{ protocol, model: 'public', delivery: 'stream', wantsUsage: false, choices: 1, fields: {}, store: false },
+const request = (protocol) => ({
+  ...{ protocol, model: 'public', delivery: 'stream', wantsUsage: false, choices: 1, fields: {} },
   ...{ rewritten: new Map(), previousResponseId: undefined, effort: undefined },
 })
-const chatVoice = () => openChatVoice({ turn: turn('chat'), model: 'public', requestId: 'req_1', mint, now })
+const chatVoice = () => openChatVoice({ request: request('chat'), model: 'public', requestId: 'req_1', mint, now })
 const responsesVoice = () =>
   openResponsesVoice({
-    ...{ turn: turn('responses'), model: 'public', effort: undefined, requestId: 'req_1', mint, now },
+    ...{ request: request('responses'), model: 'public', effort: undefined, requestId: 'req_1', mint, now },
     ...{ mayOpen: () => true, responseId: mint.responseId(), createdAt: 1_760_000_000 },
   })
 const dialect = (wire) => codecs.dialect(wire, 'openai')

@@ -15,15 +15,19 @@ const PRICE = {
   tiers: [],
 }
 const TERMS = { inputPico: 200n * 1_000_000n, outputPicoPerToken: 5_000_000n, perRequest: 0n }
-export const SETTLEMENT = {
+export const ENDING = {
   outcome: 'completed',
+  owed: {
+    usage: { uncachedInput: 40, cachedInput: 0, cacheWrite: 0, output: 24, reasoning: 0, estimated: false },
+    tier: 0,
+    cost: 160_000n,
+  },
   lane: 'demo/demo',
+  attempts: [{ lane: 'demo/demo', outcome: 'finished', status: 200, ms: 339 }],
   firstByteMs: 12,
   totalMs: 340,
-  attempts: [{ lane: 'demo/demo', outcome: 'finished', status: 200, ms: 339 }],
-  usage: { uncachedInput: 40, cachedInput: 0, cacheWrite: 0, output: 24, reasoning: 0, estimated: false },
-  tier: 0,
-  cost: 160_000n,
+  compaction: undefined,
+  kept: false,
 }
 const CREDIT = 1_000_000_000_000_000n
 
@@ -83,7 +87,7 @@ export async function sendRequests(ledger, { accounts, concurrent, requests }) {
         claim: undefined,
       })
       if (turn.kind !== 'admitted' || (await turn.durable) !== 'durable') throw new Error('not admitted')
-      const settled = await turn.settle(SETTLEMENT)
+      const settled = await turn.settle(ENDING)
       if (settled.kind !== 'settled') throw new Error(`not settled: ${settled.kind}`)
       turn.leave()
     }

@@ -5,8 +5,8 @@ import { createAccount, createKey, placeIn, startServer } from '../../test/progr
 const EMAIL = 'bench@localhost'
 
 /** The real program on a free port with a data folder of its own, one account with money, and one wallet key. */
-export async function startMillrace(folder, configText) {
-  const place = placeIn(folder)
+export async function startMillrace(folder, configText, { dist } = {}) {
+  const place = placeIn(folder, { dist })
   writeFileSync(place.config, configText)
   await createAccount(place, { email: EMAIL, credit: '1000000' })
   const { key } = await createKey(place, { email: EMAIL })

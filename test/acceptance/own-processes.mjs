@@ -1,4 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const LAST_WORDS_MS = 5_000
 
 const running = new Set()
 
@@ -50,6 +53,8 @@ export async function runToEnd(command, args, { cwd, env, withinMs, shown = fals
       if (shown) process[name].write(text)
     })
   }
+  // It may have ended before the last of what it said has come through its pipes; a grandchild may hold them for ever.
+  const closed = new Promise((resolve) => child.once('close', resolve))
   let late = false
   const timer = setTimeout(() => {
     late = true
@@ -57,6 +62,7 @@ export async function runToEnd(command, args, { cwd, env, withinMs, shown = fals
   }, withinMs)
   const { code, error } = await exited
   clearTimeout(timer)
+  await Promise.race([closed, sleep(LAST_WORDS_MS, undefined, { ref: false })])
   return { code, late, stdout: said.stdout, stderr: said.stderr + (error?.message ?? '') }
 }
 

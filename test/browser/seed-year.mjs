@@ -19,10 +19,11 @@ import { holdTermsFor } from '../../dist/metering/ceiling.js'
 import { priceUsage } from '../../dist/metering/price-usage.js'
 import { mintRequestId } from '../../dist/model/ids.js'
 import { findAccountByEmail } from '../../dist/store/accounts.js'
-import { listKeyPage } from '../../dist/store/keys.js'
+import { listWholeKeys } from '../../dist/store/list-keys.js'
 import { openDatabase } from '../../dist/store/open-database.js'
 import { createKey, millrace, placeIn, verifyBooks } from '../program/program.mjs'
-import { drawRequest, isBusy, MODELS, randomFrom } from './lib/a-year-of-requests.mjs'
+import { createRandom } from '../program/random.mjs'
+import { drawRequest, isBusy, MODELS } from './lib/a-year-of-requests.mjs'
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -31,7 +32,7 @@ const { values: options, positionals } = parseArgs({
 const [folder] = positionals
 if (folder === undefined) throw new Error('Which folder?')
 const RECEIPTS = Number(options.receipts)
-const below = randomFrom(Number(options.seed))
+const { below } = createRandom(Number(options.seed))
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -75,7 +76,7 @@ async function fillBooks() {
   const { db, patientDb, file, journal } = database
   await datedBack(file, begin)
   const account = (await findAccountByEmail(db, EMAIL)).row
-  const keys = await listKeyPage(db, account, { before: Number.MAX_SAFE_INTEGER, limit: 1000 })
+  const keys = await listWholeKeys(db, account, { before: Number.MAX_SAFE_INTEGER, limit: 1000 })
   const rows = keys.reverse().map(({ row, kind }) => ({ row, kind }))
   const prices = new Map()
   for (const { id } of MODELS) prices.set(id, await loadPrice(db, id, 1))
@@ -151,13 +152,16 @@ async function end({ clock, counts }, { admitted, drawn, price, openedAt }) {
   const attempts = [
     { lane, outcome: drawn.usage ? 'finished' : 'refused', status: drawn.usage ? 200 : 503, ms: totalMs },
   ]
-  const ending = { outcome: drawn.outcome, lane, firstByteMs: Math.min(totalMs, 300), totalMs, attempts }
+  const ended = { outcome: drawn.outcome, totalMs, attempts, compaction: undefined, kept: false }
   counts.requests += 1
   if (drawn.outcome !== 'completed') counts.failed += 1
   if (drawn.usage === undefined) {
     counts.released += 1
-    await admitted.release({ ...ending, lane: undefined, firstByteMs: undefined })
-  } else await admitted.settle({ ...ending, usage: drawn.usage, ...priceUsage(price, drawn.usage) })
+    await admitted.settle({ ...ended, owed: undefined, lane: undefined, firstByteMs: undefined })
+  } else {
+    const owed = { usage: drawn.usage, ...priceUsage(price, drawn.usage) }
+    await admitted.settle({ ...ended, owed, lane, firstByteMs: Math.min(totalMs, 300) })
+  }
   admitted.leave()
 }
 

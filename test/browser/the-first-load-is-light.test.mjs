@@ -12,6 +12,8 @@ describe.skipIf(CHROMIUM === undefined)('the first load', () => {
   /** What goes over the wire from an empty cache until the page is there, by the browser's own count. */
   async function load(path, somebody, ready) {
     const page = await open('/nowhere-yet', somebody)
+    // What that page still asks for is no part of this one.
+    await page.waitForLoadState('networkidle')
     const wire = await page.context().newCDPSession(page)
     await wire.send('Network.enable')
     await wire.send('Network.clearBrowserCache')

@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     expect(await menu.isVisible()).toBe(true)
     await press('Escape')
     await menu.waitFor({ state: 'hidden' })
-    await expect.poll(() => focused(page)).toContain(somebody.email)
+    await expect.poll(() => button.evaluate((element) => element === document.activeElement)).toBe(true)
     await press('ArrowDown')
     await menu.waitFor()
   })

@@ -164,12 +164,7 @@ function judge() {
     seen.length === 0 || options.kills === 0,
     `the load had everything (missing: ${seen.join(', ') || 'nothing'})`,
   )
-  const errors = stage
-    .readLog()
-    .split('\n')
-    .filter((line) => /"level":"?(error|fatal|50|60)/.test(line))
-  for (const line of errors.slice(0, 3)) console.log(`  ${line.slice(0, 500)}`)
-  tally.check(errors.length === 0, `the server logged ${errors.length} errors`)
+  stage.checkLog(tally)
   if (violations.length === 0) stage.clear()
   else console.log(`The data folder and the log of the server are in ${stage.folder}`)
 }

@@ -73,12 +73,7 @@ async function killAndAudit() {
   }
   tally.check(underLoad.ok, 'db verify finds nothing while the clients go on')
   tally.check(result.exit === 0, `the server ends by itself when it is asked to (${result.exit})`)
-  const errors = stage
-    .readLog()
-    .split('\n')
-    .filter((line) => /"level":"?(error|fatal|50|60)/.test(line))
-  for (const line of errors.slice(0, 3)) console.log(`  ${line.slice(0, 500)}`)
-  tally.check(errors.length === 0, `the server logged ${errors.length} errors`)
+  const errors = stage.checkLog(tally)
   tally.check(kills.length === options.kills, `${kills.length} of ${options.kills} kills were done in time`)
   const forgivenMs = quantile(result.figures.forgivenMs, 0.5)
   tally.check(

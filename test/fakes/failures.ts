@@ -63,6 +63,8 @@ export const FAILURES = {
     await talk.end()
   },
 
+  'other-json': (talk, stage) => refuses(200, { result: 'ok' }, { 'content-type': 'application/json' })(talk, stage),
+
   'error-body': (talk, stage) =>
     refuses(200, errorBody('The model is overloaded.'), { 'content-type': 'application/json' })(talk, stage),
   'error-body-too-long': (talk, stage) =>

@@ -4,6 +4,7 @@ import {
   importsOf,
   isNode,
   parseSource,
+  programFiles,
   resolveImport,
   type SourceFile,
   textOf,
@@ -30,9 +31,13 @@ function complaints(file: SourceFile): string[] {
     })
 }
 
+/** Tools that run in a browser as they do in the server. */
+const ANYWHERE = 'src/lib/anywhere/'
+
 function complain(file: SourceFile, imported: string): string | undefined {
+  if (imported.startsWith(ANYWHERE)) return undefined
   if (imported.startsWith('src/')) {
-    if (!imported.startsWith('src/contract/')) return 'the console sees only the contract'
+    if (!imported.startsWith('src/contract/')) return 'the console sees only the contract, and what runs anywhere'
     return isTypeOnly(file, imported) ? undefined : 'only its types: schemas would come along into the bundle'
   }
   const [own, other] = [RANKS[folderOf(file.path)], RANKS[folderOf(imported)]]
@@ -53,8 +58,14 @@ function isTypeOnly(file: SourceFile, imported: string): boolean {
 }
 
 describe('imports of the console', () => {
-  it('point downhill, and to the server only for types of the contract', () => {
+  it('point downhill, and to the server only for types of the contract and tools that run anywhere', () => {
     expect(consoleFiles().flatMap(complaints)).toEqual([])
+  })
+
+  it('bring nothing else of the server along: what runs anywhere imports nothing', () => {
+    const tools = programFiles().filter(({ path }) => path.startsWith(ANYWHERE))
+    expect(tools).not.toEqual([])
+    expect(tools.filter((tool) => importsOf(tool).length > 0).map(({ path }) => path)).toEqual([])
   })
 
   it('would be noticed when they do not', () => {
@@ -65,6 +76,8 @@ describe('imports of the console', () => {
     expect(wrong('console/pages/requests/A.tsx', `import { x } from '../keys/X.tsx'`)).toBe(1)
     expect(wrong('console/lib/a.ts', `import type { x } from '../../src/model/money.ts'`)).toBe(1)
     expect(wrong('console/lib/a.ts', `import { x } from '../../src/contract/keys.ts'`)).toBe(1)
+    expect(wrong('console/lib/a.ts', `import { x } from '../../src/lib/clock.ts'`)).toBe(1)
+    expect(wrong('console/lib/a.ts', `import { x } from '../../src/lib/anywhere/shell-word.ts'`)).toBe(0)
     expect(wrong('console/lib/a.ts', `import type { x } from '../../src/contract/keys.ts'`)).toBe(0)
     expect(wrong('console/pages/keys/A.tsx', `import { x } from '../../ui/X.tsx'`)).toBe(0)
   })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AdmitRequest } from '../../src/books/admit-turn.ts'
 import { limitOf, requestFor, usd } from '../../src/ledger/contract-bench.fixture.ts'
+import { fractionsFrom } from '../../src/lib/seeded-random.fixture.ts'
 import type { Allowance } from '../../src/model/allowance.ts'
 import { type Cycle, periodAt } from '../../src/model/cycle.ts'
 import type { AccountRow, RequestId } from '../../src/model/ids.ts'
@@ -107,13 +108,7 @@ const CYCLES: readonly Cycle[] = [
 
 /** The same numbers for the same seed. */
 function createDice(seed: number) {
-  let state = seed >>> 0
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
+  const next = fractionsFrom(seed)
   const below = (most: number) => Math.floor(next() * most)
   return {
     below,

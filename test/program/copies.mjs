@@ -15,7 +15,7 @@ export function copyDist(dist = DIST, replacements = []) {
   return { dist: join(copy.folder, 'dist'), clear: copy.clear }
 }
 
-const SOURCE = ['src', 'test/support', 'test/fakes', 'vitest.config.ts', 'tsconfig.json', 'package.json']
+const SOURCE = ['src', 'console', 'test/support', 'test/fakes', 'vitest.config.ts', 'tsconfig.json', 'package.json']
 
 /** A copy of the source and of what runs its tests. What it does in other threads it does by the true build. */
 export function copySource() {

@@ -25,6 +25,7 @@ export interface ServingOptions {
   readonly port?: number
   readonly nodeFlags?: readonly string[]
   readonly logPath?: string
+  readonly logFormat?: 'json' | 'pretty' | 'auto'
 }
 
 export const DIST: string

@@ -7,8 +7,9 @@ import { fileURLToPath } from 'node:url'
 
 /** What `npm test` builds first. */
 export const DIST = fileURLToPath(new URL('../../dist/', import.meta.url))
-/** As `npm start` serves. */
+/** As docs/operate/running.md says that a service is started. */
 const SERVING_FLAGS = ['--max-semi-space-size=64']
+const SERVING_ENVIRONMENT = { MALLOC_MMAP_THRESHOLD_: '131072' }
 const LOOK_MS = 5
 
 /** The product, its configuration, its data and what its environment says, where everything lies in one folder. */
@@ -64,9 +65,10 @@ export const createKey = (place, { email, kind = 'wallet', name = 'test', more =
  * A server that is starting; `ready` resolves to its address, or says why it will not. What it says is kept, or goes to the
  * file that is named. It ends with this process at the latest.
  */
-export function startServer(place, { port = 0, nodeFlags = [], logPath } = {}) {
-  const command = commandAt(place, 'serve', '--port', String(port), '--log-format', 'json')
-  const child = start(place, [...SERVING_FLAGS, ...nodeFlags, ...command], logPath)
+export function startServer(place, { port = 0, nodeFlags = [], logPath, logFormat = 'json' } = {}) {
+  const command = commandAt(place, 'serve', '--port', String(port), '--log-format', logFormat)
+  const environment = { ...SERVING_ENVIRONMENT, ...place.environment }
+  const child = start({ ...place, environment }, [...SERVING_FLAGS, ...nodeFlags, ...command], logPath)
   const { ended, heard } = listenTo(child)
   const said = () => (logPath === undefined ? heard.out + heard.err : readFileSync(logPath, 'utf8'))
   const ready = addressOf(place, child).then((url) => {

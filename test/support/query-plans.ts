@@ -5,12 +5,12 @@ import { Kysely } from 'kysely'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createSqliteDialect } from '../../src/sqlite/kysely-dialect.ts'
 import { oneReadAtATime } from '../../src/sqlite/one-read-at-a-time.ts'
-import type { AtomicStatement, SqliteFile, SqlValue } from '../../src/sqlite/sqlite-file.ts'
+import { rememberSent, type SentStatements } from '../../src/sqlite/remember-sent.fixture.ts'
 import { openDatabase } from '../../src/store/open-database.ts'
 import type { LedgerDb, LedgerTables } from '../../src/store/tables.ts'
 
 /** Every text that was sent to the books of a server of this process, with the values of the first time. */
-const sent = new Map<string, readonly SqlValue[]>()
+const sent: SentStatements = new Map()
 /** Those that need not be explained again: a process runs many files, and most of what they send is the same. */
 const explained = new Set<string>()
 const unwatched = new WeakMap<LedgerDb, LedgerDb>()
@@ -18,9 +18,9 @@ const unwatched = new WeakMap<LedgerDb, LedgerDb>()
 /** As a server opens it, but that all that is asked of it is remembered. */
 export const openWatchedDatabase: typeof openDatabase = async (options) => {
   const database = await openDatabase(options)
-  const file = watchFile(database.file)
+  const file = rememberSent(database.file, sent)
   const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
-  const patientDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file)) })
+  const patientDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file, options.clock)) })
   unwatched.set(db, database.db)
   unwatched.set(patientDb, database.patientDb)
   return { ...database, file, db, patientDb }
@@ -28,35 +28,6 @@ export const openWatchedDatabase: typeof openDatabase = async (options) => {
 
 /** For the questions of a test, which nobody waits for. */
 export const unwatchedDb = (db: LedgerDb): LedgerDb => unwatched.get(db) ?? db
-
-function watchFile(file: SqliteFile): SqliteFile {
-  const remember = (sql: string, parameters: readonly SqlValue[]) => sent.has(sql) || sent.set(sql, parameters)
-  return {
-    driver: file.driver,
-    close: () => file.close(),
-    all(sql, parameters) {
-      remember(sql, parameters)
-      return file.all(sql, parameters)
-    },
-    atomic(statements) {
-      for (const statement of statements) {
-        for (const { sql, parameters } of formsOf(statement)) remember(sql, parameters)
-      }
-      return file.atomic(statements)
-    },
-  }
-}
-
-/** One row, and several: whichever this batch was large enough for, the next one may be larger. */
-function formsOf({ sql, rows, several }: AtomicStatement): { sql: string; parameters: readonly SqlValue[] }[] {
-  const [first = []] = rows
-  if (!several) return [{ sql, parameters: first }]
-  const four = several.sql.replace(several.each, () => Array(4).fill(several.each).join(', '))
-  return [
-    { sql, parameters: first },
-    { sql: four, parameters: [first, first, first, first].flat() },
-  ]
-}
 
 /** A statement, and how the database goes about it. */
 export interface ExplainedStatement {

@@ -12,6 +12,8 @@ export interface RawSocket {
   readonly received: string
   /** Resolves when the other side has closed. */
   readonly closed: Promise<void>
+  /** Nothing more comes from here; what the other side says still arrives. */
+  closeOwnHalf(): void
   /** Breaks the connection without a farewell. */
   destroy(): void
 }
@@ -52,6 +54,7 @@ export async function openRawSocket(server: Pick<TestServer, 'port'>): Promise<R
       return received
     },
     closed,
+    closeOwnHalf: () => void socket.end(),
     destroy: () => void socket.destroy(),
   }
 }

@@ -30,7 +30,7 @@ export interface TestServer {
   readonly house: House
   readonly serving: Serving
   /** The second database, which lets nobody else in: for the questions of a test. */
-  readonly content: Pick<SqliteFile, 'all'>
+  readonly content: Pick<SqliteFile, 'all' | 'atomic'>
   /** Moves the server's time on: nobody waits for an expiry or a limit. */
   advance(ms: number): void
   /** Reads another configuration: what a reload swaps is judged by it from now on. */

@@ -1,6 +1,8 @@
 import type { CreatedKey } from '../../src/account/keys/create-key.ts'
 import type { OperationArgs } from '../../src/account/operations.ts'
+import type { AccountRow } from '../../src/model/ids.ts'
 import { parseUsd } from '../../src/model/money.ts'
+import { findAccountById } from '../../src/store/accounts.ts'
 import type { ReceiptsTable } from '../../src/store/tables.ts'
 import type { TestServer } from './start-server.ts'
 
@@ -44,6 +46,13 @@ export async function openAccount(server: TestServer, options: { credit?: string
   }
   if (credit !== '0') await account.credit(credit)
   return { ...account, key: (await createKey()).key }
+}
+
+/** The number of an account in the books, for the questions of a test. */
+export async function rowOf({ house }: Pick<TestServer, 'house'>, id: string): Promise<AccountRow> {
+  const account = await findAccountById(house.operations.db, id)
+  if (account === undefined) throw new Error(`there is no account ${id}`)
+  return account.row as AccountRow
 }
 
 /** Exact money out of the decimal string that the API says. */

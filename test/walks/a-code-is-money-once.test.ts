@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { listOwnKeys } from '../../src/account/keys/list-own-keys.ts'
 import { playgroundKey } from '../../src/account/keys/playground-key.ts'
 import { askForFunds } from '../../src/account/wallet/wishes.ts'
-import type { AccountRow } from '../../src/model/ids.ts'
 import { chat } from '../support/ask.ts'
-import { openAccount } from '../support/test-account.ts'
+import { openAccount, rowOf } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
 describe('a code of an operator', () => {
@@ -33,12 +32,8 @@ describe('a code of an operator', () => {
   it('is one way of getting funds; the other is asking for them', async () => {
     const account = await openAccount(server(), { credit: '0' })
     const { operations } = server().house
-    const { row } = await operations.db
-      .selectFrom('accounts')
-      .select('row')
-      .where('id', '=', account.id)
-      .executeTakeFirstOrThrow()
-    await askForFunds(operations, row as AccountRow, { amount: '3.00', note: 'please' })
+    const row = await rowOf(server(), account.id)
+    await askForFunds(operations, row, { amount: '3.00', note: 'please' })
     expect((await server().operate('wallet.wishes', {})).items).toMatchObject([{ account: account.id, amount: '3.00' }])
     await server().operate('wallet.credit', { account: account.id, amount: '3.00', reason: 'asked', ref: 'wish' })
     expect(await server().operate('wallet.wishes', {})).toEqual({ items: [], next: null })
@@ -47,15 +42,11 @@ describe('a code of an operator', () => {
   it('pays for the playground like for any program', async () => {
     const account = await openAccount(server())
     const { operations } = server().house
-    const { row } = await operations.db
-      .selectFrom('accounts')
-      .select('row')
-      .where('id', '=', account.id)
-      .executeTakeFirstOrThrow()
-    const made = await Promise.all([1, 2].map(() => playgroundKey(operations, row as AccountRow, 'wallet')))
+    const row = await rowOf(server(), account.id)
+    const made = await Promise.all([1, 2].map(() => playgroundKey(operations, row, 'wallet')))
     expect(made[0]).toMatchObject({ kind: 'caller', caller: { accountId: account.id, keyName: 'Playground' } })
     expect(made[1]).toEqual(made[0])
-    const listed = await listOwnKeys({ ...operations, lastUsed: async () => new Map() }, row as AccountRow, {
+    const listed = await listOwnKeys({ ...operations, lastUsed: async () => new Map() }, row, {
       limit: 9,
       after: undefined,
     })

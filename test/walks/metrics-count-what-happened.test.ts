@@ -32,6 +32,14 @@ describe('metrics count what happened', () => {
     expect(server().serving.requestsServed).toBe(1)
   })
 
+  it('are all that their port tells', async () => {
+    for (const path of ['/', '/v1/models', '/metrics/x']) {
+      const told = await fetch(`http://127.0.0.1:${port}${path}`)
+      expect([told.status, await told.text()]).toEqual([404, 'Metrics are at /metrics\n'])
+    }
+    expect((await fetch(`http://127.0.0.1:${port}/metrics?x=y`)).status).toBe(200)
+  })
+
   it('say where the audit trail ends, as the proof of the books does', async () => {
     await openAccount(server())
     const { audited, audit_head } = await server().operate('db.verify', {})

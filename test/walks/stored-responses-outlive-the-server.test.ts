@@ -8,13 +8,12 @@ import { openContent } from '../../src/content/open-content.ts'
 import { ended, started } from '../../src/content/stored-responses.fixture.ts'
 import type { StoredResponses } from '../../src/content/stored-responses.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { AccountRow } from '../../src/model/ids.ts'
 import { createResponseObject } from '../../src/wire/responses/response-object.ts'
 import { requestWith } from '../../src/wire/responses/voice.fixture.ts'
 import { answerOf, get } from '../support/ask.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
-import { openAccount } from '../support/test-account.ts'
+import { openAccount, rowOf } from '../support/test-account.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
 
 const HOUR_MS = 3_600_000
@@ -35,18 +34,9 @@ async function storing(work: (responses: StoredResponses) => Promise<void>): Pro
   await file.close()
 }
 
-async function rowOf({ house }: TestServer, id: string): Promise<AccountRow> {
-  const { row } = await house.operations.db
-    .selectFrom('accounts')
-    .select('row')
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
-  return row as AccountRow
-}
-
 const objectOf = (responseId: string, status: 'completed' | 'in_progress'): Buffer => {
-  const turn = requestWith({}, { store: true })
-  const object = createResponseObject({ turn, model: 'm', effort: undefined, responseId, createdAt: 1 })
+  const request = requestWith({}, { storedInput: () => [] })
+  const object = createResponseObject({ request, model: 'm', effort: undefined, responseId, createdAt: 1 })
   return Buffer.from(object.json({ status, output: [] }))
 }
 

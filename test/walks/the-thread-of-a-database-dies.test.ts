@@ -29,20 +29,23 @@ const ask = (more: object = {}) =>
 it.each([
   ['ledger.db', 0],
   ['content.db', 1],
-])('of %s: the server ends with exit code 1 and says why, and the next start goes on', async (file, place) => {
-  server = await spawnWith(place)
-  expect((await ask()).status).toBe(200)
-  const running = await ask({ model: 'calm', stream: true, messages: [{ role: 'user', content: 'count to 40' }] })
-  server.kill('SIGUSR2')
-  // Whether it is told to its end or cut, it is over before the server is.
-  await running.text().catch(() => {})
-  const { code } = await server.ended
-  expect(code).toBe(1)
-  const [told] = server.logged('the thread of a database has ended')
-  expect(told).toMatchObject({ level: 'error' })
-  expect(JSON.stringify(told)).toContain(file)
+])(
+  'when the thread of %s dies, the server ends with exit code 1 and says why, and the next start goes on',
+  async (file, place) => {
+    server = await spawnWith(place)
+    expect((await ask()).status).toBe(200)
+    const running = await ask({ model: 'calm', stream: true, messages: [{ role: 'user', content: 'count to 40' }] })
+    server.kill('SIGUSR2')
+    // Whether it is told to its end or cut, it is over before the server is.
+    await running.text().catch(() => {})
+    const { code } = await server.ended
+    expect(code).toBe(1)
+    const [told] = server.logged('the thread of a database has ended')
+    expect(told).toMatchObject({ level: 'error' })
+    expect(JSON.stringify(told)).toContain(file)
 
-  await server.restart()
-  expect((await ask()).status).toBe(200)
-  expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
-})
+    await server.restart()
+    expect((await ask()).status).toBe(200)
+    expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
+  },
+)

@@ -9,17 +9,6 @@ export const MODELS = [
   { id: 'rarely-used', price: '{ input: "2.00", cached_input: "0.20", output: "8.00" }', share: 3 },
 ]
 
-/** A small generator that a seed repeats (mulberry32). */
-export function randomFrom(seed) {
-  let state = seed | 0
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
-}
-
 /** By day on weekdays, now and then at night and on Sundays. */
 export function isBusy(at, below) {
   const date = new Date(at)

@@ -95,7 +95,14 @@ export async function createStage({ dist, template, random, providerPort }) {
       if (note.ended !== 'unsent') notes.push(note)
       return note
     },
-    readLog: () => readFileSync(logPath, 'utf8'),
+    /** A server that logs an error has failed the run; the first few are shown. */
+    checkLog(tally) {
+      const lines = readFileSync(logPath, 'utf8').split('\n')
+      const errors = lines.filter((line) => /"level":"?(error|fatal|50|60)/.test(line))
+      for (const line of errors.slice(0, 3)) console.log(`  ${line.slice(0, 500)}`)
+      tally.check(errors.length === 0, `the server logged ${errors.length} errors`)
+      return errors
+    },
     clear() {
       agent.destroy()
       rmSync(folder, { recursive: true, force: true })

@@ -39,6 +39,6 @@ function filesOf(known, path) {
 const texts = new Map()
 
 function textOf(path) {
-  if (!texts.has(path)) texts.set(path, path.endsWith('.ts') ? readFileSync(join(ROOT, path), 'utf8') : '')
+  if (!texts.has(path)) texts.set(path, /\.tsx?$/.test(path) ? readFileSync(join(ROOT, path), 'utf8') : '')
   return texts.get(path)
 }

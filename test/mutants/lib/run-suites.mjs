@@ -11,7 +11,8 @@ const OPERATIONS = '10000'
 export async function runSuites(folder, suites) {
   const report = join(folder, 'report.json')
   rmSync(report, { force: true })
-  const args = ['run', '--root', folder, '--project', 'unit', '--reporter=json', `--outputFile=${report}`, ...suites]
+  const projects = ['--project', 'unit', '--project', 'console']
+  const args = ['run', '--root', folder, ...projects, '--reporter=json', `--outputFile=${report}`, ...suites]
   const output = await outputOf([VITEST, ...args], {
     cwd: folder,
     env: { ...process.env, BOOKS_OPERATIONS: OPERATIONS },

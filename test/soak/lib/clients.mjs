@@ -5,10 +5,10 @@ import { planAsk } from './plan-ask.mjs'
 import { askWithoutReading, send } from './send-ask.mjs'
 
 const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses' }
-/** Half of those that read nothing go away; the others look after the minute in which they are given up. */
+/** Half of those that read nothing go away; the others look when their time and the minute in which they are cut are over. */
 const PATIENCE = [
   { patienceMs: 20_000, looks: false },
-  { patienceMs: 80_000, looks: true },
+  { patienceMs: 130_000, looks: true },
 ]
 /** A refusal takes no time; a loop on it would only heat. */
 const REST_MS = 250

@@ -5,7 +5,7 @@ import { chat } from '../../support/ask.ts'
 import { CHAT_TOOLS, resultOf } from './agent-tools.ts'
 import { createBill, expectExactBooks } from './bill.ts'
 import { createFacts } from './facts.ts'
-import { type MillHouse, openMillHouse } from './mill-house.ts'
+import { type MillHouse, openEveryMill } from './mill-house.ts'
 import { seedOfRun } from './runs.ts'
 
 const TURNS = 80
@@ -15,8 +15,7 @@ const TIMEOUT_MS = 120_000
 
 let house: MillHouse
 beforeAll(async () => {
-  const mills = { words: 'chat', seals: 'openai', plain: 'plain', signs: 'anthropic', twin: 'gemini' } as const
-  house = await openMillHouse(mills, { lanes: ['words', 'seals', 'plain', 'signs', 'twin'], inputPico: 300_001 })
+  house = await openEveryMill()
 }, TIMEOUT_MS)
 afterAll(() => house?.close())
 

@@ -103,3 +103,10 @@ models:
     },
   }
 }
+
+/** In front of one mill of every kind. */
+export const openEveryMill = (): Promise<MillHouse> =>
+  openMillHouse(
+    { words: 'chat', seals: 'openai', plain: 'plain', signs: 'anthropic', twin: 'gemini' },
+    { lanes: ['words', 'seals', 'plain', 'signs', 'twin'], inputPico: 300_001 },
+  )

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createAgent } from './agent.ts'
 import { createBill, expectExactBooks } from './bill.ts'
-import { type MillHouse, openMillHouse } from './mill-house.ts'
+import { type MillHouse, openEveryMill } from './mill-house.ts'
 import { describeRun, seedOfRun } from './runs.ts'
 
 const TURNS = 200
@@ -11,8 +11,7 @@ const TIMEOUT_MS = 180_000
 
 let house: MillHouse
 beforeAll(async () => {
-  const mills = { words: 'chat', seals: 'openai', plain: 'plain', signs: 'anthropic', twin: 'gemini' } as const
-  house = await openMillHouse(mills, { lanes: ['words', 'seals', 'plain', 'signs', 'twin'], inputPico: 300_001 })
+  house = await openEveryMill()
 }, TIMEOUT_MS)
 afterAll(() => house?.close())
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { signUp } from '../../support/console-person.ts'
+import { openBrowser, signUp } from '../../support/console-person.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
 import { startServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
@@ -28,6 +28,18 @@ it('A body that no parser can read is answered, and its connection ends', async 
   expect(socket.received).toContain('malformed_request')
 })
 
+it.each(['{"email":', ''])(
+  'A body that is cut off by whoever sends it is answered, and its connection ends: %j',
+  async (begun) => {
+    const socket = await openRawSocket(server())
+    socket.write(actOf('/console/api/session', ['content-length: 100']) + begun)
+    socket.closeOwnHalf()
+    await socket.closed
+    expect(socket.received).toMatch(/^HTTP\/1\.1 400 /)
+    expect(socket.received).toContain('malformed_request')
+  },
+)
+
 it('A client that waits to be asked for its body is asked for it', async () => {
   const socket = await openRawSocket(server())
   const body = '{"email":"a@b.example","password":"x"}'
@@ -48,6 +60,34 @@ it.each(['http://user:word@127.0.0.1', 'http://127.0.0.1:99999', 'http://evil.ex
     socket.destroy()
   },
 )
+
+it('A body that is no JSON is told so, and so is one that comes as something else', async () => {
+  const browser = openBrowser(server())
+  const broken = await browser.send('POST /session', { body: '{"email":' })
+  expect([broken.status, broken.error?.code, broken.error?.message]).toEqual([
+    ...[400, 'invalid_arguments', 'The body is not JSON.'],
+  ])
+  for (const type of ['text/plain', 'application/jsonp', undefined]) {
+    const told = await browser.send('POST /session', { body: '{}', headers: { 'content-type': type } })
+    expect([told.status, told.error?.code], type).toEqual([415, 'json_needed'])
+  }
+})
+
+it('A fault of ours is told with the id of its request, and with nothing of what it was', async () => {
+  const other = await startServer()
+  try {
+    const account = await openAccount(other)
+    const owner = await signUp(other, { email: 'owner@fault.example', account: account.id })
+    await other.house.operations.db.schema.dropTable('wishes').execute()
+    const told = await owner.send('GET /wallet')
+    expect([told.status, told.error?.code]).toEqual([500, 'internal_error'])
+    expect(told.error?.request_id).toBe(told.headers.get('x-request-id'))
+    expect(told.text).not.toMatch(/wishes|SQL/i)
+    expect((await owner.send('GET /session')).status).toBe(200)
+  } finally {
+    await other.close()
+  }
+})
 
 it('What every object has is no endpoint of the playground', async () => {
   const account = await openAccount(server())

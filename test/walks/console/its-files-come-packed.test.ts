@@ -122,6 +122,13 @@ describe('a path below the console', () => {
     },
   )
 
+  it('a browser that comes to the server’s own address is led there; a program is told what it has lost', async () => {
+    const led = await askBytes(server(), '/', { headers: { accept: 'text/html,*/*;q=0.8' } })
+    expect([led.status, led.headers.location, led.headers['cache-control']]).toEqual([302, '/console', 'no-store'])
+    const told = await askBytes(server(), '/', { headers: { accept: '*/*' } })
+    expect([told.status, codeIn(told)]).toEqual([404, 'endpoint_not_provided'])
+  })
+
   it('to a file of another build is told apart from the page: a script that is a page would be run', async () => {
     for (const name of ['index-00000000.js', `${script.slice('assets/'.length)}.br`, 'constructor', '..']) {
       const told = await askBytes(server(), `/console/assets/${name}`)

@@ -83,7 +83,7 @@ describe('an address that a client sends', () => {
     expect(visits).toBe(0)
   })
 
-  it('would be seen', async () => {
+  it('would be noticed if somebody opened it', async () => {
     await fetch(url).catch(() => {})
     expect(visits).toBe(1)
   })

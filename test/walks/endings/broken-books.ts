@@ -21,6 +21,17 @@ export async function breakBooks(server: TestServer, ...writes: BrokenWrite[]): 
   }
 }
 
+/** The books can be written, the file of answers takes no response. */
+export async function breakResponses({ content }: TestServer): Promise<() => Promise<void>> {
+  const run = (sql: string) => content.atomic([{ sql, rows: [[]] }])
+  await run(
+    `CREATE TRIGGER broken_responses BEFORE INSERT ON responses BEGIN SELECT RAISE(ABORT, 'no space left'); END`,
+  )
+  return async () => {
+    await run('DROP TRIGGER broken_responses')
+  }
+}
+
 /** The books cannot be written at all, and somebody has tried. */
 export async function takeBooksAway(server: TestServer): Promise<() => Promise<void>> {
   const { id } = await openAccount(server, { credit: '0' })

@@ -36,6 +36,10 @@ const uncharged = (row: string, code: Code) => ({
   },
 })
 
+/** A stream is not begun that could not be asked for. What is told when it is whole is given: nobody had heard of it before. */
+const notStored = { row: ROWS.notStored, ...refused('server_is_overloaded'), stored: 'absent' } as const
+const answered = { whenStored: { stored: 'absent' } } as const
+
 const drained = uncharged(ROWS.drainedEarly, 'server_draining')
 const outage = uncharged(ROWS.outageEarly, 'ledger_unavailable')
 
@@ -86,6 +90,13 @@ export const CUT_ENDINGS: readonly Ending[] = [
     before: 'no hold can be written',
     json: { row: ROWS.notHeld, ...refused('ledger_unavailable'), provider: [WHOLE.json] },
     stream: { row: ROWS.notHeld, ...refused('ledger_unavailable'), provider: [WHOLE.stream] },
+  },
+  {
+    name: 'the response cannot be stored',
+    before: 'no response can be stored',
+    json: { row: ROWS.complete, ...whole, provider: [WHOLE.json], ...answered },
+    stream: { row: ROWS.complete, ...whole, provider: [WHOLE.stream], whenStored: notStored },
+    compacted: { row: ROWS.complete, ...whole, provider: [WHOLE.stream], ...answered },
   },
   {
     name: 'the charge cannot be written for a while',

@@ -5,6 +5,7 @@ export const ROWS = {
   tooMuch: 'The answer is complete, and the provider counted more than the request could use',
   countsMissing: 'The provider broke off after it had said why the answer ended, before its counts came',
   failover: 'A provider failed before any content, and another lane gave the answer',
+  notStored: 'The response of a stream that is to be stored could not be (the client gets 503)',
   rejected: 'The provider refused the request',
   failed: 'The provider failed before any content, on every lane',
   noSummary: 'A conversation was to be made short, and no lane gave a summary',

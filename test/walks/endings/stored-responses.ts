@@ -2,6 +2,7 @@ import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '../../../src/sqlite/native-connection.ts'
+import { rowOf } from '../../support/test-account.ts'
 import type { Column } from './columns.ts'
 import type { Expected, StoredAs } from './ending.ts'
 import type { Asking, Participant } from './participants.ts'
@@ -18,13 +19,7 @@ export async function responsesOf(
   account: string,
 ): Promise<readonly StoredRow[]> {
   if (!column.stores) return []
-  const { row } = await server.house.operations.db
-    .selectFrom('accounts')
-    .select('row')
-    .where('id', '=', account)
-    .executeTakeFirstOrThrow()
-  const rows = await server.content.all(LEFT_BY_ACCOUNT, [row])
-  return rows.map(({ status }) => ({ status: String(status) }))
+  return server.content.all<StoredRow>(LEFT_BY_ACCOUNT, [await rowOf(server, account)])
 }
 
 const LEFT_BY_ACCOUNT = 'SELECT status FROM responses WHERE account = ? AND expires_at > 0 ORDER BY response'

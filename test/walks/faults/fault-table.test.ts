@@ -1,11 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { fractionsFrom } from '../../../src/lib/seeded-random.fixture.ts'
 import { isRequestId } from '../../../src/model/ids.ts'
 import { PROBLEMS } from '../../../src/model/problem.ts'
 import type { ReceiptsTable } from '../../../src/store/tables.ts'
 import { WHOLE_TEXT } from '../../fakes/chat-words.ts'
-import { CALM, seededRandom, storm } from '../../fakes/weather.ts'
+import { CALM, storm } from '../../fakes/weather.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
@@ -144,7 +145,7 @@ const STORMY = CASES.filter(({ row, column }) => {
 describe.each(STORMY)('$title', (subject) => {
   it('is the same with bytes cut anywhere, CRLF, and comments between', async () => {
     const seed = randomInt(2 ** 32)
-    house.faulty.weather = storm(seededRandom(seed))
+    house.faulty.weather = storm(fractionsFrom(seed))
     try {
       await expectAlone(subject)
     } catch (error) {

@@ -38,6 +38,7 @@ export const FAULT_TABLE: readonly FaultRow[] = [
   { says: 'answers 200 with nothing', fault: 'empty', ...atOnce(OVERLOADED) },
   { says: 'sends what is not JSON', fault: 'garbage', ...everywhere(OVERLOADED, broken('upstream_error')) },
   { says: 'answers 200 with a web page', fault: 'html', ...atOnce(OVERLOADED) },
+  { says: 'answers 200 with JSON that is no answer', fault: 'other-json', ...atOnce(OVERLOADED) },
   { says: 'answers 200 with an error as JSON', fault: 'error-body', ...atOnce(OVERLOADED) },
   {
     says: 'the same: the input is too long',

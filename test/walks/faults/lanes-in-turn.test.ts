@@ -54,6 +54,15 @@ async function oneOfTwo(talk: Talk): Promise<void> {
   await talk.end()
 }
 
+/** It takes no effort, and without one it fails as well. */
+async function effortless(talk: Talk): Promise<void> {
+  const refuses = talk.asked.reasoning_effort !== undefined
+  await talk.head(refuses ? 400 : 503)
+  const words = refuses ? "Unsupported parameter: 'reasoning_effort'" : 'Overloaded.'
+  await talk.bytes(JSON.stringify(errorBody(words)))
+  await talk.end()
+}
+
 const scripts: Record<string, Script> = {
   good: (talk) => FAULTS.healthy(talk),
   slow: throttled('30'),
@@ -68,6 +77,7 @@ const scripts: Record<string, Script> = {
   learner: (talk) => FAULTS['max-tokens-refused'](talk, 'before'),
   hanging: (talk) => FAULTS.hang(talk, 'before'),
   choosy: threeChoices,
+  effortless,
   'one-of-two': oneOfTwo,
 }
 
@@ -87,6 +97,7 @@ beforeAll(async () => {
       'hanging-first': { lanes: ['hanging', 'good'] },
       'one-of-two': { lanes: ['one-of-two'], more: 'choices_max: 2,' },
       choosy: { lanes: ['choosy'], more: 'choices_max: 3,' },
+      'effortless-first': { lanes: ['effortless', 'good'] },
     },
     { config: 'streams: { silence_before_head: 20ms, keep_alive: 20ms }', timeouts: 'idle: 1s' },
   )
@@ -122,6 +133,17 @@ describe('lanes in turn', () => {
     const account = await openAccount(house.server)
     const answer = await chat(house.server, account, { model: 'mixed' })
     expect([answer.status, answer.json.error.code]).toEqual([503, 'server_is_overloaded'])
+  })
+
+  it('name what was left out for the lane that answered, and nothing of one that failed', async () => {
+    const account = await openAccount(house.server)
+    const answer = await chat(house.server, account, { model: 'effortless-first', reasoning_effort: 'high' })
+    expect(house.far.talks.map((talk) => [talk.model, talk.asked.reasoning_effort])).toEqual([
+      ['effortless', 'high'],
+      ['effortless', undefined],
+      ['good', 'high'],
+    ])
+    expect([answer.status, answer.headers.get('x-millrace-ignored-fields')]).toEqual([200, null])
   })
 
   it('are three at most, and the receipt names the last that was tried', async () => {

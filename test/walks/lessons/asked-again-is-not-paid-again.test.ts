@@ -8,7 +8,7 @@ import { answerOf, hello, send } from '../../support/ask.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { configOf, modelLine, priced, useLessonHouse } from './lesson-house.ts'
+import { priced, useScriptedHouse } from './lesson-house.ts'
 
 const REPORTED = priced({ input: 7, cached: 4, output: 7 })
 
@@ -27,14 +27,7 @@ const scripts: Record<string, Script> = {
   },
 }
 
-const house = useLessonHouse(
-  (model) => scripts[model],
-  (baseUrl) =>
-    configOf(
-      baseUrl,
-      Object.keys(scripts).map((name) => modelLine(name, [name])),
-    ),
-)
+const house = useScriptedHouse(scripts)
 
 const ask = (who: { readonly key: string }, idempotencyKey: string, body: object | string) =>
   send(house().server, who, body, { headers: { 'idempotency-key': idempotencyKey } })

@@ -9,7 +9,7 @@ import { hello, send } from '../../support/ask.ts'
 import { framesOf, readStream } from '../../support/read-stream.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { configOf, modelLine, priced, tokensOf, useLessonHouse } from './lesson-house.ts'
+import { priced, tokensOf, useScriptedHouse } from './lesson-house.ts'
 
 const QUESTION = hello('Say good morning, please: it is early, and nobody has said it yet.')
 const INPUT = tokensOf(JSON.stringify(QUESTION))
@@ -81,14 +81,7 @@ const scripts: Record<string, Script> = {
   },
 }
 
-const house = useLessonHouse(
-  (model) => scripts[model],
-  (baseUrl) =>
-    configOf(
-      baseUrl,
-      Object.keys(scripts).map((name) => modelLine(name, [name])),
-    ),
-)
+const house = useScriptedHouse(scripts)
 
 function stopAt(events: number): () => void {
   let goOn = () => {}

@@ -37,6 +37,17 @@ export function useLessonHouse(
   return current
 }
 
+/** The same, with a model for each script, by its name. */
+export const useScriptedHouse = (scripts: Readonly<Record<string, Script>>) =>
+  useLessonHouse(
+    (model) => scripts[model],
+    (baseUrl) =>
+      configOf(
+        baseUrl,
+        Object.keys(scripts).map((name) => modelLine(name, [name])),
+      ),
+  )
+
 /** Every class has a price of its own, and a long input is twice as dear. */
 export const EVERY_CLASS =
   '{ input: "1.00", cached_input: "0.25", cache_write: "1.50", output: "2.00", ' +

@@ -6,7 +6,7 @@ import { problemsOf } from '../../../src/app/config/config.fixture.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { unpackMarks } from '../../../src/ledger/mark-keeper.ts'
 import { secureRandom } from '../../../src/lib/random-id.ts'
-import { type AccountRow, type KeyRow, mintRequestId } from '../../../src/model/ids.ts'
+import { type KeyRow, mintRequestId } from '../../../src/model/ids.ts'
 import { findMarks } from '../../../src/store/receipts.ts'
 import { openSettleJournal } from '../../../src/store/settle-journal.ts'
 import { chunk, USAGE, usageChunk, WORDS } from '../../fakes/chat-words.ts'
@@ -17,10 +17,10 @@ import type { Talk } from '../../fakes/talk.ts'
 import { chat, get, hello, send } from '../../support/ask.ts'
 import { readStream } from '../../support/read-stream.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
-import { nanoOf, openAccount, type TestAccount } from '../../support/test-account.ts'
+import { nanoOf, openAccount, rowOf, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
-import { configOf, EVERY_CLASS, modelLine, priced, tokensOf, useLessonHouse } from './lesson-house.ts'
+import { configOf, EVERY_CLASS, modelLine, priced, tokensOf, useScriptedHouse } from './lesson-house.ts'
 
 const QUESTION = hello('Say good morning, please.')
 const INPUT = tokensOf(JSON.stringify(QUESTION))
@@ -64,14 +64,7 @@ const scripts: Record<string, Script> = {
   ),
 }
 
-const house = useLessonHouse(
-  (model) => scripts[model],
-  (baseUrl) =>
-    configOf(
-      baseUrl,
-      Object.keys(scripts).map((name) => modelLine(name, [name])),
-    ),
-)
+const house = useScriptedHouse(scripts)
 
 /** Those that were started from what a kill had left. */
 const images: TestServer[] = []
@@ -287,11 +280,11 @@ describe('the books stay true', () => {
     const { server } = house()
     const account = await openAccount(server)
     const { db, clock, ledger } = server.house.operations
-    const { row } = await db.selectFrom('accounts').select('row').where('id', '=', account.id).executeTakeFirstOrThrow()
+    const row = await rowOf(server, account.id)
     const key = await db.selectFrom('keys').select('row').where('account', '=', row).executeTakeFirstOrThrow()
     const admission = await (ledger as Ledger).admit({
       requestId: mintRequestId(clock.now(), secureRandom),
-      account: row as AccountRow,
+      account: row,
       key: key.row as KeyRow,
       kind: 'wallet',
       model: 'good',

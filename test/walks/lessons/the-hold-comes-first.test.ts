@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { fractionsFrom } from '../../../src/lib/seeded-random.fixture.ts'
 import { formatUsd, type NanoUsd } from '../../../src/model/money.ts'
 import { chunk, reply, usageChunk } from '../../fakes/chat-words.ts'
 import type { Talk } from '../../fakes/talk.ts'
-import { seededRandom } from '../../fakes/weather.ts'
 import { hello, send } from '../../support/ask.ts'
 import { advanceToTuesdayNoon, openSubscriber } from '../../support/subscriber.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
@@ -216,7 +216,7 @@ describe('the hold comes before the provider', () => {
 
   it('A2: what is free, what is held and what was charged are always together what was put in', async () => {
     const seed = randomInt(2 ** 32)
-    const random = seededRandom(seed)
+    const random = fractionsFrom(seed)
     shutGate(40, false)
     scene.open()
     const account = await openAccount(house().server, { credit: '0.06' })

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { fractionsFrom } from '../../../src/lib/seeded-random.fixture.ts'
 import { CHAT_DIALECTS } from '../../../src/wire/chat/dialects.ts'
 import { chunk, reply, usageChunk, WHOLE_TEXT, WORDS } from '../../fakes/chat-words.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import type { Talk } from '../../fakes/talk.ts'
-import { seededRandom } from '../../fakes/weather.ts'
 import { answerOf, chat, get, hello, send } from '../../support/ask.ts'
 import { readStream } from '../../support/read-stream.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
@@ -202,7 +202,7 @@ describe('what a provider counts becomes a charge', () => {
 
   it('A12: whatever a provider says of its tokens, a charge is never below zero nor above its hold', async () => {
     const seed = randomInt(2 ** 32)
-    const random = seededRandom(seed)
+    const random = fractionsFrom(seed)
     const ODD = [-1, -5e11, 0, 0.5, 1e300, null, '7', [], {}, true, 2 ** 53, -0, undefined]
     const number = () =>
       random() < 0.5

@@ -74,10 +74,10 @@ describe('a server that has memory for three turns', () => {
   })
 })
 
-describe('the same in a hurry', () => {
+describe('a server that has memory for three turns, and lets nobody wait for long,', () => {
   const server = useServer({ config: HASTY_HOUSE })
 
-  it('sends it away after a while, says when to come back, charges nothing, and lets everything else go on', async () => {
+  it('sends the fourth away after a while, says when to come back, charges nothing, and lets everything else go on', async () => {
     const { account, streams, end } = await fill(server())
     const load = await openLoadReader(server())
     const before = await load.shed('memory')

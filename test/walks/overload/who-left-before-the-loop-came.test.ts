@@ -33,7 +33,7 @@ it('where the event loop is late, a client that asked and left costs nothing, an
   stop()
 })
 
-it('and one that has closed its own half behind a body it has cut off is not left standing', async () => {
+it('where the event loop is late, a client that has closed its own half behind a body it cut off is let go', async () => {
   const account = await openAccount(server())
   const stop = workHard()
   await sleep(LOOKED_AT_MS)

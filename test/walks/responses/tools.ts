@@ -41,35 +41,29 @@ export function itemOfCall({ kind, name, words, ...rest }: Extract<SaidItem, { n
   return { ...said, name, ...rest, status: 'completed' }
 }
 
-const textInput = (description: object) => ({
+const PATCHES = 'Patches\n\nThe input must match this lark grammar:\nstart: "x"'
+const FREE_TEXT = {
   type: 'object',
-  properties: { input: { type: 'string', ...description } },
+  properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
   required: ['input'],
   additionalProperties: false,
-})
-
-const ON_PLAIN = textInput({})
-const IN_CHAT = textInput({ description: 'The whole input of the tool, as plain text.' })
+}
 
 /** How each lane is told of TOOLS: one that knows nothing but functions gets functions. */
 export const DECLARED: Readonly<Record<FarModel, readonly object[]>> = {
   'over-plain': [
     LOOK_UP,
     { ...PING, parameters: { type: 'object', properties: {} }, strict: false },
-    functionOf('patch', 'Patches\n\nThe string `input` follows this lark grammar:\nstart: "x"', ON_PLAIN),
+    functionOf('patch', PATCHES, FREE_TEXT),
     functionOf('agents__wait', 'Waits', parameters),
-    functionOf('agents__note', 'Notes', ON_PLAIN),
+    functionOf('agents__note', 'Notes', FREE_TEXT),
   ],
   'over-chat': [
     { name: 'look_up', description: 'Looks up', parameters, strict: true },
     { name: 'ping' },
-    {
-      name: 'patch',
-      description: 'Patches\n\nThe input must match this lark grammar:\nstart: "x"',
-      parameters: IN_CHAT,
-    },
+    { name: 'patch', description: PATCHES, parameters: FREE_TEXT },
     { name: 'agents__wait', description: 'Waits', parameters, strict: false },
-    { name: 'agents__note', description: 'Notes', parameters: IN_CHAT },
+    { name: 'agents__note', description: 'Notes', parameters: FREE_TEXT },
   ].map((tool) => ({ type: 'function', function: tool })),
   'over-native': TOOLS,
 }

@@ -1,0 +1,70 @@
+// Do the benchmarks still run? Each in its smallest form: that it comes to its end is the test, its figures mean nothing here.
+// Nothing else would notice that the program has changed beside what measures it. Left out: slow-clients, which waits for minutes
+// until the server gives its clients up.
+//
+//   node test/benches/run.mjs
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { DIST } from '../program/program.mjs'
+import { createTally } from '../program/tally.mjs'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const WITHIN_MS = 120_000
+/** Enough for every page of a report, and seeded in a second. */
+const RECEIPTS = 3000
+
+const tally = createTally()
+const year = mkdtempSync(join(tmpdir(), 'millrace-year-'))
+const BENCHES = [
+  `test/browser/seed-year.mjs ${year} --receipts ${RECEIPTS}`,
+  `bench/usage.mjs ${year} --rounds 1 --count`,
+  `bench/reads-beside.mjs ${year} --rounds 1 --seconds 2 --people 2`,
+  'bench/usage-beside.mjs --rounds 1 --requests 500 --accounts 5',
+  'bench/ledger.mjs 500',
+  'bench/ledger.mjs 500 --receipts 1000 --rounds 1 --verify',
+  `bench/ledger.mjs 500 --beside ${ROOT} --accounts 10 --rounds 1`,
+  'bench/http.mjs --rounds 1 --scale 0.02',
+  'bench/frames.mjs --rounds 1 --scale 0.01 --only stream',
+  `bench/two-builds.mjs ${DIST} --rounds 1 --scale 0.01 --only stream`,
+  'bench/replays.mjs --rounds 1 --seconds 1 --clients 4',
+  'bench/bombs.mjs',
+  'bench/goodput.mjs --rounds 1 --seconds 2',
+]
+
+try {
+  for (const bench of BENCHES) {
+    const began = performance.now()
+    const { code, said } = await run(bench.split(' '))
+    const seconds = ((performance.now() - began) / 1000).toFixed(1)
+    const isWhole = code === 0 && said.trim() !== ''
+    if (!isWhole) console.log(said.slice(-2000))
+    tally.check(
+      isWhole,
+      `${bench.replaceAll(year, 'FOLDER').replaceAll(ROOT, '')} comes to its end (${code}, ${seconds} s)`,
+    )
+  }
+} finally {
+  rmSync(year, { recursive: true, force: true, maxRetries: 5 })
+}
+tally.close()
+
+function run(words) {
+  const child = spawn(process.execPath, words, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+  const late = setTimeout(() => child.kill('SIGKILL'), WITHIN_MS)
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      said += text
+    })
+  }
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => {
+      clearTimeout(late)
+      resolve({ code: signal ?? code, said })
+    })
+  })
+}

@@ -1,0 +1,174 @@
+// Faults in what people may do and see, and in the trail of it.
+
+export const OF_THE_CONSOLE = [
+  {
+    name: 'everybody-operates',
+    says: 'whoever is signed in may do what operators may',
+    caughtBy: ['src/http/console/judge-asker.test.ts'],
+    replacements: [
+      {
+        file: 'src/http/console/judge-asker.ts',
+        find: `return judged.asking.session.person.role === 'operator' ? judged : OPERATORS_ONLY`,
+        put: 'return judged',
+      },
+    ],
+  },
+  {
+    name: 'confirmed-for-ever',
+    says: 'a password that was given once holds for ever',
+    caughtBy: ['src/http/console/judge-asker.test.ts'],
+    replacements: [
+      {
+        file: 'src/http/console/judge-asker.ts',
+        find: 'session.confirmedAt + CONFIRMED_MS > now',
+        put: 'session.confirmedAt > 0',
+      },
+    ],
+  },
+  {
+    name: 'any-csrf-token',
+    says: 'a page without the token of the session may change things',
+    caughtBy: ['src/http/console/same-site.test.ts'],
+    replacements: [
+      {
+        file: 'src/http/console/same-site.ts',
+        find: 'return a.length === b.length && timingSafeEqual(a, b)',
+        put: 'return a.length === b.length || timingSafeEqual(a, a)',
+      },
+    ],
+  },
+  {
+    name: 'requests-of-others',
+    says: 'whoever knows the id of a request sees it',
+    caughtBy: ['src/account/requests/list-requests.test.ts'],
+    replacements: [
+      {
+        file: 'src/account/requests/show-request.ts',
+        find: 'receipt?.account === account',
+        put: 'receipt !== undefined',
+      },
+    ],
+  },
+  {
+    name: 'keys-of-others',
+    says: 'whoever knows the id of a key sees and changes it',
+    caughtBy: ['src/account/keys/change-key.test.ts'],
+    replacements: [
+      {
+        file: 'src/account/keys/find-owned-key.ts',
+        find: ' || (of !== undefined && key.account !== of)',
+        put: '',
+      },
+    ],
+  },
+  {
+    name: 'list-of-all-keys',
+    says: 'an owner is told the keys of all accounts',
+    caughtBy: ['src/store/list-keys.test.ts'],
+    replacements: [
+      {
+        file: 'src/store/list-keys.ts',
+        find: 'WHERE account = ',
+        put: 'WHERE 0 < ',
+      },
+    ],
+  },
+  {
+    name: 'link-opens-twice',
+    says: 'two who come with one link at the same moment both get in',
+    caughtBy: ['src/account/people/sign-up.test.ts'],
+    replacements: [{ file: 'src/store/invites.ts', find: '= `used_at IS NULL AND expires_at', put: '= `expires_at' }],
+  },
+  {
+    name: 'suspended-acts',
+    says: 'an account that is suspended may change things',
+    caughtBy: ['src/http/console/judge-asker.test.ts'],
+    replacements: [
+      {
+        file: 'src/http/console/judge-asker.ts',
+        find: `asking.changes && account.status !== 'active'`,
+        put: `asking.changes && account.status === 'closed'`,
+      },
+    ],
+  },
+  {
+    name: 'wider-without-password',
+    says: 'a key gets a longer life without a password',
+    caughtBy: ['src/account/keys/change-key.test.ts'],
+    replacements: [
+      { file: 'src/account/keys/widens-key.ts', find: `    isMore(key.expires_at, change.expires_at) ||\n`, put: '' },
+    ],
+  },
+  {
+    name: 'foreign-host',
+    says: 'the console answers under a foreign name',
+    caughtBy: ['src/http/console/site.test.ts'],
+    replacements: [
+      {
+        file: 'src/http/console/site.ts',
+        find: 'if (isAddress(name) || options.hosts.includes(name)) {',
+        put: 'if (name.length > 0) {',
+      },
+    ],
+  },
+  {
+    name: 'tries-are-free',
+    says: 'wrong passwords are not counted for a name',
+    caughtBy: ['src/account/people/sign-in-tries.test.ts'],
+    replacements: [
+      {
+        file: 'src/account/people/sign-in-tries.ts',
+        find: `return taken?.kind === 'locked' ? taken : names.take(digest(name))`,
+        put: 'return taken ?? names.take(digest(name))',
+      },
+    ],
+  },
+  {
+    name: 'trail-without-order',
+    says: 'a row that was taken out of the audit trail is not missed',
+    caughtBy: ['src/account/trail/verify-audit.test.ts'],
+    replacements: [
+      {
+        file: 'src/account/trail/verify-audit.ts',
+        find: `  row.seq === before.seq + 1 &&\n  Buffer.from(row.prev_hash).equals(before.hash) &&\n`,
+        put: '',
+      },
+    ],
+  },
+  {
+    name: 'act-apart-from-its-line',
+    says: 'an act and its line in the trail are two steps',
+    caughtBy: ['src/account/trail/trail.test.ts'],
+    replacements: [
+      {
+        file: 'src/account/trail/audit-trail.ts',
+        find: 'await file.atomic([...alongside, auditInsert(row)])',
+        put: `await file.atomic(alongside)\n        await file.atomic([auditInsert(row)])`,
+      },
+    ],
+  },
+  {
+    name: 'clocks-never-change',
+    says: 'the day of a change of clocks begins an hour off',
+    caughtBy: ['src/account/usage/day-range.test.ts'],
+    replacements: [
+      {
+        file: 'src/lib/time-zone.ts',
+        find: 'if (before === zone.offsetMs(day + FAR_MS)) return day - before',
+        put: 'if (day > 0) return day - before',
+      },
+    ],
+  },
+  {
+    name: '31st-of-february',
+    says: 'the 31st of February is the 3rd of March',
+    caughtBy: ['src/account/usage/day-range.test.ts'],
+    replacements: [
+      {
+        file: 'src/account/usage/day-range.ts',
+        find: 'Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== day',
+        put: 'Number.isNaN(at)',
+      },
+    ],
+  },
+]

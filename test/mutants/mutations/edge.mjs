@@ -1,0 +1,82 @@
+// Faults in how a request is taken in and how its answer leaves.
+
+export const OF_THE_EDGE = [
+  {
+    name: 'two-idempotency-keys',
+    says: 'a repeated Idempotency-Key is taken',
+    caughtBy: ['src/http/routes.test.ts'],
+    replacements: [{ file: 'src/http/door/guard-request.ts', find: `  'idempotency-key',\n`, put: '' }],
+  },
+  {
+    name: 'two-framings',
+    says: 'a Transfer-Encoding beside chunked is believed',
+    caughtBy: ['src/http/socket/bare-answers.test.ts'],
+    replacements: [
+      {
+        file: 'src/http/door/guard-request.ts',
+        find: `coding.toLowerCase() === 'chunked'`,
+        put: `coding.toLowerCase().includes('chunked')`,
+      },
+    ],
+  },
+  {
+    name: 'chunks-before-their-time',
+    says: 'chunks are believed in HTTP/1.0',
+    caughtBy: ['src/http/socket/bare-answers.test.ts'],
+    replacements: [{ file: 'src/http/door/guard-request.ts', find: ' && httpVersionMinor > 0', put: '' }],
+  },
+  {
+    name: 'behind-the-close',
+    says: 'what comes behind an answer that closes its connection is served',
+    caughtBy: ['src/http/socket/bare-answers.test.ts'],
+    replacements: [
+      {
+        file: 'src/http/server.ts',
+        find: 'if (!connectionOf(request.socket).isClosing) void handle',
+        put: 'void handle',
+      },
+    ],
+  },
+  {
+    name: 'invented-address',
+    says: 'the address that a client has invented in X-Forwarded-For is believed',
+    caughtBy: ['src/http/socket/client-address.test.ts'],
+    replacements: [{ file: 'src/http/socket/client-address.ts', find: 'named.pop()', put: 'named.shift()' }],
+  },
+  {
+    name: 'not-utf8',
+    says: 'a body that is not UTF-8 is read',
+    caughtBy: ['src/http/body/read-body.test.ts'],
+    replacements: [{ file: 'src/http/body/read-body.ts', find: '!isUtf8(bytes)', put: 'false' }],
+  },
+  {
+    name: 'bombs',
+    says: 'a body may expand to anything',
+    caughtBy: ['src/http/body/read-body.test.ts'],
+    replacements: [
+      {
+        file: 'src/http/body/collect-body.ts',
+        find: 'bytes <= UNSUSPICIOUS_BYTES || bytes <= rawBytes * bounds.expansionRatioMax',
+        put: 'true',
+      },
+    ],
+  },
+  {
+    name: 'late-head',
+    says: 'after its head a stream is refused with a status',
+    caughtBy: ['src/http/answer/sinks.test.ts'],
+    replacements: [
+      {
+        file: 'src/http/answer/sse-sink.ts',
+        find: `if (sink.phase !== 'quiet') throw`,
+        put: `if (sink.phase === 'ended') throw`,
+      },
+    ],
+  },
+  {
+    name: 'silence-is-kept',
+    says: 'nothing breaks the silence of a model that thinks',
+    caughtBy: ['src/http/answer/sinks.test.ts'],
+    replacements: [{ file: 'src/http/answer/sse-sink.ts', find: 'send(breakSilence() ?? KEEP_ALIVE)', put: '' }],
+  },
+]

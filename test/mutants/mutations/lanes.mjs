@@ -1,0 +1,72 @@
+// Faults in the choice of a lane: which is asked, how often, and for how long it is left alone.
+
+export const OF_LANES = [
+  {
+    name: 'higher-number-first',
+    says: 'lanes of lower priority are tried first',
+    caughtBy: ['src/routing/plan-lanes.test.ts'],
+    replacements: [
+      {
+        file: 'src/routing/plan-lanes.ts',
+        find: 'a.lane.priority - b.lane.priority',
+        put: 'b.lane.priority - a.lane.priority',
+      },
+    ],
+  },
+  {
+    name: 'conversation-leaves-its-lane',
+    says: 'the lane that a conversation is on is not tried first',
+    caughtBy: ['src/routing/plan-lanes.test.ts'],
+    replacements: [
+      {
+        file: 'src/routing/plan-lanes.ts',
+        find: 'lane.origin === origin ? 0 : 1',
+        put: 'lane.origin === origin ? 1 : 0',
+      },
+    ],
+  },
+  {
+    name: 'many-try-at-once',
+    says: 'a lane that comes back is tried by all who ask, not by one',
+    caughtBy: ['src/routing/breaker.test.ts'],
+    replacements: [
+      {
+        file: 'src/routing/breaker.ts',
+        find: `this.#now < aside.until || (state.kind === 'tried' && state.by !== undefined)`,
+        put: 'this.#now < aside.until',
+      },
+    ],
+  },
+  {
+    name: 'credential-counts-for-one-lane',
+    says: 'a credential that is refused puts one lane aside, not all that use it',
+    caughtBy: ['src/routing/lane-health.test.ts'],
+    replacements: [
+      { file: 'src/routing/lane-health.ts', find: `(verdict.of === 'lane' ? lane : credential)`, put: 'lane' },
+    ],
+  },
+  {
+    name: 'doubt-is-forgotten',
+    says: 'after an answer that may be billed any number of lanes is asked',
+    caughtBy: ['src/turn/lane/run-lanes.test.ts'],
+    replacements: [
+      {
+        file: 'src/turn/lane/run-lanes.ts',
+        find: 'if (fate.mayBeBilled) triesLeft = Math.min(triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)',
+        put: '',
+      },
+    ],
+  },
+  {
+    name: 'sticks-for-ever',
+    says: 'a conversation goes back to its lane after days',
+    caughtBy: ['src/routing/sticky-lanes.test.ts'],
+    replacements: [
+      {
+        file: 'src/routing/sticky-lanes.ts',
+        find: 'stay !== undefined && ticks() - stay.at < LIFE_MICROS',
+        put: 'stay !== undefined',
+      },
+    ],
+  },
+]

@@ -1,0 +1,300 @@
+// Faults of money.
+
+const ANY_SEQUENCE = 'src/books/any-sequence.test.ts'
+const BOOKS = 'src/books/books.test.ts'
+const CEILING = 'src/metering/ceiling.test.ts'
+const CLAIMS = 'src/books/claims.test.ts'
+const DRAWS = 'src/books/draws.test.ts'
+const ENDS = 'src/ledger/ends-are-replayed.test.ts'
+const KEYED = 'src/ledger/claims.test.ts'
+const PERIODS = 'src/books/periods.test.ts'
+const PLANNED = 'src/turn/admit/plan-admission.test.ts'
+const PROOF = 'src/ledger/every-rule-of-the-proof.test.ts'
+const PRICES = 'src/ledger/record-prices.test.ts'
+const STORED_CLAIMS = 'src/store/claims.test.ts'
+const SUBSCRIPTIONS = 'src/books/subscriptions.test.ts'
+const TRANSFERS = 'src/books/transfer-money.test.ts'
+const TURN = 'src/turn/money-of-a-turn.test.ts'
+
+export const OF_MONEY = [
+  {
+    name: 'skip-dedup',
+    says: 'a key that somebody has taken is not looked at',
+    caughtBy: [CLAIMS, ANY_SEQUENCE],
+    replacements: [
+      {
+        file: 'src/books/admit-turn.ts',
+        find: "  if (claim) return { kind: 'claimed', claim, sameBody: claim.fingerprint === op.claim?.fingerprint }\n",
+        put: '',
+      },
+    ],
+  },
+  {
+    name: 'two-claims-on-one-scope',
+    says: 'a key may be taken again when its time is over, although its turn still runs',
+    caughtBy: [CLAIMS, ANY_SEQUENCE],
+    replacements: [{ file: 'src/books/claims.ts', find: "claim.state === 'running' || ", put: '' }],
+  },
+  {
+    name: 'settle-twice',
+    says: 'a hold that was closed stays open',
+    caughtBy: [BOOKS, ANY_SEQUENCE],
+    replacements: [{ file: 'src/books/close-turn.ts', find: '  books.turns.delete(op.requestId)\n', put: '' }],
+  },
+  {
+    name: 'zero-usage-is-absent',
+    says: '|| on usage: a reported count of zero is estimated',
+    caughtBy: [TURN],
+    replacements: [
+      {
+        file: 'src/wire/chat/read-usage.ts',
+        find: 'if (input === undefined || output === undefined) return undefined',
+        put: 'if (!(input || output)) return undefined',
+      },
+    ],
+  },
+  {
+    name: 'zero-cost-is-absent',
+    says: '|| on the cost: a turn that cost nothing pays its hold',
+    caughtBy: [BOOKS, ANY_SEQUENCE],
+    replacements: [{ file: 'src/books/close-turn.ts', find: 'owed?.cost ?? ZERO', put: 'owed?.cost || hold' }],
+  },
+  {
+    name: 'release-on-throw',
+    says: 'a fault of our own gives the hold back, and with it the answer away',
+    caughtBy: [TURN],
+    replacements: [
+      {
+        file: 'src/turn/serve-turn.ts',
+        find: '    sayInternalError(turn)\n',
+        put: `    sayInternalError(turn)
+    const ending = { outcome: 'internal_error', owed: undefined, lane: undefined, totalMs: 0, attempts: [], kept: false }
+    await turn.hold.settle(ending)
+`,
+      },
+    ],
+  },
+  {
+    name: 'charge-before-failover',
+    says: 'a lane is charged before it is decided whether another one is tried',
+    caughtBy: [TURN],
+    replacements: [
+      {
+        file: 'src/turn/lane/run-lanes.ts',
+        find: '    failures.push(fate)\n',
+        put: `    failures.push(fate)
+    const usage = { uncachedInput: 1, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+    const owed = { usage, tier: 0, cost: turn.hold.amount }
+    await turn.hold.settle({ outcome: 'upstream_failed', owed, lane: lane.id, attempts })
+`,
+      },
+    ],
+  },
+  {
+    name: 'cap-above-hold',
+    says: 'the provider is told the cap that the client asked for, not the one that is held',
+    caughtBy: [TURN],
+    replacements: [
+      {
+        file: 'src/turn/lane/ask-lane.ts',
+        find: 'Math.min(hold.cap, ',
+        put: 'Math.min(request.outputCap ?? hold.cap, ',
+      },
+    ],
+  },
+  {
+    name: 'granted-cap-above-hold',
+    says: 'admission grants one token more than it holds for',
+    caughtBy: [DRAWS, ANY_SEQUENCE],
+    replacements: [
+      {
+        file: 'src/books/admit-turn.ts',
+        find: "kind: 'held', receipt, cap, hold",
+        put: "kind: 'held', receipt, cap: cap + 1, hold",
+      },
+    ],
+  },
+  {
+    name: 'expire-under-a-hold',
+    says: 'a window is closed while turns still hold on it',
+    caughtBy: [PERIODS, ANY_SEQUENCE],
+    replacements: [
+      {
+        file: 'src/books/periods.ts',
+        find: '  if (bucket.held === 0n) return closePeriod',
+        put: '  return closePeriod',
+      },
+    ],
+  },
+  {
+    name: 'hold-in-the-first-window-only',
+    says: 'of several windows only the first is held on',
+    caughtBy: [PERIODS, ANY_SEQUENCE],
+    replacements: [
+      {
+        file: 'src/books/admit-turn.ts',
+        find: 'for (const bucket of buckets) bucket.held += hold',
+        put: 'for (const bucket of buckets.slice(0, 1)) bucket.held += hold',
+      },
+    ],
+  },
+  {
+    name: 'change-of-cap-ignored',
+    says: 'a spend cap that was changed counts from its next period on',
+    caughtBy: [PERIODS, ANY_SEQUENCE],
+    replacements: [
+      {
+        file: 'src/books/periods.ts',
+        find: "allowance.unit === 'cap' ? allowance.amount : running.granted",
+        put: 'running.granted',
+      },
+    ],
+  },
+  {
+    name: 'window-reset-keeps-used',
+    says: 'a new window begins with what was left of the one before',
+    caughtBy: [PERIODS, ANY_SEQUENCE],
+    replacements: [
+      {
+        file: 'src/books/periods.ts',
+        find: '  const left = newest ?',
+        put: '  const rest = newest?.posted ?? allowance.amount\n  const left = newest ?',
+      },
+      {
+        file: 'src/books/periods.ts',
+        find: 'grant(books, account, bucket, allowance.amount, at)',
+        put: 'grant(books, account, bucket, rest, at)',
+      },
+    ],
+  },
+  {
+    name: 'window-opens-early',
+    says: 'a window begins before the one in front of it has ended',
+    caughtBy: [PERIODS, ANY_SEQUENCE],
+    replacements: [{ file: 'src/books/periods.ts', find: 'Math.max(start, earliestStart(newest))', put: 'start' }],
+  },
+  {
+    name: 'used-up-window-of-a-free-turn',
+    says: 'a turn that costs nothing stands on windows that count as unused',
+    caughtBy: [PERIODS, ANY_SEQUENCE],
+    replacements: [
+      { file: 'src/books/admit-turn.ts', find: 'hold > 0n ? draws : draws.filter(isWallet)', put: 'draws' },
+    ],
+  },
+  {
+    name: 'used-is-forgotten-by-a-larger-plan',
+    says: 'another plan grants its whole amount on top of what is left',
+    caughtBy: [SUBSCRIPTIONS, ANY_SEQUENCE],
+    replacements: [{ file: 'src/books/subscriptions.ts', find: 'amount - running.granted, at)', put: 'amount, at)' }],
+  },
+  {
+    name: 'builder-falls-back-to-the-wallet',
+    says: 'a builder key draws on the wallet too',
+    caughtBy: [DRAWS, ANY_SEQUENCE],
+    replacements: [{ file: 'src/books/draws.ts', find: "  if (kind === 'wallet') draws.push", put: '  draws.push' }],
+  },
+  {
+    name: 'chosen-cap-takes-all',
+    says: 'a cap that we choose takes all of the money, whatever share the operator wants',
+    caughtBy: [DRAWS, ANY_SEQUENCE],
+    replacements: [{ file: 'src/books/draws.ts', find: 'BigInt(chosenCap.sharePercent)', put: '100n' }],
+  },
+  {
+    name: 'chosen-cap-without-a-least',
+    says: 'a cap that we choose may be too short to help anybody',
+    caughtBy: [DRAWS, ANY_SEQUENCE],
+    replacements: [{ file: 'src/books/draws.ts', find: 'Math.max(chosenCap.tokensMin, tokens)', put: 'tokens' }],
+  },
+  {
+    name: 'refund-beyond-available',
+    says: 'a refund takes what running turns hold',
+    caughtBy: [TRANSFERS, ANY_SEQUENCE],
+    replacements: [
+      {
+        file: 'src/books/transfer-money.ts',
+        find: 'availableIn(wallet) + op.amount < 0n',
+        put: 'wallet.posted + op.amount < 0n',
+      },
+    ],
+  },
+  {
+    name: 'charge-above-hold',
+    says: 'the charge is the cost, whatever was held',
+    caughtBy: [BOOKS, ANY_SEQUENCE],
+    replacements: [{ file: 'src/books/close-turn.ts', find: 'smallest(cost, hold)', put: 'cost' }],
+  },
+  {
+    name: 'one-choice-is-held',
+    says: 'of several choices the hold covers one',
+    caughtBy: [CEILING],
+    replacements: [{ file: 'src/metering/ceiling.ts', find: 'dearestOutput * BigInt(choices)', put: 'dearestOutput' }],
+  },
+  {
+    name: 'one-choice-is-charged',
+    says: 'of several choices one is charged',
+    caughtBy: [TURN],
+    replacements: [{ file: 'src/turn/end/resolve-ending.ts', find: 'hold.cap * request.choices', put: 'hold.cap' }],
+  },
+  {
+    name: 'plan-without-caps',
+    says: 'the spend caps of a key do not count for what a plan pays',
+    caughtBy: [PLANNED],
+    replacements: [{ file: 'src/turn/admit/plan-admission.ts', find: '[...windows, ...caps]', put: 'windows' }],
+  },
+  {
+    name: 'former-plan-opens-windows',
+    says: 'a request that was on its way while the plan changed opens windows of the former one',
+    caughtBy: [SUBSCRIPTIONS],
+    replacements: [
+      {
+        file: 'src/books/subscriptions.ts',
+        find: "plan === undefined || plan === running.plan ? undefined : 'plan-changed'",
+        put: 'undefined',
+      },
+    ],
+  },
+  {
+    name: 'price-edited-in-place',
+    says: 'a price that has changed keeps its version, and what was charged cannot be explained',
+    caughtBy: [PRICES],
+    replacements: [
+      {
+        file: 'src/ledger/record-prices.ts',
+        find: 'known?.terms === written ? known.version : (known?.version ?? 0) + 1',
+        put: 'known?.version ?? 1',
+      },
+    ],
+  },
+  {
+    name: 'lost-end-is-forgotten',
+    says: 'an end that was written down is forgotten although the commit that took it over was lost',
+    caughtBy: [ENDS],
+    replacements: [
+      {
+        file: 'src/ledger/journaled-ends.ts',
+        find: "kind === 'recorded' || kind === 'not-open'",
+        put: "kind !== 'broken'",
+      },
+    ],
+  },
+  {
+    name: 'asked-before-the-key-is-taken',
+    says: 'a provider is asked before it is certain that nobody else has the key',
+    caughtBy: [KEYED],
+    replacements: [{ file: 'src/ledger/admit.ts', find: '  if (claim) return false\n', put: '' }],
+  },
+  {
+    name: 'file-gives-a-running-claim-away',
+    says: 'the file gives the key of a request that runs to another one, when memory is wrong',
+    caughtBy: [STORED_CLAIMS],
+    replacements: [
+      { file: 'src/store/batch-statements.ts', find: "WHERE claims.state <> 'running' AND", put: 'WHERE' },
+    ],
+  },
+  {
+    name: 'proof-trusts-the-bucket',
+    says: "the proof does not see that a receipt stands on another account's wallet",
+    caughtBy: [PROOF],
+    replacements: [{ file: 'src/store/check-rows.ts', find: ' AND buckets.account = slice.account', put: '' }],
+  },
+]

@@ -40,6 +40,12 @@ describe('retries', () => {
     expect(takeAll({ id: 'other' } as Model)).toBe(30)
   })
 
+  it('are no more after a reload of the configuration, which makes the same model anew', () => {
+    const { takeAll } = setUp()
+    takeAll()
+    expect(takeAll({ ...MODEL })).toBe(0)
+  })
+
   it('are as many as there are failures where the operator wants no bound', () => {
     const budget = createRetryBudget({ ticks: () => 0, terms: () => undefined })
     for (let count = 0; count < 1000; count++) expect(budget.take(MODEL)).toBe(true)

@@ -1,4 +1,5 @@
 import type { Model } from '../catalog/catalog.ts'
+import { createLruMap } from '../lib/lru-map.ts'
 import { createSlidingCount, type SlidingCount } from '../lib/sliding-count.ts'
 
 /**
@@ -18,6 +19,8 @@ export interface RetryTerms {
 }
 
 const SPAN_SECONDS = 10
+/** More than are asked within the span; of any other nothing is lost. */
+const MODELS_MAX = 1000
 
 interface Tally {
   readonly successes: SlidingCount
@@ -30,13 +33,14 @@ export function createRetryBudget(deps: {
   readonly terms: () => RetryTerms | undefined
 }): RetryBudget {
   const { ticks, terms } = deps
-  const tallies = new WeakMap<Model, Tally>()
-  const tallyOf = (model: Model): Tally => {
-    const known = tallies.get(model)
+  // By its id: every reload of the configuration makes other models of the same name, also in the middle of an outage.
+  const tallies = createLruMap<string, Tally>(MODELS_MAX)
+  const tallyOf = ({ id }: Model): Tally => {
+    const known = tallies.get(id)
     if (known) return known
     const count = () => createSlidingCount(ticks, SPAN_SECONDS * 1_000_000)
     const tally = { successes: count(), retries: count() }
-    tallies.set(model, tally)
+    tallies.set(id, tally)
     return tally
   }
   return {

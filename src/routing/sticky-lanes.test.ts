@@ -1,27 +1,44 @@
 import { expect, it } from 'vitest'
-import { createStickyLanes } from './sticky-lanes.ts'
+import { type ConversationNames, createStickyLanes } from './sticky-lanes.ts'
 
 const HOUR_MICROS = 3_600_000_000
 
+const named = (...names: string[]): ConversationNames => ({ findBy: names, rememberAs: names })
+
 it('a conversation is found by the first of its names that is known', () => {
   const sticky = createStickyLanes({ ticks: () => 0 })
-  sticky.remember(['key', 'opening'], 'one')
-  sticky.remember(['other', 'opening'], 'two')
-  expect(sticky.find(['key', 'opening'])).toBe('one')
-  expect(sticky.find(['opening'])).toBe('two')
-  expect(sticky.find(['new', 'opening'])).toBe('two')
-  expect(sticky.find(['new'])).toBeUndefined()
-  expect(sticky.find([])).toBeUndefined()
+  sticky.remember(named('key', 'opening'), 'one')
+  sticky.remember(named('other', 'opening'), 'two')
+  expect(sticky.find(named('key', 'opening'))).toBe('one')
+  expect(sticky.find(named('opening'))).toBe('two')
+  expect(sticky.find(named('new', 'opening'))).toBe('two')
+  expect(sticky.find(named('new'))).toBeUndefined()
+  expect(sticky.find(named())).toBeUndefined()
+})
+
+it('a conversation that is known by a sure name leaves its other ones to those who begin alike', () => {
+  const sticky = createStickyLanes({ ticks: () => 0 })
+  sticky.remember(named('mine', 'opening'), 'one')
+  sticky.remember(named('yours', 'opening'), 'two')
+  sticky.remember(named('mine', 'opening'), 'one')
+  expect(sticky.find(named('opening'))).toBe('two')
+})
+
+it('one that moves has all of its names there', () => {
+  const sticky = createStickyLanes({ ticks: () => 0 })
+  sticky.remember(named('key', 'opening'), 'one')
+  sticky.remember(named('key', 'opening'), 'two')
+  expect([sticky.find(named('key')), sticky.find(named('opening'))]).toEqual(['two', 'two'])
 })
 
 it('is on its lane for longer than any cache lives, counted from its last turn', () => {
   let now = 0
   const sticky = createStickyLanes({ ticks: () => now })
   for (const origin of ['one', 'one', 'two']) {
-    sticky.remember(['a'], origin)
+    sticky.remember(named('a'), origin)
     now += HOUR_MICROS
-    expect(sticky.find(['a'])).toBe(origin)
+    expect(sticky.find(named('a'))).toBe(origin)
   }
   now += HOUR_MICROS
-  expect(sticky.find(['a'])).toBeUndefined()
+  expect(sticky.find(named('a'))).toBeUndefined()
 })

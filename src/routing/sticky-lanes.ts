@@ -7,9 +7,17 @@ import { createLruMap } from '../lib/lru-map.ts'
  */
 export interface StickyLanes {
   /** The origin of the lane, by the first of its names that is known. */
-  find(names: readonly string[]): string | undefined
-  /** Under all of its names, from now on. */
-  remember(names: readonly string[], origin: string): void
+  find(names: ConversationNames): string | undefined
+  /** Under its names, from now on. */
+  remember(names: ConversationNames, origin: string): void
+}
+
+/** What a conversation is known by, the surest name first. */
+export interface ConversationNames {
+  /** By these it is found. */
+  readonly findBy: readonly string[]
+  /** By these its next turn can be found: those above, and perhaps one that is not sure enough yet. */
+  readonly rememberAs: readonly string[]
 }
 
 /** Longer than any provider keeps a prompt that nobody uses: most say five minutes, some an hour. */
@@ -24,16 +32,25 @@ interface Stay {
 
 export function createStickyLanes({ ticks }: { readonly ticks: () => number }): StickyLanes {
   const stays = createLruMap<string, Stay>(NAMES_MAX)
+  const originAt = (name: string): string | undefined => {
+    const stay = stays.get(name)
+    return stay !== undefined && ticks() - stay.at < LIFE_MICROS ? stay.origin : undefined
+  }
   return {
-    find(names) {
-      for (const name of names) {
-        const stay = stays.get(name)
-        if (stay !== undefined && ticks() - stay.at < LIFE_MICROS) return stay.origin
+    find({ findBy }) {
+      for (const name of findBy) {
+        const origin = originAt(name)
+        if (origin !== undefined) return origin
       }
       return undefined
     },
-    remember(names, origin) {
-      for (const name of names) stays.set(name, { origin, at: ticks() })
+    remember({ rememberAs }, origin) {
+      for (const name of rememberAs) {
+        const isKnown = originAt(name) === origin
+        stays.set(name, { origin, at: ticks() })
+        // A less sure name may be another conversation's by now, which begins alike.
+        if (isKnown) return
+      }
     },
   }
 }

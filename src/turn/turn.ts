@@ -7,6 +7,7 @@ import type { Effort } from '../model/effort.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Price } from '../model/price.ts'
 import type { TurnRequest } from '../model/turn.ts'
+import type { ConversationNames } from '../routing/sticky-lanes.ts'
 import type { CacheSalt } from '../wire/lane-target.ts'
 import type { CallSeals } from '../wire/seals/call-seals.ts'
 import type { Sink } from './sink.ts'
@@ -40,7 +41,7 @@ export interface Turn extends AskedTurn {
   /** Of the account, too. */
   readonly cacheSalt: CacheSalt
   /** The names by which the conversation is known; none where there is one lane only. */
-  readonly names: readonly string[]
+  readonly names: ConversationNames
   /** The lane that the conversation was on. */
   readonly cameFrom: string | undefined
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../../catalog/catalog.fixture.ts'
+import { CACHED_BYTES_MIN } from '../../metering/seen-prefixes.ts'
 import type { Caller } from '../../model/caller.ts'
+import type { ConversationNames } from '../../routing/sticky-lanes.ts'
 import { readRequest } from '../../wire/chat/read-request.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'
 import { requestOf } from '../../wire/responses/read-request.fixture.ts'
@@ -9,7 +11,7 @@ import { conversationNames } from './conversation-names.ts'
 const { model } = catalogOf(modelDefinition('m')).entries.get('m')!
 const callerOf = (account: number) => ({ account }) as Caller
 
-function chatNames(messages: readonly object[], more: object = {}, account = 1): string[] {
+function chatNames(messages: readonly object[], more: object = {}, account = 1): ConversationNames {
   const bytes = Buffer.from(JSON.stringify({ model: 'm', messages, ...more }))
   const scan = scanJson(bytes, { depthMax: 64, valuesMax: 10_000 })
   if (scan.kind !== 'scanned') throw new Error(scan.kind)
@@ -26,35 +28,72 @@ const HELLO = says('user', 'Hello')
 
 describe('a conversation is known again', () => {
   it('by how it begins, however long it has become and whatever its instructions say by now', () => {
-    const [opening] = chatNames([says('system', 'It is Monday.'), HELLO])
+    const [opening] = chatNames([says('system', 'It is Monday.'), HELLO]).rememberAs
     const later = chatNames([says('system', 'It is Tuesday.'), HELLO, says('assistant', 'Hi'), says('user', 'Go on')])
     const latest = chatNames([HELLO, says('assistant', 'Hi'), says('user', 'Go on'), says('assistant', 'On')])
-    expect(later).toHaveLength(2)
-    expect(later[1]).toBe(opening)
+    expect(later.findBy).toHaveLength(2)
+    expect(later.findBy[1]).toBe(opening)
+    expect(later.rememberAs).toEqual(later.findBy)
     expect(latest).toEqual(later)
   })
 
   it('by the name that its client gives it, before all else', () => {
-    const named = chatNames([HELLO], { prompt_cache_key: 'mine' })
-    expect(named).toHaveLength(2)
-    expect(chatNames([says('user', 'Otherwise')], { prompt_cache_key: 'mine' })[0]).toBe(named[0])
-    expect(responsesNames('Something', { prompt_cache_key: 'mine' })[0]).toBe(named[0])
-    expect(chatNames([HELLO], { prompt_cache_key: 'yours' })[0]).not.toBe(named[0])
+    const [name, opening] = chatNames([HELLO], { prompt_cache_key: 'mine' }).rememberAs
+    expect(opening).toBeDefined()
+    expect(chatNames([HELLO], { prompt_cache_key: 'mine' }).findBy).toEqual([name])
+    expect(chatNames([says('user', 'Otherwise')], { prompt_cache_key: 'mine' }).findBy).toEqual([name])
+    expect(responsesNames('Something', { prompt_cache_key: 'mine' }).findBy).toEqual([name])
+    expect(chatNames([HELLO], { prompt_cache_key: 'yours' }).findBy).not.toEqual([name])
     expect(chatNames([HELLO], { prompt_cache_key: null })).toEqual(chatNames([HELLO]))
   })
 
   it('whether it began with a text, or with the same as an item or as parts', () => {
-    const [opening] = responsesNames('Hello')
-    expect(responsesNames([HELLO])).toEqual([opening])
+    const { rememberAs } = responsesNames('Hello')
+    expect(rememberAs).toHaveLength(1)
+    expect(responsesNames([HELLO]).rememberAs).toEqual(rememberAs)
     const part = { type: 'input_text', text: 'Hello' }
-    expect(responsesNames([{ type: 'message', ...says('user', [part]) }])).toEqual([opening])
+    expect(responsesNames([{ type: 'message', ...says('user', [part]) }]).rememberAs).toEqual(rememberAs)
+  })
+
+  it('by all that its user says before anything is answered, instructions in between or not', () => {
+    const [opening] = responsesNames([says('user', 'In /home.'), HELLO]).rememberAs
+    const later = responsesNames([
+      says('user', 'In /home.'),
+      says('developer', 'Be kind.'),
+      HELLO,
+      { type: 'reasoning', id: 'rs_1', summary: [] },
+    ])
+    expect(later.findBy[1]).toBe(opening)
+    expect(responsesNames([says('user', 'In /home.')]).rememberAs).not.toContain(opening)
+  })
+})
+
+describe('by its opening alone', () => {
+  const LONG = 'l'.repeat(CACHED_BYTES_MIN)
+
+  it('its first turn finds no lane, and its second one finds that of the first', () => {
+    const first = chatNames([HELLO])
+    expect(first.findBy).toEqual([])
+    expect(chatNames([HELLO, says('assistant', 'Hi'), says('user', 'Go on')]).findBy).toContain(first.rememberAs[0])
+  })
+
+  it('its first turn finds a lane where that is so long that a provider may have it', () => {
+    expect(chatNames([says('user', LONG)]).findBy).toHaveLength(1)
+    expect(chatNames([says('user', LONG.slice(1))]).findBy).toEqual([])
+    expect(chatNames([says('system', LONG), HELLO]).findBy).toEqual([])
+  })
+
+  it('one that begins with more items than any client sends is taken for answered', () => {
+    const many = Array.from({ length: 13 }, () => HELLO)
+    expect(chatNames(many).findBy).toHaveLength(2)
+    expect(chatNames([...many, says('assistant', 'Hi')])).toEqual(chatNames(many))
   })
 })
 
 describe('conversations are told apart', () => {
   it('by what was answered, where they begin alike', () => {
-    const [one, opening] = chatNames([HELLO, says('assistant', 'Hi')])
-    const [other, same] = chatNames([HELLO, says('assistant', 'Good day')])
+    const [one, opening] = chatNames([HELLO, says('assistant', 'Hi')]).findBy
+    const [other, same] = chatNames([HELLO, says('assistant', 'Good day')]).findBy
     expect(opening).toBe(same)
     expect(one).not.toBe(other)
   })
@@ -70,6 +109,7 @@ describe('conversations are told apart', () => {
 })
 
 it('without a word of a user there is nothing to know it by', () => {
-  expect(chatNames([says('system', 'Speak.')])).toEqual([])
-  expect(responsesNames([{ type: 'reasoning', id: 'rs_1', summary: [] }, says('developer', 'x')])).toEqual([])
+  const none = { findBy: [], rememberAs: [] }
+  expect(chatNames([says('system', 'Speak.')])).toEqual(none)
+  expect(responsesNames([{ type: 'reasoning', id: 'rs_1', summary: [] }, says('developer', 'x')])).toEqual(none)
 })

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { Lane, Model } from '../../catalog/catalog.ts'
 import { isObject } from '../../lib/is-object.ts'
+import { CACHED_BYTES_MIN } from '../../metering/seen-prefixes.ts'
 import type { Caller } from '../../model/caller.ts'
 import { memberBytes, type TurnRequest } from '../../model/turn.ts'
+import type { ConversationNames } from '../../routing/sticky-lanes.ts'
 import { elementsWithin } from '../../wire/json/array-elements.ts'
 import { tryParse } from '../../wire/json/try-parse.ts'
 
-/** In front of what a user says first stand instructions, of which no client sends more than a few. */
+/** Of what stands before the first answer: instructions and words of the user, of which no client sends more than a few. */
 const ITEMS_MAX = 12
 /** Whoever begins with more than this is known by the name that its client gives it, or not at all. */
 const BYTES_MAX = 256 * 1024
@@ -17,21 +19,23 @@ const BYTES_MAX = 256 * 1024
  * are told apart by what was answered, from their third turn on. Nobody meets another account's conversations. An operator
  * who changes the lanes of a model means it: then all are drawn anew.
  */
-export function conversationNames(caller: Caller, { inputField, body }: TurnRequest, model: Model): string[] {
+export function conversationNames(caller: Caller, { inputField, body }: TurnRequest, model: Model): ConversationNames {
   const cacheKey = memberBytes(body, 'prompt_cache_key')
   const { opening, answered } = beginningOf(memberBytes(body, inputField))
   const owner = `${caller.account} ${model.id} ${model.lanes.map(placeOf).join()}`
-  return [
-    ...(isText(cacheKey) ? [nameOf(owner, 'key', cacheKey)] : []),
-    ...(opening === undefined || answered === undefined ? [] : [nameOf(owner, 'answered', opening, answered)]),
-    ...(opening === undefined ? [] : [nameOf(owner, 'opening', opening)]),
-  ]
+  const sure = isText(cacheKey) ? [nameOf(owner, 'key', cacheKey)] : []
+  if (opening === undefined) return { findBy: sure, rememberAs: sure }
+  if (answered !== undefined) sure.push(nameOf(owner, 'answered', opening, answered))
+  const rememberAs = [...sure, nameOf(owner, 'opening', opening)]
+  // Nobody has a greeting in its cache: who found a lane by it would send everybody there who greets alike.
+  const isWorthFinding = answered !== undefined || Buffer.byteLength(opening) >= CACHED_BYTES_MIN
+  return { findBy: isWorthFinding ? rememberAs : sure, rememberAs }
 }
 
 const placeOf = ({ origin, priority, weight }: Lane): string => `${origin}:${priority}:${weight}`
 
 interface Beginning {
-  /** What the user says first; what stands before it may be renewed with each turn, as a date is. */
+  /** What the user says before anything is answered; instructions may be renewed with each turn, as a date is. */
   readonly opening?: string | undefined
   readonly answered?: Buffer | undefined
 }
@@ -40,15 +44,21 @@ function beginningOf(list: Buffer | undefined): Beginning {
   if (list === undefined) return {}
   // The next turn has it as an item, which says the same.
   if (isText(list)) return { opening: String(tryParse(list.toString())) }
-  let opening: string | undefined
+  const said: string[] = []
   let before = 0
-  for (const item of elementsWithin(list, BYTES_MAX)) {
-    if (opening !== undefined) return { opening, answered: item }
-    opening = wordsOfUser(tryParse(item.toString()))
-    if (opening === undefined && ++before === ITEMS_MAX) break
+  for (const bytes of elementsWithin(list, BYTES_MAX)) {
+    const item = tryParse(bytes.toString())
+    const isLast = ++before > ITEMS_MAX
+    if (said.length > 0 && (isLast || isAnswer(item))) return { opening: said.join('\n'), answered: bytes }
+    if (isLast) return {}
+    const words = wordsOfUser(item)
+    if (words !== undefined) said.push(words)
   }
-  return { opening }
+  return said.length === 0 ? {} : { opening: said.join('\n') }
 }
+
+const ASKING_ROLES: readonly unknown[] = ['system', 'developer', 'user']
+const isAnswer = (item: unknown): boolean => !isObject(item) || !ASKING_ROLES.includes(item.role)
 
 /** A text, or the texts of parts; what shows something else is as good a beginning as its texts are. */
 function wordsOfUser(item: unknown): string | undefined {

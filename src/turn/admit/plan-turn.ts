@@ -2,7 +2,7 @@ import type { Catalog, Model } from '../../catalog/catalog.ts'
 import { resolveModel } from '../../catalog/resolve-model.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { OtherInput, TurnRequest } from '../../model/turn.ts'
-import type { StickyLanes } from '../../routing/sticky-lanes.ts'
+import type { ConversationNames, StickyLanes } from '../../routing/sticky-lanes.ts'
 import type { CacheSaltOf } from '../../seals/cache-salts.ts'
 import type { CallSealMemory } from '../lane/call-seal-memory.ts'
 import type { AskedTurn, Turn } from '../turn.ts'
@@ -23,6 +23,8 @@ export type PlannedTurn =
   | { readonly kind: 'planned'; readonly turn: Turn }
   | { readonly kind: 'refused'; readonly problem: Problem; readonly model?: Model }
 
+const NO_NAMES: ConversationNames = { findBy: [], rememberAs: [] }
+
 /** Finds the model of a request, and with it catalogue, price, limits and cap of the moment: a turn keeps what it began with. */
 export function planTurn(deps: PlanDeps, asked: AskedTurn): PlannedTurn {
   const { caller, request } = asked
@@ -40,7 +42,7 @@ export function planTurn(deps: PlanDeps, asked: AskedTurn): PlannedTurn {
   const prompt = sentPromptOf(caller, request, model)
   const { admitRequest, inputBound } = planAdmission(deps, { ...asked, input, prompt }, model, price)
   // With one lane there is nothing to stay on.
-  const names = lanes.length > 1 ? conversationNames(caller, request, model) : []
+  const names = lanes.length > 1 ? conversationNames(caller, request, model) : NO_NAMES
   const turn: Turn = {
     ...asked,
     ...{ entry, effort, price, lanes, prompt, admitRequest, inputBound, callSeals },

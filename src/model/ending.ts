@@ -49,7 +49,7 @@ export interface SettledCharge {
   readonly price: Price
 }
 
-/** One try of one lane. */
+/** One time that a lane was asked. One that does not take a part of the request may be asked again, without it. */
 export interface Attempt {
   readonly lane: string
   readonly outcome: string

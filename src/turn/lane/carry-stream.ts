@@ -51,35 +51,33 @@ async function carryFrames(stream: CarriedStream, usage: UsageWait): Promise<Run
   const { bytesPerToken } = turn.entry.model
   const splitter = createFrameSplitter({ frameBytesMax: stream.frameBytesMax })
   let ready: Buffer[] = []
-  let started = false
   for (;;) {
     const read = await readOn(stream.body)
-    if (read instanceof Error) return stopReading(stream, fateOfFailure(stream, started, read, ready))
+    if (read instanceof Error) return stopReading(stream, fateOfFailure(stream, read, ready))
     if (read.length === 0) break
     const heard = hear(stream, splitter, read)
     ready.push(...heard.pieces)
-    if (heard.content && !started) {
+    if (heard.content && !on.hasContent) {
       const problem = await turn.firstWord.cleared()
       if (problem) return stopReading(stream, { kind: 'withheld', problem })
-      started = true
       on.contentBegins()
     }
-    if (started && ready.length > 0) {
+    if (on.hasContent && ready.length > 0) {
       const full = sink.write(joinBuffers(ready))
       ready = []
       // Nothing is delivered to who has gone.
       if (!sink.gone) hold.mark(estimateTokens(carrier.heard.outputBytes - carrier.heard.heldBytes, bytesPerToken))
       if (full) await full
     }
-    if (heard.failure) return stopReading(stream, fateOfFailure(stream, started, heard.failure, ready))
+    if (heard.failure) return stopReading(stream, fateOfFailure(stream, heard.failure, ready))
     if (carrier.heard.finished) turn.stop.answerIsWhole()
     if (isOver(carrier)) break
     if (carrier.heard.finished) usage.begin()
     if (isPastTheCap(stream))
-      return stopReading(stream, ended(stream, started, overloaded('The provider went on past the output cap.')))
+      return stopReading(stream, ended(stream, overloaded('The provider went on past the output cap.')))
   }
   carrier.heard.error ??= errorInstead(splitter.rest())
-  return stopReading(stream, fateOfEnd(stream, started, ready))
+  return stopReading(stream, fateOfEnd(stream, ready))
 }
 
 /** What the provider says next; a failure of the connection is a value here, because it is expected. */
@@ -151,15 +149,15 @@ const producedOf = ({ carrier: { heard } }: CarriedStream): Produced => ({
 })
 
 /** The stream has ended; only a finish reason makes that a whole answer. */
-function fateOfEnd(stream: CarriedStream, started: boolean, ready: readonly Buffer[]): RunFate {
+function fateOfEnd(stream: CarriedStream, ready: readonly Buffer[]): RunFate {
   const { heard } = stream.carrier
   if (isWhole(stream)) return finished(stream, ready)
   if (heard.error) {
-    if (started) return brokenOff(stream, faultInside(heard.error))
+    if (stream.on.hasContent) return brokenOff(stream, faultInside(heard.error))
     // What was produced and not handed on is billed all the same, as a summary that is none.
     return { ...refusedInside(heard.error), mayBeBilled: heard.outputBytes > 0 }
   }
-  return ended(stream, started, overloaded('The provider ended its answer before it was complete.'))
+  return ended(stream, overloaded('The provider ended its answer before it was complete.'))
 }
 
 const isWhole = ({ carrier: { heard } }: CarriedStream): boolean => heard.finished && !heard.error && !heard.garbled
@@ -175,21 +173,21 @@ const finished = (stream: CarriedStream, ready: readonly Buffer[]): RunFate => (
   unheard: stream.turn.stop.leftEarly,
 })
 
-function fateOfFailure(stream: CarriedStream, started: boolean, error: Error, ready: readonly Buffer[]): RunFate {
+function fateOfFailure(stream: CarriedStream, error: Error, ready: readonly Buffer[]): RunFate {
   const { stoppedFor } = stream.turn.stop
   if (stoppedFor) return stoppedStream(stream, stoppedFor)
   // The client has its finish reason: what is missing is at most a usage, and that is no reason to call it a failure.
   if (isWhole(stream)) return finished(stream, ready)
-  if (error instanceof UpstreamTimedOut) return ended(stream, started, timedOut(error.phase))
+  if (error instanceof UpstreamTimedOut) return ended(stream, timedOut(error.phase))
   const what =
     error instanceof FrameTooLarge
       ? 'The provider sent a frame that is too large.'
       : 'The connection to the provider broke.'
-  return ended(stream, started, overloaded(what))
+  return ended(stream, overloaded(what))
 }
 
-const ended = (stream: CarriedStream, started: boolean, fault: LaneFault): RunFate =>
-  started ? brokenOff(stream, fault) : failed(fault)
+const ended = (stream: CarriedStream, fault: LaneFault): RunFate =>
+  stream.on.hasContent ? brokenOff(stream, fault) : failed(fault)
 
 /** For who has gone it makes no difference by whom the answer was ended. */
 const brokenOff = (stream: CarriedStream, fault: LaneFault): RunFate =>

@@ -27,18 +27,20 @@ export interface ProviderBounds {
 export interface TriedLane {
   readonly fate: RunFate
   readonly status: number | undefined
-  /** For the receipt: how this try ended, in a word. */
+  /** For the receipt: how this ended, in a word. */
   readonly outcome: TryOutcome
 }
 
-export const WELL: LaneVerdict = { kind: 'well' }
+const WELL: LaneVerdict = { kind: 'well' }
 
 /** One lane while it is tried. What the turn finds out about it is told as soon as it is known: others wait for it. */
 export class LaneTry {
   readonly lane: Lane
+  /** One for each time that it was asked. */
+  readonly attempts: Attempt[] = []
   readonly #visit: LaneVisit
   readonly #ticks: () => number
-  readonly #startedAt: number
+  #askedAt: number
   /** Monotonic microseconds of the first content, if there was any. */
   firstContentAt: number | undefined
 
@@ -46,17 +48,41 @@ export class LaneTry {
     this.lane = lane
     this.#visit = visit
     this.#ticks = ticks
-    this.#startedAt = ticks()
+    this.#askedAt = ticks()
   }
 
-  /** The first content goes to the client: from here on there is no other lane. */
+  /** From here on there is no other lane. */
+  get hasContent(): boolean {
+    return this.firstContentAt !== undefined
+  }
+
   contentBegins(): void {
     this.firstContentAt = this.#ticks()
     this.#visit.tell(WELL)
   }
 
-  ended({ fate, status, outcome }: TriedLane): Attempt {
-    if (fate.kind === 'finished') this.firstContentAt ??= this.#ticks()
-    return { lane: this.lane.id, outcome, status, ms: msBetween(this.#startedAt, this.#ticks()) }
+  /** What came of asking it; it may be asked again, in another manner. */
+  answered({ status, outcome }: TriedLane): void {
+    const now = this.#ticks()
+    this.attempts.push({ lane: this.lane.id, outcome, status, ms: msBetween(this.#askedAt, now) })
+    this.#askedAt = now
   }
+
+  /** What came of trying it. Who stops a turn from outside has nothing against its lane. */
+  ended(fate: RunFate): void {
+    if (fate.kind === 'finished') this.firstContentAt ??= this.#ticks()
+    const verdict = verdictOf(fate)
+    if (verdict) this.#visit.tell(verdict)
+  }
+
+  /** In any case, when it is tried no more. */
+  leave(): void {
+    this.#visit.leave()
+  }
+}
+
+function verdictOf(fate: RunFate): LaneVerdict | undefined {
+  if (fate.kind === 'failed') return fate.verdict
+  if (fate.kind === 'finished') return WELL
+  return fate.kind === 'broken-off' ? { kind: 'failed' } : undefined
 }

@@ -2,10 +2,10 @@ import type { Lane } from '../../catalog/catalog.ts'
 import type { Attempt } from '../../model/ending.ts'
 import { passingProblem } from '../../model/passing-problem.ts'
 import type { Problem } from '../../model/problem.ts'
-import type { LaneHealth, LaneVerdict, LaneVisit } from '../../routing/lane-health.ts'
+import type { LaneHealth } from '../../routing/lane-health.ts'
 import type { RetryBudget } from '../../routing/retry-budget.ts'
 import type { RunningTurn } from '../running-turn.ts'
-import { type LaneDeps, LaneTry, type TriedLane, WELL } from './lane-try.ts'
+import { type LaneDeps, LaneTry } from './lane-try.ts'
 import { commonProblem } from './provider-refusal.ts'
 import type { FailedLane, Run, RunFate } from './run.ts'
 import { tryLane } from './try-lane.ts'
@@ -37,15 +37,15 @@ export async function runLanes(deps: RunDeps, turn: RunningTurn, lanes: readonly
     if (visit === undefined) continue
     if (isRetry(failures) && !deps.retries.take(model)) {
       visit.leave()
+      // Who asks elsewhere no more says what the first has said.
       failures.length = 1
       break
     }
     triesLeft--
     last = lane
     const on = new LaneTry(lane, visit, deps.ticks)
-    const tried = await tryVisited(deps, turn, on, visit)
-    const { fate } = tried
-    attempts.push(on.ended(tried))
+    const fate = await tryVisited(deps, turn, on)
+    attempts.push(...on.attempts)
     if (fate.kind === 'finished') deps.retries.succeeded(model)
     if (fate.kind !== 'failed' || fate.sameElsewhere || turn.stop.calledOff) {
       return { fate, lane, attempts, firstContentAt: on.firstContentAt }
@@ -68,22 +68,14 @@ const unanswered = (problem: Problem): FailedLane => ({
 /** After what a lane did not take of this one request, the next is no second try. */
 const isRetry = (failures: readonly FailedLane[]): boolean => failures.some(({ verdict }) => verdict !== undefined)
 
-async function tryVisited(deps: LaneDeps, turn: RunningTurn, on: LaneTry, visit: LaneVisit): Promise<TriedLane> {
+async function tryVisited(deps: LaneDeps, turn: RunningTurn, on: LaneTry): Promise<RunFate> {
   try {
-    const tried = await tryLane(deps, turn, on)
-    const verdict = verdictOf(tried.fate)
-    if (verdict) visit.tell(verdict)
-    return tried
+    const fate = await tryLane(deps, turn, on)
+    on.ended(fate)
+    return fate
   } finally {
-    visit.leave()
+    on.leave()
   }
-}
-
-/** Who stops a turn from outside has nothing against its lane. */
-function verdictOf(fate: RunFate): LaneVerdict | undefined {
-  if (fate.kind === 'failed') return fate.verdict
-  if (fate.kind === 'finished') return WELL
-  return fate.kind === 'broken-off' ? { kind: 'failed' } : undefined
 }
 
 function problemOf({ health, ticks }: RunDeps, lanes: readonly Lane[], failures: readonly FailedLane[]): Problem {

@@ -6,7 +6,8 @@ import type { RefusalClass } from '../../wire/refusals/classify-refusal.ts'
 import { refusesTrigger } from '../../wire/refusals/refused-field.ts'
 import type { RunningTurn } from '../running-turn.ts'
 import { type AskedLane, askLane, type Manner, stopped } from './ask-lane.ts'
-import type { LaneDeps, LaneTry, TriedLane } from './lane-try.ts'
+import type { LaneDeps, LaneTry } from './lane-try.ts'
+import type { RunFate } from './run.ts'
 
 const PLAINLY: Manner = { lessonsTaken: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false }
 
@@ -14,22 +15,17 @@ const PLAINLY: Manner = { lessonsTaken: 0, withoutFields: [], withoutSeals: fals
  * Tries one lane, which may be asked more than once: what it does not take, and what the turn is worth without, it is not
  * asked for again.
  */
-export async function tryLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry): Promise<TriedLane> {
+export async function tryLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry): Promise<RunFate> {
   const { lane } = on
   for (let manner = PLAINLY; ; ) {
     // Who has gone before anybody was asked has cost nothing.
-    if (turn.stop.calledOff) return stopped(turn.stop.calledOff, undefined)
+    if (turn.stop.calledOff) return stopped(turn.stop.calledOff, undefined).fate
     const dialect = without(deps.lessons.dialectOf(lane.id, laneDialect(lane)), manner.withoutFields)
     const asked = await askLane(deps, turn, on, { dialect, manner })
-    const other = anotherManner({
-      lessons: deps.lessons,
-      request: turn.request,
-      laneId: lane.id,
-      dialect,
-      manner,
-      asked,
-    })
-    if (other === undefined) return asked.tried
+    on.answered(asked.tried)
+    const { lessons } = deps
+    const other = anotherManner({ lessons, request: turn.request, laneId: lane.id, dialect, manner, asked })
+    if (other === undefined) return asked.tried.fate
     manner = other
   }
 }

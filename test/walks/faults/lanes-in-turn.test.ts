@@ -144,6 +144,11 @@ describe('lanes in turn', () => {
       ['good', 'high'],
     ])
     expect([answer.status, answer.headers.get('x-millrace-ignored-fields')]).toEqual([200, null])
+    expect(attemptsOf(await receiptOf(account))).toEqual([
+      ['far/effortless', 'unsupported-field', 400],
+      ['far/effortless', 'failed', 503],
+      ['far/good', 'finished', 200],
+    ])
   })
 
   it('are three at most, and the receipt names the last that was tried', async () => {
@@ -207,6 +212,10 @@ describe('a lane', () => {
     expect(house.far.talks.map(({ asked }) => [asked.max_tokens, asked.max_completion_tokens])).toEqual([
       [50, undefined],
       [undefined, 50],
+    ])
+    expect(attemptsOf(await receiptOf(account))).toEqual([
+      ['far/learner', 'unsupported-field', 400],
+      ['far/learner', 'finished', 200],
     ])
     house.far.forget()
     expect((await chat(house.server, account, request)).status).toBe(200)

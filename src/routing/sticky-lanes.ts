@@ -8,8 +8,11 @@ import { createLruMap } from '../lib/lru-map.ts'
 export interface StickyLanes {
   /** The origin of the lane, by the first of its names that is known. */
   find(names: ConversationNames): string | undefined
-  /** Under its names, from now on. */
-  remember(names: ConversationNames, origin: string): void
+  /**
+   * Under its names, from now on. `cameFrom`: where this turn has found it, and could not stay. Where another turn has taken it
+   * meanwhile it stays: turns at the same time would else pull it back and forth.
+   */
+  remember(names: ConversationNames, origin: string, cameFrom: string | undefined): void
 }
 
 /** What a conversation is known by, the surest name first. */
@@ -44,7 +47,9 @@ export function createStickyLanes({ ticks }: { readonly ticks: () => number }): 
       }
       return undefined
     },
-    remember({ rememberAs }, origin) {
+    remember({ findBy: [surest], rememberAs }, origin, cameFrom) {
+      const now = surest === undefined ? undefined : originAt(surest)
+      if (now !== undefined && now !== origin && now !== cameFrom) return
       for (const name of rememberAs) {
         const isKnown = originAt(name) === origin
         stays.set(name, { origin, at: ticks() })

@@ -104,8 +104,9 @@ async function endTurn(deps: TurnDeps, turn: RunningTurn, run: Run): Promise<Tur
 }
 
 /** Whatever was charged for was read by a provider, and is in its cache for a while. */
-function rememberConversation({ sticky, seen }: TurnDeps, { names, prompt, price }: RunningTurn, { lane }: Run): void {
-  if (lane) sticky.remember(names, lane.origin)
+function rememberConversation({ sticky, seen }: TurnDeps, turn: RunningTurn, { lane }: Run): void {
+  const { names, cameFrom, prompt, price } = turn
+  if (lane) sticky.remember(names, lane.origin, cameFrom)
   if (prompt && price.cachedInput < price.input) seen.remember(prompt)
 }
 

@@ -33,22 +33,28 @@ export interface TriedLane {
 
 const WELL: LaneVerdict = { kind: 'well' }
 
+interface TryDeps {
+  readonly ticks: () => number
+  /** The first content goes to the client. */
+  readonly onContent: () => void
+}
+
 /** One lane while it is tried. What the turn finds out about it is told as soon as it is known: others wait for it. */
 export class LaneTry {
   readonly lane: Lane
   /** One for each time that it was asked. */
   readonly attempts: Attempt[] = []
   readonly #visit: LaneVisit
-  readonly #ticks: () => number
+  readonly #deps: TryDeps
   #askedAt: number
   /** Monotonic microseconds of the first content, if there was any. */
   firstContentAt: number | undefined
 
-  constructor(lane: Lane, visit: LaneVisit, ticks: () => number) {
+  constructor(lane: Lane, visit: LaneVisit, deps: TryDeps) {
     this.lane = lane
     this.#visit = visit
-    this.#ticks = ticks
-    this.#askedAt = ticks()
+    this.#deps = deps
+    this.#askedAt = deps.ticks()
   }
 
   /** From here on there is no other lane. */
@@ -57,20 +63,21 @@ export class LaneTry {
   }
 
   contentBegins(): void {
-    this.firstContentAt = this.#ticks()
+    this.firstContentAt = this.#deps.ticks()
     this.#visit.tell(WELL)
+    this.#deps.onContent()
   }
 
   /** What came of asking it; it may be asked again, in another manner. */
   answered({ status, outcome }: TriedLane): void {
-    const now = this.#ticks()
+    const now = this.#deps.ticks()
     this.attempts.push({ lane: this.lane.id, outcome, status, ms: msBetween(this.#askedAt, now) })
     this.#askedAt = now
   }
 
   /** What came of trying it. Who stops a turn from outside has nothing against its lane. */
   ended(fate: RunFate): void {
-    if (fate.kind === 'finished') this.firstContentAt ??= this.#ticks()
+    if (fate.kind === 'finished') this.firstContentAt ??= this.#deps.ticks()
     const verdict = verdictOf(fate)
     if (verdict) this.#visit.tell(verdict)
   }

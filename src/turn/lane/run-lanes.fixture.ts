@@ -79,6 +79,7 @@ export async function playLanes({ delivery, plays, turn = turnOf(delivery), ...m
     lessons: createLaneLessons(),
     health: everyLaneAsked,
     retries: anyNumberOfRetries,
+    sticky: { find: () => undefined, remember() {} },
     mint: countedIds(),
     ticks: () => 0,
     now: () => 0,

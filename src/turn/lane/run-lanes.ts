@@ -4,6 +4,7 @@ import { passingProblem } from '../../model/passing-problem.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
 import type { RetryBudget } from '../../routing/retry-budget.ts'
+import type { StickyLanes } from '../../routing/sticky-lanes.ts'
 import type { RunningTurn } from '../running-turn.ts'
 import { type LaneDeps, LaneTry } from './lane-try.ts'
 import { commonProblem } from './provider-refusal.ts'
@@ -13,6 +14,7 @@ import { tryLane } from './try-lane.ts'
 export interface RunDeps extends LaneDeps {
   readonly health: LaneHealth
   readonly retries: RetryBudget
+  readonly sticky: StickyLanes
 }
 
 /** Trying every lane of a long list would keep the client waiting for longer than it waits. */
@@ -43,7 +45,9 @@ export async function runLanes(deps: RunDeps, turn: RunningTurn, lanes: readonly
     }
     triesLeft--
     last = lane
-    const on = new LaneTry(lane, visit, deps.ticks)
+    // The next turn of the conversation may come before this one has ended.
+    const onContent = () => deps.sticky.remember(turn.names, lane.origin, turn.cameFrom)
+    const on = new LaneTry(lane, visit, { ticks: deps.ticks, onContent })
     const fate = await tryVisited(deps, turn, on)
     attempts.push(...on.attempts)
     if (fate.kind === 'finished') deps.retries.succeeded(model)

@@ -28,7 +28,7 @@ export const planAnswer = z.strictObject({
   /** The models that builder keys may call, by their base ids. */
   models: z.array(z.string()),
   windows: z.array(window),
-  /** Windows that are over, newest first. */
+  /** What was used of windows that are over, or that no plan of the account has any more; those that end last come first. */
   past: z.array(
     z.strictObject({ id: z.string(), name: z.string(), start: timeOrNull, end: timeOrNull, limit: money, used: money }),
   ),

@@ -12,7 +12,7 @@ import { insertAccount, insertKey } from './set-up.fixture.ts'
 import { findMovementTime, listStatement } from './statement.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 import { listReceiptsThatAreThere, sumClosedReceipts } from './usage-slices.ts'
-import { countByBucket, findPlanClosingTime, findWindow, listWindowSubjects, listWindowsBefore } from './windows.ts'
+import { countByBucket, findPlanClosingTime, findWindow, listLatestWindows, listWindowSubjects } from './windows.ts'
 
 it('what an account asks about itself is answered from an index, in its order', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-account-questions-'))
@@ -41,7 +41,7 @@ it('what an account asks about itself is answered from an index, in its order', 
   await findMovementTime(db, 1, 7)
   await findWindow(db, 1, { subject: 'window:5h', start: 1 })
   await listWindowSubjects(db, 1)
-  await listWindowsBefore(db, 1, { subject: 'window:5h', before: 5, limit: 5 })
+  await listLatestWindows(db, 1, { subject: 'window:5h', limit: 5 })
   await findPlanClosingTime(db, 1, 7)
   for (const running of [true, false]) await countByBucket(db, 1, { from: 1, before: 9, running })
   await sumClosedReceipts(db, [{ account: 1, after: 7 }], 5)

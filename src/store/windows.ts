@@ -51,14 +51,14 @@ export async function listWindowSubjects(db: LedgerDb, account: number): Promise
   return rows.map(({ subject }) => subject)
 }
 
-/** Windows of one kind that began before a moment, the latest first. */
-export async function listWindowsBefore(
+/** Windows of one kind, the latest first. */
+export async function listLatestWindows(
   db: LedgerDb,
   account: number,
-  { subject, before, limit }: { readonly subject: string; readonly before: number; readonly limit: number },
+  { subject, limit }: { readonly subject: string; readonly limit: number },
 ): Promise<StoredWindow[]> {
   const { rows } = await sql<StoredWindow>`SELECT ${WINDOW} FROM buckets
-    WHERE account = ${account} AND subject = ${subject} AND period_start < ${before} AND kind = 'window'
+    WHERE account = ${account} AND subject = ${subject} AND kind = 'window'
     ORDER BY period_start DESC LIMIT ${limit}`.execute(db)
   return rows
 }

@@ -9,7 +9,7 @@ import type { Plan } from './window-sums.ts'
 
 type Past = Plan['past'][number]
 
-/** Windows that are over, and what was used of them; the rows of one of them below. */
+/** Windows that are over or that no plan has now, and what was used of them; the rows of one of them below. */
 export function PastWindows({ past }: { past: readonly Past[] }) {
   const { plan } = useWords()
   const formats = useFormats()

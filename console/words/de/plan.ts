@@ -51,7 +51,7 @@ export const plan: Catalogue['plan'] = {
   sumHeld: 'Vormerkungen',
   bar: 'Der Balken',
   past: 'Frühere Fenster',
-  pastAbout: 'Was in ihnen übrig war, ist verfallen; nichts wird mitgenommen.',
+  pastAbout: 'Abgelaufen oder mit ihrem Tarif beendet. Was in ihnen übrig war, wird nicht mitgenommen.',
   window: 'Fenster',
   allowance: 'Kontingent',
   share: 'Davon',

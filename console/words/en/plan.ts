@@ -49,7 +49,7 @@ export const plan = {
   sumHeld: 'Holds',
   bar: 'The bar',
   past: 'Past windows',
-  pastAbout: 'What was left in them has expired; nothing is carried over.',
+  pastAbout: 'Over, or ended with their plan. Nothing that was left in them is carried over.',
   window: 'Window',
   allowance: 'Allowance',
   share: 'Of it',

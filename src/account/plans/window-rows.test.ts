@@ -19,15 +19,14 @@ const BUILDER = { kind: 'builder' as const, allowances: WINDOWS, plan: 'pro' }
 const deps = (windows = WINDOWS) => ({
   db: bench.database.db,
   ledger: bench.ledger,
-  clock: bench.clock,
   catalog: () => ({
     plans: new Map([['pro', { id: 'pro', models: ['*'], windows } as unknown as Plan]]),
     entries: new Map(),
   }),
 })
 
-async function plan(account = ADA) {
-  return planAnswer.parse(told(await planStanding(deps(), account)))
+async function plan(account = ADA, windows = WINDOWS) {
+  return planAnswer.parse(told(await planStanding(deps(windows), account)))
 }
 
 async function rowsOf(id: string, { limit = 200, account = ADA } = {}) {
@@ -88,6 +87,24 @@ describe('the plan of an account', () => {
       })
       expect(sum(items.map(({ charge }) => charge ?? '0.00'))).toBe(used)
     }
+  })
+
+  it('shows a window that a changed or ended plan has no more among the past ones, until a plan has it again', async () => {
+    await bench.subscribe(ADA, WINDOWS)
+    const request = await bench.spend(ADA, [10, 20], BUILDER)
+    const [short, week] = (await plan()).windows
+    const onlyShort = [WINDOWS[0]!]
+    const changed = await plan(ADA, onlyShort)
+    expect(changed.windows).toEqual([short])
+    expect(changed.past).toMatchObject([{ id: week!.id, name: 'week', used: week!.used, end: week!.end }])
+
+    await bench.ledger.endPlan({ account: ADA })
+    const ended = await plan(ADA, onlyShort)
+    expect(ended.past.map(({ id }) => id)).toEqual([week!.id, short!.id])
+    expect((await rowsOf(week!.id!)).items.map(({ id }) => id)).toEqual([request])
+
+    await bench.subscribe(ADA, WINDOWS)
+    expect(await plan()).toMatchObject({ windows: [{ id: short!.id }, { id: week!.id }], past: [] })
   })
 })
 

@@ -31,8 +31,9 @@ function parseMoment(text: string): number | undefined {
   return asDay === text.slice(0, 10) ? at : undefined
 }
 
-export const unreadableMoment = (text: string) =>
+export const unreadableMoment = (text: string, param: 'expires' | 'until' | 'at') =>
   refused(
     'invalid_expiry',
     `${JSON.stringify(text)} is not a time to come: write a date (2027-01-31) or a span (30d, 12h).`,
+    { param },
   )

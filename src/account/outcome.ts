@@ -44,13 +44,18 @@ export interface Done<Value> {
   readonly value: Value
 }
 
-export interface Refused {
+export interface Refused extends Advice {
   readonly kind: 'refused'
   readonly reason: RefusalReason
   /** A sentence for the person who asked: what was received, and what to do next. */
   readonly message: string
+}
+
+interface Advice {
+  /** The field of what was asked that is to blame: `amount`, `caps.day`. */
+  readonly param?: string
   /** Whole seconds, where trying again later helps. */
-  readonly retryAfter?: number
+  readonly retryAfterSeconds?: number
 }
 
 /**
@@ -61,7 +66,7 @@ export type Outcome<Value> = Done<Value> | Refused
 
 export const done = <Value>(value: Value): Done<Value> => ({ kind: 'done', value })
 
-export const refused = (reason: RefusalReason, message: string, advice: { retryAfter?: number } = {}): Refused => ({
+export const refused = (reason: RefusalReason, message: string, advice: Advice = {}): Refused => ({
   kind: 'refused',
   reason,
   message,

@@ -27,4 +27,6 @@ export function readCursor(text: string | undefined): number | undefined | Refus
 }
 
 export const noSuchPage = (): Refused =>
-  refused('invalid_cursor', '`after` is not the `next` of a page. Leave it out to begin with the first page.')
+  refused('invalid_cursor', '`after` is not the `next` of a page. Leave it out to begin with the first page.', {
+    param: 'after',
+  })

@@ -7,12 +7,13 @@ type ReadAmount = { readonly kind: 'read'; readonly amount: NanoUsd } | Refused
 const AMOUNT_MAX = parseUsd('1000000')!
 
 /** Of a code, of a wish, or of a spend cap. Zero is none: a key that may spend nothing is a disabled one. */
-export function readAmount(text: string, what: 'an amount' | 'a spend cap' = 'an amount'): ReadAmount {
+export function readAmount(text: string, param: 'amount' | 'caps.day' | 'caps.month' = 'amount'): ReadAmount {
   const amount = parseUsd(text)
   if (amount !== undefined && amount > 0n && amount <= AMOUNT_MAX) return { kind: 'read', amount }
-  const orNone = what === 'a spend cap' ? '; none takes a cap away' : ''
+  const [what, orNone] = param === 'amount' ? ['an amount', ''] : ['a spend cap', '; none takes a cap away']
   return refused(
     'invalid_amount',
     `${JSON.stringify(text)} is not ${what}: write USD above zero, at most 1000000, with at most 9 decimals, e.g. 10.00${orNone}`,
+    { param },
   )
 }

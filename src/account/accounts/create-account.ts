@@ -27,7 +27,7 @@ export async function createAccount(
   const account = await findAccountByEmail(deps.db, email)
   if (account === undefined) throw new Error(`The account of ${email} is not there after it was made`)
   if (isNew) return done(accountView(account))
-  return refused('account_exists', `${email} has an account already: ${account.id}`)
+  return refused('account_exists', `${email} has an account already: ${account.id}`, { param: 'email' })
 }
 
 /** Its row comes to be in this very step, so that the trail cannot name it: the line is the operators' alone. */

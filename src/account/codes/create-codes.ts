@@ -30,7 +30,7 @@ export async function createCodes(
   if (read.kind === 'refused') return read
   const now = deps.clock.now()
   const expiresAt = args.expires == null ? null : parseExpiry(args.expires, now)
-  if (expiresAt === undefined) return unreadableMoment(args.expires ?? '')
+  if (expiresAt === undefined) return unreadableMoment(args.expires ?? '', 'expires')
   const shared = { batch: mintBatchId(deps.random), amount_nano: read.amount, note: args.note, created_at: now }
   const made = Array.from({ length: args.count }, () => {
     const code = mintCodeText(deps.random)

@@ -107,10 +107,10 @@ describe('redeeming a code', () => {
     for (let round = 0; round < 15; round++) expect(await redeem('MR-1')).toMatchObject({ reason: 'code_mistyped' })
     for (let round = 0; round < 10; round++) expect(await redeem(wrong)).toMatchObject({ reason: 'code_not_found' })
     const { text } = await make()
-    expect(await redeem(text)).toMatchObject({ reason: 'too_many_tries', retryAfter: 360 })
+    expect(await redeem(text)).toMatchObject({ reason: 'too_many_tries', retryAfterSeconds: 360 })
     expect(await redeem(wrong, BEN)).toMatchObject({ reason: 'code_not_found' })
     skippedMs += 359_000
-    expect(await redeem(text)).toMatchObject({ reason: 'too_many_tries', retryAfter: 1 })
+    expect(await redeem(text)).toMatchObject({ reason: 'too_many_tries', retryAfterSeconds: 1 })
     skippedMs += 1000
     expect(await redeem(text)).toMatchObject({ kind: 'done' })
   })

@@ -74,6 +74,7 @@ export async function redeemCode(
     return refused(
       'code_mistyped',
       'A letter of this code is wrong, missing or in the wrong place. Compare it once more.',
+      { param: 'code' },
     )
   }
   const waitSeconds = deps.redeemTries.take(account)
@@ -119,17 +120,18 @@ async function claim({ db, trail, clock }: RedeemCodeDeps, account: AccountRow, 
 }
 
 const redeemedBefore = ({ redeemed_at }: StoredCode): Refused =>
-  refused('code_redeemed', `You have redeemed this code already, on ${isoTime(redeemed_at ?? 0)}.`)
+  refused('code_redeemed', `You have redeemed this code already, on ${isoTime(redeemed_at ?? 0)}.`, { param: 'code' })
 
 /** The same words for all of these: whoever tries codes learns nothing about those of others. */
 const NOT_YOURS = refused(
   'code_not_found',
   'This code cannot be redeemed: there is none like it, or it has expired, was withdrawn, or was redeemed by somebody else.',
+  { param: 'code' },
 )
 
 const tooManyTries = (seconds: number): Refused =>
   refused('too_many_tries', `Too many codes were tried. The next one may be tried in ${seconds} seconds.`, {
-    retryAfter: seconds,
+    retryAfterSeconds: seconds,
   })
 
 export interface RedeemedFor extends Redeemed {

@@ -25,7 +25,7 @@ export function readTerms(deps: ReadTermsDeps, kind: KeyKind, terms: KeyTerms): 
   const unmatched = unmatchedModels(deps.catalog(), kind, models ?? [])
   if (unmatched.length > 0) return noSuchModel(kind, unmatched)
   const expiresAt = expires == null ? expires : (parseExpiry(expires, deps.clock.now()) ?? 'unreadable')
-  if (expiresAt === 'unreadable') return unreadableMoment(expires ?? '')
+  if (expiresAt === 'unreadable') return unreadableMoment(expires ?? '', 'expires')
   const read = readCaps(caps ?? {})
   if (read.kind === 'refused') return read
   const columns = {
@@ -45,7 +45,9 @@ function unmatchedModels(catalog: Catalog, kind: KeyKind, listed: readonly strin
 }
 
 const noSuchModel = (kind: KeyKind, names: readonly string[]): Refused =>
-  refused('model_not_found', `No model for ${kind} keys matches ${names.join(', ')}. See: millrace models`)
+  refused('model_not_found', `No model for ${kind} keys matches ${names.join(', ')}. See: millrace models`, {
+    param: 'models',
+  })
 
 type Caps = Pick<TermColumns, 'cap_day_nano' | 'cap_month_nano'>
 
@@ -53,7 +55,7 @@ function readCaps({
   day,
   month,
 }: z.output<typeof keyCaps>): { readonly kind: 'read'; readonly columns: Caps } | Refused {
-  const [ofDay, ofMonth] = [readCap(day), readCap(month)]
+  const [ofDay, ofMonth] = [readCap(day, 'caps.day'), readCap(month, 'caps.month')]
   if (ofDay.kind === 'refused') return ofDay
   if (ofMonth.kind === 'refused') return ofMonth
   const columns = {
@@ -63,8 +65,8 @@ function readCaps({
   return { kind: 'read', columns }
 }
 
-const readCap = (text: string | null | undefined) =>
-  text == null ? ({ kind: 'read', amount: text } as const) : readAmount(text, 'a spend cap')
+const readCap = (text: string | null | undefined, param: 'caps.day' | 'caps.month') =>
+  text == null ? ({ kind: 'read', amount: text } as const) : readAmount(text, param)
 
 const limitsColumn = (limits: NonNullable<KeyTerms['limits']>): Record<string, number | null> => ({
   ...(limits.requests_per_minute !== undefined && { requestsPerMinute: limits.requests_per_minute }),

@@ -61,4 +61,5 @@ const unreadableGrace = (grace: string) =>
   refused(
     'invalid_grace',
     `${JSON.stringify(grace)} is not a grace: write 0, or a span of at most 30 days such as 1h, 24h or 7d.`,
+    { param: 'grace' },
   )

@@ -18,7 +18,7 @@ export async function changePassword(
   body: z.output<typeof changePasswordBody>,
   client: Client,
 ): Promise<Outcome<SignedIn>> {
-  const checked = await checkOwnPassword(deps, session, body.current, client)
+  const checked = await checkOwnPassword(deps, session, { param: 'current', password: body.current }, client)
   if (checked.kind === 'refused') return checked
   const password = await deps.passwords.hash(body.next)
   if (password === 'busy') return tooBusy()
@@ -34,7 +34,9 @@ export async function changePassword(
     ])
   } catch (error) {
     // Changed, disabled or ended at the same moment from elsewhere.
-    if (error instanceof UnexpectedChanges) return refused('wrong_password', 'The password was changed meanwhile.')
+    if (error instanceof UnexpectedChanges) {
+      return refused('wrong_password', 'The password was changed meanwhile.', { param: 'current' })
+    }
     throw error
   } finally {
     deps.sessions.forgetAll()

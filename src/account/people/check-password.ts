@@ -42,10 +42,10 @@ export async function checkPassword(deps: PeopleDeps, question: Question): Promi
 }
 
 export const tooBusy = (): Refused =>
-  refused('busy', 'The server is busy with sign-ins. Try again in a moment.', { retryAfter: BUSY_SECONDS })
+  refused('busy', 'The server is busy with sign-ins. Try again in a moment.', { retryAfterSeconds: BUSY_SECONDS })
 
-const tooManyTries = ({ retryAfter }: Lockout): Refused =>
-  refused('too_many_tries', `Too many tries. Try again in ${waitInWords(retryAfter)}.`, { retryAfter })
+const tooManyTries = ({ retryAfterSeconds }: Lockout): Refused =>
+  refused('too_many_tries', `Too many tries. Try again in ${waitInWords(retryAfterSeconds)}.`, { retryAfterSeconds })
 
 const waitInWords = (seconds: number): string => (seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`)
 
@@ -56,7 +56,7 @@ export async function confirmPassword(
   password: string,
   client: Client,
 ): Promise<Outcome<{ confirmed_at: string }>> {
-  const checked = await checkOwnPassword(deps, session, password, client)
+  const checked = await checkOwnPassword(deps, session, { param: 'password', password }, client)
   if (checked.kind === 'refused') return checked
   const now = deps.clock.now()
   await confirmSession(deps.db, session.row, now)
@@ -64,11 +64,22 @@ export async function confirmPassword(
   return done({ confirmed_at: isoTime(now) })
 }
 
+interface GivenPassword {
+  /** The field that it was given in. */
+  readonly param: 'password' | 'current'
+  readonly password: string
+}
+
 /**
  * The password of somebody who is signed in. Tries count for the session and not for the e-mail, so that strangers at the
  * sign-in cannot lock out whoever is in, nor a thief of a session its owner at the sign-in.
  */
-export async function checkOwnPassword(deps: PeopleDeps, session: Session, password: string, client: Client) {
+export async function checkOwnPassword(
+  deps: PeopleDeps,
+  session: Session,
+  { param, password }: GivenPassword,
+  client: Client,
+) {
   const person = await findPersonByRow(deps.db, session.person.row)
   const { email } = session.person
   const onLockout = () =>
@@ -81,6 +92,8 @@ export async function checkOwnPassword(deps: PeopleDeps, session: Session, passw
     })
   const checked = await checkPassword(deps, { name: session.id, client, person, password, onLockout })
   if (checked.kind === 'refused') return checked
-  if (checked.kind === 'wrong' || person === undefined) return refused('wrong_password', 'The password is not right.')
+  if (checked.kind === 'wrong' || person === undefined) {
+    return refused('wrong_password', 'The password is not right.', { param })
+  }
   return { kind: 'right', person } as const
 }

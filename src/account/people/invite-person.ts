@@ -38,10 +38,13 @@ export async function invitePerson(deps: PeopleDeps, order: InviteOrder, actor: 
   if (resolved?.kind === 'refused') return resolved
   const account = resolved?.account ?? (await accountOf(deps, email))
   const address = email ?? account?.email
-  if (address === undefined) return refused('email_missing', 'Say whom to invite: an e-mail, or an account.')
+  if (address === undefined)
+    return refused('email_missing', 'Say whom to invite: an e-mail, or an account.', { param: 'email' })
   if (account?.status === 'closed') return accountClosed(account)
   if ((await findPersonByEmail(deps.db, address)) !== undefined) {
-    return refused('person_exists', `${address} has signed up already. A new password: invite with resets.`)
+    return refused('person_exists', `${address} has signed up already. A new password: invite with resets.`, {
+      param: 'email',
+    })
   }
   return issue(deps, { role: order.role, account, person: undefined, email: address, lifetimeMs: INVITE_MS }, actor)
 }
@@ -50,10 +53,12 @@ const accountOf = (deps: PeopleDeps, email: string | undefined): Promise<StoredA
   email === undefined ? Promise.resolve(undefined) : findAccountByEmail(deps.db, email)
 
 async function inviteToReset(deps: PeopleDeps, email: string | undefined, actor: string): Promise<Outcome<Invitation>> {
-  if (email === undefined) return refused('email_missing', 'Say whose password is to be set anew: an e-mail.')
+  if (email === undefined) {
+    return refused('email_missing', 'Say whose password is to be set anew: an e-mail.', { param: 'email' })
+  }
   const person = await findPersonByEmail(deps.db, email)
-  if (person === undefined) return refused('person_not_found', `Nobody has signed up as ${email}.`)
-  if (person.disabled_at !== null) return refused('person_disabled', `${email} is disabled.`)
+  if (person === undefined) return refused('person_not_found', `Nobody has signed up as ${email}.`, { param: 'email' })
+  if (person.disabled_at !== null) return refused('person_disabled', `${email} is disabled.`, { param: 'email' })
   const account = person.account === null ? undefined : await findAccountByRow(deps.db, person.account)
   return issue(deps, { role: person.role, account, person, email, lifetimeMs: INVITE_MS }, actor)
 }

@@ -26,14 +26,14 @@ const takeMany = (count: number, name: (index: number) => string, address?: stri
 describe('tries of one name', () => {
   it('are five, then one every three minutes, and the wait is told to the second', () => {
     expect(takeMany(5, () => 'ann')).toEqual(Array(5).fill('taken'))
-    expect(take('ann')).toEqual({ kind: 'locked', retryAfter: 180, of: 'name', first: true })
+    expect(take('ann')).toEqual({ kind: 'locked', retryAfterSeconds: 180, of: 'name', first: true })
     micros += MINUTE
-    expect(take('ann')).toEqual({ kind: 'locked', retryAfter: 120, of: 'name', first: false })
+    expect(take('ann')).toEqual({ kind: 'locked', retryAfterSeconds: 120, of: 'name', first: false })
     micros += 2 * MINUTE - 1
-    expect(take('ann')).toMatchObject({ kind: 'locked', retryAfter: 1 })
+    expect(take('ann')).toMatchObject({ kind: 'locked', retryAfterSeconds: 1 })
     micros += 1
     expect(take('ann').kind).toBe('taken')
-    expect(take('ann')).toMatchObject({ kind: 'locked', retryAfter: 180, first: false })
+    expect(take('ann')).toMatchObject({ kind: 'locked', retryAfterSeconds: 180, first: false })
   })
 
   it('are five from all addresses together', () => {
@@ -67,7 +67,7 @@ describe('tries of one name', () => {
 describe('tries of one address', () => {
   it('are twenty, whatever names they are for', () => {
     expect(takeMany(20, (index) => `name ${index}`, '192.0.2.1')).toEqual(Array(20).fill('taken'))
-    expect(take('another', '192.0.2.1')).toEqual({ kind: 'locked', retryAfter: 45, of: 'address', first: true })
+    expect(take('another', '192.0.2.1')).toEqual({ kind: 'locked', retryAfterSeconds: 45, of: 'address', first: true })
     expect(take('another', '192.0.2.2').kind).toBe('taken')
     expect(take('another').kind).toBe('taken')
   })
@@ -107,11 +107,11 @@ describe('a restart', () => {
     takeMany(6, () => 'ann')
     micros += MINUTE
     restart()
-    expect(take('ann')).toEqual({ kind: 'locked', retryAfter: 120, of: 'name', first: false })
+    expect(take('ann')).toEqual({ kind: 'locked', retryAfterSeconds: 120, of: 'name', first: false })
     micros += 2 * MINUTE
     expect([take('ann').kind, take('ann').kind]).toEqual(['taken', 'locked'])
     restart()
-    expect(take('ann')).toMatchObject({ kind: 'locked', retryAfter: 180 })
+    expect(take('ann')).toMatchObject({ kind: 'locked', retryAfterSeconds: 180 })
     micros += 15 * MINUTE
     restart()
     expect(takeMany(6, () => 'ann')).toEqual([...Array(5).fill('taken'), 'locked'])
@@ -134,7 +134,7 @@ describe('a restart', () => {
 
   it('keeps nobody out for longer than all tries take, whatever the clock was turned to', () => {
     tries.restore([{ name: 'name:<ann>', until: micros / 1000 + 1e12 }])
-    expect(take('ann')).toMatchObject({ kind: 'locked', retryAfter: 180 })
+    expect(take('ann')).toMatchObject({ kind: 'locked', retryAfterSeconds: 180 })
     micros += 15 * MINUTE
     expect(takeMany(5, () => 'ann')).toEqual(Array(5).fill('taken'))
   })

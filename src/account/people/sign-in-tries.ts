@@ -42,7 +42,7 @@ export interface Trier {
 export interface Lockout {
   readonly kind: 'locked'
   /** Whole seconds until the next try. */
-  readonly retryAfter: number
+  readonly retryAfterSeconds: number
   readonly of: 'name' | 'address'
   /** The first refusal since there was anything left: the one worth writing down. */
   readonly first: boolean
@@ -110,7 +110,7 @@ function createCounter({ of, sizeMax, ...rule }: Counted, { clock, keeper }: Tri
       standings.set(key, { reachedAt, told: true, keptAt: reachedAt })
       // One try is never more than the burst.
       const waitMs = decision.kind === 'wait' ? decision.waitMs : 0
-      return { kind: 'locked', retryAfter: Math.max(1, Math.ceil(waitMs / 1000)), of, first }
+      return { kind: 'locked', retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)), of, first }
     },
     forget(key: string) {
       if (standings.get(key)?.keptAt !== undefined) keeper.drop(keptName(key))

@@ -87,11 +87,14 @@ describe('too many tries', () => {
       kind: 'refused',
       reason: 'too_many_tries',
       message: 'Too many tries. Try again in 3 min.',
-      retryAfter: 180,
+      retryAfterSeconds: 180,
     })
     expect(people.hashes()).toBe(before)
     people.pass(179_000)
-    expect(refusalOf(await enter(email))).toMatchObject({ retryAfter: 1, message: 'Too many tries. Try again in 1 s.' })
+    expect(refusalOf(await enter(email))).toMatchObject({
+      retryAfterSeconds: 1,
+      message: 'Too many tries. Try again in 1 s.',
+    })
     people.pass(1000)
     expect((await enter(email)).kind).toBe(email === 'ann@example.com' ? 'done' : 'refused')
     expect(people.hashes()).toBe(before + 1)
@@ -145,7 +148,7 @@ describe('too many tries', () => {
     const busy = { ...people.deps, passwords: { ...people.deps.passwords, check: async () => 'busy' as const } }
     const body = { email: 'ann@example.com', password: PASSWORD }
     for (let tries = 0; tries < 30; tries++) {
-      expect(refusalOf(await signIn(busy, body, HERE))).toMatchObject({ reason: 'busy', retryAfter: 2 })
+      expect(refusalOf(await signIn(busy, body, HERE))).toMatchObject({ reason: 'busy', retryAfterSeconds: 2 })
     }
     given(await enter('ann@example.com'))
   })

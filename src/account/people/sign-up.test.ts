@@ -131,7 +131,7 @@ describe('a link', () => {
     const code = await invite('ann@example.com')
     const busy = { ...people.deps, passwords: { ...people.deps.passwords, hash: async () => 'busy' as const } }
     const refusal = refusalOf(await signUp(busy, { code, password: PASSWORD }, HERE))
-    expect(refusal).toMatchObject({ reason: 'busy', retryAfter: 2 })
+    expect(refusal).toMatchObject({ reason: 'busy', retryAfterSeconds: 2 })
     given(await take(code))
   })
 

@@ -38,7 +38,8 @@ export async function signUp(
   const invite = await findOpenInvite(deps, body.code)
   if (invite === undefined) return inviteNotValid()
   const email = invite.email ?? body.email
-  if (email === undefined) return refused('email_missing', 'Say which e-mail you will sign in with.')
+  if (email === undefined)
+    return refused('email_missing', 'Say which e-mail you will sign in with.', { param: 'email' })
   const password = await deps.passwords.hash(body.password)
   if (password === 'busy') return tooBusy()
   const steps = await stepsOf(deps, { invite, email, password })
@@ -101,7 +102,7 @@ function refusalOf(error: unknown, email: string): Refused | undefined {
   // Used by somebody else at the same moment, or its person was disabled.
   if (error instanceof UnexpectedChanges) return inviteNotValid()
   if (!isAlreadyThere(error) || !/(people|accounts)\.email/.test(error.message)) return undefined
-  return refused('person_exists', `${email} has signed up already.`)
+  return refused('person_exists', `${email} has signed up already.`, { param: 'email' })
 }
 
 /** The e-mail of the account that a first run makes, until somebody signs up and it is theirs. */

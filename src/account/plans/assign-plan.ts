@@ -29,10 +29,12 @@ export async function assignPlan(deps: AssignPlanDeps, args: PlanOrder): Promise
   const plan = plans.get(args.plan)
   if (plan === undefined) {
     const known = [...plans.keys()].join(', ') || 'none'
-    return refused('plan_not_found', `The configuration has no plan ${quoted(args.plan)}. Plans: ${known}.`)
+    return refused('plan_not_found', `The configuration has no plan ${quoted(args.plan)}. Plans: ${known}.`, {
+      param: 'plan',
+    })
   }
   const endsAt = args.until === undefined ? undefined : parseExpiry(args.until, deps.clock.now())
-  if (args.until !== undefined && endsAt === undefined) return unreadableMoment(args.until)
+  if (args.until !== undefined && endsAt === undefined) return unreadableMoment(args.until, 'until')
   const row = account.row as AccountRow
   const detail = `${plan.id}${endsAt === undefined ? '' : ` until ${isoTime(endsAt)}`}`
   return carryOutOrder(deps, { action: 'plan_ordered', target: account.id, account: row, detail }, async () => {
@@ -53,7 +55,7 @@ export async function endPlan(deps: AssignPlanDeps, args: PlanEnd): Promise<Outc
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved
   const endsAt = args.at === undefined ? undefined : parseExpiry(args.at, deps.clock.now())
-  if (args.at !== undefined && endsAt === undefined) return unreadableMoment(args.at)
+  if (args.at !== undefined && endsAt === undefined) return unreadableMoment(args.at, 'at')
   const row = account.row as AccountRow
   const detail = endsAt === undefined ? 'now' : `at ${isoTime(endsAt)}`
   return carryOutOrder(deps, { action: 'plan_end_ordered', target: account.id, account: row, detail }, async () => {

@@ -68,8 +68,8 @@ describe('a range of days', () => {
       ['2026-11-23', '2026-11-22', 'UTC'],
     ].map(([from, to, zone]) => readDayRange({ from: from!, to: to!, zone: zone! }))
     expect(refusals.map((each) => each.kind === 'refused' && each.reason)).toEqual(Array(8).fill('invalid_range'))
-    expect(readDay({ day: '2026-13-01', zone: 'UTC' })).toMatchObject({ reason: 'invalid_range' })
-    expect(readDay({ day: '2026-11-22', zone: 'UTC' })).toEqual({ kind: 'done', value: Date.UTC(2026, 10, 22) })
+    expect(readDay({ day: '2026-13-01', zone: 'UTC' }, 'from')).toMatchObject({ reason: 'invalid_range' })
+    expect(readDay({ day: '2026-11-22', zone: 'UTC' }, 'from')).toEqual({ kind: 'done', value: Date.UTC(2026, 10, 22) })
   })
 })
 

@@ -21,22 +21,26 @@ export function readDayRange({ from, to, zone: name }: DaysInZone): Outcome<DayR
   const zone = openTimeZone(name)
   if (zone === undefined) return noSuchZone(name)
   const [firstDay, endDay] = [midnightOf(from), midnightOf(to)]
-  if (firstDay === undefined) return noSuchDay(from)
-  if (endDay === undefined) return noSuchDay(to)
+  if (firstDay === undefined) return noSuchDay(from, 'from')
+  if (endDay === undefined) return noSuchDay(to, 'to')
   const range = { from: beginOfDay(zone, firstDay), to: beginOfDay(zone, endDay) }
   if (range.from < range.to) return done({ zone, firstDay, endDay, ...range })
   return refused(
     'invalid_range',
     `Nothing lies from ${from} until before ${to}: \`to\` is the first day behind the range.`,
+    { param: 'to' },
   )
 }
 
 /** One of its two ends, where the other may be open. */
-export function readDay({ day: text, zone: name }: { readonly day: string; readonly zone: string }): Outcome<number> {
+export function readDay(
+  { day: text, zone: name }: { readonly day: string; readonly zone: string },
+  param: 'from' | 'to',
+): Outcome<number> {
   const zone = openTimeZone(name)
   if (zone === undefined) return noSuchZone(name)
   const day = midnightOf(text)
-  return day === undefined ? noSuchDay(text) : done(beginOfDay(zone, day))
+  return day === undefined ? noSuchDay(text, param) : done(beginOfDay(zone, day))
 }
 
 /** In UTC; undefined for what is no day of the calendar, or one before there were books or long after. */
@@ -48,10 +52,16 @@ function midnightOf(day: string): number | undefined {
 }
 
 export const noSuchZone = (name: string) =>
-  refused('invalid_range', `${JSON.stringify(name)} is no time zone. Name one as in "Europe/Berlin", or "UTC".`)
+  refused('invalid_range', `${JSON.stringify(name)} is no time zone. Name one as in "Europe/Berlin", or "UTC".`, {
+    param: 'zone',
+  })
 
-const noSuchDay = (text: string) =>
-  refused('invalid_range', `${JSON.stringify(text)} is no day from 1970 to 2999. Days are spelled as in "2026-11-22".`)
+const noSuchDay = (text: string, param: 'from' | 'to') =>
+  refused(
+    'invalid_range',
+    `${JSON.stringify(text)} is no day from 1970 to 2999. Days are spelled as in "2026-11-22".`,
+    { param },
+  )
 
 /** Days as they are asked for, either of them left open; in UTC when no zone is named. */
 export interface AskedDays {
@@ -67,13 +77,13 @@ export interface OpenRange {
 }
 
 export function readOpenRange({ from, to, zone = 'UTC' }: AskedDays): Outcome<OpenRange> {
-  const first = from === undefined ? undefined : readDay({ day: from, zone })
-  const end = to === undefined ? undefined : readDay({ day: to, zone })
+  const first = from === undefined ? undefined : readDay({ day: from, zone }, 'from')
+  const end = to === undefined ? undefined : readDay({ day: to, zone }, 'to')
   if (first?.kind === 'refused') return first
   if (end?.kind === 'refused') return end
   const range = { from: first?.value, before: end?.value }
   if (range.from !== undefined && range.before !== undefined && range.from > range.before) {
-    return refused('invalid_range', `The range ends on ${to}, before it begins on ${from}.`)
+    return refused('invalid_range', `The range ends on ${to}, before it begins on ${from}.`, { param: 'to' })
   }
   return done(range)
 }

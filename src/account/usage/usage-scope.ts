@@ -55,5 +55,11 @@ function seriesFor(filter: Omit<SeriesFilter, 'level'>, by: UsageArgs['by']): Pi
 
 function tooManySteps(step: string, days: number) {
   const other = days <= STEPS_MAX ? 'day' : 'month'
-  return refused('invalid_range', `The range has more than ${STEPS_MAX} steps of one ${step}: ask for it by ${other}.`)
+  return refused(
+    'invalid_range',
+    `The range has more than ${STEPS_MAX} steps of one ${step}: ask for it by ${other}.`,
+    {
+      param: 'step',
+    },
+  )
 }

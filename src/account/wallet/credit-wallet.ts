@@ -52,6 +52,7 @@ async function moveMoney(
     return refused(
       'invalid_amount',
       `${JSON.stringify(args.amount)} is not an amount: write USD above zero with at most 9 decimals, e.g. 10.00`,
+      { param: 'amount' },
     )
   }
   const amount = (written * sign) as NanoUsd
@@ -92,16 +93,19 @@ function outcomeOf(moved: CreditOutcome, { account, amount, reason, ref }: Moved
     case 'ref-taken': {
       const known = inUsd(moved.amount)
       const message = `Reference ${JSON.stringify(ref)} of ${account.email} stands for ${known} already. Use another.`
-      return refused('ref_taken', message)
+      return refused('ref_taken', message, { param: 'ref' })
     }
     case 'short':
       return refused(
         'balance_too_small',
         `The wallet has ${inUsd(moved.standing.available)} that is not held by running requests. Nothing was taken.`,
+        { param: 'amount' },
       )
     case 'too-much': {
       const holder = moved.holder === 'wallet' ? 'One wallet holds' : 'All wallets and earnings together hold'
-      return refused('invalid_amount', `${holder} at most ${inUsd(moved.most)}. Nothing was added.`)
+      return refused('invalid_amount', `${holder} at most ${inUsd(moved.most)}. Nothing was added.`, {
+        param: 'amount',
+      })
     }
     default:
       return assertNever(moved)

@@ -39,6 +39,53 @@ it('One e-mail has one account, however an operator spells it', async () => {
   expect(none.error?.code).toBe('invalid_arguments')
 })
 
+it('A refusal names the field that is to blame, as the forms have it', async () => {
+  const account = await openAccount(server(), { credit: '0' })
+  const owner = await signUp(server(), { email: 'fields@read.example', account: account.id })
+  const key = (await owner.ask('GET /keys')).items[0]!.id
+  const ofKey = { name: 'ci', kind: 'wallet' } as const
+  const ofAccount = { account: account.id }
+  const credit = (amount: string, ref: string) =>
+    operator.send('POST /operate/accounts/:account/credit', {
+      params: ofAccount,
+      body: { amount, reason: 'a reason', ref },
+    })
+  const range = { from: '2026-01-01', to: '2026-01-03', zone: 'UTC', step: 'day', by: 'model' } as const
+  await credit('1.00', 'once')
+  const told = [
+    await owner.send('POST /keys', { body: { ...ofKey, caps: { month: '0' } } }),
+    await owner.send('POST /keys', { body: { ...ofKey, expires: '2001-01-01' } }),
+    await owner.send('POST /keys', { body: { ...ofKey, models: ['no-such-model'] } }),
+    await owner.send('POST /keys/:key/rotate', { params: { key }, body: { grace: '90d' } }),
+    await owner.send('POST /wallet/ask', { body: { amount: 'much', note: '' } }),
+    await owner.send('POST /wallet/redeem', { body: { code: 'MR-AAAA-BBBB' } }),
+    await owner.send('GET /usage', { query: { ...range, zone: 'Mars/Olympus' } }),
+    await owner.send('GET /usage', { query: { ...range, to: range.from } }),
+    await owner.send('POST /session/confirm', { body: { password: 'not this one' } }),
+    await owner.send('PUT /password', { body: { current: 'not this one', next: 'a password to come' } }),
+    await operator.send('POST /operate/accounts', { body: { email: account.email } }),
+    await operator.send('POST /operate/accounts/:account/plan', { params: ofAccount, body: { plan: 'none' } }),
+    await credit('nothing', 'another'),
+    await credit('2.00', 'once'),
+  ]
+  expect(told.map(({ error }) => `${error?.code}: ${error?.param}`)).toEqual([
+    'invalid_amount: caps.month',
+    'invalid_expiry: expires',
+    'model_not_found: models',
+    'invalid_grace: grace',
+    'invalid_amount: amount',
+    'code_mistyped: code',
+    'invalid_range: zone',
+    'invalid_range: to',
+    'wrong_password: password',
+    'wrong_password: current',
+    'account_exists: email',
+    'plan_not_found: plan',
+    'invalid_amount: amount',
+    'ref_taken: ref',
+  ])
+})
+
 it('What an operator does to an account is in the trail of its owner, by whatever name they called it', async () => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: 'second@read.example', account: account.id })

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { assertNever } from '../../../lib/assert-never.ts'
-import { CONSOLE_CODES, type ConsoleRefusal, consoleErrorOf, refuse } from '../console-refusal.ts'
+import { CONSOLE_CODES, type ConsoleRefusal, consoleErrorOf } from '../console-refusal.ts'
 import { endedCookie, sessionCookie } from '../session-cookie.ts'
 import type { AnyReply, Asking, FileReply } from './ask.ts'
 
@@ -12,8 +12,10 @@ export function writeReply(context: AskingContext, reply: AnyReply): Response {
   switch (reply.kind) {
     case 'done':
       return context.json(reply.value as object)
-    case 'refused':
-      return writeRefusal(context, refuse(reply.reason, reply.message, { retryAfterSeconds: reply.retryAfter }))
+    case 'refused': {
+      const { reason: code, ...rest } = reply
+      return writeRefusal(context, { code, ...rest })
+    }
     case 'session': {
       const { site } = context.env
       context.header('set-cookie', reply.secret === undefined ? endedCookie(site) : sessionCookie(reply.secret, site))

@@ -128,9 +128,11 @@ function problemFrom(response: Response, answer: unknown): ConsoleProblem {
   return problem
 }
 
-/** Whoever has no session yet has no token either, and needs none to sign in. */
+/** Whoever has no session yet has no token either, and needs none for these. */
+const FOR_ANYONE: readonly (ActName | undefined)[] = ['POST /session', 'POST /invitation', 'POST /sign-up']
+
 async function csrfToken(name?: ActName): Promise<string | undefined> {
-  if (csrf === undefined && name !== 'POST /session' && name !== 'POST /sign-up') await exchange('GET /session', {})
+  if (csrf === undefined && !FOR_ANYONE.includes(name)) await exchange('GET /session', {})
   return csrf
 }
 

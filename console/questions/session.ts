@@ -1,6 +1,6 @@
 import { skipToken, useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import type { AnswerOf } from '../../src/contract/console-api.ts'
-import { ask } from '../lib/ask.ts'
+import { act } from '../lib/ask.ts'
 import { questionOf } from './question.ts'
 
 export type Standing = AnswerOf<'GET /session'>
@@ -24,8 +24,8 @@ export const useSessions = () => useQuery(questionOf('GET /sessions', {}))
 /** What a set-up code is for. Asked once for each code, and never again by itself: a guess counts against the guesser. */
 export const useInvitation = (code: string | undefined) =>
   useQuery({
-    ...questionOf('GET /invitation', { query: { code: code ?? '' } }),
-    queryFn: code === undefined ? skipToken : ({ signal }) => ask('GET /invitation', { query: { code } }, signal),
+    queryKey: ['POST /invitation', code],
+    queryFn: code === undefined ? skipToken : () => act('POST /invitation', { body: { code } }),
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
   })

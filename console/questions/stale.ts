@@ -10,6 +10,7 @@ const ACCOUNTS = ['GET /operate/accounts', 'GET /operate/accounts/:account'] as 
 const STALE: Readonly<Record<ActName, readonly QuestionName[]>> = {
   'POST /session': [],
   'DELETE /session': [],
+  'POST /invitation': [],
   'POST /sign-up': [],
   'POST /session/confirm': ['GET /session'],
   'PUT /password': ['GET /session', 'GET /sessions'],
@@ -39,8 +40,8 @@ const TRAILS = ['GET /audit', 'GET /operate/audit'] as const
 /** A turn of the playground spends money and is in no trail; lists of requests follow by themselves. */
 const AFTER_A_TURN = ['GET /overview'] as const
 
-/** With these a session begins or ends: asked without one, a trail would be refused. */
-const SESSION_ACTS: readonly ActName[] = ['POST /session', 'DELETE /session', 'POST /sign-up']
+/** Without a session, or with these one begins or ends: asked without one, a trail would be refused. */
+const SESSION_ACTS: readonly ActName[] = ['POST /session', 'DELETE /session', 'POST /invitation', 'POST /sign-up']
 
 export function staleAfter(done: ActName | 'turn'): readonly QuestionName[] {
   if (done === 'turn') return AFTER_A_TURN

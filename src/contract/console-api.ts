@@ -24,12 +24,12 @@ import {
 } from './operate.ts'
 import { latelyUsed, latelyUsedQuery, overviewAnswer } from './overview.ts'
 import {
+  askForInvitation,
   auditItem,
   auditQuery,
   changePassword,
   confirm,
   invitation,
-  invitationQuery,
   sessionItem,
   signIn,
   signUp,
@@ -85,7 +85,7 @@ export const CONSOLE_API = {
   'POST /session': act('anyone', signIn, standing),
   'DELETE /session': act('signed-in', nothing, standing),
   'POST /session/confirm': act('signed-in', confirm, standing),
-  'GET /invitation': ask('anyone', invitationQuery, invitation),
+  'POST /invitation': act('anyone', askForInvitation, invitation),
   'POST /sign-up': act('anyone', signUp, standing),
   'PUT /password': act('signed-in', changePassword, standing),
   'GET /sessions': ask('signed-in', nothing, z.strictObject({ items: z.array(sessionItem) })),

@@ -70,4 +70,5 @@ export const signUp = z.strictObject({ code: line(40), email: email.optional(), 
 export const signIn = z.strictObject({ email: line(254), password })
 export const confirm = z.strictObject({ password })
 export const changePassword = z.strictObject({ current: password, next: newPassword })
-export const invitationQuery = z.strictObject({ code: line(40) })
+/** In a body, though it only asks: whoever has the code becomes that person, and addresses are written down on the way. */
+export const askForInvitation = z.strictObject({ code: line(40) })

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { asProblem } from '../../lib/console-problem.ts'
 import { useAct } from '../../questions/acts.ts'
 import { sessionQuestion, useInvitation } from '../../questions/session.ts'
 import { homeOf } from '../../shell/areas.ts'
@@ -76,7 +77,7 @@ function Useless({ error, onAgain }: { error: unknown; onAgain: () => void }) {
   const { common, people } = useWords()
   return (
     <div className="grid gap-4">
-      <p>{people.setUp.useless}</p>
+      {asProblem(error).code === 'invite_not_valid' && <p>{people.setUp.useless}</p>}
       <ProblemNote error={error} />
       <div className="flex flex-wrap justify-center gap-2">
         <Button onClick={onAgain}>{common.retry}</Button>
@@ -90,7 +91,7 @@ function Useless({ error, onAgain }: { error: unknown; onAgain: () => void }) {
 
 interface SignUpFormProps {
   readonly code: string
-  readonly invitation: AnswerOf<'GET /invitation'>
+  readonly invitation: AnswerOf<'POST /invitation'>
 }
 
 function SignUpForm({ code, invitation }: SignUpFormProps) {

@@ -5,11 +5,11 @@ const QUESTIONS = Object.keys(CONSOLE_API).filter((name) => name.startsWith('GET
 const DAY_MS = 86_400_000
 
 /** Everything that the console can ask, asked by the page with what there is: `{ name, status, text }` of each. */
-export async function askEveryQuestion(page, invitation) {
+export async function askEveryQuestion(page) {
   const ask = async (name, things) => {
     const { params = {}, query = {} } = sampleOf(name, things)
     const path = name.slice('GET '.length).replace(/:(\w+)/g, (_, key) => params[key])
-    const search = new URLSearchParams({ ...query, ...sameDays(query), ...(name === 'GET /invitation' && invitation) })
+    const search = new URLSearchParams({ ...query, ...sameDays(query) })
     const told = await page.evaluate(fetched, `/console/api${path}?${search}`)
     return { name, ...told }
   }

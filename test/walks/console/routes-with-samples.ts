@@ -25,7 +25,7 @@ export const SAMPLES: { readonly [Name in RouteName]: Sample<Name> } = {
   'POST /session': { body: { email: 'nobody@example.com', password: 'wrong password' } },
   'DELETE /session': {},
   'POST /session/confirm': { body: { password: 'wrong password' } },
-  'GET /invitation': { query: { code: 'AAAA-BBBB' } },
+  'POST /invitation': { body: { code: 'AAAA-BBBB' } },
   'POST /sign-up': { body: { code: 'AAAA-BBBB', password: 'a long password' } },
   'PUT /password': { body: { current: 'wrong password', next: 'another password' } },
   'GET /sessions': {},

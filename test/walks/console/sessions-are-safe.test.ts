@@ -245,9 +245,21 @@ describe('an invitation', () => {
       tries.map((one) => one.send('POST /sign-up', { body: { code, password: PASSWORD } })),
     )
     expect(told.map(({ status }) => status).toSorted()).toEqual([200, 403])
-    expect((await openBrowser(server()).send('GET /invitation', { query: { code } })).error?.code).toBe(
+    expect((await openBrowser(server()).send('POST /invitation', { body: { code } })).error?.code).toBe(
       'invite_not_valid',
     )
+  })
+
+  it('is looked at by a code in a body, never in an address', async () => {
+    const { code } = await server().operate('people.invite', {
+      email: 'looked-at@walk.example',
+      role: 'owner',
+      account: account.id,
+    })
+    const asked = await openBrowser(server()).ask('POST /invitation', { body: { code } })
+    expect(asked).toMatchObject({ email: 'looked-at@walk.example', role: 'owner', resets: false })
+    const { status } = await fetch(`http://127.0.0.1:${server().port}/console/api/invitation?code=${code}`)
+    expect(status).toBe(404)
   })
 })
 

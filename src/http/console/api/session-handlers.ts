@@ -37,7 +37,7 @@ export const sessionHandlers = (house: ConsoleHouse) => {
       const session = await people.sessions.find(secret)
       return done(await standingOf(house, asking, session && { secret, session }))
     },
-    'GET /invitation': (_asking, { query }) => readInvite(people, query.code),
+    'POST /invitation': (_asking, { body }) => readInvite(people, body.code),
     'POST /sign-up': async (asking, { body }) => letIn(house, asking, await signUp(people, body, clientOf(asking))),
     'PUT /password': async (asking, { body }) =>
       letIn(house, asking, await changePassword(people, asking.session, body, clientOf(asking))),

@@ -38,8 +38,9 @@ interface FinderDeps {
   readonly onFailure: (error: unknown) => void
 }
 
-/** However much it is used, and however long nobody has used it. */
+/** However much it is used. */
 export const SESSION_MS = 7 * 86_400_000
+/** When nobody has used it for so long, it is over sooner. */
 export const IDLE_MS = 12 * 3_600_000
 /** A page that asks every second writes this often. */
 const SEEN_EVERY_MS = 60_000

@@ -1,4 +1,5 @@
 import { parse, serialize } from 'hono/utils/cookie'
+import { SESSION_MS } from '../../account/people/find-session.ts'
 import type { Site } from './site.ts'
 
 /**
@@ -6,9 +7,6 @@ import type { Site } from './site.ts'
  * would take that name.
  */
 const cookieName = ({ isSecure }: Site): string => (isSecure ? '__Host-millrace_session' : 'millrace_session')
-
-/** As long as a session lasts at most; that it is over sooner is the server's knowledge. */
-const LONGEST_SECONDS = 7 * 24 * 3600
 
 export const readSessionCookie = (header: string | undefined, site: Site): string | undefined =>
   header === undefined ? undefined : parse(header, cookieName(site))[cookieName(site)]
@@ -20,7 +18,8 @@ export const sessionCookie = (secret: string, site: Site): string =>
     httpOnly: true,
     secure: site.isSecure,
     sameSite: 'Lax',
-    maxAge: LONGEST_SECONDS,
+    // That it is over sooner is the server's knowledge.
+    maxAge: SESSION_MS / 1000,
   })
 
 export const endedCookie = (site: Site): string =>

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { problem } from '../model/problem.ts'
+import { internalError } from '../model/problem.ts'
 import { sendProblem } from './answer/send-problem.ts'
 import { guardRequest } from './door/guard-request.ts'
 import type { EdgeContext } from './edge-deps.ts'
@@ -43,13 +43,7 @@ function failInternally(exchange: Exchange): void {
     if (!exchange.isToldWhole) exchange.response.destroy()
     return
   }
-  sendProblem(
-    exchange,
-    problem(
-      'internal_error',
-      `Something went wrong on our side. Tell the operator this request id: ${exchange.requestId}`,
-    ),
-  )
+  sendProblem(exchange, internalError(exchange.requestId))
 }
 
 function logExchange({ edge, request, response, requestId, path, startedTicks, log }: Exchange): void {

@@ -94,6 +94,10 @@ export const problem = (code: ProblemCode, message: string, details: ProblemDeta
   message,
 })
 
+/** A fault of ours: the log has what it was, under the id. */
+export const internalError = (requestId: string): Problem =>
+  problem('internal_error', `Something went wrong on our side. Tell the operator this request id: ${requestId}`)
+
 /** The arm of an outcome that says no: a value, until whoever holds the client's end sends it. */
 export interface Refused {
   readonly kind: 'refused'

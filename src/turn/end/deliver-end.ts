@@ -1,7 +1,7 @@
 import type { SettleOutcome } from '../../ledger/ledger.ts'
 import { assertNever } from '../../lib/assert-never.ts'
 import { passingProblem } from '../../model/passing-problem.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { internalError, type Problem } from '../../model/problem.ts'
 import { ledgerUnavailable } from '../ledger-unavailable.ts'
 import type { RunningTurn } from '../running-turn.ts'
 import type { CutReason } from '../turn-stop.ts'
@@ -61,6 +61,5 @@ function cutProblem(why: CutReason, { owed }: Resolution): Problem {
 /** Our own fault after the head has gone: the stream says so; before it, whoever catches the throw does. */
 export function sayInternalError(turn: RunningTurn): void {
   if (turn.sink.phase !== 'head' && turn.sink.phase !== 'body') return
-  const message = `Something went wrong on our side. Tell the operator this request id: ${turn.requestId}`
-  say(turn, problem('internal_error', message))
+  say(turn, internalError(turn.requestId))
 }

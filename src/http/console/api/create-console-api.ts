@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { CONSOLE_API, type RouteName } from '../../../contract/console-api.ts'
+import { internalError } from '../../../model/problem.ts'
 import type { ConsoleApi } from '../console-deps.ts'
 import { refuse } from '../console-refusal.ts'
 import { judgeAsker } from '../judge-asker.ts'
@@ -31,8 +32,7 @@ export function createConsoleApi(house: ConsoleHouse): ConsoleApi {
   api.notFound((context) => writeRefusal(context, refuse('not_found', 'The console has no such question.')))
   api.onError((error, context) => {
     context.env.log.error = error
-    const message = 'Something went wrong on our side. Tell the operator the request id.'
-    return writeRefusal(context, refuse('internal_error', message))
+    return writeRefusal(context, refuse('internal_error', internalError(context.env.requestId).message))
   })
   return api
 }

@@ -55,7 +55,7 @@ export interface EdgeDeps {
   lookUpAnswer(call: KeyedCall): Promise<LookedUpAnswer>
   /** The request that a body is, with all that it refers to. */
   readTurn(sent: SentBody): MaybePromise<ReadRequestOutcome>
-  /** Answers through the sink, whatever happens. */
+  /** Answers through the sink. It throws after a fault of ours, and has said so itself in a stream that has begun. */
   serveTurn(asked: AskedTurn): Promise<ServedTurn>
   /** A turn was refused before it began, and leaves no receipt: it is only counted. */
   turnRefused(caller: Caller, code: ProblemCode): void

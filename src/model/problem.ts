@@ -4,8 +4,9 @@ import { assertNever } from '../lib/assert-never.ts'
  * The closed table of what a client of the API can be told: status, type and whether a retry makes sense. Each protocol
  * only spells it. The console has codes of its own. `docs/api/errors.md` is kept equal to the table by a test.
  *
- * retry: `never` sends `x-should-retry: false` where SDKs would retry by themselves; `after` carries Retry-After;
- * `reset` carries Retry-After *and* forbids the automatic retry, because the wait may be days.
+ * retry: `no` sends nothing, and SDKs do by the status what they do; `never` sends `x-should-retry: false` where they
+ * would retry by themselves; `after` carries Retry-After; `reset` carries Retry-After *and* forbids the automatic retry,
+ * because the wait may be days.
  */
 export const PROBLEMS = {
   invalid_json: { status: 400, type: 'invalid_request_error', retry: 'no' },

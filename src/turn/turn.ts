@@ -38,7 +38,7 @@ export interface Turn extends AskedTurn {
   readonly inputBound: number
   /** Of the account whose turn it is. */
   readonly callSeals: CallSeals
-  /** Of the account, too. */
+  /** The account's salt for caches of prompts. */
   readonly cacheSalt: CacheSalt
   /** The names by which the conversation is known; none where there is one lane only. */
   readonly names: ConversationNames

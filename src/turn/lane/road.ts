@@ -36,7 +36,7 @@ export interface Journey {
   readonly mint: MintIds
   /** Of the account whose turn it is. */
   readonly callSeals: CallSeals
-  /** Of the account, too. */
+  /** The account's salt for caches of prompts. */
   readonly cacheSalt: CacheSalt
   /** What it runs on, and what the operator lets pass to it. */
   readonly model: Pick<Model, 'lanes' | 'passFields'>

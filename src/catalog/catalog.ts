@@ -4,9 +4,7 @@ import type { KeyKind } from '../model/caller.ts'
 import type { Effort } from '../model/effort.ts'
 import type { ModelTraits, PromptCache } from '../model/model-traits.ts'
 import type { Price } from '../model/price.ts'
-
-/** A provider's protocol. */
-export type Wire = 'chat' | 'responses' | 'anthropic' | 'gemini' | 'demo'
+import type { Wire } from '../model/wire.ts'
 
 /** A provider that lanes run on. */
 export interface Upstream {

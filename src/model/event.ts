@@ -1,4 +1,5 @@
 import type { Usage } from './usage.ts'
+import type { LaneWire } from './wire.ts'
 
 /**
  * A piece of an answer, in no protocol's words. Readers make them of a lane's frames, writers make a client's frames of
@@ -49,7 +50,7 @@ export type ToolKind = 'function' | 'custom'
 
 /** Foreign content that is only carried, and given back to whom it came from and to nobody else. */
 export interface Opaque {
-  readonly wire: 'responses' | 'anthropic' | 'gemini' | 'chat'
+  readonly wire: LaneWire
   /** The provider and its model, as `Lane.origin` tells them apart. */
   readonly origin: string
   readonly data: string

@@ -1,5 +1,6 @@
-import type { Upstream, Wire } from '../catalog/catalog.ts'
+import type { Upstream } from '../catalog/catalog.ts'
 import type { Delivery } from '../model/turn.ts'
+import type { LaneWire } from '../model/wire.ts'
 
 /** How a provider is called, by its wire and dialect. */
 export interface ProviderKind {
@@ -24,7 +25,7 @@ const keyHeader =
 const openAi = (path: string): ProviderKind => ({ path: () => path, credential: bearer, headers: () => [] })
 
 /** One row a wire that is called over the network. */
-const KINDS: Readonly<Record<Exclude<Wire, 'demo'>, ProviderKind>> = {
+const KINDS: Readonly<Record<LaneWire, ProviderKind>> = {
   chat: openAi('/chat/completions'),
   responses: openAi('/responses'),
   anthropic: {

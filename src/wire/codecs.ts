@@ -1,5 +1,6 @@
 import type { Conversation } from '../model/conversation.ts'
 import type { TurnRequest } from '../model/turn.ts'
+import type { LaneWire, Wire } from '../model/wire.ts'
 import { anthropicDialect } from './anthropic/dialects.ts'
 import { createEventReader as createAnthropicReader } from './anthropic/read-events.ts'
 import { writeRequest as writeAnthropicRequest } from './anthropic/write-request.ts'
@@ -29,7 +30,7 @@ interface LaneCodec<Dialect extends LaneManners> {
   createEventReader(options: ReaderOptions<Dialect>): EventReader
 }
 
-/** One row a wire. The built-in demo speaks Chat. */
+/** One row a wire. */
 const LANE_CODECS = {
   chat: { dialect: chatDialect, writeRequest: writeChatRequest, createEventReader: createChatReader },
   responses: {
@@ -43,9 +44,7 @@ const LANE_CODECS = {
     createEventReader: createAnthropicReader,
   },
   gemini: { dialect: geminiDialect, writeRequest: writeGeminiRequest, createEventReader: createGeminiReader },
-} as const
-
-export type LaneWire = keyof typeof LANE_CODECS
+} as const satisfies Readonly<Record<LaneWire, LaneCodec<LaneManners>>>
 
 /** A lane's language, with the oddities of its server and of the model behind it. */
 export type LaneDialect = ReturnType<(typeof LANE_CODECS)[LaneWire]['dialect']>
@@ -57,19 +56,12 @@ interface SpeakingLane {
 }
 
 const codecOf = (wire: LaneWire): LaneCodec<LaneDialect> => LANE_CODECS[wire]
-const isLaneWire = (wire: string): wire is LaneWire => Object.hasOwn(LANE_CODECS, wire)
 
-/** The protocols by what they are needed for: the one place that knows them all. */
+/** The protocols by what they are needed for. */
 export const codecs = {
-  /** Whether lanes may speak it. */
-  speaks: (wire: string): boolean => wire === 'demo' || isLaneWire(wire),
-
   /** By the wire of an upstream, the name of its dialect, and what is known of the model and the interface. */
-  dialect(wire: string, name: string, known: KnownTraits = {}): LaneDialect {
-    const spoken = wire === 'demo' ? 'chat' : wire
-    if (!isLaneWire(spoken)) throw new Error(`No lane speaks ${wire}: the configuration should have refused it`)
-    return withTraits(codecOf(spoken).dialect(name), known)
-  },
+  dialect: (wire: Wire, name: string, known: KnownTraits = {}): LaneDialect =>
+    withTraits(codecOf(wire === 'demo' ? 'chat' : wire).dialect(name), known),
 
   /** What a client's request says, in no protocol's words. */
   readConversation: (request: TurnRequest): Conversation =>

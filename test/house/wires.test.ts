@@ -5,7 +5,7 @@ const GATHERS = 'src/wire/codecs.ts'
 const CALLS = 'src/upstream/provider-kinds.ts'
 /** Where every wire has to be known by its name: as a word of a type, or of the configuration. */
 const NAMES_WIRES = new Set([
-  ...['src/catalog/catalog.ts', 'src/model/event.ts'],
+  'src/model/wire.ts',
   ...['src/app/config/schema/upstream-schema.ts', 'src/app/config/resolve-config.ts'],
 ])
 

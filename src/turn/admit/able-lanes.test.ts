@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Lane, Wire } from '../../catalog/catalog.ts'
+import type { Lane } from '../../catalog/catalog.ts'
+import type { Wire } from '../../model/wire.ts'
 import { readRequest } from '../../wire/chat/read-request.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'
 import { requestOf, withItems } from '../../wire/responses/read-request.fixture.ts'

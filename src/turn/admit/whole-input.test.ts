@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
-import type { Lane, Wire } from '../../catalog/catalog.ts'
+import type { Lane } from '../../catalog/catalog.ts'
 import type { AccountRow } from '../../model/ids.ts'
+import type { Wire } from '../../model/wire.ts'
 import { readRequest } from '../../wire/chat/read-request.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'
 import { requestOf } from '../../wire/responses/read-request.fixture.ts'

@@ -1,5 +1,5 @@
+import type { LaneWire } from '../../model/wire.ts'
 import type { FrameSaid, Json } from './dice.fixture.ts'
-import type { LaneWire } from './hostile-streams.fixture.ts'
 
 /** What each of the four wires can say, in no wire's words. */
 export interface PlainAnswer {

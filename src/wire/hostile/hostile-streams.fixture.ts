@@ -1,5 +1,5 @@
 import { randomFrom } from '../../lib/seeded-random.fixture.ts'
-import type { LaneWire } from '../codecs.ts'
+import type { LaneWire } from '../../model/wire.ts'
 import { anthropicFrames } from './anthropic-frames.fixture.ts'
 import { chatFrames } from './chat-frames.fixture.ts'
 import { type Dice, diceOf, type FrameSaid, type Tally } from './dice.fixture.ts'
@@ -16,7 +16,6 @@ const GRAMMARS: Readonly<Record<LaneWire, (dice: Dice) => FrameSaid[]>> = {
   gemini: geminiFrames,
 }
 
-export type { LaneWire } from '../codecs.ts'
 export const LANE_WIRES = Object.keys(GRAMMARS) as readonly LaneWire[]
 
 export interface HostileStream {

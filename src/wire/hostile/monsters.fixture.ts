@@ -1,5 +1,5 @@
+import type { LaneWire } from '../../model/wire.ts'
 import type { FrameSaid, Json } from './dice.fixture.ts'
-import type { LaneWire } from './hostile-streams.fixture.ts'
 
 /** One way to keep a reader busy: few bytes each, and as many of them as frames may be long. */
 export interface Monster {

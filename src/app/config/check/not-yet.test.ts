@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { Wire } from '../../../catalog/catalog.ts'
-import { codecs } from '../../../wire/codecs.ts'
 import { loaded, placesOf, problemsOf } from '../config.fixture.ts'
 import { configSchema } from '../schema/config-schema.ts'
 import { schemaAt } from '../schema/schema-at.ts'
@@ -30,12 +28,6 @@ describe('what this version cannot do is refused by name', () => {
       expect(schemaAt(configSchema, steps), path).toBeDefined()
     }
   })
-})
-
-test('every wire that an upstream may name is one that lanes speak', () => {
-  // The compiler misses a wire that is not here.
-  const every: Readonly<Record<Wire, true>> = { chat: true, responses: true, anthropic: true, gemini: true, demo: true }
-  expect(Object.keys(every).filter((wire) => !codecs.speaks(wire))).toEqual([])
 })
 
 test('keys at their default are accepted, in whatever spelling', () => {

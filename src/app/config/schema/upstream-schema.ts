@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { WIRES } from '../../../model/wire.ts'
 import { refusalOfBaseUrl } from '../../../upstream/guard-address.ts'
 import { OWN_HEADERS } from '../../../upstream/provider-kinds.ts'
 import { duration, flag, maybeText, type Reading, read, scalar, text, word, wrong } from './scalars.ts'
 import { section } from './section.ts'
-
-const WIRES = ['chat', 'responses', 'anthropic', 'gemini', 'demo'] as const
 
 const DIALECTS = [
   'generic',

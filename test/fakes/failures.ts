@@ -5,6 +5,7 @@ import { begin, type Fault, HTML, refuses, stop, TOO_LONG, text } from './say.ts
 
 const DRIP_MS = 40
 const LINE_BYTES = 10 * 1024 * 1024
+const WORDLESS_BYTES = 1024 * 1024
 
 /** An error where an answer should be: a body with status 200, or an event of a stream. */
 const saysError =
@@ -125,6 +126,13 @@ export const FAILURES = {
     while (!talk.socket.destroyed) {
       await talk.frames(text(talk, 'and so on '.repeat(100)))
       await pause(1)
+    }
+  },
+
+  async 'endless-without-a-word'(talk, stage) {
+    await begin(talk, stage)
+    while (!talk.socket.destroyed) {
+      await talk.frames(chunk(talk.model, { delta: { content: '' }, more: { padding: 'x'.repeat(WORDLESS_BYTES) } }))
     }
   },
 

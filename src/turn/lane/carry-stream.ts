@@ -31,6 +31,9 @@ export interface CarriedStream {
 /** No model writes longer tokens than this on average: output beyond it is past the cap that the hold covers. */
 const BYTES_PER_TOKEN_MAX = 64
 
+/** Before its first word a provider may tell the whole request back, twice; more frames than this are no answer. */
+const HELD_FRAMES_MAX = 3
+
 /**
  * What the carrier makes of the frames goes out: one read of the provider is one write to the client, and while the client's
  * socket is full the provider is not read. Frames before the first content are held back, and no content passes before the hold is
@@ -51,6 +54,7 @@ async function carryFrames(stream: CarriedStream, usage: UsageWait): Promise<Run
   const { bytesPerToken } = turn.entry.model
   const splitter = createFrameSplitter({ frameBytesMax: stream.frameBytesMax })
   let ready: Buffer[] = []
+  let heldBytes = 0
   for (;;) {
     const read = await readOn(stream.body)
     if (read instanceof Error) return stopReading(stream, fateOfFailure(stream, read, ready))
@@ -70,6 +74,9 @@ async function carryFrames(stream: CarriedStream, usage: UsageWait): Promise<Run
       if (full) await full
     }
     if (heard.failure) return stopReading(stream, fateOfFailure(stream, heard.failure, ready))
+    if (!on.hasContent) heldBytes += sizeOf(heard.pieces)
+    if (heldBytes > HELD_FRAMES_MAX * stream.frameBytesMax)
+      return stopReading(stream, failed(overloaded('The provider said too much before its first word.')))
     if (carrier.heard.finished) turn.stop.answerIsWhole()
     if (isOver(carrier)) break
     if (carrier.heard.finished) usage.begin()
@@ -131,6 +138,8 @@ function errorInstead(rest: Buffer): UpstreamSaid | undefined {
 }
 
 const OPENING_BRACE = 0x7b
+
+const sizeOf = (pieces: readonly Buffer[]): number => pieces.reduce((sum, { length }) => sum + length, 0)
 
 const isPastTheCap = ({ carrier, turn: { hold, request } }: CarriedStream): boolean =>
   carrier.heard.outputBytes > hold.cap * request.choices * BYTES_PER_TOKEN_MAX

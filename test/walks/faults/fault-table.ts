@@ -78,6 +78,11 @@ export const FAULT_TABLE: readonly FaultRow[] = [
     ...everywhere(OVERLOADED, broken('upstream_error')),
   },
   {
+    says: 'frames of 1 MB without a word, on and on',
+    fault: 'endless-without-a-word',
+    streamBefore: OVERLOADED,
+  },
+  {
     says: 'signs of life only, for `no_progress`',
     fault: 'pings-only',
     upstream: 'brief-no-progress',

@@ -36,6 +36,11 @@ const price = (input: string, output: string) => ({
   output: parsePricePerMillion(output)!,
 })
 
+const cachePrice = (read: string, written: string) => ({
+  cachedInput: parsePricePerMillion(read)!,
+  cacheWrite: parsePricePerMillion(written)!,
+})
+
 const definition = {
   upstreams: [
     {
@@ -66,7 +71,7 @@ const definition = {
     price: {
       ...price('1.00', '2.50'),
       perRequest: 0n as NanoUsd,
-      tiers: [{ aboveInputTokens: 500, ...price('2.00', '5.00') }],
+      tiers: [{ aboveInputTokens: 500, ...price('2.00', '5.00'), ...cachePrice('0.50', '2.50') }],
     },
     kinds: id === 'demo' ? (['wallet', 'builder'] as const) : (['builder'] as const),
     passFields: [],

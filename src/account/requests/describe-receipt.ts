@@ -49,7 +49,7 @@ export async function describeReceipt(
   return {
     ...receiptView(receipt),
     price: { ...ratesView(applied), per_request: formatUsd(price.perRequest) },
-    cache_lost: cacheLostView(cacheLostOf(receipt), applied),
+    cache_lost: cacheLostView(receipt, applied),
     paid_by: await payerOf(deps, receipt),
   }
 }
@@ -57,8 +57,14 @@ export async function describeReceipt(
 const ratesOf = (price: Price, tier: number) =>
   price.tiers.find(({ aboveInputTokens }) => aboveInputTokens === tier) ?? price
 
-const cacheLostView = (tokens: number, { input, cachedInput }: Rates): CacheLostView | null =>
-  tokens === 0 ? null : { tokens, cost: formatUsd(nanoFromPico(BigInt(tokens) * (input - cachedInput))) }
+/** What the new lane wrote to its own cache was paid as that, where its provider bills it. */
+function cacheLostView(receipt: ReceiptsTable, { input, cachedInput, cacheWrite }: Rates): CacheLostView | null {
+  const tokens = cacheLostOf(receipt)
+  if (tokens === 0) return null
+  const written = Math.min(tokens, receipt.cache_write ?? 0)
+  const paid = BigInt(written) * cacheWrite + BigInt(tokens - written) * input
+  return { tokens, cost: formatUsd(nanoFromPico(paid - BigInt(tokens) * cachedInput)) }
+}
 
 async function payerOf({ db }: { readonly db: LedgerDb }, receipt: ReceiptsTable): Promise<PayerView> {
   const buckets = await listBuckets(db, JSON.parse(receipt.buckets) as number[])

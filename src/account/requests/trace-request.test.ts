@@ -95,6 +95,34 @@ describe('requests', () => {
     expect(await must('requests.trace', { request: requestId })).toMatchObject(said)
   })
 
+  it('say what a lost cache has cost, by what its tokens were paid as', async () => {
+    const attempts = [{ lane: 'demo/demo', outcome: 'completed', status: 200, ms: 8, cacheLost: 500 }]
+    const owedFor = (cacheWrite: number): Partial<Ending> => ({
+      attempts,
+      owed: {
+        usage: {
+          uncachedInput: 600 - cacheWrite,
+          cachedInput: 0,
+          cacheWrite,
+          output: 4,
+          reasoning: 1,
+          estimated: false,
+        },
+        tier: 500,
+        cost: 1_220_000n as NanoUsd,
+      },
+    })
+    const lostOf = async (over: Partial<Ending>) => {
+      const { requestId, caller } = await settleOne(over)
+      return (await readReceipt(books.deps, caller, requestId))?.cache_lost
+    }
+    // A million are 2.00, from the cache 0.50, written to it 2.50.
+    expect(await lostOf({})).toBeNull()
+    expect(await lostOf(owedFor(0))).toEqual({ tokens: 500, cost: '0.00075' })
+    expect(await lostOf(owedFor(400))).toEqual({ tokens: 500, cost: '0.00095' })
+    expect(await lostOf(owedFor(600))).toEqual({ tokens: 500, cost: '0.001' })
+  })
+
   it('leave books that hold', async () => {
     await settleOne()
     expect(await must('db.verify', {})).toMatchObject({

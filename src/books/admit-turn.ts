@@ -19,7 +19,7 @@ import { type ClaimRequest, openClaim, standingClaim } from './claims.ts'
 import { type Draw, decideCap, drawsOf, type MoneyRefusal } from './draws.ts'
 import { openPeriod } from './periods.ts'
 import { lackOfSubscription } from './subscriptions.ts'
-import { type LimitRefusal, startUnderLimits } from './turn-limits.ts'
+import { type LimitRefusal, lookAtLimits, startUnderLimits } from './turn-limits.ts'
 
 /** What a turn asks for: who pays, the most it may cost, and the limits it has to pass. */
 export interface AdmitRequest {
@@ -72,7 +72,10 @@ export type AdmitOutcome =
   /** The books of this account do not add up: nothing moves on it until somebody has looked. */
   | { readonly kind: 'frozen' }
 
-/** Claim, limits and hold in one step: either all of them are taken, or nothing is. */
+/**
+ * Claim, limits and hold in one step: either all of them are taken, or nothing is. Limits are asked before the money: who sends
+ * more than may be sent is told to wait, whatever a wallet says that others hold the rest of.
+ */
 export function admitTurn(books: Books, op: AdmitTurn): AdmitOutcome {
   const claim = op.claim && standingClaim(books, op.claim, op.at)
   if (claim) return { kind: 'claimed', claim, sameBody: claim.fingerprint === op.claim?.fingerprint }
@@ -80,6 +83,8 @@ export function admitTurn(books: Books, op: AdmitTurn): AdmitOutcome {
   if (account.frozen) return { kind: 'frozen' }
   const unsubscribed = op.kind === 'builder' ? lackOfSubscription(account, op) : undefined
   if (unsubscribed) return { kind: unsubscribed }
+  const limited = lookAtLimits(books, op.limits, op.ticks)
+  if (limited) return limited
   const draws = drawsOf(account, op)
   const decided = decideCap(op, draws)
   if (decided.kind !== 'cap') return decided
@@ -89,8 +94,7 @@ export function admitTurn(books: Books, op: AdmitTurn): AdmitOutcome {
     drawn.every((draw) => availableIn(draw) >= hold),
     'a hold is placed on what is there',
   )
-  const limited = startUnderLimits(books, op.limits, op.ticks)
-  if (limited.kind !== 'started') return limited
+  startUnderLimits(books, op.limits, op.ticks)
   return placeHold(books, op, account, { drawn, hold, cap: decided.cap })
 }
 

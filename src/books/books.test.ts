@@ -71,6 +71,22 @@ describe('admitTurn', () => {
     })
     expect(books.accounts.get(ACCOUNTS[0]!)?.wallet.held).toBe(held)
   })
+
+  it('asks the limits before the money: whoever sends too much is told that, and not that the wallet is short', () => {
+    const limitOf = (kind: AppliedLimit['kind'], cost = 1): AppliedLimit[] => [
+      { scope: 'key', kind, subject: `key:1:${kind}`, limit: 1, burst: 1, cost },
+    ]
+    const books = booksWith(3000n)
+    const running = limitOf('concurrent')
+    expect(admitTurn(books, admitOf({ clientCap: 1000, limits: running })).kind).toBe('held')
+    const again = (limits: AppliedLimit[]) =>
+      admitTurn(books, admitOf({ clientCap: 1000, limits, requestId: 'req_2' as RequestId }))
+    expect(again([])).toMatchObject({ kind: 'in-flight' })
+    expect(again(running)).toMatchObject({ kind: 'limited', limit: { kind: 'concurrent' } })
+    expect(again(limitOf('tokens', 2))).toMatchObject({ kind: 'limit-too-small' })
+    expect(again(limitOf('requests'))).toMatchObject({ kind: 'in-flight' })
+    expect([books.rates.size, books.running.get('key:1:concurrent')]).toEqual([0, 1])
+  })
 })
 
 describe('closeTurn', () => {

@@ -68,13 +68,13 @@ export function admitNaively(facts: NaiveFacts, op: NaiveAdmit): { readonly kind
   if (facts.frozen.has(op.account)) return { kind: 'frozen' }
   const hasWindow = op.allowances.some(({ unit }) => unit === 'quota')
   if (op.kind === 'builder' && !(hasWindow && runningPlan(facts, op.account, op.at))) return { kind: 'no-subscription' }
+  const limited = limitedBy(facts, op)
+  if (limited) return limited
   const purses = pursesOf(facts, op)
   const available = purses.map(leftIn).reduce((least, each) => (each < least ? each : least))
   const cap = capFor(op, available)
   const hold = costOf(op.terms, cap)
   if (hold > available) return refusalFor(op, purses, available, hold)
-  const limited = limitedBy(facts, op)
-  if (limited) return limited
   takeHold(facts, op, purses, hold)
   return { kind: 'held', ...{ receipt: facts.turns.length, cap, hold } }
 }

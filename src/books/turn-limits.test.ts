@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AppliedLimit } from '../model/limit.ts'
 import { createBooks } from './books.ts'
-import { endUnderLimits, forgetEarnedBackRates, standingsOf, startUnderLimits } from './turn-limits.ts'
+import { endUnderLimits, forgetEarnedBackRates, lookAtLimits, standingsOf, startUnderLimits } from './turn-limits.ts'
 
 const MINUTE = 60_000_000
 
@@ -33,13 +33,13 @@ describe('a token limit', () => {
   it('counts what a long turn used beyond its reservation, although the sweep forgot the rate meanwhile', () => {
     const books = emptyBooks()
     const limit = tokens()
-    expect(startUnderLimits(books, [limit], 0).kind).toBe('started')
+    startUnderLimits(books, [limit], 0)
     forgetEarnedBackRates(books, 2 * MINUTE)
     expect(books.rates.size).toBe(0)
     endUnderLimits(books, [limit], 13_000, 2 * MINUTE)
     // 12,000 more than was reserved: two minutes' worth, counted from the moment they are known.
     expect(standingsOf(books, [limit], 2 * MINUTE)).toMatchObject([{ remaining: 0, resetMs: 120_000 }])
-    expect(startUnderLimits(books, [limit], 2 * MINUTE)).toMatchObject({ kind: 'limited', retryAfterMs: 70_000 })
+    expect(lookAtLimits(books, [limit], 2 * MINUTE)).toMatchObject({ kind: 'limited', retryAfterMs: 70_000 })
   })
 
   it('forgets a rate when it is earned back whole, and not a moment before', () => {
@@ -88,10 +88,11 @@ describe('a token limit', () => {
               seen.forgotten += before - books.rates.size
             } else if (next.do === 'admit') {
               const limit = tokens({ limit: perMinute, burst, cost: next.cost })
-              if (startUnderLimits(books, [limit], ticks).kind !== 'started') {
+              if (lookAtLimits(books, [limit], ticks)) {
                 seen.limited++
                 continue
               }
+              startUnderLimits(books, [limit], ticks)
               seen.admitted++
               open.push(limit)
               counted.push({ at: ticks, tokens: next.cost })

@@ -12,13 +12,8 @@ const CONCURRENCY_RETRY_MS = 1000
 
 const ruleOf = (limit: AppliedLimit): RateRule => ({ perMinute: limit.limit, burst: limit.burst })
 
-/** Takes from every limit or from none. Of several that refuse, the one that refuses longest says when to come back. */
-export function startUnderLimits(
-  books: Books,
-  limits: readonly AppliedLimit[],
-  ticks: number,
-): { kind: 'started' } | LimitRefusal {
-  const taken: [string, number][] = []
+/** Whether a turn may begin, without taking anything. Of several that refuse, the one that refuses longest is named. */
+export function lookAtLimits(books: Books, limits: readonly AppliedLimit[], ticks: number): LimitRefusal | undefined {
   let longest: Extract<LimitRefusal, { kind: 'limited' }> | undefined
   const wait = (limit: AppliedLimit, retryAfterMs: number) => {
     if (longest === undefined || retryAfterMs > longest.retryAfterMs) longest = { kind: 'limited', limit, retryAfterMs }
@@ -31,12 +26,19 @@ export function startUnderLimits(
     const decision = takeFromRate(ruleOf(limit), books.rates.get(limit.subject) ?? ticks, limit.cost, ticks)
     if (decision.kind === 'too-large') return { kind: 'limit-too-small', limit }
     if (decision.kind === 'wait') wait(limit, decision.waitMs)
-    else taken.push([limit.subject, decision.reachedAt])
   }
-  if (longest) return longest
-  for (const [subject, reachedAt] of taken) books.rates.set(subject, reachedAt)
-  for (const limit of limits) if (limit.kind === 'concurrent') countRunning(books, limit.subject, 1)
-  return { kind: 'started' }
+  return longest
+}
+
+/** Takes from all of them, once they have been looked at: from here on none of them refuses. */
+export function startUnderLimits(books: Books, limits: readonly AppliedLimit[], ticks: number): void {
+  for (const limit of limits) {
+    if (limit.kind === 'concurrent') countRunning(books, limit.subject, 1)
+    else {
+      const reachedAt = books.rates.get(limit.subject) ?? ticks
+      books.rates.set(limit.subject, correctRate(ruleOf(limit), reachedAt, limit.cost, ticks))
+    }
+  }
 }
 
 /** Gives the turn's place back, and corrects the tokens it reserved to those it used. */

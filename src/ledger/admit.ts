@@ -1,6 +1,6 @@
 import { type AdmitRequest, admitTurn } from '../books/admit-turn.ts'
 import { availableIn } from '../books/books.ts'
-import { standingsOf, startUnderLimits } from '../books/turn-limits.ts'
+import { lookAtLimits, standingsOf, startUnderLimits } from '../books/turn-limits.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { createAdmittedTurn } from './admitted-turn.ts'
@@ -46,9 +46,12 @@ function isComfortable(
 }
 
 /** An answer that is given again runs no turn and costs nothing, but it is a request like any other. */
-export function takeRequest({ books, ticks }: LedgerCore, limits: readonly AppliedLimit[]): TakenRequest {
+export function takeRequest(core: LedgerCore, limits: readonly AppliedLimit[]): TakenRequest {
+  const { books } = core
+  const ticks = core.ticks()
   const counted = limits.filter(({ kind }) => kind === 'requests')
-  const outcome = startUnderLimits(books, counted, ticks())
-  const standings = standingsOf(books, limits, ticks())
-  return outcome.kind === 'started' ? { kind: 'taken', standings } : { kind: 'refused', refusal: outcome, standings }
+  const refusal = lookAtLimits(books, counted, ticks)
+  if (!refusal) startUnderLimits(books, counted, ticks)
+  const standings = standingsOf(books, limits, ticks)
+  return refusal ? { kind: 'refused', refusal, standings } : { kind: 'taken', standings }
 }

@@ -3,7 +3,7 @@ import type { Claim } from '../../books/books.ts'
 import { createBooks } from '../../books/books.ts'
 import { type Draw, decideCap } from '../../books/draws.ts'
 import type { AllowanceStanding } from '../../books/periods.ts'
-import { type LimitRefusal, startUnderLimits } from '../../books/turn-limits.ts'
+import { type LimitRefusal, lookAtLimits } from '../../books/turn-limits.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import type { NanoUsd } from '../../model/money.ts'
 
@@ -75,9 +75,9 @@ export function refusedByLimit(
   const books = createBooks({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
   books.running.set(limit.subject, state.running)
   books.rates.set(limit.subject, state.reachedAt)
-  const started = startUnderLimits(books, [limit], row.ticks)
-  if (started.kind === 'started') throw new Error('The database refused a request that its limits let pass')
-  return started
+  const refusal = lookAtLimits(books, [limit], row.ticks)
+  if (!refusal) throw new Error('The database refused a request that its limits let pass')
+  return refusal
 }
 
 const drawOf = (allowance: Allowance | undefined, amounts: AmountsRow): Draw => ({

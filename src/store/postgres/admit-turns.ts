@@ -162,6 +162,7 @@ DECLARE
   available bigint;
   cap bigint;
   hold bigint;
+  started limit_state[];
   refused integer;
   place integer;
   on_buckets bigint[] := '{}';
@@ -197,6 +198,13 @@ BEGIN
     RETURN;
   END IF;
 
+  -- Limits are asked before the money, and nothing is taken from them before the money is there too.
+  SELECT * INTO started, refused FROM start_under_limits(states, turn -> 'limits', now_micros);
+  IF refused IS NOT NULL THEN
+    result := jsonb_build_object('kind', 'limit', 'number', refused) || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+
   -- The kind of the key decides, and nothing joins the two: a builder key never sees the wallet.
   IF turn ->> 'kind' = 'wallet' THEN
     wallet := newest_of(books, payer, 'wallet');
@@ -219,11 +227,7 @@ BEGIN
       || states_of(states, turn -> 'limits', now_micros);
     RETURN;
   END IF;
-  SELECT * INTO states, refused FROM start_under_limits(states, turn -> 'limits', now_micros);
-  IF refused IS NOT NULL THEN
-    result := jsonb_build_object('kind', 'limit', 'number', refused) || states_of(states, turn -> 'limits', now_micros);
-    RETURN;
-  END IF;
+  states := started;
 
   -- From here on nothing refuses any more, so periods may be opened: the hold stands on all of them.
   hold := hold_for(turn -> 'terms', cap);

@@ -50,8 +50,8 @@ export const OF_LIMITS = [
     replacements: [
       {
         file: 'src/books/turn-limits.ts',
-        find: 'taken.push([limit.subject, decision.reachedAt])',
-        put: 'books.rates.set(limit.subject, decision.reachedAt)',
+        find: "if (decision.kind === 'wait') wait(limit, decision.waitMs)",
+        put: "if (decision.kind === 'wait') wait(limit, decision.waitMs)\n    else books.rates.set(limit.subject, decision.reachedAt)",
       },
     ],
   },

@@ -13,6 +13,7 @@ import {
   type Claim,
   mustHold,
   type OpenTurn,
+  type UnderLimits,
 } from './books.ts'
 import type { Change, ReceiptOpened } from './changes.ts'
 import { type ClaimRequest, openClaim, standingClaim } from './claims.ts'
@@ -94,27 +95,28 @@ export function admitTurn(books: Books, op: AdmitTurn): AdmitOutcome {
     drawn.every((draw) => availableIn(draw) >= hold),
     'a hold is placed on what is there',
   )
-  startUnderLimits(books, op.limits, op.ticks)
-  return placeHold(books, op, account, { drawn, hold, cap: decided.cap })
+  const under = startUnderLimits(books, op.limits, op.ticks)
+  return placeHold(books, op, account, { drawn, hold, cap: decided.cap, under })
 }
 
 interface DecidedHold {
   readonly drawn: readonly Draw[]
   readonly hold: NanoUsd
   readonly cap: number
+  readonly under: UnderLimits
 }
 
 function placeHold(
   books: Books,
   op: AdmitTurn,
   account: AccountBooks,
-  { drawn, hold, cap }: DecidedHold,
+  { drawn, hold, cap, under }: DecidedHold,
 ): AdmitOutcome {
   const { at } = op
   const receipt = books.next.receipt++
   const { buckets, changes } = bucketsOf(books, account, drawn, at)
   for (const bucket of buckets) bucket.held += hold
-  const turn = openTurnOf(op, { receipt, hold, buckets, outputBound: cap * op.choices })
+  const turn = openTurnOf(op, { ...under, receipt, hold, buckets, outputBound: cap * op.choices })
   books.turns.set(turn.requestId, turn)
   changes.push(receiptOf(turn, op, cap))
   for (const bucket of buckets) changes.push({ kind: 'bucket-moved', bucket: bucket.row, posted: 0n, held: hold })
@@ -122,21 +124,17 @@ function placeHold(
   return { kind: 'held', receipt, cap, hold, changes }
 }
 
-type Placed = Pick<OpenTurn, 'receipt' | 'hold' | 'buckets' | 'outputBound'>
+type Placed = Pick<OpenTurn, 'receipt' | 'hold' | 'buckets' | 'outputBound' | keyof UnderLimits>
 
-const openTurnOf = (op: AdmitTurn, { receipt, hold, buckets, outputBound }: Placed): OpenTurn => ({
+const openTurnOf = (op: AdmitTurn, placed: Placed): OpenTurn => ({
+  ...placed,
   requestId: op.requestId,
-  receipt,
   account: op.account,
   model: op.model,
   priceVersion: op.priceVersion,
-  hold,
-  buckets,
-  limits: op.limits,
   claim: op.claim?.scope,
   inputEstimate: op.inputEstimate,
   cachedEstimate: op.cachedEstimate,
-  outputBound,
 })
 
 const receiptOf = (turn: OpenTurn, { key, kind, at }: AdmitTurn, cap: number): ReceiptOpened => ({

@@ -1,3 +1,4 @@
+import type { Rate } from '../lib/gcra.ts'
 import type { Unit } from '../model/allowance.ts'
 import type { AccountRow, BucketRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
@@ -15,8 +16,8 @@ export interface Books {
   turns: Map<RequestId, OpenTurn>
   /** Concurrency limits: how many turns are open, by subject. */
   running: Map<string, number>
-  /** Rate limits: the moment at which everything taken is earned back, by subject. */
-  readonly rates: Map<string, number>
+  /** Rate limits that are not earned back whole, by subject. */
+  readonly rates: Map<string, Rate>
   /** All that operators have credited, less what they took back: the other side of wallets and revenue. */
   issued: bigint
   /** Idempotency keys that have been looked up, by scope. Undefined: looked up, and not taken. */
@@ -85,7 +86,21 @@ export interface Claim {
   readonly state: 'running' | 'kept' | 'not-kept'
 }
 
-export interface OpenTurn {
+/** What a turn has of its limits while it runs: its places, and the tokens that it may not need. */
+export interface UnderLimits {
+  readonly limits: readonly AppliedLimit[]
+  readonly reserved: readonly ReservedTokens[]
+}
+
+export interface ReservedTokens {
+  readonly limit: AppliedLimit
+  /** The very one that they were taken from: where another is in its place by now, they were earned back long ago. */
+  readonly rate: Rate
+  /** All that had been taken from it by then. */
+  readonly takenUpTo: number
+}
+
+export interface OpenTurn extends UnderLimits {
   readonly requestId: RequestId
   readonly receipt: number
   readonly account: AccountRow
@@ -93,7 +108,6 @@ export interface OpenTurn {
   readonly priceVersion: number
   readonly hold: NanoUsd
   readonly buckets: readonly Bucket[]
-  readonly limits: readonly AppliedLimit[]
   /** The scope of its idempotency key, if it came with one. */
   readonly claim: string | undefined
   readonly inputEstimate: number

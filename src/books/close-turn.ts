@@ -43,7 +43,7 @@ export function closeTurn(books: Books, op: CloseTurn): CloseOutcome {
     bucket.held -= turn.hold
     bucket.posted -= charge
   }
-  endUnderLimits(books, turn.limits, owed ? inputTokensOf(owed.usage) + owed.usage.output : 0, op.ticks)
+  endUnderLimits(books, turn, owed ? inputTokensOf(owed.usage) + owed.usage.output : 0, op.ticks)
   return { kind: 'closed', charge, shortfall, changes: changesOf(books, turn, op, { charge, shortfall }) }
 }
 

@@ -30,12 +30,22 @@ export function limitedBy(facts: NaiveFacts, op: NaiveAsking): { readonly kind: 
 
 /** How long, in microseconds, until everything that was taken is earned back. */
 function owedTo({ rates }: NaiveFacts, { subject, limit }: AppliedLimit, ticks: number): number {
+  const ofSubject = rates.filter((fact) => fact.subject === subject)
   let owed = 0
   let then = 0
-  for (const fact of rates) {
-    if (fact.subject !== subject) continue
-    owed = Math.max(0, owed - (fact.ticks - then)) + (fact.cost * MINUTE_MICROS) / limit
+  for (const [index, { requestId, cost, ...fact }] of ofSubject.entries()) {
+    const micros = (cost * MINUTE_MICROS) / limit
+    owed = Math.max(0, owed - (fact.ticks - then))
+    if (micros >= 0) owed += micros
+    else owed = Math.max(owed + micros, Math.min(owed, takenBehind(ofSubject.slice(0, index), requestId, limit)))
     then = fact.ticks
   }
   return Math.max(0, owed - (ticks - then))
+}
+
+/** What others have taken since this request did: that much is never given back, whatever it did not use. */
+function takenBehind(facts: NaiveFacts['rates'], requestId: string, limit: number): number {
+  const own = facts.findIndex((fact) => fact.requestId === requestId)
+  const later = facts.slice(own + 1).filter(({ cost }) => cost > 0)
+  return later.reduce((total, { cost }) => total + (cost * MINUTE_MICROS) / limit, 0)
 }

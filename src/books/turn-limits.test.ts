@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AppliedLimit } from '../model/limit.ts'
-import { createBooks } from './books.ts'
+import { createBooks, type UnderLimits } from './books.ts'
 import { endUnderLimits, forgetEarnedBackRates, lookAtLimits, standingsOf, startUnderLimits } from './turn-limits.ts'
 
 const MINUTE = 60_000_000
@@ -18,7 +18,7 @@ const tokens = (over: Partial<AppliedLimit> = {}): AppliedLimit => ({
 
 const emptyBooks = () => createBooks({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
 
-/** Over every stretch of time that ends now: what was counted in it, less what its length has earned. */
+/** Over every stretch of time that ends now: what was let through in it, less what its length has earned. */
 function mostAboveRate(counted: readonly { at: number; tokens: number }[], perMinute: number, ticks: number): number {
   let sum = 0
   let most = 0
@@ -33,10 +33,10 @@ describe('a token limit', () => {
   it('counts what a long turn used beyond its reservation, although the sweep forgot the rate meanwhile', () => {
     const books = emptyBooks()
     const limit = tokens()
-    startUnderLimits(books, [limit], 0)
+    const turn = startUnderLimits(books, [limit], 0)
     forgetEarnedBackRates(books, 2 * MINUTE)
     expect(books.rates.size).toBe(0)
-    endUnderLimits(books, [limit], 13_000, 2 * MINUTE)
+    endUnderLimits(books, turn, 13_000, 2 * MINUTE)
     // 12,000 more than was reserved: two minutes' worth, counted from the moment they are known.
     expect(standingsOf(books, [limit], 2 * MINUTE)).toMatchObject([{ remaining: 0, resetMs: 120_000 }])
     expect(lookAtLimits(books, [limit], 2 * MINUTE)).toMatchObject({ kind: 'limited', retryAfterMs: 70_000 })
@@ -49,6 +49,35 @@ describe('a token limit', () => {
     expect(books.rates.size).toBe(1)
     forgetEarnedBackRates(books, 10_000_000)
     expect(books.rates.size).toBe(0)
+  })
+
+  it('gives back what was not used, but not what was earned back already and taken again by others', () => {
+    for (const sweeps of [false, true]) {
+      const books = emptyBooks()
+      const whole = [tokens({ limit: 1000, burst: 1000 })]
+      const remainingAt = (ticks: number) => standingsOf(books, whole, ticks)[0]?.remaining
+      const first = startUnderLimits(books, whole, 0)
+      if (sweeps) forgetEarnedBackRates(books, 10 * MINUTE)
+      const second = startUnderLimits(books, whole, 10 * MINUTE)
+      endUnderLimits(books, first, 0, 10 * MINUTE)
+      expect(remainingAt(10 * MINUTE)).toBe(0)
+      expect(lookAtLimits(books, whole, 10 * MINUTE)).toMatchObject({ kind: 'limited', retryAfterMs: 60_000 })
+      endUnderLimits(books, second, 100, 10 * MINUTE)
+      expect(remainingAt(10 * MINUTE)).toBe(900)
+    }
+  })
+
+  it('gives nothing back twice where one turn after the other needs less than it reserved', () => {
+    const books = emptyBooks()
+    const of = (cost: number) => [tokens({ limit: 1000, burst: 2000, cost })]
+    const first = startUnderLimits(books, of(1000), 0)
+    const second = startUnderLimits(books, of(1000), 0)
+    endUnderLimits(books, first, 0, 0)
+    expect(standingsOf(books, of(1), 0)).toMatchObject([{ remaining: 1000 }])
+    expect(lookAtLimits(books, of(2000), MINUTE)).toBeUndefined()
+    startUnderLimits(books, of(2000), MINUTE)
+    endUnderLimits(books, second, 0, MINUTE)
+    expect(lookAtLimits(books, of(1), MINUTE)).toMatchObject({ kind: 'limited' })
   })
 
   it('admits at most burst + rate × time in any stretch of time, debts and sweeps included', () => {
@@ -77,7 +106,7 @@ describe('a token limit', () => {
         fc.array(step, { minLength: 40, maxLength: 100 }),
         (perMinute, burst, steps) => {
           const books = emptyBooks()
-          const open: AppliedLimit[] = []
+          const open: { under: UnderLimits; cost: number; entry: { tokens: number } }[] = []
           let ticks = 0
           const counted: { at: number; tokens: number }[] = []
           for (const next of steps) {
@@ -92,17 +121,19 @@ describe('a token limit', () => {
                 seen.limited++
                 continue
               }
-              startUnderLimits(books, [limit], ticks)
               seen.admitted++
-              open.push(limit)
-              counted.push({ at: ticks, tokens: next.cost })
+              const entry = { at: ticks, tokens: next.cost }
+              open.push({ under: startUnderLimits(books, [limit], ticks), cost: next.cost, entry })
+              counted.push(entry)
               expect(mostAboveRate(counted, perMinute, ticks)).toBeLessThanOrEqual(burst + 1e-3)
             } else {
-              const [limit] = open.splice(next.pick % Math.max(1, open.length), 1)
-              if (!limit) continue
-              endUnderLimits(books, [limit], next.used, ticks)
-              counted.push({ at: ticks, tokens: next.used - limit.cost })
-              if (next.used > limit.cost) seen.debts++
+              const [ended] = open.splice(next.pick % Math.max(1, open.length), 1)
+              if (!ended) continue
+              endUnderLimits(books, ended.under, next.used, ticks)
+              // What a turn did not use was not let through when it was admitted; what it used beyond that, it uses now.
+              ended.entry.tokens = Math.min(ended.cost, next.used)
+              if (next.used > ended.cost) counted.push({ at: ticks, tokens: next.used - ended.cost })
+              if (next.used > ended.cost) seen.debts++
               else seen.refunds++
             }
           }

@@ -1,6 +1,6 @@
-import { correctRate, type RateRule, standingOfRate, takeFromRate } from '../lib/gcra.ts'
+import { addToRate, giveBackToRate, type Rate, type RateRule, standingOfRate, takeFromRate } from '../lib/gcra.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
-import type { Books } from './books.ts'
+import type { Books, ReservedTokens, UnderLimits } from './books.ts'
 
 export type LimitRefusal =
   | { readonly kind: 'limited'; readonly limit: AppliedLimit; readonly retryAfterMs: number }
@@ -23,7 +23,7 @@ export function lookAtLimits(books: Books, limits: readonly AppliedLimit[], tick
       if ((books.running.get(limit.subject) ?? 0) >= limit.limit) wait(limit, CONCURRENCY_RETRY_MS)
       continue
     }
-    const decision = takeFromRate(ruleOf(limit), books.rates.get(limit.subject) ?? ticks, limit.cost, ticks)
+    const decision = takeFromRate(ruleOf(limit), reachedBy(books, limit, ticks), limit.cost, ticks)
     if (decision.kind === 'too-large') return { kind: 'limit-too-small', limit }
     if (decision.kind === 'wait') wait(limit, decision.waitMs)
   }
@@ -31,29 +31,35 @@ export function lookAtLimits(books: Books, limits: readonly AppliedLimit[], tick
 }
 
 /** Takes from all of them, once they have been looked at: from here on none of them refuses. */
-export function startUnderLimits(books: Books, limits: readonly AppliedLimit[], ticks: number): void {
+export function startUnderLimits(books: Books, limits: readonly AppliedLimit[], ticks: number): UnderLimits {
+  const reserved: ReservedTokens[] = []
   for (const limit of limits) {
-    if (limit.kind === 'concurrent') countRunning(books, limit.subject, 1)
-    else {
-      const reachedAt = books.rates.get(limit.subject) ?? ticks
-      books.rates.set(limit.subject, correctRate(ruleOf(limit), reachedAt, limit.cost, ticks))
+    if (limit.kind === 'concurrent') {
+      countRunning(books, limit.subject, 1)
+      continue
     }
+    const rate = rateOf(books, limit, ticks)
+    addToRate(ruleOf(limit), rate, limit.cost, ticks)
+    if (limit.kind === 'tokens') reserved.push({ limit, rate, takenUpTo: rate.taken })
   }
+  return { limits, reserved }
 }
 
-/** Gives the turn's place back, and corrects the tokens it reserved to those it used. */
-export function endUnderLimits(books: Books, limits: readonly AppliedLimit[], tokensUsed: number, ticks: number): void {
-  for (const limit of limits) {
-    if (limit.kind === 'concurrent') countRunning(books, limit.subject, -1)
-    if (limit.kind !== 'tokens') continue
-    const reachedAt = books.rates.get(limit.subject) ?? ticks
-    books.rates.set(limit.subject, correctRate(ruleOf(limit), reachedAt, tokensUsed - limit.cost, ticks))
+/** Gives the turn's places back, and corrects the tokens it reserved to those it used. */
+export function endUnderLimits(books: Books, turn: UnderLimits, tokensUsed: number, ticks: number): void {
+  for (const { kind, subject } of turn.limits) if (kind === 'concurrent') countRunning(books, subject, -1)
+  for (const { limit, rate, takenUpTo } of turn.reserved) {
+    const unused = limit.cost - tokensUsed
+    if (unused < 0) addToRate(ruleOf(limit), rateOf(books, limit, ticks), -unused, ticks)
+    else if (books.rates.get(limit.subject) === rate) {
+      giveBackToRate(ruleOf(limit), rate, { cost: unused, takenUpTo }, ticks)
+    }
   }
 }
 
 /** A rate that has been earned back whole is the same as one that was never used, for turns that still run too. */
 export function forgetEarnedBackRates(books: Books, ticks: number): void {
-  for (const [subject, reachedAt] of books.rates) if (reachedAt <= ticks) books.rates.delete(subject)
+  for (const [subject, { reachedAt }] of books.rates) if (reachedAt <= ticks) books.rates.delete(subject)
 }
 
 /** How many turns run under each concurrency limit. */
@@ -74,8 +80,19 @@ export function standingsOf(books: Books, limits: readonly AppliedLimit[], ticks
     if (kind === 'concurrent') {
       return { kind, limit: most, remaining: Math.max(0, most - (books.running.get(limit.subject) ?? 0)), resetMs: 0 }
     }
-    return { kind, limit: most, ...standingOfRate(ruleOf(limit), books.rates.get(limit.subject) ?? ticks, ticks) }
+    return { kind, limit: most, ...standingOfRate(ruleOf(limit), reachedBy(books, limit, ticks), ticks) }
   })
+}
+
+const reachedBy = ({ rates }: Books, { subject }: AppliedLimit, ticks: number): number =>
+  rates.get(subject)?.reachedAt ?? ticks
+
+function rateOf({ rates }: Books, { subject }: AppliedLimit, ticks: number): Rate {
+  const known = rates.get(subject)
+  if (known) return known
+  const rate = { reachedAt: ticks, taken: 0 }
+  rates.set(subject, rate)
+  return rate
 }
 
 function countRunning(books: Books, subject: string, by: 1 | -1): void {

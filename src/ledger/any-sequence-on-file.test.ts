@@ -13,7 +13,7 @@ import { insertPrice } from '../store/prices.ts'
 import { recordChanges } from '../store/record-changes.ts'
 import { insertAccount } from '../store/set-up.fixture.ts'
 import { loadAccountBooks } from './load-account.ts'
-import { readBooks } from './read-books.ts'
+import { NO_LIMITS, readBooks } from './read-books.ts'
 import { verifyBooks } from './verify-books.ts'
 
 const SEED = 604
@@ -65,7 +65,7 @@ async function withDatabase(run: (database: Database) => Promise<void>): Promise
 
 async function expectTheFileSaysTheSame({ db }: Database, { books, facts }: Beside): Promise<void> {
   const scopes = [...books.claims.keys()]
-  const read = await readBooks(db, { limitsOf: (requestId) => books.turns.get(requestId)?.limits ?? [], scopes })
+  const read = await readBooks(db, { limitsOf: (requestId) => books.turns.get(requestId) ?? NO_LIMITS, scopes })
   for (const [account, shelved] of books.accounts) {
     const stored = read.accounts.get(account) ?? (await loadAccountBooks(db, account))
     expect(plain(stored)).toEqual(plain({ ...shelved, frozen: false }))

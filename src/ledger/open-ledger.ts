@@ -23,7 +23,7 @@ import type { FindKeptFacts, Ledger } from './ledger.ts'
 import { createMarkKeeper } from './mark-keeper.ts'
 import { createOperatorDesk } from './operator-desk.ts'
 import { READ_BACK_PAUSE_MS, readBackUntilItWorks } from './read-back.ts'
-import { adoptBooks, readBooks } from './read-books.ts'
+import { adoptBooks, NO_LIMITS, readBooks } from './read-books.ts'
 import { replayJournal } from './record.ts'
 import { resolveOrphans } from './resolve-orphans.ts'
 
@@ -69,8 +69,7 @@ const CLOCK_BEHIND_SAID_MS = 86_400_000
 export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
   const closing = new AbortController()
   const core = await createCore(deps, closing.signal)
-  // The limits of a turn ended with the process that ran it.
-  adoptBooks(core, await readBooks(deps.db, { limitsOf: () => [], scopes: [] }))
+  adoptBooks(core, await readBooks(deps.db, { limitsOf: () => NO_LIMITS, scopes: [] }))
   if (!(await replayJournal(core))) throw new Error('The books could not be brought up to their journal')
   await resolveAndTell(core, deps.observer)
 

@@ -1,7 +1,7 @@
 import type { RequestId } from '../model/ids.ts'
 import { proveWritable } from '../store/meta.ts'
 import type { LedgerCore } from './core.ts'
-import { adoptBooks, readBooks } from './read-books.ts'
+import { adoptBooks, NO_LIMITS, readBooks } from './read-books.ts'
 import { replayJournal } from './record.ts'
 
 export const READ_BACK_PAUSE_MS = 250
@@ -20,8 +20,9 @@ export async function readBackUntilItWorks(
   { failuresBefore, pauseMs }: { readonly failuresBefore: number; readonly pauseMs: number },
 ): Promise<void> {
   // What each running turn takes from the limits is known in memory only.
-  const limits = new Map([...core.books.turns].map(([requestId, turn]) => [requestId, turn.limits]))
-  const limitsOfLiving = (requestId: RequestId) => (core.attended.has(requestId) ? (limits.get(requestId) ?? []) : [])
+  const { turns } = core.books
+  const limitsOfLiving = (requestId: RequestId) =>
+    (core.attended.has(requestId) ? turns.get(requestId) : undefined) ?? NO_LIMITS
   for (let failures = failuresBefore; ; failures++) {
     await pause(failures === 0 ? 0 : Math.min(pauseMs * 2 ** (failures - 1), PAUSE_MAX_MS))
     try {

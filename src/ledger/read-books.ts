@@ -1,7 +1,6 @@
-import type { AccountBooks, Bucket, Claim, OpenTurn } from '../books/books.ts'
+import type { AccountBooks, Bucket, Claim, OpenTurn, UnderLimits } from '../books/books.ts'
 import { countAllRunning } from '../books/turn-limits.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
-import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { findIssued } from '../store/buckets.ts'
 import { findClaim } from '../store/claims.ts'
@@ -22,9 +21,12 @@ export interface RecordedBooks {
   readonly claims: Map<string, Claim | undefined>
 }
 
+/** Of a turn whose process is gone: the limits that it was under ended with it. */
+export const NO_LIMITS: UnderLimits = { limits: [], reserved: [] }
+
 export interface WhatMatters {
   /** The limits that an open turn was admitted under: known in memory only. */
-  limitsOf(requestId: RequestId): readonly AppliedLimit[]
+  limitsOf(requestId: RequestId): UnderLimits
   /** Idempotency keys that somebody has asked for. */
   readonly scopes: readonly string[]
 }
@@ -61,7 +63,7 @@ async function readClaims(db: LedgerDb, scopes: ReadonlySet<string>): Promise<Ma
   return claims
 }
 
-function openTurnOf(receipt: OpenReceiptRow, account: AccountBooks, limits: readonly AppliedLimit[]): OpenTurn {
+function openTurnOf(receipt: OpenReceiptRow, account: AccountBooks, { limits, reserved }: UnderLimits): OpenTurn {
   return {
     requestId: receipt.request_id as RequestId,
     receipt: receipt.row,
@@ -71,6 +73,7 @@ function openTurnOf(receipt: OpenReceiptRow, account: AccountBooks, limits: read
     hold: receipt.hold_nano as NanoUsd,
     buckets: bucketsOf(receipt, account),
     limits,
+    reserved,
     claim: receipt.scope ?? undefined,
     inputEstimate: receipt.input_estimate,
     cachedEstimate: receipt.cached_estimate,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { correctRate, type RateRule, standingOfRate, takeFromRate } from './gcra.ts'
+import { addToRate, giveBackToRate, type RateRule, standingOfRate, takeFromRate } from './gcra.ts'
 
 const MINUTE = 60_000_000
 
@@ -87,20 +87,35 @@ describe('standingOfRate', () => {
   })
 })
 
-describe('correctRate', () => {
+describe('a rate that is reserved from', () => {
+  const rule = { perMinute: 60, burst: 60 }
+  const reserved = (cost: number) => {
+    const rate = { reachedAt: 0, taken: 0 }
+    addToRate(rule, rate, cost, 0)
+    return { rate, takenUpTo: rate.taken }
+  }
+
   it('gives back what was reserved and not used', () => {
-    const rule = { perMinute: 60, burst: 60 }
-    const taken = takeFromRate(rule, 0, 60, 0)
-    if (taken.kind !== 'taken') throw new Error('refused')
-    const corrected = correctRate(rule, taken.reachedAt, -50, 0)
-    expect(standingOfRate(rule, corrected, 0)).toEqual({ remaining: 50, resetMs: 10_000 })
+    const { rate, takenUpTo } = reserved(60)
+    giveBackToRate(rule, rate, { cost: 50, takenUpTo }, 0)
+    expect(standingOfRate(rule, rate.reachedAt, 0)).toEqual({ remaining: 50, resetMs: 10_000 })
+  })
+
+  it('gives back only as much as leaves their room to those who came later', () => {
+    const { rate, takenUpTo } = reserved(60)
+    addToRate(rule, rate, 20, MINUTE / 2)
+    giveBackToRate(rule, rate, { cost: 60, takenUpTo }, MINUTE / 2)
+    expect(standingOfRate(rule, rate.reachedAt, MINUTE / 2)).toEqual({ remaining: 40, resetMs: 20_000 })
+    giveBackToRate(rule, rate, { cost: 60, takenUpTo }, MINUTE / 2)
+    expect(standingOfRate(rule, rate.reachedAt, MINUTE / 2)).toEqual({ remaining: 40, resetMs: 20_000 })
   })
 
   it('counts a debt from now where everything was earned back meanwhile, and from there where it was not', () => {
-    const rule = { perMinute: 60, burst: 60 }
     const late = 5 * MINUTE
-    expect(standingOfRate(rule, correctRate(rule, 0, 30, late), late)).toEqual({ remaining: 30, resetMs: 30_000 })
-    const owing = correctRate(rule, late + 10_000_000, 30, late)
-    expect(standingOfRate(rule, owing, late)).toEqual({ remaining: 20, resetMs: 40_000 })
+    const { rate } = reserved(0)
+    addToRate(rule, rate, 30, late)
+    expect(standingOfRate(rule, rate.reachedAt, late)).toEqual({ remaining: 30, resetMs: 30_000 })
+    addToRate(rule, rate, 20, late)
+    expect(standingOfRate(rule, rate.reachedAt, late)).toEqual({ remaining: 10, resetMs: 50_000 })
   })
 })

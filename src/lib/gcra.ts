@@ -29,13 +29,43 @@ export function takeFromRate(rule: RateRule, reachedAt: number, cost: number, ti
   return { kind: 'taken', reachedAt: next }
 }
 
+/** Takes back one that was taken a moment ago and does not count after all. */
+export const takeBackOne = (rule: RateRule, reachedAt: number): number => reachedAt - microsPerUnit(rule)
+
+/** A rate from which more may be reserved than is used in the end. Both numbers are microseconds of earning. */
+export interface Rate {
+  /** The moment at which everything taken so far has been earned back. */
+  reachedAt: number
+  /** Everything that was ever taken, whatever became of it: two of these tell what came in between. */
+  taken: number
+}
+
 /**
- * Corrects what was reserved once the true cost is known. Less gives back; more puts the limit into debt, which simply
- * delays the next one. It counts from now when everything was earned back meanwhile: from a moment in the past a debt
- * would be paid before it was made.
+ * Takes without asking: what was looked at just before, or what was used beyond a reservation, which simply delays the next
+ * one. It counts from now when everything was earned back meanwhile: from a moment in the past a debt would be paid before
+ * it was made.
  */
-export const correctRate = (rule: RateRule, reachedAt: number, costDelta: number, ticks: number): number =>
-  Math.max(reachedAt, ticks) + costDelta * microsPerUnit(rule)
+export function addToRate(rule: RateRule, rate: Rate, cost: number, ticks: number): void {
+  const micros = cost * microsPerUnit(rule)
+  rate.reachedAt = Math.max(rate.reachedAt, ticks) + micros
+  rate.taken += micros
+}
+
+/**
+ * Gives back what was reserved and not used, `takenUpTo` being all that had been taken by then. Whoever came later keeps
+ * their room, as if they had all come now: else what was earned back long ago, and taken again by them, would be given a
+ * second time, and more than the burst be let through at once.
+ */
+export function giveBackToRate(
+  rule: RateRule,
+  rate: Rate,
+  { cost, takenUpTo }: { readonly cost: number; readonly takenUpTo: number },
+  ticks: number,
+): void {
+  const reachedAt = Math.max(rate.reachedAt, ticks)
+  const roomOfLater = ticks + rate.taken - takenUpTo
+  rate.reachedAt = Math.max(reachedAt - cost * microsPerUnit(rule), Math.min(reachedAt, roomOfLater))
+}
 
 /** What is left now, and how long until all of it is back. */
 export function standingOfRate(

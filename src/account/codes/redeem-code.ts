@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { redeemBody } from '../../contract/wallet.ts'
-import { correctRate, type RateRule, takeFromRate } from '../../lib/gcra.ts'
+import { type RateRule, takeBackOne, takeFromRate } from '../../lib/gcra.ts'
 import { createLruMap } from '../../lib/lru-map.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { formatUsd, inUsd } from '../../model/money.ts'
@@ -39,7 +39,7 @@ export function createRedeemTries(deps: { readonly ticks: () => number }): Redee
     },
     giveBack(account) {
       const reached = reachedAt.get(account)
-      if (reached !== undefined) reachedAt.set(account, correctRate(RULE, reached, -1, deps.ticks()))
+      if (reached !== undefined) reachedAt.set(account, takeBackOne(RULE, reached))
     },
   }
 }

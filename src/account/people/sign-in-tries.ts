@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { KeptLockout, LockoutKeeper } from '../../content/lockouts.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { correctRate, type RateRule, takeFromRate } from '../../lib/gcra.ts'
+import { type RateRule, takeBackOne, takeFromRate } from '../../lib/gcra.ts'
 import { createLruMap } from '../../lib/lru-map.ts'
 import { networkOf } from '../../lib/network-of.ts'
 
@@ -119,7 +119,7 @@ function createCounter({ of, sizeMax, ...rule }: Counted, { clock, keeper }: Tri
     giveBack(key: string) {
       const standing = standings.get(key)
       if (standing === undefined) return
-      standings.set(key, { ...standing, reachedAt: correctRate(rule, standing.reachedAt, -1, clock.ticks()) })
+      standings.set(key, { ...standing, reachedAt: takeBackOne(rule, standing.reachedAt) })
     },
     /** Never longer than all tries take to be earned back, whatever a clock that was turned says. */
     restore({ name, until }: KeptLockout) {

@@ -74,7 +74,7 @@ export function refusedByLimit(
   if (!limit || !state) throw new Error('The database named a limit that the request does not have')
   const books = createBooks({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
   books.running.set(limit.subject, state.running)
-  books.rates.set(limit.subject, state.reachedAt)
+  books.rates.set(limit.subject, { reachedAt: state.reachedAt, taken: 0 })
   const refusal = lookAtLimits(books, [limit], row.ticks)
   if (!refusal) throw new Error('The database refused a request that its limits let pass')
   return refusal

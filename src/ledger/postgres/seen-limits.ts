@@ -24,7 +24,7 @@ export function createSeenLimits(ticks: () => number): SeenLimits {
         const state = states.limits[index]
         if (!state) continue
         if (kind === 'concurrent') books.running.set(subject, state.running)
-        else books.rates.set(subject, state.reachedAt)
+        else books.rates.set(subject, { reachedAt: state.reachedAt, taken: 0 })
       }
       return standingsOf(books, limits, states.ticks)
     },

@@ -1,6 +1,6 @@
 /**
  * A batch of admissions as one call: claim, limits and hold of each turn, or nothing of it. The rules are those of
- * books/admit-turn.ts, draws.ts and turn-limits.ts. Only whether and how much is decided here; what a refusal says is
+ * books/admit-turn.ts and draws.ts. Only whether and how much is decided here; what a refusal says is
  * worked out by the same code as ever, from the amounts that this call looked at and sends back.
  */
 export const ADMIT_FUNCTIONS = `
@@ -42,69 +42,6 @@ BEGIN
   RETURN CASE WHEN affordable >= chosen THEN chosen END;
 END $$;
 
-CREATE TYPE limit_state AS (subject text, reached_at double precision, running integer);
-
-CREATE FUNCTION read_limits(subjects text[]) RETURNS limit_state[] LANGUAGE sql AS $$
-  SELECT coalesce(array_agg(ROW(subject, reached_at, running)::limit_state), '{}') FROM limits WHERE subject = ANY (subjects)
-$$;
-
-CREATE FUNCTION write_limits(states limit_state[]) RETURNS void LANGUAGE sql AS $$
-  UPDATE limits SET reached_at = each.reached_at, running = each.running FROM unnest(states) AS each
-    WHERE limits.subject = each.subject
-      AND (limits.reached_at, limits.running) IS DISTINCT FROM (each.reached_at, each.running)
-$$;
-
-CREATE FUNCTION limit_place(states limit_state[], of_subject text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-  FOR place IN 1..cardinality(states) LOOP
-    IF states[place].subject = of_subject THEN RETURN place; END IF;
-  END LOOP;
-  RAISE EXCEPTION 'The limit % was not locked before an operation on it', of_subject;
-END $$;
-
--- Takes from every limit or from none. Refused: the number of the limit that says no, counted from 0.
--- Moments are microseconds since 1970, of which a double keeps quarters: what is less than one is rounding.
-CREATE FUNCTION start_under_limits(INOUT states limit_state[], OUT refused integer, applied jsonb, now_micros bigint)
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  started limit_state[] := states;
-  each jsonb;
-  place integer;
-  per_unit double precision;
-  wait double precision;
-  longest double precision := 0;
-BEGIN
-  FOR number IN 0..jsonb_array_length(applied) - 1 LOOP
-    each := applied -> number;
-    place := limit_place(states, each ->> 'subject');
-    IF each ->> 'kind' = 'concurrent' THEN
-      wait := CASE WHEN states[place].running >= (each ->> 'limit')::double precision THEN 1000000 ELSE 0 END;
-      started[place].running := started[place].running + 1;
-    ELSIF (each ->> 'cost')::double precision > (each ->> 'burst')::double precision THEN
-      refused := number;
-      RETURN;
-    ELSE
-      per_unit := 60000000 / (each ->> 'limit')::double precision;
-      started[place].reached_at :=
-        greatest(states[place].reached_at, now_micros) + (each ->> 'cost')::double precision * per_unit;
-      wait := started[place].reached_at - now_micros - (each ->> 'burst')::double precision * per_unit;
-      wait := CASE WHEN wait > 1 THEN ceil(wait - 0.01) ELSE 0 END;
-    END IF;
-    IF wait > longest THEN
-      longest := wait;
-      refused := number;
-    END IF;
-  END LOOP;
-  IF refused IS NULL THEN states := started; END IF;
-END $$;
-
-CREATE FUNCTION states_of(states limit_state[], applied jsonb, now_micros bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
-  SELECT jsonb_build_object('ticks', now_micros, 'limits', coalesce((
-    SELECT jsonb_agg(jsonb_build_object('reachedAt', state.reached_at, 'running', state.running) ORDER BY number)
-      FROM jsonb_array_elements(applied) WITH ORDINALITY AS each (value, number)
-      JOIN unnest(states) AS state ON state.subject = each.value ->> 'subject'), '[]'))
-$$;
-
 -- Not called 'at': in a function of plain SQL a column of that name would be meant.
 CREATE FUNCTION standing_claim(of_scope text, moment bigint) RETURNS jsonb LANGUAGE sql AS $$
   SELECT jsonb_build_object('scope', claims.scope, 'fingerprint', claims.fingerprint, 'requestId', receipts.request_id,
@@ -122,8 +59,9 @@ CREATE FUNCTION amounts_of(draws allowance_standing[]) RETURNS jsonb LANGUAGE sq
 $$;
 
 -- The row of a hold that is placed, and of the idempotency key that came with it.
-CREATE FUNCTION record_hold(turn jsonb, on_buckets bigint[], hold numeric, cap bigint, by_node bigint, at bigint)
-RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION record_hold(
+  turn jsonb, under jsonb, on_buckets bigint[], hold numeric, cap bigint, by_node bigint, at bigint
+) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   claim jsonb := turn -> 'claim';
   opened bigint;
@@ -132,7 +70,7 @@ BEGIN
       output_bound, input_estimate, cached_estimate, opened_at, node, limits)
     VALUES (turn ->> 'requestId', (turn ->> 'account')::bigint, (turn ->> 'key')::bigint, turn ->> 'kind', 'open',
       turn ->> 'model', (turn ->> 'priceVersion')::integer, on_buckets, hold, cap, cap * (turn ->> 'choices')::bigint,
-      (turn ->> 'inputEstimate')::bigint, (turn ->> 'cachedEstimate')::bigint, at, by_node, turn -> 'limits')
+      (turn ->> 'inputEstimate')::bigint, (turn ->> 'cachedEstimate')::bigint, at, by_node, under)
     RETURNING row INTO opened;
   IF jsonb_typeof(claim) = 'object' THEN
     -- A key whose time is over may be taken again; one that is in use or kept has the last word.
@@ -243,7 +181,7 @@ BEGIN
     on_buckets := array_append(on_buckets, books[place].row);
   END LOOP;
   result := jsonb_build_object('kind', 'held', 'cap', cap, 'hold', hold::text,
-    'receipt', record_hold(turn, on_buckets, hold, cap, by_node, now_ms))
+    'receipt', record_hold(turn, under_limits(states, turn -> 'limits'), on_buckets, hold, cap, by_node, now_ms))
     || states_of(states, turn -> 'limits', now_micros);
 END $$;
 

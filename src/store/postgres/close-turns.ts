@@ -35,29 +35,6 @@ BEGIN
   RETURN closed;
 END $$;
 
--- Gives the turn's places back, and corrects the tokens it reserved to those it used.
-CREATE FUNCTION end_under_limits(states limit_state[], closed receipts, now_micros bigint) RETURNS limit_state[]
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  used bigint := coalesce(closed.uncached_input + closed.cached_input + closed.cache_write + closed.output, 0);
-  each jsonb;
-  place integer;
-BEGIN
-  FOR number IN 0..jsonb_array_length(closed.limits) - 1 LOOP
-    each := closed.limits -> number;
-    place := limit_place(states, each ->> 'subject');
-    CASE each ->> 'kind'
-      WHEN 'concurrent' THEN states[place].running := states[place].running - 1;
-      WHEN 'tokens' THEN
-        -- From now when everything was earned back meanwhile: else a debt would be paid before it was made.
-        states[place].reached_at := greatest(states[place].reached_at, now_micros)
-          + (used - (each ->> 'cost')::double precision) * (60000000 / (each ->> 'limit')::double precision);
-      ELSE NULL;
-    END CASE;
-  END LOOP;
-  RETURN states;
-END $$;
-
 -- What was charged is never run again; what was not may be.
 CREATE FUNCTION end_claim(closed receipts, is_kept boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,5 +1,6 @@
 import { ADMIT_FUNCTIONS } from './admit-turns.ts'
 import { CLOSE_FUNCTIONS } from './close-turns.ts'
+import { LIMIT_FUNCTIONS } from './limit-functions.ts'
 import { LOCK_FUNCTIONS } from './locks.ts'
 import { NODE_FUNCTIONS } from './node-functions.ts'
 import { OPERATOR_FUNCTIONS } from './operator-functions.ts'
@@ -13,6 +14,7 @@ const PARTS = [
   POSTGRES_SCHEMA,
   LOCK_FUNCTIONS,
   PERIOD_FUNCTIONS,
+  LIMIT_FUNCTIONS,
   ADMIT_FUNCTIONS,
   CLOSE_FUNCTIONS,
   OPERATOR_FUNCTIONS,

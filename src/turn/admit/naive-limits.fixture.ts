@@ -34,8 +34,17 @@ interface Bucket {
   readonly rate: NaiveRate
   level: number
   at: number
-  /** Everything that was ever poured in, and taken back. */
-  readonly history: { readonly at: number; readonly amount: number }[]
+  /** Everything that was ever poured in, whatever was taken back. */
+  poured: number
+  /** What was really let through, at the moment when it was: less than was poured in, once it is known what a turn did not use. */
+  readonly history: { readonly at: number; amount: number }[]
+}
+
+/** What one turn has poured into a bucket. */
+interface Poured {
+  readonly bucket: Bucket
+  readonly entry: Bucket['history'][number]
+  readonly pouredBy: number
 }
 
 type Rules = (scope: LimitScope, turn: NaiveTurn) => NaiveLimits
@@ -43,6 +52,7 @@ type Rules = (scope: LimitScope, turn: NaiveTurn) => NaiveLimits
 export function createNaiveLimits(rules: Rules) {
   const buckets = new Map<string, Bucket>()
   const running = new Map<string, number>()
+  const tokensOf = new Map<NaiveTurn, readonly Poured[]>()
   const most = { over: 0 }
 
   const bucketsOf = (turn: NaiveTurn) =>
@@ -51,7 +61,7 @@ export function createNaiveLimits(rules: Rules) {
         const rate = rules(scope, turn)[kind]
         if (!rate) return []
         const name = `${ownerOf(scope, turn)} ${kind}`
-        const bucket = buckets.get(name) ?? { rate, level: 0, at: 0, history: [] }
+        const bucket = buckets.get(name) ?? { rate, level: 0, at: 0, poured: 0, history: [] }
         buckets.set(name, bucket)
         return [{ scope, kind, bucket, cost: kind === 'tokens' ? turn.tokens : 1 }]
       }),
@@ -83,14 +93,21 @@ export function createNaiveLimits(rules: Rules) {
       return waits
     },
     start(turn: NaiveTurn, now: number): void {
-      for (const { bucket, cost } of bucketsOf(turn)) {
-        pour(bucket, cost, now)
+      const poured: Poured[] = []
+      for (const { bucket, kind, cost } of bucketsOf(turn)) {
+        const entry = pour(bucket, cost, now)
+        if (kind === 'tokens') poured.push({ bucket, entry, pouredBy: bucket.poured })
         most.over = Math.max(most.over, mostOver(bucket, now))
       }
+      tokensOf.set(turn, poured)
       countPlaces(turn, 1)
     },
     end(turn: NaiveTurn, used: number, now: number): void {
-      for (const { bucket, kind } of bucketsOf(turn)) if (kind === 'tokens') pour(bucket, used - turn.tokens, now)
+      for (const poured of tokensOf.get(turn) ?? []) {
+        if (used > turn.tokens) pour(poured.bucket, used - turn.tokens, now)
+        else takeBack(poured, turn.tokens - used, now)
+      }
+      tokensOf.delete(turn)
       countPlaces(turn, -1)
     },
     /** By how many microseconds of its rate any limit has let through more than burst + rate × time in any stretch. */
@@ -110,13 +127,24 @@ function ownerOf(scope: LimitScope, { key, account, model }: NaiveTurn): string 
 
 const leaked = ({ level, at, rate }: Bucket, now: number): number => Math.max(0, level - rate.perMinute * (now - at))
 
-function pour(bucket: Bucket, amount: number, now: number): void {
-  bucket.level = Math.max(0, leaked(bucket, now) + amount * UNITS)
+function pour(bucket: Bucket, amount: number, now: number): Poured['entry'] {
+  bucket.level = leaked(bucket, now) + amount * UNITS
   bucket.at = now
-  bucket.history.push({ at: now, amount })
+  bucket.poured += amount
+  const entry = { at: now, amount }
+  bucket.history.push(entry)
+  return entry
 }
 
-/** Over every stretch that ends now: what came in, less what its length has earned and the burst. */
+/** As if it had never been poured in, but for what came behind it: that stays in the bucket as if it had all come now. */
+function takeBack({ bucket, entry, pouredBy }: Poured, amount: number, now: number): void {
+  const level = leaked(bucket, now)
+  bucket.level = Math.max(level - amount * UNITS, Math.min(level, (bucket.poured - pouredBy) * UNITS))
+  bucket.at = now
+  entry.amount -= amount
+}
+
+/** Over every stretch that ends now: what was let through in it, less what its length has earned and the burst. */
 function mostOver({ rate, history }: Bucket, now: number): number {
   let sum = 0
   let most = 0

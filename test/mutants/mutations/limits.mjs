@@ -8,10 +8,16 @@ export const OF_LIMITS = [
     replacements: [
       {
         file: 'src/lib/gcra.ts',
-        find: 'Math.max(reachedAt, ticks) + costDelta * microsPerUnit(rule)',
-        put: 'reachedAt + costDelta * microsPerUnit(rule)',
+        find: 'rate.reachedAt = Math.max(rate.reachedAt, ticks) + micros',
+        put: 'rate.reachedAt += micros',
       },
     ],
+  },
+  {
+    name: 'given-back-to-those-before',
+    says: 'what a turn did not use is given back although it was earned back long ago',
+    caughtBy: ['src/books/turn-limits.test.ts', 'src/turn/admit/limits-of-all-scopes.test.ts'],
+    replacements: [{ file: 'src/lib/gcra.ts', find: 'Math.min(reachedAt, roomOfLater)', put: 'ticks' }],
   },
   {
     name: 'ipv6-by-address',
@@ -51,7 +57,7 @@ export const OF_LIMITS = [
       {
         file: 'src/books/turn-limits.ts',
         find: "if (decision.kind === 'wait') wait(limit, decision.waitMs)",
-        put: "if (decision.kind === 'wait') wait(limit, decision.waitMs)\n    else books.rates.set(limit.subject, decision.reachedAt)",
+        put: "if (decision.kind === 'wait') wait(limit, decision.waitMs)\n    else books.rates.set(limit.subject, { reachedAt: decision.reachedAt, taken: 0 })",
       },
     ],
   },

@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { createLaneHealth, type LaneHealth } from '../../routing/lane-health.ts'
-import { UpstreamBrokenOff } from '../../upstream/upstream-answer.ts'
+import { UpstreamBrokenOff, type UpstreamOutcome } from '../../upstream/upstream-answer.ts'
 import { answer, CHUNK, good, type Play, playLanes } from './run-lanes.fixture.ts'
 
 const bad: Play = () => answer(500)
 const limited: Play = () => answer(429)
+const lockedOut: Play = () => answer(401)
+const saying =
+  (status: number, seconds: number): Play =>
+  () =>
+    ({ ...answer(status), headers: { 'retry-after': String(seconds) } }) as UpstreamOutcome
 const cannot: Play = () => answer(400, ['{"error":"\\"m\\" does not support tools"}'])
 const breaksOff: Play = () =>
   answer(200, [`data: ${CHUNK.replace('"stop"', 'null')}\n\n`], new UpstreamBrokenOff('reset'))
@@ -27,6 +32,7 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY) {
       delivery: 'stream',
       plays,
       health,
+      ticks: () => time.now,
       retries: { take: () => budget.left-- > 0, succeeded: () => budget.succeeded++ },
       send: ({ model }) => Promise.resolve(plays[Number(model.slice('lane-'.length))]!('stream')),
     })
@@ -106,6 +112,53 @@ describe('a lane that is put aside', () => {
       asked: [],
       problem: { code: 'upstream_busy', retryAfterSeconds: 1 },
     })
+  })
+})
+
+describe('the moment that a client is told', () => {
+  const SECOND = 1_000_000
+
+  it.each<[what: string, before: number, play: Play, seconds: number]>([
+    ['is overloaded and says for how long', 0, saying(503, 30), 30],
+    ['limits requests and says for how long', 0, saying(429, 300), 300],
+    ['fails for the fifth time', 4, bad, 10],
+    ['limits requests', 0, limited, 1],
+    ['limits requests again and again, without a word for how long', 3, limited, 8],
+    ['refuses the credential', 0, lockedOut, 60],
+  ])('is that at which the only lane is asked again, also where it %s just now', async (_, before, play, seconds) => {
+    const { time, turn } = setUp()
+    for (let count = 0; count < before; count++) {
+      const { problem } = await turn(play)
+      time.now += (problem?.retryAfterSeconds ?? 0) * SECOND
+    }
+    const { asked, problem } = await turn(play)
+    expect([asked, problem?.retryAfterSeconds]).toEqual([['lane-0'], seconds])
+    expect(problem?.message).toMatch(new RegExp(`; try again in ${seconds}s\\.$`))
+    time.now += (seconds - 1) * SECOND
+    if (seconds > 1) expect(await turn(good)).toMatchObject({ asked: [], problem: { retryAfterSeconds: 1 } })
+    time.now += SECOND
+    expect(await turn(good)).toMatchObject({ asked: ['lane-0'], fate: 'finished' })
+  })
+
+  it('is the soonest of all lanes, whichever of them was asked', async () => {
+    const { time, turn } = setUp()
+    await turn(saying(429, 20), good)
+    time.now += 10 * SECOND
+    expect(await turn(good, saying(429, 300))).toMatchObject({
+      asked: ['lane-1'],
+      problem: { code: 'upstream_busy', retryAfterSeconds: 10 },
+    })
+  })
+
+  it('is soon where a lane is left that is not put aside', async () => {
+    expect((await setUp().turn(saying(429, 300), bad)).problem?.retryAfterSeconds).toBe(1)
+    const { turn } = setUp(0)
+    expect(await turn(saying(429, 300), good)).toMatchObject({ asked: ['lane-0'], problem: { retryAfterSeconds: 1 } })
+  })
+
+  it('is its own word where every lane is asked whatever it says', async () => {
+    const { fate } = await playLanes({ delivery: 'json', plays: [saying(429, 90), saying(429, 30)] })
+    expect(fate).toMatchObject({ kind: 'failed', problem: { retryAfterSeconds: 30 } })
   })
 })
 

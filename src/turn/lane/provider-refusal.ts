@@ -137,9 +137,6 @@ export const overloaded = (what: string): LaneFault => ({ code: 'server_is_overl
 /** What is said when every lane was tried: the one answer they have in common, or that none could. */
 export function commonProblem(problems: readonly Problem[]): Problem {
   const [first] = problems
-  if (first === undefined || problems.some(({ code }) => code !== first.code)) {
-    return beforeContent(overloaded('Every provider of this model failed.'))
-  }
-  const soonest = Math.min(...problems.map(({ retryAfterSeconds }) => retryAfterSeconds ?? 1))
-  return problems.find(({ retryAfterSeconds }) => (retryAfterSeconds ?? 1) === soonest) ?? first
+  const isCommon = first !== undefined && problems.every(({ code }) => code === first.code)
+  return isCommon ? first : beforeContent(overloaded('Every provider of this model failed.'))
 }

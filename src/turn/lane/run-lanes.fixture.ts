@@ -62,7 +62,7 @@ export const CHUNK =
 export const good: Play = (delivery) =>
   answer(200, [delivery === 'json' ? WHOLE : `data: ${CHUNK}\n\ndata: [DONE]\n\n`])
 
-export interface LanePlay extends Partial<Pick<RunDeps, 'send' | 'health' | 'retries'>> {
+export interface LanePlay extends Partial<Pick<RunDeps, 'send' | 'health' | 'retries' | 'ticks'>> {
   readonly delivery: Delivery
   /** In the order in which lanes are asked, of which there are as many. */
   readonly plays: readonly Play[]

@@ -1,6 +1,6 @@
 import type { Lane } from '../../catalog/catalog.ts'
 import type { Attempt } from '../../model/ending.ts'
-import { passingProblem } from '../../model/passing-problem.ts'
+import { passingIn, passingProblem } from '../../model/passing-problem.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
 import type { RetryBudget } from '../../routing/retry-budget.ts'
@@ -22,6 +22,11 @@ const ATTEMPTS_MAX = 3
 /** Each further lane may be billed for the same answer once more, and only one of them is charged to the client. */
 const ATTEMPTS_AFTER_DOUBT_MAX = 1
 
+interface FailedTry {
+  readonly lane: Lane
+  readonly fate: FailedLane
+}
+
 /**
  * Tries lane after lane until one has answered or none is left; those that are put aside are passed over. A failure before
  * the first content moves on to the next lane, but where a provider may have done the work unseen only to one more; after
@@ -30,7 +35,7 @@ const ATTEMPTS_AFTER_DOUBT_MAX = 1
 export async function runLanes(deps: RunDeps, turn: RunningTurn, lanes: readonly Lane[]): Promise<Run> {
   const { model } = turn.entry
   const attempts: Attempt[] = []
-  const failures: FailedLane[] = []
+  const failures: FailedTry[] = []
   let last: Lane | undefined
   let triesLeft = ATTEMPTS_MAX
   for (const lane of lanes) {
@@ -54,7 +59,7 @@ export async function runLanes(deps: RunDeps, turn: RunningTurn, lanes: readonly
     if (fate.kind !== 'failed' || fate.sameElsewhere || turn.stop.calledOff) {
       return { fate, lane, attempts, firstContentAt: on.firstContentAt }
     }
-    failures.push(fate)
+    failures.push({ lane, fate })
     if (fate.mayBeBilled) triesLeft = Math.min(triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)
   }
   return { fate: unanswered(problemOf(deps, lanes, failures)), lane: last, attempts, firstContentAt: undefined }
@@ -70,7 +75,7 @@ const unanswered = (problem: Problem): FailedLane => ({
 })
 
 /** After what a lane did not take of this one request, the next is no second try. */
-const isRetry = (failures: readonly FailedLane[]): boolean => failures.some(({ verdict }) => verdict !== undefined)
+const isRetry = (failures: readonly FailedTry[]): boolean => failures.some(({ fate }) => fate.verdict !== undefined)
 
 async function tryVisited(deps: LaneDeps, turn: RunningTurn, on: LaneTry): Promise<RunFate> {
   try {
@@ -82,20 +87,32 @@ async function tryVisited(deps: LaneDeps, turn: RunningTurn, on: LaneTry): Promi
   }
 }
 
-function problemOf({ health, ticks }: RunDeps, lanes: readonly Lane[], failures: readonly FailedLane[]): Problem {
-  if (failures.length === 0) return nobodyToAsk(health, lanes, ticks())
-  return commonProblem(failures.map((failure) => failure.problem))
+function problemOf(deps: RunDeps, lanes: readonly Lane[], failures: readonly FailedTry[]): Problem {
+  const retryAfterSeconds = secondsUntilAsked(deps, lanes, failures)
+  if (failures.length === 0) return nobodyToAsk(deps.health, lanes, retryAfterSeconds)
+  return passingIn(commonProblem(failures.map(({ fate }) => fate.problem)), retryAfterSeconds)
 }
 
-/** Who tries a lane is soon back with an answer. */
-const SOON_MICROS = 1_000_000
-const LONGEST_MICROS = 600_000_000
+const LONGEST_SECONDS = 600
 
-/** What is said when every lane is put aside: the soonest moment at which one of them is asked again. */
-function nobodyToAsk(health: LaneHealth, lanes: readonly Lane[], now: number): Problem {
+/**
+ * How soon one of the lanes is asked again. That of one which is put aside is known; what one that is not has said of itself
+ * holds, and whoever was not asked may be at once.
+ */
+function secondsUntilAsked({ health, ticks }: RunDeps, lanes: readonly Lane[], failures: readonly FailedTry[]): number {
+  const now = ticks()
+  const waits = lanes.map((lane) => {
+    const aside = health.asideOf(lane)
+    // Who tries a lane whose time is over is soon back with an answer.
+    if (aside) return Math.max(1, Math.ceil((aside.until - now) / 1_000_000))
+    return failures.find((failure) => failure.lane === lane)?.fate.problem.retryAfterSeconds ?? 1
+  })
+  return Math.min(...waits, LONGEST_SECONDS)
+}
+
+/** What is said when every lane is put aside. */
+function nobodyToAsk(health: LaneHealth, lanes: readonly Lane[], retryAfterSeconds: number): Problem {
   const asides = lanes.flatMap((lane) => health.asideOf(lane) ?? [])
-  const soonest = Math.min(...asides.map(({ until }) => (until > now ? until - now : SOON_MICROS)), LONGEST_MICROS)
-  const retryAfterSeconds = Math.max(1, Math.ceil(soonest / 1_000_000))
   if (asides.length > 0 && asides.every(({ reason }) => reason === 'busy')) {
     const what = 'Every provider of this model limits requests at the moment.'
     return passingProblem('upstream_busy', what, { source: 'upstream', retryAfterSeconds })

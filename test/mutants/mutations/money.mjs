@@ -81,8 +81,8 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/turn/lane/run-lanes.ts',
-        find: '    failures.push(fate)\n',
-        put: `    failures.push(fate)
+        find: '    failures.push({ lane, fate })\n',
+        put: `    failures.push({ lane, fate })
     const usage = { uncachedInput: 1, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
     const owed = { usage, tier: 0, cost: turn.hold.amount }
     await turn.hold.settle({ outcome: 'upstream_failed', owed, lane: lane.id, attempts })

@@ -153,6 +153,15 @@ describe('when there is nobody else', () => {
     const waits = answersOf(during).flatMap(({ retryAfter }) => retryAfter ?? Number.NaN)
     expect(Math.min(...waits)).toBeGreaterThanOrEqual(1)
     expect(Math.max(...waits)).toBeLessThanOrEqual(LONGEST_S)
+    // Whom the failure of this very request has put aside is told so, and nobody is asked a second before.
+    const putAside = during.filter(
+      ({ answers }) => Number(answers[0]?.retryAfter) > 1 && answers[0]?.code !== 'no_lane_available',
+    )
+    expect(putAside.length).toBeGreaterThan(2)
+    for (const { at, answers } of putAside) {
+      const waiting = during.filter((second) => second.at > at && second.at < at + Number(answers[0]?.retryAfter) - 1)
+      expect(asksOf(waiting)).toBe(0)
+    }
     const heard = played.slice(UNTIL).findIndex(({ answers }) => answers.some(({ status }) => status === 200))
     expect(heard).toBeGreaterThanOrEqual(0)
     expect(heard).toBeLessThanOrEqual(LONGEST_S + 1)
@@ -172,6 +181,7 @@ describe('when there is nobody else', () => {
     const [refusedOnce] = await play(house, 'lone', 1, () => house.is('first', 'throttling'))
     expect(refusedOnce?.answers.map(({ code }) => code)).toEqual(['upstream_busy'])
     expect(refusedOnce?.firstAsked).toBe(1)
+    expect(refusedOnce?.answers[0]?.retryAfter).toBe(RETRY_AFTER_S)
     house.is('first', undefined)
     let [last] = await play(house, 'lone', 1, () => {})
     while (last!.answers[0]!.status === 429) {

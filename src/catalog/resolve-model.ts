@@ -1,6 +1,6 @@
 import type { Effort } from '../model/effort.ts'
 import type { Price } from '../model/price.ts'
-import { type Problem, problem } from '../model/problem.ts'
+import { type Problem, problem, type Refused, refused } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import { isSentAsNamed } from './describe-for-codex.ts'
@@ -59,7 +59,7 @@ export interface ResolvedModel {
   readonly effort: Effort | undefined
 }
 
-export type ModelResolution = ResolvedModel | { readonly kind: 'refused'; readonly problem: Problem }
+export type ModelResolution = ResolvedModel | Refused
 
 /** Rights first, then the effort: nobody learns from a refused effort that a model is there. */
 export function resolveModel(catalog: Catalog, rights: ModelRights, request: ModelRequest): ModelResolution {
@@ -67,13 +67,11 @@ export function resolveModel(catalog: Catalog, rights: ModelRights, request: Mod
   if (found.kind === 'refused') return found
   const { entry, price } = found
   const refusal = refuseEffort(entry, request)
-  if (refusal !== undefined) return { kind: 'refused', problem: refusal }
+  if (refusal !== undefined) return refused(refusal)
   return { kind: 'resolved', entry, price, effort: entry.suffixEffort ?? request.effort }
 }
 
-export type FoundModel =
-  | { readonly kind: 'found'; readonly entry: CatalogEntry; readonly price: Price }
-  | { readonly kind: 'refused'; readonly problem: Problem }
+export type FoundModel = { readonly kind: 'found'; readonly entry: CatalogEntry; readonly price: Price } | Refused
 
 /** One id for one caller. A model that is not there and one that is not for this key get the same answer. */
 export function findModel(catalog: Catalog, rights: ModelRights, id: string): FoundModel {
@@ -84,5 +82,5 @@ export function findModel(catalog: Catalog, rights: ModelRights, id: string): Fo
   const count = visibleModels(catalog, rights).length
   const may = count === 0 ? 'it may use none' : `it may use ${count}: GET /v1/models lists them`
   const message = `The model ${quoted(id)} does not exist or is not available to this key; ${may}.`
-  return { kind: 'refused', problem: problem('model_not_found', message, { param: 'model' }) }
+  return refused(problem('model_not_found', message, { param: 'model' }))
 }

@@ -111,7 +111,7 @@ function turnOf(body: object) {
   const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 1000 })
   if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
   const outcome = readRequest({ bytes, members: scanned.members, value: body as never })
-  if (outcome.kind === 'malformed') throw new Error(outcome.problem.message)
+  if (outcome.kind === 'refused') throw new Error(outcome.problem.message)
   return outcome.request
 }
 

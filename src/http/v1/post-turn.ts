@@ -138,7 +138,7 @@ async function serve(
   const read = await readBody(bytes, edge.options.body)
   if (read.kind === 'refused') return refuse(exchange, read.problem)
   const asked = await edge.readTurn({ endpoint, caller, body: read.body })
-  if (asked.kind === 'malformed') return refuse(exchange, asked.problem)
+  if (asked.kind === 'refused') return refuse(exchange, asked.problem)
 
   const { request } = asked
   const sink = request.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)

@@ -16,7 +16,7 @@ function chatNames(messages: readonly object[], more: object = {}, account = 1):
   const scan = scanJson(bytes, { depthMax: 64, valuesMax: 10_000 })
   if (scan.kind !== 'scanned') throw new Error(scan.kind)
   const read = readRequest({ bytes, members: scan.members, value: JSON.parse(bytes.toString()) })
-  if (read.kind === 'malformed') throw new Error(read.problem.message)
+  if (read.kind === 'refused') throw new Error(read.problem.message)
   return conversationNames(callerOf(account), read.request, model)
 }
 

@@ -1,6 +1,6 @@
 import type { StoredResponses } from '../../content/stored-responses.ts'
 import type { AccountRow } from '../../model/ids.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import { checkNames } from '../../wire/fields/check-names.ts'
 import { wrongType } from '../../wire/fields/check-value.ts'
 import type { ParsedBody } from '../../wire/request-reader.ts'
@@ -33,9 +33,7 @@ export interface ExpandOptions {
   readonly mayBeBare?: boolean
 }
 
-export type ExpandedInput =
-  | ({ readonly kind: 'expanded' } & ExpandedRequest)
-  | { readonly kind: 'refused'; readonly problem: Problem }
+export type ExpandedInput = ({ readonly kind: 'expanded' } & ExpandedRequest) | Refused
 
 /** Its body is the one that was handed in, where nothing had to be put in its place. */
 export interface ExpandedRequest extends ExpandedBody {
@@ -86,8 +84,8 @@ async function expand(
   const own = await resolve(deps, account, body, references)
   if (!Array.isArray(own)) return refused(own)
   const expanded = await replaceInput(deps.bounds, body, [...context, ...own])
-  if ('code' in expanded) return refused(expanded)
-  return { kind: 'expanded', body: expanded, ownInput: () => own, previous, previousItems: context.length }
+  if (expanded.kind === 'refused') return expanded
+  return { kind: 'expanded', body: expanded.body, ownInput: () => own, previous, previousItems: context.length }
 }
 
 const expanding = new Map<AccountRow, Promise<unknown>>()
@@ -103,8 +101,6 @@ async function oneAtATime<Result>(account: AccountRow, work: () => Promise<Resul
     if (expanding.get(account) === done) expanding.delete(account)
   }
 }
-
-const refused = (found: Problem): ExpandedInput => ({ kind: 'refused', problem: found })
 
 function checkInput(input: unknown, { mayBeBare }: Pick<ExpandOptions, 'mayBeBare'>): Problem | undefined {
   if (typeof input === 'string' || Array.isArray(input)) return undefined

@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import { wrongType } from '../../wire/fields/check-value.ts'
 
 export interface InputReference {
@@ -8,9 +8,7 @@ export interface InputReference {
   readonly id: string
 }
 
-export type ReadReferences =
-  | { readonly kind: 'read'; readonly references: readonly InputReference[] }
-  | { readonly kind: 'refused'; readonly problem: Problem }
+export type ReadReferences = { readonly kind: 'read'; readonly references: readonly InputReference[] } | Refused
 
 /** Which elements of an input stand for stored items. What is no reference is not judged here. */
 export function readReferences(input: readonly unknown[]): ReadReferences {
@@ -18,7 +16,7 @@ export function readReferences(input: readonly unknown[]): ReadReferences {
   for (const [index, element] of input.entries()) {
     if (!isObject(element) || !isReference(element)) continue
     const { id } = element
-    if (typeof id !== 'string') return { kind: 'refused', problem: wrongType(`input[${index}].id`, id, 'a string') }
+    if (typeof id !== 'string') return refused(wrongType(`input[${index}].id`, id, 'a string'))
     references.push({ index, id })
   }
   return { kind: 'read', references }

@@ -2,7 +2,7 @@ import { type Fields, isObject } from '../../lib/is-object.ts'
 import { createTurnstile } from '../../lib/take-turns.ts'
 import type { Compacted } from '../../model/compaction.ts'
 import type { Opaque } from '../../model/event.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { checkNames } from '../../wire/fields/check-names.ts'
 import type { ParsedBody } from '../../wire/request-reader.ts'
@@ -15,7 +15,7 @@ export type OpenedInput =
       ResponsesRequest,
       'sealed' | 'boundTo'
     >)
-  | { readonly kind: 'refused'; readonly problem: Problem }
+  | Refused
 
 const INPUT = new Set(['input'])
 /** Opened without a pause: a few milliseconds of the smallest envelopes, or of the largest. */
@@ -37,36 +37,37 @@ export async function openInput(
   const { input } = body.value
   if (!Array.isArray(input)) return { kind: 'opened', body, hasTrigger: false, ...NOTHING_SEALED }
   const opened = await openSealed(envelopes, input)
-  if ('code' in opened) return { kind: 'refused', problem: opened }
+  if (opened.kind === 'refused') return opened
   const { sealed, compactions } = opened
   const hasTrigger = isObject(input.at(-1)) && input.at(-1).type === 'compaction_trigger'
   const boundTo = boundToBy(compactions)
   if (!hasTrigger && compactions.size === 0) return { kind: 'opened', body, hasTrigger, sealed, boundTo }
   const twice = checkNames(body.members, INPUT)
-  if (twice) return { kind: 'refused', problem: twice }
+  if (twice) return refused(twice)
   const items = itemsAfterCompaction(expanded, compactions)
   const replaced = await replaceInput(bounds, body, hasTrigger ? items.slice(0, -1) : items)
-  if ('code' in replaced) return { kind: 'refused', problem: replaced }
-  return { kind: 'opened', body: replaced, hasTrigger, sealed, boundTo }
+  if (replaced.kind === 'refused') return replaced
+  return { kind: 'opened', body: replaced.body, hasTrigger, sealed, boundTo }
 }
 
 const NOTHING_SEALED = { sealed: new Map<string, Opaque>(), boundTo: undefined }
 
 interface OpenedItems {
+  readonly kind: 'opened'
   readonly sealed: Map<string, Opaque>
   /** By their places in the input. */
   readonly compactions: Map<number, Compacted>
 }
 
-async function openSealed(envelopes: Envelopes, input: readonly unknown[]): Promise<OpenedItems | Problem> {
-  const opened: OpenedItems = { sealed: new Map(), compactions: new Map() }
+async function openSealed(envelopes: Envelopes, input: readonly unknown[]): Promise<OpenedItems | Refused> {
+  const opened: OpenedItems = { kind: 'opened', sealed: new Map(), compactions: new Map() }
   let count = 0
   let characters = 0
   for (const [index, item] of input.entries()) {
     if (!isObject(item) || typeof item.encrypted_content !== 'string') continue
     // Clients send reasoning back that was never sealed; a conversation that is not in its item is lost.
     if (item.encrypted_content === '' && item.type !== 'compaction') continue
-    if (!openItem(envelopes, opened, index, item)) return notOurs(`input[${index}].encrypted_content`)
+    if (!openItem(envelopes, opened, index, item)) return refused(notOurs(`input[${index}].encrypted_content`))
     count += 1
     characters += item.encrypted_content.length
     if (count < OPENED_IN_A_ROW && characters < OPENED_CHARACTERS_IN_A_ROW) continue

@@ -41,7 +41,7 @@ async function readResponses(body: object, endpoint: TurnEndpoint = 'responses',
 
 async function storedOf(...asked: Parameters<typeof readResponses>) {
   const read = await readResponses(...asked)
-  if (read.kind === 'malformed') throw new Error(read.problem.message)
+  if (read.kind === 'refused') throw new Error(read.problem.message)
   const { request } = read
   return request.protocol === 'responses' ? request.storedInput?.().map((item) => JSON.parse(String(item))) : undefined
 }
@@ -78,7 +78,7 @@ it('nothing is fetched for a model that is not there', async () => {
   const goesOn = { previous_response_id: 'resp_1', input: [user] }
   expect(await readResponses(goesOn)).toMatchObject({ kind: 'read', fetched: ['resp_1'] })
   const { fetched, ...refused } = await readResponses({ ...goesOn, model: 'other' })
-  expect(refused).toMatchObject({ kind: 'malformed', problem: { code: 'model_not_found' } })
+  expect(refused).toMatchObject({ kind: 'refused', problem: { code: 'model_not_found' } })
   expect(fetched).toEqual([])
 })
 
@@ -86,7 +86,7 @@ it('a tool that only a provider could run is a reason to refuse, where the opera
   const asked = { input: [user], tools: [{ type: 'web_search' }] }
   expect(await readResponses(asked)).toMatchObject({ kind: 'read', request: { ignoredTools: ['web_search'] } })
   expect(await readResponses(asked, 'responses', { hostedTools: 'reject' })).toMatchObject({
-    kind: 'malformed',
+    kind: 'refused',
     problem: { code: 'unsupported_tool', param: 'tools' },
   })
 })

@@ -2,11 +2,11 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { findModel } from '../../catalog/resolve-model.ts'
 import { RESPONSE_ITEMS_MAX } from '../../content/stored-responses.ts'
 import type { Caller } from '../../model/caller.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { type Problem, problem, refused } from '../../model/problem.ts'
 import type { Seals } from '../../model/seals.ts'
 import type { Protocol, ResponsesRequest } from '../../model/turn.ts'
 import { readRequest as readChatRequest } from '../../wire/chat/read-request.ts'
-import { malformed, type ParsedBody, type ReadRequestOutcome } from '../../wire/request-reader.ts'
+import type { ParsedBody, ReadRequestOutcome } from '../../wire/request-reader.ts'
 import { readRequest as readResponsesRequest } from '../../wire/responses/read-request.ts'
 import { envelopesOf } from '../envelopes.ts'
 import { type ExpandDeps, type ExpandedRequest, expandInput } from './expand-input.ts'
@@ -37,7 +37,7 @@ export async function readTurn(deps: ReadDeps, sent: SentBody): Promise<ReadRequ
   const hosted = read.kind === 'read' ? read.request.ignoredTools[0] : undefined
   if (hosted === undefined || deps.hostedTools === 'ignore') return read
   const message = `A tool of type ${JSON.stringify(hosted.slice(0, SHOWN_MAX))} is declared, and this gateway does not accept tools that a provider runs. Leave it out.`
-  return malformed(problem('unsupported_tool', message, { param: 'tools' }))
+  return refused(problem('unsupported_tool', message, { param: 'tools' }))
 }
 
 const SHOWN_MAX = 40
@@ -45,13 +45,13 @@ const SHOWN_MAX = 40
 /** What it refers to comes first, then what is sealed in that: whoever reads the request sees one whole input. */
 async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: SentBody): Promise<ReadRequestOutcome> {
   const isAtEndpoint = endpoint === 'compact'
-  const refused = isAtEndpoint ? checkCompact(body) : undefined
-  if (refused) return malformed(refused)
+  const wrong = isAtEndpoint ? checkCompact(body) : undefined
+  if (wrong) return refused(wrong)
   const asks = { refuse: () => missingModel(deps, caller, body), mayBeBare: isAtEndpoint }
   const expanded = await expandInput(deps, caller.account, body, asks)
-  if (expanded.kind === 'refused') return malformed(expanded.problem)
+  if (expanded.kind === 'refused') return expanded
   const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded)
-  if (opened.kind === 'refused') return malformed(opened.problem)
+  if (opened.kind === 'refused') return opened
   const { sealed, boundTo, hasTrigger } = opened
   return readResponsesRequest(opened.body, {
     ...{ sealed, boundTo, previousResponseId: expanded.previous },

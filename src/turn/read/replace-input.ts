@@ -1,5 +1,5 @@
 import { createTurnstile } from '../../lib/take-turns.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import { jsonArray } from '../../wire/json/array-elements.ts'
 import { type JsonBounds, type JsonScan, scanInPieces } from '../../wire/json/scan-json.ts'
 import { spliceMembers } from '../../wire/json/splice-members.ts'
@@ -14,25 +14,28 @@ const PAUSE_BYTES = 1024 * 1024
 
 const passTurnstile = createTurnstile()
 
+type ReplacedInput = { readonly kind: 'replaced'; readonly body: ParsedBody } | Refused
+
 /** The same request with this input in it, understood anew. */
 export async function replaceInput(
   bounds: InputBounds,
   body: ParsedBody,
   items: readonly Buffer[],
-): Promise<ParsedBody | Problem> {
+): Promise<ReplacedInput> {
   // A short item may stand for something long, and may come often: what it would become is added up before it does.
-  if (items.reduce((sum, { length }) => sum + length, 0) > bounds.bytesMax) return expandedTooLarge(bounds.bytesMax)
+  if (items.reduce((sum, { length }) => sum + length, 0) > bounds.bytesMax)
+    return refused(expandedTooLarge(bounds.bytesMax))
   const changes = new Map([
     ['previous_response_id', null],
     ['input', jsonArray(items)],
   ])
   const bytes = spliceMembers(body, changes)
-  if (bytes.length > bounds.bytesMax) return expandedTooLarge(bounds.bytesMax)
+  if (bytes.length > bounds.bytesMax) return refused(expandedTooLarge(bounds.bytesMax))
   const scan = await scanInPieces(bytes, bounds, { pieceBytes: PAUSE_BYTES, pause: passTurnstile })
-  if (scan.kind !== 'scanned') return expandedTooMuch(scan, bounds)
+  if (scan.kind !== 'scanned') return refused(expandedTooMuch(scan, bounds))
   if (bytes.length > PAUSE_BYTES) await passTurnstile()
   const value = JSON.parse(bytes.toString('utf8')) as ParsedBody['value']
-  return { bytes, members: scan.members, value }
+  return { kind: 'replaced', body: { bytes, members: scan.members, value } }
 }
 
 function expandedTooMuch(scan: Exclude<JsonScan, { kind: 'scanned' }>, bounds: JsonBounds): Problem {

@@ -11,8 +11,8 @@ const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'func
 const SHOWS = new Set(['user', 'tool', 'function'])
 const TEXT_PARTS = new Set(['text', 'refusal'])
 
-/** Messages as far as we must understand them: who speaks, and whether there is anything but text. */
-export function checkMessages(messages: unknown): Problem | OtherInput[] {
+/** Messages as far as we must understand them: who speaks. What in them is not text is noted among `others`. */
+export function checkMessages(messages: unknown, others: OtherInput[]): Problem | undefined {
   if (isAbsent(messages)) {
     return problem('missing_required_parameter', 'The field `messages` is missing. Send at least one message.', {
       param: 'messages',
@@ -22,8 +22,7 @@ export function checkMessages(messages: unknown): Problem | OtherInput[] {
   if (messages.length === 0) {
     return problem('invalid_value', '`messages` is empty. Send at least one message.', { param: 'messages' })
   }
-  const others: OtherInput[] = []
-  return checkEach('messages', messages, (param, message) => checkMessage(param, message, others)) ?? others
+  return checkEach('messages', messages, (param, message) => checkMessage(param, message, others))
 }
 
 function checkMessage(param: string, message: unknown, others: OtherInput[]): Problem | undefined {

@@ -1,5 +1,5 @@
 import { isObject } from '../../lib/is-object.ts'
-import type { Problem } from '../../model/problem.ts'
+import { type Problem, type Refused, refused } from '../../model/problem.ts'
 import { checkEach, wrongType } from '../fields/check-value.ts'
 import type { ParsedBody } from '../request-reader.ts'
 import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../tools/hosted-tools.ts'
@@ -11,7 +11,7 @@ type OwnTools =
       readonly ignored: readonly string[]
       readonly rewritten: ReadonlyMap<string, Buffer | null>
     }
-  | { readonly kind: 'refused'; readonly problem: Problem }
+  | Refused
 
 const OWN_TYPES = new Set(['function', 'custom'])
 const NONE: OwnTools = { kind: 'tools', ignored: [], rewritten: new Map() }
@@ -19,9 +19,9 @@ const NONE: OwnTools = { kind: 'tools', ignored: [], rewritten: new Map() }
 export function ownTools(body: ParsedBody): OwnTools {
   const { tools, tool_choice: choice } = body.value
   if (tools === undefined || tools === null) return forcesHosted(choice) ? refusedChoice(choice) : noneDeclared(body)
-  if (!Array.isArray(tools)) return { kind: 'refused', problem: wrongType('tools', tools, 'an array') }
+  if (!Array.isArray(tools)) return refused(wrongType('tools', tools, 'an array'))
   const wrong = checkEach('tools', tools, checkTool)
-  if (wrong) return { kind: 'refused', problem: wrong }
+  if (wrong) return refused(wrong)
   const own = tools.map((tool) => OWN_TYPES.has((tool as { type: string }).type))
   if (forcesHosted(choice) || (choice === 'required' && tools.length > 0 && !own.includes(true)))
     return refusedChoice(choice)
@@ -63,4 +63,4 @@ function checkTool(param: string, tool: unknown): Problem | undefined {
 const forcesHosted = (choice: unknown): boolean =>
   isObject(choice) && typeof choice.type === 'string' && !OWN_TYPES.has(choice.type) && choice.type !== 'allowed_tools'
 
-const refusedChoice = (choice: unknown): OwnTools => ({ kind: 'refused', problem: hostedChoice(choice) })
+const refusedChoice = (choice: unknown): OwnTools => refused(hostedChoice(choice))

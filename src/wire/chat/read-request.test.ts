@@ -18,7 +18,7 @@ function read(body: string | object) {
 
 function requestOf(body: string | object): ChatRequest {
   const outcome = read(body)
-  if (outcome.kind === 'malformed') throw new Error(outcome.problem.message)
+  if (outcome.kind === 'refused') throw new Error(outcome.problem.message)
   return outcome.request
 }
 
@@ -137,7 +137,7 @@ describe('readRequest', () => {
     ['a name that is a number', file({ file_data: 'x', filename: 5 }), 'invalid_type', 'file.filename'],
   ])('refuses %s', (_name, part, code, place) => {
     const refused = read({ model: 'demo', messages: [{ role: 'user', content: [part] }] })
-    expect(refused).toMatchObject({ kind: 'malformed', problem: { code, param: `messages[0].content[0].${place}` } })
+    expect(refused).toMatchObject({ kind: 'refused', problem: { code, param: `messages[0].content[0].${place}` } })
   })
 
   it.each(['system', 'developer', 'assistant'])('takes only words from the %s', (role) => {
@@ -232,7 +232,7 @@ describe('readRequest', () => {
     ['a model and a Model', '{"model":"demo","Model":"dear","messages":[]}', 'unsupported_parameter', 'Model'],
     ['a capital cap', { ...base, MAX_TOKENS: 5 }, 'unsupported_parameter', 'MAX_TOKENS'],
   ])('%s is refused', (_name, body, code, param) => {
-    expect(read(body as object)).toMatchObject({ kind: 'malformed', problem: { code, param } })
+    expect(read(body as object)).toMatchObject({ kind: 'refused', problem: { code, param } })
   })
 
   it('no field of any wrong type makes it throw', () => {
@@ -255,7 +255,7 @@ describe('readRequest', () => {
     ]
     let refused = 0
     for (const name of names)
-      for (const value of values) if (read(JSON.stringify({ ...base, [name]: value })).kind === 'malformed') refused++
+      for (const value of values) if (read(JSON.stringify({ ...base, [name]: value })).kind === 'refused') refused++
     expect(refused).toBeGreaterThan(80)
   })
 })

@@ -1,14 +1,14 @@
 import { isObject } from '../../lib/is-object.ts'
 import { type Effort, effortOf } from '../../model/effort.ts'
-import { type Problem, problem } from '../../model/problem.ts'
-import type { ChatRequest, InputSize, TurnRequest } from '../../model/turn.ts'
+import { problem, type Refused, refused } from '../../model/problem.ts'
+import type { ChatRequest, InputSize, OtherInput, TurnRequest } from '../../model/turn.ts'
 import { checkNames } from '../fields/check-names.ts'
 import { checkModel, checkValues } from '../fields/check-values.ts'
 import { demandsOf } from '../fields/demands-of.ts'
 import { optionalNames } from '../fields/field-rule.ts'
 import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
 import { readNested } from '../fields/read-nested.ts'
-import { malformed, type ParsedBody, type ReadRequestOutcome } from '../request-reader.ts'
+import type { ParsedBody, ReadRequestOutcome } from '../request-reader.ts'
 import { checkMessages } from './check-messages.ts'
 import { CHAT_FIELDS, CONTROL_FIELDS, NESTED_FIELDS } from './fields.ts'
 import { mendMessages } from './mend-messages.ts'
@@ -18,15 +18,17 @@ import { ownTools } from './own-tools.ts'
 export function readRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
   const { value } = body
   const found = checkNames(body.members, CONTROL_FIELDS) ?? checkModel(value.model) ?? checkValues(value, CHAT_FIELDS)
-  if (found) return malformed(found)
-  const others = checkMessages(value.messages)
-  if (!Array.isArray(others)) return malformed(others)
+  if (found) return refused(found)
+  const others: OtherInput[] = []
+  const wrong = checkMessages(value.messages, others)
+  if (wrong) return refused(wrong)
   const tools = ownTools(body)
-  if (tools.kind === 'refused') return malformed(tools.problem)
+  if (tools.kind === 'refused') return tools
   const nested = readNested(body, NESTED_FIELDS)
-  if (nested.kind === 'refused') return malformed(nested.problem)
-  const effort = readEffort(value)
-  if ('problem' in effort) return malformed(effort.problem)
+  if (nested.kind === 'refused') return nested
+  const asked = readEffort(value)
+  if (asked.kind === 'refused') return asked
+  const { effort, effortParam } = asked
   const mended = mendMessages(body)
   const choices = (value.n as number | null | undefined) ?? 1
   const rewritten = mended ? new Map([...tools.rewritten, ['messages', mended] as const]) : tools.rewritten
@@ -36,7 +38,8 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
       protocol: 'chat',
       body: { bytes: body.bytes, members: body.members },
       model: value.model as string,
-      ...effort,
+      effort,
+      effortParam,
       delivery: value.stream === true ? 'stream' : 'json',
       wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
       ...readOutputCap(value),
@@ -63,22 +66,23 @@ function readOutputCap(value: ParsedBody['value']): Pick<TurnRequest, 'outputCap
     : { outputCap: newer as number | undefined, outputCapParam: 'max_completion_tokens' }
 }
 
-const NO_EFFORT = { effort: undefined, effortParam: 'reasoning_effort' } as const
+const NO_EFFORT = { kind: 'read', effort: undefined, effortParam: 'reasoning_effort' } as const
 
 /** The effort may come in two dialects; together they must agree, as a suffix and a field must. */
 function readEffort(
   value: ParsedBody['value'],
-): { effort: Effort | undefined; effortParam: string } | { problem: Problem } {
+): { kind: 'read'; effort: Effort | undefined; effortParam: string } | Refused {
   const field = value.reasoning_effort ?? undefined
   const nested = (isObject(value.reasoning) ? value.reasoning.effort : undefined) ?? undefined
   if (field === undefined && nested === undefined) return NO_EFFORT
   const [first, second] = [field, nested].map((word) => (word === undefined ? undefined : effortOf(String(word))))
   if (first !== undefined && second !== undefined && first !== second) {
     const message = `\`reasoning_effort\` is "${first}" and \`reasoning.effort\` is "${second}". Send one of them, or make them agree.`
-    return { problem: problem('reasoning_effort_conflict', message, { param: 'reasoning.effort' }) }
+    return refused(problem('reasoning_effort_conflict', message, { param: 'reasoning.effort' }))
   }
-  if (first === undefined && second !== undefined) return { effort: second, effortParam: 'reasoning.effort' }
-  return { effort: first, effortParam: 'reasoning_effort' }
+  if (first === undefined && second !== undefined)
+    return { kind: 'read', effort: second, effortParam: 'reasoning.effort' }
+  return { kind: 'read', effort: first, effortParam: 'reasoning_effort' }
 }
 
 const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format'])

@@ -9,7 +9,7 @@ function inChat(over: object) {
   const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 1000 })
   if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
   const outcome = readRequest({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })
-  if (outcome.kind === 'malformed') throw new Error(outcome.problem.message)
+  if (outcome.kind === 'refused') throw new Error(outcome.problem.message)
   return outcome.request.inputSize.tools
 }
 

@@ -1,5 +1,5 @@
 import { isObject } from '../../lib/is-object.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import { memberBytes } from '../../model/turn.ts'
 import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import type { ParsedBody } from '../request-reader.ts'
@@ -10,9 +10,7 @@ import { STANDARD_VALUES, type ValueCheck } from './field-rule.ts'
 /** What is inside the fields that are objects and are written anew: what is not listed here goes nowhere. */
 export type NestedTable = Readonly<Record<string, Readonly<Record<string, ValueCheck | 'standard-only'>>>>
 
-export type ReadNested =
-  | { readonly kind: 'read'; readonly ignored: readonly string[] }
-  | { readonly kind: 'refused'; readonly problem: Problem }
+export type ReadNested = { readonly kind: 'read'; readonly ignored: readonly string[] } | Refused
 
 /** Checks nested control fields as strictly as the outer ones, and names what of them is ignored. */
 export function readNested(body: ParsedBody, table: NestedTable): ReadNested {
@@ -21,7 +19,7 @@ export function readNested(body: ParsedBody, table: NestedTable): ReadNested {
     const inner = body.value[outer]
     if (inner === undefined || inner === null) continue
     const found = isObject(inner) ? checkInner(body, outer, inner, rules) : wrongType(outer, inner, 'an object')
-    if (found) return { kind: 'refused', problem: found }
+    if (found) return refused(found)
     for (const name of Object.keys(inner)) if (!Object.hasOwn(rules, name)) ignored.push(`${outer}.${name}`)
   }
   return { kind: 'read', ignored }

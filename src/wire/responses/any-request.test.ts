@@ -88,7 +88,7 @@ const inputTypes = ({ input }: { readonly input?: unknown }): unknown[] =>
 /** Accepted ones convert, refused ones say what is wrong in few words. Neither throws. */
 function expectReadable(request: object, covered: Covered): void {
   const outcome = read(request)
-  if (outcome.kind === 'malformed') {
+  if (outcome.kind === 'refused') {
     const { code, message, param } = outcome.problem
     expect(PROBLEMS[code].status).toBe(400)
     expect(message.length).toBeLessThan(500)

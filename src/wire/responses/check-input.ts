@@ -6,29 +6,26 @@ import { checkContent } from './check-content.ts'
 import { isCallType, isCarriedType, isOutputType, typeOfItem } from './item-types.ts'
 
 /** What of an item is not text, by the item: only those that go to a model count. */
-export type OthersByItem = ReadonlyMap<unknown, readonly OtherInput[]>
+export type OthersByItem = Map<unknown, readonly OtherInput[]>
 
-const NO_OTHERS: OthersByItem = new Map()
-
-/** The input as far as we must understand it: what each item says, and whether there is anything but text. */
-export function checkInput(input: unknown): Problem | OthersByItem {
+/** The input as far as we must understand it: what each item says. What in it is not text is noted among `others`. */
+export function checkInput(input: unknown, others: OthersByItem): Problem | undefined {
   if (isAbsent(input) || input === '') {
     const message = 'The field `input` is missing. Send a text or at least one item.'
     return problem('missing_required_parameter', message, { param: 'input' })
   }
-  if (typeof input === 'string') return NO_OTHERS
+  if (typeof input === 'string') return undefined
   if (!Array.isArray(input)) return wrongType('input', input, 'a string or an array of items')
   if (input.length === 0) {
     return problem('invalid_value', '`input` is empty. Send at least one item.', { param: 'input' })
   }
-  const others = new Map<unknown, OtherInput[]>()
   const found = checkEach('input', input, (param, item) => {
     const ofItem: OtherInput[] = []
     const wrong = checkItem(param, item, ofItem)
     if (ofItem.length > 0) others.set(item, ofItem)
     return wrong
   })
-  return found ?? checkOrphans(input) ?? others
+  return found ?? checkOrphans(input)
 }
 
 type CheckItem = (param: string, item: Readonly<Fields>, others: OtherInput[]) => Problem | undefined

@@ -20,7 +20,7 @@ export function read(body: string | object): ReadRequestOutcome {
 
 export function requestOf(body: string | object): ResponsesRequest {
   const outcome = read(body)
-  if (outcome.kind === 'malformed') throw new Error(outcome.problem.message)
+  if (outcome.kind === 'refused') throw new Error(outcome.problem.message)
   if (outcome.request.protocol !== 'responses') throw new Error(outcome.request.protocol)
   return outcome.request
 }

@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { effortOf } from '../../model/effort.ts'
-import type { Problem } from '../../model/problem.ts'
+import { type Problem, refused } from '../../model/problem.ts'
 import type { InputSize, OtherInput, ResponsesRequest, TurnRequest } from '../../model/turn.ts'
 import { checkNames } from '../fields/check-names.ts'
 import { checkModel, checkValues } from '../fields/check-values.ts'
@@ -8,7 +8,7 @@ import { demandsOf } from '../fields/demands-of.ts'
 import { optionalNames } from '../fields/field-rule.ts'
 import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
 import { type ReadNested, readNested } from '../fields/read-nested.ts'
-import { malformed, type ParsedBody, type ReadRequestOutcome } from '../request-reader.ts'
+import type { ParsedBody, ReadRequestOutcome } from '../request-reader.ts'
 import { carriedItems } from './carried-items.ts'
 import { checkInput, type OthersByItem } from './check-input.ts'
 import { checkFormat, checkMetadata } from './check-settings.ts'
@@ -24,15 +24,16 @@ import { type ReadTools, readTools, rewrittenTools } from './read-tools.ts'
 export function readRequest(body: ParsedBody, found: FoundInBody): ReadRequestOutcome<ResponsesRequest> {
   const { value } = body
   const wrong = checkNames(body.members, CONTROL_FIELDS) ?? checkModel(value.model) ?? checkFields(value)
-  if (wrong) return malformed(wrong)
+  if (wrong) return refused(wrong)
   const nested = readNested(body, NESTED_FIELDS)
-  if (nested.kind === 'refused') return malformed(nested.problem)
+  if (nested.kind === 'refused') return nested
   const wrongFormat = checkFormat(value.text)
-  if (wrongFormat) return malformed(wrongFormat)
-  const others = checkInput(value.input)
-  if ('code' in others) return malformed(others)
+  if (wrongFormat) return refused(wrongFormat)
+  const others: OthersByItem = new Map()
+  const wrongInput = checkInput(value.input, others)
+  if (wrongInput) return refused(wrongInput)
   const tools = readTools(value)
-  if (tools.kind === 'refused') return malformed(tools.problem)
+  if (tools.kind === 'refused') return tools
   const carried = Array.isArray(value.input) ? carriedItems(value.input) : []
   const { storable, ...known } = found
   const storedInput = value.store === false ? undefined : storable

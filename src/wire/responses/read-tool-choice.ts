@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
 import type { ToolKind } from '../../model/event.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { problem, type Refused, refused } from '../../model/problem.ts'
 import {
   checkMaybeText,
   checkName,
@@ -22,7 +22,7 @@ type ReadToolChoice =
       /** What the client wrote, or what is left of it without hosted tools. */
       readonly value: unknown
     }
-  | { readonly kind: 'refused'; readonly problem: Problem }
+  | Refused
 
 /** The tools that there are to choose from: the client's own, and whether any others were left out. */
 interface Declared {
@@ -36,15 +36,14 @@ export function readToolChoice(value: unknown, declared: Declared): ReadToolChoi
   if (isAbsent(value)) return { kind: 'choice', choice: undefined, value: undefined }
   if (typeof value === 'string') return readWord(value, declared)
   if (!isObject(value)) return refused(wrongType('tool_choice', value, 'a string or an object'))
-  const found = checkText('tool_choice.type', value.type)
-  if (found) return refused(found)
+  const wrong = checkText('tool_choice.type', value.type)
+  if (wrong) return refused(wrong)
   if (value.type === 'allowed_tools') return readAllowed(value, declared)
   if (!isOwn(value.type)) return refused(hostedChoice(value))
-  const tool = findTool('tool_choice', value, indexTools(declared.definitions))
-  return 'code' in tool ? refused(tool) : { kind: 'choice', choice: { type: 'tool', ...tool }, value }
+  const found = findTool('tool_choice', value, indexTools(declared.definitions))
+  if (found.kind === 'refused') return found
+  return { kind: 'choice', choice: { type: 'tool', ...found.tool }, value }
 }
-
-const refused = (found: Problem): ReadToolChoice => ({ kind: 'refused', problem: found })
 
 const isOwn = (type: unknown): type is ToolKind => type === 'function' || type === 'custom'
 
@@ -59,14 +58,16 @@ function readWord(word: string, { definitions, ignored }: Declared): ReadToolCho
   return { kind: 'choice', choice: { type: word as 'auto' | 'none' | 'required' }, value: word }
 }
 
-function findTool(param: string, wanted: Readonly<Fields>, tools: ToolIndex): ToolName | Problem {
+type FoundTool = { readonly kind: 'found'; readonly tool: ToolName } | Refused
+
+function findTool(param: string, wanted: Readonly<Fields>, tools: ToolIndex): FoundTool {
   const { type, name, namespace } = wanted
   const wrong = checkName(`${param}.name`, name) ?? checkMaybeText(`${param}.namespace`, namespace)
-  if (wrong) return wrong
-  const found = tools.find(type as ToolKind, name as string, (namespace as string | null | undefined) ?? undefined)
-  if (found) return found
+  if (wrong) return refused(wrong)
+  const tool = tools.find(type as ToolKind, name as string, (namespace as string | null | undefined) ?? undefined)
+  if (tool) return { kind: 'found', tool }
   const message = `\`${param}\` names the ${type} ${shown(name as string)}, which is not among the tools. Declare it, or choose another.`
-  return problem('invalid_value', message, { param: 'tool_choice' })
+  return refused(problem('invalid_value', message, { param: 'tool_choice' }))
 }
 
 const MODES: ReadonlySet<string> = new Set(['auto', 'required'])
@@ -88,10 +89,10 @@ function readAllowed(value: Readonly<Fields>, declared: Declared): ReadToolChoic
   const gathered = new Set<readonly ToolName[]>()
   for (const [at, wanted] of tools.entries()) {
     const named = readAllowedTool(`tool_choice.tools[${at}]`, wanted, index)
-    if ('code' in named) return refused(named)
-    if (named.length > 0) kept.push(wanted)
-    if (!gathered.has(named)) for (const tool of named) allowed.add(tool)
-    gathered.add(named)
+    if (named.kind === 'refused') return named
+    if (named.tools.length > 0) kept.push(wanted)
+    if (!gathered.has(named.tools)) for (const tool of named.tools) allowed.add(tool)
+    gathered.add(named.tools)
   }
   if (kept.length > 0) {
     const rest = kept.length === tools.length ? value : { ...value, tools: kept }
@@ -102,15 +103,17 @@ function readAllowed(value: Readonly<Fields>, declared: Declared): ReadToolChoic
   return { kind: 'choice', choice: { type: 'none' }, value: 'none' }
 }
 
+type AllowedTools = { readonly kind: 'tools'; readonly tools: readonly ToolName[] } | Refused
+
 /** The tools that an entry stands for: all of a namespace, or none where it names what only a provider could run. */
-function readAllowedTool(param: string, wanted: unknown, tools: ToolIndex): readonly ToolName[] | Problem {
-  if (!isObject(wanted)) return wrongType(param, wanted, 'an object')
-  const found = checkText(`${param}.type`, wanted.type)
-  if (found) return found
-  if (wanted.type === 'namespace') return tools.inside(wanted.name)
-  if (!isOwn(wanted.type)) return []
-  const tool = findTool(param, wanted, tools)
-  return 'code' in tool ? tool : [tool]
+function readAllowedTool(param: string, wanted: unknown, index: ToolIndex): AllowedTools {
+  if (!isObject(wanted)) return refused(wrongType(param, wanted, 'an object'))
+  const wrong = checkText(`${param}.type`, wanted.type)
+  if (wrong) return refused(wrong)
+  if (wanted.type === 'namespace') return { kind: 'tools', tools: index.inside(wanted.name) }
+  if (!isOwn(wanted.type)) return { kind: 'tools', tools: [] }
+  const found = findTool(param, wanted, index)
+  return found.kind === 'refused' ? found : { kind: 'tools', tools: [found.tool] }
 }
 
 /** The declared tools by their names: a client may name as many as it declares, so none is searched for. */

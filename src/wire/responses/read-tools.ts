@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { ToolChoice, ToolDefinition } from '../../model/conversation.ts'
-import type { Problem } from '../../model/problem.ts'
+import { type Refused, refused } from '../../model/problem.ts'
 import type { RequestBody } from '../../model/turn.ts'
 import { isAbsent } from '../fields/check-value.ts'
 import type { ParsedBody } from '../request-reader.ts'
@@ -24,14 +24,14 @@ export type ReadTools =
       /** For each tool of `tools`: itself, what is left of it, or undefined. */
       readonly kept: OwnTools['kept']
     }
-  | { readonly kind: 'refused'; readonly problem: Problem }
+  | Refused
 
 /** The tools of a request whose items have been checked: the list itself and what items add to it. */
 export function readTools(value: ParsedBody['value']): ReadTools {
   const lists: OwnTools[] = []
   for (const { param, tools } of listsOf(value)) {
     const found = checkTools(param, tools)
-    if (found) return { kind: 'refused', problem: found }
+    if (found) return refused(found)
     lists.push(ownTools(tools as Fields[]))
   }
   const definitions = mergeDefinitions(lists)

@@ -44,6 +44,7 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
       await refused.waitFor()
     }
     await signIn(page, email)
+    await page.getByRole('alert').getByText('Too many attempts.').waitFor()
     const timer = page.getByRole('timer')
     const first = await timer.textContent()
     expect(first).toMatch(/^Too many attempts\. Try again in /)
@@ -51,6 +52,21 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     server().advance(15 * 60_000)
     await signIn(page, email)
     await heading(page, 'Overview').waitFor()
+  })
+
+  it('calls nothing a wrong password that is none', async () => {
+    const page = await open('/sign-in')
+    const refusal = { message: 'In the server’s words.', param: null, request_id: 'req_of_the_door', retry_after: null }
+    const refuse = (code) => (route) => route.fulfill({ status: 403, json: { error: { ...refusal, code } } })
+    await page.route('**/console/api/session', refuse('https_needed'))
+    await signIn(page, 'ada@browser.example')
+    await page.getByRole('alert').getByText('Passwords would travel in the clear.').waitFor()
+    await page.getByText('req_of_the_door').waitFor()
+    await page.unroute('**/console/api/session')
+    await page.route('**/console/api/session', refuse('of_tomorrow'))
+    await signIn(page, 'ada@browser.example')
+    await page.getByRole('alert').getByText('In the server’s words.').waitFor()
+    expect(await page.getByText('E-mail or password is wrong.').count()).toBe(0)
   })
 
   it('is behind whoever signs out, also after going back', async () => {

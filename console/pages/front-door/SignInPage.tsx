@@ -76,7 +76,7 @@ function SignInForm({ next }: { next: string | undefined }) {
 function SignInRefusal({ problem }: { problem: ConsoleProblem }) {
   const { people } = useWords()
   if (problem.status === 429 && problem.retryAfter !== null) return <Locked seconds={problem.retryAfter} />
-  if (problem.status === 401 || problem.status === 403) return <Refused text={people.signIn.refused} />
+  if (problem.code === 'wrong_password') return <Refused text={people.signIn.refused} />
   return <ProblemNote error={problem} />
 }
 
@@ -87,9 +87,15 @@ function Locked({ seconds }: { seconds: number }) {
   const left = Math.max(0, Math.ceil((until - useNow(1_000)) / 1_000)) * 1_000
   if (left === 0) return null
   return (
-    <p role="timer" aria-live="off" className={REFUSAL}>
-      {people.signIn.locked(formats.duration(left))}
-    </p>
+    <>
+      {/* Said once: a time that ticks would never stop talking. */}
+      <p role="alert" className="sr-only">
+        {people.signIn.locked(formats.duration(seconds * 1_000))}
+      </p>
+      <p role="timer" aria-live="off" className={REFUSAL}>
+        {people.signIn.locked(formats.duration(left))}
+      </p>
+    </>
   )
 }
 

@@ -146,6 +146,16 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     expect(new URL(page.url()).pathname).toBe('/console/keys')
   })
 
+  it('says at its field that the current password is wrong', async () => {
+    const page = await open('/settings', await person())
+    const current = page.getByLabel('Current password')
+    await current.fill('not this one')
+    await page.getByLabel('New password').fill('a long enough one')
+    await page.getByRole('button', { name: 'Change password' }).click()
+    await page.getByText('The current password is wrong.').waitFor()
+    expect(await current.getAttribute('aria-invalid')).toBe('true')
+  })
+
   it('says what an icon means under the pointer and the focus, until Esc', async () => {
     const page = await open('/settings', await person())
     await heading(page, 'Sessions').waitFor()

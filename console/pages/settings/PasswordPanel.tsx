@@ -27,6 +27,7 @@ export function PasswordPanel() {
     change.mutate({ body: { current, next } })
   }
   const { error } = change
+  const isWrong = error?.code === 'wrong_password'
   return (
     <Panel title={settings.password} about={settings.passwordAbout}>
       <Form className="grid gap-4 py-1 sm:grid-cols-2" onSend={send}>
@@ -34,14 +35,14 @@ export function PasswordPanel() {
         <TextField
           as={PasswordInput}
           label={settings.current}
-          error={error?.param === 'current' ? settings.wrong : undefined}
+          error={isWrong ? settings.wrong : undefined}
           autoComplete="current-password"
           required
           value={current}
           onText={setCurrent}
         />
         <NewPasswordField value={next} onText={setNext} />
-        {error !== null && error.param !== 'current' && (
+        {error !== null && !isWrong && (
           <div className="sm:col-span-2">
             <ProblemNote error={error} />
           </div>

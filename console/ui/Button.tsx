@@ -7,7 +7,7 @@ import { Hint } from './Hint.tsx'
 type ButtonTone = 'primary' | 'plain' | 'quiet' | 'danger'
 
 const BASE =
-  'inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md px-3 py-1 text-center font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:opacity-55 aria-busy:cursor-progress [&_svg]:size-4 [&_svg]:shrink-0'
+  'inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md px-3 py-1 text-center font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:opacity-55 aria-busy:cursor-progress aria-busy:opacity-55 [&_svg]:size-4 [&_svg]:shrink-0'
 
 const TONES: Readonly<Record<ButtonTone, string>> = {
   primary: 'bg-accent text-on-accent enabled:hover:bg-accent-strong',
@@ -25,14 +25,17 @@ interface ButtonProps extends ComponentProps<'button'> {
   readonly busy?: boolean
 }
 
-export function Button({ tone = 'plain', busy = false, className, children, disabled, ...rest }: ButtonProps) {
+export function Button({ tone = 'plain', busy = false, className, children, onClick, ...rest }: ButtonProps) {
   const { common } = useWords()
   return (
     <button
       type="button"
       {...rest}
-      disabled={disabled || busy}
+      // A button that is really disabled loses the focus, and whoever has pressed it by keyboard their place on the page.
+      aria-disabled={busy || undefined}
       aria-busy={busy || undefined}
+      // Also keeps Enter in a field from sending its form a second time.
+      onClick={busy ? (event) => event.preventDefault() : onClick}
       className={cx(BASE, TONES[tone], className)}
     >
       {busy && <LoaderCircle aria-label={common.working} className="animate-spin" />}

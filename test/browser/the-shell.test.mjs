@@ -156,6 +156,37 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     expect(await current.getAttribute('aria-invalid')).toBe('true')
   })
 
+  it('leaves the focus on the button that was pressed, and does once what was asked for once', async () => {
+    const page = await open('/settings', await person())
+    let letGo = () => {}
+    const held = new Promise((resolve) => {
+      letGo = resolve
+    })
+    let asked = 0
+    await page.route('**/console/api/password', async (route) => {
+      asked += 1
+      await held
+      await route.continue()
+    })
+    await page.getByLabel('Current password').fill('not this one')
+    await page.getByLabel('New password').fill('a long enough one')
+    const button = page.getByRole('button', { name: 'Change password' })
+    const hasFocus = () => button.evaluate((element) => element === document.activeElement)
+    await button.focus()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => button.getAttribute('aria-busy')).toBe('true')
+    // Where a button cannot keep the focus, the browser takes it away with the next picture.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    expect(await hasFocus()).toBe(true)
+    await page.keyboard.press('Enter')
+    await page.getByLabel('New password').press('Enter')
+    await button.focus()
+    letGo()
+    await page.getByText('The current password is wrong.').waitFor()
+    expect(await hasFocus()).toBe(true)
+    expect(asked).toBe(1)
+  })
+
   it('says what an icon means under the pointer and the focus, until Esc', async () => {
     const page = await open('/settings', await person())
     await heading(page, 'Sessions').waitFor()

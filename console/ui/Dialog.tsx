@@ -5,7 +5,7 @@ import { useWords } from '../words/WordsProvider.tsx'
 import { IconButton } from './Button.tsx'
 import { LayerContext } from './layer.ts'
 
-interface ModalProps extends Omit<ComponentProps<'dialog'>, 'ref' | 'open' | 'onCancel' | 'onClick'> {
+interface ModalProps extends Omit<ComponentProps<'dialog'>, 'ref' | 'open' | 'onCancel' | 'onClick' | 'onPointerDown'> {
   /** Esc, the cross, a click beside it. */
   readonly onClose: () => void
   /** For what must not vanish by a slip of the mouse: a secret that is shown once. */
@@ -15,6 +15,7 @@ interface ModalProps extends Omit<ComponentProps<'dialog'>, 'ref' | 'open' | 'on
 /** A native modal dialog: the browser keeps the focus inside, and nothing is injected. Shown for as long as it is there. */
 export function Modal({ onClose, closing = 'anyhow', children, ...rest }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const pressedBeside = useRef(false)
   const [layer, setLayer] = useState<HTMLElement | null>(null)
 
   useEffect(() => {
@@ -42,8 +43,12 @@ export function Modal({ onClose, closing = 'anyhow', children, ...rest }: ModalP
         event.preventDefault()
         if (closing === 'anyhow') onClose()
       }}
+      // A press that only ends beside the dialog began within: somebody selects what they have typed.
+      onPointerDown={(event) => {
+        pressedBeside.current = event.target === event.currentTarget
+      }}
       onClick={(event) => {
-        if (event.target === event.currentTarget && closing === 'anyhow') onClose()
+        if (event.target === event.currentTarget && pressedBeside.current && closing === 'anyhow') onClose()
       }}
     >
       <LayerContext value={layer}>{children}</LayerContext>

@@ -146,6 +146,22 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     expect(new URL(page.url()).pathname).toBe('/console/keys')
   })
 
+  it('keeps a dialog whose text is selected until beside it, and closes it by a press beside it', async () => {
+    const page = await open('/keys', await person())
+    await page.getByRole('button', { name: 'New key' }).first().click()
+    const dialog = page.getByRole('dialog')
+    const name = dialog.getByLabel('Name')
+    await name.fill('half written')
+    const { x, y } = await name.boundingBox()
+    await page.mouse.move(x + 5, y + 5)
+    await page.mouse.down()
+    await page.mouse.move(3, 3)
+    await page.mouse.up()
+    expect(await name.inputValue()).toBe('half written')
+    await page.mouse.click(3, 3)
+    await dialog.waitFor({ state: 'detached' })
+  })
+
   it('says at its field that the current password is wrong', async () => {
     const page = await open('/settings', await person())
     const current = page.getByLabel('Current password')

@@ -33,6 +33,9 @@ export function useAct<Name extends ActName>(
   })
 }
 
+/** As it is handed on to the form that sends it. */
+export type SecretAct<Name extends ActName> = UseMutationResult<void, ConsoleProblem, ActOptions<Name>>
+
 /**
  * An act whose answer has a secret in it that is shown once, by a form that shows its own problem. The answer is handed to
  * whoever shows it and is nowhere else: what a mutation resolves to, or was asked with, would otherwise stay in the cache,
@@ -41,7 +44,7 @@ export function useAct<Name extends ActName>(
 export function useSecretAct<Name extends ActName>(
   name: Name,
   onMade: (answer: AnswerOf<Name>) => void,
-): UseMutationResult<void, ConsoleProblem, ActOptions<Name>> {
+): SecretAct<Name> {
   const renew = useRenew(name)
   return useMutation({
     gcTime: 0,

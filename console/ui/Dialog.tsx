@@ -1,3 +1,4 @@
+import { useBlocker } from '@tanstack/react-router'
 import { X } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { cx } from '../lib/cx.ts'
@@ -8,7 +9,7 @@ import { LayerContext } from './layer.ts'
 interface ModalProps extends Omit<ComponentProps<'dialog'>, 'ref' | 'open' | 'onCancel' | 'onClick' | 'onPointerDown'> {
   /** Esc, the cross, a click beside it. */
   readonly onClose: () => void
-  /** For what must not vanish by a slip of the mouse: a secret that is shown once. */
+  /** For what must not vanish by a slip or by going back: a secret that is shown once, or is being made. */
   readonly closing?: 'anyhow' | 'by-button'
 }
 
@@ -17,6 +18,7 @@ export function Modal({ onClose, closing = 'anyhow', children, ...rest }: ModalP
   const dialog = useRef<HTMLDialogElement>(null)
   const pressedBeside = useRef(false)
   const [layer, setLayer] = useState<HTMLElement | null>(null)
+  useStaying(closing === 'by-button')
 
   useEffect(() => {
     const element = dialog.current
@@ -43,6 +45,12 @@ export function Modal({ onClose, closing = 'anyhow', children, ...rest }: ModalP
         event.preventDefault()
         if (closing === 'anyhow') onClose()
       }}
+      onClose={({ currentTarget }) => {
+        if (currentTarget.open) return
+        // Esc once more, and the browser closes it without asking.
+        if (closing === 'anyhow') onClose()
+        else currentTarget.showModal()
+      }}
       // A press that only ends beside the dialog began within: somebody selects what they have typed.
       onPointerDown={(event) => {
         pressedBeside.current = event.target === event.currentTarget
@@ -54,6 +62,13 @@ export function Modal({ onClose, closing = 'anyhow', children, ...rest }: ModalP
       <LayerContext value={layer}>{children}</LayerContext>
     </dialog>
   )
+}
+
+const always = () => true
+
+/** Nobody is led away from what is shown once: neither by going back nor by closing the tab. */
+function useStaying(isStaying: boolean): void {
+  useBlocker({ shouldBlockFn: always, enableBeforeUnload: true, disabled: !isStaying })
 }
 
 interface DialogProps extends Pick<ModalProps, 'onClose' | 'closing'> {

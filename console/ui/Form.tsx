@@ -38,7 +38,10 @@ export function FormEnd({ act: { error, isPending }, isSaid = false, go, disable
     <>
       {error !== null && !isSaid && !wasCancelled(error) && <ProblemNote error={error} />}
       <DialogActions>
-        <Button onClick={onCancel}>{common.cancel}</Button>
+        {/* What is under way cannot be called back: it would be done all the same, and what it made be seen by nobody. */}
+        <Button onClick={onCancel} disabled={isPending}>
+          {common.cancel}
+        </Button>
         <Button tone="primary" type="submit" busy={isPending} disabled={disabled}>
           {go}
         </Button>

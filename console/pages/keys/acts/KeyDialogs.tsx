@@ -102,7 +102,12 @@ function RotateKeyDialog({ keyItem, onClose, onRotated }: RotateKeyDialogProps) 
   const [grace, setGrace] = useState<(typeof GRACES)[number]>('24h')
   const rotate = useSecretAct('POST /keys/:key/rotate', onRotated)
   return (
-    <Dialog title={keys.rotateTitle(keyItem.name)} open onClose={onClose}>
+    <Dialog
+      title={keys.rotateTitle(keyItem.name)}
+      open
+      onClose={onClose}
+      closing={rotate.isPending ? 'by-button' : 'anyhow'}
+    >
       <Form onSend={() => rotate.mutate({ params: { key: keyItem.id }, body: { grace } })}>
         <p className="text-soft">{keys.rotateText}</p>
         <ChoiceField label={keys.grace} value={grace} options={choicesOf(GRACES, keys.graces)} onPick={setGrace}>

@@ -1,4 +1,3 @@
-import { useBlocker } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import { exportKey, greetingCommand } from '../../../lib/shell-code.ts'
@@ -18,12 +17,11 @@ interface MadeKeyDialogProps {
   readonly onStored: () => void
 }
 
-/** The one moment in which a secret is shown. It ends by its button only: not by Esc, not beside it, not by going back. */
+/** The one moment in which a secret is shown. */
 export function MadeKeyDialog({ made: { key, secret }, onStored }: MadeKeyDialogProps) {
   const { keys } = useWords()
   const { standing } = useSession()
   const model = useFirstModel(key)
-  useBlocker({ shouldBlockFn: () => true, enableBeforeUnload: true })
   return (
     <Dialog title={keys.madeTitle} open onClose={onStored} width="wide" closing="by-button">
       <p className="flex gap-2.5 rounded-lg bg-held-wash px-3 py-2 font-medium text-held">

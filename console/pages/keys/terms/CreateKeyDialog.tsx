@@ -27,7 +27,13 @@ export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
     if (wrong.length === 0) create.mutate({ body: { kind, ...terms } })
   }
   return (
-    <Dialog title={keys.newTitle} open onClose={onClose} width="wide">
+    <Dialog
+      title={keys.newTitle}
+      open
+      onClose={onClose}
+      width="wide"
+      closing={create.isPending ? 'by-button' : 'anyhow'}
+    >
       <Form className="grid gap-5" onSend={send} noValidate>
         <NameField draft={draft} onChange={setDraft} wrong={wrong} />
         <KindChoice

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { AnswerOf } from '../../../../src/contract/console-api.ts'
-import { useSecretAct } from '../../../questions/acts.ts'
+import { type SecretAct, useSecretAct } from '../../../questions/acts.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { choicesOf } from '../../../ui/choices.ts'
@@ -27,16 +27,17 @@ export const InviteDialog = (props: InviteDialogProps) => (props.open ? <Invitin
 function Inviting(props: InviteDialogProps) {
   const { accounts } = useWords()
   const [invited, setInvited] = useState<Invited>()
+  const make = useSecretAct('POST /operate/accounts/:account/invite', setInvited)
   const title = props.resets === undefined ? accounts.invite.title : accounts.person.newPasswordTitle
   return (
     <Dialog
       title={invited === undefined ? title : accounts.invite.link}
       open
       onClose={props.onClose}
-      closing={invited === undefined ? 'anyhow' : 'by-button'}
+      closing={invited === undefined && !make.isPending ? 'anyhow' : 'by-button'}
     >
       {invited === undefined ? (
-        <InviteForm {...props} onMade={setInvited} />
+        <InviteForm {...props} make={make} />
       ) : (
         <Made invited={invited} onClose={props.onClose} />
       )}
@@ -46,12 +47,15 @@ function Inviting(props: InviteDialogProps) {
 
 const ROLES = ['owner', 'operator'] as const
 
-function InviteForm({ account, resets, onClose, onMade }: InviteDialogProps & { onMade: (invited: Invited) => void }) {
+interface InviteFormProps extends InviteDialogProps {
+  readonly make: SecretAct<'POST /operate/accounts/:account/invite'>
+}
+
+function InviteForm({ account, resets, onClose, make }: InviteFormProps) {
   const { accounts } = useWords()
   const { invite, person } = accounts
   const [role, setRole] = useState<(typeof ROLES)[number]>('owner')
   const [email, setEmail] = useState('')
-  const make = useSecretAct('POST /operate/accounts/:account/invite', onMade)
   const send = () => {
     const body =
       resets === undefined

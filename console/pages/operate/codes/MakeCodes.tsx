@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { AnswerOf } from '../../../../src/contract/console-api.ts'
 import { readMoney, timesMoney } from '../../../lib/money.ts'
-import { useSecretAct } from '../../../questions/acts.ts'
+import { type SecretAct, useSecretAct } from '../../../questions/acts.ts'
 import { choicesOf } from '../../../ui/choices.ts'
 import { Dialog } from '../../../ui/Dialog.tsx'
 import { Field, TextField } from '../../../ui/Field.tsx'
@@ -18,10 +18,11 @@ export function MakeCodes({ onClose }: { onClose: () => void }) {
   const { codes } = useWords()
   const formats = useFormats()
   const [made, setMade] = useState<Made>()
+  const make = useSecretAct('POST /operate/codes', ({ items }) => setMade(items))
   if (made === undefined) {
     return (
-      <Dialog title={codes.makeTitle} open onClose={onClose}>
-        <MakeCodesForm onClose={onClose} onMade={({ items }) => setMade(items)} />
+      <Dialog title={codes.makeTitle} open onClose={onClose} closing={make.isPending ? 'by-button' : 'anyhow'}>
+        <MakeCodesForm make={make} onClose={onClose} />
       </Dialog>
     )
   }
@@ -33,8 +34,8 @@ export function MakeCodes({ onClose }: { onClose: () => void }) {
 }
 
 interface MakeCodesFormProps {
+  readonly make: SecretAct<'POST /operate/codes'>
   readonly onClose: () => void
-  readonly onMade: (made: AnswerOf<'POST /operate/codes'>) => void
 }
 
 const EXPIRIES = ['never', '30d', '90d', '365d', 'date'] as const
@@ -43,7 +44,7 @@ const COUNT_MAX = 100
 const readCount = (text: string): number | undefined =>
   /^\d{1,3}$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= COUNT_MAX ? Number(text) : undefined
 
-function MakeCodesForm({ onClose, onMade }: MakeCodesFormProps) {
+function MakeCodesForm({ make, onClose }: MakeCodesFormProps) {
   const { codes } = useWords()
   const formats = useFormats()
   const [amount, setAmount] = useState('')
@@ -52,7 +53,6 @@ function MakeCodesForm({ onClose, onMade }: MakeCodesFormProps) {
   const [expires, setExpires] = useState<(typeof EXPIRIES)[number]>('90d')
   const [day, setDay] = useState('')
   const [read, many] = [readMoney(amount), readCount(count)]
-  const make = useSecretAct('POST /operate/codes', onMade)
   const send = () => {
     if (read === undefined || many === undefined) return
     const until = expires === 'never' ? null : expires === 'date' ? day : expires

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
+  const { origin, person, open } = useConsole()
+  const button = (place, name) => place.getByRole('button', { name, exact: true })
+
+  /** A page that somebody came to from another one, so that there is a way back. */
+  async function arrive(somebody, from, to) {
+    const page = await open(from, somebody)
+    await page.getByRole('link', { name: to, exact: true }).click()
+    await page.getByRole('heading', { name: to, exact: true }).waitFor()
+    return page
+  }
+
+  /** Until it is let go, nothing that changes something is answered. */
+  async function holdActs(page) {
+    let letGo = () => {}
+    const held = new Promise((resolve) => {
+      letGo = resolve
+    })
+    let acts = 0
+    await page.route('**/console/api/**', async (route) => {
+      if (route.request().method() === 'POST') {
+        acts += 1
+        await held
+      }
+      await route.continue()
+    })
+    return { letGo, acts: () => acts }
+  }
+
+  /** Esc as often as somebody may press it, beside it, and back. */
+  async function tryToLeave(page, dialog) {
+    const url = page.url()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await page.mouse.click(3, 3)
+    await page.goBack().catch(() => {})
+    await expect.poll(() => page.url()).toBe(url)
+    expect(await dialog.isVisible()).toBe(true)
+  }
+
+  it('is not left while it is on its way, nor while it is there: a key', async () => {
+    const page = await arrive(await person(), '/wallet', 'Keys')
+    const held = await holdActs(page)
+    await button(page, 'New key').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('seen')
+    await dialog.getByLabel('Name').press('Enter')
+    await expect.poll(held.acts).toBe(1)
+    expect(await button(dialog, 'Cancel').isDisabled()).toBe(true)
+    await tryToLeave(page, dialog)
+    held.letGo()
+    const secret = page.getByRole('dialog', { name: 'The secret of your key' })
+    await secret.waitFor()
+    await tryToLeave(page, secret)
+    await button(secret, 'I have stored it').click()
+    await secret.waitFor({ state: 'detached' })
+    await page.goBack()
+    expect(page.url()).toBe(`${origin()}/console/wallet`)
+  })
+
+  it('is not left: codes', async () => {
+    const page = await arrive(await person({ role: 'operator' }), '/operate/lanes', 'Codes')
+    const held = await holdActs(page)
+    await button(page, 'Make codes').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Amount of each in USD').fill('1.00')
+    await button(dialog, 'Make them').click()
+    await expect.poll(held.acts).toBe(1)
+    await tryToLeave(page, dialog)
+    held.letGo()
+    await button(dialog, 'I have stored them').waitFor()
+    await tryToLeave(page, dialog)
+    await button(dialog, 'I have stored them').click()
+    await dialog.waitFor({ state: 'detached' })
+  })
+
+  it('is not left: a link for somebody', async () => {
+    const owner = await person()
+    const page = await open('/operate/accounts', await person({ role: 'operator' }))
+    await page.getByRole('link', { name: owner.account.email }).first().click()
+    const held = await holdActs(page)
+    await button(page, 'Invite').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('E-mail').fill('invited@browser.example')
+    await button(dialog, 'Make the link').click()
+    await expect.poll(held.acts).toBe(1)
+    await tryToLeave(page, dialog)
+    held.letGo()
+    await dialog.getByText(/\/console\/setup\?code=/).waitFor()
+    await tryToLeave(page, dialog)
+  })
+})

@@ -6,11 +6,12 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { attend } from './lib/ask.ts'
 import { asProblem, type ConsoleProblem } from './lib/console-problem.ts'
+import { leavePage } from './lib/leave-page.ts'
 import { keepTheme } from './lib/preferences.ts'
 import { sessionQuestion } from './questions/session.ts'
 import { createConsoleRouter } from './routes.tsx'
-import { askPassword } from './shell/ConfirmPassword.tsx'
-import { landingOf } from './shell/landing.ts'
+import { askPassword, dropPasswordQuestion } from './shell/ConfirmPassword.tsx'
+import { signInAddress } from './shell/landing.ts'
 import { takeSetupCode } from './shell/setup-code.ts'
 import { Toasts } from './ui/Toasts.tsx'
 import { keepLanguage } from './words/spoken.ts'
@@ -37,15 +38,22 @@ takeSetupCode()
 keepTheme()
 const router = createConsoleRouter(client)
 
+// Nothing secret is said here: whoever hears it asks the server how they stand.
+const otherTabs = new BroadcastChannel('millrace-session')
+otherTabs.onmessage = () => void client.invalidateQueries({ queryKey: sessionQuestion.queryKey })
+// A page that the browser has kept for the way back may be of somebody who has signed out since.
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) location.reload()
+})
+
 attend({
   confirm: askPassword,
+  sessionChanged: () => otherTabs.postMessage('changed'),
   sessionEnded: () => {
     const { pathname, href } = router.state.location
     if (pathname === '/sign-in' || pathname === '/setup') return
-    client.removeQueries({ queryKey: sessionQuestion.queryKey })
-    void router
-      .navigate({ to: '/sign-in', search: landingOf({ next: href }), replace: true })
-      .then(() => client.clear())
+    dropPasswordQuestion()
+    leavePage(signInAddress(href))
   },
 })
 

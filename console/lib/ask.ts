@@ -1,6 +1,13 @@
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../../src/contract/console-api.ts'
-import { ConsoleProblem } from './console-problem.ts'
-import { type ActName, type Address, methodOf, type QuestionName, routeAddress } from './route-address.ts'
+import { ConsoleProblem, hasCode } from './console-problem.ts'
+import {
+  type ActName,
+  type Address,
+  type FileName,
+  methodOf,
+  type QuestionName,
+  routeAddress,
+} from './route-address.ts'
 
 /** A part of a request that has to be given where the route has something there, and must not where it has not. */
 type Part<Key extends string, Value> = keyof Value extends never
@@ -14,13 +21,21 @@ export type ActOptions<Name extends ActName> = Part<'params', ParamsOf<Name>> & 
 
 /** What the fetcher cannot do itself: it has no page to show. */
 export interface Attendants {
-  /** The session is over: somebody has to sign in again. */
+  /** Whoever this page is of is not signed in any more. */
   sessionEnded(): void
+  /** Here somebody has signed in or out, or has a new session: other tabs share it. */
+  sessionChanged(): void
   /** Asks for the password; false when the person would rather not. */
   confirm(): Promise<boolean>
 }
 
-let attendants: Attendants = { sessionEnded: () => {}, confirm: () => Promise.resolve(false) }
+let attendants: Attendants = {
+  sessionEnded: () => {},
+  sessionChanged: () => {},
+  confirm: () => Promise.resolve(false),
+}
+/** The id of the person that this page is of; undefined while it is nobody's. */
+let whose: string | undefined
 let csrf: string | undefined
 
 export function attend(by: Attendants): void {
@@ -38,12 +53,16 @@ export async function ask<Name extends QuestionName>(
 
 /** Does something. Where that needs a fresh password, the person is asked for it and the act is done once more. */
 export async function act<Name extends ActName>(name: Name, options: ActOptions<Name>): Promise<AnswerOf<Name>> {
-  const attempt = async () => (await exchange(name, { ...options, token: await csrfToken(name) })) as AnswerOf<Name>
+  const attempt = () =>
+    withToken(async (token) => (await exchange(name, { ...options, token })) as AnswerOf<Name>, name)
+  const by = whose
   try {
     return await attempt()
   } catch (error) {
-    if (!(error instanceof ConsoleProblem) || error.code !== 'confirm_password') throw error
-    if (!(await attendants.confirm())) throw new ConsoleProblem(0, { code: 'cancelled', message: error.message })
+    if (!hasCode(error, 'confirm_password')) throw error
+    // Whoever gives their password does what they began themselves, and nothing that was left by somebody before them.
+    const isConfirmed = whose === by && (await attendants.confirm()) && whose === by
+    if (!isConfirmed) throw new ConsoleProblem(0, { code: 'cancelled', message: error.message })
     return await attempt()
   }
 }
@@ -56,8 +75,14 @@ export interface PlayedTurn {
 }
 
 /** Asks a model. Resolves with the head of the stream; a refusal is a `ConsoleProblem` like any other. */
-export async function play({ endpoint, pays, body }: PlayedTurn, signal: AbortSignal): Promise<Response> {
-  const token = await csrfToken()
+export const play = (turn: PlayedTurn, signal: AbortSignal): Promise<Response> =>
+  withToken((token) => fetchTurn(turn, token, signal))
+
+async function fetchTurn(
+  { endpoint, pays, body }: PlayedTurn,
+  token: string | undefined,
+  signal: AbortSignal,
+): Promise<Response> {
   const response = await fetch(`/console/api/playground/${endpoint}`, {
     method: 'POST',
     credentials: 'same-origin',
@@ -81,9 +106,20 @@ interface Sent extends Address {
 
 async function exchange(name: RouteName, sent: Sent): Promise<unknown> {
   const answer = await fetchJson(name, sent)
-  // Every answer that says how we stand brings the token for what comes next.
-  if (isStanding(answer)) csrf = answer.csrf ?? undefined
+  if (isStanding(answer)) takeStanding(name, answer)
   return answer
+}
+
+/** Every answer that says how we stand brings the token for what comes next. */
+function takeStanding(name: RouteName, { person, csrf: token }: Standing): void {
+  const isAsked = name === 'GET /session'
+  // All tabs have one session: in another one, it may have ended or become somebody else's. Then this page is over, too.
+  if (isAsked && whose !== undefined && person?.id !== whose) {
+    throw sessionOver(new ConsoleProblem(401, { code: 'session_ended', message: 'Somebody else is signed in now.' }))
+  }
+  whose = person?.id
+  csrf = token ?? undefined
+  if (!isAsked) attendants.sessionChanged()
 }
 
 async function fetchJson(name: RouteName, { body, token, signal, ...address }: Sent): Promise<unknown> {
@@ -121,11 +157,27 @@ function problemFrom(response: Response, answer: unknown): ConsoleProblem {
     request_id: text('request_id') ?? response.headers.get('x-request-id') ?? '',
     retry_after: typeof fault.retry_after === 'number' ? fault.retry_after : null,
   })
-  if (response.status === 401 && problem.code === 'session_ended') {
-    csrf = undefined
-    attendants.sessionEnded()
-  }
+  return response.status === 401 && problem.code === 'session_ended' ? sessionOver(problem) : problem
+}
+
+function sessionOver(problem: ConsoleProblem): ConsoleProblem {
+  csrf = undefined
+  attendants.sessionEnded()
   return problem
+}
+
+/** The token is that of a session, which may have been renewed in another tab. For the same person it is done once more. */
+async function withToken<Answer>(
+  attempt: (token: string | undefined) => Promise<Answer>,
+  name?: ActName,
+): Promise<Answer> {
+  try {
+    return await attempt(await csrfToken(name))
+  } catch (error) {
+    if (!hasCode(error, 'other_site')) throw error
+    await exchange('GET /session', {})
+    return await attempt(csrf)
+  }
 }
 
 /** Whoever has no session yet has no token either, and needs none for these. */
@@ -138,5 +190,6 @@ async function csrfToken(name?: ActName): Promise<string | undefined> {
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
-const isStanding = (value: unknown): value is { csrf: string | null } =>
-  isRecord(value) && 'csrf' in value && 'setup_needed' in value
+type Standing = Pick<AnswerOf<'GET /session'>, 'person' | 'csrf'>
+
+const isStanding = (value: unknown): value is Standing => isRecord(value) && 'csrf' in value && 'setup_needed' in value

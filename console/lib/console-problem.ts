@@ -22,8 +22,11 @@ export class ConsoleProblem extends Error {
   }
 }
 
+export const hasCode = (error: unknown, code: string): error is ConsoleProblem =>
+  error instanceof ConsoleProblem && error.code === code
+
 /** The person closed the question for their password: they know, and need no message. */
-export const wasCancelled = (error: unknown): boolean => error instanceof ConsoleProblem && error.code === 'cancelled'
+export const wasCancelled = (error: unknown): boolean => hasCode(error, 'cancelled')
 
 /** Any failure as a problem, so that what shows it needs one way only. */
 export const asProblem = (error: unknown): ConsoleProblem =>

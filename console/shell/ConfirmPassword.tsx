@@ -1,4 +1,4 @@
-import { useState, useSyncExternalStore } from 'react'
+import { useEffect, useState, useSyncExternalStore } from 'react'
 import { useAct } from '../questions/acts.ts'
 import { useSession } from '../questions/session.ts'
 import { Dialog } from '../ui/Dialog.tsx'
@@ -12,8 +12,9 @@ import { useWords } from '../words/WordsProvider.tsx'
 export function ConfirmPassword() {
   const { shell } = useWords()
   const asked = useSyncExternalStore(onPasswordAsked, isPasswordAsked)
+  useEffect(() => dropPasswordQuestion, [])
   return (
-    <Dialog title={shell.confirm.title} open={asked} onClose={() => answerPassword(false)}>
+    <Dialog title={shell.confirm.title} open={asked} onClose={dropPasswordQuestion}>
       <PasswordForm />
     </Dialog>
   )
@@ -42,13 +43,7 @@ function PasswordForm() {
         value={password}
         onText={setPassword}
       />
-      <FormEnd
-        act={confirm}
-        isSaid
-        go={shell.confirm.go}
-        disabled={password === ''}
-        onCancel={() => answerPassword(false)}
-      />
+      <FormEnd act={confirm} isSaid go={shell.confirm.go} disabled={password === ''} onCancel={dropPasswordQuestion} />
     </Form>
   )
 }
@@ -73,6 +68,9 @@ function answerPassword(confirmed: boolean): void {
   tellAll()
   for (const tell of told) tell(confirmed)
 }
+
+/** Whoever was asked is gone, or would rather not: what waits for it is not done. */
+export const dropPasswordQuestion = (): void => answerPassword(false)
 
 const isPasswordAsked = (): boolean => waiting.length > 0
 

@@ -7,7 +7,7 @@ import { Mark } from '../ui/Mark.tsx'
 import { useWords } from '../words/WordsProvider.tsx'
 import { AccountMenu } from './AccountMenu.tsx'
 import { CommandPalette } from './CommandPalette.tsx'
-import { ConfirmPassword } from './ConfirmPassword.tsx'
+import { ConfirmPassword, dropPasswordQuestion } from './ConfirmPassword.tsx'
 import { Navigation } from './Navigation.tsx'
 import { ShortcutList } from './ShortcutList.tsx'
 import { useShellKeys } from './useShellKeys.ts'
@@ -18,7 +18,10 @@ export function Shell() {
   const [open, setOpen] = useState<'palette' | 'shortcuts' | 'drawer' | undefined>()
   const close = () => setOpen(undefined)
   useShellKeys({ onPalette: () => setOpen('palette'), onHelp: () => setOpen('shortcuts') })
-  const main = useArrival(close)
+  const main = useArrival(() => {
+    close()
+    dropPasswordQuestion()
+  })
 
   return (
     <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)]">

@@ -14,3 +14,9 @@ export function landingOf(search: Readonly<Record<string, unknown>>): Landing {
 }
 
 export const addressOf = (path: string): string => `${BASE}${path}`
+
+/** Of the sign-in, for somebody who goes on from there to where they were. */
+export function signInAddress(next?: string): string {
+  const search = new URLSearchParams({ ...landingOf({ next }) })
+  return addressOf(search.size === 0 ? '/sign-in' : `/sign-in?${search}`)
+}

@@ -2,6 +2,7 @@ import { useBlocker } from '@tanstack/react-router'
 import { X } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { cx } from '../lib/cx.ts'
+import { holdPage } from '../lib/leave-page.ts'
 import { useWords } from '../words/WordsProvider.tsx'
 import { IconButton } from './Button.tsx'
 import { LayerContext } from './layer.ts'
@@ -9,7 +10,7 @@ import { LayerContext } from './layer.ts'
 interface ModalProps extends Omit<ComponentProps<'dialog'>, 'ref' | 'open' | 'onCancel' | 'onClick' | 'onPointerDown'> {
   /** Esc, the cross, a click beside it. */
   readonly onClose: () => void
-  /** For what must not vanish by a slip or by going back: a secret that is shown once, or is being made. */
+  /** For what must not vanish by a slip, by going back or with its session: a secret that is shown once, or is being made. */
   readonly closing?: 'anyhow' | 'by-button'
 }
 
@@ -66,9 +67,10 @@ export function Modal({ onClose, closing = 'anyhow', children, ...rest }: ModalP
 
 const always = () => true
 
-/** Nobody is led away from what is shown once: neither by going back nor by closing the tab. */
+/** Nobody is led away from what is shown once: not by going back, not by closing the tab, not by a session that ends. */
 function useStaying(isStaying: boolean): void {
   useBlocker({ shouldBlockFn: always, enableBeforeUnload: true, disabled: !isStaying })
+  useEffect(() => (isStaying ? holdPage() : undefined), [isStaying])
 }
 
 interface DialogProps extends Pick<ModalProps, 'onClose' | 'closing'> {

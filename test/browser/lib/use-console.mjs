@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { signUp } from '../../support/console-person.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
+import { cookieFor } from './cookie-for.mjs'
 import { findChromium } from './find-chromium.mjs'
 import { watchPages } from './watch-page.mjs'
 
@@ -39,11 +40,6 @@ export function useBrowser() {
     await page.goto(`${origin}/console${path}`)
     return page
   }
-}
-
-function cookieFor(origin, sent) {
-  const at = sent.indexOf('=')
-  return { name: sent.slice(0, at), value: sent.slice(at + 1), url: origin }
 }
 
 /** The real server beside it, in this process, so that its clock can be moved on. */

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { PASSWORD } from '../support/console-person.ts'
+import { openAccount } from '../support/test-account.ts'
+import { cookieFor } from './lib/cookie-for.mjs'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+const LATER = 16 * 60_000
+
+describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
+  const { server, origin, person, open } = useConsole()
+  const heading = (page, name) => page.getByRole('heading', { name, exact: true })
+  const button = (place, name) => place.getByRole('button', { name, exact: true })
+
+  const another = async (page, path) => {
+    const tab = await page.context().newPage()
+    await tab.goto(`${origin()}/console${path}`)
+    return tab
+  }
+
+  const signIn = async (page, email) => {
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await button(page, 'Sign in').click()
+  }
+
+  async function signOut(page, { email }) {
+    await button(page, email).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await heading(page, 'Sign in').waitFor()
+  }
+
+  async function makeKey(page, name) {
+    await button(page, 'New key').first().click()
+    await page.getByRole('dialog').getByLabel('Name').fill(name)
+    await button(page, 'Make the key').click()
+  }
+
+  /** As another tab would have it renewed, without a word to this one. */
+  const giveSession = (page, { asked }) => page.context().addCookies([cookieFor(origin(), asked.cookie)])
+  const namesOf = async ({ asked }) => (await asked.ask('GET /keys')).items.map(({ name }) => name)
+
+  /** Whatever an answer changes on the page has been drawn by then. */
+  const twoFrames = (page) =>
+    page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+
+  it('a question for the password ends with its session, and does nothing in the next one', async () => {
+    const [first, second] = [await person(), await person()]
+    const page = await open('/keys', first)
+    await heading(page, 'Keys').waitFor()
+    server().advance(LATER)
+    await makeKey(page, 'of the first')
+    const question = page.getByRole('dialog', { name: 'Your password, please' })
+    await question.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await first.asked.ask('DELETE /session')
+    await button(question, 'Go on').click()
+    await signIn(page, second.email)
+    await heading(page, 'Keys').waitFor()
+    await button(page, second.email).waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    expect(await namesOf(second)).not.toContain('of the first')
+  })
+
+  it('a secret that is shown once stays when somebody signs out elsewhere, and the page goes when it is stored', async () => {
+    const somebody = await person()
+    const page = await open('/keys', somebody)
+    await makeKey(page, 'kept')
+    const secret = page.getByRole('dialog', { name: 'The secret of your key' })
+    await secret.waitFor()
+    const heard = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
+    await signOut(await another(page, '/settings'), somebody)
+    await heard
+    await twoFrames(page)
+    expect(await secret.getByText(/^mr_/).first().textContent()).toMatch(/^mr_/)
+    expect(await page.getByText('This page has failed.').count()).toBe(0)
+    await button(secret, 'I have stored it').click()
+    await heading(page, 'Sign in').waitFor()
+  })
+
+  it('whoever signs in elsewhere has every tab, at their own home', async () => {
+    const first = await person({ credit: '12.34' })
+    const page = await open('/wallet', first)
+    await page.getByText('$12.34').first().waitFor()
+    const email = 'second@tabs.example'
+    const account = await openAccount(server(), { credit: '56.78' })
+    const { link } = await server().operate('people.invite', { email, role: 'owner', account: account.id })
+    const tab = await another(page, link.slice(link.indexOf('/setup')))
+    await tab.getByLabel('New password').fill(PASSWORD)
+    await button(tab, 'Finish').click()
+    await button(tab, email).waitFor()
+    await button(page, email).waitFor()
+    await heading(page, 'Overview').waitFor()
+    await page.getByText('$56.78').first().waitFor()
+    expect(await page.getByText('$12.34').count()).toBe(0)
+    await signOut(tab, { email })
+    await heading(page, 'Sign in').waitFor()
+  })
+
+  it('an act goes through in a new session of the same person', async () => {
+    const somebody = await person()
+    const page = await open('/keys', somebody)
+    await heading(page, 'Keys').waitFor()
+    await somebody.asked.ask('POST /session', { body: { email: somebody.email, password: PASSWORD } })
+    await giveSession(page, somebody)
+    await makeKey(page, 'across')
+    await button(page, 'I have stored it').click()
+    expect((await namesOf(somebody)).filter((name) => name === 'across')).toHaveLength(1)
+  })
+
+  it('an act is not done in the session of somebody else', async () => {
+    const [first, second] = [await person(), await person()]
+    const page = await open('/keys', first)
+    await heading(page, 'Keys').waitFor()
+    await giveSession(page, second)
+    await makeKey(page, 'astray')
+    await button(page, second.email).waitFor()
+    await heading(page, 'Overview').waitFor()
+    expect([...(await namesOf(first)), ...(await namesOf(second))]).not.toContain('astray')
+  })
+})

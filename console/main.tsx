@@ -5,7 +5,7 @@ import { Tooltip } from 'radix-ui'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { attend } from './lib/ask.ts'
-import { asProblem, type ConsoleProblem } from './lib/console-problem.ts'
+import { asProblem, mayPass } from './lib/console-problem.ts'
 import { leavePage } from './lib/leave-page.ts'
 import { keepTheme } from './lib/preferences.ts'
 import { sessionQuestion } from './questions/session.ts'
@@ -18,9 +18,6 @@ import { keepLanguage } from './words/spoken.ts'
 import { WordsProvider } from './words/WordsProvider.tsx'
 
 const RETRIES = 2
-
-/** Only what may pass by itself is asked again: a refusal stays one. */
-const mayPass = (problem: ConsoleProblem): boolean => problem.status === 0 || problem.status >= 500
 
 const client = new QueryClient({
   defaultOptions: {

@@ -28,6 +28,9 @@ export const hasCode = (error: unknown, code: string): error is ConsoleProblem =
 /** The person closed the question for their password: they know, and need no message. */
 export const wasCancelled = (error: unknown): boolean => hasCode(error, 'cancelled')
 
+/** Only what may pass by itself is asked again: a refusal stays one. */
+export const mayPass = ({ status }: ConsoleProblem): boolean => status === 0 || status >= 500
+
 /** Any failure as a problem, so that what shows it needs one way only. */
 export const asProblem = (error: unknown): ConsoleProblem =>
   error instanceof ConsoleProblem

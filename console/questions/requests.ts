@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { QueryOf } from '../../src/contract/console-api.ts'
-import { asProblem } from '../lib/console-problem.ts'
+import { asProblem, mayPass } from '../lib/console-problem.ts'
 import { itemsOf, pagesOf, questionOf } from './question.ts'
 
 export type RequestFilter = Pick<QueryOf<'GET /requests'>, 'key' | 'model' | 'outcome' | 'kind'>
@@ -39,14 +39,19 @@ export const useRequest = (request: string) =>
 /** A provider may be read to its end for a minute after its client has left; what takes longer is left to the receipt. */
 const TIMES_MAX = 90
 
+/** Its receipt is written a moment after the client has gone; and a connection that was lost comes back. */
+export function mayStillSettle(failures: number, error: Error): boolean {
+  const problem = asProblem(error)
+  return failures < TIMES_MAX && (problem.status === 404 || mayPass(problem))
+}
+
 /** One request, asked for again and again until its charge is settled. */
 export function useSettledRequest(request: string) {
   const question = useQuery({
     ...questionOf('GET /requests/:request', { params: { request } }),
     refetchInterval: ({ state }) =>
       state.data?.state === 'open' && state.dataUpdateCount < TIMES_MAX ? RUNNING_MS : false,
-    // Its receipt is written a moment after the client has gone.
-    retry: (failures, error) => failures < 5 && asProblem(error).status === 404,
+    retry: mayStillSettle,
     retryDelay: RUNNING_MS,
   })
   return { ...question, settled: question.data !== undefined && question.data.state !== 'open' }

@@ -51,6 +51,15 @@ export async function ask<Name extends QuestionName>(
   return (await exchange(name, { ...options, signal })) as AnswerOf<Name>
 }
 
+/** Asks for a file. The browser keeps what is large on its disk; nothing of it is read here. */
+export async function askFile<Name extends FileName>(name: Name, query: QueryOf<Name>): Promise<File> {
+  const response = await fetch(routeAddress(name, { query }), { credentials: 'same-origin' }).catch(unreachableUnless())
+  if (!response.ok) throw problemFrom(response, await response.json().catch(() => undefined))
+  const [, fileName = 'millrace.csv'] =
+    /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
+  return new File([await response.blob().catch(unreachableUnless())], fileName)
+}
+
 /** Does something. Where that needs a fresh password, the person is asked for it and the act is done once more. */
 export async function act<Name extends ActName>(name: Name, options: ActOptions<Name>): Promise<AnswerOf<Name>> {
   const attempt = () =>
@@ -142,7 +151,7 @@ async function fetchJson(name: RouteName, { body, token, signal, ...address }: S
 }
 
 /** Whoever has given up waiting is told of that, and not that the server is away. */
-const unreachableUnless = (signal: AbortSignal | undefined) => (error: unknown) => {
+const unreachableUnless = (signal?: AbortSignal) => (error: unknown) => {
   if (signal?.aborted) throw error
   throw new ConsoleProblem(0, { code: 'unreachable', message: 'The server could not be reached.' })
 }

@@ -1,6 +1,8 @@
-import type { QueryOf, RouteName } from '../../src/contract/console-api.ts'
+import type { RouteName } from '../../src/contract/console-api.ts'
 
 export type QuestionName = Extract<RouteName, `GET ${string}`>
+/** Answered with a file to keep. */
+export type FileName = Extract<RouteName, `GET ${string}.csv`>
 export type ActName = Exclude<RouteName, QuestionName>
 
 const BASE = '/console/api'
@@ -25,9 +27,3 @@ export function routeAddress(name: RouteName, { params = {}, query = {} }: Addre
   }
   return `${BASE}${filled}${search.size > 0 ? `?${search}` : ''}`
 }
-
-/** Where a browser fetches a file by itself: for links with `download`. */
-export const fileAddress = <Name extends Extract<RouteName, `GET ${string}.csv`>>(
-  name: Name,
-  query: QueryOf<Name>,
-): string => routeAddress(name, { query })

@@ -82,13 +82,10 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the console', () => {
       await streamChat(origin(), owner.account.key, { model: 'swift', messages: [{ role: 'user', content: words }] })
     }
     const page = await open('/wallet', owner)
-    await expect.poll(() => rowsOf(page).count()).toBe(4)
+    await rowsOf(page).nth(3).waitFor()
     const shown = []
     for (const row of await rowsOf(page).all()) shown.push(await moneyIn(row.locator('td').nth(3)))
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Download as CSV' }).click(),
-    ])
+    const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Download as CSV').click()])
     const [head, ...lines] = (await readFile(await download.path(), 'utf8')).trim().split(/\r?\n/)
     const at = head.split(',').findIndex((name) => /amount/.test(name))
     const written = lines.map((line) => nanoOf(line.split(',')[at].replaceAll('"', '')))
@@ -96,5 +93,21 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the console', () => {
     const sum = (amounts) => amounts.reduce((total, amount) => total + amount, 0n)
     expect(sum(written)).toBe(sum(shown))
     expect(sum(written)).toBe((await owner.account.wallet()).balance)
+  })
+
+  it('says why there is no file, and gives it once there can be one', async () => {
+    const page = await open('/wallet', await person())
+    await rowsOf(page).first().waitFor()
+    const refusal = { code: 'too_many_requests', message: 'Not now.', param: null, request_id: 'req_of_the_file' }
+    const file = '**/console/api/wallet/statement.csv*'
+    await page.route(file, (route) => route.fulfill({ status: 429, json: { error: { ...refusal, retry_after: 3 } } }))
+    await button(page, 'Download as CSV').click()
+    const told = page.getByRole('list', { name: 'Notifications' }).getByRole('listitem')
+    await told.getByText('Not now.').waitFor()
+    await told.getByText('req_of_the_file').waitFor()
+    await page.unroute(file)
+    const download = page.waitForEvent('download')
+    await button(page, 'Download as CSV').click()
+    expect((await download).suggestedFilename()).toBe('millrace-statement.csv')
   })
 })

@@ -40,7 +40,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of usage', () => {
     const written = async () => {
       const [download] = await Promise.all([
         page.waitForEvent('download'),
-        page.getByRole('link', { name: 'CSV', exact: true }).click(),
+        page.getByRole('button', { name: 'CSV', exact: true }).click(),
       ])
       const lines = (await readFile(await download.path(), 'utf8'))
         .trim()

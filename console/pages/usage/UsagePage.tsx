@@ -1,8 +1,8 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { ChartColumn, Download } from 'lucide-react'
 import { now } from '../../lib/clock.ts'
-import { fileAddress } from '../../lib/route-address.ts'
 import { dayIn } from '../../lib/zone-days.ts'
+import { useDownload } from '../../questions/download.ts'
 import { useUsage } from '../../questions/usage.ts'
 import { Answer } from '../../ui/Answer.tsx'
 import { Button, buttonClass } from '../../ui/Button.tsx'
@@ -35,6 +35,7 @@ export function UsagePage() {
   }
   const query = { ...days, by, ...(model !== undefined && { model }) }
   const question = useUsage(query)
+  const download = useDownload('GET /usage.csv')
   const change = (next: UsageFilter) =>
     void navigate({ to: '/usage', search: writeUsageFilter(next), resetScroll: false })
   const drill = (id: string) => change(drillInto(filter, id))
@@ -45,10 +46,10 @@ export function UsagePage() {
         title={shell.areas.usage}
         about={usage.about}
         actions={
-          <a href={fileAddress('GET /usage.csv', query)} download className={buttonClass('plain')}>
+          <Button busy={download.isPending} onClick={() => download.mutate(query)}>
             <Download aria-hidden="true" />
             {usage.csv}
-          </a>
+          </Button>
         }
       />
       <UsageControls filter={filter} range={range} zone={zone} onChange={change} />

@@ -1,11 +1,11 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Download, ReceiptText, SearchX, X } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { fileAddress } from '../../lib/route-address.ts'
+import { useDownload } from '../../questions/download.ts'
 import { useStatement } from '../../questions/money.ts'
 import { itemsOf } from '../../questions/question.ts'
 import { Answer, ShowMore } from '../../ui/Answer.tsx'
-import { Button, buttonClass } from '../../ui/Button.tsx'
+import { Button } from '../../ui/Button.tsx'
 import { choicesOf } from '../../ui/choices.ts'
 import { Empty } from '../../ui/Empty.tsx'
 import { Field } from '../../ui/Field.tsx'
@@ -26,6 +26,7 @@ export function StatementPanel({ fill }: { fill: ReactNode }) {
   const query = filterQuery(filters, zone)
   const { isRead, handlers } = useIsRead({ scrolling: 'is-free' })
   const question = useStatement(query, { still: isRead })
+  const download = useDownload('GET /wallet/statement.csv')
   const change = (next: StatementFilters) => void navigate({ to: '/wallet', search: { ...next }, replace: true })
   const isFiltered = Object.keys(filters).length > 0
   return (
@@ -33,10 +34,10 @@ export function StatementPanel({ fill }: { fill: ReactNode }) {
       title={wallet.statement}
       padding="flush"
       actions={
-        <a href={fileAddress('GET /wallet/statement.csv', query)} download className={buttonClass('plain')}>
+        <Button busy={download.isPending} onClick={() => download.mutate(query)}>
           <Download aria-hidden="true" />
           {wallet.download}
-        </a>
+        </Button>
       }
     >
       <StatementFilterBar filters={filters} onChange={change} />

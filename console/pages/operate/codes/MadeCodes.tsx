@@ -1,4 +1,5 @@
 import { Download } from 'lucide-react'
+import { saveFile } from '../../../lib/save-file.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { DialogActions } from '../../../ui/Dialog.tsx'
@@ -10,6 +11,8 @@ import type { Made } from './MakeCodes.tsx'
 export function MadeCodes({ made, onClose }: { made: Made; onClose: () => void }) {
   const { codes } = useWords()
   const text = made.map(({ secret }) => `${secret}\n`).join('')
+  // Made here: the secrets do not travel a second time.
+  const save = () => saveFile(new File([text], codes.fileName, { type: 'text/plain' }))
   return (
     <div className="grid grid-cols-1 gap-4">
       <p className="text-soft">{codes.madeText}</p>
@@ -25,7 +28,7 @@ export function MadeCodes({ made, onClose }: { made: Made; onClose: () => void }
         ))}
       </ul>
       <DialogActions>
-        <Button onClick={() => save(text, codes.fileName)}>
+        <Button onClick={save}>
           <Download aria-hidden="true" />
           {codes.download}
         </Button>
@@ -36,13 +39,4 @@ export function MadeCodes({ made, onClose }: { made: Made; onClose: () => void }
       </DialogActions>
     </div>
   )
-}
-
-/** A file made here: the secrets do not travel a second time. */
-function save(text: string, name: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
-  const link = document.createElement('a')
-  Object.assign(link, { href: address, download: name })
-  link.click()
-  URL.revokeObjectURL(address)
 }

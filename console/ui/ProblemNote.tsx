@@ -1,7 +1,6 @@
 import { CircleAlert } from 'lucide-react'
 import { asProblem, type ConsoleProblem } from '../lib/console-problem.ts'
-import { useWords } from '../words/WordsProvider.tsx'
-import { wordFor } from '../words/word-for.ts'
+import { useFormats, useWords } from '../words/WordsProvider.tsx'
 import { Button } from './Button.tsx'
 
 /** What went wrong, where it went wrong, with its request id and, where it can be asked again, a button. */
@@ -26,5 +25,11 @@ export function ProblemNote({ error, onRetry }: { error: unknown; onRetry?: () =
 /** A problem in the person's language where the catalogue knows its code, else in the server's own words. */
 export function useProblemText(): (problem: ConsoleProblem) => string {
   const { problems } = useWords()
-  return (problem) => wordFor(problems, problem.code, problem.message)
+  const formats = useFormats()
+  const known: Readonly<Record<string, string>> = problems.codes
+  return ({ code, message, retryAfter }) => {
+    const text = known[code]
+    if (text === undefined) return message
+    return retryAfter === null ? text : `${text} ${problems.again(formats.duration(retryAfter * 1_000))}`
+  }
 }

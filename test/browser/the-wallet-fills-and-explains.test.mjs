@@ -103,7 +103,7 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the console', () => {
     await page.route(file, (route) => route.fulfill({ status: 429, json: { error: { ...refusal, retry_after: 3 } } }))
     await button(page, 'Download as CSV').click()
     const told = page.getByRole('list', { name: 'Notifications' }).getByRole('listitem')
-    await told.getByText('Not now.').waitFor()
+    await told.getByText('Too much is asked from this address. Try again in 3 sec.').waitFor()
     await told.getByText('req_of_the_file').waitFor()
     await page.unroute(file)
     const download = page.waitForEvent('download')

@@ -33,12 +33,45 @@ export const common: Catalogue['common'] = {
 
 export const problems: Catalogue['problems'] = {
   title: 'Das hat nicht geklappt',
-  unexpected: 'Auf dem Server ist etwas schiefgegangen.',
-  unreachable: 'Der Server ist nicht erreichbar. Prüfe die Verbindung und versuche es noch einmal.',
   pageFailed: 'Diese Seite ist gescheitert. Geändert wurde dadurch nichts.',
   reload: 'Neu laden',
-  key_not_found: 'In diesem Konto gibt es keinen solchen Schlüssel.',
-  request_not_found: 'In diesem Konto gibt es keine solche Anfrage. Eine abgewiesene steht nicht in den Büchern.',
+  again: (wait) => `Wieder möglich in ${wait}.`,
+  codes: {
+    unexpected: 'Auf dem Server ist etwas schiefgegangen.',
+    unreachable: 'Der Server ist nicht erreichbar. Prüfe die Verbindung und versuche es noch einmal.',
+    stream_cut: 'Der Strom endete vor der Antwort.',
+
+    internal_error: 'Auf dem Server ist etwas schiefgegangen.',
+    server_draining: 'Der Server wird gerade beendet.',
+    busy: 'Der Server ist mit Anmeldungen beschäftigt.',
+    too_many_requests: 'Von dieser Adresse wird zu viel gefragt.',
+    too_many_tries: 'Zu viele Versuche.',
+    https_needed:
+      'Passwörter gingen hier im Klartext durchs Netz. Öffne die Konsole über https oder auf dem Rechner selbst. Wer diesen Server betreibt, kann das einrichten.',
+    other_site: 'Diese Seite gehört zu einer älteren Sitzung. Lade sie neu.',
+    session_ended: 'Du bist nicht mehr angemeldet. Melde dich wieder an.',
+    session_not_found: 'Diese Sitzung ist schon zu Ende.',
+    wrong_password: 'Das Passwort stimmt nicht.',
+    invite_not_valid: 'Dieser Link gilt nicht mehr oder wurde schon benutzt.',
+    email_missing: 'Es fehlt eine E-Mail-Adresse.',
+    operators_only: 'Das dürfen nur Betreiber dieses Servers.',
+    no_account: 'Du hast hier kein eigenes Konto: Schlüssel und Geld gehören zu Konten.',
+    account_suspended: 'Dieses Konto ist gesperrt: Alles lässt sich lesen, nichts lässt sich tun.',
+    account_closed: 'Dieses Konto ist geschlossen: Alles lässt sich lesen, nichts lässt sich tun.',
+
+    not_found: 'Nichts trägt diesen Namen.',
+    key_not_found: 'In diesem Konto gibt es keinen solchen Schlüssel.',
+    request_not_found: 'In diesem Konto gibt es keine solche Anfrage. Eine abgewiesene steht nicht in den Büchern.',
+    code_not_found: 'Es gibt keinen solchen Code.',
+    window_not_found: 'Dieses Konto hat kein solches Fenster eines Tarifs.',
+    invalid_cursor: 'Die Liste ist nicht mehr, wie sie war. Lade die Seite neu.',
+    no_subscription: 'Dieses Konto hat keinen Tarif.',
+    key_revoked: 'Dieser Schlüssel ist widerrufen, und dabei bleibt es. Mache einen neuen.',
+    key_changed:
+      'Dieser Schlüssel wurde eben in diesem Moment geändert. Getan wurde nichts: Sieh ihn dir noch einmal an.',
+    key_without_secret: 'Der Schlüssel der Spielwiese hat kein Geheimnis, das man erneuern könnte.',
+    too_many_keys: 'Dieses Konto hat so viele Schlüssel, wie es haben darf. Widerrufe einen, den niemand benutzt.',
+  },
 }
 
 export const charts: Catalogue['charts'] = {

@@ -30,15 +30,47 @@ export const common = {
   left: 'Left',
 } as const
 
-/** By code; what is not here is shown in the server's own words. */
 export const problems = {
   title: 'That did not work',
-  unexpected: 'Something went wrong on the server.',
-  unreachable: 'The server could not be reached. Check the connection and try again.',
   pageFailed: 'This page has failed. Nothing was changed by that.',
   reload: 'Reload',
-  key_not_found: 'There is no such key in this account.',
-  request_not_found: 'This account has no such request. One that was refused is not in the books.',
+  again: (wait: string) => `Try again in ${wait}.`,
+  /** What is not here is shown in the server's own words: they have an amount or a name in them. */
+  codes: {
+    unexpected: 'Something went wrong on the server.',
+    unreachable: 'The server could not be reached. Check the connection and try again.',
+    stream_cut: 'The stream ended before the answer did.',
+
+    internal_error: 'Something went wrong on the server.',
+    server_draining: 'The server is shutting down.',
+    busy: 'The server is busy with sign-ins.',
+    too_many_requests: 'Too much is asked from this address.',
+    too_many_tries: 'Too many tries.',
+    https_needed:
+      'Passwords would travel in the clear. Open the console over https, or on the machine itself. Whoever runs this server can set that up.',
+    other_site: 'This page is of an older session. Load it again.',
+    session_ended: 'You are not signed in any more. Sign in again.',
+    session_not_found: 'This session has ended already.',
+    wrong_password: 'The password is not right.',
+    invite_not_valid: 'This link is not good any more, or was used.',
+    email_missing: 'An e-mail is missing.',
+    operators_only: 'Only operators of this server may do this.',
+    no_account: 'You have no account of your own here: keys and money belong to accounts.',
+    account_suspended: 'This account is suspended: everything can be read, and nothing done.',
+    account_closed: 'This account is closed: everything can be read, and nothing done.',
+
+    not_found: 'There is nothing of this name.',
+    key_not_found: 'There is no such key in this account.',
+    request_not_found: 'This account has no such request. One that was refused is not in the books.',
+    code_not_found: 'There is no such code.',
+    window_not_found: 'This account has no such window of a plan.',
+    invalid_cursor: 'The list is not what it was. Load the page again.',
+    no_subscription: 'This account is on no plan.',
+    key_revoked: 'This key is revoked, and that is final. Make a new one.',
+    key_changed: 'This key was changed in this very moment. Nothing was done: look at it again.',
+    key_without_secret: 'The key of the playground has no secret that could be renewed.',
+    too_many_keys: 'This account has as many keys as it may have. Revoke one that nobody uses.',
+  },
 } as const
 
 export const charts = {

@@ -24,7 +24,7 @@ import type { AskedTurn, Turn } from './turn.ts'
 import { type StopDeps, TurnStop } from './turn-stop.ts'
 
 export interface TurnDeps extends PlanDeps, RunDeps, StopDeps, KeepDeps, VoiceDeps {
-  readonly ledger: Pick<Ledger, 'admit'>
+  readonly ledger: Pick<Ledger, 'admit' | 'limitStandings'>
   readonly random: () => number
 }
 
@@ -38,8 +38,10 @@ export async function serveTurn(deps: TurnDeps, asked: AskedTurn): Promise<TurnR
   if (planned.kind === 'refused') return refuse(deps, asked, planned.model, planned.problem)
   const { turn } = planned
   const admitted = await deps.ledger.admit(turn.admitRequest)
-  turn.sink.announce(limitHeaders(admitted.standings))
-  if (admitted.kind === 'refused') {
+  const isRefused = admitted.kind === 'refused'
+  // A JSON answer tells them at its end, when it is known what it used.
+  if (isRefused || turn.request.delivery === 'stream') turn.sink.announce(limitHeaders(admitted.standings))
+  if (isRefused) {
     return refuse(deps, turn, turn.entry.model, refusalProblem(admitted.refusal, turn.request))
   }
   try {
@@ -96,6 +98,7 @@ async function endTurn(deps: TurnDeps, turn: RunningTurn, run: Run): Promise<Tur
   const settled = await turn.hold.settle(ending)
   // A keep-alive may have opened the answer meanwhile.
   const wasQuiet = sink.phase === 'quiet'
+  if (wasQuiet) sink.announce(limitHeaders(deps.ledger.limitStandings(turn.admitRequest.limits)))
   const said = deliverEnd(turn, lastWords, settled)
   // Whoever was told by its status that nothing came of it shall find nothing.
   if (said && wasQuiet) await keeping.forget()

@@ -51,8 +51,10 @@ describe('limits of a key refuse with Retry-After', () => {
     const ask = (max_tokens: number) => chat(server(), made, { max_tokens, messages: hello('count to 3') })
     // Nine hundred are reserved each time, and a handful is used.
     for (let turn = 0; turn < 5; turn++) expect((await ask(900)).status).toBe(200)
-    const after = await ask(900)
-    expect(Number(after.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(1000 - 900)
+    const stream = { model: 'swift', stream: true, max_tokens: 900, messages: hello('count to 3') }
+    const running = await send(server(), made, stream)
+    expect(Number(running.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(1000 - 900)
+    await readStream(running)
 
     const spend = await chat(server(), made, { max_tokens: 700, messages: hello('count to 700') })
     expect(spend.json.usage.completion_tokens).toBe(700)
@@ -115,6 +117,19 @@ describe('limits of a key refuse with Retry-After', () => {
     expect(await storm()).toBe(5)
     server().advance(10 * MINUTE_MS)
     expect(await storm()).toBe(10)
+  })
+})
+
+describe('what is left of a limit', () => {
+  const server = useServer({ clock: 'still' })
+
+  it('tells in a JSON answer what is left beside what it used, as whoever asks next is told', async () => {
+    const account = await openAccount(server())
+    const made = await account.createKey({ limits: { tokens_per_minute: 100_000, requests_per_minute: 50 } })
+    const answer = await chat(server(), made, { messages: hello('count to 20') })
+    const leftIn = ({ headers }: { headers: Headers }) => Number(headers.get('x-ratelimit-remaining-tokens'))
+    expect(leftIn(answer)).toBe(100_000 - answer.json.usage.total_tokens)
+    expect(leftIn(await get(server(), made, '/key'))).toBe(leftIn(answer))
   })
 })
 

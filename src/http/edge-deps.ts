@@ -49,7 +49,7 @@ export interface EdgeDeps {
   readonly takeFromAddress: AddressRates['take']
   /** `x-ratelimit-*`: how the caller's limits stand now. */
   limitHeaders(caller: Caller): Readonly<Record<string, string>>
-  /** What can be refused before the body is read, such as an empty wallet. */
+  /** What can be refused before the body is read: a limit that is used up, an empty wallet. */
   refuseEarly(caller: Caller): MaybePromise<Problem | undefined>
   /** What an idempotency key says of a request whose body has been read. */
   lookUpAnswer(call: KeyedCall): Promise<LookedUpAnswer>

@@ -21,6 +21,8 @@ export interface Ledger {
   standing(account: AccountRow): Promise<AccountStanding>
   /** How limits stand now, without taking anything from them. */
   limitStandings(limits: readonly AppliedLimit[]): LimitStanding[]
+  /** Which of these limits would refuse now; undefined also where only admission can know it. */
+  limitRefusal(limits: readonly AppliedLimit[]): LimitRefusal | undefined
   admit(request: AdmitRequest): Promise<Admission>
   credit(order: CreditOrder): Promise<CreditOutcome>
   /** Counts a request that needs no turn against the limits on requests. */

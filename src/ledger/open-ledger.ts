@@ -1,7 +1,7 @@
 import { createBooks } from '../books/books.ts'
 import type { Change } from '../books/changes.ts'
 import { PERIOD_ROWS_FROM } from '../books/sides.ts'
-import { forgetEarnedBackRates, standingsOf } from '../books/turn-limits.ts'
+import { forgetEarnedBackRates, lookAtLimits, standingsOf } from '../books/turn-limits.ts'
 import { type Clock, createNeverDecreasing } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
@@ -84,6 +84,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     },
     standing: (account) => core.shelf.withBooks(account, standingOf),
     limitStandings: (limits) => standingsOf(core.books, limits, core.ticks()),
+    limitRefusal: (limits) => lookAtLimits(core.books, limits, core.ticks()),
     admit: (request) => admit(core, request),
     takeRequest: (limits) => takeRequest(core, limits),
     lookUpClaim: (scope) => core.claims.lookUp(scope),

@@ -52,7 +52,12 @@ export function edgeDepsOf(parts: Parts, { turns, send, guard, console }: EdgeMe
     findCaller: (token) => finder.find(token),
     takeFromAddress: (address) => strangers.take(address),
     limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsOfCaller(rules.current.limits, caller))),
-    refuseEarly: (caller) => earlyRefusal({ ledger, catalog: rules.current.catalog }, caller),
+    async refuseEarly(caller) {
+      const { catalog, limits } = rules.current
+      const early = await earlyRefusal({ ledger, catalog, limits }, caller)
+      if (early) metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: 0 })
+      return early
+    },
     lookUpAnswer: (call) => lookUpAnswer(onceDeps, call),
     readTurn: (sent) => readTurn(reading, sent),
     async serveTurn(asked) {

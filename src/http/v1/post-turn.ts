@@ -18,8 +18,8 @@ import type { Exchange } from '../exchange.ts'
 
 /**
  * `POST /v1/chat/completions`, `/v1/responses` and `/v1/responses/compact`: what runs a turn. Whether there is room for it is
- * asked after its key, which costs next to nothing, and an empty wallet: who would be refused anyway shall hear that, instead of
- * waiting and coming back for it. It is asked before the body, which is what costs.
+ * asked after its key, which costs next to nothing, and what can be refused by that alone: who would be refused anyway shall
+ * hear it, instead of waiting and coming back for it. It is asked before the body, which is what costs.
  */
 export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Promise<void> {
   if (await goneMeanwhile(exchange)) return letGo(exchange)
@@ -49,7 +49,7 @@ async function enter(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller)
   const { edge, request } = exchange
   const named = readIdempotencyKey(request.headers['idempotency-key'])
   if (named.kind === 'invalid') return refuse(exchange, named.problem)
-  // With a key the answer may be there already, whatever the wallet says by now.
+  // With a key the answer may be there already, whatever limits and wallet say by now.
   const early = named.kind === 'none' ? await edge.refuseEarly(caller) : undefined
   if (early) return refuse(exchange, early)
 

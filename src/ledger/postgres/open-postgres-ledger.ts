@@ -65,6 +65,8 @@ export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledg
       return { ...report, ok: report.violations === 0 }
     },
     limitStandings: (limits) => core.limits.standings(limits),
+    // What this node has heard of may be over, and whom it refused by that would never be told otherwise.
+    limitRefusal: () => undefined,
     admit: (request) => admitOnPostgres(core, request),
     takeRequest: (limits) => takeRequestOnPostgres(core, limits),
     async sweep() {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { PASSWORD } from '../support/console-person.ts'
+import { nanoOf } from '../support/test-account.ts'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 const LATER = 16 * 60_000
@@ -42,5 +43,23 @@ describe.skipIf(CHROMIUM === undefined)('a quarter of an hour after signing in',
     expect(await page.getByRole('list', { name: 'Notifications' }).getByRole('listitem').count()).toBe(0)
     expect(await page.getByRole('alert').count()).toBe(0)
     expect(await made()).toBe(0)
+  })
+
+  it('the question is gone with its page, and what waited for it is not done', async () => {
+    const owner = await person({ credit: '10.00' })
+    const page = await open('/operate/accounts', await person({ role: 'operator' }))
+    await page.getByRole('link', { name: owner.account.email }).first().click()
+    await page.getByRole('button', { name: 'Credit or debit' }).click()
+    server().advance(LATER)
+    const credit = page.getByRole('dialog')
+    await credit.getByLabel('Amount in USD').fill('5.00')
+    await credit.getByLabel('Reason').fill('left before it was sent')
+    await credit.getByLabel('Reference').fill('left')
+    await credit.locator('form').getByRole('button', { name: 'Put in', exact: true }).click()
+    await page.getByRole('dialog', { name: 'Your password, please' }).waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Accounts', exact: true }).waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect((await owner.account.wallet()).balance).toBe(nanoOf('10.00'))
   })
 })

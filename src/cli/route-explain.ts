@@ -23,7 +23,7 @@ const laneRow = (lane: RouteLaneView): string[] => [
   String(lane.priority),
   String(lane.weight),
   `${lane.first_percent} %`,
-  lane.aside === null ? 'is asked' : asideWords(lane.aside),
+  nowWords(lane),
   lane.cannot.join(' '),
 ]
 
@@ -34,13 +34,17 @@ const REASONS: Readonly<Record<LaneAsideView['reason'], string>> = {
   'locked-out': 'refuses the credential',
 }
 
-const asideWords = ({ reason, seconds_left: left }: LaneAsideView): string =>
-  left === 0 ? `${REASONS[reason]}; the next request tries it` : `${REASONS[reason]}; left alone for ${left} s`
+function nowWords({ asked, aside }: RouteLaneView): string {
+  if (aside === null) return 'is asked'
+  const { reason, seconds_left: left } = aside
+  if (left > 0) return `${REASONS[reason]}; left alone for ${left} s`
+  return `${REASONS[reason]}; ${asked ? 'whoever comes to it next tries it' : 'somebody is trying it'}`
+}
 
 function notesOf(view: RouteView, style: Style): string {
   const notes = [
     ...(view.has_price ? [] : ['It has no price, so nobody may call it: models[].price.']),
-    ...(view.lanes.length > 0 && view.lanes.every(({ aside }) => aside !== null)
+    ...(view.lanes.length > 0 && view.lanes.every(({ asked }) => !asked)
       ? ['No lane is asked now: requests get 503 with Retry-After, or 429 where every lane limits requests.']
       : []),
     ...(view.lanes.length > 1 ? ['A conversation stays on the lane that it is on, whatever its place here.'] : []),

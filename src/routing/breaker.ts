@@ -73,10 +73,10 @@ export class Breaker {
 
   /** Undefined: it is left alone now. */
   visit(): Visit | undefined {
+    if (!this.letsIn) return undefined
     const state = this.#state
     if (state.kind === 'in') return this.#open()
     const { aside } = state
-    if (this.#now < aside.until || (state.kind === 'tried' && state.by !== undefined)) return undefined
     const left = state.kind === 'tried' ? state.left : TRIES[aside.reason]
     const visit = this.#open()
     if (left === 0) this.#comeBack(aside.reason)
@@ -84,7 +84,14 @@ export class Breaker {
     return visit
   }
 
-  /** Undefined: it is asked, or would be by whoever comes now. */
+  /** Whoever comes now may ask it: nothing is against it, or its time is over and nobody is trying it. */
+  get letsIn(): boolean {
+    const state = this.#state
+    if (state.kind === 'in') return true
+    return this.#now >= state.aside.until && !(state.kind === 'tried' && state.by !== undefined)
+  }
+
+  /** Undefined: nothing is against it. Where its time is over, it is tried before it counts as asked again. */
   get aside(): Aside | undefined {
     if (this.#state.kind === 'in') return undefined
     const { aside } = this.#state

@@ -38,6 +38,18 @@ describe('the health of lanes', () => {
     expect(changes).toEqual(['u/one failing'])
   })
 
+  it('lets nobody in while a lane or its credential is left alone or tried, and the next one when that is over', () => {
+    const { time, health, call } = setUp()
+    call(one, { kind: 'locked-out', of: 'credential' })
+    expect([health.isAsked(one), health.isAsked(two)]).toEqual([false, false])
+    time.now += 60_000_000
+    expect([health.isAsked(one), health.isAsked(two)]).toEqual([true, true])
+    const trial = health.visit(one)
+    expect([health.isAsked(one), health.isAsked(two)]).toEqual([false, false])
+    trial?.leave()
+    expect(health.isAsked(two)).toBe(true)
+  })
+
   it('is the same for two lanes of the same name there', () => {
     const { call, isAsked } = setUp()
     call(one, FAILED, 5)
@@ -119,6 +131,6 @@ describe('the health of lanes', () => {
     call(one, FAILED, 100)
     expect(isAsked(one)).toBe(true)
     expect(health.visit(one)).toBeDefined()
-    expect(health.shareOf(one)).toBe(1)
+    expect([health.isAsked(one), health.shareOf(one)]).toEqual([true, 1])
   })
 })

@@ -10,7 +10,9 @@ import { type Aside, Breaker, type BreakerDeps, type Verdict, type Visit } from 
 export interface LaneHealth {
   /** Leave to ask it now; undefined: it is put aside, or somebody else is trying it. */
   visit(lane: Lane): LaneVisit | undefined
-  /** Undefined: it is asked. */
+  /** Whoever comes now may ask it. */
+  isAsked(lane: Lane): boolean
+  /** Undefined: nothing is against it. */
   asideOf(lane: Lane): Aside | undefined
   /** Of the calls that its weight would give it. */
   shareOf(lane: Lane): number
@@ -75,6 +77,11 @@ export function createLaneHealth(deps: HealthDeps): LaneHealth {
       const own = laneOf(provider, lane).visit()
       if (own === undefined) credential.leave()
       return own && bothOf(own, credential)
+    },
+    isAsked(lane) {
+      if (deps.failing() === undefined) return true
+      const provider = providerOf(lane)
+      return provider.credential.letsIn && laneOf(provider, lane).letsIn
     },
     asideOf(lane) {
       if (deps.failing() === undefined) return undefined

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Lane } from '../catalog/catalog.ts'
 import { fractionsFrom } from '../lib/seeded-random.fixture.ts'
-import { type LaneOrder, planLanes } from './plan-lanes.ts'
+import { firstShares, type LaneOrder, planLanes } from './plan-lanes.ts'
 
 const lane = (id: string, priority: number, weight = 1) => ({ id, priority, weight }) as Lane
 const idsOf = (lanes: readonly Lane[]) => lanes.map(({ id }) => id)
@@ -52,12 +52,14 @@ describe('the order of lanes', () => {
   it('gives a lane that is coming back a part of its share only', () => {
     const random = fractionsFrom(7)
     const shareOf = ({ id }: Lane) => (id === 'b' ? 0.1 : 1)
+    const lanes = [lane('a', 1), lane('b', 1), lane('c', 2, 1000)]
     const firsts = Array.from({ length: 10_000 }, () => {
-      const [first] = planLanes([lane('a', 1), lane('b', 1)], { random, shareOf, origin: undefined })
+      const [first] = planLanes(lanes, { random, shareOf, origin: undefined })
       return first?.id
     })
     const share = firsts.filter((id) => id === 'b').length / firsts.length
     expect(Math.abs(share - 0.1 / 1.1)).toBeLessThan(0.015)
+    expect(firstShares(lanes, shareOf).get(lanes[1]!)).toBeCloseTo(0.1 / 1.1)
   })
 
   it('is a draw by weight among lanes of one priority: the first, and the second once the first is out', () => {

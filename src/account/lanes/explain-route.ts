@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { AsideReason } from '../../routing/aside-rules.ts'
 import { laneDialect } from '../../routing/lane-dialect.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
+import { firstShares } from '../../routing/plan-lanes.ts'
 import { ratesView } from '../models/list-models.ts'
 import { quoted } from '../naming.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
@@ -27,6 +28,8 @@ export interface RouteLaneView {
   readonly weight: number
   /** Of new conversations: how many in a hundred ask it first now. */
   readonly first_percent: number
+  /** False: it is passed over now, left alone or just being tried by somebody. */
+  readonly asked: boolean
   readonly aside: LaneAsideView | null
   /** What it cannot do: a request that asks for it passes this lane over. */
   readonly cannot: readonly string[]
@@ -34,7 +37,7 @@ export interface RouteLaneView {
 
 export interface LaneAsideView {
   readonly reason: AsideReason
-  /** 0: the next request tries it. */
+  /** 0: whoever comes to it tries it, where it is asked; else somebody is trying it. */
   readonly seconds_left: number
 }
 
@@ -65,22 +68,20 @@ export async function explainRoute(
 }
 
 function laneViews({ lanes }: Model, health: LaneHealth, now: number): RouteLaneView[] {
-  const asked = lanes.filter((lane) => health.asideOf(lane) === undefined)
-  const firstPriority = Math.min(...asked.map(({ priority }) => priority))
-  const first = asked.filter(({ priority }) => priority === firstPriority)
-  const shareOf = (lane: Lane): number => lane.weight * health.shareOf(lane)
-  const whole = first.reduce((sum, lane) => sum + shareOf(lane), 0)
+  const asked = lanes.filter((lane) => health.isAsked(lane))
+  const shares = firstShares(asked, health.shareOf)
   const views = lanes.map((lane) => ({
     id: lane.id,
     priority: lane.priority,
     weight: lane.weight,
-    first_percent: first.includes(lane) ? Math.round((1000 * shareOf(lane)) / whole) / 10 : 0,
+    first_percent: Math.round(1000 * (shares.get(lane) ?? 0)) / 10,
+    asked: asked.includes(lane),
     aside: asideView(health, lane, now),
     cannot: laneDialect(lane).cannot,
   }))
   return views.sort(
     (a, b) =>
-      Number(a.aside !== null) - Number(b.aside !== null) ||
+      Number(b.asked) - Number(a.asked) ||
       a.priority - b.priority ||
       b.first_percent - a.first_percent ||
       b.weight - a.weight,

@@ -14,7 +14,7 @@ export type OfferedModel = z.output<typeof modelItem>
 export interface OfferedModelsDeps extends PlanOfAccountDeps {
   readonly clock: Clock
   readonly catalog: () => Catalog
-  readonly health: Pick<LaneHealth, 'asideOf'>
+  readonly health: Pick<LaneHealth, 'isAsked'>
 }
 
 /** The models that keys of an account may call: any wallet key, or a builder key on the plan that the account is on. */
@@ -36,7 +36,7 @@ export async function offeredModels(deps: OfferedModelsDeps, account: AccountRow
     }))
 }
 
-const modelView = (model: Model, health: Pick<LaneHealth, 'asideOf'>): Omit<OfferedModel, 'kinds'> => ({
+const modelView = (model: Model, health: Pick<LaneHealth, 'isAsked'>): Omit<OfferedModel, 'kinds'> => ({
   id: model.id,
   variants: (model.efforts ?? []).map((effort) => variantId(model.id, effort)),
   efforts: model.efforts === undefined ? null : [...model.efforts],
@@ -44,7 +44,7 @@ const modelView = (model: Model, health: Pick<LaneHealth, 'asideOf'>): Omit<Offe
   context_tokens: model.contextTokens,
   max_output_tokens: model.maxOutputTokens,
   price: priceOf(model),
-  available: model.lanes.some((lane) => health.asideOf(lane) === undefined),
+  available: model.lanes.some((lane) => health.isAsked(lane)),
   demo: model.lanes.some(({ upstream }) => upstream.wire === 'demo'),
 })
 

@@ -32,8 +32,8 @@ export const OF_LANES = [
     replacements: [
       {
         file: 'src/routing/breaker.ts',
-        find: `this.#now < aside.until || (state.kind === 'tried' && state.by !== undefined)`,
-        put: 'this.#now < aside.until',
+        find: `this.#now >= state.aside.until && !(state.kind === 'tried' && state.by !== undefined)`,
+        put: 'this.#now >= state.aside.until',
       },
     ],
   },

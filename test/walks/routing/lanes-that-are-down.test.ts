@@ -217,11 +217,35 @@ describe('when there is nobody else', () => {
     const left = lanes[1]?.aside?.seconds_left ?? 0
     expect(left).toBeGreaterThan(60 * SHORTEST - 5)
     house.server.advance(left * 1000)
-    expect((await explain('lone')).lanes[0]?.aside).toEqual({ reason: 'locked-out', seconds_left: 0 })
+    expect((await explain('lone')).lanes[0]).toMatchObject({
+      ...{ first_percent: 100, asked: true },
+      aside: { reason: 'locked-out', seconds_left: 0 },
+    })
     expect(await house.server.attempt('route.explain', { model: 'nobody' })).toMatchObject({
       reason: 'model_not_found',
     })
   })
+
+  it.each(['both', 'lone'] as const)(
+    'of %s, who is told to be asked first is asked by the next request',
+    async (model) => {
+      // Between what is told and the request no time may pass that ends a wait.
+      const still = await openOutageHouse({ clock: 'still' })
+      const told: (string | undefined)[] = []
+      const played = await play(still, model, 120, async (at) => {
+        if (at === FROM) still.is('first', 'failing')
+        if (at === 80) still.is('first', undefined)
+        const { lanes } = await still.server.operate('route.explain', { model })
+        told.push(lanes.find(({ first_percent }) => first_percent === 100)?.id)
+      })
+      await still.close()
+      const whom = ({ firstAsked, secondAsked }: Second) =>
+        firstAsked > 0 ? 'first/m' : secondAsked > 0 ? 'second/m' : undefined
+      expect(told).toEqual(played.map(whom))
+      // It was asked, put aside, tried and back.
+      expect(new Set(told).size).toBe(2)
+    },
+  )
 
   it('all lanes down: nobody is asked but by trials, and both are back in time', async () => {
     const played = await play(house, 'both', UNTIL + LONGEST_S + 10, (at) => {

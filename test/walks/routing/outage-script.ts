@@ -2,7 +2,7 @@ import { errorBody } from '../../fakes/chat-words.ts'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { FAULTS } from '../../fakes/faults.ts'
 import { hello, send } from '../../support/ask.ts'
-import { startServer, type TestServer } from '../../support/start-server.ts'
+import { type StartOptions, startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 
 /** What the configuration says of failing lanes in these scripts, and of the time that a silent one has. */
@@ -51,7 +51,7 @@ export interface OutageHouse {
 }
 
 /** Two providers, of which the second is asked when the first cannot be; and a model that has the first one only. */
-export async function openOutageHouse(): Promise<OutageHouse> {
+export async function openOutageHouse(options: Pick<StartOptions, 'clock'> = {}): Promise<OutageHouse> {
   const state: Record<string, Outage | undefined> = {}
   const providers: Record<string, FaultUpstream> = {}
   for (const lane of ['first', 'second'])
@@ -65,6 +65,7 @@ export async function openOutageHouse(): Promise<OutageHouse> {
   const model = (id: string, lanes: string) =>
     `  - { id: ${id}, context_tokens: 100000, max_output_tokens: 2000, price: { input: "1.00", output: "2.00" }, lanes: [${lanes}] }\n`
   const server = await startServer({
+    ...options,
     config: [
       `routing: { aside_first: ${FIRST_S}s, aside_longest: ${LONGEST_S}s }\n`,
       'upstreams:\n',
@@ -111,11 +112,11 @@ export async function play(
   house: OutageHouse,
   model: 'both' | 'lone',
   seconds: number,
-  change: (at: number) => void,
+  change: (at: number) => unknown,
 ): Promise<Second[]> {
   const played: Second[] = []
   for (let at = 0; at < seconds; at++) {
-    change(at)
+    await change(at)
     const [first, second] = [house.asked('first'), house.asked('second')]
     const answers: Heard[] = []
     for (let request = 0; request < PER_SECOND; request++) answers.push(await ask(house, model))

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import { findModels, type OperatorModel, stateOf } from './find-models.ts'
 
-const lane = (upstream: string, reason?: string): OperatorModel['lanes'][number] => ({
+type Lane = OperatorModel['lanes'][number]
+
+const lane = (upstream: string, reason?: string, first_percent = reason === undefined ? 100 : 0): Lane => ({
   id: upstream,
   model: 'm',
   upstream,
@@ -9,7 +11,7 @@ const lane = (upstream: string, reason?: string): OperatorModel['lanes'][number]
   upstream_model: 'x/y',
   priority: 1,
   weight: 1,
-  first_percent: 100,
+  first_percent,
   aside: reason === undefined ? null : { reason, seconds_left: 3 },
 })
 const model = (id: string, ...lanes: OperatorModel['lanes']): OperatorModel => ({
@@ -30,6 +32,7 @@ const idsOf = (search: string, trouble: boolean) => findModels(MODELS, { search,
 
 it('a model stands as its lanes do', () => {
   expect(MODELS.map(stateOf)).toEqual(['good', 'some-aside', 'all-aside', 'no-lanes'])
+  expect(stateOf(model('due', lane('groq', 'failing', 100)))).toBe('some-aside')
 })
 
 it('is found by its name and by its providers', () => {

@@ -5,10 +5,10 @@ export type OperatorModel = AnswerOf<'GET /operate/lanes'>['items'][number]
 export type ModelState = 'good' | 'some-aside' | 'all-aside' | 'no-lanes'
 
 export function stateOf({ lanes }: OperatorModel): ModelState {
-  const aside = lanes.filter((lane) => lane.aside !== null).length
   if (lanes.length === 0) return 'no-lanes'
-  if (aside === 0) return 'good'
-  return aside === lanes.length ? 'all-aside' : 'some-aside'
+  if (lanes.every(({ aside }) => aside === null)) return 'good'
+  // One whose time is over is asked by the next request, and stands in front of the others.
+  return lanes.every(({ first_percent }) => first_percent === 0) ? 'all-aside' : 'some-aside'
 }
 
 /** By words that stand in the name of the model or of one of its providers; with `trouble` only what is not all well. */

@@ -1,6 +1,5 @@
 import type { AdmittedTurn } from '../ledger/ledger.ts'
-import { passingProblem } from '../model/passing-problem.ts'
-import type { Problem } from '../model/problem.ts'
+import { type Problem, passingProblem } from '../model/problem.ts'
 import type { Keeping } from './keep/keeping.ts'
 import { ledgerUnavailable } from './ledger-unavailable.ts'
 

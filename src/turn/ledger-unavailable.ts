@@ -1,5 +1,4 @@
-import { passingProblem } from '../model/passing-problem.ts'
-import type { Problem } from '../model/problem.ts'
+import { type Problem, passingProblem } from '../model/problem.ts'
 
 /** What is said wherever a turn meets books that cannot be written. */
 export const ledgerUnavailable = (): Problem =>

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { redeemBody } from '../../contract/wallet.ts'
 import { type RateRule, takeBackOne, takeFromRate } from '../../lib/gcra.ts'
 import { createLruMap } from '../../lib/lru-map.ts'
+import { wholeSeconds } from '../../lib/whole-seconds.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { formatUsd, inUsd } from '../../model/money.ts'
 import { findAccountByRow } from '../../store/accounts.ts'
@@ -33,7 +34,7 @@ export function createRedeemTries(deps: { readonly ticks: () => number }): Redee
     take(account) {
       const now = deps.ticks()
       const decision = takeFromRate(RULE, reachedAt.get(account) ?? now, 1, now)
-      if (decision.kind !== 'taken') return decision.kind === 'wait' ? Math.ceil(decision.waitMs / 1000) : 1
+      if (decision.kind !== 'taken') return decision.kind === 'wait' ? wholeSeconds(decision.waitMs) : 1
       reachedAt.set(account, decision.reachedAt)
       return undefined
     },

@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { type RateRule, takeBackOne, takeFromRate } from '../../lib/gcra.ts'
 import { createLruMap } from '../../lib/lru-map.ts'
 import { networkOf } from '../../lib/network-of.ts'
+import { wholeSeconds } from '../../lib/whole-seconds.ts'
 
 /** Five tries in a quarter of an hour for one name, twenty for one network, then one by one as they are earned back. */
 const FOR_NAME: RateRule = { perMinute: 5 / 15, burst: 5 }
@@ -110,7 +111,7 @@ function createCounter({ of, sizeMax, ...rule }: Counted, { clock, keeper }: Tri
       standings.set(key, { reachedAt, told: true, keptAt: reachedAt })
       // One try is never more than the burst.
       const waitMs = decision.kind === 'wait' ? decision.waitMs : 0
-      return { kind: 'locked', retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)), of, first }
+      return { kind: 'locked', retryAfterSeconds: wholeSeconds(waitMs), of, first }
     },
     forget(key: string) {
       if (standings.get(key)?.keptAt !== undefined) keeper.drop(keptName(key))

@@ -7,6 +7,7 @@ import { createConsoleApi } from '../../http/console/api/create-console-api.ts'
 import type { ConsoleDeps } from '../../http/console/console-deps.ts'
 import { loadConsoleFiles } from '../../http/console/console-files.ts'
 import type { RateRule } from '../../lib/gcra.ts'
+import { wholeSeconds } from '../../lib/whole-seconds.ts'
 import { createAddressRates } from '../../limits/address-rates.ts'
 import type { ServerFacts } from './house.ts'
 import type { Parts } from './parts.ts'
@@ -27,7 +28,7 @@ export async function consoleDepsOf(parts: Parts, house: ConsoleHouse): Promise<
     findSession: (secret) => people.sessions.find(secret),
     countAsker(address) {
       const taken = askers.take(address)
-      return taken.kind === 'taken' ? undefined : Math.ceil(taken.waitMs / 1000)
+      return taken.kind === 'taken' ? undefined : wholeSeconds(taken.waitMs)
     },
     // Who pays does not wait behind those who look.
     findPlayer: ({ row }, kind) => playgroundKey({ db, clock, random }, row, kind),

@@ -1,8 +1,8 @@
 import type { CallerOutcome, CallerRefusal } from '../../keys/known-key.ts'
 import { assertNever } from '../../lib/assert-never.ts'
+import { wholeSeconds } from '../../lib/whole-seconds.ts'
 import type { Caller } from '../../model/caller.ts'
-import { passingProblem } from '../../model/passing-problem.ts'
-import { PROBLEMS, type Problem, problem, type Refused, refused } from '../../model/problem.ts'
+import { PROBLEMS, type Problem, passingProblem, problem, type Refused, refused } from '../../model/problem.ts'
 import type { Exchange } from '../exchange.ts'
 
 export type Authentication = { readonly kind: 'caller'; readonly caller: Caller } | Refused
@@ -82,7 +82,7 @@ function countStranger({ edge, request }: Exchange, refusal: Problem): Problem {
     `This address is limited to ${taken.perMinute} requests per minute without a valid API key.`,
     {
       first: 'Check the key',
-      retryAfterSeconds: Math.max(1, Math.ceil(taken.waitMs / 1000)),
+      retryAfterSeconds: wholeSeconds(taken.waitMs),
       details: { limit: { scope: 'address', kind: 'requests', value: taken.perMinute } },
     },
   )

@@ -1,8 +1,7 @@
 import { createByteBudget } from '../../lib/byte-budget.ts'
 import type { RandomBytes } from '../../lib/random-id.ts'
 import { createWaitingLine } from '../../lib/waiting-line.ts'
-import { passingProblem } from '../../model/passing-problem.ts'
-import { type Problem, type Refused, refused } from '../../model/problem.ts'
+import { type Problem, passingProblem, type Refused, refused } from '../../model/problem.ts'
 
 /** How much this process takes on. Read at each decision, so that another configuration holds from then on. */
 export interface LoadTerms {

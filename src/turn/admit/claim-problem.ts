@@ -1,7 +1,6 @@
 import type { Claim } from '../../books/books.ts'
 import type { RequestId } from '../../model/ids.ts'
-import { passingProblem } from '../../model/passing-problem.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { type Problem, passingProblem, problem } from '../../model/problem.ts'
 
 /** What a request is told whose idempotency key another one took in the moment of admission. */
 export function claimProblem({ claim, sameBody }: { readonly claim: Claim; readonly sameBody: boolean }): Problem {

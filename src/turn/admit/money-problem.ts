@@ -1,8 +1,8 @@
 import type { MoneyRefusal } from '../../books/draws.ts'
+import { wholeSeconds } from '../../lib/whole-seconds.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import { formatUsd, inUsd } from '../../model/money.ts'
-import { passingProblem } from '../../model/passing-problem.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { type Problem, passingProblem, problem } from '../../model/problem.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 
 type OfAllowance = Extract<MoneyRefusal, { readonly resetsAt: number }>
@@ -49,7 +49,7 @@ export function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Probl
 function exhaustedProblem(refusal: OfAllowance): Problem {
   const { limit, used } = refusal
   const message = `The allowance of the ${windowOf(refusal)} is used up: ${formatUsd(used)} of ${inUsd(limit)} are used, and this request may use up to ${inUsd(refusal.needed)}. It begins anew at ${timeOf(refusal)}.`
-  const retryAfterSeconds = Math.ceil(refusal.resetsInMs / 1000)
+  const retryAfterSeconds = wholeSeconds(refusal.resetsInMs)
   return problem('allowance_exhausted', message, { retryAfterSeconds, details: detailsOf(refusal) })
 }
 

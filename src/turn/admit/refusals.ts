@@ -1,9 +1,9 @@
 import type { LimitRefusal } from '../../books/turn-limits.ts'
 import type { AdmissionRefusal } from '../../ledger/ledger.ts'
 import { assertNever } from '../../lib/assert-never.ts'
+import { wholeSeconds } from '../../lib/whole-seconds.ts'
 import type { AppliedLimit, LimitScope } from '../../model/limit.ts'
-import { passingProblem } from '../../model/passing-problem.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { type Problem, passingProblem, problem } from '../../model/problem.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 import { ledgerUnavailable } from '../ledger-unavailable.ts'
 import { claimProblem } from './claim-problem.ts'
@@ -87,7 +87,7 @@ export function rateProblem(refusal: LimitRefusal, capParam = 'output limit'): P
 const limitProblem = (limit: AppliedLimit, retryAfterMs: number): Problem =>
   passingProblem('rate_limit_exceeded', `${sentenceOf(limit)}.`, {
     first: SCOPES[limit.scope].advice,
-    retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)),
+    retryAfterSeconds: wholeSeconds(retryAfterMs),
     details: limitDetails(limit),
   })
 

@@ -1,7 +1,6 @@
 import type { SettleOutcome } from '../../ledger/ledger.ts'
 import { assertNever } from '../../lib/assert-never.ts'
-import { passingProblem } from '../../model/passing-problem.ts'
-import { internalError, type Problem } from '../../model/problem.ts'
+import { internalError, type Problem, passingProblem } from '../../model/problem.ts'
 import { ledgerUnavailable } from '../ledger-unavailable.ts'
 import type { RunningTurn } from '../running-turn.ts'
 import type { CutReason } from '../turn-stop.ts'

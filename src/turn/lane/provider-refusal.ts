@@ -1,5 +1,4 @@
-import { passingProblem } from '../../model/passing-problem.ts'
-import { type Problem, type ProblemCode, problem } from '../../model/problem.ts'
+import { type Problem, type ProblemCode, passingProblem, problem } from '../../model/problem.ts'
 import { oneLine, scrub } from '../../telemetry/scrub.ts'
 import type { DeadlinePhase } from '../../upstream/deadlines.ts'
 import { type UpstreamFailed, WAIT_MAX_MS } from '../../upstream/upstream-answer.ts'

@@ -1,7 +1,6 @@
 import type { Lane } from '../../catalog/catalog.ts'
 import type { Attempt } from '../../model/ending.ts'
-import { passingIn, passingProblem } from '../../model/passing-problem.ts'
-import type { Problem } from '../../model/problem.ts'
+import { type Problem, passingIn, passingProblem } from '../../model/problem.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
 import type { RetryBudget } from '../../routing/retry-budget.ts'
 import type { StickyLanes } from '../../routing/sticky-lanes.ts'

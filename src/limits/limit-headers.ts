@@ -16,6 +16,10 @@ export function limitHeaders(standings: readonly LimitStanding[]): Record<string
   return headers
 }
 
+/** Whether these headers tell of limits already. */
+export const tellsLimits = (headers: Readonly<Record<string, string | undefined>>): boolean =>
+  headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
+
 function tightest(standings: readonly LimitStanding[], kind: LimitKind): LimitStanding | undefined {
   let found: LimitStanding | undefined
   for (const standing of standings) {

@@ -1,3 +1,4 @@
+import { tellsLimits } from '../../limits/limit-headers.ts'
 import type { Exchange } from '../exchange.ts'
 
 /** What is undefined is not there. */
@@ -15,15 +16,12 @@ export function writeHead(exchange: Exchange, status: number, headers: Headers):
     connection.isClosing = true
   }
   const head = ['x-request-id', exchange.requestId as string]
+  // A turn tells them itself, with those of its model.
   if (caller !== undefined && !tellsLimits(headers)) pushHeaders(head, edge.limitHeaders(caller))
   pushHeaders(head, headers)
   if (closes && headers.connection === undefined) head.push('connection', 'close')
   response.writeHead(status, head)
 }
-
-/** A turn tells how the limits stand after what it took. */
-const tellsLimits = (headers: Headers): boolean =>
-  headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
 
 function pushHeaders(head: string[], headers: Headers): void {
   for (const name in headers) {

@@ -2,7 +2,7 @@ import type { Claim } from '../../books/books.ts'
 import type { RequestId } from '../../model/ids.ts'
 import { type Problem, passingProblem, problem } from '../../model/problem.ts'
 
-/** What a request is told whose idempotency key another one took in the moment of admission. */
+/** What a request is told whose idempotency key another one has taken, long ago or in the moment of admission. */
 export function claimProblem({ claim, sameBody }: { readonly claim: Claim; readonly sameBody: boolean }): Problem {
   if (!sameBody) return keyReusedProblem(claim)
   switch (claim.state) {
@@ -15,7 +15,7 @@ export function claimProblem({ claim, sameBody }: { readonly claim: Claim; reado
   }
 }
 
-export const inProgressProblem = (requestId: RequestId): Problem =>
+const inProgressProblem = (requestId: RequestId): Problem =>
   passingProblem('idempotency_in_progress', `The request ${requestId} with this Idempotency-Key is still running.`, {
     first: 'Its answer is given to whoever asks again with the same key',
     retryAfterSeconds: 2,
@@ -34,7 +34,7 @@ export const notReplayableProblem = (requestId: RequestId): Problem =>
     `The request ${requestId} with this Idempotency-Key was charged, and its answer is not kept. GET /v1/requests/${requestId} tells what became of it; send a new request only with a new key.`,
   )
 
-export const keyReusedProblem = (claim: Claim): Problem =>
+const keyReusedProblem = (claim: Claim): Problem =>
   problem(
     'idempotency_key_reused',
     `This Idempotency-Key came with another body in the request ${claim.requestId}. A key belongs to one request: send a new one with this body.`,

@@ -9,7 +9,7 @@ import { type ConfiguredLimits, limitsOfCaller } from '../../limits/limits-for-t
 import type { Caller } from '../../model/caller.ts'
 import type { RequestId } from '../../model/ids.ts'
 import { type Problem, passingProblem } from '../../model/problem.ts'
-import { inProgressProblem, keyReusedProblem, notReplayableProblem } from '../admit/claim-problem.ts'
+import { claimProblem, notReplayableProblem } from '../admit/claim-problem.ts'
 import { rateProblem } from '../admit/refusals.ts'
 import { ledgerUnavailable } from '../ledger-unavailable.ts'
 
@@ -65,17 +65,11 @@ export async function lookUpAnswer(deps: OnceDeps, call: KeyedCall): Promise<Loo
   if (claim === undefined) {
     return { kind: 'first', claim: { scope, fingerprint, expiresAt: at + deps.keptMs }, leave }
   }
-  if (claim.fingerprint !== fingerprint) return { kind: 'refused', problem: keyReusedProblem(claim), leave }
-  switch (claim.state) {
-    case 'running':
-      return { kind: 'refused', problem: inProgressProblem(claim.requestId), leave }
-    case 'not-kept':
-      return { kind: 'refused', problem: notReplayableProblem(claim.requestId), leave }
-    case 'kept':
-      // What memory has decided and the file does not know yet is no answer to tell.
-      if ((await durable) === 'lost') return { kind: 'refused', problem: ledgerUnavailable(), leave }
-      return await giveAgain(deps, call, claim, leave)
-  }
+  const sameBody = claim.fingerprint === fingerprint
+  if (!sameBody || claim.state !== 'kept') return { kind: 'refused', problem: claimProblem({ claim, sameBody }), leave }
+  // What memory has decided and the file does not know yet is no answer to tell.
+  if ((await durable) === 'lost') return { kind: 'refused', problem: ledgerUnavailable(), leave }
+  return await giveAgain(deps, call, claim, leave)
 }
 
 /** It costs nothing, and counts as one request of its key and account: no model is asked, and none is known here. */

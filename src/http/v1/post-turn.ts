@@ -13,7 +13,6 @@ import { goneMeanwhile } from '../body/give-way.ts'
 import { readBody } from '../body/read-body.ts'
 import { receiveBody } from '../body/receive-body.ts'
 import { authenticate } from '../door/authenticate.ts'
-import type { LoadPlace } from '../door/load-guard.ts'
 import type { Exchange } from '../exchange.ts'
 
 /**
@@ -57,8 +56,11 @@ async function enter(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller)
   if (entry.kind === 'refused') return refuse(exchange, entry.problem)
   if (entry.kind === 'gone') return endUnread(exchange)
   try {
-    const idempotencyKey = named.kind === 'none' ? undefined : named.key
-    return await takeIn(exchange, { endpoint, caller, idempotencyKey }, entry.place)
+    const received = await receiveBody(exchange, entry.place)
+    if (received.kind === 'refused') return refuse(exchange, received.problem)
+    if (received.kind === 'gone') return letGo(exchange)
+    const sent = { endpoint, caller, bytes: received.bytes }
+    return await (named.kind === 'none' ? serve(exchange, sent) : serveOnce(exchange, sent, named.key))
   } finally {
     entry.place.leave()
   }
@@ -78,21 +80,6 @@ function onGone({ body, answerOver }: Exchange, leave: () => void): () => void {
 function endUnread(exchange: Exchange): RefusedWith {
   const { failure } = exchange.connection
   return failure ? refuse(exchange, failure) : letGo(exchange)
-}
-
-interface Wanted {
-  readonly endpoint: TurnEndpoint
-  readonly caller: Caller
-  readonly idempotencyKey: string | undefined
-}
-
-async function takeIn(exchange: Exchange, wanted: Wanted, place: LoadPlace): Promise<RefusedWith> {
-  const { endpoint, caller, idempotencyKey } = wanted
-  const received = await receiveBody(exchange, place)
-  if (received.kind === 'refused') return refuse(exchange, received.problem)
-  if (received.kind === 'gone') return letGo(exchange)
-  const sent = { endpoint, caller, bytes: received.bytes }
-  return idempotencyKey === undefined ? serve(exchange, sent) : serveOnce(exchange, sent, idempotencyKey)
 }
 
 /** Its client may have closed its own half only, behind a body that it has cut off: then nobody else would ever close the other. */

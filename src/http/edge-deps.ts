@@ -38,6 +38,8 @@ export interface EdgeDeps {
   readonly options: EdgeOptions
   /** Whether there is room for another turn. */
   readonly load: LoadGuard
+  /** Whether the event loop was late a moment ago. */
+  isLate(): boolean
   /** A request that was answered, or whose client has gone. */
   logRequest(fields: LogFields): void
   /** What happened to a connection and never became a request: not one of those that were served. */

@@ -55,10 +55,10 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     load: createLoadGuard({
       terms: () => ({ memoryBytes: 256 * MiB, queueLength: 64, queueMs: 2000 }),
       isStrained: () => false,
-      isLate: () => false,
       random: secureRandom,
       onShed: () => {},
     }),
+    isLate: () => false,
     logRequest: (fields) => logs.push(fields),
     logConnection: (fields) => connectionLogs.push(fields),
     connectionDropped: () => {},

@@ -42,6 +42,7 @@ export function edgeDepsOf(parts: Parts, { turns, send, guard, console }: EdgeMe
     random,
     options: edgeOptionsOf(parts),
     load: guard.load,
+    isLate: guard.isLate,
     logRequest(fields) {
       turns.countServed()
       metrics.requestEnded({ endpoint: String(fields.endpoint ?? 'none'), status: Number(fields.status ?? 0) })

@@ -6,6 +6,8 @@ import type { Parts } from './parts.ts'
 
 export interface OpenLoadGuard {
   readonly load: LoadGuard
+  /** Whether the event loop was late a moment ago. */
+  isLate(): boolean
   /** Counts what was sent away, and tells of it. */
   onShed(reason: ShedReason): void
 }
@@ -30,7 +32,6 @@ export function openLoadGuard(parts: Parts, closing: Closing): OpenLoadGuard {
   const load = createLoadGuard({
     terms: () => rules.current.load,
     isStrained: () => strain.strained,
-    isLate: () => lateMs > LATE_MS,
     random,
     onShed,
   })
@@ -43,7 +44,7 @@ export function openLoadGuard(parts: Parts, closing: Closing): OpenLoadGuard {
       shedLog.look()
     }),
   )
-  return { load, onShed }
+  return { load, isLate: () => lateMs > LATE_MS, onShed }
 }
 
 /** Nothing was sent away for so long: it is over. */

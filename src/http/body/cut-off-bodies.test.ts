@@ -146,8 +146,8 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
   })
 
   it('is let go where the loop was late', async () => {
-    const load = guardWithOnePlace({ isLate: true })
-    const opened = await openEdge({ load })
+    const load = guardWithOnePlace()
+    const opened = await openEdge({ load, isLate: () => true })
     const client = connectRaw(opened.port)
     client.socket.end(request)
     await client.closed()
@@ -242,11 +242,10 @@ async function untilRead({ port }: TestEdge): Promise<void> {
 /** Resolves only when no connection is left. */
 const nothingStands = ({ edge }: TestEdge): Promise<void> => edge.stopAccepting()
 
-const guardWithOnePlace = ({ isLate = false } = {}) =>
+const guardWithOnePlace = () =>
   createLoadGuard({
     terms: () => ({ memoryBytes: 2 * TURN_BYTES - 1, queueLength: 8, queueMs: 60_000 }),
     isStrained: () => false,
-    isLate: () => isLate,
     random: secureRandom,
     onShed: () => {},
   })

@@ -19,7 +19,7 @@ async function afterOneTurn(): Promise<void> {
  * one turn of the loop after its request was: to begin before that would be work for nobody, when there is least time for it.
  */
 export async function goneMeanwhile({ request: { socket }, edge }: Exchange): Promise<boolean> {
-  if (!edge.load.isLate) return false
+  if (!edge.isLate()) return false
   await afterOneTurn()
   return socket.readableEnded || socket.destroyed
 }

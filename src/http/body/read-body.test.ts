@@ -26,7 +26,7 @@ function countingGuard(): { load: LoadGuard; taken(): number } {
   }
   const figures = { running: 0, bytesTaken: 0, bytesMax: 0, waiting: 0 }
   const enter = () => ({ kind: 'entered', place: { take, leave() {} } }) as const
-  return { load: { enter, isLate: false, figures }, taken: () => bytes }
+  return { load: { enter, figures }, taken: () => bytes }
 }
 
 const withBody = (body: string | Buffer, ...headers: string[]) => chatRequest({ body, headers })

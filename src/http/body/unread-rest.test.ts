@@ -24,7 +24,6 @@ describe('the rest of a body that nobody reads on does not stand in front of the
           kind: 'entered',
           place: { take: () => problem('server_is_overloaded', 'No memory is left.'), leave() {} },
         }),
-        isLate: false,
         figures: { running: 0, bytesTaken: 0, bytesMax: 0, waiting: 0 },
       },
     })

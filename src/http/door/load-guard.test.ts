@@ -9,7 +9,6 @@ function openGuard(terms = { memoryBytes: MiB, queueLength: 2, queueMs: 60_000 }
   const guard = createLoadGuard({
     terms: () => state.terms,
     isStrained: () => state.strained,
-    isLate: () => false,
     random: (size) => new Uint8Array(size).fill(drawn++),
     onShed: (reason) => state.shed.push(reason),
   })

@@ -18,8 +18,6 @@ export interface LoadGuardDeps {
   readonly terms: () => LoadTerms
   /** Whether the event loop has been behind its work for a while. */
   readonly isStrained: () => boolean
-  /** Whether it was late a moment ago. */
-  readonly isLate: () => boolean
   readonly random: RandomBytes
   readonly onShed: (reason: ShedReason) => void
 }
@@ -28,7 +26,6 @@ export interface LoadGuardDeps {
 export interface LoadGuard {
   /** Asked before the body of a turn is read. `onGone` calls back when its client goes, and returns how to forget that. */
   enter(onGone: (leave: () => void) => () => void): LoadEntry | Promise<LoadEntry>
-  readonly isLate: boolean
   readonly figures: LoadFigures
 }
 
@@ -105,9 +102,6 @@ export function createLoadGuard(deps: LoadGuardDeps): LoadGuard {
         if (outcome === 'left') return { kind: 'gone' }
         return outcome === 'passed' ? entered() : refused(shed('memory'))
       })
-    },
-    get isLate() {
-      return deps.isLate()
     },
     get figures() {
       return {

@@ -38,7 +38,7 @@ export function createAdmittedTurn(core: LedgerCore, placed: PlacedHold): Admitt
 }
 
 /** How long the end of an answer waits for books that are being read back; then it is written down beside them. */
-const READ_BACK_WAIT_MS = 2000
+const END_WAIT_MS = 2000
 /** A close that was in a failed batch is tried again once the books are read back: the answer has been given. */
 const CLOSE_TRIES = 2
 
@@ -46,7 +46,7 @@ async function close(core: LedgerCore, placed: PlacedHold, ending: Ending): Prom
   // A hold that never became durable was never placed: there is nothing to close.
   if ((await placed.durable) === 'lost') return { kind: 'lost' }
   for (let tries = 0; tries < CLOSE_TRIES; tries++) {
-    if (!core.gate.open && !(await core.gate.whenOpen(READ_BACK_WAIT_MS))) break
+    if (!core.gate.open && !(await core.gate.whenOpen(END_WAIT_MS))) break
     // It may have shut again between its word and this step: the books are never changed behind a shut gate.
     if (!core.gate.open) continue
     const recorded = await recordEnd(core, { requestId: placed.requestId, ending })

@@ -47,12 +47,11 @@ async function creditOnce(core: LedgerCore, order: CreditOrder): Promise<CreditO
 }
 
 /** An operator waits as long as this for books that are being read back; then the command fails, and may be given again. */
-const READ_BACK_WAIT_MS = 10_000
+const ORDER_WAIT_MS = 10_000
 
 /** Throws when the books cannot be looked at in time. */
 async function waitForBooks(core: LedgerCore): Promise<void> {
-  if (!(await core.gate.whenOpen(READ_BACK_WAIT_MS)))
-    throw new Error('The ledger is being read back; nothing was changed')
+  if (!(await core.gate.whenOpen(ORDER_WAIT_MS))) throw new Error('The ledger is being read back; nothing was changed')
 }
 
 /** Decided at once, durable before anybody hears of it. */

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { type CountedMetrics, createCountedMetrics } from './counted-metrics.ts'
 import { createTurnMetrics, type TurnMetrics } from './turn-metrics.ts'
-import { createWatchedMetrics, type Reading, type WatchedMetrics } from './watched-metrics.ts'
+import { createWatchedMetrics, type GaugeReading, type WatchedMetrics } from './watched-metrics.ts'
 
 /** What has happened is counted when it happens; how things stand is asked at each scrape. */
 export interface Metrics extends CountedMetrics, TurnMetrics, WatchedMetrics {
@@ -14,7 +14,7 @@ const LOOP_DELAY_PRECISION_MS = 20
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_DELAY_PRECISION_MS })
-  const readings: Reading[] = []
+  const readings: GaugeReading[] = []
   return {
     ...createCountedMetrics(registry),
     ...createTurnMetrics(registry),

@@ -27,10 +27,10 @@ export interface AuditTrailEnd {
 }
 
 /** Sets the gauges that it is about. */
-export type Reading = () => void | Promise<void>
+export type GaugeReading = () => void | Promise<void>
 
 /** `atEachScrape`: before anything of it is rendered. */
-export function createWatchedMetrics(registry: Registry, atEachScrape: (read: Reading) => void): WatchedMetrics {
+export function createWatchedMetrics(registry: Registry, atEachScrape: (read: GaugeReading) => void): WatchedMetrics {
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] })
   return {
     watchOpenHolds(read) {

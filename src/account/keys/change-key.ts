@@ -20,15 +20,15 @@ export interface ChangeKeyDeps extends ReadTermsDeps {
   readonly forgetKey: (id: KeyId) => void
 }
 
-/** Who asks for a change. */
-export interface Asked {
+/** Whose key may be changed, and how far. */
+export interface ChangeRights {
   /** The account of an owner; undefined for an operator. */
   readonly of?: AccountRow
   /** Whether it may become a key that can do more than before: for an owner, only behind a fresh password. */
   readonly mayWiden: boolean
 }
 
-const BY_OPERATOR: Asked = { mayWiden: true }
+const BY_OPERATOR: ChangeRights = { mayWiden: true }
 
 type Terms = z.output<typeof changeKeyBody>
 
@@ -36,7 +36,7 @@ type Terms = z.output<typeof changeKeyBody>
 export async function changeKey(
   deps: ChangeKeyDeps,
   { key: named, ...terms }: Terms & OneKey,
-  { of, mayWiden }: Asked = BY_OPERATOR,
+  { of, mayWiden }: ChangeRights = BY_OPERATOR,
 ): Promise<Outcome<KeyView>> {
   const found = await findOwnedKey(deps, named, of)
   if (found.kind === 'refused') return found
@@ -64,7 +64,7 @@ function saidOf(terms: Terms): string {
 export async function revokeKey(
   deps: ChangeKeyDeps,
   { key }: OneKey,
-  { of, mayWiden }: Asked = BY_OPERATOR,
+  { of, mayWiden }: ChangeRights = BY_OPERATOR,
 ): Promise<Outcome<KeyView>> {
   const found = await findOwnedKey(deps, key, of)
   if (found.kind === 'refused') return found

@@ -35,7 +35,7 @@ export function createSseSink(exchange: Exchange, { isKept } = { isKept: false }
   const silence = watchSilence(exchange, {
     awaited() {
       // Behind the end there is nothing to say, and a client that has not taken the last words needs no others.
-      if (isKept || sink.phase === 'ended' || writer.isRefused()) return 'nothing'
+      if (isKept || sink.phase === 'ended' || writer.isFull()) return 'nothing'
       return sink.phase === 'quiet' ? 'first-event' : 'next-event'
     },
     comment() {
@@ -112,7 +112,7 @@ function createStreamWriter(exchange: Exchange, announced: Headers) {
     return response.write(framesItself ? asChunk(bytes) : bytes)
   }
   return {
-    isRefused: () => drained !== undefined,
+    isFull: () => drained !== undefined,
     write(bytes: Buffer, onDrained: () => void): Promise<void> | undefined {
       if (put(bytes) || response.destroyed) return undefined
       drained ??= whenDrained(exchange).then(() => {

@@ -12,7 +12,7 @@ const STOP_REASONS: ReadonlyMap<unknown, FinishReason> = new Map([
 ])
 
 /** Calls are what makes clients go on: without any, the word would make them wait for nothing. */
-export function finishOf(stopReason: unknown, hasCalls: boolean): FinishReason {
+export function finishReasonOf(stopReason: unknown, hasCalls: boolean): FinishReason {
   const reason = STOP_REASONS.get(stopReason) ?? 'stop'
   return reason === 'stop' && hasCalls ? 'tool-calls' : reason
 }

@@ -6,7 +6,7 @@ import { isError, readError } from '../refusals/provider-error.ts'
 import { createAlikeWords } from '../sse/alike-words.ts'
 import { hearData } from '../sse/frame-data.ts'
 import type { AnthropicDialect } from './dialects.ts'
-import { finishOf } from './finish-reason.ts'
+import { finishReasonOf } from './finish-reason.ts'
 import { type BlockReader, createBlockReader } from './read-blocks.ts'
 import { mergeUsage, promptCounts, readInput, readUsage } from './read-usage.ts'
 import { WORDS_PLACE } from './words-place.ts'
@@ -80,7 +80,7 @@ function readFrame(reading: Reading, frame: Fields): readonly TurnEvent[] {
 function finish({ heard, blocks }: Reading, stopReason: unknown): readonly TurnEvent[] {
   if (heard.finished) return []
   heard.finished = true
-  const reason = finishOf(stopReason, blocks.calls() > 0)
+  const reason = finishReasonOf(stopReason, blocks.calls() > 0)
   return [...blocks.endAll(reason), { type: 'turn-end', reason }]
 }
 

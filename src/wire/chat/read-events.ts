@@ -162,11 +162,11 @@ function readFinish(reading: Reading, reason: unknown, events: TurnEvent[]): boo
   if (word === null) return false
   sealThought(reading, events)
   for (let call = 0; call < calls; call++) events.push({ type: 'tool-call-end', call })
-  events.push({ type: 'turn-end', reason: reasonOf(word, calls > 0) })
+  events.push({ type: 'turn-end', reason: finishReasonOf(word, calls > 0) })
   return true
 }
 
-function reasonOf(word: string, hasCalls: boolean): FinishReason {
+function finishReasonOf(word: string, hasCalls: boolean): FinishReason {
   if (word === 'length') return 'length'
   if (word === 'content_filter') return 'content-filter'
   // Calls are what makes clients go on: without any, the word would make them wait for nothing.

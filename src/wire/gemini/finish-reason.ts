@@ -13,7 +13,7 @@ const LENGTHS: ReadonlySet<string> = new Set(['MAX_TOKENS', 'CONTINUATION'])
 const FILTERED = /^(?:SAFETY|RECITATION|BLOCKLIST|PROHIBITED_CONTENT|SPII|IMAGE_.*)$/
 
 /** Why an answer ends. A word that nobody knows ends it as well as any. */
-export function reasonOf(word: string, hasCalls: boolean): FinishReason {
+export function finishReasonOf(word: string, hasCalls: boolean): FinishReason {
   if (LENGTHS.has(word)) return 'length'
   if (FILTERED.test(word)) return 'content-filter'
   // STOP, also where the model waits for the results of its calls.

@@ -6,7 +6,7 @@ import { type Heard, nothingHeard } from '../heard.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
 import { hearData } from '../sse/frame-data.ts'
 import type { GeminiDialect } from './dialects.ts'
-import { failureInFinish, reasonOf } from './finish-reason.ts'
+import { failureInFinish, finishReasonOf } from './finish-reason.ts'
 import { type CallReader, createCallReader, type ReadCall, signatureOf } from './read-call.ts'
 import { readLogprobs } from './read-logprobs.ts'
 import { type GeminiCounts, inputOf, NO_COUNTS, readCounts, usageOf } from './read-usage.ts'
@@ -138,7 +138,7 @@ function seal({ options }: Reading, signature: string, on: SignedPart, events: T
 function finish(reading: Reading, word: string, events: TurnEvent[]): void {
   for (const call of reading.calls.rest()) tellCall(reading, call, events)
   reading.heard.finished = true
-  events.push({ type: 'turn-end', reason: reasonOf(word, reading.callCount > 0) })
+  events.push({ type: 'turn-end', reason: finishReasonOf(word, reading.callCount > 0) })
 }
 
 function hearCounts(reading: Reading, { usageMetadata }: Fields): void {

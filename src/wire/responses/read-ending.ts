@@ -2,16 +2,16 @@ import { type Fields, isObject } from '../../lib/is-object.ts'
 import { readError, type UpstreamSaid } from '../refusals/provider-error.ts'
 
 /** How a response says that it is over. */
-export type Ending =
+export type ResponseEnding =
   | { readonly kind: 'completed' }
   | { readonly kind: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
   | { readonly kind: 'failed'; readonly said: UpstreamSaid }
 
 /** How an answer is over that is one. */
-export type AnswerEnding = Exclude<Ending, { kind: 'failed' }>
+export type AnswerEnding = Exclude<ResponseEnding, { kind: 'failed' }>
 
 /** From the last event of a stream, or from a whole response, whose status is all that it has. */
-export function readEnding(response: Fields, event: string | undefined): Ending | undefined {
+export function readEnding(response: Fields, event: string | undefined): ResponseEnding | undefined {
   const named = event === undefined ? undefined : ENDINGS.get(event)
   const said = typeof response.status === 'string' ? response.status : undefined
   // Servers that end every stream with `response.completed` tell the truth in the status.

@@ -5,7 +5,7 @@ import type { Heard } from '../heard.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { readLogprobs } from '../read-logprobs.ts'
 import type { ResponsesDialect } from './dialects.ts'
-import type { Ending } from './read-ending.ts'
+import type { ResponseEnding } from './read-ending.ts'
 import { readPhase } from './read-phase.ts'
 import { createStepReader, type StepReader } from './read-steps.ts'
 import { type DeltaStep, type ItemStep, isCall, nameOfCall, type SpokenItem, type SpokenPart } from './spoken-item.ts'
@@ -122,11 +122,11 @@ function sealOf(state: EventState, item: SpokenItem): readonly TurnEvent[] {
 
 function lastEvents(state: EventState, steps: StepReader): readonly TurnEvent[] {
   const { usage } = steps.heard
-  const end: TurnEvent = { type: 'turn-end', reason: reasonOf(steps.ending(), state.call >= 0) }
+  const end: TurnEvent = { type: 'turn-end', reason: finishReasonOf(steps.ending(), state.call >= 0) }
   return usage ? [{ type: 'usage', usage }, end] : [end]
 }
 
-function reasonOf(ending: Ending | undefined, hasCalls: boolean): FinishReason {
+function finishReasonOf(ending: ResponseEnding | undefined, hasCalls: boolean): FinishReason {
   if (ending?.kind === 'incomplete') return ending.reason === 'content_filter' ? 'content-filter' : 'length'
   return hasCalls ? 'tool-calls' : 'stop'
 }

@@ -39,82 +39,108 @@ export interface DestinationOptions {
  */
 export function openLogDestination(options: DestinationOptions): LogDestination {
   STREAMS[options.to]?.()
-  let gathered = ''
-  /** What is to be written next, of which a piece may be on its way. */
-  let rest: Buffer = Buffer.alloc(0)
-  let onItsWay = 0
-  let timer: NodeJS.Timeout | undefined
-  let dropped = 0
-  let broken = false
-  let retryMs = RETRY_MS.first
-  let onTaken = () => {}
-  let onWritten = () => {}
+  return new Destination(options)
+}
 
-  const flush = () => {
-    clearTimeout(timer)
-    timer = undefined
-    if (broken) return onWritten()
-    if (rest.length > 0) return
-    if (gathered === '') return onWritten()
-    rest = Buffer.from(gathered)
-    gathered = ''
-    writeOn()
+class Destination implements LogDestination {
+  readonly #options: DestinationOptions
+  #gathered = ''
+  /** What is to be written next, of which a piece may be on its way. */
+  #rest: Buffer = Buffer.alloc(0)
+  #onItsWay = 0
+  #timer: NodeJS.Timeout | undefined
+  #dropped = 0
+  #broken = false
+  #retryMs = RETRY_MS.first
+  #onTaken = () => {}
+  #onWritten = () => {}
+
+  constructor(options: DestinationOptions) {
+    this.#options = options
+    process.once('exit', this.#writeAtExit)
   }
-  const writeOn = () => {
-    onItsWay = Math.min(rest.length, PIECE_BYTES)
-    write(options.to, rest, 0, onItsWay, null, (error, written) => {
-      onItsWay = 0
-      if (error !== null) return tryAgain(error.code)
-      rest = rest.subarray(written)
-      retryMs = RETRY_MS.first
-      onTaken()
-      if (rest.length > 0) return writeOn()
-      sayDropped()
-      // While the timer runs, what has come meanwhile may wait for more.
-      if (timer === undefined) flush()
+
+  write(line: string): void {
+    if (this.#broken) return
+    if (this.#gathered.length + this.#rest.length + line.length > WAITING_BYTES_MAX) {
+      this.#dropped += 1
+      return
+    }
+    this.#gathered += line
+    if (this.#gathered.length >= this.#options.gatherBytes) this.flush()
+    else this.#timer ??= setTimeout(() => this.flush(), this.#options.flushEveryMs).unref()
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (!this.#broken && this.#rest.length > 0) return
+    if (this.#broken || this.#gathered === '') {
+      this.#onWritten()
+      return
+    }
+    this.#rest = Buffer.from(this.#gathered)
+    this.#gathered = ''
+    this.#writeOn()
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      process.off('exit', this.#writeAtExit)
+      const done = () => {
+        clearTimeout(patience)
+        this.#onTaken = () => {}
+        resolve()
+      }
+      const patience = setTimeout(done, END_WAIT_MS)
+      this.#onWritten = done
+      this.#onTaken = () => patience.refresh()
+      this.flush()
     })
   }
-  const tryAgain = (code: string | undefined) => {
-    broken = code === 'EPIPE' || code === 'EBADF'
-    if (broken) flush()
-    else setTimeout(writeOn, retryMs).unref()
-    retryMs = Math.min(2 * retryMs, RETRY_MS.last)
+
+  #writeOn(): void {
+    this.#onItsWay = Math.min(this.#rest.length, PIECE_BYTES)
+    write(this.#options.to, this.#rest, 0, this.#onItsWay, null, (error, written) => {
+      this.#onItsWay = 0
+      if (error === null) this.#wasTaken(written)
+      else this.#tryAgain(error.code)
+    })
   }
-  const sayDropped = () => {
-    const lines = dropped
-    dropped = 0
-    if (lines > 0) options.onDropped(lines)
+
+  #wasTaken(bytes: number): void {
+    this.#rest = this.#rest.subarray(bytes)
+    this.#retryMs = RETRY_MS.first
+    this.#onTaken()
+    if (this.#rest.length > 0) {
+      this.#writeOn()
+      return
+    }
+    this.#sayDropped()
+    // While the timer runs, what has come meanwhile may wait for more.
+    if (this.#timer === undefined) this.flush()
   }
-  // Whoever ends the process without closing first loses nothing either, but for what nobody takes. A piece that is on its way
-  // is its thread's, for which the process waits.
-  const writeAtExit = () => {
-    if (!broken) writeNow(options.to, Buffer.concat([rest.subarray(onItsWay), Buffer.from(gathered)]))
+
+  #tryAgain(code: string | undefined): void {
+    this.#broken = code === 'EPIPE' || code === 'EBADF'
+    if (this.#broken) this.flush()
+    else setTimeout(() => this.#writeOn(), this.#retryMs).unref()
+    this.#retryMs = Math.min(2 * this.#retryMs, RETRY_MS.last)
   }
-  process.once('exit', writeAtExit)
-  return {
-    write: (line) => {
-      if (broken) return
-      if (gathered.length + rest.length + line.length > WAITING_BYTES_MAX) {
-        dropped += 1
-        return
-      }
-      gathered += line
-      if (gathered.length >= options.gatherBytes) flush()
-      else timer ??= setTimeout(flush, options.flushEveryMs).unref()
-    },
-    flush,
-    close: () =>
-      new Promise((resolve) => {
-        process.off('exit', writeAtExit)
-        onWritten = () => {
-          clearTimeout(patience)
-          onTaken = () => {}
-          resolve()
-        }
-        const patience = setTimeout(onWritten, END_WAIT_MS)
-        onTaken = () => patience.refresh()
-        flush()
-      }),
+
+  #sayDropped(): void {
+    const lines = this.#dropped
+    this.#dropped = 0
+    if (lines > 0) this.#options.onDropped(lines)
+  }
+
+  /**
+   * Whoever ends the process without closing first loses nothing either, but for what nobody takes. A piece that is on its way
+   * is its thread's, for which the process waits.
+   */
+  readonly #writeAtExit = (): void => {
+    if (this.#broken) return
+    writeNow(this.#options.to, Buffer.concat([this.#rest.subarray(this.#onItsWay), Buffer.from(this.#gathered)]))
   }
 }
 

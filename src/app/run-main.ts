@@ -3,6 +3,7 @@ import { EXIT, type ExitCode } from '../cli/exit-codes.ts'
 import { runCli } from '../cli/run-cli.ts'
 import { systemClock } from '../lib/clock.ts'
 import { isMissingPart } from '../lib/missing-part.ts'
+import { pause } from '../lib/pause.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { createUpstreams } from './admin/ask-upstreams.ts'
 import { createOperator } from './admin/operator.ts'
@@ -49,7 +50,7 @@ function cliDeps(ground: MainGround): CliDeps {
   }
   return {
     terminal,
-    operator: createOperator({ ...common, pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) }),
+    operator: createOperator({ ...common, pause }),
     serve: (options) =>
       serve(
         { ...common, terminal, faults: ground.faults, pid: process.pid, openSignals: () => createSignals(process) },

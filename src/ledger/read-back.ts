@@ -1,3 +1,4 @@
+import { pauseIdly } from '../lib/pause.ts'
 import type { RequestId } from '../model/ids.ts'
 import { proveWritable } from '../store/meta.ts'
 import type { LedgerCore } from './core.ts'
@@ -24,7 +25,7 @@ export async function readBackUntilItWorks(
   const limitsOfLiving = (requestId: RequestId) =>
     (core.attended.has(requestId) ? turns.get(requestId) : undefined) ?? NO_LIMITS
   for (let failures = failuresBefore; ; failures++) {
-    await pause(failures === 0 ? 0 : Math.min(pauseMs * 2 ** (failures - 1), PAUSE_MAX_MS))
+    await pauseIdly(failures === 0 ? 0 : Math.min(pauseMs * 2 ** (failures - 1), PAUSE_MAX_MS))
     try {
       await core.batcher.idle()
       if (closing.aborted) return
@@ -42,5 +43,3 @@ export async function readBackUntilItWorks(
     }
   }
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref())

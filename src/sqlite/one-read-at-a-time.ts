@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
+import { pause } from '../lib/pause.ts'
 import type { RowOf, SqliteFile, SqlRow, SqlValue } from './sqlite-file.ts'
 
 /** Shorter rests are not worth a timer; after a long read nobody waits longer than this. */
@@ -24,7 +25,7 @@ export function oneReadAtATime(file: SqliteFile, { ticks }: Pick<Clock, 'ticks'>
     if (restMs < REST_MS.least) return
     const ms = Math.min(restMs, REST_MS.most)
     restMs = 0
-    await new Promise((resolve) => setTimeout(resolve, ms))
+    await pause(ms)
   }
   return {
     driver: file.driver,

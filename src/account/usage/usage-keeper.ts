@@ -1,37 +1,10 @@
 import type { Change } from '../../books/changes.ts'
-import { findCountedUpTo } from '../../content/usage-totals.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { SqliteFile } from '../../sqlite/sqlite-file.ts'
+import { pause, pauseIdly } from '../../lib/pause.ts'
 import { listAccounts } from '../../store/accounts.ts'
 import { ACCOUNTS_AT_ONCE, type CountUsageDeps, countUsage } from './count-usage.ts'
 import { createOwnUsage } from './own-usage.ts'
-
-export interface OneMomentDeps {
-  readonly content: SqliteFile
-  /** Does something while nothing is counted. */
-  readonly undisturbed: <Result>(work: () => Promise<Result>) => Promise<Result>
-}
-
-/** Who is disturbed so often has nothing counted meanwhile. */
-const READS_MAX = 3
-
-/**
- * Has several questions about what an account has used answered from one moment, without keeping anybody from counting:
- * they are asked again if more was counted meanwhile. Nothing of an account changes without its last receipt.
- */
-async function readOneMoment<Result>(
-  { content, undisturbed }: OneMomentDeps,
-  account: number,
-  ask: () => Promise<Result>,
-): Promise<Result> {
-  const lastCounted = async () => (await findCountedUpTo(content, [account])).get(account)?.movement
-  for (let reads = 0; reads < READS_MAX; reads++) {
-    const before = await lastCounted()
-    const result = await ask()
-    if ((await lastCounted()) === before) return result
-  }
-  return undisturbed(ask)
-}
+import { readUpToDate } from './read-up-to-date.ts'
 
 export interface UsageKeeperDeps extends CountUsageDeps {
   readonly clock: Clock
@@ -56,8 +29,6 @@ export interface UsageKeeper {
   close(): Promise<void>
 }
 
-/** Whoever asks waits no longer than that for what is not counted yet. */
-const WAIT_MAX_MICROS = 2_000_000
 const RETRY_MAX_MS = 30_000
 
 export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
@@ -88,29 +59,6 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
         return countUsage(deps, behind)
       })
       if (behind.length > 0) await pause((clock.ticks() - begun) / 1000)
-    }
-  }
-  const oneMoment = { content: deps.content, undisturbed: inTurn }
-  const countedUntil = async (account: number): Promise<number> =>
-    (await findCountedUpTo(deps.content, [account])).get(account)?.closedAt ?? 0
-  /** Undefined when there is more to count. What cannot be written now is counted later, and what was counted can be read. */
-  const countedNow = async (account: number): Promise<number | undefined> => {
-    const now = clock.now()
-    try {
-      return (await countUsage(deps, [account])).length === 0 ? now : undefined
-    } catch (error) {
-      deps.onFailure(error)
-      return countedUntil(account)
-    }
-  }
-  const countPatiently = async (account: number): Promise<number> => {
-    const patientUntil = clock.ticks() + WAIT_MAX_MICROS
-    for (;;) {
-      const asOf = await inTurn(async () => {
-        await own.make([account])
-        return (await countedNow(account)) ?? (clock.ticks() < patientUntil ? undefined : await countedUntil(account))
-      })
-      if (asOf !== undefined) return asOf
     }
   }
   /** What is noted meanwhile waits for the next time: else one pass would follow the other for as long as anybody asks. */
@@ -145,7 +93,7 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
       if (noted.size > 0) arm()
     },
     readUpToDate(account, read) {
-      const mine = countPatiently(account).then((asOf) => readOneMoment(oneMoment, account, () => read(asOf)))
+      const mine = readUpToDate({ ...deps, own, inTurn }, account, read)
       // Without what was read: each would hold the one before it, and so all that was ever told.
       reading = Promise.allSettled([reading, mine]).then(() => {})
       return mine
@@ -158,7 +106,7 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
         } catch (error) {
           if (closed) return
           deps.onFailure(error)
-          await idle(RETRY_MAX_MS)
+          await pauseIdly(RETRY_MAX_MS)
         }
       }
     },
@@ -182,8 +130,3 @@ async function forEachGroup(
     after = group.at(-1)!
   }
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
-/** Nobody is kept from ending by it. */
-const idle = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref())

@@ -1,3 +1,5 @@
+import { pause } from '../../lib/pause.ts'
+
 /** What the books need of a driver: the `Pool` of `pg` is one. The program itself depends on no driver yet. */
 export interface PostgresPool {
   query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly Record<string, unknown>[] }>
@@ -32,7 +34,7 @@ export async function callLedger<Result>(
   values: readonly unknown[],
 ): Promise<Result> {
   let waited = 0
-  for (let pause = RETRY_MIN_MS; ; pause = Math.min(pause * 2, RETRY_MAX_MS)) {
+  for (let waitMs = RETRY_MIN_MS; ; waitMs = Math.min(waitMs * 2, RETRY_MAX_MS)) {
     try {
       const { rows } = await pool.query(`SELECT ${call} AS result`, values)
       return rows[0]?.result as Result
@@ -41,8 +43,8 @@ export async function callLedger<Result>(
       onTrouble?.(error)
       if (waited >= retryMs) throw error
     }
-    await new Promise((resolve) => setTimeout(resolve, pause))
-    waited += pause
+    await pause(waitMs)
+    waited += waitMs
   }
 }
 

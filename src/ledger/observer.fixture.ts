@@ -1,4 +1,4 @@
-import type { LedgerObserver } from './open-ledger.ts'
+import type { LedgerObserver } from './create-core.ts'
 
 /** Of books whose news nobody waits for. */
 export const UNOBSERVED: LedgerObserver = {

@@ -1,6 +1,7 @@
 import { createUsageKeeper, type UsageKeeper } from '../../account/usage/usage-keeper.ts'
+import type { LedgerObserver } from '../../ledger/create-core.ts'
 import type { FindKeptFacts, FoundFacts } from '../../ledger/ledger.ts'
-import { type LedgerObserver, openLedger } from '../../ledger/open-ledger.ts'
+import { openLedger } from '../../ledger/open-ledger.ts'
 import type { Closing } from '../../lib/closing.ts'
 import type { RequestId } from '../../model/ids.ts'
 import type { Contents, Foundation, OpenedBooks } from './parts.ts'

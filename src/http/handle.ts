@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { msBetween } from '../lib/clock.ts'
 import { internalError } from '../model/problem.ts'
 import { sendProblem } from './answer/send-problem.ts'
 import { guardRequest } from './door/guard-request.ts'
@@ -52,7 +53,7 @@ function logExchange({ edge, request, response, requestId, path, startedTicks, l
     method: request.method,
     path,
     status: response.headersSent ? response.statusCode : undefined,
-    total_ms: Math.round((edge.clock.ticks() - startedTicks) / 1000),
+    total_ms: msBetween(startedTicks, edge.clock.ticks()),
     client_request_id: clientRequestId(request),
     retry_count: cut(request.headers['x-stainless-retry-count']),
     user_agent: cut(request.headers['user-agent']),

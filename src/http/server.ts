@@ -2,9 +2,8 @@ import { createServer, type Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { createBag } from '../lib/bag.ts'
 import { problem } from '../model/problem.ts'
-import { createHeartbeat } from './answer/heartbeat.ts'
+import { beatFor, createHeartbeat } from './answer/heartbeat.ts'
 import type { DrainState, EdgeContext, EdgeDeps } from './edge-deps.ts'
-import type { StreamTimes } from './edge-options.ts'
 import type { Expectation } from './exchange.ts'
 import { handle } from './handle.ts'
 import { createClients } from './socket/client-address.ts'
@@ -137,7 +136,3 @@ function makeRoom(edge: EdgeContext, server: Server): () => void {
 }
 
 const IDLE_LOOK_TICKS = 1_000_000
-
-/** A tenth of the shortest wait is exact enough, and one second is never too often. */
-const beatFor = ({ headDelayMs, keepAliveMs }: StreamTimes): number =>
-  Math.max(5, Math.min(1000, Math.floor(Math.min(headDelayMs, keepAliveMs) / 10)))

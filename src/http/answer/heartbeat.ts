@@ -1,4 +1,5 @@
 import { createBag } from '../../lib/bag.ts'
+import type { StreamTimes } from '../edge-options.ts'
 
 /**
  * One timer for all open streams: each counts beats of silence for itself, so a write costs a store and not a timer.
@@ -34,3 +35,7 @@ export function createHeartbeat(beatMs: number): Heartbeat {
     },
   }
 }
+
+/** A tenth of the shortest wait is exact enough, and one second is never too often. */
+export const beatFor = ({ headDelayMs, keepAliveMs }: StreamTimes): number =>
+  Math.max(5, Math.min(1000, Math.floor(Math.min(headDelayMs, keepAliveMs) / 10)))

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Lane, Model } from '../../catalog/catalog.ts'
 import { type KnownModel, knownEfforts } from '../../catalog/known-model.ts'
 import { TRAIT_NAMES } from '../../catalog/written-traits.ts'
+import { spellEffort } from '../../model/effort.ts'
 import type { EffortSpellings, ModelTraits } from '../../model/model-traits.ts'
-import { spellEffort } from '../../model/spell-effort.ts'
 import { comparePrices, type FactView } from './compare-prices.ts'
 
 /** How the model is asked: what is in force, and who said so. */

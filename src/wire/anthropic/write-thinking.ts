@@ -1,7 +1,6 @@
 import type { Fields } from '../../lib/is-object.ts'
-import { effortOf } from '../../model/effort.ts'
+import { effortOf, spellEffort } from '../../model/effort.ts'
 import type { EffortSpellings } from '../../model/model-traits.ts'
-import { spellEffort } from '../../model/spell-effort.ts'
 import { BUDGET_MIN, budgetWithin } from '../budget-within.ts'
 import type { LaneTarget } from '../lane-target.ts'
 import type { AnthropicDialect } from './dialects.ts'

@@ -1,6 +1,5 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import { type Effort, effortOf } from '../../model/effort.ts'
-import { spellEffort } from '../../model/spell-effort.ts'
+import { type Effort, effortOf, spellEffort } from '../../model/effort.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 import { budgetWithin } from '../budget-within.ts'
 import { writtenMember } from '../json/members.ts'

@@ -1,7 +1,7 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { Conversation } from '../../model/conversation.ts'
+import { spellEffort } from '../../model/effort.ts'
 import type { EffortSpelling } from '../../model/model-traits.ts'
-import { spellEffort } from '../../model/spell-effort.ts'
 import { budgetWithin } from '../budget-within.ts'
 import { clientName } from '../client-names.ts'
 import type { LaneTarget } from '../lane-target.ts'

@@ -1,7 +1,6 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { Conversation } from '../../model/conversation.ts'
-import type { Effort } from '../../model/effort.ts'
-import { spellEffort } from '../../model/spell-effort.ts'
+import { type Effort, spellEffort } from '../../model/effort.ts'
 import type { ResponsesDialect } from './dialects.ts'
 
 interface WordTarget {

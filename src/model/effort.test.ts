@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { effortOf } from './effort.ts'
-import { spellEffort } from './spell-effort.ts'
+import { effortOf, spellEffort } from './effort.ts'
 
 const BUDGETS = { none: 'disabled', low: 4000, high: 24_000 } as const
 

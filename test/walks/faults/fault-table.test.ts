@@ -112,7 +112,9 @@ async function expectAlone(subject: Case) {
   const outcome = cell.kind === 'whole' ? 'completed' : 'upstream_failed'
   const state = cell.kind === 'refused' ? 'released' : 'settled'
   expect(receipt).toMatchObject({ outcome, state, charge_nano: chargeOf(cell, subject.row, heard) })
-  expect(attemptsOf(receipt)).toEqual([faultyLane(subject)])
+  // One for each time that it was asked; nobody hears of a connection that failed.
+  const times = Math.max(1, house.faulty.talks.length)
+  expect(attemptsOf(receipt)).toEqual(Array.from({ length: times }, () => faultyLane(subject)))
 }
 
 describe.each(CASES)('$title', (subject) => {

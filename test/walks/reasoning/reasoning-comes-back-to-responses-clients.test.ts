@@ -225,7 +225,7 @@ describe('a provider that cannot open any more what it has sealed', () => {
       expect(house().timesAsked('first')).toBe(3)
       const receipts = await account.receipts()
       expect(receipts.map(({ outcome }) => outcome)).toEqual(['completed', 'completed'])
-      expect(JSON.parse(String(receipts[1]?.attempts))).toHaveLength(1)
+      expect(JSON.parse(String(receipts[1]?.attempts))).toHaveLength(2)
     },
   )
 })

@@ -13,7 +13,7 @@ const DEATHS = {
   'in the middle of a stream': {
     file: 'turn/lane/carry-stream.js',
     find: 'if (heard.failure)',
-    put: `if (started && carrier.heard.outputBytes > 100) { ${KILL} } if (heard.failure)`,
+    put: `if (on.hasContent && carrier.heard.outputBytes > 100) { ${KILL} } if (heard.failure)`,
   },
   'between the stored answer and its charge': {
     file: 'turn/serve-turn.js',

@@ -34,7 +34,7 @@ describe.each(CLIENTS)('a client that goes on %s', (manner) => {
 
     const receipts = await account.receipts()
     expect(receipts.map(({ outcome }) => outcome)).toEqual(['completed', 'completed'])
-    expect(JSON.parse(String(receipts[1]?.attempts))).toHaveLength(1)
+    expect(JSON.parse(String(receipts[1]?.attempts))).toHaveLength(2)
     const { balance, held } = await account.wallet()
     const charged = receipts.reduce((sum, { charge_nano }) => sum + (charge_nano ?? 0n), 0n)
     expect([balance, held]).toEqual([10_000_000_000n - charged, 0n])

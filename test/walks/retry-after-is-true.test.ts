@@ -34,6 +34,7 @@ describe('Retry-After', () => {
         expect(answer.json.error.limit).toEqual({ scope, kind, value })
         const seconds = Number(answer.headers.get('retry-after'))
         expect(answer.json.error.message).toMatch(new RegExp(`try again in ${seconds}s\\.$`))
+        expect(Math.ceil(Number(answer.headers.get('retry-after-ms')) / 1000)).toBe(seconds)
         server().advance((seconds - 1) * 1000)
         expectProblem(await ask(), 'rate_limit_exceeded')
         server().advance(1000)
@@ -44,4 +45,17 @@ describe('Retry-After', () => {
       }
     },
   )
+
+  it.each(KINDS)('in milliseconds is as true (%s, %s: %d)', async (_, setting, value) => {
+    await server().reload(`${TEST_CONFIG}\nlimits: { key: { ${setting}: ${value} } }\n`)
+    server().advance(600_000)
+    const account = await openAccount(server())
+    const ask = () => chat(server(), account, { max_tokens: 90, messages: hello('count to 90') })
+    let answer = await ask()
+    while (answer.status === 200) answer = await ask()
+    server().advance(Number(answer.headers.get('retry-after-ms')) - 1)
+    expectProblem(await ask(), 'rate_limit_exceeded')
+    server().advance(1)
+    expect((await ask()).status).toBe(200)
+  })
 })

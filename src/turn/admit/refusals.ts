@@ -88,6 +88,8 @@ const limitProblem = (limit: AppliedLimit, retryAfterMs: number): Problem =>
   passingProblem('rate_limit_exceeded', `${sentenceOf(limit)}.`, {
     first: SCOPES[limit.scope].advice,
     retryAfterSeconds: wholeSeconds(retryAfterMs),
+    // At ten requests a second a whole one is long; the SDKs read this first.
+    headers: { 'retry-after-ms': String(Math.ceil(retryAfterMs)) },
     details: limitDetails(limit),
   })
 

@@ -16,7 +16,7 @@ const PACKED = "marks ? Buffer.from(marks.packed).toString('base64') : undefined
 /** The places where the program can be told to stay, and what it notes of its batches. */
 const CHANGES = [
   {
-    file: 'ledger/open-ledger.js',
+    file: 'ledger/create-core.js',
     find: RECORD,
     put: `{
       const opened = ${COUNT_OPENED};

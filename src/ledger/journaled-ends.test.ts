@@ -65,7 +65,7 @@ describe('the end of a turn while the books cannot be written', () => {
     expect(await bench.database.journal.read()).toEqual([])
     await bench.expectMemoryIsTheFile()
     await bench.expectCleanBooks()
-  }, 30_000)
+  })
 
   it('is in the books after a crash, before anybody guesses what the turn had cost', async () => {
     await bench.credit(HOLD * 10n)
@@ -91,7 +91,7 @@ describe('the end of a turn while the books cannot be written', () => {
     await bench.expectCleanBooks()
     await bench.reopen()
     expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 9n })
-  }, 30_000)
+  })
 
   it('is refused at a start when it was written in another form: nobody guesses what a turn had cost', async () => {
     for (const record of ['{"requestId":"req_1","usage":{}}', 'req_1 {"outcome":"completed","usage":{"output":2}}']) {
@@ -115,7 +115,7 @@ describe('the end of a turn while the books cannot be written', () => {
     await bench.reopen()
     expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 10n - 1000n, held: 0n })
     await bench.expectCleanBooks()
-  }, 30_000)
+  })
 
   it('is lost, and nothing that sounds like an end may be said, where neither can be written', async () => {
     await bench.credit(HOLD * 10n)
@@ -127,7 +127,7 @@ describe('the end of a turn while the books cannot be written', () => {
     expect(await turn.settle(settlement(1000n))).toEqual({ kind: 'lost' })
     await mend()
     await opensAgain()
-  }, 30_000)
+  })
 })
 
 it('a journal that cannot be emptied keeps nobody waiting, and is emptied the next time', async () => {
@@ -150,7 +150,7 @@ it('a journal that cannot be emptied keeps nobody waiting, and is emptied the ne
   expect(await bench.database.journal.read()).toEqual([])
   expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 10n - 1000n, held: 0n })
   await bench.expectCleanBooks()
-}, 30_000)
+})
 
 describe('a disk that is full', () => {
   it('refuses new turns, loses no end of a running one, and is well again once there is room', async () => {

@@ -197,7 +197,7 @@ describe('frames that are known by sight', () => {
     )
     console.info(`frame-pattern: seed ${seed}, ${JSON.stringify(tally)}`)
     expect(tally.alike).toBeGreaterThan(tally.frames / 20)
-  }, 30_000)
+  })
 
   it('are the ordinary ones: all but the first of a plain stream, in one piece that is the very bytes that came', () => {
     const frame = (content: string) =>

@@ -24,7 +24,7 @@ it.each([
     [called(many(30_000, () => ({ id: 'a' }))), ...many(20_000, () => result({ tool_call_id: 'a' }))],
   ],
   ['results of no call', [called(many(80_000, () => ({}))), ...many(30_000, () => result({ tool_call_id: 'x' }))]],
-])('as many %s as the door lets in are read', { timeout: 30_000 }, (_name, messages) => {
+])('as many %s as the door lets in are read', (_name, messages) => {
   const { items } = readConversation(requestOf({ messages: [{ role: 'user', content: 'q' }, ...messages] }))
   expect(items.length).toBeGreaterThan(25_000)
 })

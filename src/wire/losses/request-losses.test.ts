@@ -118,7 +118,7 @@ function rowOf(way: Way, specimen: Specimen): string | undefined {
 const derivedRows = (way: Way): string[] => way.specimens.flatMap((specimen) => rowOf(way, specimen) ?? [])
 
 describe.each(Object.entries(WAYS))('a request from %s', (_name, way) => {
-  it('loses what the page says, and nothing else', { timeout: 30_000 }, () => {
+  it('loses what the page says, and nothing else', () => {
     expect(lossRows(way.page, 'The request')).toEqual(derivedRows(way))
   })
 

@@ -11,7 +11,14 @@ const DEMO: Upstream = {
   apiVersion: undefined,
   apiKey: undefined,
   allowPrivate: false,
-  timeouts: { connectMs: 5000, firstByteMs: 120_000, idleMs: 90_000, noProgressMs: 300_000, totalMs: 1_800_000 },
+  timeouts: {
+    connectMs: 5000,
+    firstByteMs: 120_000,
+    jsonAnswerMs: 900_000,
+    idleMs: 90_000,
+    noProgressMs: 300_000,
+    totalMs: 1_800_000,
+  },
   headers: new Map(),
   onClientGone: 'cancel_estimate',
 }

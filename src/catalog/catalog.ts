@@ -34,8 +34,10 @@ export type OnClientGone = 'cancel_estimate' | 'drain' | 'cancel_free'
 export interface UpstreamTimeouts {
   /** Until the connection stands, the look-up of the name and the TLS handshake included. */
   readonly connectMs: number
-  /** Until the head of the answer. */
+  /** Until the head of a stream. */
   readonly firstByteMs: number
+  /** Until the head of an answer in one piece. */
+  readonly jsonAnswerMs: number
   /** Between two bytes. */
   readonly idleMs: number
   /** Between two bytes that are more than a sign of life. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createLifeSigns, type DeadlinePhase, startDeadlines } from './deadlines.ts'
 
-const TIMEOUTS = { connectMs: 5, firstByteMs: 120, idleMs: 90, noProgressMs: 300, totalMs: 1800 }
+const TIMEOUTS = { connectMs: 5, firstByteMs: 120, jsonAnswerMs: 1100, idleMs: 90, noProgressMs: 300, totalMs: 1800 }
 const DATA = Buffer.from('data: x\n\n')
 const PING = Buffer.from(': ping\n\n')
 
@@ -100,7 +100,15 @@ describe('a stream', () => {
 })
 
 describe('an answer in one piece', () => {
-  test('may take the whole time to begin, and blanks before it are no beginning of haste', () => {
+  test('must begin in its own time', () => {
+    const { pass, expired } = running('json')
+    pass(1099)
+    expect(expired).toEqual([])
+    pass(200)
+    expect(expired).toEqual([{ phase: 'first-byte', at: 1100 }])
+  })
+
+  test('may take long to begin, and blanks before it are no beginning of haste', () => {
     const { deadlines, pass, expired } = running('json')
     pass(1000)
     deadlines.headArrived()

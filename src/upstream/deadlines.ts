@@ -16,13 +16,14 @@ export interface Deadlines {
 }
 
 /**
- * A provider that answers in one piece says nothing until it is done, or only blanks: that may take as long as a whole
+ * A provider that answers in one piece says nothing until it is done, or only blanks, which may take as long as a whole
  * call. Once it has begun with its answer it has no reason to stop.
  */
-function limitsFor({ firstByteMs, idleMs, noProgressMs, totalMs }: UpstreamTimeouts, delivery: Delivery) {
+function limitsFor(timeouts: UpstreamTimeouts, delivery: Delivery) {
+  const { firstByteMs, jsonAnswerMs, idleMs, noProgressMs, totalMs } = timeouts
   return delivery === 'stream'
     ? { firstByteMs, idleMs, noProgressMs, totalMs, idleFromHead: true }
-    : { firstByteMs: totalMs, idleMs, noProgressMs: totalMs, totalMs, idleFromHead: false }
+    : { firstByteMs: jsonAnswerMs, idleMs, noProgressMs: totalMs, totalMs, idleFromHead: false }
 }
 
 export interface DeadlineTerms {

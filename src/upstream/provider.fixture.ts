@@ -82,6 +82,7 @@ function cutRequest(text: string): { head: string; body: string; rest: string } 
 export const TIMEOUTS: Upstream['timeouts'] = {
   connectMs: 5000,
   firstByteMs: 20_000,
+  jsonAnswerMs: 60_000,
   idleMs: 20_000,
   noProgressMs: 20_000,
   totalMs: 60_000,

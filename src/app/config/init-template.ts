@@ -35,7 +35,7 @@ upstreams:
   #   dialect: openai              # known oddities of a server; generic if left out
   #   base_url: https://api.openai.com/v1
   #   api_key: "\${OPENAI_API_KEY}"
-  #   timeouts: { connect: 5s, first_byte: 120s, idle: 90s, no_progress: 300s, total: 30m }
+  #   timeouts: { connect: 5s, first_byte: 120s, json_answer: 15m, idle: 90s, no_progress: 300s, total: 30m }
   #   headers: {}                  # what every call carries besides its own
   # - id: vllm
   #   wire: chat

@@ -101,6 +101,7 @@ const resolveUpstream = (upstream: ParsedUpstream): Upstream => ({
   timeouts: {
     connectMs: upstream.timeouts.connect,
     firstByteMs: upstream.timeouts.first_byte,
+    jsonAnswerMs: upstream.timeouts.json_answer,
     idleMs: upstream.timeouts.idle,
     noProgressMs: upstream.timeouts.no_progress,
     totalMs: upstream.timeouts.total,

@@ -32,6 +32,7 @@ export type UpstreamName =
   | 'untrusted'
   | 'unconnected'
   | 'brief-first-byte'
+  | 'brief-json-answer'
   | 'brief-idle'
   | 'brief-no-progress'
   | 'brief-total'

@@ -95,6 +95,7 @@ function upstreamsOf({ faulty, healthy, ...ports }: Ground): Record<UpstreamName
     untrusted: `base_url: "https://${TRUSTLESS_HOST}:${ports.untrustedPort}/v1"`,
     unconnected: `base_url: "https://127.0.0.1:${ports.mutePort}/v1", timeouts: { connect: 100ms }`,
     'brief-first-byte': brief('first_byte: 100ms'),
+    'brief-json-answer': brief('json_answer: 100ms'),
     'brief-idle': brief('idle: 200ms'),
     'brief-no-progress': brief('no_progress: 250ms'),
     'brief-total': brief('total: 600ms'),

@@ -17,6 +17,7 @@ export const FAULT_TABLE: readonly FaultRow[] = [
   { says: 'its certificate is not trusted', fault: 'silence', upstream: 'untrusted', ...atOnce(OVERLOADED) },
   { says: 'no connection within `connect`', fault: 'silence', upstream: 'unconnected', ...atOnce(TIMED_OUT) },
   { says: 'says nothing for `first_byte`', fault: 'silence', upstream: 'brief-first-byte', streamBefore: TIMED_OUT },
+  { says: 'says nothing for `json_answer`', fault: 'silence', upstream: 'brief-json-answer', jsonBefore: TIMED_OUT },
   { says: 'says nothing for `total`', fault: 'silence', upstream: 'brief-total', jsonBefore: TIMED_OUT },
   { says: 'accepts, and says nothing for `total`', fault: 'hang', upstream: 'brief-total', jsonBefore: TIMED_OUT },
   { says: 'breaks the connection instead of an answer', fault: 'reset-unanswered', ...atOnce(OVERLOADED) },

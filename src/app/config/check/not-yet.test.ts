@@ -55,7 +55,7 @@ hosted_tools: reject
 ledger: { mark_interval: 50ms }
 retention: { state: 1h, state_bytes: 0 }
 telemetry: { metrics: false, log: { level: warn, format: json } }
-upstreams: [{ id: vllm, wire: chat, base_url: "http://10.0.0.7:8000/v1", api_key: k, dialect: vllm, allow_private: true, timeouts: { connect: 1s, first_byte: 10m, idle: 2s, no_progress: 3s, total: 1h }, headers: { X-Team: seven }, on_client_gone: drain }, { id: codex, wire: responses, dialect: openai, base_url: "https://a.b/v1" }]
+upstreams: [{ id: vllm, wire: chat, base_url: "http://10.0.0.7:8000/v1", api_key: k, dialect: vllm, allow_private: true, timeouts: { connect: 1s, first_byte: 10m, json_answer: 20m, idle: 2s, no_progress: 3s, total: 1h }, headers: { X-Team: seven }, on_client_gone: drain }, { id: codex, wire: responses, dialect: openai, base_url: "https://a.b/v1" }]
 models: [{ id: m, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: vllm, model: x }], pass_fields: [mirostat, store], inputs: [text, image], input_tokens_max: { image: 1600 } }]
 hold: { uncapped_share_percent: 50, uncapped_tokens_min: 1 }
 `
@@ -69,7 +69,14 @@ hold: { uncapped_share_percent: 50, uncapped_tokens_min: 1 }
     dialect: 'vllm',
     allowPrivate: true,
     onClientGone: 'drain',
-    timeouts: { connectMs: 1000, firstByteMs: 600_000, idleMs: 2000, noProgressMs: 3000, totalMs: 3_600_000 },
+    timeouts: {
+      connectMs: 1000,
+      firstByteMs: 600_000,
+      jsonAnswerMs: 1_200_000,
+      idleMs: 2000,
+      noProgressMs: 3000,
+      totalMs: 3_600_000,
+    },
   })
   expect(config.upstreams[0]?.headers.get('x-team')?.reveal()).toBe('seven')
   expect(config.server.trustProxy).toEqual(['10.0.0.0/8', '::1'])

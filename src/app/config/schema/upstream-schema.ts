@@ -38,10 +38,14 @@ export const identifier = (description: string) =>
 
 const timeoutsSchema = section('How long each phase of a call may take.', {
   connect: duration('Until the connection stands.', { min: '10ms', max: '10m' }).prefault('5s'),
-  first_byte: duration('Until the first byte of the answer; slow reasoning models need more.', {
+  first_byte: duration('Until the first byte of a stream; slow reasoning models need more.', {
     min: '10ms',
     max: '1h',
   }).prefault('120s'),
+  json_answer: duration('Until an answer in one piece begins: it comes when all of it is done.', {
+    min: '10ms',
+    max: '24h',
+  }).prefault('15m'),
   idle: duration('Between two bytes.', { min: '10ms', max: '1h' }).prefault('90s'),
   no_progress: duration('Between two pieces of content: pings alone do not count.', {
     min: '10ms',

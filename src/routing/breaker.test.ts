@@ -238,6 +238,39 @@ describe('who fails', () => {
   })
 })
 
+describe('who says nothing', () => {
+  const SILENT: Verdict = { kind: 'silent' }
+  const HEARD: Verdict = { kind: 'heard' }
+
+  it('is put aside when five in a row have left without a word, and not where one of them has heard anything', () => {
+    const { breaker, calls } = setUp()
+    calls(SILENT, 4)
+    calls(HEARD, 1)
+    calls(SILENT, 4)
+    expect(breaker.aside).toBeUndefined()
+    calls(SILENT, 1)
+    expect(breaker.aside?.reason).toBe('failing')
+  })
+
+  it('is put aside for longer when whoever tries it leaves without a word, too', () => {
+    const { calls, call, pass, asideFor } = setUp()
+    calls(SILENT, 5)
+    pass(10)
+    call(SILENT)
+    expect(asideFor()).toBe(20)
+  })
+
+  it('is not brought back by a head alone', () => {
+    const { breaker, calls, call, pass } = setUp()
+    calls(SILENT, 5)
+    pass(10)
+    for (let times = 0; times < 3; times++) call(HEARD)
+    expect(breaker.aside?.reason).toBe('failing')
+    calls(WELL, 3)
+    expect(breaker.aside).toBeUndefined()
+  })
+})
+
 describe('who limits requests', () => {
   it('is left alone for as long as it says, and asked by everybody afterwards', () => {
     const { breaker, call, pass, asideFor } = setUp(() => 0.999)

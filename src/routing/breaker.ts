@@ -15,6 +15,10 @@ export type Verdict =
   /** It limits requests, and perhaps says how long it wants to be left alone. */
   | { readonly kind: 'busy'; readonly forMs?: number | undefined }
   | { readonly kind: 'locked-out' }
+  /** Its head has come, whatever that says. */
+  | { readonly kind: 'heard' }
+  /** Nothing has come for longer than its client wanted to wait. */
+  | { readonly kind: 'silent' }
 
 /** One call that is on its way. */
 export interface Visit {
@@ -40,6 +44,9 @@ export interface BreakerDeps {
 /** What brings one back when its time is over: so many good answers. None: time alone. */
 const TRIES: Readonly<Record<AsideReason, number>> = { failing: 3, busy: 0, overloaded: 0, 'locked-out': 1 }
 
+/** So many in a row that heard nothing: one client alone may be impatient. */
+const SILENCES_MAX = 5
+
 /** Who comes back gets a tenth of its calls, and more from second to second. */
 const RETURN_MICROS = 30_000_000
 const RETURN_SHARE = 0.1
@@ -62,6 +69,7 @@ export class Breaker {
   readonly #times: TimeAside
   #state: State = { kind: 'in' }
   #cameBackAt: number | undefined
+  #silences = 0
   /** How often it was put aside: what began before the last time tells nothing about now. */
   #round = 0
 
@@ -131,7 +139,9 @@ export class Breaker {
   }
 
   #hear(verdict: Verdict): void {
-    if (verdict.kind === 'busy') this.#putAside('busy', verdict.forMs)
+    if (verdict.kind === 'heard') this.#silences = 0
+    else if (verdict.kind === 'silent') this.#hearNothing()
+    else if (verdict.kind === 'busy') this.#putAside('busy', verdict.forMs)
     else if (verdict.kind === 'locked-out') this.#putAside('locked-out')
     else if (this.#failures.add(verdict.kind === 'failed')) this.#putAside('failing')
     else if (verdict.kind === 'well') this.#praise()
@@ -139,8 +149,15 @@ export class Breaker {
     else if (verdict.forMs !== undefined) this.#putAside('overloaded', verdict.forMs)
   }
 
+  /** A provider that hangs is found out by those who wait for less than its deadline, too. */
+  #hearNothing(): void {
+    this.#silences++
+    if (this.#silences >= SILENCES_MAX) this.#putAside('failing')
+  }
+
   #hearOnTrial({ aside, left }: State & { kind: 'tried' }, verdict: Verdict): void {
-    if (verdict.kind === 'failed') this.#putAside('failing')
+    if (verdict.kind === 'heard') return
+    if (verdict.kind === 'failed' || verdict.kind === 'silent') this.#putAside('failing')
     else if (verdict.kind === 'locked-out') this.#putAside('locked-out')
     // Who is limited while it is tried has shown nothing of what it was put aside for.
     else if (verdict.kind === 'busy') this.#leaveAlone(aside.reason, this.#times.next('busy', verdict.forMs))
@@ -162,6 +179,7 @@ export class Breaker {
 
   #leaveAlone(reason: AsideReason, micros: number): void {
     const aside = { reason, until: this.#now + micros }
+    this.#silences = 0
     this.#round++
     this.#state = { kind: 'aside', aside }
     this.#deps.onChange(aside)

@@ -48,10 +48,13 @@ export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, as
   const { road, answered } = setOut(deps, turn, on, asking)
   const outcome = await answered
   if (outcome.kind === 'failed') {
+    // A JSON answer gets its head when it has been made: silence says nothing there.
+    if (stop.calledOff === 'client-gone' && road.delivery === 'stream') on.leftWithoutHead()
     if (stop.calledOff) return { tried: stopped(stop.calledOff, undefined), road }
     const fate = { ...failed(faultOfFailure(outcome)), mayBeBilled: !isUntouched(outcome) }
     return { tried: { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }, road }
   }
+  on.headCame()
   if (outcome.status < 400) {
     stop.follow(policy)
     const fate = await carryBack(deps, turn, on, { road, body: outcome.body })

@@ -32,6 +32,8 @@ export interface TriedLane {
 }
 
 const WELL: LaneVerdict = { kind: 'well' }
+/** A provider's head comes within a second or two: who left after so long without one has waited for nothing. */
+const SILENT_MICROS = 10_000_000
 
 interface TryDeps {
   readonly ticks: () => number
@@ -60,6 +62,16 @@ export class LaneTry {
   /** From here on there is no other lane. */
   get hasContent(): boolean {
     return this.firstContentAt !== undefined
+  }
+
+  /** Its head has come, with whatever status. */
+  headCame(): void {
+    this.#visit.tell({ kind: 'heard' })
+  }
+
+  /** Its client has gone, and nothing had come of it. */
+  leftWithoutHead(): void {
+    if (this.#deps.ticks() - this.#askedAt >= SILENT_MICROS) this.#visit.tell({ kind: 'silent' })
   }
 
   contentBegins(): void {

@@ -62,16 +62,16 @@ function heard(visit: ReturnType<LaneHealth['visit']>, lane: string, said: strin
 }
 
 describe('a turn tells of its lanes', () => {
-  it('at the first word that one answers, at its end, and that it has left', async () => {
+  it('at its head, at the first word that one answers, at its end, and that it has left', async () => {
     const { said, turn } = setUp()
     await turn(good)
-    expect(said).toEqual(['lane-0 well', 'lane-0 well', 'lane-0 left'])
+    expect(said).toEqual(['lane-0 heard', 'lane-0 well', 'lane-0 well', 'lane-0 left'])
   })
 
   it('that an answer broke off which had begun', async () => {
     const { said, turn } = setUp()
     expect(await turn(breaksOff, good)).toMatchObject({ asked: ['lane-0'], fate: 'broken-off' })
-    expect(said).toEqual(['lane-0 well', 'lane-0 failed', 'lane-0 left'])
+    expect(said).toEqual(['lane-0 heard', 'lane-0 well', 'lane-0 failed', 'lane-0 left'])
   })
 
   it('that it has left, where its own code throws', async () => {
@@ -167,7 +167,10 @@ describe('the budget for retries', () => {
     const { said, turn } = setUp(1)
     const all = await turn(limited, bad, good)
     expect(all).toMatchObject({ asked: ['lane-0', 'lane-1'], problem: { code: 'upstream_busy' } })
-    expect(said).toEqual(['lane-0 busy', 'lane-0 left', 'lane-1 failed', 'lane-1 left', 'lane-2 left'])
+    expect(said).toEqual([
+      ...['lane-0 heard', 'lane-0 busy', 'lane-0 left'],
+      ...['lane-1 heard', 'lane-1 failed', 'lane-1 left', 'lane-2 left'],
+    ])
   })
 
   it('is not taken from where a lane only cannot do what this one request asks for', async () => {

@@ -94,7 +94,7 @@ export interface UnderLimits {
 
 export interface ReservedTokens {
   readonly limit: AppliedLimit
-  /** The very one that they were taken from: where another is in its place by now, they were earned back long ago. */
+  /** The very one that they were taken from: where it was forgotten meanwhile, they were earned back long ago. */
   readonly rate: Rate
   /** All that had been taken from it by then. */
   readonly takenUpTo: number

@@ -51,9 +51,8 @@ export function endUnderLimits(books: Books, turn: UnderLimits, tokensUsed: numb
   for (const { limit, rate, takenUpTo } of turn.reserved) {
     const unused = limit.cost - tokensUsed
     if (unused < 0) addToRate(ruleOf(limit), rateOf(books, limit, ticks), -unused, ticks)
-    else if (books.rates.get(limit.subject) === rate) {
-      giveBackToRate(ruleOf(limit), rate, { cost: unused, takenUpTo }, ticks)
-    }
+    // A rate that was forgotten meanwhile is nobody's any more: there is nothing to give back to.
+    else giveBackToRate(ruleOf(limit), rate, { cost: unused, takenUpTo }, ticks)
   }
 }
 

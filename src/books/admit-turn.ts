@@ -116,7 +116,7 @@ function placeHold(
   const receipt = books.next.receipt++
   const { buckets, changes } = bucketsOf(books, account, drawn, at)
   for (const bucket of buckets) bucket.held += hold
-  const turn = openTurnOf(op, { ...under, receipt, hold, buckets, outputBound: cap * op.choices })
+  const turn = openTurnOf(op, { receipt, hold, buckets, outputBound: cap * op.choices, under })
   books.turns.set(turn.requestId, turn)
   changes.push(receiptOf(turn, op, cap))
   for (const bucket of buckets) changes.push({ kind: 'bucket-moved', bucket: bucket.row, posted: 0n, held: hold })
@@ -124,17 +124,25 @@ function placeHold(
   return { kind: 'held', receipt, cap, hold, changes }
 }
 
-type Placed = Pick<OpenTurn, 'receipt' | 'hold' | 'buckets' | 'outputBound' | keyof UnderLimits>
+interface Placed extends Pick<OpenTurn, 'receipt' | 'hold' | 'buckets' | 'outputBound'> {
+  readonly under: UnderLimits
+}
 
-const openTurnOf = (op: AdmitTurn, placed: Placed): OpenTurn => ({
-  ...placed,
+/** Each field by its name: spread from another object they would take longer than all of the admission. */
+const openTurnOf = (op: AdmitTurn, { receipt, hold, buckets, outputBound, under }: Placed): OpenTurn => ({
   requestId: op.requestId,
+  receipt,
   account: op.account,
   model: op.model,
   priceVersion: op.priceVersion,
+  hold,
+  buckets,
+  limits: under.limits,
+  reserved: under.reserved,
   claim: op.claim?.scope,
   inputEstimate: op.inputEstimate,
   cachedEstimate: op.cachedEstimate,
+  outputBound,
 })
 
 const receiptOf = (turn: OpenTurn, { key, kind, at }: AdmitTurn, cap: number): ReceiptOpened => ({

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { comeBack } from './lib/come-back.mjs'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+const REFUSAL = { code: 'too_many_requests', message: 'Not now.', param: null, request_id: '', retry_after: null }
 
 describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
   const { origin, person, open } = useConsole()
@@ -94,3 +97,9 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
     await tryToLeave(page, dialog)
   })
 })
+    await page.route('**/console/api/operate/accounts/*', (route) =>
+      route.fulfill({ status: 429, json: { error: REFUSAL } }),
+    )
+    await comeBack(page)
+    await page.getByText('Too much is asked from this address.').waitFor()
+    expect(await link.isVisible()).toBe(true)

@@ -1,6 +1,6 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { HandCoins } from 'lucide-react'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useAccount } from '../../../questions/operate.ts'
 import { Answer } from '../../../ui/Answer.tsx'
 import { Button } from '../../../ui/Button.tsx'
@@ -8,6 +8,7 @@ import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { Money, MoneyText } from '../../../ui/Money.tsx'
 import { Page, PageHeader } from '../../../ui/Page.tsx'
 import { Panel } from '../../../ui/Panel.tsx'
+import { ProblemNote } from '../../../ui/ProblemNote.tsx'
 import { StatTile } from '../../../ui/StatTile.tsx'
 import { Time } from '../../../ui/Time.tsx'
 import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
@@ -20,7 +21,11 @@ export function AccountPage() {
   const { shell } = useWords()
   const { account: id = '' } = useParams({ strict: false })
   const question = useAccount(id)
-  if (question.data !== undefined && question.error === null) return <AccountView account={question.data} />
+  if (question.data !== undefined) {
+    const retry = () => void question.refetch()
+    const note = question.error !== null && <ProblemNote error={question.error} onRetry={retry} />
+    return <AccountView account={question.data} note={note} />
+  }
   return (
     <Page>
       <PageHeader
@@ -33,15 +38,21 @@ export function AccountPage() {
       />
       <Panel>
         <Answer question={question} lines={6}>
-          {(account) => <AccountView account={account} />}
+          {() => null}
         </Answer>
       </Panel>
     </Page>
   )
 }
 
+interface AccountViewProps {
+  readonly account: AccountDetail
+  /** Why it could not be asked anew. It stands in the same view: a link that is shown once must not go with another one. */
+  readonly note: ReactNode
+}
+
 /** One account: its money, its plan, its people. `?credit=25.00` opens the dialog for that, from a wish. */
-function AccountView({ account }: { account: AccountDetail }) {
+function AccountView({ account, note }: AccountViewProps) {
   const { shell, accounts } = useWords()
   const { credit } = useSearch({ strict: false }) as { credit?: string }
   const navigate = useNavigate()
@@ -79,6 +90,7 @@ function AccountView({ account }: { account: AccountDetail }) {
           </>
         }
       />
+      {note}
       {account.asked !== null && <WishNote asked={account.asked} onCredit={(amount) => setCrediting({ amount })} />}
       <Tiles account={account} />
       <SubscriptionPanel account={account} />

@@ -65,6 +65,15 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
     expect(page.url()).toBe(`${origin()}/console/wallet`)
   })
 
+  it('leaves an address behind that does not ask for another one', async () => {
+    const page = await open('/keys?new=yes', await person())
+    await page.getByRole('dialog').getByLabel('Name').fill('asked by an address')
+    await button(page, 'Make the key').click()
+    await button(page, 'I have stored it').click()
+    await expect.poll(() => page.url()).toBe(`${origin()}/console/keys`)
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
   it('is not left: codes', async () => {
     const page = await arrive(await person({ role: 'operator' }), '/operate/lanes', 'Codes')
     const held = await holdActs(page)
@@ -93,13 +102,14 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
     await expect.poll(held.acts).toBe(1)
     await tryToLeave(page, dialog)
     held.letGo()
-    await dialog.getByText(/\/console\/setup\?code=/).waitFor()
+    const link = dialog.getByText(/\/console\/setup\?code=/)
+    await link.waitFor()
     await tryToLeave(page, dialog)
-  })
-})
     await page.route('**/console/api/operate/accounts/*', (route) =>
       route.fulfill({ status: 429, json: { error: REFUSAL } }),
     )
     await comeBack(page)
     await page.getByText('Too much is asked from this address.').waitFor()
     expect(await link.isVisible()).toBe(true)
+  })
+})

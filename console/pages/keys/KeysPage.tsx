@@ -71,7 +71,8 @@ function useCreating() {
     open: () => setIsOpen(true),
     close: () => {
       setIsOpen(false)
-      if (asked !== undefined) void navigate({ to: '/keys', search: {}, replace: true })
+      // The dialog that has made a key is there for a moment yet, and lets nobody away; this stays on the page.
+      if (asked !== undefined) void navigate({ to: '/keys', search: {}, replace: true, ignoreBlocker: true })
     },
   }
 }

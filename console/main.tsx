@@ -21,13 +21,16 @@ const RETRIES = 2
 
 const client = new QueryClient({
   defaultOptions: {
+    // What a browser takes for the network says nothing of the server: an act would wait unseen, and hold its dialog.
     queries: {
+      networkMode: 'always',
+      refetchOnReconnect: true,
       staleTime: 5_000,
       retry: (failures, error) => failures < RETRIES && mayPass(asProblem(error)),
       throwOnError: false,
     },
     // What was typed into a form, a password or a code, is not kept once its form is gone.
-    mutations: { retry: false, gcTime: 0 },
+    mutations: { networkMode: 'always', retry: false, gcTime: 0 },
   },
 })
 

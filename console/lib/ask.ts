@@ -37,6 +37,8 @@ let attendants: Attendants = {
 /** The id of the person that this page is of; undefined while it is nobody's. */
 let whose: string | undefined
 let csrf: string | undefined
+/** How long an act may be without an answer: for as long, it may hold its dialog and the page. */
+const ACT_MS = 60_000
 
 export function attend(by: Attendants): void {
   attendants = by
@@ -134,6 +136,7 @@ function takeStanding(name: RouteName, { person, csrf: token }: Standing): void 
 async function fetchJson(name: RouteName, { body, token, signal, ...address }: Sent): Promise<unknown> {
   const method = methodOf(name)
   const isAct = method !== 'GET'
+  const until = signal ?? AbortSignal.timeout(ACT_MS)
   const response = await fetch(routeAddress(name, address), {
     method,
     credentials: 'same-origin',
@@ -143,17 +146,22 @@ async function fetchJson(name: RouteName, { body, token, signal, ...address }: S
       ...(token !== undefined && { 'x-csrf-token': token }),
     },
     ...(isAct && { body: JSON.stringify(body ?? {}) }),
-    signal: signal ?? null,
-  }).catch(unreachableUnless(signal))
-  const answer: unknown = await response.json().catch(() => undefined)
+    signal: until,
+  }).catch(unreachableUnless(until))
+  const answer: unknown = await response.json().catch((error: unknown) => {
+    if (until.aborted) unreachableUnless(until)(error)
+  })
   if (response.ok && answer !== undefined) return answer
   throw problemFrom(response, answer)
 }
 
-/** Whoever has given up waiting is told of that, and not that the server is away. */
+/** Whoever has given up waiting, or has waited long enough, is told of that, and not that the server is away. */
 const unreachableUnless = (signal?: AbortSignal) => (error: unknown) => {
-  if (signal?.aborted) throw error
-  throw new ConsoleProblem(0, { code: 'unreachable', message: 'The server could not be reached.' })
+  if (signal?.aborted !== true) {
+    throw new ConsoleProblem(0, { code: 'unreachable', message: 'The server could not be reached.' })
+  }
+  if (signal.reason?.name !== 'TimeoutError') throw error
+  throw new ConsoleProblem(0, { code: 'no_answer', message: 'Nobody answered in time.' })
 }
 
 function problemFrom(response: Response, answer: unknown): ConsoleProblem {

@@ -39,6 +39,8 @@ export const problems: Catalogue['problems'] = {
   codes: {
     unexpected: 'Auf dem Server ist etwas schiefgegangen.',
     unreachable: 'Der Server ist nicht erreichbar. Prüfe die Verbindung und versuche es noch einmal.',
+    no_answer:
+      'Niemand hat rechtzeitig geantwortet. Vielleicht ist es geschehen: Sieh nach, bevor du es noch einmal versuchst.',
     stream_cut: 'Der Strom endete vor der Antwort.',
 
     internal_error: 'Auf dem Server ist etwas schiefgegangen.',

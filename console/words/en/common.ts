@@ -39,6 +39,7 @@ export const problems = {
   codes: {
     unexpected: 'Something went wrong on the server.',
     unreachable: 'The server could not be reached. Check the connection and try again.',
+    no_answer: 'Nobody answered in time. It may have been done: look before you try again.',
     stream_cut: 'The stream ended before the answer did.',
 
     internal_error: 'Something went wrong on the server.',

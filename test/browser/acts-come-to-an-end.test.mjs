@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+describe.skipIf(CHROMIUM === undefined)('an act', () => {
+  const { person, open } = useConsole()
+  const button = (place, name) => place.getByRole('button', { name, exact: true })
+
+  async function fillKey(page, name) {
+    await button(page, 'New key').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill(name)
+    return dialog
+  }
+
+  it('is tried where the browser believes that there is no network, and says so where there is none', async () => {
+    const page = await open('/keys', await person())
+    const dialog = await fillKey(page, 'offline')
+    await page.evaluate(() => {
+      const reach = globalThis.fetch
+      globalThis.fetch = () => Promise.reject(new TypeError('Failed to fetch'))
+      addEventListener('online', () => {
+        globalThis.fetch = reach
+      })
+      dispatchEvent(new Event('offline'))
+    })
+    await button(dialog, 'Make the key').click()
+    await dialog.getByText('The server could not be reached. Check the connection and try again.').waitFor()
+    expect(await button(dialog, 'Cancel').isEnabled()).toBe(true)
+    await page.evaluate(() => dispatchEvent(new Event('online')))
+    await button(dialog, 'Make the key').click()
+    await button(page, 'I have stored it').waitFor()
+  })
+
+  it('that nobody answers ends after a while, and says that it may have been done', async () => {
+    const page = await open('/keys', await person())
+    await page.route('**/console/api/keys', (route) =>
+      route.request().method() === 'POST' ? undefined : route.continue(),
+    )
+    await page.evaluate(() => {
+      const { timeout } = AbortSignal
+      AbortSignal.timeout = () => timeout.call(AbortSignal, 500)
+    })
+    const dialog = await fillKey(page, 'unanswered')
+    await button(dialog, 'Make the key').click()
+    await dialog.getByText('Nobody answered in time. It may have been done: look before you try again.').waitFor()
+    expect(await button(dialog, 'Cancel').isEnabled()).toBe(true)
+  })
+})

@@ -59,7 +59,8 @@ export async function askFile<Name extends FileName>(name: Name, query: QueryOf<
   if (!response.ok) throw problemFrom(response, await response.json().catch(() => undefined))
   const [, fileName = 'millrace.csv'] =
     /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
-  return new File([await response.blob().catch(unreachableUnless())], fileName)
+  const blob = await response.blob().catch(unreachableUnless())
+  return new File([blob], fileName, { type: blob.type })
 }
 
 /** Does something. Where that needs a fresh password, the person is asked for it and the act is done once more. */

@@ -63,6 +63,8 @@ export default defineConfig({
           globalSetup: ['test/browser/lib/say-without-chromium.mjs'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
+          // As patient as those who wait for a page to get somewhere (`test/browser/lib/use-console.mjs`).
+          expect: { poll: { timeout: 20_000 } },
         },
       },
       {

@@ -34,7 +34,7 @@ describe.skipIf(CHROMIUM === undefined)('the list of requests', () => {
     const running = ask('count to 150')
     await rowsOf(page).first().getByText('Running', { exact: true }).waitFor()
     const first = await running
-    await expect.poll(() => topOf(page), { timeout: 10_000 }).toBe(first)
+    await expect.poll(() => topOf(page)).toBe(first)
     await rowsOf(page).first().getByText('Completed').waitFor()
     await rowsOf(page).nth(1).hover()
     await ask()
@@ -49,7 +49,7 @@ describe.skipIf(CHROMIUM === undefined)('the list of requests', () => {
     await expect.poll(() => topOf(page)).toBe(newest)
     await page.mouse.move(1, 1)
     const unread = await ask()
-    await expect.poll(() => topOf(page), { timeout: 10_000 }).toBe(unread)
+    await expect.poll(() => topOf(page)).toBe(unread)
   })
 
   it('holds still under the focus of somebody who walks by keyboard, and goes on once they have taken in what is new', async () => {
@@ -67,7 +67,7 @@ describe.skipIf(CHROMIUM === undefined)('the list of requests', () => {
     await expect.poll(() => topOf(page)).toBe(second)
     expect(await focused(page)).toBe('Pause')
     const third = await ask()
-    await expect.poll(() => topOf(page), { timeout: 10_000 }).toBe(third)
+    await expect.poll(() => topOf(page)).toBe(third)
   })
 
   it('keeps its filters in its address, stands still when it is paused, and is found by id', async () => {

@@ -1,4 +1,4 @@
-import type { Rate } from '../lib/gcra.ts'
+import type { Rate, Reservation } from '../lib/gcra.ts'
 import type { Unit } from '../model/allowance.ts'
 import type { AccountRow, BucketRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
@@ -96,8 +96,7 @@ export interface ReservedTokens {
   readonly limit: AppliedLimit
   /** The very one that they were taken from: where it was forgotten meanwhile, they were earned back long ago. */
   readonly rate: Rate
-  /** All that had been taken from it by then. */
-  readonly takenUpTo: number
+  readonly reservation: Reservation
 }
 
 export interface OpenTurn extends UnderLimits {

@@ -30,22 +30,29 @@ export function limitedBy(facts: NaiveFacts, op: NaiveAsking): { readonly kind: 
 
 /** How long, in microseconds, until everything that was taken is earned back. */
 function owedTo({ rates }: NaiveFacts, { subject, limit }: AppliedLimit, ticks: number): number {
-  const ofSubject = rates.filter((fact) => fact.subject === subject)
+  const told: Told[] = []
   let owed = 0
   let then = 0
-  for (const [index, { requestId, cost, ...fact }] of ofSubject.entries()) {
+  for (const { requestId, cost, ...fact } of rates.filter((each) => each.subject === subject)) {
+    const before = Math.max(0, owed - (fact.ticks - then))
     const micros = (cost * MINUTE_MICROS) / limit
-    owed = Math.max(0, owed - (fact.ticks - then))
-    if (micros >= 0) owed += micros
-    else owed = Math.max(owed + micros, Math.min(owed, takenBehind(ofSubject.slice(0, index), requestId, limit)))
+    owed = micros >= 0 ? before + micros : Math.max(before + micros, Math.min(before, roomBehind(told, requestId)))
+    told.push({ requestId, moved: owed - before })
     then = fact.ticks
   }
   return Math.max(0, owed - (ticks - then))
 }
 
-/** What others have taken since this request did: that much is never given back, whatever it did not use. */
-function takenBehind(facts: NaiveFacts['rates'], requestId: string, limit: number): number {
-  const own = facts.findIndex((fact) => fact.requestId === requestId)
-  const later = facts.slice(own + 1).filter(({ cost }) => cost > 0)
-  return later.reduce((total, { cost }) => total + (cost * MINUTE_MICROS) / limit, 0)
+interface Told {
+  readonly requestId: string
+  /** What it took, or (below zero) what was really given back. */
+  readonly moved: number
+}
+
+/** What others who came later have taken and not given back: that much stays theirs, whatever this request did not use. */
+function roomBehind(told: readonly Told[], requestId: string): number {
+  const own = told.findIndex((fact) => fact.requestId === requestId)
+  const earlier = new Set(told.slice(0, own + 1).map((fact) => fact.requestId))
+  const later = told.slice(own + 1).filter((fact) => fact.moved > 0 || !earlier.has(fact.requestId))
+  return later.reduce((total, { moved }) => total + moved, 0)
 }

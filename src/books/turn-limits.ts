@@ -1,4 +1,13 @@
-import { addToRate, giveBackToRate, type Rate, type RateRule, standingOfRate, takeFromRate } from '../lib/gcra.ts'
+import {
+  addToRate,
+  giveBackToRate,
+  type Rate,
+  type RateRule,
+  rateReaching,
+  reserveFromRate,
+  standingOfRate,
+  takeFromRate,
+} from '../lib/gcra.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { Books, ReservedTokens, UnderLimits } from './books.ts'
 
@@ -39,8 +48,8 @@ export function startUnderLimits(books: Books, limits: readonly AppliedLimit[], 
       continue
     }
     const rate = rateOf(books, limit, ticks)
-    addToRate(ruleOf(limit), rate, limit.cost, ticks)
-    if (limit.kind === 'tokens') reserved.push({ limit, rate, takenUpTo: rate.taken })
+    if (limit.kind === 'requests') addToRate(ruleOf(limit), rate, limit.cost, ticks)
+    else reserved.push({ limit, rate, reservation: reserveFromRate(ruleOf(limit), rate, limit.cost, ticks) })
   }
   return { limits, reserved }
 }
@@ -48,11 +57,12 @@ export function startUnderLimits(books: Books, limits: readonly AppliedLimit[], 
 /** Gives the turn's places back, and corrects the tokens it reserved to those it used. */
 export function endUnderLimits(books: Books, turn: UnderLimits, tokensUsed: number, ticks: number): void {
   for (const { kind, subject } of turn.limits) if (kind === 'concurrent') countRunning(books, subject, -1)
-  for (const { limit, rate, takenUpTo } of turn.reserved) {
-    const unused = limit.cost - tokensUsed
-    if (unused < 0) addToRate(ruleOf(limit), rateOf(books, limit, ticks), -unused, ticks)
-    // A rate that was forgotten meanwhile is nobody's any more: there is nothing to give back to.
-    else giveBackToRate(ruleOf(limit), rate, { cost: unused, takenUpTo }, ticks)
+  for (const { limit, rate, reservation } of turn.reserved) {
+    // A rate that was forgotten meanwhile is nobody's any more: what is given back to it reaches nobody.
+    giveBackToRate(ruleOf(limit), rate, reservation, Math.min(tokensUsed, limit.cost), ticks)
+    if (tokensUsed > limit.cost) {
+      addToRate(ruleOf(limit), rateOf(books, limit, ticks), tokensUsed - limit.cost, ticks)
+    }
   }
 }
 
@@ -89,7 +99,7 @@ const reachedBy = ({ rates }: Books, { subject }: AppliedLimit, ticks: number): 
 function rateOf({ rates }: Books, { subject }: AppliedLimit, ticks: number): Rate {
   const known = rates.get(subject)
   if (known) return known
-  const rate = { reachedAt: ticks, taken: 0 }
+  const rate = rateReaching(ticks)
   rates.set(subject, rate)
   return rate
 }

@@ -32,13 +32,23 @@ export function takeFromRate(rule: RateRule, reachedAt: number, cost: number, ti
 /** Takes back one that was taken a moment ago and does not count after all. */
 export const takeBackOne = (rule: RateRule, reachedAt: number): number => reachedAt - microsPerUnit(rule)
 
-/** A rate from which more may be reserved than is used in the end. Both numbers are microseconds of earning. */
+/** A rate from which more may be reserved than is used in the end. Its numbers are microseconds of earning. */
 export interface Rate {
   /** The moment at which everything taken so far has been earned back. */
   reachedAt: number
-  /** Everything that was ever taken, whatever became of it: two of these tell what came in between. */
+  /** Everything that was ever taken, whatever became of it. */
   taken: number
+  /** Of those whose use is not known yet, in the order in which they came. */
+  readonly open: Set<Reservation>
 }
+
+export interface Reservation {
+  readonly cost: number
+  /** All that had been taken by then, and what those who came later have given back since: the rest up to `taken` is theirs. */
+  takenUpTo: number
+}
+
+export const rateReaching = (reachedAt: number): Rate => ({ reachedAt, taken: 0, open: new Set() })
 
 /**
  * Takes without asking: what was looked at just before, or what was used beyond a reservation, which simply delays the next
@@ -51,20 +61,33 @@ export function addToRate(rule: RateRule, rate: Rate, cost: number, ticks: numbe
   rate.taken += micros
 }
 
+export function reserveFromRate(rule: RateRule, rate: Rate, cost: number, ticks: number): Reservation {
+  addToRate(rule, rate, cost, ticks)
+  const reservation = { cost, takenUpTo: rate.taken }
+  rate.open.add(reservation)
+  return reservation
+}
+
 /**
- * Gives back what was reserved and not used, `takenUpTo` being all that had been taken by then. Whoever came later keeps
- * their room, as if they had all come now: else what was earned back long ago, and taken again by them, would be given a
- * second time, and more than the burst be let through at once.
+ * Gives back what was reserved and not used. Whoever came later keeps their room, as if they had all come now: else what was
+ * earned back long ago, and taken again by them, would be given a second time, and more than the burst be let through at once.
  */
 export function giveBackToRate(
   rule: RateRule,
   rate: Rate,
-  { cost, takenUpTo }: { readonly cost: number; readonly takenUpTo: number },
+  reservation: Reservation,
+  used: number,
   ticks: number,
 ): void {
+  rate.open.delete(reservation)
   const reachedAt = Math.max(rate.reachedAt, ticks)
-  const roomOfLater = ticks + rate.taken - takenUpTo
-  rate.reachedAt = Math.max(reachedAt - cost * microsPerUnit(rule), Math.min(reachedAt, roomOfLater))
+  const roomOfLater = ticks + rate.taken - reservation.takenUpTo
+  const unused = (reservation.cost - used) * microsPerUnit(rule)
+  rate.reachedAt = Math.max(reachedAt - unused, Math.min(reachedAt, roomOfLater))
+  for (const earlier of rate.open) {
+    if (earlier.takenUpTo > reservation.takenUpTo) break
+    earlier.takenUpTo += reachedAt - rate.reachedAt
+  }
 }
 
 /** What is left now, and how long until all of it is back. */

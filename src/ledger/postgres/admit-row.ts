@@ -4,6 +4,7 @@ import { createBooks } from '../../books/books.ts'
 import { type Draw, decideCap } from '../../books/draws.ts'
 import type { AllowanceStanding } from '../../books/periods.ts'
 import { type LimitRefusal, lookAtLimits } from '../../books/turn-limits.ts'
+import { rateReaching } from '../../lib/gcra.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import type { NanoUsd } from '../../model/money.ts'
 
@@ -74,7 +75,7 @@ export function refusedByLimit(
   if (!limit || !state) throw new Error('The database named a limit that the request does not have')
   const books = createBooks({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
   books.running.set(limit.subject, state.running)
-  books.rates.set(limit.subject, { reachedAt: state.reachedAt, taken: 0 })
+  books.rates.set(limit.subject, rateReaching(state.reachedAt))
   const refusal = lookAtLimits(books, [limit], row.ticks)
   if (!refusal) throw new Error('The database refused a request that its limits let pass')
   return refusal

@@ -1,5 +1,6 @@
 import { type Books, createBooks } from '../../books/books.ts'
 import { forgetEarnedBackRates, standingsOf } from '../../books/turn-limits.ts'
+import { rateReaching } from '../../lib/gcra.ts'
 import type { AppliedLimit, LimitStanding } from '../../model/limit.ts'
 import type { LimitStates } from './admit-row.ts'
 
@@ -24,7 +25,7 @@ export function createSeenLimits(ticks: () => number): SeenLimits {
         const state = states.limits[index]
         if (!state) continue
         if (kind === 'concurrent') books.running.set(subject, state.running)
-        else books.rates.set(subject, { reachedAt: state.reachedAt, taken: 0 })
+        else books.rates.set(subject, rateReaching(state.reachedAt))
       }
       return standingsOf(books, limits, states.ticks)
     },

@@ -162,12 +162,15 @@ CREATE TABLE claims (
 CREATE INDEX claims_by_expiry ON claims (expires_at);
 
 -- One row a limit in use. For a rate: the moment (in microseconds of this database's clock) at which everything taken is
--- earned back, and how much was ever taken since the row began. For a limit on turns at once: how many run; it moves in the
--- transaction of their holds, so it cannot leak.
+-- earned back, how much was ever taken since the row began, and of those whose use is not known yet how much that was when they
+-- came and how much has been given back since by others who came later. For a limit on turns at once: how many run; it moves in
+-- the transaction of their holds, so it cannot leak.
 CREATE TABLE limits (
   subject text COLLATE "C" PRIMARY KEY,
   reached_at double precision NOT NULL DEFAULT 0,
   taken double precision NOT NULL DEFAULT 0,
+  open_at double precision[] NOT NULL DEFAULT '{}',
+  given_behind double precision[] NOT NULL DEFAULT '{}',
   began timestamptz NOT NULL DEFAULT clock_timestamp(),
   running integer NOT NULL DEFAULT 0 CHECK (running >= 0)
 ) WITH (fillfactor = 50);

@@ -34,17 +34,18 @@ interface Bucket {
   readonly rate: NaiveRate
   level: number
   at: number
-  /** Everything that was ever poured in, whatever was taken back. */
-  poured: number
-  /** What was really let through, at the moment when it was: less than was poured in, once it is known what a turn did not use. */
-  readonly history: { readonly at: number; amount: number }[]
+  /** In their order. */
+  readonly history: Poured[]
 }
 
 /** What one turn has poured into a bucket. */
 interface Poured {
   readonly bucket: Bucket
-  readonly entry: Bucket['history'][number]
-  readonly pouredBy: number
+  readonly at: number
+  /** What was really let through, at the moment when it was: less than was poured in, once it is known what was not used. */
+  amount: number
+  /** In units, what of it has not been taken out again. */
+  kept: number
 }
 
 type Rules = (scope: LimitScope, turn: NaiveTurn) => NaiveLimits
@@ -61,7 +62,7 @@ export function createNaiveLimits(rules: Rules) {
         const rate = rules(scope, turn)[kind]
         if (!rate) return []
         const name = `${ownerOf(scope, turn)} ${kind}`
-        const bucket = buckets.get(name) ?? { rate, level: 0, at: 0, poured: 0, history: [] }
+        const bucket = buckets.get(name) ?? { rate, level: 0, at: 0, history: [] }
         buckets.set(name, bucket)
         return [{ scope, kind, bucket, cost: kind === 'tokens' ? turn.tokens : 1 }]
       }),
@@ -96,7 +97,7 @@ export function createNaiveLimits(rules: Rules) {
       const poured: Poured[] = []
       for (const { bucket, kind, cost } of bucketsOf(turn)) {
         const entry = pour(bucket, cost, now)
-        if (kind === 'tokens') poured.push({ bucket, entry, pouredBy: bucket.poured })
+        if (kind === 'tokens') poured.push(entry)
         most.over = Math.max(most.over, mostOver(bucket, now))
       }
       tokensOf.set(turn, poured)
@@ -127,21 +128,23 @@ function ownerOf(scope: LimitScope, { key, account, model }: NaiveTurn): string 
 
 const leaked = ({ level, at, rate }: Bucket, now: number): number => Math.max(0, level - rate.perMinute * (now - at))
 
-function pour(bucket: Bucket, amount: number, now: number): Poured['entry'] {
+function pour(bucket: Bucket, amount: number, now: number): Poured {
   bucket.level = leaked(bucket, now) + amount * UNITS
   bucket.at = now
-  bucket.poured += amount
-  const entry = { at: now, amount }
-  bucket.history.push(entry)
-  return entry
+  const poured = { bucket, at: now, amount, kept: amount * UNITS }
+  bucket.history.push(poured)
+  return poured
 }
 
 /** As if it had never been poured in, but for what came behind it: that stays in the bucket as if it had all come now. */
-function takeBack({ bucket, entry, pouredBy }: Poured, amount: number, now: number): void {
+function takeBack(poured: Poured, amount: number, now: number): void {
+  const { bucket } = poured
   const level = leaked(bucket, now)
-  bucket.level = Math.max(level - amount * UNITS, Math.min(level, (bucket.poured - pouredBy) * UNITS))
+  const behind = bucket.history.slice(bucket.history.indexOf(poured) + 1).reduce((sum, { kept }) => sum + kept, 0)
+  bucket.level = Math.max(level - amount * UNITS, Math.min(level, behind))
   bucket.at = now
-  entry.amount -= amount
+  poured.amount -= amount
+  poured.kept -= level - bucket.level
 }
 
 /** Over every stretch that ends now: what was let through in it, less what its length has earned and the burst. */

@@ -20,6 +20,12 @@ export const OF_LIMITS = [
     replacements: [{ file: 'src/lib/gcra.ts', find: 'Math.min(reachedAt, roomOfLater)', put: 'ticks' }],
   },
   {
+    name: 'first-of-those-who-reserved-pays',
+    says: 'what those who came later have given back is held against whoever came first',
+    caughtBy: ['src/lib/gcra.test.ts', 'src/turn/admit/limits-of-all-scopes.test.ts'],
+    replacements: [{ file: 'src/lib/gcra.ts', find: 'earlier.takenUpTo += reachedAt - rate.reachedAt', put: '' }],
+  },
+  {
     name: 'ipv6-by-address',
     says: 'each address of an IPv6 network has a rate of its own',
     caughtBy: ['src/limits/address-rates.test.ts'],

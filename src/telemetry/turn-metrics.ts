@@ -16,7 +16,8 @@ export interface EndedTurn {
   readonly charge?: bigint | undefined
   readonly shortfall?: bigint | undefined
   readonly firstByteMs?: number | undefined
-  readonly totalMs: number
+  /** Undefined of one that was refused before it began. */
+  readonly totalMs: number | undefined
 }
 
 const TOKEN_CLASSES = {
@@ -67,7 +68,7 @@ function bindModel(series: Series, model: string) {
 
 function countTurn(bound: BoundModel, turn: EndedTurn): void {
   bound.outcome(turn.outcome).inc()
-  bound.turnSeconds.observe(turn.totalMs / 1000)
+  if (turn.totalMs !== undefined) bound.turnSeconds.observe(turn.totalMs / 1000)
   if (turn.firstByteMs !== undefined) bound.firstByteSeconds.observe(turn.firstByteMs / 1000)
   if (turn.charge !== undefined && turn.charge > 0n) bound.charged.inc(Number(turn.charge))
   if (turn.shortfall !== undefined && turn.shortfall > 0n) bound.shortfall.inc(Number(turn.shortfall))

@@ -56,7 +56,7 @@ export function edgeDepsOf(parts: Parts, { turns, send, guard, console }: EdgeMe
     async refuseEarly(caller) {
       const { catalog, limits } = rules.current
       const early = await earlyRefusal({ ledger, catalog, limits }, caller)
-      if (early) metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: 0 })
+      if (early) metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: undefined })
       return early
     },
     lookUpAnswer: (call) => lookUpAnswer(onceDeps, call),

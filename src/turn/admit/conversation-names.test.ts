@@ -83,6 +83,13 @@ describe('by its opening alone', () => {
     expect(chatNames([says('system', LONG), HELLO]).findBy).toEqual([])
   })
 
+  it('its turns find a lane where more stands in front of the answer than is looked at', () => {
+    const long = [says('user', 'Make it short:'), says('user', 'l'.repeat(300_000))]
+    const { findBy } = chatNames(long)
+    expect(findBy).toHaveLength(1)
+    expect(chatNames([...long, says('assistant', 'Short.'), says('user', 'Shorter')]).findBy).toEqual(findBy)
+  })
+
   it('one that begins with more items than any client sends is taken for answered', () => {
     const many = Array.from({ length: 13 }, () => HELLO)
     expect(chatNames(many).findBy).toHaveLength(2)

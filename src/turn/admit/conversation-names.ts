@@ -10,7 +10,7 @@ import { tryParse } from '../../wire/json/try-parse.ts'
 
 /** Of what stands before the first answer: instructions and words of the user, of which no client sends more than a few. */
 const ITEMS_MAX = 12
-/** Whoever begins with more than this is known by the name that its client gives it, or not at all. */
+/** Of whoever begins with more than this only what ends before it is looked at. */
 const BYTES_MAX = 256 * 1024
 
 /**
@@ -21,14 +21,16 @@ const BYTES_MAX = 256 * 1024
  */
 export function conversationNames(caller: Caller, { inputField, body }: TurnRequest, model: Model): ConversationNames {
   const cacheKey = memberBytes(body, 'prompt_cache_key')
-  const { opening, answered } = beginningOf(memberBytes(body, inputField))
+  const list = memberBytes(body, inputField)
+  const { opening, answered } = beginningOf(list)
   const owner = `${caller.account} ${model.id} ${model.lanes.map(placeOf).join()}`
   const sure = isText(cacheKey) ? [nameOf(owner, 'key', cacheKey)] : []
   if (opening === undefined) return { findBy: sure, rememberAs: sure }
   if (answered !== undefined) sure.push(nameOf(owner, 'answered', opening, answered))
   const rememberAs = [...sure, nameOf(owner, 'opening', opening)]
   // Nobody has a greeting in its cache: who found a lane by it would send everybody there who greets alike.
-  const isWorthFinding = answered !== undefined || Buffer.byteLength(opening) >= CACHED_BYTES_MIN
+  const isLong = Buffer.byteLength(opening) >= CACHED_BYTES_MIN || (list?.length ?? 0) > BYTES_MAX
+  const isWorthFinding = answered !== undefined || isLong
   return { findBy: isWorthFinding ? rememberAs : sure, rememberAs }
 }
 

@@ -14,19 +14,28 @@ interface EarlyDeps {
 }
 
 /**
- * What can be refused before the body is read, which spares a client from sending megabytes first, in the order of admission: a
- * limit of its key or account on how many requests, and an empty wallet, unless the key may call something that costs nothing.
- * Nothing is taken here. What a turn takes of tokens, and of a model's limits, is known when it has been read.
+ * What can be refused before the body is read, which spares a client from sending megabytes first: an empty wallet, unless the
+ * key may call something that costs nothing, and a limit of its key or account on how many requests. Nothing is taken here. What
+ * a turn takes of tokens, and of a model's limits, is known when it has been read. Where no waiting helps, that is what is said.
  */
 export async function earlyRefusal(deps: EarlyDeps, caller: Caller): Promise<Problem | undefined> {
   if (!deps.ledger.available) return undefined
+  if (caller.kind === 'wallet' && (await isEmpty(deps, caller)) && !mayCallSomethingFree(deps.catalog, caller)) {
+    return problem(
+      'insufficient_balance',
+      'The wallet is empty. Add funds to the account, then send the request again.',
+    )
+  }
+  // Without a plan it is refused by that, which admission says.
+  if (caller.kind === 'builder' && caller.plan === undefined) return undefined
   const limits = limitsOfCaller(deps.limits, caller).filter(({ kind }) => kind !== 'tokens')
   const limited = deps.ledger.limitRefusal(limits)
-  if (limited) return rateProblem(limited)
-  if (caller.kind !== 'wallet') return undefined
-  const { balance } = await deps.ledger.standing(caller.account)
-  if (balance > 0n || mayCallSomethingFree(deps.catalog, caller)) return undefined
-  return problem('insufficient_balance', 'The wallet is empty. Add funds to the account, then send the request again.')
+  return limited && rateProblem(limited)
+}
+
+async function isEmpty({ ledger }: EarlyDeps, { account }: Caller): Promise<boolean> {
+  const { balance } = await ledger.standing(account)
+  return balance <= 0n
 }
 
 const mayCallSomethingFree = (catalog: Catalog, caller: Caller): boolean =>

@@ -88,8 +88,9 @@ const limitProblem = (limit: AppliedLimit, retryAfterMs: number): Problem =>
   passingProblem('rate_limit_exceeded', `${sentenceOf(limit)}.`, {
     first: SCOPES[limit.scope].advice,
     retryAfterSeconds: wholeSeconds(retryAfterMs),
-    // At ten requests a second a whole one is long; the SDKs read this first.
-    headers: { 'retry-after-ms': String(Math.ceil(retryAfterMs)) },
+    // SDKs read this first, and come back twice at most: told the next slot of a fast rate, all but one of those who wait
+    // would come in vain, and then again.
+    headers: { 'retry-after-ms': String(Math.max(Math.ceil(retryAfterMs), 1000)) },
     details: limitDetails(limit),
   })
 

@@ -43,7 +43,7 @@ export async function runLanes(deps: RunDeps, turn: RunningTurn, lanes: readonly
     if (visit === undefined) continue
     if (isRetry(failures) && !deps.retries.take(model)) {
       visit.leave()
-      // Who asks elsewhere no more says what the first has said.
+      // No more retries: the first failure is the answer.
       failures.length = 1
       break
     }

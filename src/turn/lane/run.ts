@@ -19,7 +19,7 @@ export interface Run {
   readonly firstContentAt: number | undefined
 }
 
-/** How it ended that a lane was asked, in the word that receipts have for it. */
+/** How one asking of a lane has ended, in the word that receipts have for it. */
 export type TryOutcome = RunFate['kind'] | StopReason | DeadlinePhase | UpstreamFailure | RefusalClass
 
 export type RunFate =

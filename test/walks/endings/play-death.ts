@@ -94,18 +94,20 @@ async function untilMoment({ moment }: Death, { running, provider, seats, folder
   const recorded = () => running.notes().reduce((sum, { opened = 0 }) => sum + opened, 0)
   const telling = streams.filter(({ ground }) => ground.column.way === 'stream')
   const allMarked = (words: number) => () => streamsMarked(running, words) === telling.length * 4
+  // The other file waits for nobody, and nobody for it before there is something to hear.
+  const stored = streams.filter(({ ground }) => ground.column.stores).length * 4
+  const allStored = () => until(() => countResponses(folder) === stored)
   const allHeard = () =>
     until(() => seats.every(({ ground, askings }) => askings.every((asking) => hasCome(asking, ground))))
   switch (moment) {
-    case 'no hold is recorded': {
+    case 'no hold is recorded':
       await until(() => countNotes('hold') > 0 && provider.far.talks.length >= bare.length)
-      // The other file waits for nobody.
-      await until(() => countResponses(folder) === streams.filter(({ ground }) => ground.column.stores).length * 4)
+      await allStored()
       return
-    }
     case 'every provider waits':
     case 'every provider waits, marked':
       await until(() => provider.waiting === all.length && recorded() === all.length)
+      await allStored()
       await allHeard()
       if (moment === 'every provider waits, marked') await until(allMarked(2))
       return

@@ -6,7 +6,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { attend } from './lib/ask.ts'
 import { asProblem, mayPass } from './lib/console-problem.ts'
-import { leavePage } from './lib/leave-page.ts'
+import { isPageOver, leavePage } from './lib/leave-page.ts'
 import { keepTheme } from './lib/preferences.ts'
 import { sessionQuestion } from './questions/session.ts'
 import { createConsoleRouter } from './routes.tsx'
@@ -48,6 +48,7 @@ addEventListener('pageshow', ({ persisted }) => {
 
 attend({
   confirm: askPassword,
+  isOver: isPageOver,
   sessionChanged: () => otherTabs.postMessage('changed'),
   sessionEnded: () => {
     const { pathname, href } = router.state.location

@@ -23,6 +23,8 @@ export type ActOptions<Name extends ActName> = Part<'params', ParamsOf<Name>> & 
 export interface Attendants {
   /** Whoever this page is of is not signed in any more. */
   sessionEnded(): void
+  /** Whether this page only waits to be left. */
+  isOver(): boolean
   /** Here somebody has signed in or out, or has a new session: other tabs share it. */
   sessionChanged(): void
   /** Asks for the password; false when the person would rather not. */
@@ -31,6 +33,7 @@ export interface Attendants {
 
 let attendants: Attendants = {
   sessionEnded: () => {},
+  isOver: () => false,
   sessionChanged: () => {},
   confirm: () => Promise.resolve(false),
 }
@@ -55,6 +58,7 @@ export async function ask<Name extends QuestionName>(
 
 /** Asks for a file. The browser keeps what is large on its disk; nothing of it is read here. */
 export async function askFile<Name extends FileName>(name: Name, query: QueryOf<Name>): Promise<File> {
+  refuseWhenOver()
   const response = await fetch(routeAddress(name, { query }), { credentials: 'same-origin' }).catch(unreachableUnless())
   if (!response.ok) throw problemFrom(response, await response.json().catch(() => undefined))
   const [, fileName = 'millrace.csv'] =
@@ -95,6 +99,7 @@ async function fetchTurn(
   token: string | undefined,
   signal: AbortSignal,
 ): Promise<Response> {
+  refuseWhenOver()
   const response = await fetch(`/console/api/playground/${endpoint}`, {
     method: 'POST',
     credentials: 'same-origin',
@@ -117,9 +122,15 @@ interface Sent extends Address {
 }
 
 async function exchange(name: RouteName, sent: Sent): Promise<unknown> {
+  refuseWhenOver()
   const answer = await fetchJson(name, sent)
   if (isStanding(answer)) takeStanding(name, answer)
   return answer
+}
+
+/** A page that is over and only waits to be left has the cookie of whoever came next: it must not ask as them. */
+function refuseWhenOver(): void {
+  if (attendants.isOver()) throw new ConsoleProblem(401, { code: 'session_ended', message: 'This page is over.' })
 }
 
 /** Every answer that says how we stand brings the token for what comes next. */

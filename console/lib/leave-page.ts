@@ -18,6 +18,9 @@ export function leavePage(address: string): void {
   leaveIfFree()
 }
 
+/** Whether this page is over, though it may still be held. */
+export const isPageOver = (): boolean => wanted !== undefined
+
 /** Keeps the page until it is let go again. */
 export function holdPage(): () => void {
   holds += 1

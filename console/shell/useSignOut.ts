@@ -1,9 +1,16 @@
-import { leavePage } from '../lib/leave-page.ts'
+import { holdPage, leavePage } from '../lib/leave-page.ts'
 import { useAct } from '../questions/acts.ts'
 import { signInAddress } from './landing.ts'
 
 /** Ends the session and leaves everything that was shown in it. */
 export function useSignOut(): () => void {
-  const { mutate } = useAct('DELETE /session', { onDone: () => leavePage(signInAddress()) })
-  return () => mutate({})
+  const { mutateAsync } = useAct('DELETE /session', { onDone: () => leavePage(signInAddress()) })
+  return () => {
+    // A question of the page may hear of it sooner, and would leave as if the session had ended by itself.
+    const letGo = holdPage()
+    void mutateAsync({}).catch(ignore).finally(letGo)
+  }
 }
+
+/** Said in a toast already. */
+const ignore = () => {}

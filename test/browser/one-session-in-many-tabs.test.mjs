@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { PASSWORD } from '../support/console-person.ts'
 import { openAccount } from '../support/test-account.ts'
+import { comeBack } from './lib/come-back.mjs'
 import { cookieFor } from './lib/cookie-for.mjs'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
@@ -78,6 +79,41 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     expect(await page.getByText('This page has failed.').count()).toBe(0)
     await button(secret, 'I have stored it').click()
     await heading(page, 'Sign in').waitFor()
+  })
+
+  it('a page that waits for its secret to be stored asks nothing any more', async () => {
+    const somebody = await person()
+    const page = await open('/keys', somebody)
+    await makeKey(page, 'still')
+    const secret = page.getByRole('dialog', { name: 'The secret of your key' })
+    await secret.waitFor()
+    const heard = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
+    await signOut(await another(page, '/settings'), somebody)
+    await heard
+    await twoFrames(page)
+    const asked = []
+    page.on('request', (request) => asked.push(request.url()))
+    await comeBack(page)
+    await twoFrames(page)
+    expect(asked).toEqual([])
+    expect(await secret.getByText(/^mr_/).first().isVisible()).toBe(true)
+  })
+
+  it('whoever signs out comes to the plain sign-in, also where the page finds out sooner than the button', async () => {
+    const somebody = await person()
+    const page = await open('/keys', somebody)
+    await heading(page, 'Keys').waitFor()
+    await page.route('**/console/api/session', async (route) => {
+      if (route.request().method() !== 'DELETE') return route.continue()
+      const response = await route.fetch()
+      const told = page.waitForResponse((each) => each.status() === 401)
+      await comeBack(page)
+      await told
+      await twoFrames(page)
+      await route.fulfill({ response })
+    })
+    await signOut(page, somebody)
+    expect(page.url()).toBe(`${origin()}/console/sign-in`)
   })
 
   it('whoever signs in elsewhere has every tab, at their own home', async () => {

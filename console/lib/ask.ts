@@ -40,6 +40,8 @@ let attendants: Attendants = {
 /** The id of the person that this page is of; undefined while it is nobody's. */
 let whose: string | undefined
 let csrf: string | undefined
+/** How often somebody has signed in or out, or was given a new session, by this page. */
+let changes = 0
 /** How long an act may be without an answer: for as long, it may hold its dialog and the page. */
 const ACT_MS = 60_000
 
@@ -123,7 +125,10 @@ interface Sent extends Address {
 
 async function exchange(name: RouteName, sent: Sent): Promise<unknown> {
   refuseWhenOver()
+  const changesBefore = changes
   const answer = await fetchJson(name, sent)
+  // It was asked before somebody signed in or out here, and answered after it: it says nothing of now.
+  if (name === 'GET /session' && changes !== changesBefore) return await exchange(name, sent)
   if (isStanding(answer)) takeStanding(name, answer)
   return answer
 }
@@ -142,7 +147,9 @@ function takeStanding(name: RouteName, { person, csrf: token }: Standing): void 
   }
   whose = person?.id
   csrf = token ?? undefined
-  if (!isAsked) attendants.sessionChanged()
+  if (isAsked) return
+  changes += 1
+  attendants.sessionChanged()
 }
 
 async function fetchJson(name: RouteName, { body, token, signal, ...address }: Sent): Promise<unknown> {

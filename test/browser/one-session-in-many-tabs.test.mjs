@@ -116,6 +116,46 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     expect(page.url()).toBe(`${origin()}/console/sign-in`)
   })
 
+  it('what was asked before somebody signed in, and answered after it, does not sign them out', async () => {
+    const somebody = await person()
+    const page = await open('/sign-in')
+    await heading(page, 'Sign in').waitFor()
+    let letGo = () => {}
+    const held = new Promise((resolve) => {
+      letGo = resolve
+    })
+    const asked = new Promise((resolve) => {
+      void page.route('**/console/api/session', async (route) => {
+        if (route.request().method() !== 'GET') return route.continue()
+        const response = await route.fetch()
+        resolve()
+        await held
+        await route.fulfill({ response })
+      })
+    })
+    await comeBack(page)
+    await asked
+    // The sign-in stays until the next page is there, and with it what it has asked.
+    let show = () => {}
+    const shown = new Promise((resolve) => {
+      show = resolve
+    })
+    await page.route('**/*.js', async (route) => {
+      await shown
+      await route.continue()
+    })
+    const signedIn = page.waitForResponse((response) => response.request().method() === 'POST')
+    await signIn(page, somebody.email)
+    await signedIn
+    const told = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
+    letGo()
+    await told
+    show()
+    await twoFrames(page)
+    await button(page, somebody.email).waitFor()
+    await heading(page, 'Overview').waitFor()
+  })
+
   it('whoever signs in elsewhere has every tab, at their own home', async () => {
     const first = await person({ credit: '12.34' })
     const page = await open('/wallet', first)

@@ -27,5 +27,7 @@ export const useInvitation = (code: string | undefined) =>
     queryKey: ['POST /invitation', code],
     queryFn: code === undefined ? skipToken : () => act('POST /invitation', { body: { code } }),
     retry: false,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
     staleTime: Number.POSITIVE_INFINITY,
   })

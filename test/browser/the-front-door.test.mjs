@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { PASSWORD } from '../support/console-person.ts'
+import { comeBack } from './lib/come-back.mjs'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 const TRIES = 5
@@ -111,5 +112,11 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     expect([page.url(), ...addresses.slice(1)].join(' ')).not.toContain(code)
     const again = await open(path)
     await again.getByText('This code is not good any more.').waitFor()
+    // A guess counts against whoever makes it, so coming back is none.
+    const guesses = []
+    again.on('request', (request) => guesses.push(request.url()))
+    await comeBack(again)
+    await again.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    expect(guesses.filter((url) => url.endsWith('/invitation'))).toEqual([])
   })
 })

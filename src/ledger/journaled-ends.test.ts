@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
+import type { RequestId } from '../model/ids.ts'
 import { findReceipt } from '../store/receipts.ts'
+import { openJournaledEnds } from './journaled-ends.ts'
 import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
@@ -128,6 +130,20 @@ describe('the end of a turn while the books cannot be written', () => {
     await mend()
     await opensAgain()
   })
+})
+
+it('an end that is written down while others are recorded is recorded too, and keeps nobody waiting', async () => {
+  const ends = await openJournaledEnds(bench.database.journal)
+  const endOf = (requestId: string) => ({ requestId: requestId as RequestId, ending: GIVEN_BACK })
+  const recorded: string[] = []
+  expect(await ends.write(endOf('req_1'))).toBe(true)
+  const isDone = await ends.replay(async ({ requestId }) => {
+    if (recorded.length === 0) await ends.write(endOf('req_2'))
+    recorded.push(requestId)
+    return { kind: 'recorded' }
+  })
+  expect([isDone, recorded, ends.isEmpty]).toEqual([true, ['req_1', 'req_2'], true])
+  expect(await bench.database.journal.read()).toEqual([])
 })
 
 it('a journal that cannot be emptied keeps nobody waiting, and is emptied the next time', async () => {

@@ -13,8 +13,10 @@ export type TurnEnd = Omit<CloseTurn, 'at' | 'ticks'>
 export interface JournaledEnds {
   /** True when the end is durable: the client may be told. */
   write(end: TurnEnd): Promise<boolean>
-  /** Has what is waiting recorded in the books. True when nothing is left that could be. */
+  /** Has what is waiting recorded in the books. True when nothing is left that could be; false when one was lost again. */
   replay(record: RecordEnd): Promise<boolean>
+  /** Whether ends are waiting, be it for an account that does not add up. */
+  readonly isEmpty: boolean
   /** How this turn ended is known: nobody has to guess. */
   has(requestId: RequestId): boolean
 }
@@ -27,7 +29,7 @@ export async function openJournaledEnds(journal: SettleJournal): Promise<Journal
   for (const record of await journal.read()) keep(waiting, decode(record))
   let replaying: Promise<unknown> = Promise.resolve()
 
-  const replay = async (record: RecordEnd): Promise<boolean> => {
+  const recordWaiting = async (record: RecordEnd) => {
     const kinds = await Promise.all(
       [...waiting.values()].map(async (end) => {
         const { kind } = await record(end)
@@ -36,11 +38,20 @@ export async function openJournaledEnds(journal: SettleJournal): Promise<Journal
         return kind
       }),
     )
-    // That of an account which does not add up stays on the disk until it does, and keeps nobody else waiting.
-    const stuck = kinds.filter((kind) => kind === 'broken').length
     // What stays on the disk is found recorded when it is read again: no reason to keep the books shut.
     await journal.clear(() => waiting.size > 0).catch(() => {})
-    return waiting.size === stuck
+    return kinds
+  }
+
+  const replay = async (record: RecordEnd): Promise<boolean> => {
+    for (;;) {
+      const kinds = await recordWaiting(record)
+      if (kinds.includes('lost')) return false
+      // That of an account which does not add up stays on the disk until it does, and keeps nobody else waiting.
+      const stuck = kinds.filter((kind) => kind === 'broken').length
+      if (waiting.size === stuck) return true
+      // Others were written down meanwhile: turns go on to end while nobody may end them in the books.
+    }
   }
 
   return {
@@ -56,6 +67,9 @@ export async function openJournaledEnds(journal: SettleJournal): Promise<Journal
       return mine
     },
     has: (requestId) => waiting.has(requestId),
+    get isEmpty() {
+      return waiting.size === 0
+    },
   }
 }
 

@@ -36,6 +36,8 @@ export async function readBackUntilItWorks(
       // Where that failed, the failure has begun another reading back.
       if (!(await replayJournal(core))) return
       core.gate.reopen()
+      // Whoever has written one down in this very moment found the gate shut, and left it to us.
+      if (!core.journaled.isEmpty) void replayJournal(core)
       return
     } catch (error) {
       if (closing.aborted) return

@@ -297,4 +297,16 @@ export const OF_MONEY = [
     caughtBy: [PROOF],
     replacements: [{ file: 'src/store/check-rows.ts', find: ' AND buckets.account = slice.account', put: '' }],
   },
+  {
+    name: 'written-down-meanwhile',
+    says: 'an end that is written down while others are recorded leaves the books shut for ever',
+    caughtBy: ['src/ledger/journaled-ends.test.ts'],
+    replacements: [
+      {
+        file: 'src/ledger/journaled-ends.ts',
+        find: 'if (waiting.size === stuck) return true',
+        put: 'return waiting.size === stuck',
+      },
+    ],
+  },
 ]

@@ -2,7 +2,9 @@
 // turns: that closed loop, and an open loop in which twice as many requests arrive as it has just answered, whoever is still
 // waiting. Each round compares with the windows before and after it: on a machine with other work the peak itself moves.
 //
-//   npm run bench -- goodput [--rounds 3] [--seconds 20] [--times 2] [--within 2000]
+//   npm run bench -- goodput [--rounds 3] [--seconds 20] [--times 2] [--within 2000] [--scale 1]
+//
+// With a smaller scale all windows are as much shorter, which shows that it runs; the share is judged at 1 only.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { askFor, withPinnedServer } from './lib/edge-bench.mjs'
@@ -10,11 +12,11 @@ import { cpuMicros, median } from './lib/measure.mjs'
 import { memoryMb } from './lib/memory.mjs'
 import { createOpenClients } from './lib/open-clients.mjs'
 
-const names = { rounds: '3', seconds: '20', times: '2', within: '2000' }
+const names = { rounds: '3', seconds: '20', times: '2', within: '2000', scale: '1' }
 const { values } = parseArgs({
   options: Object.fromEntries(Object.entries(names).map(([name, value]) => [name, { type: 'string', default: value }])),
 })
-const { rounds, seconds, times, within } = Object.fromEntries(
+const { rounds, seconds, times, within, scale } = Object.fromEntries(
   Object.entries(values).map(([name, value]) => [name, Number(value)]),
 )
 
@@ -49,7 +51,7 @@ await withPinnedServer({ name: 'goodput', answers: [ANSWER] }, async (server) =>
   for (let round = 0; round < rounds; round++) {
     const over = await offer(server, before.good * times)
     // What had been let in goes on for a while after the last client has left: the peak is measured at rest.
-    await sleep(REST_SECONDS * 1000)
+    await sleep(REST_SECONDS * scale * 1000)
     const after = await closed(server, concurrent)
     const peak = (before.good + after.good) / 2
     shares.all.push(over.good / peak)
@@ -63,6 +65,7 @@ await withPinnedServer({ name: 'goodput', answers: [ANSWER] }, async (server) =>
     `\nat ${times} times the peak, goodput over that of the peak: ${told('all')}; after the first third ${told('settled')}`,
   )
   console.log(`the same per CPU second of the server: ${told('perCpu')}`)
+  if (scale < 1) return
   const holds = median(shares.all) >= SHARE_MIN
   console.log(`${holds ? 'pass' : 'FAIL'}  at least ${SHARE_MIN} of the peak`)
   if (!holds) process.exitCode = 1
@@ -92,7 +95,8 @@ async function offer(server, rate) {
 }
 
 /** One window: what came back within it and in the patience after it counts, by the second in which it was due. */
-async function run(server, seconds, load) {
+async function run(server, wholeSeconds, load) {
+  const seconds = wholeSeconds * scale
   const clients = createOpenClients({ ...server, asks, patienceMs: within * 5 })
   const before = { server: cpuMicros(server.pid), own: process.cpuUsage() }
   const began = performance.now()

@@ -21,7 +21,7 @@ export async function auditBooks(core: LedgerCore, { whole }: { readonly whole: 
 export async function freeze(core: LedgerCore, account: AccountRow): Promise<void> {
   await core.shelf.withBooks(account, () => {
     // In memory first: from the moment at which the file says so, nobody may find it there without.
-    setFrozenInMemory(core, account, true)
+    setFrozenInMemory(core, account, { frozen: true })
     return setFrozen(core.file, account, core.now())
   })
 }
@@ -31,11 +31,11 @@ async function thawAllBut(core: LedgerCore, suspects: ReadonlySet<AccountRow>): 
     const account = row as AccountRow
     if (suspects.has(account)) continue
     await setFrozen(core.file, account, null)
-    setFrozenInMemory(core, account, false)
+    setFrozenInMemory(core, account, { frozen: false })
   }
 }
 
-function setFrozenInMemory(core: LedgerCore, account: AccountRow, frozen: boolean): void {
+function setFrozenInMemory(core: LedgerCore, account: AccountRow, { frozen }: { readonly frozen: boolean }): void {
   const books = core.books.accounts.get(account)
   if (books) books.frozen = frozen
 }

@@ -8,11 +8,14 @@ import { createLruMap } from '../lib/lru-map.ts'
 export interface StickyLanes {
   /** The origin of the lane, by the first of its names that is known. */
   find(names: ConversationNames): string | undefined
-  /**
-   * Under its names, from now on. `cameFrom`: where this turn has found it, and could not stay. Where another turn has taken it
-   * meanwhile it stays: turns at the same time would else pull it back and forth.
-   */
-  remember(names: ConversationNames, origin: string, cameFrom: string | undefined): void
+  /** Under its names, from now on. Where another turn has taken it meanwhile it stays: two would pull it back and forth. */
+  remember(names: ConversationNames, move: LaneMove): void
+}
+
+export interface LaneMove {
+  readonly origin: string
+  /** Where this turn has found it, and perhaps could not stay. */
+  readonly cameFrom: string | undefined
 }
 
 /** What a conversation is known by, the surest name first. */
@@ -47,7 +50,7 @@ export function createStickyLanes({ ticks }: { readonly ticks: () => number }): 
       }
       return undefined
     },
-    remember({ findBy: [surest], rememberAs }, origin, cameFrom) {
+    remember({ findBy: [surest], rememberAs }, { origin, cameFrom }) {
       const now = surest === undefined ? undefined : originAt(surest)
       if (now !== undefined && now !== origin && now !== cameFrom) return
       for (const name of rememberAs) {

@@ -109,7 +109,7 @@ async function endTurn(deps: TurnDeps, turn: RunningTurn, run: Run): Promise<Tur
 /** Whatever was charged for was read by a provider, and is in its cache for a while. */
 function rememberConversation({ sticky, seen }: TurnDeps, turn: RunningTurn, { lane }: Run): void {
   const { names, cameFrom, prompt, price } = turn
-  if (lane) sticky.remember(names, lane.origin, cameFrom)
+  if (lane) sticky.remember(names, { origin: lane.origin, cameFrom })
   if (prompt && price.cachedInput < price.input) seen.remember(prompt)
 }
 

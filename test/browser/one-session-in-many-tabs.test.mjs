@@ -65,16 +65,22 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     expect(await namesOf(second)).not.toContain('of the first')
   })
 
-  it('a secret that is shown once stays when somebody signs out elsewhere, and the page goes when it is stored', async () => {
+  /** A key was just made here, and in another tab its person has signed out. */
+  async function secretOfOneSignedOut(name) {
     const somebody = await person()
     const page = await open('/keys', somebody)
-    await makeKey(page, 'kept')
+    await makeKey(page, name)
     const secret = page.getByRole('dialog', { name: 'The secret of your key' })
     await secret.waitFor()
     const heard = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
     await signOut(await another(page, '/settings'), somebody)
     await heard
     await twoFrames(page)
+    return { page, secret }
+  }
+
+  it('a secret that is shown once stays when somebody signs out elsewhere, and the page goes when it is stored', async () => {
+    const { page, secret } = await secretOfOneSignedOut('kept')
     expect(await secret.getByText(/^mr_/).first().textContent()).toMatch(/^mr_/)
     expect(await page.getByText('This page has failed.').count()).toBe(0)
     await button(secret, 'I have stored it').click()
@@ -82,15 +88,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
   })
 
   it('a page that waits for its secret to be stored asks nothing any more', async () => {
-    const somebody = await person()
-    const page = await open('/keys', somebody)
-    await makeKey(page, 'still')
-    const secret = page.getByRole('dialog', { name: 'The secret of your key' })
-    await secret.waitFor()
-    const heard = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
-    await signOut(await another(page, '/settings'), somebody)
-    await heard
-    await twoFrames(page)
+    const { page, secret } = await secretOfOneSignedOut('still')
     const asked = []
     page.on('request', (request) => asked.push(request.url()))
     await comeBack(page)

@@ -1,3 +1,4 @@
+import { wholeSeconds } from '../../lib/whole-seconds.ts'
 import { type Problem, type ProblemCode, passingProblem, problem } from '../../model/problem.ts'
 import { oneLine, scrub } from '../../telemetry/scrub.ts'
 import type { DeadlinePhase } from '../../upstream/deadlines.ts'
@@ -106,7 +107,7 @@ function faultOfRefusal(kind: RefusalClass, error: ProviderError, retryAfterMs: 
       return { code: 'upstream_rejected', what, ...quoting(error), param: fieldOf(error) }
     }
     case 'throttled': {
-      const retryAfterSeconds = Math.max(1, Math.ceil(Math.min(retryAfterMs ?? 1000, WAIT_MAX_MS) / 1000))
+      const retryAfterSeconds = wholeSeconds(Math.min(retryAfterMs ?? 1000, WAIT_MAX_MS))
       return { code: 'upstream_busy', what: 'The provider limits requests at the moment.', retryAfterSeconds }
     }
     // A missing model or a refused credential is for the operator to mend; the client can only come back.

@@ -1,4 +1,5 @@
 import type { Lane } from '../../catalog/catalog.ts'
+import { wholeSeconds } from '../../lib/whole-seconds.ts'
 import type { Attempt } from '../../model/ending.ts'
 import { type Problem, passingIn, passingProblem } from '../../model/problem.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
@@ -50,7 +51,7 @@ export async function runLanes(deps: RunDeps, turn: RunningTurn, lanes: readonly
     triesLeft--
     last = lane
     // The next turn of the conversation may come before this one has ended.
-    const onContent = () => deps.sticky.remember(turn.names, lane.origin, turn.cameFrom)
+    const onContent = () => deps.sticky.remember(turn.names, { origin: lane.origin, cameFrom: turn.cameFrom })
     const on = new LaneTry(lane, visit, { ticks: deps.ticks, onContent })
     const fate = await tryVisited(deps, turn, on)
     attempts.push(...on.attempts)
@@ -103,7 +104,7 @@ function secondsUntilAsked({ health, ticks }: RunDeps, lanes: readonly Lane[], f
   const waits = lanes.map((lane) => {
     const aside = health.asideOf(lane)
     // Who tries a lane whose time is over is soon back with an answer.
-    if (aside) return Math.max(1, Math.ceil((aside.until - now) / 1_000_000))
+    if (aside) return wholeSeconds((aside.until - now) / 1000)
     return failures.find((failure) => failure.lane === lane)?.fate.problem.retryAfterSeconds ?? 1
   })
   return Math.min(...waits, LONGEST_SECONDS)

@@ -6,7 +6,7 @@ import { secureRandom } from '../../dist/lib/random-id.js'
 import { mintAccountId, mintRequestId } from '../../dist/model/ids.js'
 import { accountInserts, listAccounts } from '../../dist/store/accounts.js'
 
-const PRICE = {
+export const PRICE = {
   input: 1_000_000n,
   cachedInput: 100_000n,
   cacheWrite: 1_000_000n,
@@ -43,7 +43,7 @@ export const openBenchLedger = ({ db, patientDb, file, journal }, batchRecorded 
       batchRecorded,
       batchFailed: (error) => console.error(error),
       recovered() {},
-      clockBehind() {},
+
       doesNotAddUp() {},
     },
   })
@@ -64,33 +64,37 @@ export async function openAccounts(database, count) {
   return accounts
 }
 
-/** Each of the workers admits, waits for the hold, settles, waits for the charge, as a request does. */
+/** As a request does: admits, waits for the hold, settles, waits for the charge. */
+export async function sendRequest(ledger, payer) {
+  const turn = await ledger.admit({
+    requestId: mintRequestId(systemClock.now(), secureRandom),
+    key: 1,
+    kind: 'wallet',
+    model: 'demo',
+    priceVersion: 1,
+    terms: TERMS,
+    clientCap: 100,
+    modelCap: 4096,
+    chosenCap: { tokensMin: 1, sharePercent: 100 },
+    choices: 1,
+    inputEstimate: 40,
+    cachedEstimate: 0,
+    limits: [],
+    allowances: [],
+    claim: undefined,
+    ...payer,
+  })
+  if (turn.kind !== 'admitted' || (await turn.durable) !== 'durable') throw new Error('not admitted')
+  const settled = await turn.settle(ENDING)
+  if (settled.kind !== 'settled') throw new Error(`not settled: ${settled.kind}`)
+  turn.leave()
+}
+
+/** Each of the workers sends one after the other. */
 export async function sendRequests(ledger, { accounts, concurrent, requests }) {
   let left = requests
   const worker = async () => {
-    while (left-- > 0) {
-      const turn = await ledger.admit({
-        requestId: mintRequestId(systemClock.now(), secureRandom),
-        account: accounts[left % accounts.length],
-        key: 1,
-        kind: 'wallet',
-        model: 'demo',
-        priceVersion: 1,
-        terms: TERMS,
-        clientCap: 100,
-        modelCap: 4096,
-        choices: 1,
-        inputEstimate: 40,
-        cachedEstimate: 0,
-        limits: [],
-        allowances: [],
-        claim: undefined,
-      })
-      if (turn.kind !== 'admitted' || (await turn.durable) !== 'durable') throw new Error('not admitted')
-      const settled = await turn.settle(ENDING)
-      if (settled.kind !== 'settled') throw new Error(`not settled: ${settled.kind}`)
-      turn.leave()
-    }
+    while (left-- > 0) await sendRequest(ledger, { account: accounts[left % accounts.length] })
   }
   await Promise.all(Array.from({ length: concurrent }, worker))
 }

@@ -8,11 +8,14 @@ import { openLedger } from '../ledger/open-ledger.ts'
 import { recordPrices } from '../ledger/record-prices.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
+import { createSteadyClock } from '../lib/steady-clock.ts'
+import { createEstimateErrors } from '../metering/estimate-errors.ts'
 import { effortOf } from '../model/effort.ts'
 import { type NanoUsd, parsePricePerMillion } from '../model/money.ts'
 import { everyLaneAsked } from '../routing/lane-health.fixture.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import { createRedeemTries } from './codes/redeem-code.ts'
+import { createCountedInputs } from './models/counted-inputs.ts'
 import type { OperationDeps } from './operations.ts'
 import { createPeopleDeps } from './people/people-deps.ts'
 import { COMMAND_LINE } from './trail/audit-trail.ts'
@@ -114,9 +117,23 @@ export async function openTestBooks(folder: string, clock: Clock = systemClock):
       catalog: () => catalog,
       keyRates: () => ({}),
       health: everyLaneAsked,
+      countedInputs: createCountedInputs(() => {}),
+      estimateErrors: createEstimateErrors(),
       mintKey: (kind) => mintKey({ pepper: PEPPER, random }, kind),
       digestCode: (letters) => digestKey(PEPPER, letters),
       redeemTries: createRedeemTries(clock),
+      ledgerClock: createSteadyClock(clock, { floorMs: 0, onEvent: () => {} }),
+      files: {
+        ledger: file,
+        content: {
+          driver: 'none',
+          all: async () => [],
+          atomic: async () => [],
+          atomicEach: async () => [],
+          close: async () => {},
+        },
+      },
+      forgetAll: finder.forgetAll,
       forgetKey: finder.forget,
       forgetAccount: finder.forgetAccount,
       liveKeysMax: () => 50,

@@ -15,9 +15,10 @@ import { type ChangeKeyDeps, changeKey, revokeKey } from './keys/change-key.ts'
 import { type CreateKeyDeps, createKey } from './keys/create-key.ts'
 import { listKeys, type ShowKeyDeps, showKey } from './keys/list-keys.ts'
 import { type RotateKeyDeps, rotateKey } from './keys/rotate-key.ts'
-import { type ExplainRouteDeps, explainRoute } from './lanes/explain-route.ts'
+import { type ExplainRouteDeps, explainRoute, type OperatedModelsDeps } from './lanes/explain-route.ts'
+import { followClock, type LedgerClockDeps, setClockBack, showClock } from './ledger-clock.ts'
 import { compareCatalog } from './models/compare-catalog.ts'
-import { listModels } from './models/list-models.ts'
+import { type ListModelsDeps, listModels } from './models/list-models.ts'
 import { type Done, type Outcome, refused } from './outcome.ts'
 import { disablePerson, enablePerson } from './people/disable-person.ts'
 import { invitePerson } from './people/invite-person.ts'
@@ -51,13 +52,18 @@ export interface OperationDeps
     CreateCodesDeps,
     RedeemCodeDeps,
     WithdrawCodeDeps,
-    ExplainRouteDeps {
+    ListModelsDeps,
+    ExplainRouteDeps,
+    OperatedModelsDeps,
+    LedgerClockDeps {
   readonly clock: CreateKeyDeps['clock']
   readonly catalog: CreateKeyDeps['catalog']
   readonly ledger: CreditWalletDeps['ledger'] &
     OperatedAccountsDeps['ledger'] &
     AssignPlanDeps['ledger'] &
-    VerifyLedgerDeps['ledger']
+    VerifyLedgerDeps['ledger'] &
+    LedgerClockDeps['ledger']
+  readonly checkFiles?: NonNullable<VerifyLedgerDeps['checkFiles']>
   readonly status: () => ServerStatus
   readonly people: PeopleDeps
 }
@@ -127,6 +133,9 @@ export const OPERATIONS = {
   'route.explain': operation(z.strictObject({ model: named }), explainRoute),
   'requests.trace': operation(z.strictObject({ request: named }), traceRequest),
   'db.verify': operation(nothing, verifyLedger),
+  'db.clock': operation(nothing, showClock),
+  'db.clock.follow': operation(nothing, followClock),
+  'db.clock.set-back': operation(nothing, setClockBack),
   status: operation(nothing, serverStatus),
 }
 

@@ -1,3 +1,4 @@
+import type { ClockView } from './ledger-clock.ts'
 import { done, type Outcome } from './outcome.ts'
 
 export type ServerStatus =
@@ -16,11 +17,21 @@ export type ServerStatus =
       readonly config: string
       readonly started_at: string
       readonly ledger_available: boolean
+      /** Ledger time beside the wall clock. */
+      readonly clock: ClockView
       readonly models: number
       readonly requests_running: number
       readonly requests_served: number
+      /** Files in the data folder that are not used because they are damaged or do not belong to the ledger. */
+      readonly set_aside: readonly string[]
     }
-  | { readonly running: false; readonly version: string; readonly node: string; readonly data: string }
+  | {
+      readonly running: false
+      readonly version: string
+      readonly node: string
+      readonly data: string
+      readonly set_aside?: readonly string[]
+    }
 
 export async function serverStatus(deps: { readonly status: () => ServerStatus }): Promise<Outcome<ServerStatus>> {
   return done(deps.status())

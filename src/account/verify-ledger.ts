@@ -1,5 +1,6 @@
 import type { Ledger } from '../ledger/ledger.ts'
 import type { VerifyReport } from '../ledger/verify-books.ts'
+import type { IntegrityReport } from '../sqlite/check-integrity.ts'
 import { listFrozen } from '../store/accounts.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { done, type Outcome } from './outcome.ts'
@@ -8,6 +9,14 @@ import { verifyAudit } from './trail/verify-audit.ts'
 export interface VerifyLedgerDeps {
   readonly db: LedgerDb
   readonly ledger: Pick<Ledger, 'audit'>
+  /** Looks at the structure of the database files; left out where there are none. */
+  readonly checkFiles?: () => Promise<readonly FileCheck[]>
+}
+
+export interface FileCheck {
+  /** e.g. `ledger.db`. */
+  readonly file: string
+  readonly report: IntegrityReport
 }
 
 export interface BooksReport extends Omit<VerifyReport, 'suspects'> {
@@ -17,6 +26,8 @@ export interface BooksReport extends Omit<VerifyReport, 'suspects'> {
   readonly audited: number
   /** The hash of the last of them: noted elsewhere, it tells later whether the end of the trail was cut off. */
   readonly audit_head: string
+  /** What is wrong with the files themselves, in words; also that a check had to be given up. */
+  readonly damage: readonly string[]
 }
 
 /**
@@ -24,11 +35,44 @@ export interface BooksReport extends Omit<VerifyReport, 'suspects'> {
  * add up are frozen by this, and those that do again are set free. The audit trail is proved with them.
  */
 export async function verifyLedger(deps: VerifyLedgerDeps): Promise<Outcome<BooksReport>> {
+  const files = (await deps.checkFiles?.()) ?? []
+  const checks = files.map(({ file, report }) => ({
+    name: `${file} is undamaged`,
+    violations: report.kind === 'checked' ? report.findings.length : 0,
+  }))
+  const violations = checks.reduce((sum, check) => sum + check.violations, 0)
+  const damage = files.flatMap(wordsOf)
+  try {
+    const books = await verifyRows(deps)
+    return done({
+      ...books,
+      ok: books.ok && violations === 0,
+      violations: books.violations + violations,
+      checks: [...books.checks, ...checks],
+      damage,
+    })
+  } catch (error) {
+    if (violations === 0) throw error
+    // The file is known to be damaged, and this is how it shows.
+    const unread = { name: 'the rows can be read', violations: 1 }
+    return done({
+      ...{ ok: false, violations: violations + 1, checks: [unread, ...checks], damage },
+      ...{ accounts: 0, receipts: 0, transfers: 0, frozen: [], audited: 0, audit_head: '' },
+    })
+  }
+}
+
+const wordsOf = ({ file, report }: FileCheck): string[] =>
+  report.kind === 'checked'
+    ? report.findings.map((finding) => `${file}: ${finding}`)
+    : [`${file}: not checked, because too much was written meanwhile. Run this again when less is asked.`]
+
+async function verifyRows(deps: VerifyLedgerDeps): Promise<Omit<BooksReport, 'damage'>> {
   const { suspects: _, ...report } = await deps.ledger.audit({ whole: true })
   const audit = await verifyAudit(deps)
   const words = audit.broken_at === null ? '' : ` (first at ${audit.broken_at})`
   const unbroken = { name: `the audit trail is one unbroken chain${words}`, violations: audit.violations }
-  return done({
+  return {
     ...report,
     ok: report.ok && audit.violations === 0,
     violations: report.violations + audit.violations,
@@ -36,5 +80,5 @@ export async function verifyLedger(deps: VerifyLedgerDeps): Promise<Outcome<Book
     frozen: (await listFrozen(deps.db)).map(({ id }) => id),
     audited: audit.rows,
     audit_head: audit.head,
-  })
+  }
 }

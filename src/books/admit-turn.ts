@@ -11,14 +11,15 @@ import {
   type Bucket,
   booksOf,
   type Claim,
+  type CountedSpend,
   mustHold,
   type OpenTurn,
-  type UnderLimits,
 } from './books.ts'
 import type { Change, ReceiptOpened } from './changes.ts'
 import { type ClaimRequest, openClaim, standingClaim } from './claims.ts'
 import { type Draw, decideCap, drawsOf, type MoneyRefusal } from './draws.ts'
 import { openPeriod } from './periods.ts'
+import { counterSet, countHold } from './spend-counters.ts'
 import { lackOfSubscription } from './subscriptions.ts'
 import { type LimitRefusal, lookAtLimits, startUnderLimits } from './turn-limits.ts'
 
@@ -95,41 +96,38 @@ export function admitTurn(books: Books, op: AdmitTurn): AdmitOutcome {
     drawn.every((draw) => availableIn(draw) >= hold),
     'a hold is placed on what is there',
   )
-  const under = startUnderLimits(books, op.limits, op.ticks)
-  return placeHold(books, op, account, { drawn, hold, cap: decided.cap, under })
+  startUnderLimits(books, op.limits, op.ticks)
+  return placeHold(books, op, account, { drawn, hold, cap: decided.cap })
 }
 
 interface DecidedHold {
   readonly drawn: readonly Draw[]
   readonly hold: NanoUsd
   readonly cap: number
-  readonly under: UnderLimits
 }
 
 function placeHold(
   books: Books,
   op: AdmitTurn,
   account: AccountBooks,
-  { drawn, hold, cap, under }: DecidedHold,
+  { drawn, hold, cap }: DecidedHold,
 ): AdmitOutcome {
   const { at } = op
   const receipt = books.next.receipt++
-  const { buckets, changes } = bucketsOf(books, account, drawn, at)
-  for (const bucket of buckets) bucket.held += hold
-  const turn = openTurnOf(op, { receipt, hold, buckets, outputBound: cap * op.choices, under })
+  const { buckets, counted, changes } = holdOnAll(books, account, drawn, { receipt, hold, at })
+  const turn = openTurnOf(op, { receipt, hold, buckets, counted, outputBound: cap * op.choices })
   books.turns.set(turn.requestId, turn)
   changes.push(receiptOf(turn, op, cap))
-  for (const bucket of buckets) changes.push({ kind: 'bucket-moved', bucket: bucket.row, posted: 0n, held: hold })
+  for (const { row } of buckets) changes.push({ kind: 'bucket-moved', bucket: row, posted: 0n, held: hold })
+  for (const { counter } of counted) changes.push(counterSet(op.account, counter))
   if (op.claim) changes.push(openClaim(books, op.claim, { requestId: op.requestId, receipt, at }))
   return { kind: 'held', receipt, cap, hold, changes }
 }
 
-interface Placed extends Pick<OpenTurn, 'receipt' | 'hold' | 'buckets' | 'outputBound'> {
-  readonly under: UnderLimits
-}
+type Placed = Pick<OpenTurn, 'receipt' | 'hold' | 'buckets' | 'counted' | 'outputBound'>
 
 /** Each field by its name: spread from another object they would take longer than all of the admission. */
-const openTurnOf = (op: AdmitTurn, { receipt, hold, buckets, outputBound, under }: Placed): OpenTurn => ({
+const openTurnOf = (op: AdmitTurn, { receipt, hold, buckets, counted, outputBound }: Placed): OpenTurn => ({
   requestId: op.requestId,
   receipt,
   account: op.account,
@@ -137,8 +135,8 @@ const openTurnOf = (op: AdmitTurn, { receipt, hold, buckets, outputBound, under 
   priceVersion: op.priceVersion,
   hold,
   buckets,
-  limits: under.limits,
-  reserved: under.reserved,
+  counted,
+  limits: op.limits,
   claim: op.claim?.scope,
   inputEstimate: op.inputEstimate,
   cachedEstimate: op.cachedEstimate,
@@ -155,6 +153,7 @@ const receiptOf = (turn: OpenTurn, { key, kind, at }: AdmitTurn, cap: number): R
   model: turn.model,
   priceVersion: turn.priceVersion,
   buckets: turn.buckets.map((bucket) => bucket.row),
+  caps: turn.counted.map(({ name }) => name),
   hold: turn.hold,
   cap,
   outputBound: turn.outputBound,
@@ -169,14 +168,28 @@ const receiptOf = (turn: OpenTurn, { key, kind, at }: AdmitTurn, cap: number): R
  */
 const isWallet = (draw: Draw): boolean => draw.standing === undefined
 
-/** In all of them or in none: from here on nothing refuses any more, so periods may be opened. */
-function bucketsOf(books: Books, account: AccountBooks, draws: readonly Draw[], at: number) {
+/** On all of them or on none: from here on nothing refuses any more, so windows may be opened. */
+function holdOnAll(
+  books: Books,
+  account: AccountBooks,
+  draws: readonly Draw[],
+  { receipt, hold, at }: { readonly receipt: number; readonly hold: NanoUsd; readonly at: number },
+) {
   const changes: Change[] = []
-  const buckets = draws.map((draw): Bucket => {
-    if (!draw.standing) return account.wallet
-    const opened = openPeriod(books, account, draw.standing, at)
-    changes.push(...opened.changes)
-    return opened.bucket
-  })
-  return { buckets, changes }
+  const buckets: Bucket[] = []
+  let counted = NOT_COUNTED
+  for (const { standing } of draws) {
+    if (standing?.allowance.unit === 'cap') {
+      counted = [...counted, countHold(account, standing, { receipt, hold })]
+      continue
+    }
+    const opened = standing && openPeriod(books, account, standing, at)
+    if (opened) changes.push(...opened.changes)
+    const bucket = opened?.bucket ?? account.wallet
+    bucket.held += hold
+    buckets.push(bucket)
+  }
+  return { buckets, counted, changes }
 }
+
+const NOT_COUNTED: readonly CountedSpend[] = []

@@ -35,6 +35,7 @@ export function record({ rows, count, onChanges }: Beside, changes: readonly Cha
     if (change.kind === 'transferred' && change.unit !== 'usd') {
       count(`${change.unit} ${change.transferKind}${change.amount < 0n ? ' (less)' : ''}`)
     } else if (change.kind.startsWith('period-') || change.kind.startsWith('subscription-')) count(change.kind)
+    else if (change.kind === 'counter-set') count(change.kind)
     else if (change.kind === 'claim-ended') count(`claim-ended: ${change.state}`)
   }
 }

@@ -1,5 +1,5 @@
-import type { Rate, Reservation } from '../lib/gcra.ts'
-import type { Unit } from '../model/allowance.ts'
+import type { Allowance, Unit } from '../model/allowance.ts'
+import type { Period } from '../model/cycle.ts'
 import type { AccountRow, BucketRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
@@ -16,8 +16,8 @@ export interface Books {
   turns: Map<RequestId, OpenTurn>
   /** Concurrency limits: how many turns are open, by subject. */
   running: Map<string, number>
-  /** Rate limits that are not earned back whole, by subject. */
-  readonly rates: Map<string, Rate>
+  /** Rate limits: the moment (in ticks) at which everything taken is earned back, by subject. */
+  readonly rates: Map<string, number>
   /** All that operators have credited, less what they took back: the other side of wallets and revenue. */
   issued: bigint
   /** Idempotency keys that have been looked up, by scope. Undefined: looked up, and not taken. */
@@ -36,8 +36,10 @@ export interface NextRows {
 export interface AccountBooks {
   readonly account: AccountRow
   readonly wallet: Bucket
-  /** The newest bucket of every allowance that was ever drawn on and has not been closed, by subject. */
+  /** The newest bucket of every window that was ever drawn on and has not been closed, by subject. */
   readonly periods: Map<string, PeriodBucket>
+  /** What its keys have spent under their caps, by subject. */
+  readonly counters: Map<string, SpendCounter>
   /** Periods that have ended and been followed by another one, while turns still hold on them. */
   readonly outlived: Set<PeriodBucket>
   subscription: Subscription | undefined
@@ -55,13 +57,38 @@ export interface Bucket {
   held: bigint
 }
 
-/** What an allowance grants in one of its periods: what is left of it is `posted`. */
+/** What a window of a plan grants in one of its periods: what is left of it is `posted`. */
 export interface PeriodBucket extends Bucket {
-  readonly unit: 'quota' | 'cap'
+  readonly unit: 'quota'
   readonly subject: string
   start: number
   end: number
   granted: bigint
+}
+
+/** What one key has spent in the running period of a spend cap, and what its turns hold. Together never above `bound`. */
+export interface SpendCounter {
+  readonly subject: string
+  start: number
+  end: number
+  /** The receipt with which the period began: those before it counted in an earlier one. */
+  firstReceipt: number
+  /** What the period had spent before there were counters. */
+  carried: bigint
+  bound: bigint
+  spent: bigint
+  held: bigint
+}
+
+/** How an allowance stands: in the period that runs, or in the one that its next use will begin. */
+export interface AllowanceStanding {
+  readonly allowance: Allowance
+  readonly period: Period
+  /** The bucket of a window that runs. Undefined for a cap, and where the period begins with the next use. */
+  readonly running: PeriodBucket | undefined
+  readonly granted: bigint
+  readonly posted: bigint
+  readonly held: bigint
 }
 
 /** The plan of an account. It counts from `startedAt` until just before `endsAt`. */
@@ -86,20 +113,14 @@ export interface Claim {
   readonly state: 'running' | 'kept' | 'not-kept'
 }
 
-/** What a turn has of its limits while it runs: its places, and the tokens that it may not need. */
-export interface UnderLimits {
-  readonly limits: readonly AppliedLimit[]
-  readonly reserved: readonly ReservedTokens[]
+/** A spend cap that a turn counts against. */
+export interface CountedSpend {
+  readonly counter: SpendCounter
+  /** What people call the cap: `day`, `month`. */
+  readonly name: string
 }
 
-export interface ReservedTokens {
-  readonly limit: AppliedLimit
-  /** The very one that they were taken from: where it was forgotten meanwhile, they were earned back long ago. */
-  readonly rate: Rate
-  readonly reservation: Reservation
-}
-
-export interface OpenTurn extends UnderLimits {
+export interface OpenTurn {
   readonly requestId: RequestId
   readonly receipt: number
   readonly account: AccountRow
@@ -107,6 +128,9 @@ export interface OpenTurn extends UnderLimits {
   readonly priceVersion: number
   readonly hold: NanoUsd
   readonly buckets: readonly Bucket[]
+  readonly counted: readonly CountedSpend[]
+  /** The limits it was admitted under, with what it took from each. */
+  readonly limits: readonly AppliedLimit[]
   /** The scope of its idempotency key, if it came with one. */
   readonly claim: string | undefined
   readonly inputEstimate: number
@@ -134,6 +158,7 @@ export const createAccountBooks = (
   account,
   wallet: { unit: 'usd', ...wallet },
   periods: new Map(),
+  counters: new Map(),
   outlived: new Set(),
   subscription: undefined,
   frozen: false,

@@ -3,6 +3,7 @@ import type { KeyKind } from '../model/caller.ts'
 import type { Ending } from '../model/ending.ts'
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
+import type { SpendCounter } from './books.ts'
 
 /** What an operation changed, for the database to record: the same words whatever the database. */
 export type Change =
@@ -13,6 +14,7 @@ export type Change =
   | PeriodOpened
   | PeriodMoved
   | PeriodClosed
+  | CounterSet
   | ClaimOpened
   | ClaimEnded
   | SubscriptionStarted
@@ -28,6 +30,8 @@ export interface ReceiptOpened {
   readonly model: string
   readonly priceVersion: number
   readonly buckets: readonly BucketRow[]
+  /** Names of the key's spend caps that it counts against. */
+  readonly caps: readonly string[]
   readonly hold: NanoUsd
   readonly cap: number
   readonly outputBound: number
@@ -56,11 +60,11 @@ export interface BucketMoved {
   readonly held: bigint
 }
 
-/** Two entries that sum to zero: into `bucket`, out of `counter`. Both sides' balances move by changes of their own. */
+/** Two entries that sum to zero: into `bucket`, out of `counter`. Balances move by changes of their own. */
 export interface Transferred {
   readonly kind: 'transferred'
   readonly transfer: number
-  /** `grant` and `expiry` begin and end a period of an allowance; the others are the operator's word. */
+  /** `grant` and `expiry` begin and end a window of a plan; the others are the operator's word. */
   readonly transferKind: 'credit' | 'refund' | 'adjustment' | 'grant' | 'expiry'
   readonly unit: Unit
   readonly account: AccountRow
@@ -68,7 +72,7 @@ export interface Transferred {
   readonly counter: BucketRow
   readonly amount: NanoUsd
   readonly reason: string
-  /** Unique in its account and unit. */
+  /** Unique in its account and kind. */
   readonly ref: string
   readonly at: number
   readonly movement: number
@@ -76,11 +80,10 @@ export interface Transferred {
   readonly balance: bigint | undefined
 }
 
-/** A bucket for a new period of an allowance, empty until it is granted. */
+/** A bucket for a new period of a window, empty until it is granted. */
 export interface PeriodOpened {
   readonly kind: 'period-opened'
   readonly bucket: BucketRow
-  readonly unit: 'quota' | 'cap'
   readonly account: AccountRow
   readonly subject: string
   readonly start: number
@@ -102,6 +105,12 @@ export interface PeriodClosed {
   readonly at: number
 }
 
+/** How a spend counter stands now, whole: a new period of a cap begins in the same row. */
+export interface CounterSet extends SpendCounter {
+  readonly kind: 'counter-set'
+  readonly account: AccountRow
+}
+
 export interface ClaimOpened {
   readonly kind: 'claim-opened'
   readonly receipt: number
@@ -114,6 +123,7 @@ export interface ClaimOpened {
 export interface ClaimEnded {
   readonly kind: 'claim-ended'
   readonly receipt: number
+  readonly scope: string
   /** `dropped`: nothing was charged, so the key is free for another try. */
   readonly state: 'kept' | 'not-kept' | 'dropped'
 }

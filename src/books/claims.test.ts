@@ -40,7 +40,7 @@ describe('an idempotency key', () => {
   ] as const)('whose turn was charged is %s until its time is over', (state, kept) => {
     turns.hold('a', 100, 0)
     const closed = closeTurn(books, closeOf('a', endingOf(10n, { kept })))
-    expect(changesOf(closed).at(-1)).toEqual({ kind: 'claim-ended', receipt: 1, state })
+    expect(changesOf(closed).at(-1)).toMatchObject({ kind: 'claim-ended', receipt: 1, scope: claim.scope, state })
     expect(turns.hold('b', 100, claim.expiresAt - 1)).toMatchObject({ kind: 'claimed', claim: { state, receipt: 1 } })
     expect(turns.hold('b', 100, claim.expiresAt).kind).toBe('held')
   })

@@ -31,5 +31,5 @@ export function endClaim(books: Books, scope: string, state: 'kept' | 'not-kept'
   const claim = books.claims.get(scope)
   if (claim === undefined) throw new Error('A turn ended whose idempotency key is not in the books')
   books.claims.set(scope, state === 'dropped' ? undefined : { ...claim, state })
-  return { kind: 'claim-ended', receipt: claim.receipt, state }
+  return { kind: 'claim-ended', receipt: claim.receipt, scope, state }
 }

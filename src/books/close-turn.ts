@@ -6,7 +6,7 @@ import { type AccountBooks, type Books, booksOf, mustHold, nextMovement, type Op
 import type { Change } from './changes.ts'
 import { endClaim } from './claims.ts'
 import { closePeriod } from './periods.ts'
-import { SIDES } from './sides.ts'
+import { countCharge, mustCountHold } from './spend-counters.ts'
 import { endUnderLimits } from './turn-limits.ts'
 
 /** How an open turn ends: it is charged what it owes, or its hold goes back whole. */
@@ -38,12 +38,13 @@ export function closeTurn(books: Books, op: CloseTurn): CloseOutcome {
     turn.buckets.every(({ held }) => held >= turn.hold),
     'a hold ends where it was placed',
   )
+  mustCountHold(turn)
   books.turns.delete(op.requestId)
   for (const bucket of turn.buckets) {
     bucket.held -= turn.hold
     bucket.posted -= charge
   }
-  endUnderLimits(books, turn, owed ? inputTokensOf(owed.usage) + owed.usage.output : 0, op.ticks)
+  endUnderLimits(books, turn.limits, owed ? inputTokensOf(owed.usage) + owed.usage.output : 0, op.ticks)
   return { kind: 'closed', charge, shortfall, changes: changesOf(books, turn, op, { charge, shortfall }) }
 }
 
@@ -69,10 +70,10 @@ function changesOf(books: Books, turn: OpenTurn, op: CloseTurn, charged: Charged
       balance: turn.buckets.find(({ unit }) => unit === 'usd')?.posted,
     },
   ]
-  for (const { row, unit } of turn.buckets) {
+  for (const { row } of turn.buckets) {
     changes.push({ kind: 'bucket-moved', bucket: row, posted: -charge, held: -turn.hold })
-    if (charge > 0n) changes.push({ kind: 'bucket-moved', bucket: SIDES[unit].used, posted: charge, held: 0n })
   }
+  if (turn.counted.length > 0) changes.push(...countCharge(turn, charge))
   changes.push(...closeOutlived(books, account, turn, op.at))
   if (turn.claim !== undefined) changes.push(endClaim(books, turn.claim, claimStateOf(op.ending)))
   return changes

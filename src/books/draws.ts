@@ -2,8 +2,8 @@ import type { Allowance } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
 import { type ChosenCapTerms, type HoldTerms, holdFor, tokensCovered } from '../model/hold-terms.ts'
 import { largest, type NanoUsd, smallest, ZERO } from '../model/money.ts'
-import { type AccountBooks, availableIn } from './books.ts'
-import { type AllowanceStanding, standingOfAllowance } from './periods.ts'
+import { type AccountBooks, type AllowanceStanding, availableIn } from './books.ts'
+import { standingOfAllowance } from './periods.ts'
 
 /** Something that a turn draws on: the wallet, or an allowance. It holds on all of them or on none. */
 export interface Draw {

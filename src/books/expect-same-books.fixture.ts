@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Beside } from './beside.fixture.ts'
-import type { AccountBooks, Bucket, PeriodBucket } from './books.ts'
-import { grantedIn, type NaivePeriod, usedIn, walletOf } from './naive-facts.fixture.ts'
+import type { AccountBooks, Bucket, PeriodBucket, SpendCounter } from './books.ts'
+import { grantedIn, type NaivePeriod, sum, usedIn, walletOf } from './naive-facts.fixture.ts'
 import { bucketOf, type RecordedBucket } from './recorded-rows.fixture.ts'
 
 /** What the books hold, what the facts add up to, and what the recorded changes add up to. */
@@ -12,6 +12,7 @@ export function expectSameBooks(beside: Beside): void {
     const { wallet } = account
     expectAmounts(wallet, { row: wallet.row, ...walletOf(beside.facts, account.account) })
     expectAsRecorded(beside, account)
+    for (const counter of account.counters.values()) expectCounter(beside, account.account, counter)
   }
   for (const period of beside.facts.periods) {
     const row = rowOf.get(period)
@@ -63,8 +64,9 @@ function rowsOfPeriods({ facts, rows }: Beside): Map<NaivePeriod, number> {
   const found = new Map<NaivePeriod, number>()
   facts.turns.forEach((turn, index) => {
     const periods = rows.receipts.get(index + 1)!.buckets.slice(turn.onWallet ? 1 : 0)
-    if (periods.length !== turn.onPeriods.length) expect(periods).toHaveLength(turn.onPeriods.length)
-    turn.onPeriods.forEach((period, place) => {
+    const windows = turn.onPeriods.filter(({ unit }) => unit === 'quota')
+    if (periods.length !== windows.length) expect(periods).toHaveLength(windows.length)
+    windows.forEach((period, place) => {
       const row = periods[place]!
       const before = found.get(period) ?? row
       if (before !== row) expect(row, 'turns of one period stand on one row').toBe(before)
@@ -89,6 +91,18 @@ function expectPeriod({ facts }: Beside, period: NaivePeriod, recorded: Recorded
     recorded.posted === expected.posted &&
     recorded.expired === expected.expired
   if (!same) expect(recorded).toEqual(expected)
+}
+
+/** What is counted under a cap is what the turns of its period have cost and hold; what was recorded last says the same. */
+function expectCounter({ facts, rows }: Beside, account: number, counter: SpendCounter): void {
+  const { subject, end, spent, held, bound } = counter
+  const uses = facts.periods
+    .filter((period) => period.account === account && period.subject === subject && period.end === end)
+    .map((period) => usedIn(facts, period))
+  const expected = { spent: sum(uses.map(({ used }) => used)), held: sum(uses.map((use) => use.held)) }
+  if (spent !== expected.spent || held !== expected.held) expect({ spent, held }, subject).toEqual(expected)
+  expect(spent + held, subject).toBeLessThanOrEqual(bound)
+  expect(rows.counters.get(`${account} ${subject}`)).toMatchObject({ ...counter })
 }
 
 /** The bar of a window is the sum of the turns that are listed under it, to the last unit. */

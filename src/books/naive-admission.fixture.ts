@@ -142,7 +142,7 @@ function takeHold(facts: NaiveFacts, op: NaiveAdmit, purses: readonly Purse[], h
   const rest = { state: 'open', charge: 0n, kept: false, compaction: undefined } as const
   facts.turns.push({ requestId, account, onWallet: op.kind === 'wallet', onPeriods, hold, limits, claim, ...rest })
   for (const { kind, subject, cost } of limits) {
-    if (kind !== 'concurrent') facts.rates.push({ subject, requestId, ticks: op.ticks, cost })
+    if (kind !== 'concurrent') facts.rates.push({ subject, ticks: op.ticks, cost })
   }
 }
 

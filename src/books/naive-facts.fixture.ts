@@ -10,8 +10,8 @@ export interface NaiveFacts {
   readonly turns: NaiveTurn[]
   readonly periods: NaivePeriod[]
   readonly plans: { account: number; plan: string; billingDay: number; endsAt: number | undefined }[]
-  /** What was taken from a rate, and what was given back to it, with the moment and whose it was. */
-  readonly rates: { subject: string; requestId: string; ticks: number; cost: number }[]
+  /** What was taken from a rate, and what was given back to it, with the moment. */
+  readonly rates: { subject: string; ticks: number; cost: number }[]
   readonly frozen: Set<number>
   /** What closed on an account, and what was moved on its wallet: in this order, and with this behind it. */
   readonly history: { account: number; what: 'charge' | 'transfer'; balance: bigint | undefined }[]

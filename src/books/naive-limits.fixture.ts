@@ -30,29 +30,12 @@ export function limitedBy(facts: NaiveFacts, op: NaiveAsking): { readonly kind: 
 
 /** How long, in microseconds, until everything that was taken is earned back. */
 function owedTo({ rates }: NaiveFacts, { subject, limit }: AppliedLimit, ticks: number): number {
-  const told: Told[] = []
   let owed = 0
   let then = 0
-  for (const { requestId, cost, ...fact } of rates.filter((each) => each.subject === subject)) {
-    const before = Math.max(0, owed - (fact.ticks - then))
-    const micros = (cost * MINUTE_MICROS) / limit
-    owed = micros >= 0 ? before + micros : Math.max(before + micros, Math.min(before, roomBehind(told, requestId)))
-    told.push({ requestId, moved: owed - before })
+  for (const fact of rates.filter((each) => each.subject === subject)) {
+    const earned = Math.max(0, owed - (fact.ticks - then))
+    owed = Math.max(0, earned + (fact.cost * MINUTE_MICROS) / limit)
     then = fact.ticks
   }
   return Math.max(0, owed - (ticks - then))
-}
-
-interface Told {
-  readonly requestId: string
-  /** What it took, or (below zero) what was really given back. */
-  readonly moved: number
-}
-
-/** What others who came later have taken and not given back: that much stays theirs, whatever this request did not use. */
-function roomBehind(told: readonly Told[], requestId: string): number {
-  const own = told.findIndex((fact) => fact.requestId === requestId)
-  const earlier = new Set(told.slice(0, own + 1).map((fact) => fact.requestId))
-  const later = told.slice(own + 1).filter((fact) => fact.moved > 0 || !earlier.has(fact.requestId))
-  return later.reduce((total, { moved }) => total + moved, 0)
 }

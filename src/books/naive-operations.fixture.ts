@@ -23,7 +23,7 @@ export function closeNaively(facts: NaiveFacts, op: NaiveClose): { readonly kind
   facts.history.push({ account, what: 'charge', balance: turn.onWallet ? walletOf(facts, account).posted : undefined })
   for (const { kind, subject, cost: reserved } of turn.limits) {
     if (kind !== 'tokens') continue
-    facts.rates.push({ subject, requestId: op.requestId, ticks: op.ticks, cost: op.tokens - reserved })
+    facts.rates.push({ subject, ticks: op.ticks, cost: op.tokens - reserved })
   }
   return { kind: 'closed', ...{ charge: turn.charge, shortfall: cost - turn.charge } }
 }

@@ -16,12 +16,14 @@ import {
 } from './books.fixture.ts'
 import type { Books } from './books.ts'
 import { standingOfAllowance } from './periods.ts'
+import { PERIOD_ROWS_FROM } from './sides.ts'
 
 const T0 = time('2026-03-10T09:30:00Z')
 const FIVE_HOURS = windowOf('5h', 5_000n)
 const WEEK = windowOf('week', 9_000n)
 const MONTH = windowOf('month', 20_000n)
 
+const counterOf = (books: Books) => accountOf(books).counters.get('cap:1:day')!
 const periodOf = (books: Books, subject: string) => accountOf(books).periods.get(subject)
 const span = (books: Books, subject: string) => {
   const { start, end } = periodOf(books, subject)!
@@ -33,7 +35,7 @@ describe('a window', () => {
     const { books, hold } = builderWith([FIVE_HOURS], T0)
     expect(accountOf(books).periods.size).toBe(0)
     const changes = changesOf(hold('a', 500, T0 + HOUR_MS))
-    expect(changes[0]).toMatchObject({ kind: 'period-opened', unit: 'quota', start: T0 + HOUR_MS })
+    expect(changes[0]).toMatchObject({ kind: 'period-opened', start: T0 + HOUR_MS })
     expect(changes[1]).toMatchObject({ kind: 'transferred', transferKind: 'grant', amount: 5_000n, counter: -11 })
     expect(periodOf(books, 'window:5h')).toMatchObject({ posted: 5_000n, held: 1_500n, end: T0 + 6 * HOUR_MS })
   })
@@ -130,10 +132,10 @@ describe('a window', () => {
     expect(changes.map(({ kind }) => kind).slice(0, 6)).toEqual([
       'transferred',
       'bucket-moved',
-      'bucket-moved',
       'period-closed',
       'period-opened',
       'transferred',
+      'bucket-moved',
     ])
     expect(changes[0]).toMatchObject({ transferKind: 'expiry', amount: -3_900n, bucket: old.row })
   })
@@ -176,8 +178,8 @@ describe('a spend cap', () => {
     const { books, hold, settle } = walletWith(50_000n)
     hold('a', 1_000, T0)
     settle('a', 1_600n, T0)
-    const { wallet, periods } = accountOf(books)
-    expect([wallet.posted, ...[...periods.values()].map(({ posted }) => posted)]).toEqual([48_400n, 1_400n, 8_400n])
+    const { wallet, counters } = accountOf(books)
+    expect([wallet.posted, ...[...counters.values()].map(({ spent }) => spent)]).toEqual([48_400n, 1_600n, 1_600n])
   })
 
   it('turns at 00:00 UTC', () => {
@@ -186,7 +188,29 @@ describe('a spend cap', () => {
     settle('a', 3_000n, time('2026-02-28T23:59:59.999Z'))
     expect(hold('b', 10, time('2026-02-28T23:59:59.999Z'))).toMatchObject({ kind: 'cap-reached', resetsInMs: 1 })
     expect(hold('b', 10, time('2026-03-01T00:00:00Z')).kind).toBe('held')
-    expect(span(books, 'cap:1:day')).toEqual(['2026-03-01T00:00:00.000Z', '2026-03-02T00:00:00.000Z'])
+    const { start, end } = counterOf(books)
+    expect([start, end]).toEqual([time('2026-03-01T00:00:00Z'), time('2026-03-02T00:00:00Z')])
+  })
+
+  it('counts nothing in a later period of what was held in an earlier one', () => {
+    const { books, hold, settle } = walletWith(50_000n)
+    hold('a', 1_000, time('2026-02-28T23:59:59.999Z'))
+    hold('b', 10, time('2026-03-01T00:00:00Z'))
+    const before = { ...counterOf(books) }
+    const settled = changesOf(settle('a', 1_600n, time('2026-03-01T00:00:01Z')))
+    expect(counterOf(books)).toEqual(before)
+    expect(settled.filter(({ kind }) => kind === 'counter-set')).toEqual([])
+  })
+
+  it('is one row for all its periods, and no transfer', () => {
+    const { books, hold, settle } = walletWith(50_000n)
+    const changes = Array.from({ length: 40 }, (_, day) => {
+      const held = changesOf(hold(`${day}`, 10, T0 + day * DAY_MS))
+      return [...held, ...changesOf(settle(`${day}`, 5n, T0 + day * DAY_MS))]
+    }).flat()
+    expect(changes.filter(({ kind }) => kind === 'transferred')).toEqual([])
+    expect([...accountOf(books).counters.keys()]).toEqual(['cap:1:day', 'cap:1:month'])
+    expect([books.next.bucket, books.next.transfer]).toEqual([PERIOD_ROWS_FROM, 1])
   })
 
   it('counts at once when it is changed, and what was used of it stays used', () => {
@@ -195,9 +219,9 @@ describe('a spend cap', () => {
     settle('a', 2_000n, T0)
     expect(hold('b', 500, T0)).toMatchObject({ kind: 'cap-reached', limit: 3_000n, used: 2_000n })
     expect(hold('b', 500, T0, { allowances: [capOf('day', 3_500n)] }).kind).toBe('held')
-    expect(periodOf(books, 'cap:1:day')).toMatchObject({ granted: 3_500n, posted: 1_500n, held: 1_500n })
+    expect(counterOf(books)).toMatchObject({ bound: 3_500n, spent: 2_000n, held: 1_500n })
     expect(hold('c', 10, T0, { allowances: [capOf('day', 1_000n)] })).toMatchObject({ used: 2_000n, available: 0n })
-    expect(periodOf(books, 'cap:1:day')).toMatchObject({ granted: 3_500n, posted: 1_500n })
+    expect(counterOf(books)).toMatchObject({ bound: 3_500n, spent: 2_000n })
   })
 })
 

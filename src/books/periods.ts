@@ -1,24 +1,15 @@
 import type { Allowance } from '../model/allowance.ts'
-import { type Period, periodAt } from '../model/cycle.ts'
+import { periodAt } from '../model/cycle.ts'
 import type { BucketRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { type AccountBooks, type Books, nextMovement, type PeriodBucket } from './books.ts'
+import { type AccountBooks, type AllowanceStanding, type Books, nextMovement, type PeriodBucket } from './books.ts'
 import type { Change } from './changes.ts'
 import { EXPIRED, SIDES } from './sides.ts'
-
-/** How an allowance stands: on the bucket of the period that runs, or on the one that its next use will open. */
-export interface AllowanceStanding {
-  readonly allowance: Allowance
-  readonly period: Period
-  /** Undefined: nothing has been used yet, and the period begins with the next use. */
-  readonly running: PeriodBucket | undefined
-  readonly granted: bigint
-  readonly posted: bigint
-  readonly held: bigint
-}
+import { standingOfCap } from './spend-counters.ts'
 
 /** Looks, and changes nothing: a request that is refused opens no period. */
 export function standingOfAllowance(account: AccountBooks, allowance: Allowance, at: number): AllowanceStanding {
+  if (allowance.unit === 'cap') return standingOfCap(account, allowance, at)
   const newest = account.periods.get(allowance.subject)
   if (newest && newest.end > at && !isUnused(newest)) return standingOn(newest, allowance)
   const { start, end } = periodAt(allowance.cycle, at, account.subscription?.billingDay ?? 1)
@@ -32,11 +23,9 @@ function earliestStart(newest: PeriodBucket | undefined): number {
   return isUnused(newest) ? newest.start : newest.end
 }
 
-/** A changed plan counts for the windows that open from now on, a changed spend cap at once. */
+/** A changed plan counts for the windows that open from now on. */
 function standingOn(running: PeriodBucket, allowance: Allowance): AllowanceStanding {
-  const { start, end, held } = running
-  const granted = allowance.unit === 'cap' ? allowance.amount : running.granted
-  const posted = running.posted + granted - running.granted
+  const { start, end, granted, posted, held } = running
   return { allowance, period: { start, end }, running, granted, posted, held }
 }
 
@@ -48,13 +37,13 @@ export function openPeriod(
   at: number,
 ): { readonly bucket: PeriodBucket; readonly changes: readonly Change[] } {
   const { allowance, running } = standing
-  if (running)
-    return { bucket: running, changes: grant(books, account, running, standing.granted - running.granted, at) }
+  if (running) return { bucket: running, changes: NOTHING }
   const newest = account.periods.get(allowance.subject)
   if (newest && isUnused(newest)) return openAgain(books, account, newest, standing, at)
   const left = newest ? leaveBehind(books, account, newest, at) : NOTHING
   const bucket = createPeriod(books, account, standing)
-  const opened: Change = { kind: 'period-opened', bucket: bucket.row, account: account.account, ...bucketFacts(bucket) }
+  const { row, subject, start, end } = bucket
+  const opened: Change = { kind: 'period-opened', bucket: row, account: account.account, subject, start, end }
   return { bucket, changes: [...left, opened, ...grant(books, account, bucket, allowance.amount, at)] }
 }
 
@@ -69,10 +58,9 @@ export function grant(
   if (amount === 0n) return NOTHING
   bucket.granted += amount
   bucket.posted += amount
-  const counter = SIDES[bucket.unit].issued
   return moveBetween(books, account, bucket, {
     transferKind: 'grant',
-    counter,
+    counter: SIDES.quota.issued,
     amount,
     reason: 'allowance of a period',
     at,
@@ -87,8 +75,8 @@ export function closePeriod(books: Books, account: AccountBooks, bucket: PeriodB
   bucket.posted = 0n
   const closed: Change = { kind: 'period-closed', bucket: bucket.row, at }
   if (rest === 0n) return [closed]
-  const counter = EXPIRED[bucket.unit]
-  const expiry = { transferKind: 'expiry', counter, amount: -rest, reason: 'unused when its period ended', at } as const
+  const reason = 'unused when its period ended'
+  const expiry = { transferKind: 'expiry', counter: EXPIRED, amount: -rest, reason, at } as const
   return [...moveBetween(books, account, bucket, expiry), closed]
 }
 
@@ -121,14 +109,12 @@ function leaveBehind(books: Books, account: AccountBooks, bucket: PeriodBucket, 
 }
 
 function createPeriod(books: Books, account: AccountBooks, { allowance, period }: AllowanceStanding): PeriodBucket {
-  const { subject, unit } = allowance
+  const { subject } = allowance
   const row = books.next.bucket++ as BucketRow
-  const bucket: PeriodBucket = { row, unit, subject, ...period, granted: 0n, posted: 0n, held: 0n }
+  const bucket: PeriodBucket = { row, unit: 'quota', subject, ...period, granted: 0n, posted: 0n, held: 0n }
   account.periods.set(subject, bucket)
   return bucket
 }
-
-const bucketFacts = ({ unit, subject, start, end }: PeriodBucket) => ({ unit, subject, start, end })
 
 interface Movement {
   readonly transferKind: 'grant' | 'expiry'
@@ -160,6 +146,5 @@ function moveBetween(books: Books, owner: AccountBooks, bucket: PeriodBucket, mo
       balance: undefined,
     },
     { kind: 'bucket-moved', bucket: row, posted: amount, held: 0n },
-    { kind: 'bucket-moved', bucket: counter, posted: -amount, held: 0n },
   ]
 }

@@ -1,10 +1,12 @@
-import type { Change, ReceiptOpened, Transferred } from './changes.ts'
+import type { Change, CounterSet, ReceiptOpened, Transferred } from './changes.ts'
 
 /**
  * What a database makes of the recorded changes, and what it would refuse: rows that are only ever added to, double
  * entry in each unit, closed periods that never move, periods of one kind that never overlap.
  */
 export interface RecordedRows {
+  /** What keys have spent under their caps, by account and subject. */
+  readonly counters: Map<string, CounterSet>
   readonly buckets: Map<number, RecordedBucket>
   readonly receipts: Map<number, ReceiptOpened & { charge: bigint | undefined }>
   readonly claims: Map<string, { receipt: number; state: 'running' | 'kept' | 'not-kept'; expiresAt: number }>
@@ -24,7 +26,7 @@ export interface RecordedMovement {
 
 export interface RecordedBucket {
   readonly row: number
-  readonly unit: 'usd' | 'quota' | 'cap'
+  readonly unit: 'usd' | 'quota'
   /** Undefined: the other side of entries. */
   readonly account: number | undefined
   readonly subject: string
@@ -41,7 +43,6 @@ export interface RecordedBucket {
 const OTHER_SIDES = {
   usd: { issued: 1, used: 2, expired: undefined },
   quota: { issued: -11, used: -12, expired: -13 },
-  cap: { issued: -21, used: -22, expired: -23 },
 }
 
 const NO_AMOUNTS = { start: 0, end: 0, posted: 0n, held: 0n, granted: 0n, expired: 0n, closed: false }
@@ -50,13 +51,20 @@ export function createRows(wallets: Iterable<readonly [account: number, row: num
   const buckets = new Map<number, RecordedBucket>()
   const add = (row: number, rest: Pick<RecordedBucket, 'unit' | 'account' | 'subject'>) =>
     buckets.set(row, { row, ...NO_AMOUNTS, ...rest })
-  for (const unit of ['usd', 'quota', 'cap'] as const) {
+  for (const unit of ['usd', 'quota'] as const) {
     for (const [subject, row] of Object.entries(OTHER_SIDES[unit])) {
       if (row !== undefined) add(row, { unit, account: undefined, subject })
     }
   }
   for (const [account, row] of wallets) add(row, { unit: 'usd', account, subject: 'wallet' })
-  return { buckets, receipts: new Map(), claims: new Map(), plans: new Map(), refs: new Set(), movements: new Map() }
+  const noneYet = {
+    receipts: new Map(),
+    claims: new Map(),
+    plans: new Map(),
+    refs: new Set<string>(),
+    movements: new Map(),
+  }
+  return { buckets, counters: new Map(), ...noneYet }
 }
 
 function demand(condition: boolean, says: string): asserts condition {
@@ -73,6 +81,11 @@ export function recordNaively(rows: RecordedRows, changes: readonly Change[]): v
   for (const change of changes) if (change.kind !== 'period-closed') record(rows, moves, change)
   for (const [row, move] of moves) {
     const bucket = bucketOf(rows, row)
+    // Of the other sides only the outside world keeps a balance; those of the others are what their entries say.
+    if (bucket.account === undefined && row !== OTHER_SIDES.usd.issued) {
+      demand(move.byBalances === 0n, `the balance of row ${row} moved, which keeps none`)
+      move.byBalances = move.byEntries
+    }
     demand(move.byEntries === move.byBalances, `row ${row} moved ${move.byBalances}, its entries say ${move.byEntries}`)
     demand(move.held === move.heldByTurns, `row ${row} holds ${move.held} more, its turns ${move.heldByTurns}`)
     demand(!bucket.closed, `closed period ${row} moved`)
@@ -115,9 +128,9 @@ function record(rows: RecordedRows, moves: Moves, change: Change): void {
       transfer(rows, moves, change)
       return
     case 'period-opened': {
-      const { bucket: row, unit, account, subject, start, end } = change
+      const { bucket: row, account, subject, start, end } = change
       demand(!rows.buckets.has(row), `period ${row} was opened twice`)
-      rows.buckets.set(row, { row, ...NO_AMOUNTS, unit, account, subject, start, end })
+      rows.buckets.set(row, { row, ...NO_AMOUNTS, unit: 'quota', account, subject, start, end })
       return
     }
     case 'period-moved': {
@@ -140,6 +153,12 @@ function recordOther(rows: RecordedRows, change: Change): void {
     demand(!bucket.closed && bucket.posted === 0n && bucket.held === 0n, `period ${bucket.row} was closed with a rest`)
     demand(bucket.end <= change.at, `period ${bucket.row} was closed before its end`)
     bucket.closed = true
+  } else if (change.kind === 'counter-set') {
+    const { account, subject, start, bound, spent, held } = change
+    const before = rows.counters.get(`${account} ${subject}`)
+    demand(spent >= 0n && held >= 0n && spent + held <= bound, `${subject} has ${spent} and ${held} of ${bound}`)
+    demand(!before || before.start <= start, `${subject} went back to an earlier period`)
+    rows.counters.set(`${account} ${subject}`, change)
   } else if (change.kind === 'claim-opened') {
     const { receipt, scope, at, expiresAt } = change
     const before = rows.claims.get(scope)
@@ -168,7 +187,7 @@ function transfer(rows: RecordedRows, moves: Moves, change: Transferred): void {
   const counter = OTHER_SIDES[unit][transferKind === 'expiry' ? 'expired' : 'issued']
   demand(change.counter === counter, `a ${transferKind} of ${unit} has its other side in ${change.counter}`)
   demand((unit === 'usd') === ['credit', 'refund', 'adjustment'].includes(transferKind), `${transferKind} of ${unit}`)
-  const ref = `${account} ${unit} ${change.ref}`
+  const ref = `${account} ${transferKind} ${change.ref}`
   demand(!refs.has(ref), `a second transfer with ref ${ref}`)
   refs.add(ref)
   const what = unit === 'usd' ? 'transfer' : 'allowance'
@@ -207,7 +226,7 @@ export function bucketOf({ buckets }: RecordedRows, row: number): RecordedBucket
 
 /** Everything that was ever recorded sums to zero, in each unit for itself. */
 function expectBalanced({ buckets }: RecordedRows): void {
-  const sums = { usd: 0n, quota: 0n, cap: 0n }
+  const sums = { usd: 0n, quota: 0n }
   for (const { unit, posted } of buckets.values()) sums[unit] += posted
   for (const [unit, sum] of Object.entries(sums)) demand(sum === 0n, `all ${unit} sum to ${sum}`)
 }

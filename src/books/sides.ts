@@ -1,7 +1,7 @@
 import type { Unit } from '../model/allowance.ts'
 import type { BucketRow } from '../model/ids.ts'
 
-/** The other sides of the double entry, of which each unit has its own. Rows of the ledger, made by its migrations. */
+/** The other sides of the double entry, of which each unit has its own: rows of the chart, made by the migrations. */
 interface Sides {
   /** Where an amount comes from when it is put in, and where it goes when the operator takes it back. */
   readonly issued: BucketRow
@@ -11,14 +11,17 @@ interface Sides {
 
 const row = (number: number) => number as BucketRow
 
+/**
+ * Only the outside world (`usd.issued`) keeps a balance: it is bounded, and written by the operator's transfers alone. The
+ * others are sums over entries and receipts that only grow, so no number of fixed size may hold them.
+ */
 export const SIDES: Readonly<Record<Unit, Sides>> = {
   usd: { issued: row(1), used: row(2) },
   quota: { issued: row(-11), used: row(-12) },
-  cap: { issued: row(-21), used: row(-22) },
 }
 
-/** What a period ended with. Dollars of a wallet never expire. */
-export const EXPIRED: Readonly<Record<'quota' | 'cap', BucketRow>> = { quota: row(-13), cap: row(-23) }
+/** What was left of a window when it was closed. Dollars of a wallet never expire. */
+export const EXPIRED: BucketRow = row(-13)
 
-/** Rows of periods are numbered from here on: below are the wallets, which accounts bring with them. */
+/** Rows of windows are numbered from here on: below are the wallets, which accounts bring with them. */
 export const PERIOD_ROWS_FROM = 1_000_000_000

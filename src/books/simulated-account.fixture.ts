@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { Unit } from '../model/allowance.ts'
+import type { Period } from '../model/cycle.ts'
 import type { Change } from './changes.ts'
 import { EXPIRED, SIDES } from './sides.ts'
 
@@ -19,6 +20,9 @@ interface KeptBucket {
 }
 
 interface KeptReceipt {
+  readonly account: number
+  readonly caps: readonly string[]
+  readonly at: number
   readonly kind: 'wallet' | 'builder'
   readonly buckets: readonly number[]
   readonly hold: bigint
@@ -33,12 +37,13 @@ interface KeptReceipt {
 export function createClerk(wallets: ReadonlyMap<number, { readonly row: number; readonly posted: bigint }>) {
   const buckets = new Map<number, KeptBucket>()
   const receipts = new Map<number, KeptReceipt>()
+  const ofAccount = new Map<number, KeptReceipt[]>()
   const counts = { opened: 0, moved: 0, closed: 0, grants: 0, expiries: 0, charges: 0 }
   const plain = { start: 0, end: 0, held: 0n, closed: false, granted: 0n, expired: 0n, charged: 0n }
   for (const [account, { row, posted }] of wallets)
     buckets.set(row, { ...plain, unit: 'usd', account, subject: 'wallet', posted })
-  for (const unit of ['usd', 'quota', 'cap'] as const) {
-    const sides = [SIDES[unit].issued, SIDES[unit].used, ...(unit === 'usd' ? [] : [EXPIRED[unit]])]
+  for (const unit of ['usd', 'quota'] as const) {
+    const sides = [SIDES[unit].issued, SIDES[unit].used, ...(unit === 'usd' ? [] : [EXPIRED])]
     for (const row of sides) buckets.set(row, { ...plain, unit, account: undefined, subject: 'system', posted: 0n })
   }
 
@@ -53,7 +58,7 @@ export function createClerk(wallets: ReadonlyMap<number, { readonly row: number;
       case 'period-opened':
         counts.opened++
         expect(buckets.has(change.bucket)).toBe(false)
-        buckets.set(change.bucket, { ...plain, ...change, posted: 0n })
+        buckets.set(change.bucket, { ...plain, ...change, unit: 'quota', posted: 0n })
         return
       case 'period-moved':
         counts.moved++
@@ -88,8 +93,12 @@ export function createClerk(wallets: ReadonlyMap<number, { readonly row: number;
         return
       }
       case 'receipt-opened': {
-        const { keyKind: kind, buckets: on, hold, receipt } = change
-        receipts.set(receipt, { kind, buckets: on, hold, open: true, charge: 0n })
+        const { keyKind: kind, buckets: on, hold, receipt, account, caps, at } = change
+        const kept: KeptReceipt = { account, caps, at, kind, buckets: on, hold, open: true, charge: 0n }
+        receipts.set(receipt, kept)
+        const others = ofAccount.get(account)
+        if (others) others.push(kept)
+        else ofAccount.set(account, [kept])
         const units = on.map((row) => bucketOf(row).unit)
         expect(units.includes('usd'), 'a wallet key draws on the wallet, a builder key never').toBe(kind === 'wallet')
         expect(units.includes('quota'), 'a builder key draws on windows, a wallet key never').toBe(kind === 'builder')
@@ -111,16 +120,25 @@ export function createClerk(wallets: ReadonlyMap<number, { readonly row: number;
     counts,
     buckets,
     record(changes: readonly Change[]): void {
-      const sums = { usd: 0n, quota: 0n, cap: 0n }
+      const moved = new Map<number, bigint>()
       // As the database records a batch: periods are there before anything moves on them, and close last.
       const closings = changes.filter(({ kind }) => kind === 'period-closed')
       for (const change of changes) if (change.kind === 'period-opened') write(change)
       for (const change of changes) {
-        if (change.kind === 'bucket-moved') sums[bucketOf(change.bucket).unit] += change.posted
+        if (change.kind === 'bucket-moved') move(moved, change.bucket, change.posted)
+        if (change.kind === 'transferred') {
+          move(moved, change.bucket, -change.amount)
+          if (change.counter === SIDES.usd.issued) move(moved, change.counter, change.amount)
+        }
+        if (change.kind === 'receipt-closed')
+          for (const row of receipts.get(change.receipt)!.buckets) move(moved, row, change.charge)
         if (change.kind !== 'period-opened' && change.kind !== 'period-closed') write(change)
       }
       closings.forEach(write)
-      expect(sums, 'every unit sums to zero by itself').toEqual({ usd: 0n, quota: 0n, cap: 0n })
+      expect(
+        [...moved].filter(([, rest]) => rest !== 0n),
+        'balances move by their entries',
+      ).toEqual([])
       for (const change of changes) {
         if (change.kind !== 'bucket-moved') continue
         const { account, posted, held } = bucketOf(change.bucket)
@@ -128,10 +146,25 @@ export function createClerk(wallets: ReadonlyMap<number, { readonly row: number;
         if (account !== undefined) expect(posted - held).toBeGreaterThanOrEqual(0n)
       }
     },
+    /** What the receipts of a period say that a key has spent and holds under one of its caps. */
+    countedIn(account: number, name: string, { start, end }: Period): { charged: bigint; held: bigint } {
+      const counted: KeptReceipt[] = []
+      // The newest first: times never fall.
+      const own = ofAccount.get(account) ?? []
+      for (let place = own.length - 1; place >= 0; place--) {
+        const one = own[place]!
+        if (one.at < start) break
+        if (one.caps.includes(name) && one.at < end) counted.push(one)
+      }
+      return {
+        charged: counted.reduce((sum, { charge }) => sum + charge, 0n),
+        held: counted.filter(({ open }) => open).reduce((sum, { hold }) => sum + hold, 0n),
+      }
+    },
     /** Windows that somebody used or holds on; one without either counts as unopened. */
     expectNoOverlap(): number {
       const used = [...buckets.entries()].filter(
-        ([, { subject, charged, held }]) => /^(window|cap):/.test(subject) && (charged > 0n || held > 0n),
+        ([, { subject, charged, held }]) => /^window:/.test(subject) && (charged > 0n || held > 0n),
       )
       const bySubject = groupBy(used, ([, { account, subject }]) => `${account} ${subject}`)
       for (const [subject, periods] of bySubject) {
@@ -146,6 +179,8 @@ export function createClerk(wallets: ReadonlyMap<number, { readonly row: number;
     },
   }
 }
+
+const move = (moved: Map<number, bigint>, row: number, by: bigint) => void moved.set(row, (moved.get(row) ?? 0n) + by)
 
 function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
   const groups = new Map<string, Item[]>()

@@ -82,7 +82,7 @@ describe('another plan', () => {
       [60_000n, 57_500n],
     ])
     expect(changed).toMatchObject({
-      changes: [{ kind: 'subscription-ended' }, { kind: 'subscription-started' }, {}, {}, {}, {}, {}, {}],
+      changes: [{ kind: 'subscription-ended' }, { kind: 'subscription-started' }, {}, {}, {}, {}],
     })
     expect(hold('b', 8_500, T0 + HOUR_MS, { allowances: LARGE, modelCap: 9_000 }).kind).toBe('held')
   })
@@ -133,7 +133,7 @@ describe('another plan', () => {
     hold('a', 500, T0, { allowances: [...SMALL, capOf('day', 4_000n)] })
     settle('a', 1_200n, T0)
     assign(books, 'large', LARGE, T0 + 1)
-    expect(accountOf(books).periods.get('cap:1:day')).toMatchObject({ granted: 4_000n, posted: 2_800n })
+    expect(accountOf(books).counters.get('cap:1:day')).toMatchObject({ bound: 4_000n, spent: 1_200n })
     expect(accountOf(books).wallet.posted).toBe(1_000_000n)
   })
 })

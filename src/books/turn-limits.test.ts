@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AppliedLimit } from '../model/limit.ts'
-import { createBooks, type UnderLimits } from './books.ts'
+import { createBooks } from './books.ts'
 import { endUnderLimits, forgetEarnedBackRates, lookAtLimits, standingsOf, startUnderLimits } from './turn-limits.ts'
 
 const MINUTE = 60_000_000
@@ -33,10 +33,10 @@ describe('a token limit', () => {
   it('counts what a long turn used beyond its reservation, although the sweep forgot the rate meanwhile', () => {
     const books = emptyBooks()
     const limit = tokens()
-    const turn = startUnderLimits(books, [limit], 0)
+    startUnderLimits(books, [limit], 0)
     forgetEarnedBackRates(books, 2 * MINUTE)
     expect(books.rates.size).toBe(0)
-    endUnderLimits(books, turn, 13_000, 2 * MINUTE)
+    endUnderLimits(books, [limit], 13_000, 2 * MINUTE)
     // 12,000 more than was reserved: two minutes' worth, counted from the moment they are known.
     expect(standingsOf(books, [limit], 2 * MINUTE)).toMatchObject([{ remaining: 0, resetMs: 120_000 }])
     expect(lookAtLimits(books, [limit], 2 * MINUTE)).toMatchObject({ kind: 'limited', retryAfterMs: 70_000 })
@@ -51,36 +51,25 @@ describe('a token limit', () => {
     expect(books.rates.size).toBe(0)
   })
 
-  it('gives back what was not used, but not what was earned back already and taken again by others', () => {
-    for (const sweeps of [false, true]) {
-      const books = emptyBooks()
-      const whole = [tokens({ limit: 1000, burst: 1000 })]
-      const remainingAt = (ticks: number) => standingsOf(books, whole, ticks)[0]?.remaining
-      const first = startUnderLimits(books, whole, 0)
-      if (sweeps) forgetEarnedBackRates(books, 10 * MINUTE)
-      const second = startUnderLimits(books, whole, 10 * MINUTE)
-      endUnderLimits(books, first, 0, 10 * MINUTE)
-      expect(remainingAt(10 * MINUTE)).toBe(0)
-      expect(lookAtLimits(books, whole, 10 * MINUTE)).toMatchObject({ kind: 'limited', retryAfterMs: 60_000 })
-      endUnderLimits(books, second, 100, 10 * MINUTE)
-      expect(remainingAt(10 * MINUTE)).toBe(900)
-    }
-  })
-
-  it('gives nothing back twice where one turn after the other needs less than it reserved', () => {
+  it('gives back what a turn did not use, at its end and never to before now', () => {
     const books = emptyBooks()
     const of = (cost: number) => [tokens({ limit: 1000, burst: 2000, cost })]
-    const first = startUnderLimits(books, of(1000), 0)
-    const second = startUnderLimits(books, of(1000), 0)
-    endUnderLimits(books, first, 0, 0)
-    expect(standingsOf(books, of(1), 0)).toMatchObject([{ remaining: 1000 }])
-    expect(lookAtLimits(books, of(2000), MINUTE)).toBeUndefined()
-    startUnderLimits(books, of(2000), MINUTE)
-    endUnderLimits(books, second, 0, MINUTE)
-    expect(lookAtLimits(books, of(1), MINUTE)).toMatchObject({ kind: 'limited' })
+    const remainingAt = (ticks: number) => standingsOf(books, of(1), ticks)[0]?.remaining
+    startUnderLimits(books, of(1500), 0)
+    endUnderLimits(books, of(1500), 500, 0)
+    expect(remainingAt(0)).toBe(1500)
+    startUnderLimits(books, of(1000), 0)
+    endUnderLimits(books, of(1000), 0, 10 * MINUTE)
+    expect(remainingAt(10 * MINUTE), 'time that nobody used is not saved up').toBe(2000)
   })
 
-  it('admits at most burst + rate × time in any stretch of time, debts and sweeps included', () => {
+  it('keeps one number a limit, however many turns are open', () => {
+    const books = emptyBooks()
+    for (let turn = 0; turn < 1000; turn++) startUnderLimits(books, [tokens({ cost: 1 })], 0)
+    expect([...books.rates.values()]).toEqual([expect.closeTo(10_000_000, 0)])
+  })
+
+  it('takes at most burst + rate × time in any stretch of time, with corrections counted when they are made', () => {
     const seed = 8711
     const seen = { admitted: 0, limited: 0, debts: 0, refunds: 0, forgotten: 0 }
     const step = fc.oneof(
@@ -106,7 +95,7 @@ describe('a token limit', () => {
         fc.array(step, { minLength: 40, maxLength: 100 }),
         (perMinute, burst, steps) => {
           const books = emptyBooks()
-          const open: { under: UnderLimits; cost: number; entry: { tokens: number } }[] = []
+          const open: AppliedLimit[] = []
           let ticks = 0
           const counted: { at: number; tokens: number }[] = []
           for (const next of steps) {
@@ -122,17 +111,15 @@ describe('a token limit', () => {
                 continue
               }
               seen.admitted++
-              const entry = { at: ticks, tokens: next.cost }
-              open.push({ under: startUnderLimits(books, [limit], ticks), cost: next.cost, entry })
-              counted.push(entry)
+              open.push(limit)
+              startUnderLimits(books, [limit], ticks)
+              counted.push({ at: ticks, tokens: next.cost })
               expect(mostAboveRate(counted, perMinute, ticks)).toBeLessThanOrEqual(burst + 1e-3)
             } else {
               const [ended] = open.splice(next.pick % Math.max(1, open.length), 1)
               if (!ended) continue
-              endUnderLimits(books, ended.under, next.used, ticks)
-              // What a turn did not use was not let through when it was admitted; what it used beyond that, it uses now.
-              ended.entry.tokens = Math.min(ended.cost, next.used)
-              if (next.used > ended.cost) counted.push({ at: ticks, tokens: next.used - ended.cost })
+              endUnderLimits(books, [ended], next.used, ticks)
+              counted.push({ at: ticks, tokens: next.used - ended.cost })
               if (next.used > ended.cost) seen.debts++
               else seen.refunds++
             }

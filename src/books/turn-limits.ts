@@ -1,15 +1,6 @@
-import {
-  addToRate,
-  giveBackToRate,
-  type Rate,
-  type RateRule,
-  rateReaching,
-  reserveFromRate,
-  standingOfRate,
-  takeFromRate,
-} from '../lib/gcra.ts'
+import { addToRate, correctRate, type RateRule, standingOfRate, takeFromRate } from '../lib/gcra.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
-import type { Books, ReservedTokens, UnderLimits } from './books.ts'
+import type { Books } from './books.ts'
 
 export type LimitRefusal =
   | { readonly kind: 'limited'; readonly limit: AppliedLimit; readonly retryAfterMs: number }
@@ -40,35 +31,28 @@ export function lookAtLimits(books: Books, limits: readonly AppliedLimit[], tick
 }
 
 /** Takes from all of them, once they have been looked at: from here on none of them refuses. */
-export function startUnderLimits(books: Books, limits: readonly AppliedLimit[], ticks: number): UnderLimits {
-  const reserved: ReservedTokens[] = []
+export function startUnderLimits(books: Books, limits: readonly AppliedLimit[], ticks: number): void {
   for (const limit of limits) {
-    if (limit.kind === 'concurrent') {
-      countRunning(books, limit.subject, 1)
-      continue
-    }
-    const rate = rateOf(books, limit, ticks)
-    if (limit.kind === 'requests') addToRate(ruleOf(limit), rate, limit.cost, ticks)
-    else reserved.push({ limit, rate, reservation: reserveFromRate(ruleOf(limit), rate, limit.cost, ticks) })
+    const { kind, subject, cost } = limit
+    if (kind === 'concurrent') countRunning(books, subject, 1)
+    else books.rates.set(subject, addToRate(ruleOf(limit), reachedBy(books, limit, ticks), cost, ticks))
   }
-  return { limits, reserved }
 }
 
 /** Gives the turn's places back, and corrects the tokens it reserved to those it used. */
-export function endUnderLimits(books: Books, turn: UnderLimits, tokensUsed: number, ticks: number): void {
-  for (const { kind, subject } of turn.limits) if (kind === 'concurrent') countRunning(books, subject, -1)
-  for (const { limit, rate, reservation } of turn.reserved) {
-    // A rate that was forgotten meanwhile is nobody's any more: what is given back to it reaches nobody.
-    giveBackToRate(ruleOf(limit), rate, reservation, Math.min(tokensUsed, limit.cost), ticks)
-    if (tokensUsed > limit.cost) {
-      addToRate(ruleOf(limit), rateOf(books, limit, ticks), tokensUsed - limit.cost, ticks)
-    }
+export function endUnderLimits(books: Books, limits: readonly AppliedLimit[], tokensUsed: number, ticks: number): void {
+  for (const limit of limits) {
+    const { kind, subject, cost } = limit
+    if (kind === 'concurrent') countRunning(books, subject, -1)
+    if (kind !== 'tokens') continue
+    const correction = { reserved: cost, used: tokensUsed }
+    books.rates.set(subject, correctRate(ruleOf(limit), reachedBy(books, limit, ticks), correction, ticks))
   }
 }
 
-/** A rate that has been earned back whole is the same as one that was never used, for turns that still run too. */
+/** A rate that has been earned back whole is the same as one that was never used. */
 export function forgetEarnedBackRates(books: Books, ticks: number): void {
-  for (const [subject, { reachedAt }] of books.rates) if (reachedAt <= ticks) books.rates.delete(subject)
+  for (const [subject, reachedAt] of books.rates) if (reachedAt <= ticks) books.rates.delete(subject)
 }
 
 /** How many turns run under each concurrency limit. */
@@ -93,16 +77,7 @@ export function standingsOf(books: Books, limits: readonly AppliedLimit[], ticks
   })
 }
 
-const reachedBy = ({ rates }: Books, { subject }: AppliedLimit, ticks: number): number =>
-  rates.get(subject)?.reachedAt ?? ticks
-
-function rateOf({ rates }: Books, { subject }: AppliedLimit, ticks: number): Rate {
-  const known = rates.get(subject)
-  if (known) return known
-  const rate = rateReaching(ticks)
-  rates.set(subject, rate)
-  return rate
-}
+const reachedBy = ({ rates }: Books, { subject }: AppliedLimit, ticks: number): number => rates.get(subject) ?? ticks
 
 function countRunning(books: Books, subject: string, by: 1 | -1): void {
   const count = (books.running.get(subject) ?? 0) + by

@@ -50,7 +50,7 @@ export function admit(beside: Beside, step: StepOf<'admit'>): void {
 /** A wallet key is handed the windows of the plan too, which must not tempt it. */
 function allowancesOf({ facts, at }: Beside, { account, key, caps }: StepOf<'admit'>): readonly Allowance[] {
   const plan = runningPlan(facts, BUSY[account]!, at)?.plan ?? 'small'
-  return [...PLANS[plan]!, ...capsOf(key, caps)]
+  return [...PLANS[plan]!, ...capsOf(key + 1, caps)]
 }
 
 const claimOf = ({ claim, key, account }: StepOf<'admit'>, at: number) =>

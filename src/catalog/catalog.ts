@@ -20,8 +20,8 @@ export interface Upstream {
   readonly timeouts: UpstreamTimeouts
   /** What every call carries besides its own headers. Values may be credentials. */
   readonly headers: ReadonlyMap<string, Secret>
-  /** What happens to a call whose client hangs up; undefined: what fits the lane (`turn/turn-stop.ts`). */
-  readonly onClientGone: OnClientGone | undefined
+  /** What happens to a call whose client hangs up. */
+  readonly onClientGone: OnClientGone
 }
 
 /**

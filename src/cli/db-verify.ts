@@ -1,12 +1,14 @@
 import type { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
+import { addClock } from './db-clock.ts'
 import { EXIT } from './exit-codes.ts'
 import { columnsOf, countOf, formatTable } from './format.ts'
 
 export function addDb(program: Command, context: CommandContext): void {
   const db = program.command('db').description('the database')
+  addClock(db, context)
   db.command('verify')
-    .description('add the books up again; exit 1 when they do not hold')
+    .description('add the books up again and check the database files; exit 1 when they do not hold')
     .action(async () => {
       const report = await context.operate('db.verify', {}, (report, style) => ({
         data: report.ok
@@ -17,8 +19,9 @@ export function addDb(program: Command, context: CommandContext): void {
             style,
             columnsOf('check', '>violations'),
             report.checks.map((check) => [check.name, String(check.violations)]),
-          ).concat(frozenWords(report.frozen)),
+          ).concat(frozenWords(report.frozen), damageWords(report.damage)),
         }),
+        ...(report.ok && report.damage.length > 0 && { aside: damageWords(report.damage) }),
       }))
       if (report !== undefined && !report.ok) context.end(EXIT.failure)
     })
@@ -29,3 +32,5 @@ const frozenWords = (frozen: readonly string[]): string =>
   frozen.length === 0
     ? ''
     : `\nFrozen until they add up: ${frozen.join(', ')}. Their requests get ledger_unavailable; all others are served.\n`
+
+const damageWords = (damage: readonly string[]): string => damage.map((words) => `${words}\n`).join('')

@@ -3,18 +3,21 @@ import { commandLine, done } from './run-cli.fixture.ts'
 
 it('lists models with what may be missing of them said in words', async () => {
   const price = { input: '1.00', cached_input: '0.10', cache_write: '1.25', output: '5.00' }
-  const model = { inputs: ['text'], context_tokens: 1000, kinds: ['wallet'] }
+  const model = { inputs: ['text'], context_tokens: 1000, counted_beyond_context: null, kinds: ['wallet'] }
   const lane = (id: string, prompt_cache: string | null) => ({ id, prompt_cache })
   const models = [
     { ...model, id: 'a', efforts: ['low', 'high'], price, lanes: [lane('x/a', 'system'), lane('y/a', 'system')] },
     { ...model, id: 'b', efforts: null, price: null, lanes: [lane('x/b', null)] },
-    { ...model, id: 'c', efforts: [], price, lanes: [] },
+    { ...model, id: 'c', efforts: [], price, lanes: [], counted_beyond_context: 8000 },
   ]
   const { said, run } = commandLine({ operations: { 'models.list': done({ models }) } })
   expect(await run('models')).toBe(0)
   expect(said.out).toMatch(/^a +low high +text +1000 +1\.00 +0\.10 +1\.25 +5\.00 +system +wallet +x\/a y\/a$/m)
   expect(said.out).toMatch(/^b +any +text +1000 +no price +wallet +x\/b$/m)
   expect(said.out).toMatch(/^c +none /m)
+  expect(said.err).toBe(
+    'warning: c: context_tokens looks too small: a provider counted 8000 input tokens, and it is 1000.\n',
+  )
   const empty = commandLine({ operations: { 'models.list': done({ models: [] }) } })
   await empty.run('models')
   expect(empty.said).toEqual({ out: '', err: 'The configuration has no model.\n' })

@@ -98,6 +98,7 @@ describe('a command', () => {
       violations: 2,
       checks: [{ name: 'sums', violations: 2 }],
       frozen: ['acct_1'],
+      damage: [],
       accounts: 1,
       receipts: 1,
       transfers: 1,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
+import { clockWords } from './db-clock.ts'
 import { formatFacts } from './format.ts'
 
 export function addStatus(program: Command, context: CommandContext): void {
@@ -9,7 +10,10 @@ export function addStatus(program: Command, context: CommandContext): void {
     .action(async () => {
       await context.operate('status', {}, (status, style) => {
         if (!status.running)
-          return { data: `${style.yellow('Not running.')}\n`, aside: `Data folder: ${status.data}\n` }
+          return {
+            data: `${style.yellow('Not running.')}\n`,
+            aside: `Data folder: ${status.data}\n${asideWords(status.set_aside)}`,
+          }
         const state = status.draining ? style.yellow('Stopping.') : style.green('Running.')
         const facts = formatFacts(style, [
           ['api', `${status.public_url ?? status.url}/v1`],
@@ -19,10 +23,15 @@ export function addStatus(program: Command, context: CommandContext): void {
           ['config', status.config],
           ['data', status.data],
           ['books', status.ledger_available ? 'open' : 'not available'],
+          ['clock', clockWords(status.clock)],
           ['models', String(status.models)],
           ['requests', `${status.requests_running} running, ${status.requests_served} served`],
         ])
-        return { data: `${state}\n${facts}` }
+        return { data: `${state}\n${facts}`, aside: asideWords(status.set_aside) }
       })
     })
 }
+
+/** They hold what was not served any more; whoever has looked at them may delete them. */
+const asideWords = (files: readonly string[] = []): string =>
+  files.length === 0 ? '' : `Set aside, and not served: ${files.join(', ')}\n`

@@ -1,16 +1,20 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { deriveKey } from '../lib/derive-key.ts'
 import { createLruMap } from '../lib/lru-map.ts'
-import type { AccountRow } from '../model/ids.ts'
+import type { AccountId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { findWrappedKey, insertWrappedKey, rewrapKey, type WrappedKeyRow } from './account-key-rows.ts'
+import type { OwnerRow } from './owners.ts'
 import { openBytes, type SealingKey, sealBytes } from './seal-bytes.ts'
 
 /** What everything of one account is sealed and digested with; all derived from its one random data key. */
 export interface AccountKey {
-  readonly account: AccountRow
+  readonly account: AccountId
+  readonly owner: OwnerRow
   /** Tells one data key of the account from a later one. */
   readonly name: string
+  /** What is bound into every part that it seals. */
+  readonly sealedAs: string
   readonly sealing: KeyObject
   readonly itemDigests: KeyObject
   readonly idDigests: KeyObject
@@ -23,11 +27,11 @@ export type FoundAccountKey =
   | { readonly kind: 'unreadable' }
 
 export interface AccountKeys {
-  find(account: AccountRow): Promise<FoundAccountKey>
+  find(account: AccountId): Promise<FoundAccountKey>
   /** Made on first use. Undefined when the one that is there cannot be read: it is not replaced, it may be readable again. */
-  findOrMake(account: AccountRow): Promise<AccountKey | undefined>
+  findOrMake(account: AccountId): Promise<AccountKey | undefined>
   /** What memory knows of it is read anew. */
-  drop(account: AccountRow): void
+  drop(account: AccountId): void
 }
 
 const DATA_KEY_BYTES = 32
@@ -41,31 +45,34 @@ export function createAccountKeys(deps: {
   const { file } = deps
   const wrapping = new Map(deps.ring.map(({ id, secret }) => [id, deriveKey(secret, 'account-key')]))
   const primary = deps.ring[0].id
-  const known = createLruMap<AccountRow, AccountKey>(IN_MEMORY_MAX)
+  const known = createLruMap<AccountId, AccountKey>(IN_MEMORY_MAX)
 
-  const wrap = async (account: AccountRow, name: string, dataKey: Uint8Array): Promise<WrappedKeyRow> => {
-    const wrapped = await sealBytes(wrapping.get(primary)!, nameOf(account, name), dataKey)
-    return { name, ring_key: primary, wrapped }
+  const wrap = async (account: AccountId, named: KeyName, dataKey: Uint8Array): Promise<WrappedKeyRow> => {
+    const wrapped = await sealBytes(wrapping.get(primary)!, nameOf(account, named), dataKey)
+    return { ...named, ring_key: primary, wrapped }
   }
-  const make = async (account: AccountRow): Promise<void> => {
-    const name = randomBytes(12).toString('base64url')
-    await insertWrappedKey(file, account, await wrap(account, name, randomBytes(DATA_KEY_BYTES)))
+  const make = async (account: AccountId): Promise<void> => {
+    const named = { name: randomBytes(12).toString('base64url'), sealed_as: account }
+    await insertWrappedKey(file, account, await wrap(account, named, randomBytes(DATA_KEY_BYTES)))
   }
-  const read = async (account: AccountRow): Promise<FoundAccountKey> => {
+  const read = async (account: AccountId): Promise<FoundAccountKey> => {
     const row = await findWrappedKey(file, account)
     if (row === undefined) return { kind: 'none' }
-    const { name } = row
+    const { name, sealed_as, wrapped } = row
     const opener = wrapping.get(row.ring_key)
-    const dataKey = opener && (await openBytes(opener, nameOf(account, name), row.wrapped))
+    if (opener === undefined) return { kind: 'unreadable' }
+    const bound = await openBytes(opener, nameOf(account, row), wrapped)
+    // Wrapped by a version that knew the account by its row number.
+    const dataKey = bound ?? (sealed_as === account ? undefined : await openBytes(opener, olderNameOf(row), wrapped))
     if (dataKey === undefined) return { kind: 'unreadable' }
-    if (row.ring_key !== primary) {
-      const anew = await wrap(account, name, dataKey)
+    if (bound === undefined || row.ring_key !== primary) {
+      const anew = await wrap(account, { name, sealed_as }, dataKey)
       // It has been read, whatever the disk says to this: whoever meets it next tries again.
-      await rewrapKey(file, account, anew).catch(() => {})
+      await rewrapKey(file, anew).catch(() => {})
     }
-    return { kind: 'found', key: keysOf(account, name, dataKey) }
+    return { kind: 'found', key: keysOf(account, row, dataKey) }
   }
-  const find = async (account: AccountRow): Promise<FoundAccountKey> => {
+  const find = async (account: AccountId): Promise<FoundAccountKey> => {
     const key = known.get(account)
     if (key !== undefined) return { kind: 'found', key }
     const found = await read(account)
@@ -88,11 +95,21 @@ export function createAccountKeys(deps: {
   }
 }
 
-const nameOf = (account: AccountRow, name: string): string => `account-key ${account} ${name}`
+type KeyName = Pick<WrappedKeyRow, 'name' | 'sealed_as'>
 
-const keysOf = (account: AccountRow, name: string, dataKey: Uint8Array): AccountKey => ({
+const nameOf = (account: AccountId, { name, sealed_as }: KeyName): string =>
+  `account-key ${account} ${sealed_as} ${name}`
+const olderNameOf = ({ name, sealed_as }: KeyName): string => `account-key ${sealed_as} ${name}`
+
+const keysOf = (
+  account: AccountId,
+  { owner, name, sealed_as: sealedAs }: KeyName & { readonly owner: OwnerRow },
+  dataKey: Uint8Array,
+): AccountKey => ({
   account,
+  owner,
   name,
+  sealedAs,
   sealing: createSecretKey(deriveKey(dataKey, 'sealing')),
   itemDigests: createSecretKey(deriveKey(dataKey, 'item-digests')),
   idDigests: createSecretKey(deriveKey(dataKey, 'id-digests')),

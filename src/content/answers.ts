@@ -1,9 +1,11 @@
+import type { AccountId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { insertOwners, OWNER_OF } from './owners.ts'
 
 /** An answer as it lies in the file. */
 export interface AnswerRow {
   readonly request_id: string
-  readonly account: number
+  readonly account: AccountId
   readonly ring_key: string
   readonly status: number
   readonly content_type: string
@@ -26,7 +28,7 @@ export interface AnswerSize {
 
 const INSERT = `INSERT INTO answers
   (request_id, account, ring_key, status, content_type, encoding, raw_bytes, bytes, facts, at, expires_at, sealed)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  VALUES (?1, ${OWNER_OF('?2')}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`
 
 export async function insertAnswers(file: SqliteFile, answers: readonly AnswerRow[]): Promise<void> {
   const rows = answers.map((answer) => {
@@ -34,13 +36,15 @@ export async function insertAnswers(file: SqliteFile, answers: readonly AnswerRo
     const head = [request_id, account, ring_key, status, content_type, encoding, raw_bytes, answer.sealed.length]
     return [...head, facts, at, expires_at, answer.sealed]
   })
-  await file.atomic([{ sql: INSERT, rows, expectChanges: 1 }])
+  const owners = insertOwners(answers.map(({ account }) => account))
+  await file.atomic([owners, { sql: INSERT, rows, expectChanges: 1 }])
 }
 
-const HEAD = 'request_id, account, ring_key, status, content_type, encoding, raw_bytes'
+const HEAD = `SELECT request_id, owners.id AS account, ring_key, status, content_type, encoding, raw_bytes
+  FROM answers CROSS JOIN owners ON owners.owner = answers.account WHERE request_id = ?`
 
 export async function findAnswerHead(file: SqliteFile, requestId: string): Promise<AnswerHead | undefined> {
-  const [row] = await file.all<AnswerHead>(`SELECT ${HEAD} FROM answers WHERE request_id = ?`, [requestId])
+  const [row] = await file.all<AnswerHead>(HEAD, [requestId])
   return row
 }
 

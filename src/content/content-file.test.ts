@@ -95,6 +95,7 @@ it('that was written before responses were stored is taken further', async () =>
     ...[
       ...['response_items', 'items', 'events', 'response_objects', 'responses', 'account_keys', 'state_size'],
       ...['usage', 'usage_series', 'usage_upto', 'refused_turns', 'refused_series', 'lockouts'],
+      ...['owners', 'of_ledger'],
     ].map((table) => ({ sql: `DROP TABLE ${table}`, rows: [[]] })),
     { sql: "DELETE FROM migrations WHERE name >= '0002'", rows: [[]] },
   ])

@@ -66,8 +66,9 @@ const usageMigration: Migration = {
 }
 
 /**
- * Who has used up their tries to sign in, and until when all of them are back: what a restart would forgive otherwise. A
- * name is a keyed digest, because what was typed as an e-mail may be a password.
+ * Who has used up their tries to sign in, and until when all of them are back: what a restart would forgive otherwise; and
+ * from which networks an e-mail has signed in. A name has a keyed digest, because what was typed as an e-mail may be a
+ * password.
  */
 const lockoutsMigration: Migration = {
   name: '0004-lockouts',
@@ -105,11 +106,40 @@ const refusedTurnsMigration: Migration = {
   ],
 }
 
+/**
+ * Whose the rows are: `account` in every table but `refused_series` is a number of `owners`, and belongs to one account id.
+ * `of_ledger` says which ledger the file belongs to, and how far that had got. What an earlier version sealed has the row
+ * number of its account bound into it.
+ */
+const ownersMigration: Migration = {
+  name: '0006-owners',
+  statements: [
+    `CREATE TABLE owners (
+      owner INTEGER PRIMARY KEY,
+      id TEXT NOT NULL UNIQUE
+    ) STRICT`,
+    `CREATE TABLE of_ledger (
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      ledger TEXT NOT NULL,
+      receipt INTEGER NOT NULL,
+      request_id TEXT NOT NULL,
+      transfer INTEGER NOT NULL,
+      transfer_at INTEGER NOT NULL
+    ) STRICT`,
+    'ALTER TABLE account_keys ADD COLUMN sealed_as TEXT',
+    'UPDATE account_keys SET sealed_as = account',
+  ],
+}
+
 /** A static list: what ships is what runs, and no folder is searched at start. */
 export const contentSchema: Schema = {
-  migrations: [answersMigration, responsesMigration, usageMigration, lockoutsMigration, refusedTurnsMigration],
+  migrations: [
+    ...[answersMigration, responsesMigration, usageMigration, lockoutsMigration],
+    ...[refusedTurnsMigration, ownersMigration],
+  ],
   tables: [
     ...['answers', 'account_keys', 'responses', 'response_objects', 'items', 'response_items', 'events'],
     ...['state_size', 'usage_series', 'usage', 'usage_upto', 'refused_series', 'refused_turns', 'lockouts'],
+    ...['owners', 'of_ledger'],
   ],
 }

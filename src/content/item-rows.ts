@@ -1,5 +1,5 @@
-import type { AccountRow } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { OwnerRow } from './owners.ts'
 import type { SealedPart } from './sealed-part.ts'
 
 /** An item where a response refers to it. */
@@ -55,20 +55,20 @@ const NAMED = `SELECT i.id AS id, i.item AS item, i.bytes AS bytes, i.raw_bytes 
 /** Items by the digests of their ids, as far as a response that can still be asked for has them. */
 export const listNamed = (
   file: SqliteFile,
-  { account, ids, now }: { account: AccountRow; ids: readonly string[]; now: number },
-): Promise<NamedItemRow[]> => file.all<NamedItemRow>(NAMED, [JSON.stringify(ids), account, now])
+  { owner, ids, now }: { owner: OwnerRow; ids: readonly string[]; now: number },
+): Promise<NamedItemRow[]> => file.all<NamedItemRow>(NAMED, [JSON.stringify(ids), owner, now])
 
-const THERE = `SELECT i.account AS account, i.digest AS digest FROM json_each(?) list
+const THERE = `SELECT i.account AS owner, i.digest AS digest FROM json_each(?) list
   CROSS JOIN items i ON i.account = list.value ->> 0 AND i.digest = list.value ->> 1`
 
 /** An item by what it is known by. */
 export interface KnownItemRow {
-  readonly account: AccountRow
+  readonly owner: OwnerRow
   readonly digest: string
 }
 
 /** Of these items, those that are there. */
 export const listThere = (
   file: SqliteFile,
-  named: readonly (readonly [account: AccountRow, digest: string])[],
+  named: readonly (readonly [owner: OwnerRow, digest: string])[],
 ): Promise<KnownItemRow[]> => file.all<KnownItemRow>(THERE, [JSON.stringify(named)])

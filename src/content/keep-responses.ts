@@ -1,5 +1,5 @@
 import { createByteBudget } from '../lib/byte-budget.ts'
-import type { AccountRow } from '../model/ids.ts'
+import type { AccountId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { AccountKey, AccountKeys } from './account-keys.ts'
 import { inTime } from './in-time.ts'
@@ -26,7 +26,7 @@ export function keepResponses(deps: KeeperDeps): Pick<StoredResponses, 'begin' |
   const { file, keys, shelf } = deps
   const waiting = createByteBudget(WAITING_BYTES_MAX)
 
-  const write = async (account: AccountRow, prepare: (key: AccountKey) => Promise<ResponseWrite>): Promise<boolean> => {
+  const write = async (account: AccountId, prepare: (key: AccountKey) => Promise<ResponseWrite>): Promise<boolean> => {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       // A key that was destroyed is not made anew.
       if (shelf.isClosed(account)) return false

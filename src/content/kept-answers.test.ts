@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { AccountId, RequestId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { createKeptAnswers, type KeptAnswersDeps } from './kept-answers.ts'
 import { openContent } from './open-content.ts'
@@ -10,7 +10,7 @@ import { openContent } from './open-content.ts'
 const clock = { now: () => time, ticks: () => 0 }
 const KEY = { id: 'k1', secret: Buffer.alloc(32, 1) }
 const OTHER_KEY = { id: 'k2', secret: Buffer.alloc(32, 2) }
-const ACCOUNT = 7 as AccountRow
+const ACCOUNT = 'acct_seven' as AccountId
 
 let time: number
 let folder: string
@@ -85,7 +85,7 @@ describe('an answer that is kept', () => {
     const answers = await open()
     await answers.keep(answer('a'))
     expect(await readOf(answers, 'b')).toBe(undefined)
-    expect(await readOf(answers, 'a', 8 as AccountRow)).toBe(undefined)
+    expect(await readOf(answers, 'a', 'acct_eight' as AccountId)).toBe(undefined)
   })
 
   it('cannot be read on the disk, nor with another key, nor under another name, nor damaged', async () => {

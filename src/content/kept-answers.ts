@@ -1,6 +1,6 @@
 import { deriveKey } from '../lib/derive-key.ts'
 import { createQueue } from '../lib/take-turns.ts'
-import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { AccountId, RequestId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { createAnswerShelf, DELETED_AT_ONCE } from './answer-shelf.ts'
 import { findAnswerHead, findAnswerSize, findFacts, findSealedBody, listExpired, sumAnswerBytes } from './answers.ts'
@@ -11,7 +11,7 @@ import { openBytes, type SealingKey, sealBytes } from './seal-bytes.ts'
 /** A whole answer as its client was, or will be, sent it. */
 export interface AnswerToKeep {
   readonly requestId: RequestId
-  readonly account: AccountRow
+  readonly account: AccountId
   readonly status: number
   readonly contentType: string
   readonly body: Buffer
@@ -34,7 +34,7 @@ export interface KeptAnswer {
 export interface KeptAnswers {
   /** False when it could not be kept, for whatever reason: that is no reason to lose the answer. Never rejects. */
   keep(answer: AnswerToKeep): Promise<boolean>
-  find(requestId: RequestId, account: AccountRow): Promise<KeptAnswer | undefined>
+  find(requestId: RequestId, account: AccountId): Promise<KeptAnswer | undefined>
   /** The facts of those of these requests whose answers are kept, and can be read. Never rejects. */
   factsOf(requests: readonly RequestId[]): Promise<ReadonlyMap<RequestId, string>>
   /** Never rejects. */
@@ -63,7 +63,7 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
   const store = async (answer: AnswerToKeep): Promise<boolean> => {
     const { requestId, account, status, contentType, body, facts, expiresAt } = answer
     const packed = await packBody(body)
-    const sealed = await sealBytes(keyFor(keys[0], requestId), requestId, packed.bytes)
+    const sealed = await sealBytes(keyFor(keys[0], nameOf(answer)), nameOf(answer), packed.bytes)
     return shelf.add({
       ...{ request_id: requestId, account, ring_key: keys[0].id, status, content_type: contentType, facts, sealed },
       ...{ encoding: packed.encoding, raw_bytes: body.length, at: deps.now(), expires_at: expiresAt },
@@ -87,7 +87,10 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
       const { status, content_type: contentType, encoding, raw_bytes: rawBytes } = head
       const read = async () => {
         const sealed = await findSealedBody(file, requestId)
-        const bytes = sealed && (await openBytes(keyFor(key, requestId), requestId, sealed))
+        const name = nameOf({ requestId, account })
+        const bound = sealed && (await openBytes(keyFor(key, name), name, sealed))
+        // Sealed by a version that bound it to the request alone.
+        const bytes = bound ?? (sealed && (await openBytes(keyFor(key, requestId), requestId, sealed)))
         return bytes && asBuffer(await unpackBody({ encoding, bytes }, rawBytes))
       }
       return { requestId, status, contentType, rawBytes, read: () => fewAtOnce(read) }
@@ -115,7 +118,10 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
   }
 }
 
-/** Every request has a key of its own; what is sealed opens under that request's name and no other. */
-const keyFor = ({ secret }: SealingKey, requestId: string): Buffer => deriveKey(secret, `kept-answer ${requestId}`)
+const nameOf = ({ requestId, account }: Pick<AnswerToKeep, 'requestId' | 'account'>): string =>
+  `${requestId} ${account}`
+
+/** Every request has a key of its own; what is sealed opens for that request of that account and no other. */
+const keyFor = ({ secret }: SealingKey, name: string): Buffer => deriveKey(secret, `kept-answer ${name}`)
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)

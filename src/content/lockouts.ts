@@ -1,6 +1,9 @@
 import type { AtomicStatement, SqliteFile } from '../sqlite/sqlite-file.ts'
 
-/** Tries that are used up: whose, and until when all of them are back, in wall milliseconds. */
+/**
+ * Tries that are used up: whose, and until when all of them are back, in wall milliseconds. Under a name that begins with
+ * `known:` the opposite: who has signed in from where, and until when that is remembered.
+ */
 export interface KeptLockout {
   readonly name: string
   readonly until: number
@@ -21,16 +24,20 @@ interface LockoutDeps {
 }
 
 /**
- * The most that the file has. Whoever has networks enough to lock out more than these in a quarter of an hour brings the
- * soonest to end out of it, which a restart would then forgive.
+ * The most that the file has of either kind. Whoever has networks enough to lock out more than these in a quarter of an
+ * hour brings the soonest to end out of it, which a restart would then forgive.
  */
 const LOCKOUTS_MAX = 10_000
 
 const EXPIRE = 'DELETE FROM lockouts WHERE until <= ?'
 const KEEP = `INSERT INTO lockouts (name, until) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until`
 const DROP = 'DELETE FROM lockouts WHERE name = ?'
-const BOUND = `DELETE FROM lockouts WHERE name IN
-  (SELECT name FROM lockouts ORDER BY until LIMIT max(0, (SELECT count(*) FROM lockouts) - ${LOCKOUTS_MAX}))`
+const IS_KNOWN = `name >= 'known:' AND name < 'known;'`
+/** Each kind for itself: lockouts come and go, and must not push out what is remembered for months, nor the reverse. */
+const BOUNDS = [IS_KNOWN, `NOT (${IS_KNOWN})`].map(
+  (kind) => `DELETE FROM lockouts WHERE name IN (SELECT name FROM lockouts WHERE ${kind}
+    ORDER BY until LIMIT max(0, (SELECT count(*) FROM lockouts WHERE ${kind}) - ${LOCKOUTS_MAX}))`,
+)
 
 /**
  * One write at a time, with all that has come meanwhile: however many passwords are tried, they cost this file one commit
@@ -66,7 +73,7 @@ function statementsFor(lockouts: ReadonlyMap<string, number | undefined>, now: n
     { sql: DROP, rows: entries.filter(([, until]) => until === undefined).map(([name]) => [name]) },
     { sql: KEEP, rows: entries.flatMap(([name, until]) => (until === undefined ? [] : [[name, until]])) },
     { sql: EXPIRE, rows: [[now]] },
-    { sql: BOUND, rows: [[]] },
+    ...BOUNDS.map((sql) => ({ sql, rows: [[]] })),
   ]
 }
 

@@ -86,10 +86,10 @@ async function prepareOutput(key: AccountKey, items: readonly Buffer[]) {
   )
 }
 
-async function findKnown(file: SqliteFile, { account }: AccountKey, digests: readonly string[]): Promise<Set<string>> {
+async function findKnown(file: SqliteFile, { owner }: AccountKey, digests: readonly string[]): Promise<Set<string>> {
   const known = new Set<string>()
   for (let at = 0; at < digests.length; at += LOOKED_FOR_AT_ONCE) {
-    const some = digests.slice(at, at + LOOKED_FOR_AT_ONCE).map((digest) => [account, digest] as const)
+    const some = digests.slice(at, at + LOOKED_FOR_AT_ONCE).map((digest) => [owner, digest] as const)
     for (const { digest } of await listThere(file, some)) known.add(digest)
   }
   return known

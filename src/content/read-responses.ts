@@ -1,4 +1,4 @@
-import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { AccountId, RequestId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { AccountKey, AccountKeys } from './account-keys.ts'
 import { framesFrom } from './event-log.ts'
@@ -37,7 +37,7 @@ type Reading = Pick<StoredResponses, 'find' | 'context' | 'items' | 'events' | '
 
 /** How responses are read. That one is damaged is told the operator; its account finds none. */
 export function readResponses(deps: ReaderDeps): Reading {
-  const tellDamaged = (account: AccountRow) =>
+  const tellDamaged = (account: AccountId) =>
     deps.onFailure(new Error(`A stored response of account ${account} cannot be read`))
   return {
     async find(account, id) {
@@ -71,23 +71,23 @@ interface Shown extends ResponseRow {
   readonly name: string
 }
 
-async function find(deps: ReaderDeps, account: AccountRow, id: string): Promise<Shown | 'none' | 'unreadable'> {
+async function find(deps: ReaderDeps, account: AccountId, id: string): Promise<Shown | 'none' | 'unreadable'> {
   if (!deps.keeps) return 'none'
   const found = await deps.keys.find(account)
   if (found.kind !== 'found') return found.kind
   const name = digestId(found.key, 'response', id)
-  const row = await findShown(deps.file, { account, id: name, now: deps.now() })
+  const row = await findShown(deps.file, { owner: found.key.owner, id: name, now: deps.now() })
   return row === undefined ? 'none' : { ...row, key: found.key, name }
 }
 
 /** It was there a moment ago: has it gone meanwhile, or can it not be read? */
 async function isThere(deps: ReaderDeps, { key, name }: Shown): Promise<boolean> {
-  return (await findShown(deps.file, { account: key.account, id: name, now: deps.now() })) !== undefined
+  return (await findShown(deps.file, { owner: key.owner, id: name, now: deps.now() })) !== undefined
 }
 
 async function readResponse(
   deps: ReaderDeps,
-  account: AccountRow,
+  account: AccountId,
   id: string,
 ): Promise<FoundResponse | 'damaged' | undefined> {
   const shown = await find(deps, account, id)
@@ -105,7 +105,7 @@ async function readResponse(
 }
 
 /** Everything that a request which goes on from this response has before its own input. */
-async function readContext(deps: ReaderDeps, account: AccountRow, id: string, bytesMax: number): Promise<FoundContext> {
+async function readContext(deps: ReaderDeps, account: AccountId, id: string, bytesMax: number): Promise<FoundContext> {
   const shown = await find(deps, account, id)
   if (shown === 'none') return { kind: 'not-found' }
   if (shown === 'unreadable') return { kind: 'damaged' }
@@ -142,7 +142,7 @@ async function linksOf(file: SqliteFile, chain: readonly ChainRow[]): Promise<Li
 /** Items by their ids, as long as a response that can be asked for has them. */
 async function readItems(
   deps: ReaderDeps,
-  account: AccountRow,
+  account: AccountId,
   ids: readonly string[],
   bytesMax: number,
 ): Promise<FoundItems> {
@@ -152,7 +152,7 @@ async function readItems(
   const rows: NamedItemRow[] = []
   const digests = [...names.keys()]
   for (let at = 0; at < digests.length; at += ASKED_AT_ONCE) {
-    const some = { account, ids: digests.slice(at, at + ASKED_AT_ONCE), now: deps.now() }
+    const some = { owner: found.key.owner, ids: digests.slice(at, at + ASKED_AT_ONCE), now: deps.now() }
     for (const row of await listNamed(deps.file, some)) rows.push(row)
   }
   if (rows.reduce((sum, row) => sum + row.raw_bytes, 0) > bytesMax) return { kind: 'too-large' }
@@ -167,7 +167,7 @@ async function readItems(
 
 async function readEvents(
   deps: ReaderDeps,
-  account: AccountRow,
+  account: AccountId,
   id: string,
   startingAfter: number,
 ): Promise<FoundEvents> {

@@ -1,4 +1,6 @@
+import type { AccountId } from '../model/ids.ts'
 import type { SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import { OWNER_OF } from './owners.ts'
 import { type SeriesName, USAGE_SUMS, type UsageLevel, type UsageSums } from './usage-series.ts'
 
 export interface UsageSeries extends Omit<SeriesName, 'level'> {
@@ -8,7 +10,7 @@ export interface UsageSeries extends Omit<SeriesName, 'level'> {
 
 /** Which series of a level: all that are of this key, this model, this kind, where one is named. */
 export interface SeriesFilter {
-  readonly account: number
+  readonly account: AccountId
   readonly level: UsageLevel
   readonly key?: number | undefined
   readonly model?: string | undefined
@@ -19,7 +21,7 @@ const COLUMNS = 'series, key, model, kind, last_at'
 
 function conditionsOf({ account, level, key, model, kind }: SeriesFilter) {
   const names = Object.entries({ key, model, kind }).filter(([, value]) => value !== undefined) as [string, SqlValue][]
-  const sql = ['account = ?', 'level = ?', ...names.map(([name]) => `${name} = ?`)].join(' AND ')
+  const sql = [`account = ${OWNER_OF('?')}`, 'level = ?', ...names.map(([name]) => `${name} = ?`)].join(' AND ')
   return { sql, values: [account, level, ...names.map(([, value]) => value)] }
 }
 
@@ -61,12 +63,12 @@ export const readUsageBefore = (
 ): Promise<UsageBefore[]> => file.all<UsageBefore>(BEFORE, [JSON.stringify(series), JSON.stringify(quarters)])
 
 const LAST_OF_KEYS = `SELECT usage_series.key AS key, last_at FROM json_each(?2) AS keys
-  CROSS JOIN usage_series ON account = ?1 AND level = 'key' AND usage_series.key = keys.value`
+  CROSS JOIN usage_series ON account = ${OWNER_OF('?1')} AND level = 'key' AND usage_series.key = keys.value`
 
 /** When a request of each of these keys last ended; none for keys that nobody has used. */
 export async function lastUsedOf(
   file: SqliteFile,
-  account: number,
+  account: AccountId,
   keys: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
   const rows = await file.all<{ key: number; last_at: number }>(LAST_OF_KEYS, [account, JSON.stringify(keys)])

@@ -1,5 +1,5 @@
-import type { AccountRow } from '../model/ids.ts'
 import type { SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import type { OwnerRow } from './owners.ts'
 
 /**
  * What may go, those that expire first at the front: responses on which nothing was built, and behind each of them those
@@ -51,7 +51,7 @@ const NOT_SHOWN = 'UPDATE responses SET expires_at = 0'
 const ENDED_STATUS = "status = CASE status WHEN 'in_progress' THEN 'failed' ELSE status END"
 
 interface Named {
-  readonly account: AccountRow
+  readonly owner: OwnerRow
   /** The digest of its id. */
   readonly id: string
 }
@@ -59,21 +59,21 @@ interface Named {
 /** Not shown from now on. It goes with the next sweep on which nothing is built. False when there was none to be seen. */
 export const hideResponse = async (
   file: SqliteFile,
-  { account, id, now }: Named & { readonly now: number },
+  { owner, id, now }: Named & { readonly now: number },
 ): Promise<boolean> =>
-  (await change(file, `${NOT_SHOWN} WHERE account = ? AND id = ? AND expires_at > ?`, [account, id, now])) > 0
+  (await change(file, `${NOT_SHOWN} WHERE account = ? AND id = ? AND expires_at > ?`, [owner, id, now])) > 0
 
 /** Not shown, and no reason to charge for anything. */
-export const disownResponse = (file: SqliteFile, { account, id }: Named): Promise<number> =>
-  change(file, `${NOT_SHOWN}, ${ENDED_STATUS}, facts = NULL WHERE account = ? AND id = ?`, [account, id])
+export const disownResponse = (file: SqliteFile, { owner, id }: Named): Promise<number> =>
+  change(file, `${NOT_SHOWN}, ${ENDED_STATUS}, facts = NULL WHERE account = ? AND id = ?`, [owner, id])
 
 const ALL_OF_ACCOUNT = 'SELECT response, id FROM responses WHERE account = ? AND id > ? ORDER BY id LIMIT ?'
 const HIDDEN_AT_ONCE = 500
 
 /** All of an account, a slice at a time; none of them is running any more, whatever it was. */
-export async function hideAll(file: SqliteFile, account: AccountRow): Promise<void> {
+export async function hideAll(file: SqliteFile, owner: OwnerRow): Promise<void> {
   for (let after = ''; ; ) {
-    const rows = await file.all<{ response: number; id: string }>(ALL_OF_ACCOUNT, [account, after, HIDDEN_AT_ONCE])
+    const rows = await file.all<{ response: number; id: string }>(ALL_OF_ACCOUNT, [owner, after, HIDDEN_AT_ONCE])
     if (rows.length === 0) return
     const hidden = rows.map(({ response }) => [response])
     await change(file, `${NOT_SHOWN}, ${ENDED_STATUS} WHERE response = ?`, ...hidden)

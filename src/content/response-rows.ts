@@ -1,5 +1,6 @@
-import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { RequestId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { OwnerRow } from './owners.ts'
 import type { SealedPart } from './sealed-part.ts'
 
 /** As `status` of a response spells it. */
@@ -15,10 +16,10 @@ export interface ResponseRow {
 /** One that can still be asked for: neither expired nor deleted. */
 export async function findShown(
   file: SqliteFile,
-  { account, id, now }: { account: AccountRow; id: string; now: number },
+  { owner, id, now }: { owner: OwnerRow; id: string; now: number },
 ): Promise<ResponseRow | undefined> {
   const sql = 'SELECT response, status, log FROM responses WHERE account = ? AND id = ? AND expires_at > ?'
-  const [row] = await file.all<ResponseRow>(sql, [account, id, now])
+  const [row] = await file.all<ResponseRow>(sql, [owner, id, now])
   return row
 }
 
@@ -77,11 +78,11 @@ export async function findLastSequence(file: SqliteFile, response: number): Prom
   return row?.to_sequence
 }
 
-const STATES = `SELECT r.account AS account, r.id AS id, r.status AS status FROM json_each(?) list
+const STATES = `SELECT r.account AS owner, r.id AS id, r.status AS status FROM json_each(?) list
   CROSS JOIN responses r ON r.account = list.value ->> 0 AND r.id = list.value ->> 1`
 
 export interface StateRow {
-  readonly account: AccountRow
+  readonly owner: OwnerRow
   /** The digest of its id. */
   readonly id: string
   readonly status: ResponseStatus
@@ -90,5 +91,5 @@ export interface StateRow {
 /** The states of those of these that are there. */
 export const listStates = (
   file: SqliteFile,
-  named: readonly (readonly [account: AccountRow, id: string])[],
+  named: readonly (readonly [owner: OwnerRow, id: string])[],
 ): Promise<StateRow[]> => file.all<StateRow>(STATES, [JSON.stringify(named)])

@@ -1,7 +1,8 @@
-import type { AccountRow } from '../model/ids.ts'
+import type { AccountId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { listKeyNames } from './account-key-rows.ts'
 import { listThere } from './item-rows.ts'
+import type { OwnerRow } from './owners.ts'
 import { makeRoom } from './response-room.ts'
 import { listStates, type ResponseStatus } from './response-rows.ts'
 import { bytesOfWrite, type ResponseWrite, statementsOf } from './response-write.ts'
@@ -20,12 +21,12 @@ export interface ResponseShelf {
   /** Between two groups, for whoever takes something away. */
   inTurn<Done>(work: () => Promise<Done>): Promise<Done>
   /** Nothing of this account is written any more. */
-  closeAccount(account: AccountRow): void
-  isClosed(account: AccountRow): boolean
+  closeAccount(account: AccountId): void
+  isClosed(account: AccountId): boolean
 }
 
 export function createResponseShelf(file: SqliteFile, bytesMax: number): ResponseShelf {
-  const closed = new Set<AccountRow>()
+  const closed = new Set<AccountId>()
   const queue = createWriteQueue<ResponseWrite, WriteOutcome>({
     bytesOf: bytesOfWrite,
     bytesMax,
@@ -64,28 +65,28 @@ interface Judgement {
 }
 
 /** One write after the other: what the ones before have written is there for the next ones. */
-function createJudge(there: Around, closed: ReadonlySet<AccountRow>): (write: ResponseWrite) => Judgement {
+function createJudge(there: Around, closed: ReadonlySet<AccountId>): (write: ResponseWrite) => Judgement {
   const states = new Map(there.states)
   const no = (outcome: 'stale' | 'refused') => ({ outcome, isFirst: false })
   return (write) => {
-    const { account, name } = write.key
+    const { account, owner, name } = write.key
     // Asked at the last moment.
     if (closed.has(account)) return no('refused')
-    if (!there.keys.has(nameOf(account, name)) || missesItems(write, there.items)) return no('stale')
-    const own = nameOf(account, write.id)
+    if (!there.keys.has(nameOf(owner, name)) || missesItems(write, there.items)) return no('stale')
+    const own = nameOf(owner, write.id)
     const state = states.get(own)
     const parent = write.fresh?.parent
-    if (state === undefined && parent !== undefined && !states.has(nameOf(account, parent))) return no('refused')
+    if (state === undefined && parent !== undefined && !states.has(nameOf(owner, parent))) return no('refused')
     if (state === undefined ? write.fresh === undefined : state !== 'in_progress') return no('refused')
     states.set(own, write.status)
     return { outcome: 'written', isFirst: state === undefined }
   }
 }
 
-const nameOf = (account: AccountRow, name: string): string => `${account} ${name}`
+const nameOf = (owner: OwnerRow, name: string): string => `${owner} ${name}`
 
 const missesItems = (write: ResponseWrite, there: ReadonlySet<string>): boolean =>
-  notBrought(write).some((digest) => !there.has(nameOf(write.key.account, digest)))
+  notBrought(write).some((digest) => !there.has(nameOf(write.key.owner, digest)))
 
 /** What the write did not bring along must be there. */
 function notBrought({ items, input, output }: ResponseWrite): string[] {
@@ -95,17 +96,17 @@ function notBrought({ items, input, output }: ResponseWrite): string[] {
 
 async function lookAround(file: SqliteFile, group: readonly ResponseWrite[]): Promise<Around> {
   const responses = group.flatMap(({ key, id, fresh }) =>
-    (fresh?.parent === undefined ? [id] : [id, fresh.parent]).map((name) => [key.account, name] as const),
+    (fresh?.parent === undefined ? [id] : [id, fresh.parent]).map((name) => [key.owner, name] as const),
   )
-  const counted = group.flatMap((write) => notBrought(write).map((digest) => [write.key.account, digest] as const))
+  const counted = group.flatMap((write) => notBrought(write).map((digest) => [write.key.owner, digest] as const))
   const [states, keys, items] = await Promise.all([
     listStates(file, responses),
-    listKeyNames(file, [...new Set(group.map(({ key }) => key.account))]),
+    listKeyNames(file, [...new Set(group.map(({ key }) => key.owner))]),
     counted.length === 0 ? [] : listThere(file, counted),
   ])
   return {
-    states: new Map(states.map(({ account, id, status }) => [nameOf(account, id), status])),
-    keys: new Set(keys.map(({ account, name }) => nameOf(account, name))),
-    items: new Set(items.map(({ account, digest }) => nameOf(account, digest))),
+    states: new Map(states.map(({ owner, id, status }) => [nameOf(owner, id), status])),
+    keys: new Set(keys.map(({ owner, name }) => nameOf(owner, name))),
+    items: new Set(items.map(({ owner, digest }) => nameOf(owner, digest))),
   }
 }

@@ -106,7 +106,7 @@ export function statementsOf(
   return statements.filter(({ rows }) => rows.length > 0)
 }
 
-const whose = ({ key, id }: ResponseWrite): SqlValue[] => [key.account, id]
+const whose = ({ key, id }: ResponseWrite): SqlValue[] => [key.owner, id]
 const partRow = ({ encoding, raw_bytes, sealed }: SealedPart): SqlValue[] => [encoding, raw_bytes, sealed]
 const countOf = ({ input, output }: ResponseWrite): number => input.length + output.length
 
@@ -125,11 +125,11 @@ const updateRow = (write: ResponseWrite): SqlValue[] => [
 
 const itemRow = ({ key }: ResponseWrite, item: SealedItem): SqlValue[] => {
   const { encoding, raw_bytes, sealed } = item
-  return [key.account, item.digest, item.id, encoding, raw_bytes, itemBytes(item), sealed]
+  return [key.owner, item.digest, item.id, encoding, raw_bytes, itemBytes(item), sealed]
 }
 
 const namedRows = ({ key, output }: ResponseWrite): SqlValue[][] =>
-  output.flatMap(({ digest, id }) => (id === null ? [] : [[key.account, digest, id]]))
+  output.flatMap(({ digest, id }) => (id === null ? [] : [[key.owner, digest, id]]))
 
 function linkRows(write: ResponseWrite): SqlValue[][] {
   const sides = [write.input, write.output.map(({ digest }) => digest)]

@@ -59,7 +59,7 @@ async function inSlices<Part, Result>(parts: readonly Part[], work: Work<Part, R
   return results
 }
 
-const fullName = (key: AccountKey, name: string): string => `${key.account} ${name}`
+const fullName = (key: AccountKey, name: string): string => `${key.sealedAs} ${name}`
 
 export const itemName = (digest: string): string => `item ${digest}`
 export const objectName = (response: string): string => `response ${response}`

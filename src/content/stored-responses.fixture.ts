@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { AccountId, RequestId } from '../model/ids.ts'
 import { rememberSent, type SentStatements } from '../sqlite/remember-sent.fixture.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { createStoredResponses } from './create-stored-responses.ts'
@@ -9,8 +9,8 @@ import { openContent } from './open-content.ts'
 import type { SealingKey } from './seal-bytes.ts'
 import type { EndedResponse, StoredResponses } from './stored-responses.ts'
 
-export const ACCOUNT = 7 as AccountRow
-export const STRANGER = 8 as AccountRow
+export const ACCOUNT = 'acct_seven' as AccountId
+export const STRANGER = 'acct_eight' as AccountId
 export const RING_KEY: SealingKey = { id: 'k1', secret: Buffer.alloc(32, 1) }
 export const OTHER_RING_KEY: SealingKey = { id: 'k2', secret: Buffer.alloc(32, 2) }
 export type Ring = readonly [SealingKey, ...SealingKey[]]

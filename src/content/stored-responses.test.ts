@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { randomFrom } from '../lib/seeded-random.fixture.ts'
-import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { AccountId, RequestId } from '../model/ids.ts'
 import {
   ACCOUNT,
   answered,
@@ -100,7 +100,7 @@ describe('a stored response', () => {
     expect(await bench.responses.events(STRANGER, 'resp_a', 0)).toEqual({ kind: 'not-found' })
     expect(await bench.responses.remove(STRANGER, 'resp_a')).toBe(false)
     expect(await bench.responses.finish(ended('b', { account: STRANGER, parent: 'resp_a' }))).toBe(false)
-    expect(await context('a', 9 as AccountRow)).toEqual({ kind: 'not-found' })
+    expect(await context('a', 'acct_nine' as AccountId)).toEqual({ kind: 'not-found' })
     expect(await found('a')).toHaveLength(2)
   })
 
@@ -338,7 +338,10 @@ it('an account that was closed has no key, nothing that is shown, and nothing th
   for (let at = 0; at < 120; at++) await keep(`a${at}`, { parent: at === 0 ? undefined : `resp_a${at - 1}` })
   await bench.responses.begin(started('running'))
   await keep('theirs', { account: STRANGER })
-  const [row] = await bench.file.all('SELECT wrapped FROM account_keys WHERE account = 7', [])
+  const [row] = await bench.file.all(
+    "SELECT wrapped FROM account_keys JOIN owners ON owner = account WHERE id = 'acct_seven'",
+    [],
+  )
   const wrapped = Buffer.from(row?.wrapped as Uint8Array)
   expect(bench.rawBytes().includes(wrapped)).toBe(true)
   const late = bench.responses.finish(ended('late'))
@@ -347,8 +350,8 @@ it('an account that was closed has no key, nothing that is shown, and nothing th
   expect(await bench.responses.find(ACCOUNT, 'resp_a3')).toBe(undefined)
   await late
   expect(await bench.responses.finish(ended('running'))).toBe(false)
-  const newcomer = bench.responses.finish(ended('new', { account: 12 as AccountRow }))
-  await bench.responses.forgetAccount(12 as AccountRow)
+  const newcomer = bench.responses.finish(ended('new', { account: 'acct_twelve' as AccountId }))
+  await bench.responses.forgetAccount('acct_twelve' as AccountId)
   expect(await newcomer).toBe(false)
   await bench.responses.sweep()
   expect(await bench.count('responses')).toBe(1)

@@ -1,10 +1,10 @@
-import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { AccountId, RequestId } from '../model/ids.ts'
 import type { ResponseStatus } from './response-rows.ts'
 
 /** A response that runs. `object` is its JSON; its `output` may be empty, because the items are put in its place. */
 export interface StartedResponse {
   readonly id: string
-  readonly account: AccountRow
+  readonly account: AccountId
   readonly requestId: RequestId
   readonly createdAt: number
   readonly expiresAt: number
@@ -61,17 +61,17 @@ export interface StoredResponses {
   /** The final state, with its items; of a JSON answer the first write too. Never rejects; false when it could not be kept. */
   finish(response: EndedResponse): Promise<boolean>
   /** One that began has ended without an answer. Never rejects. */
-  end(id: string, account: AccountRow, status: 'failed' | 'cancelled', object: Buffer): Promise<void>
+  end(id: string, account: AccountId, status: 'failed' | 'cancelled', object: Buffer): Promise<void>
   /** As if it had never been stored. Never rejects. */
-  forget(id: string, account: AccountRow): Promise<void>
-  find(account: AccountRow, id: string): Promise<FoundResponse | undefined>
+  forget(id: string, account: AccountId): Promise<void>
+  find(account: AccountId, id: string): Promise<FoundResponse | undefined>
   /** All items of the chain, in order; too-large when they are more than `bytesMax` together. */
-  context(account: AccountRow, id: string, bytesMax: number): Promise<FoundContext>
+  context(account: AccountId, id: string, bytesMax: number): Promise<FoundContext>
   /** Items of answers, by their ids; those that are not there are left out. */
-  items(account: AccountRow, ids: readonly string[], bytesMax: number): Promise<FoundItems>
-  events(account: AccountRow, id: string, startingAfter: number): Promise<FoundEvents>
+  items(account: AccountId, ids: readonly string[], bytesMax: number): Promise<FoundItems>
+  events(account: AccountId, id: string, startingAfter: number): Promise<FoundEvents>
   /** At the wish of its account. What was built on it goes on. False when there was none to be seen. */
-  remove(account: AccountRow, id: string): Promise<boolean>
+  remove(account: AccountId, id: string): Promise<boolean>
   /** At start: what a dead process left running has failed. Returns how many. */
   recover(): Promise<number>
   /** The facts of those of these requests whose responses are stored. Never rejects. */
@@ -79,5 +79,5 @@ export interface StoredResponses {
   /** Ends what has expired, a few at a time. Returns how many. */
   sweep(): Promise<number>
   /** The account was closed: the key of everything of it is destroyed at once, and nothing is stored for it any more. */
-  forgetAccount(account: AccountRow): Promise<void>
+  forgetAccount(account: AccountId): Promise<void>
 }

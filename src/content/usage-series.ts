@@ -1,4 +1,5 @@
 import type { KeyKind } from '../model/caller.ts'
+import type { AccountId } from '../model/ids.ts'
 
 /** Which key, model and kind a series is of. A key has one kind, so its series name both. */
 export interface SeriesName {
@@ -63,7 +64,7 @@ export type UsageSums = Readonly<Record<(typeof USAGE_COUNTS)[number], number>> 
 
 /** What closed on one account in a quarter of an hour, of one key and model. */
 export interface ClosedUsage extends UsageSums {
-  readonly account: number
+  readonly account: AccountId
   readonly quarter: number
   readonly key: number
   readonly model: string
@@ -76,7 +77,7 @@ export type Sums = readonly (number | bigint)[]
 
 /** What a series gets: by quarters of an hour, the first one first. */
 export interface SeriesUsage {
-  readonly account: number
+  readonly account: AccountId
   readonly name: SeriesName
   readonly quarters: { readonly quarter: number; readonly sums: Sums }[]
   lastAt: number

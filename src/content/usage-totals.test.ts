@@ -2,13 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { AccountId } from '../model/ids.ts'
 import { type SqliteFile, UnexpectedChanges } from '../sqlite/sqlite-file.ts'
 import { openContent } from './open-content.ts'
 import { findSeries, lastUsedOf, listSeries, readUsageBefore } from './read-usage.ts'
 import type { ClosedUsage } from './usage-series.ts'
 import { addUsage, findCountedUpTo, forgetUsage, listCountedUpTo } from './usage-totals.ts'
 
-const ACCOUNT = 7
+const ACCOUNT = 'acct_seven' as AccountId
+const OTHER = 'acct_eight' as AccountId
 const ALL = { since: 0, limit: 100 }
 let folder: string
 let file: SqliteFile
@@ -60,7 +62,7 @@ it('counts a slice once, whoever comes with it again, and none that leaves somet
   await expect(add(0, 1, closed(10))).rejects.toThrow(UnexpectedChanges)
   await expect(add(5, 6, closed(11))).rejects.toThrow(UnexpectedChanges)
   expect(await requestsBefore(99)).toEqual([1])
-  expect(await findCountedUpTo(file, [ACCOUNT, 8])).toEqual(new Map([[ACCOUNT, { movement: 1, closedAt: 1 }]]))
+  expect(await findCountedUpTo(file, [ACCOUNT, OTHER])).toEqual(new Map([[ACCOUNT, { movement: 1, closedAt: 1 }]]))
 })
 
 it('adds to every later quarter what closed before it, should a clock ever have been wrong', async () => {
@@ -81,13 +83,13 @@ it('is forgotten account by account', async () => {
   await add(0, 1, closed(10))
   await addUsage(
     file,
-    [{ account: 8, from: { movement: 0, closedAt: 0 }, to: { movement: 1, closedAt: 1 } }],
-    [closed(10, { account: 8 })],
+    [{ account: OTHER, from: { movement: 0, closedAt: 0 }, to: { movement: 1, closedAt: 1 } }],
+    [closed(10, { account: OTHER })],
   )
   await forgetUsage(file, ACCOUNT)
   expect(await listSeries(file, { account: ACCOUNT, level: 'all' }, ALL)).toEqual([])
   expect(await findCountedUpTo(file, [ACCOUNT])).toEqual(new Map())
-  expect(await lastUsedOf(file, 8, [1])).toEqual(new Map([[1, 9_000_000]]))
+  expect(await lastUsedOf(file, OTHER, [1])).toEqual(new Map([[1, 9_000_000]]))
   await add(0, 1, closed(3))
   expect(await requestsBefore(4)).toEqual([1])
 })

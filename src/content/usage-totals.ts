@@ -1,4 +1,6 @@
+import type { AccountId } from '../model/ids.ts'
 import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import { findOwner, insertOwners, OWNER_OF, type OwnerRow } from './owners.ts'
 import {
   addSums,
   type ClosedUsage,
@@ -19,35 +21,36 @@ export interface CountedUpTo {
 
 /** What the receipts between two of them come to. */
 export interface CountedSlice {
-  readonly account: number
+  readonly account: AccountId
   readonly from: CountedUpTo
   readonly to: CountedUpTo
 }
 
 interface CountedAccount extends CountedUpTo {
-  readonly account: number
+  readonly account: AccountId
 }
 
-const FIND_UPTO = `SELECT account, movement, closed_at AS closedAt FROM json_each(?) list
-  CROSS JOIN usage_upto ON usage_upto.account = list.value`
+const FIND_UPTO = `SELECT owners.id AS account, movement, closed_at AS closedAt FROM json_each(?) list
+  CROSS JOIN owners ON owners.id = list.value CROSS JOIN usage_upto ON usage_upto.account = owners.owner`
 
 /** Only accounts of which something is counted. */
 export async function findCountedUpTo(
   file: SqliteFile,
-  accounts: readonly number[],
-): Promise<ReadonlyMap<number, CountedUpTo>> {
+  accounts: readonly AccountId[],
+): Promise<ReadonlyMap<AccountId, CountedUpTo>> {
   const rows = await file.all<CountedAccount>(FIND_UPTO, [JSON.stringify(accounts)])
   return new Map(rows.map(({ account, ...upTo }) => [account, upTo]))
 }
 
-const LIST_UPTO = `SELECT account, movement, closed_at AS closedAt FROM usage_upto
-  WHERE account > ? ORDER BY account LIMIT ?`
+const LIST_UPTO = `SELECT usage_upto.account AS owner, owners.id AS account, movement, closed_at AS closedAt
+  FROM usage_upto CROSS JOIN owners ON owners.owner = usage_upto.account
+  WHERE usage_upto.account > ? ORDER BY usage_upto.account LIMIT ?`
 
 /** All accounts of which something is counted, in pages; whether the ledger still has them is not known here. */
 export const listCountedUpTo = (
   file: SqliteFile,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<CountedAccount[]> => file.all<CountedAccount>(LIST_UPTO, [after, limit])
+): Promise<(CountedAccount & { readonly owner: OwnerRow })[]> => file.all(LIST_UPTO, [after, limit])
 
 const COLUMNS = USAGE_SUMS.join(', ')
 
@@ -60,12 +63,13 @@ type NewestRow = { readonly place: number; readonly series: number } & (
 /** The series that are there, as they are named, with the newest row of each. */
 const FIND_NEWEST = `SELECT list.key AS place, usage_series.series AS series, quarter, ${COLUMNS}
   FROM json_each(?) AS list
-  CROSS JOIN usage_series ON account = list.value ->> 0 AND level = list.value ->> 1 AND usage_series.key = list.value ->> 2
+  CROSS JOIN owners ON owners.id = list.value ->> 0
+  CROSS JOIN usage_series ON account = owners.owner AND level = list.value ->> 1 AND usage_series.key = list.value ->> 2
     AND model = list.value ->> 3 AND kind = list.value ->> 4
   LEFT JOIN usage ON usage.series = usage_series.series
     AND quarter = (SELECT MAX(quarter) FROM usage WHERE usage.series = usage_series.series)`
 
-const NAME_SERIES = `INSERT INTO usage_series (series, account, level, key, model, kind, last_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+const NAME_SERIES = `INSERT INTO usage_series (series, account, level, key, model, kind, last_at) VALUES (?1, ${OWNER_OF('?2')}, ?3, ?4, ?5, ?6, ?7)
   ON CONFLICT (series) DO UPDATE SET last_at = MAX(last_at, excluded.last_at)`
 
 const VALUES = `(?, ?, ${USAGE_SUMS.map(() => '?').join(', ')})`
@@ -82,8 +86,9 @@ const BEGIN_LATE = `INSERT INTO usage (series, quarter, ${COLUMNS})
 const ADD_LATE = `UPDATE usage SET ${USAGE_SUMS.map((sum, index) => `${sum} = ${sum} + ?${index + 3}`).join(', ')}
   WHERE series = ?1 AND quarter >= ?2`
 
-const BEGIN_ACCOUNT = 'INSERT INTO usage_upto (account, movement, closed_at) VALUES (?, 0, 0) ON CONFLICT DO NOTHING'
-const GO_ON = 'UPDATE usage_upto SET movement = ?, closed_at = ? WHERE account = ? AND movement = ?'
+const BEGIN_ACCOUNT = `INSERT INTO usage_upto (account, movement, closed_at) VALUES (${OWNER_OF('?')}, 0, 0)
+  ON CONFLICT DO NOTHING`
+const GO_ON = `UPDATE usage_upto SET movement = ?, closed_at = ? WHERE account = ${OWNER_OF('?')} AND movement = ?`
 
 /**
  * Adds what has closed, and says in the same step how far that goes. Whoever comes with a slice that does not go on from
@@ -99,6 +104,7 @@ export async function addUsage(
   const totals = await continueTotals(file, usage)
   const late = totals.flatMap((series) => series.late)
   const statements: AtomicStatement[] = [
+    insertOwners(slices.map(({ account }) => account)),
     { sql: BEGIN_ACCOUNT, rows: slices.map(({ account }) => [account]) },
     {
       sql: GO_ON,
@@ -155,15 +161,17 @@ const NOTHING_USED: Sums = [...USAGE_COUNTS.map(() => 0), ...USAGE_AMOUNTS.map((
 const SERIES_OF = 'SELECT series FROM usage_series WHERE account = ? ORDER BY series'
 
 /** So that it can be counted from the first receipt. Series by series, so that nobody waits behind all of them. */
-export async function forgetUsage(file: SqliteFile, account: number): Promise<void> {
+export async function forgetUsage(file: SqliteFile, account: AccountId): Promise<void> {
+  const owner = await findOwner(file, account)
+  if (owner === undefined) return
   // No receipt closed then: should this end in its middle, the rest is foreign to any books that are put back.
-  await file.atomic([{ sql: 'UPDATE usage_upto SET closed_at = -1 WHERE account = ?', rows: [[account]] }])
-  for (const { series } of await file.all<{ series: number }>(SERIES_OF, [account])) {
+  await file.atomic([{ sql: 'UPDATE usage_upto SET closed_at = -1 WHERE account = ?', rows: [[owner]] }])
+  for (const { series } of await file.all<{ series: number }>(SERIES_OF, [owner])) {
     await file.atomic([{ sql: 'DELETE FROM usage WHERE series = ?', rows: [[series]] }])
   }
   // Last, because one that is not whole has to be found again.
   await file.atomic([
-    { sql: 'DELETE FROM usage_series WHERE account = ?', rows: [[account]] },
-    { sql: 'DELETE FROM usage_upto WHERE account = ?', rows: [[account]] },
+    { sql: 'DELETE FROM usage_series WHERE account = ?', rows: [[owner]] },
+    { sql: 'DELETE FROM usage_upto WHERE account = ?', rows: [[owner]] },
   ])
 }

@@ -125,6 +125,11 @@ export const operatorModel = z.strictObject({
   kinds: z.array(keyKind),
   price_input: moneyOrNull,
   price_output: moneyOrNull,
+  context_tokens: count,
+  /** More input than `context_tokens`, as a provider counted it since the server started; null: none did. */
+  counted_beyond_context: count.nullable(),
+  /** How far estimated charges would have been from true ones, in proportion, without their sign; null: nothing was measured. */
+  estimate_error: z.strictObject({ turns: count, median: z.number(), p90: z.number() }).nullable(),
   lanes: z.array(laneItem),
 })
 

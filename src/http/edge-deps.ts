@@ -47,6 +47,8 @@ export interface EdgeDeps {
   /** As many connections are open as may be: this one was closed without a word. */
   connectionDropped(): void
   findCaller(token: string): MaybePromise<CallerOutcome>
+  /** Judges a caller again whose body has arrived since. */
+  findCallerAgain(caller: Caller): MaybePromise<CallerOutcome>
   /** Counts a request without a valid key on the address that it came from. */
   readonly takeFromAddress: AddressRates['take']
   /** `x-ratelimit-*`: how the caller's limits stand now. */

@@ -64,6 +64,7 @@ export async function openTestEdge({ options, ...overrides }: Overrides = {}): P
     connectionDropped: () => {},
     findCaller: (token) =>
       token === GOOD_KEY ? { kind: 'caller', caller: CALLER } : { kind: 'refused', reason: 'unknown' },
+    findCallerAgain: (caller) => ({ kind: 'caller', caller }),
     takeFromAddress: () => ({ kind: 'taken' }),
     refuseEarly: () => undefined,
     lookUpAnswer: async () => ({ kind: 'refused', problem: problem('idempotency_in_progress', 'Wait.'), leave() {} }),
@@ -129,6 +130,7 @@ const turnOf = ({ bytes, members, value }: ParsedBody): TurnRequest => ({
   otherInputs: [],
   optionalFields: [],
   ignoredTools: [],
+  toolNames: 0,
   rewritten: new Map(),
 })
 

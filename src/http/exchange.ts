@@ -5,6 +5,7 @@ import { type AnswerOver, onAnswerOver, watchAnswer } from './answer/answer-over
 import type { EdgeContext } from './edge-deps.ts'
 import { pathOf } from './request-target.ts'
 import { type Connection, connectionOf, type IncomingBody } from './socket/connection.ts'
+import { isLastRequest } from './socket/last-request.ts'
 
 /** How the client waits for its body to be asked for. */
 export type Expectation = 'none' | 'continue' | 'unknown'
@@ -20,11 +21,15 @@ export interface Exchange {
   readonly answerOver: AnswerOver
   readonly path: string
   readonly startedTicks: number
+  /** Its answer closes the connection, and nothing behind it is a request. */
+  readonly isLast: boolean
   /** What the log line will say; whoever learns something adds it. */
   readonly log: Record<string, unknown>
   expectation: Expectation
   /** Who is asking, once that is known. */
   caller: Caller | undefined
+  /** Headers of every answer in this place, unless the answer has its own of that name. */
+  ownHeaders: Readonly<Record<string, string>> | undefined
   /** All of the answer has been said, although its client may not have taken it yet. */
   isToldWhole: boolean
 }
@@ -40,6 +45,8 @@ export function openExchange(
   const connection = connectionOf(socket)
   const requestId = mintRequestId(edge.clock.now(), edge.random)
   const path = pathOf(request.url ?? '')
+  const isLast = isLastRequest(request)
+  if (isLast) connection.isClosing = true
   connection.openExchanges += 1
   const body: IncomingBody = { request, bytesRead: 0, fail: undefined }
   connection.newestBody = body
@@ -62,9 +69,11 @@ export function openExchange(
     answerOver,
     path,
     startedTicks: edge.clock.ticks(),
+    isLast,
     log: {},
     expectation,
     caller: undefined,
+    ownHeaders: undefined,
     isToldWhole: false,
   }
 }

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { msBetween } from '../lib/clock.ts'
 import { internalError } from '../model/problem.ts'
+import { isPreflight, preflightHeaders } from './answer/cross-origin.ts'
+import { sendJson } from './answer/send-json.ts'
 import { sendProblem } from './answer/send-problem.ts'
 import { guardRequest } from './door/guard-request.ts'
 import type { EdgeContext } from './edge-deps.ts'
@@ -31,6 +33,7 @@ export async function handle(
 async function answer(exchange: Exchange): Promise<void> {
   const refusal = guardRequest(exchange)
   if (refusal) return sendProblem(exchange, refusal)
+  if (isPreflight(exchange)) return sendJson(exchange, 200, {}, preflightHeaders(exchange))
   const route = findRoute(exchange.request.method ?? 'GET', exchange.path)
   if (route.kind === 'refused') return sendProblem(exchange, route.problem)
   exchange.log.endpoint = route.route

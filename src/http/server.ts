@@ -9,6 +9,7 @@ import { handle } from './handle.ts'
 import { createClients } from './socket/client-address.ts'
 import { onClientError, refuseSocket } from './socket/client-error.ts'
 import { connectionOf } from './socket/connection.ts'
+import { ignoreRequest } from './socket/last-request.ts'
 import { type ListenOutcome, listenOn } from './socket/listen-on.ts'
 import { onSocketTimeout } from './socket/socket-timeout.ts'
 
@@ -103,12 +104,14 @@ function closePatiently(server: Server): Promise<void> {
 
 /**
  * There is no listener for `upgrade` on purpose: with one, Node takes every upgrade off HTTP, and clients that merely
- * offer h2c would get no answer. Without one, they are ordinary requests, and the guard refuses those for WebSocket.
+ * offer h2c would get no answer. Without one, they are requests like others, each the last one of its connection, and the
+ * guard refuses those for WebSocket.
  */
 function answerOn(edge: EdgeContext, server: Server): void {
   const on = (event: 'request' | 'checkContinue' | 'checkExpectation', expectation: Expectation) => {
     server.on(event, (request, response) => {
       if (!connectionOf(request.socket).isClosing) void handle(edge, request, response, expectation)
+      else ignoreRequest(request, request.socket)
     })
   }
   on('request', 'none')
@@ -118,6 +121,9 @@ function answerOn(edge: EdgeContext, server: Server): void {
   server.on('clientError', (error, socket) => onClientError(edge, error, socket))
   server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy())
+    const connection = connectionOf(socket)
+    // A client would take the refusal for the answer to the request before it.
+    if (connection.openExchanges > 0 || connection.isClosing) return void socket.destroy()
     const message = 'This server is not a proxy: CONNECT is not available. Use GET or POST.'
     refuseSocket(edge, socket, problem('method_not_allowed', message, { headers: { allow: 'GET, HEAD, POST' } }))
   })

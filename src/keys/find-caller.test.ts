@@ -202,6 +202,61 @@ describe('a key that ends', () => {
     expect(await finder.find(token)).toEqual(refused('revoked'))
   })
 
+  describe('that was found before', () => {
+    const found = async (fields: Partial<NewKey> = {}) => {
+      const token = await makeKey(fields)
+      const outcome = await finder.find(token)
+      if (outcome.kind !== 'caller') throw new Error(outcome.reason)
+      return { token, caller: outcome.caller }
+    }
+
+    it('is judged again at once, as the same caller, while nothing has changed', async () => {
+      const { caller } = await found()
+      const again = finder.findAgain(caller)
+      expect(again).toMatchObject({ kind: 'caller' })
+      expect('caller' in again && again.caller).toBe(caller)
+      expect(lookUps).toBe(1)
+    })
+
+    it('is refused after it was revoked, and counts the change', async () => {
+      const { caller } = await found()
+      const before = finder.changes
+      await updateKey(database.db, 1, { revoked_at: time })
+      finder.forget(KEY)
+      expect(finder.changes).toBeGreaterThan(before)
+      expect(await finder.findAgain(caller)).toEqual(refused('revoked'))
+    })
+
+    it('is refused after its account was suspended', async () => {
+      const { caller } = await found()
+      await updateAccountStatus(database.db, 1, 'suspended')
+      finder.forgetAccount(ACCOUNT)
+      expect(await finder.findAgain(caller)).toEqual(refused('account-suspended'))
+    })
+
+    it('is refused when it expires, although nobody tells of that', async () => {
+      const { caller } = await found({ expires_at: time + 100 })
+      time += 100
+      expect(finder.findAgain(caller)).toEqual(refused('expired'))
+    })
+
+    it('is not known by its id: a secret that was replaced is nobody', async () => {
+      const { caller } = await found()
+      const { digest } = mintKey({ pepper, random: secureRandom }, 'wallet')
+      await database.db.updateTable('keys').set({ digest }).where('row', '=', 1).execute()
+      finder.forget(KEY)
+      expect(await finder.findAgain(caller)).toEqual(refused('unknown'))
+    })
+
+    it('is judged by its row if it has no secret', async () => {
+      const { caller } = await found()
+      const player = { ...caller }
+      expect(await finder.findAgain(player)).toMatchObject({ kind: 'caller', caller: { keyId: KEY } })
+      await updateKey(database.db, 1, { disabled_at: time })
+      expect(await finder.findAgain(player)).toEqual(refused('disabled'))
+    })
+  })
+
   describe('while it is just being looked up', () => {
     /** The look-up has read the key, and is held back; then it is revoked. */
     async function revokedMeanwhile() {

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../lib/clock.ts'
 import { createLruMap } from '../lib/lru-map.ts'
+import type { Caller } from '../model/caller.ts'
 import type { AccountRow, KeyId } from '../model/ids.ts'
-import { findKeyByDigest } from '../store/keys.ts'
+import { findKeyByDigest, findKeyWithAccount } from '../store/keys.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { digestKey, KEY_LENGTH_MAX, readKey } from './key-secret.ts'
 import { type CallerOutcome, judgeKey, type KnownKey, knownKeyOf, UNKNOWN } from './known-key.ts'
@@ -10,10 +11,19 @@ import { type CallerOutcome, judgeKey, type KnownKey, knownKeyOf, UNKNOWN } from
 export interface CallerFinder {
   /** Answers at once when the key was seen before: this is on every request's way. */
   find(token: string): CallerOutcome | Promise<CallerOutcome>
+  /**
+   * Judges a caller again that was found before: its key, account, plan and caps may have changed while its body came. Answers
+   * at once, with the same object, while nothing of it has changed.
+   */
+  findAgain(caller: Caller): CallerOutcome | Promise<CallerOutcome>
+  /** Counts the changes of keys and accounts: while the number stays, what was judged holds. */
+  readonly changes: number
   /** After every change of a key, so that the next request sees it. */
   forget(key: KeyId): void
   /** After every change of an account, or of its subscription. */
   forgetAccount(account: AccountRow): void
+  /** After every change of time. */
+  forgetAll(): void
 }
 
 /** Keys that are in use at the same time; each takes about a kilobyte. */
@@ -30,6 +40,7 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
   const known = createLruMap<string, KnownKey>(KNOWN_MAX)
   const unknownUntil = createLruMap<string, number>(UNKNOWN_MAX)
   const lookingUp = new Map<string, Promise<CallerOutcome>>()
+  const secrets = new WeakMap<Caller, KnownSecret>()
   let changes = 0
 
   const judge = (key: KnownKey): CallerOutcome => judgeKey(key, clock.now())
@@ -39,11 +50,16 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
     const found = await findKeyByDigest(db, digest)
     const key = found && knownKeyOf(found, digest.equals(found.digest) ? 'present' : 'former')
     // What was read before a change must not be remembered after it: a revoked key would live on in the cache.
+    if (key) rememberSecret(key, { name, digest })
     if (changes === changesBefore) {
       if (key) known.set(name, key)
       else unknownUntil.set(name, clock.ticks() + UNKNOWN_MICROS)
     }
     return key ? judge(key) : UNKNOWN
+  }
+
+  const rememberSecret = ({ outcome, lapsed }: KnownKey, secret: KnownSecret): void => {
+    for (const each of [outcome, lapsed?.outcome]) if (each?.kind === 'caller') secrets.set(each.caller, secret)
   }
 
   const lookUpOnce = (name: string, digest: Buffer): Promise<CallerOutcome> => {
@@ -54,6 +70,12 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
     })
     lookingUp.set(name, started)
     return started
+  }
+
+  /** A key of the playground has no secret. */
+  const findByRow = async (caller: Caller): Promise<CallerOutcome> => {
+    const found = await findKeyWithAccount(db, caller.key)
+    return found ? judge(knownKeyOf(found, 'present')) : UNKNOWN
   }
 
   const forgetWhere = (concerns: (key: KnownKey) => boolean): void => {
@@ -74,9 +96,25 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
       if (until !== undefined && until > clock.ticks()) return UNKNOWN
       return lookUpOnce(name, digestKey(pepper, token))
     },
+    findAgain(caller) {
+      const secret = secrets.get(caller)
+      if (secret === undefined) return findByRow(caller)
+      const key = known.get(secret.name)
+      return key ? judge(key) : lookUpOnce(secret.name, secret.digest)
+    },
+    get changes() {
+      return changes
+    },
     forget: (id) => forgetWhere((key) => key.id === id),
     forgetAccount: (account) => forgetWhere((key) => key.account === account),
+    forgetAll: () => forgetWhere(() => true),
   }
+}
+
+/** By what a caller was found: the name in the cache, and the digest in the database. */
+interface KnownSecret {
+  readonly name: string
+  readonly digest: Buffer
 }
 
 /** Plain SHA-256 is four times cheaper than the peppered digest, and 256 random bits cannot be guessed from it either. */

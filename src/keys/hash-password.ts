@@ -6,17 +6,20 @@ const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 /** Each takes 19 MiB and one of the four threads that Node has for such work; files and names need the others. */
 const AT_ONCE_MAX = 2
-/** About half a second of waiting. A flood of sign-ins is told to come back instead of being kept. */
+/** About half a second of waiting; twice as many where they are known. A flood of sign-ins is told to come back. */
 const WAITING_MAX = 30
 
 export interface Passwords {
   /** A PHC string, salted: no two are alike. */
-  hash(password: string): Promise<string | 'busy'>
+  hash(password: string, who?: Waiter): Promise<string | 'busy'>
   /** Without a stored hash it takes as long as with one: nobody shall hear from the time whether an e-mail is known. */
-  check(password: string, stored: string | undefined): Promise<'right' | 'wrong' | 'busy'>
+  check(password: string, stored: string | undefined, who?: Waiter): Promise<'right' | 'wrong' | 'busy'>
   /** Made under other parameters than those of today. */
   isOutdated(stored: string): boolean
 }
+
+/** `known`: strangers cannot fill the line before it. By default nobody is. */
+export type Waiter = 'known' | 'stranger'
 
 type Engine = Pick<typeof argon2, 'hash' | 'verify'>
 
@@ -25,8 +28,8 @@ export function createPasswords({ engine = argon2, waitingMax = WAITING_MAX }: P
   const inTurn = createQueue(AT_ONCE_MAX)
   let wanted = 0
 
-  const compute = async <Result>(work: () => Promise<Result>): Promise<Result | 'busy'> => {
-    if (wanted >= AT_ONCE_MAX + waitingMax) return 'busy'
+  const compute = async <Result>(who: Waiter, work: () => Promise<Result>): Promise<Result | 'busy'> => {
+    if (wanted >= AT_ONCE_MAX + waitingMax * (who === 'known' ? 2 : 1)) return 'busy'
     wanted += 1
     try {
       return await inTurn(work)
@@ -35,12 +38,13 @@ export function createPasswords({ engine = argon2, waitingMax = WAITING_MAX }: P
     }
   }
 
-  const hash = (password: string) => compute(() => engine.hash(spelled(password), PARAMETERS))
+  const hash = (password: string, who: Waiter = 'stranger') =>
+    compute(who, () => engine.hash(spelled(password), PARAMETERS))
   return {
     hash,
-    async check(password, stored) {
-      if (stored === undefined) return (await hash(password)) === 'busy' ? 'busy' : 'wrong'
-      const matches = await compute(() => engine.verify(stored, spelled(password)))
+    async check(password, stored, who = 'stranger') {
+      if (stored === undefined) return (await hash(password, who)) === 'busy' ? 'busy' : 'wrong'
+      const matches = await compute(who, () => engine.verify(stored, spelled(password)))
       return matches === 'busy' ? 'busy' : matches ? 'right' : 'wrong'
     },
     isOutdated(stored) {

@@ -12,6 +12,7 @@ const HOUR = 3_600_000_000
 let books: Books
 let shelf: AccountShelf
 let ticks: number
+const pending = new Set<AccountRow>()
 
 beforeEach(async () => {
   for (const name of ['b', 'c', 'd']) {
@@ -19,12 +20,36 @@ beforeEach(async () => {
   }
   books = createBooks({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
   ticks = systemClock.ticks()
-  shelf = createAccountShelf({ db: bench.database.db, books, ticks: () => ticks })
+  pending.clear()
+  shelf = createAccountShelf({ db: bench.database.db, books, ticks: () => ticks, pendingAccounts: () => pending })
   for (const account of [1, 2, 3, 4]) await use(account)
 })
 
 const use = (account: number) => shelf.withBooks(account as AccountRow, () => {})
 const there = () => [...books.accounts.keys()]
+
+it('lets nobody work on an account while it is read again', async () => {
+  const done: string[] = []
+  let adopt = () => {}
+  const reading = shelf.readAgain(
+    2 as AccountRow,
+    () =>
+      new Promise((resolve) => {
+        adopt = () => {
+          done.push('adopted')
+          resolve()
+        }
+      }),
+  )
+  await Promise.resolve()
+  expect([shelf.isReading(2 as AccountRow), shelf.isReading(3 as AccountRow)]).toEqual([true, false])
+  const working = shelf.withBooks(2 as AccountRow, () => void done.push('worked'))
+  await use(3)
+  adopt()
+  await Promise.all([reading, working])
+  expect(done).toEqual(['adopted', 'worked'])
+  expect(shelf.isReading(2 as AccountRow)).toBe(false)
+})
 
 describe('the shelf', () => {
   it('puts idle accounts away, oldest first, down to what may be there', () => {
@@ -48,21 +73,12 @@ describe('the shelf', () => {
     expect(there()).toEqual([3])
   })
 
-  it('leaves an account until everything that was decided on it is recorded', async () => {
-    const letGo: (() => void)[] = []
-    const recorded = () => new Promise<void>((resolve) => letGo.push(resolve))
-    shelf.keepUntil(2 as AccountRow, recorded())
-    shelf.keepUntil(2 as AccountRow, recorded())
+  it('leaves an account until everything that was decided on it is recorded', () => {
+    pending.add(2 as AccountRow)
     ticks += HOUR
     shelf.tidy(0)
     expect(there()).toEqual([2])
-    letGo[0]!()
-    await Promise.resolve()
-    shelf.tidy(0)
-    expect(there()).toEqual([2])
-    letGo[1]!()
-    await Promise.resolve()
-    await Promise.resolve()
+    pending.clear()
     shelf.tidy(0)
     expect(there()).toEqual([])
   })

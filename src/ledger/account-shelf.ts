@@ -10,17 +10,27 @@ export interface AccountShelf {
    * there. Nobody works on books that were replaced while they waited.
    */
   withBooks<Result>(account: AccountRow, work: (books: AccountBooks) => Result | Promise<Result>): Promise<Result>
-  /** The account stays until this is over: before, the file does not know yet what memory has decided. */
-  keepUntil(account: AccountRow, recorded: Promise<unknown>): void
+  /** Reads an account again whose books are not what the file has. Whoever works on it waits until `adopt` has put it in. */
+  readAgain(account: AccountRow, adopt: () => Promise<void>): Promise<void>
+  /** Whether an account is being read again at this moment. */
+  isReading(account: AccountRow): boolean
   /** Puts idle accounts away while there are more than this many. */
   tidy(accountsMax: number): void
 }
 
-export function createAccountShelf(deps: { db: LedgerDb; books: Books; ticks(): number }): AccountShelf {
+interface AccountShelfDeps {
+  readonly db: LedgerDb
+  readonly books: Books
+  ticks(): number
+  /** Accounts on which something was decided that the file does not have yet: it would bring them back without it. */
+  pendingAccounts(): ReadonlySet<AccountRow>
+}
+
+export function createAccountShelf(deps: AccountShelfDeps): AccountShelf {
   const { books } = deps
   const loading = new Map<AccountRow, Promise<void>>()
   const usedAt = new Map<AccountRow, number>()
-  const unrecorded = new Map<AccountRow, Promise<unknown>>()
+  const rereading = new Map<AccountRow, Promise<void>>()
 
   const read = async (account: AccountRow): Promise<void> => {
     try {
@@ -37,6 +47,11 @@ export function createAccountShelf(deps: { db: LedgerDb; books: Books; ticks(): 
       usedAt.set(account, deps.ticks())
       // Whoever waited asks again: the books may have been read anew meanwhile, without it.
       for (;;) {
+        const again = rereading.get(account)
+        if (again) {
+          await again.catch(() => {})
+          continue
+        }
         const there = books.accounts.get(account)
         if (there) return work(there)
         const running = loading.get(account) ?? read(account)
@@ -44,18 +59,20 @@ export function createAccountShelf(deps: { db: LedgerDb; books: Books; ticks(): 
         await running
       }
     },
-    keepUntil(account, recorded) {
-      // A batch is one promise for all that is in it, and batches end in their order: the newest is the last.
-      if (unrecorded.get(account) === recorded) return
-      unrecorded.set(account, recorded)
-      const release = () => {
-        if (unrecorded.get(account) === recorded) unrecorded.delete(account)
+    async readAgain(account, adopt) {
+      const reading = (rereading.get(account) ?? Promise.resolve()).then(adopt)
+      rereading.set(account, reading)
+      try {
+        await reading
+      } finally {
+        if (rereading.get(account) === reading) rereading.delete(account)
       }
-      void recorded.then(release, release)
     },
+    isReading: (account) => rereading.has(account),
     tidy(accountsMax) {
       if (books.accounts.size <= accountsMax) return
       const holding = new Set([...books.turns.values()].map((turn) => turn.account))
+      const unrecorded = deps.pendingAccounts()
       const idleBefore = deps.ticks() - IDLE_MICROS
       for (const account of books.accounts.keys()) {
         if (books.accounts.size <= accountsMax) break

@@ -9,6 +9,19 @@ const bench = useLedger()
 
 const overlap = async (limits: readonly AppliedLimit[] = []) => (await bench.admit({ limits })).overlap
 
+describe('rights that change between their judgement and the decision', () => {
+  it('refuse a turn, which holds nothing then', async () => {
+    await bench.credit(HOLD * 2n)
+    const rights = { changes: 7 }
+    const judged = { rights, at: rights.changes }
+    expect(await bench.ledger.admit(bench.request(), judged)).toMatchObject({ kind: 'admitted' })
+    rights.changes += 1
+    const refusal = { kind: 'rights-changed' }
+    expect(await bench.ledger.admit(bench.request(), judged)).toEqual({ kind: 'refused', refusal, standings: [] })
+    expect((await bench.ledger.standing(bench.account)).held).toBe(HOLD)
+  })
+})
+
 describe('asking the provider before the hold is durable', () => {
   it('is allowed while twenty more such holds are affordable', async () => {
     await bench.credit(HOLD * 22n - 1n)

@@ -1,21 +1,25 @@
 import { type AdmitRequest, admitTurn } from '../books/admit-turn.ts'
 import { availableIn } from '../books/books.ts'
+import { roomUnder } from '../books/spend-counters.ts'
 import { lookAtLimits, standingsOf, startUnderLimits } from '../books/turn-limits.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { createAdmittedTurn } from './admitted-turn.ts'
 import type { LedgerCore } from './core.ts'
-import type { Admission, TakenRequest } from './ledger.ts'
+import type { Admission, JudgedRights, TakenRequest } from './ledger.ts'
 import { record } from './record.ts'
 
 /** With room for this many more turns of the same size, asking the provider before the commit risks nothing. */
 const COMFORTABLE_TURNS = 20
 
 /** Limits and hold in one step; what was decided joins the batch that is about to be recorded. */
-export const admit = (core: LedgerCore, request: AdmitRequest): Promise<Admission> =>
-  core.shelf.withBooks(request.account, () => decide(core, request))
+export const admit = (core: LedgerCore, request: AdmitRequest, judged?: JudgedRights): Promise<Admission> =>
+  core.shelf.withBooks(request.account, () => decide(core, request, judged))
 
-function decide(core: LedgerCore, request: AdmitRequest): Admission {
+function decide(core: LedgerCore, request: AdmitRequest, judged: JudgedRights | undefined): Admission {
+  // The account may have been read from the file meanwhile: whoever lost their rights in that time is judged again.
+  if (judged && judged.rights.changes !== judged.at)
+    return { kind: 'refused', refusal: { kind: 'rights-changed' }, standings: [] }
   // From here to the enqueue nothing waits: the gate that was seen open is the one behind which the books are changed.
   if (!core.gate.open) return { kind: 'refused', refusal: { kind: 'unavailable' }, standings: [] }
   const { requestId, account, limits } = request
@@ -40,8 +44,10 @@ function isComfortable(
   standings: readonly LimitStanding[],
 ): boolean {
   if (claim) return false
-  const rooms = core.books.turns.get(requestId)?.buckets.map(availableIn) ?? []
-  if (rooms.some((room) => room < hold * BigInt(COMFORTABLE_TURNS))) return false
+  const turn = core.books.turns.get(requestId)
+  const needed = hold * BigInt(COMFORTABLE_TURNS)
+  if (turn?.buckets.some((bucket) => availableIn(bucket) < needed)) return false
+  if (turn?.counted.some(({ counter }) => roomUnder(counter) < needed)) return false
   return standings.every(({ remaining }, index) => remaining >= (limits[index]?.cost ?? 0) * COMFORTABLE_TURNS)
 }
 

@@ -44,7 +44,7 @@ const CLOSE_TRIES = 2
 
 async function close(core: LedgerCore, placed: PlacedHold, ending: Ending): Promise<SettleOutcome> {
   // A hold that never became durable was never placed: there is nothing to close.
-  if ((await placed.durable) === 'lost') return { kind: 'lost' }
+  if ((await placed.durable) !== 'durable') return { kind: 'lost' }
   for (let tries = 0; tries < CLOSE_TRIES; tries++) {
     if (!core.gate.open && !(await core.gate.whenOpen(END_WAIT_MS))) break
     // It may have shut again between its word and this step: the books are never changed behind a shut gate.

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Beside } from '../books/beside.fixture.ts'
-import type { AccountBooks } from '../books/books.ts'
+import type { AccountBooks, OpenTurn } from '../books/books.ts'
 import type { Change } from '../books/changes.ts'
 import { runBeside } from '../books/run-beside.fixture.ts'
 import { SEQUENCES } from '../books/sequence-steps.fixture.ts'
+import type { RequestId } from '../model/ids.ts'
 import { type Database, openDatabase } from '../store/open-database.ts'
 import { insertPrice } from '../store/prices.ts'
 import { recordChanges } from '../store/record-changes.ts'
@@ -65,12 +66,12 @@ async function withDatabase(run: (database: Database) => Promise<void>): Promise
 
 async function expectTheFileSaysTheSame({ db }: Database, { books, facts }: Beside): Promise<void> {
   const scopes = [...books.claims.keys()]
-  const read = await readBooks(db, { limitsOf: (requestId) => books.turns.get(requestId) ?? NO_LIMITS, scopes })
+  const read = await readBooks(db, { limitsOf: (requestId) => books.turns.get(requestId)?.limits ?? NO_LIMITS, scopes })
   for (const [account, shelved] of books.accounts) {
     const stored = read.accounts.get(account) ?? (await loadAccountBooks(db, account))
     expect(plain(stored)).toEqual(plain({ ...shelved, frozen: false }))
   }
-  expect(read.turns).toEqual(books.turns)
+  expect(running(read.turns)).toEqual(running(books.turns))
   expect(read.issued).toBe(books.issued)
   for (const [scope, claim] of books.claims) expect(read.claims.get(scope)).toEqual(claim)
   const receipts = await db.selectFrom('receipts').select(['tokens_before', 'tokens_after']).orderBy('row').execute()
@@ -80,6 +81,13 @@ async function expectTheFileSaysTheSame({ db }: Database, { books, facts }: Besi
   )
   expect((await verifyBooks({ db })).report).toMatchObject({ ok: true, violations: 0 })
 }
+
+/** A turn from an earlier period of a cap has nothing left to count there, and the file does not say where it counted. */
+const running = (turns: ReadonlyMap<RequestId, OpenTurn>) =>
+  [...turns].map(([requestId, turn]) => [
+    requestId,
+    { ...turn, counted: turn.counted.filter(({ counter }) => counter.firstReceipt <= turn.receipt) },
+  ])
 
 /** Sets and maps are compared by what is in them, in the order of the rows. */
 const plain = ({ periods, outlived, ...rest }: AccountBooks) => ({

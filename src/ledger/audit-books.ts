@@ -1,7 +1,8 @@
 import type { AccountRow } from '../model/ids.ts'
 import { listFrozen, setFrozen } from '../store/accounts.ts'
-import { findProof, recordProof } from '../store/proofs.ts'
+import { findProof, recordProof, recordSums } from '../store/proofs.ts'
 import type { LedgerCore } from './core.ts'
+import { replayJournal } from './record.ts'
 import { NOTHING_PROVED, type VerifyReport, verifyBooks } from './verify-books.ts'
 
 /**
@@ -11,10 +12,17 @@ import { NOTHING_PROVED, type VerifyReport, verifyBooks } from './verify-books.t
  */
 export async function auditBooks(core: LedgerCore, { whole }: { readonly whole: boolean }): Promise<VerifyReport> {
   const before = await findProof(core.db)
-  const { report, proved } = await verifyBooks({ db: core.patientDb, since: whole ? NOTHING_PROVED : before })
+  const { report, proved } = await verifyBooks({
+    db: core.patientDb,
+    since: whole ? NOTHING_PROVED : before,
+    keep: (sums) => recordSums(core.file, sums),
+    ticks: core.ticks,
+  })
   for (const account of report.suspects) await freeze(core, account)
   if (whole) await thawAllBut(core, new Set(report.suspects))
-  if (report.ok) await recordProof(core.file, proved, before)
+  // What could not be recorded while they were frozen.
+  if (whole && !core.journaled.isEmpty && core.gate.open) await replayJournal(core)
+  if (report.ok) await recordProof(core.file, proved)
   return report
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { BucketRow } from '../model/ids.ts'
-import { createBatcher } from './batcher.ts'
+import type { AccountRow, BucketRow } from '../model/ids.ts'
+import { createBatcher, type Operation } from './batcher.ts'
 
+const [ONE, OTHER] = [1 as AccountRow, 2 as AccountRow]
 const change = { kind: 'bucket-moved', bucket: 3 as BucketRow, posted: 1n, held: 0n } as const
 
 /** A file that is slow, and full until it is told otherwise. */
@@ -9,16 +10,20 @@ function createScene() {
   let full = true
   const recorded: number[] = []
   const failures: unknown[] = []
+  const refused: unknown[] = []
+  let refuses = (_: readonly Operation[]): (Error | undefined)[] | undefined => undefined
   let write = () => {}
   const batcher = createBatcher({
     ticks: () => 0,
     onFailure: (error) => void failures.push(error),
-    async record(changes) {
+    onRefused: (account, operations, error) => void refused.push([account, operations.length, error.message]),
+    async record(operations) {
       await new Promise<void>((resolve) => {
         write = resolve
       })
       if (full) throw new Error('full')
-      recorded.push(changes.length)
+      recorded.push(operations.length)
+      return refuses(operations)
     },
   })
   const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
@@ -26,6 +31,11 @@ function createScene() {
     batcher,
     recorded,
     failures,
+    refused,
+    refuse(accounts: readonly AccountRow[]) {
+      refuses = (operations) =>
+        operations.map(({ account }) => (accounts.includes(account) ? new Error('no such row') : undefined))
+    },
     async write() {
       await nextTurn()
       write()
@@ -40,7 +50,7 @@ it('tells when all that came so far is durable, without a batch of its own', asy
   const { batcher, recorded, write, makeRoom } = createScene()
   makeRoom()
   expect(await batcher.recorded()).toBe('durable')
-  void batcher.enqueue([change])
+  void batcher.enqueue(ONE, [change])
   const known: string[] = []
   void batcher.recorded().then((durability) => known.push(`gathering ${durability}`))
   await new Promise((resolve) => setImmediate(resolve))
@@ -49,6 +59,7 @@ it('tells when all that came so far is durable, without a batch of its own', asy
   expect(known).toEqual([])
   await write()
   await batcher.idle()
+  await new Promise((resolve) => setImmediate(resolve))
   expect(known).toEqual(['gathering durable', 'written durable'])
   expect(recorded).toEqual([1])
 })
@@ -56,23 +67,71 @@ it('tells when all that came so far is durable, without a batch of its own', asy
 describe('a batcher whose batch failed', () => {
   it('loses that batch, what had gathered behind it, and at once whatever comes while it is failed', async () => {
     const { batcher, failures, recorded, write, makeRoom } = createScene()
-    const first = batcher.enqueue([change])
+    const first = batcher.enqueue(ONE, [change])
     await new Promise((resolve) => setImmediate(resolve))
-    const behind = batcher.enqueue([change])
+    const behind = batcher.enqueue(ONE, [change])
     await write()
     expect(await Promise.all([first, behind])).toEqual(['lost', 'lost'])
     expect(failures).toHaveLength(1)
 
     makeRoom()
-    expect(await batcher.enqueue([change])).toBe('lost')
+    expect(await batcher.enqueue(ONE, [change])).toBe('lost')
     expect(await batcher.recorded()).toBe('lost')
     await batcher.idle()
     expect(recorded).toEqual([])
 
     batcher.reopen()
-    const after = batcher.enqueue([change])
+    const after = batcher.enqueue(ONE, [change])
     await write()
     expect(await after).toBe('durable')
     expect(recorded, 'nothing from before is recorded with it').toEqual([1])
+  })
+})
+
+describe('an operation that the file refuses', () => {
+  it('fails alone, with what was decided on its account since, and the others of its batch are durable', async () => {
+    const { batcher, failures, refused, refuse, recorded, write, makeRoom } = createScene()
+    makeRoom()
+    refuse([ONE])
+    const first = [batcher.enqueue(ONE, [change]), batcher.enqueue(OTHER, [change])]
+    await new Promise((resolve) => setImmediate(resolve))
+    const behind = [batcher.enqueue(ONE, [change]), batcher.enqueue(OTHER, [change])]
+    await write()
+    expect(await Promise.all(first)).toEqual(['refused', 'durable'])
+    expect(refused).toEqual([[ONE, 2, 'no such row']])
+    refuse([])
+    await write()
+    expect(await Promise.all(behind)).toEqual(['refused', 'durable'])
+    expect([recorded, failures], 'the gate stays open').toEqual([[2, 1], []])
+
+    const again = batcher.enqueue(ONE, [change])
+    await write()
+    expect(await again, 'the account goes on').toBe('durable')
+  })
+
+  it('lets everybody hear of it who waits for a batch in which nothing is left', async () => {
+    const { batcher, refuse, write, makeRoom } = createScene()
+    makeRoom()
+    refuse([ONE])
+    const first = batcher.enqueue(ONE, [change])
+    await new Promise((resolve) => setImmediate(resolve))
+    const [behind, whole] = [batcher.enqueue(ONE, [change]), batcher.recorded()]
+    await write()
+    expect(await first).toBe('refused')
+    await write()
+    expect(await Promise.all([behind, whole])).toEqual(['refused', 'lost'])
+    await batcher.idle()
+  })
+
+  it('names the accounts that the file does not have yet', async () => {
+    const { batcher, write, makeRoom } = createScene()
+    makeRoom()
+    void batcher.enqueue(ONE, [change])
+    await new Promise((resolve) => setImmediate(resolve))
+    void batcher.enqueue(OTHER, [change])
+    expect([...batcher.pendingAccounts()]).toEqual([ONE, OTHER])
+    for (let batch = 0; batch < 3; batch++) await write()
+    await batcher.idle()
+    expect([...batcher.pendingAccounts()]).toEqual([])
   })
 })

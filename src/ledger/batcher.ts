@@ -1,11 +1,28 @@
 import type { Change } from '../books/changes.ts'
+import type { AccountRow } from '../model/ids.ts'
 import type { PackedMarks } from '../store/record-changes.ts'
 
-export type Durability = 'durable' | 'lost'
+/** `refused`: the file did not take this operation, but others of its batch. `lost`: it did not take the batch. */
+export type Durability = 'durable' | 'refused' | 'lost'
+
+/** What was decided in one step on one account. */
+export interface Operation {
+  readonly account: AccountRow
+  readonly changes: readonly Change[]
+  durability: Durability
+}
 
 export interface BatcherDeps {
-  /** Makes one batch durable, or throws and has changed nothing. */
-  record(changes: readonly Change[], marks: PackedMarks | undefined): Promise<void>
+  /**
+   * Makes one batch durable, and returns the error of each operation that failed alone, by its place; none at all when
+   * nothing failed. Throws, and has changed nothing, when the batch could not be written.
+   */
+  record(
+    operations: readonly Operation[],
+    marks: PackedMarks | undefined,
+  ): Promise<readonly (Error | undefined)[] | undefined>
+  /** Called once for each account of which an operation failed alone, with all that memory has decided in vain on it. */
+  onRefused(account: AccountRow, refused: readonly Operation[], error: Error): void
   /** Called once when a batch could not be recorded: memory is ahead of the database from here on. */
   onFailure(error: unknown): void
   onBatch?(facts: {
@@ -18,11 +35,13 @@ export interface BatcherDeps {
 
 export interface Batcher {
   /** Joins the batch that is about to be recorded. The promise never rejects. While failed, everything is lost at once. */
-  enqueue(changes: readonly Change[]): Promise<Durability>
+  enqueue(account: AccountRow, changes: readonly Change[]): Promise<Durability>
   /** Sent along with the next batch; only the newest is kept. */
   mark(marks: PackedMarks): void
   /** Whether everything enqueued so far is durable; resolves when that is known. */
   recorded(): Promise<Durability>
+  /** Accounts on which something was decided that the file does not have yet. */
+  pendingAccounts(): Set<AccountRow>
   /** Resolves when everything enqueued so far has been recorded or lost. */
   idle(): Promise<void>
   /** Takes up recording again after a failure, once memory has been read back from the database. */
@@ -31,8 +50,9 @@ export interface Batcher {
 
 /**
  * Group commit. While one batch is being written the next one gathers, so the window grows with the load by itself: one
- * request alone waits for one commit, a thousand share a few. After a failure nothing is gathered: what was decided on
- * books that are not the file's must never reach the file.
+ * request alone waits for one commit, a thousand share a few. An operation that the file refuses fails alone, with all that
+ * was decided on its account since. After a failure of the file nothing is gathered: what was decided on books that are not
+ * the file's must never reach the file.
  */
 export function createBatcher(deps: BatcherDeps): Batcher {
   let gathering = createBatch()
@@ -63,33 +83,58 @@ export function createBatcher(deps: BatcherDeps): Batcher {
     const started = deps.ticks()
     recording = true
     written = batch
-    const failure = await deps.record(batch.changes, batch.marks).then(() => undefined, failureOf)
+    const outcome = await deps.record(batch.operations, batch.marks).then(failuresOf, failureOf)
     recording = false
     written = undefined
-    if (failure) fail(batch, failure.error)
+    if (outcome.kind === 'failed') fail(batch, outcome.error)
     else {
-      const { operations, changes } = batch
-      deps.onBatch?.({ operations, tickMicros: deps.ticks() - started, changes })
-      batch.resolve('durable')
+      if (outcome.failures) refuse(batch, outcome.failures)
+      deps.onBatch?.({ ...recordedOf(batch), tickMicros: deps.ticks() - started })
+      batch.settle()
     }
-    if (gathering.changes.length > 0 || gathering.marks) arm()
+    // One that was emptied is recorded too, so that those who wait for it hear that nothing came of it.
+    if (gathering.operations.length > 0 || gathering.marks || !gathering.isWhole) arm()
     else for (const done of idleWaiters.splice(0)) done()
+  }
+
+  /** What was decided on the account afterwards stood on what the file refused. */
+  const refuse = (batch: Batch, failures: readonly (Error | undefined)[]) => {
+    const errors = new Map<AccountRow, Error>()
+    batch.operations.forEach(({ account }, place) => {
+      const error = failures[place]
+      if (error && !errors.has(account)) errors.set(account, error)
+    })
+    for (const [account, error] of errors) {
+      const behind = gathering.operations.filter((operation) => operation.account === account)
+      gathering.operations = gathering.operations.filter((operation) => operation.account !== account)
+      const refused = [
+        ...batch.operations.filter((operation, place) => operation.account === account && failures[place]),
+        ...behind,
+      ]
+      for (const operation of refused) operation.durability = 'refused'
+      gathering.isWhole &&= behind.length === 0
+      deps.onRefused(account, refused, error)
+    }
+    batch.isWhole &&= errors.size === 0
   }
 
   const fail = (batch: Batch, error: unknown) => {
     failed = true
-    batch.resolve('lost')
-    takeGathered().resolve('lost')
+    for (const lost of [batch, takeGathered()]) {
+      for (const operation of lost.operations) operation.durability = 'lost'
+      lost.isWhole = false
+      lost.settle()
+    }
     deps.onFailure(error)
   }
 
   return {
-    enqueue(changes) {
+    enqueue(account, changes) {
       if (failed) return LOST
-      for (const change of changes) gathering.changes.push(change)
-      gathering.operations++
+      const operation: Operation = { account, changes, durability: 'durable' }
+      gathering.operations.push(operation)
       arm()
-      return gathering.done
+      return gathering.done.then(() => operation.durability)
     },
     mark(marks) {
       if (failed) return
@@ -98,7 +143,11 @@ export function createBatcher(deps: BatcherDeps): Batcher {
     },
     recorded() {
       if (failed) return LOST
-      return gathering.changes.length > 0 ? gathering.done : (written?.done ?? DURABLE)
+      const batch = gathering.operations.length > 0 ? gathering : written
+      return batch ? batch.done.then(() => (batch.isWhole ? 'durable' : 'lost')) : DURABLE
+    },
+    pendingAccounts() {
+      return new Set([...(written?.operations ?? []), ...gathering.operations].map(({ account }) => account))
     },
     idle() {
       if (!recording && !armed) return Promise.resolve()
@@ -110,23 +159,30 @@ export function createBatcher(deps: BatcherDeps): Batcher {
   }
 }
 
+const failuresOf = (failures: readonly (Error | undefined)[] | undefined) => ({ kind: 'recorded' as const, failures })
+const failureOf = (error: unknown) => ({ kind: 'failed' as const, error })
+
 const LOST: Promise<Durability> = Promise.resolve('lost')
 const DURABLE: Promise<Durability> = Promise.resolve('durable')
 
-const failureOf = (error: unknown) => ({ error })
-
 interface Batch {
-  readonly changes: Change[]
-  operations: number
+  operations: Operation[]
   marks: PackedMarks | undefined
-  readonly done: Promise<Durability>
-  readonly resolve: (durability: Durability) => void
+  /** Whether the file has taken, or may still take, all that was ever put into it. */
+  isWhole: boolean
+  readonly done: Promise<void>
+  readonly settle: () => void
 }
 
 function createBatch(): Batch {
-  let resolve: Batch['resolve'] = () => {}
-  const done = new Promise<Durability>((settle) => {
-    resolve = settle
+  let settle: Batch['settle'] = () => {}
+  const done = new Promise<void>((resolve) => {
+    settle = resolve
   })
-  return { changes: [], operations: 0, marks: undefined, done, resolve }
+  return { operations: [], marks: undefined, isWhole: true, done, settle }
+}
+
+function recordedOf({ operations }: Batch) {
+  const recorded = operations.filter(({ durability }) => durability === 'durable')
+  return { operations: recorded.length, changes: recorded.flatMap(({ changes }) => changes) }
 }

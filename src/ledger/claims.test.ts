@@ -50,12 +50,12 @@ describe('an idempotency key', () => {
 
   it('is not said to be kept by a charge that was lost', async () => {
     const turn = await claimed()
-    await bench.run("CREATE TRIGGER broken BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'full'); END")
+    bench.failWrites(/UPDATE receipts/)
     const settled = turn.settle({ ...settlement(100n), kept: true })
     await decided()
     const { claim: found, durable } = await bench.ledger.lookUpClaim('scope')
     expect([found?.state, await durable]).toEqual(['kept', 'lost'])
-    await bench.run('DROP TRIGGER broken')
+    bench.failWrites(undefined)
     expect((await settled).kind).toBe('settled')
     expect(await stateOf()).toBe('kept durable')
   })

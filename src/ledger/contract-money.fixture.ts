@@ -229,18 +229,19 @@ export function moneyContract(bench: ContractBench): void {
   describe('tokens that were reserved and not used', () => {
     it.each([
       ['', false],
-      [', also when the sweep forgot them', true],
-    ])('are given back once: not where time had earned them back before%s', async (_, sweeps) => {
+      [', also when the sweep forgot the limit', true],
+    ])('come back when their turn ends, never to before now%s', async (_, sweeps) => {
       await bench.credit(HOLD * 10n)
       const limits = [limitOf('tokens', 1000, 1000)]
       const first = await bench.admit({ limits })
+      expect(await bench.refusal({ limits })).toMatchObject({ kind: 'limited' })
+      await first.settle(GIVEN_BACK)
+      const second = await bench.admit({ limits })
       await home.advance(600_000)
       if (sweeps) await home.ledger.sweep()
-      const second = await bench.admit({ limits })
-      await first.settle(GIVEN_BACK)
-      expect(await bench.refusal({ limits })).toMatchObject({ kind: 'limited' })
       await second.settle(GIVEN_BACK)
       expect((await bench.ask({ limits })).kind).toBe('admitted')
+      expect(await bench.refusal({ limits }), 'idle time is not saved up').toMatchObject({ kind: 'limited' })
     })
   })
 

@@ -27,7 +27,7 @@ export interface LedgerCore {
   readonly attended: Set<RequestId>
   /** Freezes an account whose books would have broken a rule. */
   suspect(account: AccountRow, error: Error): void
-  /** Ledger time: wall milliseconds that never go back. */
+  /** Ledger time in milliseconds: it goes back on the word of an operator only, while the gate is shut. */
   now(): number
   /** Monotonic microseconds. */
   ticks(): number

@@ -1,13 +1,14 @@
 import { type Books, createBooks } from '../books/books.ts'
 import type { Change } from '../books/changes.ts'
 import { PERIOD_ROWS_FROM } from '../books/sides.ts'
-import { type Clock, createNeverDecreasing } from '../lib/clock.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import { findLatestLedgerTime, findNewestRows } from '../store/receipts.ts'
-import { recordChanges } from '../store/record-changes.ts'
+import { findNewestRows } from '../store/receipts.ts'
+import { recordBatch } from '../store/record-batch.ts'
 import type { SettleJournal } from '../store/settle-journal.ts'
 import type { LedgerDb } from '../store/tables.ts'
+import { waitingEnds } from '../store/waiting-ends.ts'
 import { createAccountShelf } from './account-shelf.ts'
 import { freeze } from './audit-books.ts'
 import { createBatcher } from './batcher.ts'
@@ -17,6 +18,7 @@ import { createLedgerGate } from './gate.ts'
 import { openJournaledEnds } from './journaled-ends.ts'
 import type { FindKeptFacts } from './ledger.ts'
 import { createMarkKeeper } from './mark-keeper.ts'
+import { freezeAndReadAgain } from './read-account-again.ts'
 import { READ_BACK_PAUSE_MS, readBackUntilItWorks } from './read-back.ts'
 
 export interface LedgerDeps {
@@ -24,6 +26,7 @@ export interface LedgerDeps {
   /** The same for what can wait: the proof of the books. */
   readonly patientDb: LedgerDb
   readonly file: SqliteFile
+  /** Ledger time, which goes back on the word of an operator only. */
   readonly clock: Clock
   readonly journal: SettleJournal
   readonly markIntervalMs: number
@@ -47,23 +50,25 @@ export interface LedgerObserver {
   }): void
   batchFailed(error: unknown): void
   recovered(holds: number): void
-  /** What an account has open does not fit its balances: it is frozen, and nobody else is touched. */
+  /** The books of an account and its rows do not agree: it is frozen, and nobody else is touched. */
   doesNotAddUp(account: AccountRow, error: Error): void
-  /** The machine's clock is far behind the newest row: rows keep that row's time until the clock has caught up. */
-  clockBehind(facts: { readonly behindMs: number }): void
 }
 
 /** With empty books; `adoptBooks` puts in what the file says. */
 export async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<LedgerCore> {
   const { db, patientDb, file, clock, observer } = deps
   const books = await emptyBooks(db)
-  const now = await ledgerTime(deps)
+  const now = () => clock.now()
   const ticks = () => clock.ticks()
   const gate = createLedgerGate(deps.outageGraceMs)
   let failuresInARow = 0
   const batcher = createBatcher({
     ticks,
-    record: async (changes, marks) => void (await file.atomic(recordChanges(changes, marks))),
+    record: (operations, marks) => recordBatch(file, operations, marks),
+    onRefused: (account, refused, error) => {
+      observer.doesNotAddUp(account, error)
+      void freezeAndReadAgain(core, account, refused).catch(observer.batchFailed)
+    },
     onBatch({ operations, tickMicros, changes }) {
       failuresInARow = 0
       observer.batchRecorded({ operations, seconds: tickMicros / 1e6, changes })
@@ -82,11 +87,11 @@ export async function createCore(deps: LedgerDeps, closing: AbortSignal): Promis
     books,
     gate,
     batcher,
-    shelf: createAccountShelf({ db, books, ticks }),
+    shelf: createAccountShelf({ db, books, ticks, pendingAccounts: () => batcher.pendingAccounts() }),
     claims: createClaimShelf({ db, books, now, recorded: () => batcher.recorded() }),
     findKeptFacts: deps.findKeptFacts ?? (async () => new Map()),
     marks: createMarkKeeper({ batcher, gate, now, intervalMs: deps.markIntervalMs }),
-    journaled: await openJournaledEnds(deps.journal),
+    journaled: await openJournaledEnds(deps.journal, waitingEnds(db, file)),
     attended: new Set(),
     suspect(account, error) {
       const found = books.accounts.get(account)
@@ -111,14 +116,4 @@ async function emptyBooks(db: LedgerDb): Promise<Books> {
     bucket: Math.max(bucket + 1, PERIOD_ROWS_FROM),
     subscription: subscription + 1,
   })
-}
-
-/** Less is an administrator who corrected the clock, or another time zone's mistake: not worth a word at every start. */
-const CLOCK_BEHIND_SAID_MS = 86_400_000
-
-async function ledgerTime({ db, clock, observer }: LedgerDeps): Promise<() => number> {
-  const latest = await findLatestLedgerTime(db)
-  const behindMs = latest - clock.now()
-  if (behindMs > CLOCK_BEHIND_SAID_MS) observer.clockBehind({ behindMs })
-  return createNeverDecreasing(clock, latest)
 }

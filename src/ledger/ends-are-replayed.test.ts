@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { settlement } from '../model/ending.fixture.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { SettleJournal } from '../store/settle-journal.ts'
-import { openJournaledEnds } from './journaled-ends.ts'
+import { openJournaledEnds, type ShelvedEnds } from './journaled-ends.ts'
 
 const REQUEST = 'req_1' as RequestId
 
@@ -10,6 +10,7 @@ const REQUEST = 'req_1' as RequestId
 function journalInMemory(): SettleJournal {
   let records: string[] = []
   return {
+    found: { isNew: false, setAside: undefined, damaged: 0, cutOff: false },
     append: async (record) => records.push(record) > 0,
     read: async () => records,
     async clear(stillNeeded) {
@@ -19,22 +20,48 @@ function journalInMemory(): SettleJournal {
   }
 }
 
+/** What waits in the ledger. */
+function shelfInMemory(): ShelvedEnds {
+  const records = new Map<RequestId, string>()
+  return {
+    read: async () => [...records.values()],
+    async add(requestIds, texts) {
+      requestIds.forEach((requestId, place) => void records.set(requestId, texts[place]!))
+    },
+    async remove(requestIds) {
+      for (const requestId of requestIds) records.delete(requestId)
+    },
+  }
+}
+
 type Recorded = 'recorded' | 'not-open' | 'lost' | 'broken'
 
-/** What becomes of an end that was written down when the books say this of it: done, still known, and still on the disk. */
+/** What becomes of an end that was written down when the books say this of it: done, still known, in the journal, in the ledger. */
 async function replayed(kind: Recorded) {
   const journal = journalInMemory()
-  const ends = await openJournaledEnds(journal)
+  const shelf = shelfInMemory()
+  const ends = await openJournaledEnds(journal, shelf)
   await ends.write({ requestId: REQUEST, ending: settlement(1000n) })
   const done = await ends.replay(async () => ({ kind }))
-  return [done, ends.has(REQUEST), (await journal.read()).length]
+  return [done, ends.has(REQUEST), (await journal.read()).length, (await shelf.read()).length]
 }
 
 it.each([
-  ['is done with when it is in the books', 'recorded', [true, false, 0]],
-  ['is done with when it was in the books already', 'not-open', [true, false, 0]],
-  ['is kept, and tried again, when the commit was lost', 'lost', [false, true, 1]],
-  ['is kept until its account adds up, and keeps nobody waiting', 'broken', [true, true, 1]],
+  ['is done with when it is in the books', 'recorded', [true, false, 0, 0]],
+  ['is done with when it was in the books already', 'not-open', [true, false, 0, 0]],
+  ['is kept, and tried again, when the commit was lost', 'lost', [false, true, 1, 0]],
+  ['waits in the ledger until its account adds up, and leaves the journal to others', 'broken', [true, true, 0, 1]],
 ] as const)('the end of a turn that was written down %s', async (_, kind, left) => {
   expect(await replayed(kind)).toEqual(left)
+})
+
+it('an end that has waited in the ledger is recorded when its account adds up again, also after a restart', async () => {
+  const [journal, shelf] = [journalInMemory(), shelfInMemory()]
+  const before = await openJournaledEnds(journal, shelf)
+  await before.write({ requestId: REQUEST, ending: settlement(1000n) })
+  await before.replay(async () => ({ kind: 'broken' }))
+  const ends = await openJournaledEnds(journal, shelf)
+  expect(ends.has(REQUEST)).toBe(true)
+  expect(await ends.replay(async () => ({ kind: 'recorded' }))).toBe(true)
+  expect([ends.isEmpty, await shelf.read()]).toEqual([true, []])
 })

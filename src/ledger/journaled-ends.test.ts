@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import type { RequestId } from '../model/ids.ts'
 import { findReceipt } from '../store/receipts.ts'
+import { waitingEnds } from '../store/waiting-ends.ts'
 import { openJournaledEnds } from './journaled-ends.ts'
 import { HOLD, useLedger } from './ledger.fixture.ts'
 
@@ -29,12 +30,8 @@ const pragma = async (text: string): Promise<number> => {
   return Object.values(rows[0] ?? {})[0] ?? 0
 }
 
-const BREAK_ENDS = "CREATE TRIGGER broken BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'broken'); END"
-const BREAK_PROOF = "CREATE TRIGGER full BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'full'); END"
-const mend = async () => {
-  await bench.run('DROP TRIGGER IF EXISTS broken')
-  await bench.run('DROP TRIGGER IF EXISTS full')
-}
+const ENDS_AND_PROOF = /UPDATE receipts|INTO meta/
+const mend = () => bench.failWrites(undefined)
 const opensAgain = () => expect.poll(() => bench.ledger.available, { timeout: 20_000 }).toBe(true)
 const receiptOf = (requestId: string) => findReceipt(bench.database.db, requestId)
 
@@ -44,8 +41,7 @@ describe('the end of a turn while the books cannot be written', () => {
     const [charged, free] = [await bench.admit(), await bench.admit()]
     await Promise.all([charged.durable, free.durable])
     charged.mark(1)
-    await bench.run(BREAK_ENDS)
-    await bench.run(BREAK_PROOF)
+    bench.failWrites(ENDS_AND_PROOF)
     const compaction = { tokensBefore: 48_210, tokensAfter: 2_034 }
     const ends = [charged.settle({ ...settlement(1000n), compaction }), free.settle(GIVEN_BACK)]
     expect(await Promise.all(ends)).toMatchObject([
@@ -57,7 +53,7 @@ describe('the end of a turn while the books cannot be written', () => {
     expect(await bench.database.journal.read()).toHaveLength(2)
     expect(bench.ledger.available).toBe(false)
 
-    await mend()
+    mend()
     await opensAgain()
     expect(await receiptOf(charged.requestId)).toMatchObject({
       ...{ outcome: 'completed', charge_nano: 1000n, output: 2 },
@@ -74,12 +70,11 @@ describe('the end of a turn while the books cannot be written', () => {
     const turn = await bench.admit()
     await turn.durable
     turn.mark(1)
-    await bench.run(BREAK_ENDS)
-    await bench.run(BREAK_PROOF)
+    bench.failWrites(ENDS_AND_PROOF)
     const compaction = { tokensBefore: 48_210, tokensAfter: 0 }
     const settled = await turn.settle({ ...settlement(HOLD + 7n), compaction })
     expect(settled).toMatchObject({ kind: 'settled', charge: HOLD, shortfall: 7n })
-    await mend()
+    mend()
     await bench.reopen()
     expect(await receiptOf(turn.requestId)).toMatchObject({
       outcome: 'completed',
@@ -96,7 +91,14 @@ describe('the end of a turn while the books cannot be written', () => {
   })
 
   it('is refused at a start when it was written in another form: nobody guesses what a turn had cost', async () => {
-    for (const record of ['{"requestId":"req_1","usage":{}}', 'req_1 {"outcome":"completed","usage":{"output":2}}']) {
+    await bench.credit(HOLD * 10n)
+    const turn = await bench.admit()
+    await turn.durable
+    const older = [
+      `{"requestId":"${turn.requestId}"}`,
+      `${turn.requestId} {"outcome":"completed","usage":{"output":2}}`,
+    ]
+    for (const record of older) {
       await bench.database.journal.append(record)
       await expect(bench.reopen(), record).rejects.toThrow(/a form that this version does not read/)
       await bench.database.journal.clear(() => false)
@@ -107,11 +109,10 @@ describe('the end of a turn while the books cannot be written', () => {
     await bench.credit(HOLD * 10n)
     const turn = await bench.admit()
     await turn.durable
-    await bench.run(BREAK_ENDS)
-    await bench.run(BREAK_PROOF)
+    bench.failWrites(ENDS_AND_PROOF)
     await turn.settle(settlement(1000n))
     const [record] = await bench.database.journal.read()
-    await mend()
+    mend()
     await opensAgain()
     await bench.database.journal.append(record!)
     await bench.reopen()
@@ -123,17 +124,16 @@ describe('the end of a turn while the books cannot be written', () => {
     await bench.credit(HOLD * 10n)
     const turn = await bench.admit()
     await turn.durable
-    await bench.run(BREAK_ENDS)
-    await bench.run(BREAK_PROOF)
+    bench.failWrites(ENDS_AND_PROOF)
     await bench.database.journal.close()
     expect(await turn.settle(settlement(1000n))).toEqual({ kind: 'lost' })
-    await mend()
+    mend()
     await opensAgain()
   })
 })
 
 it('an end that is written down while others are recorded is recorded too, and keeps nobody waiting', async () => {
-  const ends = await openJournaledEnds(bench.database.journal)
+  const ends = await openJournaledEnds(bench.database.journal, waitingEnds(bench.database.db, bench.database.file))
   const endOf = (requestId: string) => ({ requestId: requestId as RequestId, ending: GIVEN_BACK })
   const recorded: string[] = []
   expect(await ends.write(endOf('req_1'))).toBe(true)
@@ -153,10 +153,9 @@ it('a journal that cannot be emptied keeps nobody waiting, and is emptied the ne
   const { journal } = bench.database
   const { clear } = journal
   journal.clear = () => Promise.reject(new Error('input/output error'))
-  await bench.run(BREAK_ENDS)
-  await bench.run(BREAK_PROOF)
+  bench.failWrites(ENDS_AND_PROOF)
   expect(await turn.settle(settlement(1000n))).toMatchObject({ kind: 'settled' })
-  await mend()
+  mend()
   await opensAgain()
   expect(await receiptOf(turn.requestId)).toMatchObject({ outcome: 'completed', charge_nano: 1000n })
   expect(await journal.read()).toHaveLength(1)

@@ -21,26 +21,57 @@ export interface JournaledEnds {
   has(requestId: RequestId): boolean
 }
 
+/** Ends that wait for their account to add up again, kept with the ledger. */
+export interface ShelvedEnds {
+  read(): Promise<string[]>
+  add(requestIds: readonly RequestId[], records: readonly string[]): Promise<void>
+  remove(requestIds: readonly RequestId[]): Promise<void>
+}
+
 /** Ends a turn in the books; `lost` when that could not be written. */
 type RecordEnd = (end: TurnEnd) => Promise<{ readonly kind: 'recorded' | 'not-open' | 'lost' | 'broken' }>
 
-export async function openJournaledEnds(journal: SettleJournal): Promise<JournaledEnds> {
+export async function openJournaledEnds(journal: SettleJournal, shelved: ShelvedEnds): Promise<JournaledEnds> {
   const waiting = new Map<RequestId, TurnEnd>()
+  const onShelf = new Set<RequestId>()
+  for (const record of await shelved.read()) {
+    const end = decode(record)
+    keep(waiting, end)
+    onShelf.add(end.requestId)
+  }
   for (const record of await journal.read()) keep(waiting, decode(record))
   let replaying: Promise<unknown> = Promise.resolve()
 
   const recordWaiting = async (record: RecordEnd) => {
+    const stuck: TurnEnd[] = []
     const kinds = await Promise.all(
       [...waiting.values()].map(async (end) => {
         const { kind } = await record(end)
         // One that is not open was recorded after all, before the crash.
         if (kind === 'recorded' || kind === 'not-open') waiting.delete(end.requestId)
+        if (kind === 'broken' && !onShelf.has(end.requestId)) stuck.push(end)
         return kind
       }),
     )
     // What stays on the disk is found recorded when it is read again: no reason to keep the books shut.
-    await journal.clear(() => waiting.size > 0).catch(() => {})
+    await clearJournal(stuck).catch(() => {})
     return kinds
+  }
+
+  /** An end that cannot be recorded yet moves to the ledger, or it would keep the journal from being cleared until it is full. */
+  const clearJournal = async (stuck: readonly TurnEnd[]) => {
+    if (stuck.length > 0) {
+      await shelved.add(
+        stuck.map(({ requestId }) => requestId),
+        stuck.map(encode),
+      )
+      for (const { requestId } of stuck) onShelf.add(requestId)
+    }
+    await journal.clear(() => [...waiting.keys()].some((requestId) => !onShelf.has(requestId)))
+    const over = [...onShelf].filter((requestId) => !waiting.has(requestId))
+    if (over.length === 0) return
+    await shelved.remove(over)
+    for (const requestId of over) onShelf.delete(requestId)
   }
 
   const replay = async (record: RecordEnd): Promise<boolean> => {

@@ -9,6 +9,7 @@ import { secureRandom } from '../lib/random-id.ts'
 import { type AccountRow, mintAccountId, type RequestId } from '../model/ids.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
+import { SqliteFailure } from '../sqlite/sqlite-failure.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { findAccountByEmail } from '../store/accounts.ts'
 import { listLiveBuckets } from '../store/buckets.ts'
@@ -30,7 +31,6 @@ export interface LedgerBench {
   /** What recovery finds of kept answers. */
   readonly keptFacts: Map<RequestId, string>
   readonly failures: unknown[]
-  readonly behind: number[]
   recovered: number
   /** As after a kill: whatever was in memory is gone, the file is as the last commit left it. */
   reopen(): Promise<void>
@@ -38,6 +38,8 @@ export interface LedgerBench {
   admit(over?: Partial<AdmitRequest>): Promise<AdmittedTurn & { requestId: RequestId }>
   request(over?: Partial<AdmitRequest>): AdmitRequest
   run(sql: string): Promise<void>
+  /** As a disk with a fault: what the ledger writes with such a statement fails. Undefined: nothing any more. */
+  failWrites(statements: RegExp | undefined): void
   /** The next question about this table waits until the answer is let go. */
   holdQuestion(table: string): { asked: Promise<void>; letGo(): void }
   /** Memory says of the account what the file says. */
@@ -62,19 +64,30 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
   let database: Database
   let ledger: Ledger
   let account: AccountRow
+  let refused: RegExp | undefined
   let held: { table: string; asked(): void; letGo: Promise<void> } | undefined
   const offset = { aheadMs: 0, aheadMicros: 0 }
+  let latest = 0
   const clock: Clock = {
-    now: () => systemClock.now() + offset.aheadMs,
+    // As the ledger's own clock, it never goes back.
+    now() {
+      latest = Math.max(latest, systemClock.now() + offset.aheadMs)
+      return latest
+    },
     ticks: () => systemClock.ticks() + offset.aheadMicros,
   }
   const keptFacts = new Map<RequestId, string>()
   const failures: unknown[] = []
-  const behind: number[] = []
 
   const patient = (file: SqliteFile): SqliteFile => ({
     driver: file.driver,
-    atomic: (statements) => file.atomic(statements),
+    async atomic(statements) {
+      if (refused && statements.some(({ sql }) => refused?.test(sql))) {
+        throw new SqliteFailure('disk I/O error', 'SQLITE_IOERR')
+      }
+      return file.atomic(statements)
+    },
+    atomicEach: (groups) => file.atomicEach(groups),
     close: () => file.close(),
     async all(sql, parameters) {
       if (held && sql.includes(`from "${held.table}"`)) {
@@ -107,7 +120,6 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
         recovered(holds) {
           bench.recovered += holds
         },
-        clockBehind: ({ behindMs }) => void behind.push(behindMs),
         doesNotAddUp: (_, error) => void failures.push(error),
       },
     })
@@ -120,11 +132,12 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'millrace-ledger-'))
     Object.assign(offset, { aheadMs: 0, aheadMicros: 0 })
+    latest = 0
     keptFacts.clear()
     failures.length = 0
-    behind.length = 0
     bench.recovered = 0
     held = undefined
+    refused = undefined
     await open()
     await insertAccount(database.file, { id: mintAccountId(secureRandom), email: 'a@example.com', createdAt: 1 })
     account = (await findAccountByEmail(database.db, 'a@example.com'))?.row as AccountRow
@@ -148,7 +161,6 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
     clock: offset,
     keptFacts,
     failures,
-    behind,
     recovered: 0,
     async reopen() {
       await close()
@@ -164,6 +176,9 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
       return Object.assign(admission, { requestId: request.requestId })
     },
     run: async (sql) => void (await database.file.atomic([{ sql, rows: [[]] }])),
+    failWrites(statements) {
+      refused = statements
+    },
     holdQuestion(table) {
       let letGo = () => {}
       const released = new Promise<void>((resolve) => {
@@ -180,7 +195,9 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
       expect(await listLiveBuckets(database.db, account)).toContainEqual(expect.objectContaining(wallet))
     },
     async expectCleanBooks() {
-      expect((await verifyBooks({ db: database.db })).report).toMatchObject({ ok: true, violations: 0 })
+      const { report } = await verifyBooks({ db: database.db })
+      expect(report.checks.filter(({ violations }) => violations > 0)).toEqual([])
+      expect(report).toMatchObject({ ok: true, violations: 0 })
     },
   }
   return bench

@@ -1,6 +1,5 @@
 import type { AdmitOutcome, AdmitRequest } from '../books/admit-turn.ts'
-import type { Subscription } from '../books/books.ts'
-import type { AllowanceStanding } from '../books/periods.ts'
+import type { AllowanceStanding, Subscription } from '../books/books.ts'
 import type { AssignPlan, PlanOutcome } from '../books/subscriptions.ts'
 import type { TooMuch } from '../books/transfer-money.ts'
 import type { LimitRefusal } from '../books/turn-limits.ts'
@@ -9,6 +8,7 @@ import type { Ending } from '../model/ending.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
+import type { Durability } from './batcher.ts'
 import type { LookedUpClaim } from './claim-shelf.ts'
 import type { VerifyReport } from './verify-books.ts'
 
@@ -23,7 +23,8 @@ export interface Ledger {
   limitStandings(limits: readonly AppliedLimit[]): LimitStanding[]
   /** Which of these limits would refuse now; undefined also where only admission can know it. */
   limitRefusal(limits: readonly AppliedLimit[]): LimitRefusal | undefined
-  admit(request: AdmitRequest): Promise<Admission>
+  /** Refuses with `rights-changed` if the rights have changed since `judged`. */
+  admit(request: AdmitRequest, judged?: JudgedRights): Promise<Admission>
   credit(order: CreditOrder): Promise<CreditOutcome>
   /** Counts a request that needs no turn against the limits on requests. */
   takeRequest(limits: readonly AppliedLimit[]): TakenRequest | Promise<TakenRequest>
@@ -44,6 +45,8 @@ export interface Ledger {
   audit(options: { readonly whole: boolean }): Promise<VerifyReport>
   /** Ends what has lost its turn: holds that nobody attends any more. Returns how many. */
   sweep(): Promise<number>
+  /** Changes the file while nothing is decided on it; the books are read back afterwards. */
+  whileClosed<Result>(work: () => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
 
@@ -68,8 +71,20 @@ export type Admission =
   | AdmittedTurn
   | { readonly kind: 'refused'; readonly refusal: AdmissionRefusal; readonly standings: readonly LimitStanding[] }
 
+/** When the rights of a caller were judged: `at` is the number of changes to keys and accounts at that moment. */
+export interface JudgedRights {
+  readonly rights: { readonly changes: number }
+  readonly at: number
+}
+
 /** Why the reducer said no; `unavailable` when it was not asked, because the books are being read back. */
-export type AdmissionRefusal = Exclude<AdmitOutcome, { kind: 'held' }> | { readonly kind: 'unavailable' }
+export type AdmissionRefusal =
+  | Exclude<AdmitOutcome, { kind: 'held' }>
+  | { readonly kind: 'unavailable' }
+  /** A key or an account was changed since the caller was judged: it has to be judged again. */
+  | { readonly kind: 'rights-changed' }
+  /** The database knows that the account is not active. */
+  | { readonly kind: 'account-suspended' | 'account-closed' }
 
 /** A turn that holds its money. `settle` ends it, once, whatever came of it; `leave` says that the turn is over. */
 export interface AdmittedTurn {
@@ -80,8 +95,8 @@ export interface AdmittedTurn {
   readonly standings: readonly LimitStanding[]
   /** Whether the provider may be asked before the hold is durable (far from every edge). */
   readonly overlap: boolean
-  /** Never rejects. `lost` means the hold did not become durable: nothing may be delivered. */
-  readonly durable: Promise<'durable' | 'lost'>
+  /** Never rejects. Anything but `durable` means that the hold was not placed: nothing may be delivered. */
+  readonly durable: Promise<Durability>
   /** How many output tokens have gone to the client so far; recovery after a crash charges this much. */
   mark(deliveredTokens: number): void
   /** Charges what the ending owes, or gives the hold back. */

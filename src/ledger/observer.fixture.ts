@@ -5,6 +5,5 @@ export const UNOBSERVED: LedgerObserver = {
   batchRecorded: () => {},
   batchFailed: () => {},
   recovered: () => {},
-  clockBehind: () => {},
   doesNotAddUp: () => {},
 }

@@ -3,6 +3,7 @@ import { forgetExpiredClaims } from '../store/claims.ts'
 import { allowanceReport, standingOf } from './account-standing.ts'
 import { admit, takeRequest } from './admit.ts'
 import { auditBooks } from './audit-books.ts'
+import { closeIdlePeriods } from './close-idle-periods.ts'
 import type { LedgerCore } from './core.ts'
 import { createCore, type LedgerDeps, type LedgerObserver } from './create-core.ts'
 import type { Ledger } from './ledger.ts'
@@ -10,6 +11,7 @@ import { createOperatorDesk } from './operator-desk.ts'
 import { adoptBooks, NO_LIMITS, readBooks } from './read-books.ts'
 import { replayJournal } from './record.ts'
 import { resolveOrphans } from './resolve-orphans.ts'
+import { whileClosed } from './while-closed.ts'
 
 const ACCOUNTS_IN_MEMORY_MAX = 10_000
 
@@ -33,7 +35,7 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     standing: (account) => core.shelf.withBooks(account, standingOf),
     limitStandings: (limits) => standingsOf(core.books, limits, core.ticks()),
     limitRefusal: (limits) => lookAtLimits(core.books, limits, core.ticks()),
-    admit: (request) => admit(core, request),
+    admit: (request, judged) => admit(core, request, judged),
     takeRequest: (limits) => takeRequest(core, limits),
     lookUpClaim: (scope) => core.claims.lookUp(scope),
     allowanceStandings: (account, allowances) => allowanceReport(core, account, allowances),
@@ -45,8 +47,10 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
       if (!core.gate.open) return 0
       const resolved = await resolveAndTell(core, deps.observer)
       if (core.gate.open) await forgetAllExpiredClaims(core)
+      if (core.gate.open) await closeIdlePeriods(core)
       return resolved
     },
+    whileClosed: (work) => whileClosed(core, work, { closing: closing.signal, onFailure: deps.observer.batchFailed }),
     async close() {
       closing.abort()
       core.marks.stop()

@@ -34,7 +34,7 @@ export function createOperatorDesk(core: LedgerCore): Pick<Ledger, 'credit' | 'a
 async function creditOnce(core: LedgerCore, order: CreditOrder): Promise<CreditOutcome> {
   const { account } = order
   await waitForBooks(core)
-  const known = await findTransferByRef(core.db, account, order.ref)
+  const known = await findTransferByRef(core.db, account, order.kind, order.ref)
   if (known && known.amount_nano !== order.amount) return { kind: 'ref-taken', amount: known.amount_nano as NanoUsd }
   if (known) return { kind: 'exists', standing: await core.shelf.withBooks(account, standingOf) }
   const { moved, standing } = await carryOut(core, account, (at) => {
@@ -65,7 +65,7 @@ async function carryOut<Outcome extends object>(
     // From here to the enqueue nothing waits.
     if (!core.gate.open) throw new Error('The ledger failed meanwhile; nothing was changed')
     const outcome = decide(core.now())
-    if (outcome.changes && (await record(core, account, outcome.changes)) === 'lost')
+    if (outcome.changes && (await record(core, account, outcome.changes)) !== 'durable')
       throw new Error(
         'The ledger could not record the change: look whether it is there, and give the order again if not',
       )

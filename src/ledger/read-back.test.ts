@@ -7,8 +7,8 @@ import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 
-const BREAK = "CREATE TRIGGER broken BEFORE INSERT ON receipts BEGIN SELECT RAISE(ABORT, 'broken'); END"
-const MEND = 'DROP TRIGGER broken'
+const HOLDS = /INSERT INTO receipts/
+const ENDS = /UPDATE receipts/
 
 const opensAgain = () => expect.poll(() => bench.ledger.available, { timeout: 10_000 }).toBe(true)
 
@@ -29,7 +29,7 @@ describe('while the books are being read back', () => {
     const price = bench.holdQuestion('prices')
     const sweep = bench.ledger.sweep()
     await price.asked
-    await bench.run(BREAK)
+    bench.failWrites(HOLDS)
     const receipts = bench.holdQuestion('receipts')
     expect(await (await bench.admit()).durable).toBe('lost')
     await receipts.asked
@@ -40,7 +40,7 @@ describe('while the books are being read back', () => {
 
     receipts.letGo()
     await opensAgain()
-    await bench.run(MEND)
+    bench.failWrites(undefined)
     await bench.expectMemoryIsTheFile()
     expect(await findReceipt(bench.database.db, orphan.requestId)).toMatchObject({ state: 'open' })
     expect(await bench.ledger.sweep()).toBe(1)
@@ -55,10 +55,10 @@ describe('while the books are being read back', () => {
     const price = bench.holdQuestion('prices')
     const sweep = bench.ledger.sweep()
     await price.asked
-    await bench.run(BREAK)
+    bench.failWrites(HOLDS)
     expect(await (await bench.admit()).durable).toBe('lost')
     await opensAgain()
-    await bench.run(MEND)
+    bench.failWrites(undefined)
     price.letGo()
     expect(await sweep).toBe(1)
     await bench.expectMemoryIsTheFile()
@@ -71,10 +71,10 @@ describe('while the books are being read back', () => {
     orphan.mark(7)
     await orphan.durable
     orphan.leave()
-    await bench.run("CREATE TRIGGER broken BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'broken'); END")
+    bench.failWrites(ENDS)
     expect(await bench.ledger.sweep()).toBe(0)
     expect(bench.recovered).toBe(0)
-    await bench.run(MEND)
+    bench.failWrites(undefined)
     await opensAgain()
     expect(await bench.ledger.sweep()).toBe(1)
     expect(await findReceipt(bench.database.db, orphan.requestId)).toMatchObject({ output: 7 })
@@ -85,13 +85,11 @@ describe('while the books are being read back', () => {
     await bench.credit(HOLD * 10n)
     const turn = await bench.admit()
     await turn.durable
-    await bench.run("CREATE TRIGGER broken BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'broken'); END")
-    await bench.run("CREATE TRIGGER full BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'full'); END")
+    bench.failWrites(/UPDATE receipts|INTO meta/)
     const settled = turn.settle(settlement(1000n))
     await expect.poll(() => bench.failures.length).toBeGreaterThan(1)
     turn.leave()
-    await bench.run(MEND)
-    await bench.run('DROP TRIGGER full')
+    bench.failWrites(undefined)
     expect(await settled).toMatchObject({ kind: 'settled', charge: 1000n })
     await bench.expectMemoryIsTheFile()
     await bench.expectCleanBooks()
@@ -103,10 +101,10 @@ describe('while the books are being read back', () => {
     await turn.durable
     turn.mark(3)
     await expect.poll(async () => (await bench.database.file.all('SELECT * FROM marks', [])).length).toBe(1)
-    await bench.run("CREATE TRIGGER stuck BEFORE UPDATE ON marks BEGIN SELECT RAISE(ABORT, 'stuck'); END")
+    bench.failWrites(/INTO marks/)
     turn.mark(9)
     await expect.poll(() => bench.failures.length).toBeGreaterThan(0)
-    await bench.run('DROP TRIGGER stuck')
+    bench.failWrites(undefined)
     await opensAgain()
     turn.leave()
     expect(await bench.ledger.sweep()).toBe(1)
@@ -119,9 +117,9 @@ it('a place under a limit that was taken by a hold which was lost is free again,
   const limits = [limitOf('concurrent', 2)]
   const running = await bench.admit({ limits })
   await running.durable
-  await bench.run(BREAK)
+  bench.failWrites(HOLDS)
   expect(await (await bench.admit({ limits })).durable).toBe('lost')
-  await bench.run(MEND)
+  bench.failWrites(undefined)
   await opensAgain()
   expect((await bench.admit({ limits })).kind).toBe('admitted')
   expect(await bench.ledger.admit(bench.request({ limits }))).toMatchObject({ refusal: { kind: 'limited' } })
@@ -132,11 +130,11 @@ describe('what is counted on an account', () => {
     await bench.credit(HOLD * 10n)
     const turn = await bench.admit()
     await turn.durable
-    await bench.run("CREATE TRIGGER broken BEFORE INSERT ON transfers BEGIN SELECT RAISE(ABORT, 'broken'); END")
+    bench.failWrites(/INTO transfers/)
     const [lost, settled] = [bench.credit(5n, 'lost'), turn.settle(settlement(1000n))]
     await expect(lost).rejects.toThrow()
     expect(await settled).toMatchObject({ kind: 'settled', charge: 1000n })
-    await bench.run(MEND)
+    bench.failWrites(undefined)
     await opensAgain()
     await bench.credit(7n, 'later')
     const rows = await bench.database.file.all(

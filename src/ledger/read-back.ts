@@ -23,7 +23,7 @@ export async function readBackUntilItWorks(
   // What each running turn takes from the limits is known in memory only.
   const { turns } = core.books
   const limitsOfLiving = (requestId: RequestId) =>
-    (core.attended.has(requestId) ? turns.get(requestId) : undefined) ?? NO_LIMITS
+    (core.attended.has(requestId) ? turns.get(requestId)?.limits : undefined) ?? NO_LIMITS
   for (let failures = failuresBefore; ; failures++) {
     await pauseIdly(failures === 0 ? 0 : Math.min(pauseMs * 2 ** (failures - 1), PAUSE_MAX_MS))
     try {

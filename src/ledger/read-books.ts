@@ -1,7 +1,9 @@
-import type { AccountBooks, Bucket, Claim, OpenTurn, UnderLimits } from '../books/books.ts'
+import type { AccountBooks, Bucket, Claim, CountedSpend, OpenTurn } from '../books/books.ts'
 import { countAllRunning } from '../books/turn-limits.ts'
-import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
+import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
+import { subjectOfCap } from '../model/spend-caps.ts'
 import { findIssued } from '../store/buckets.ts'
 import { findClaim } from '../store/claims.ts'
 import { findMarks, listOpenReceipts, type OpenReceiptRow } from '../store/receipts.ts'
@@ -22,11 +24,11 @@ export interface RecordedBooks {
 }
 
 /** Of a turn whose process is gone: the limits that it was under ended with it. */
-export const NO_LIMITS: UnderLimits = { limits: [], reserved: [] }
+export const NO_LIMITS: readonly AppliedLimit[] = []
 
 export interface WhatMatters {
   /** The limits that an open turn was admitted under: known in memory only. */
-  limitsOf(requestId: RequestId): UnderLimits
+  limitsOf(requestId: RequestId): readonly AppliedLimit[]
   /** Idempotency keys that somebody has asked for. */
   readonly scopes: readonly string[]
 }
@@ -54,7 +56,7 @@ export function adoptBooks(core: LedgerCore, { accounts, turns, marks, issued, c
   core.marks.restore(marks, new Set([...turns.values()].map((turn) => turn.receipt)))
 }
 
-async function readClaims(db: LedgerDb, scopes: ReadonlySet<string>): Promise<Map<string, Claim | undefined>> {
+export async function readClaims(db: LedgerDb, scopes: Iterable<string>): Promise<Map<string, Claim | undefined>> {
   const claims = new Map<string, Claim | undefined>()
   for (const scope of scopes) {
     const stored = await findClaim(db, scope)
@@ -63,7 +65,7 @@ async function readClaims(db: LedgerDb, scopes: ReadonlySet<string>): Promise<Ma
   return claims
 }
 
-function openTurnOf(receipt: OpenReceiptRow, account: AccountBooks, { limits, reserved }: UnderLimits): OpenTurn {
+export function openTurnOf(receipt: OpenReceiptRow, account: AccountBooks, limits: readonly AppliedLimit[]): OpenTurn {
   return {
     requestId: receipt.request_id as RequestId,
     receipt: receipt.row,
@@ -72,13 +74,22 @@ function openTurnOf(receipt: OpenReceiptRow, account: AccountBooks, { limits, re
     priceVersion: receipt.price_version,
     hold: receipt.hold_nano as NanoUsd,
     buckets: bucketsOf(receipt, account),
+    counted: countedOf(receipt, account),
     limits,
-    reserved,
     claim: receipt.scope ?? undefined,
     inputEstimate: receipt.input_estimate,
     cachedEstimate: receipt.cached_estimate,
     outputBound: receipt.output_bound,
   }
+}
+
+/** A period of a cap that is over has nothing left to count. */
+function countedOf({ row, caps, key }: OpenReceiptRow, { counters }: AccountBooks): CountedSpend[] {
+  const names = caps === null ? [] : caps.split(' ')
+  return names.flatMap((name) => {
+    const counter = counters.get(subjectOfCap(key as KeyRow, name))
+    return counter && counter.firstReceipt <= row ? { counter, name } : []
+  })
 }
 
 function bucketsOf(receipt: OpenReceiptRow, { wallet, periods, outlived }: AccountBooks): Bucket[] {

@@ -6,15 +6,9 @@ import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
 import type { TurnEnd } from './journaled-ends.ts'
 
-/**
- * What was decided on an account joins the batch that is about to be recorded, and the account stays in memory until it
- * is: before, the file would bring back an account that knows nothing of it.
- */
-export function record(core: LedgerCore, account: AccountRow, changes: readonly Change[]): Promise<Durability> {
-  const durable = core.batcher.enqueue(changes)
-  core.shelf.keepUntil(account, durable)
-  return durable
-}
+/** What was decided on an account joins the batch that is about to be recorded. */
+export const record = (core: LedgerCore, account: AccountRow, changes: readonly Change[]): Promise<Durability> =>
+  core.batcher.enqueue(account, changes)
 
 export type RecordedEnd =
   | ({ readonly kind: 'recorded' } & Charged)
@@ -28,10 +22,14 @@ export type RecordedEnd =
 export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<RecordedEnd> {
   const turn = core.books.turns.get(end.requestId)
   if (!turn) return { kind: 'not-open' }
+  // What memory says of it is not what the file says, and is about to be read again.
+  if (core.shelf.isReading(turn.account)) return { kind: 'broken' }
   const closed = tryToClose(core, turn.account, end)
   if (closed.kind !== 'closed') return closed
   // What was lost is ended again, and needs its progress then.
-  if ((await record(core, turn.account, closed.changes)) === 'lost') return { kind: 'lost' }
+  const durability = await record(core, turn.account, closed.changes)
+  if (durability === 'lost') return { kind: 'lost' }
+  if (durability === 'refused') return { kind: 'broken' }
   core.marks.forget(turn.receipt)
   return { kind: 'recorded', charge: closed.charge, shortfall: closed.shortfall }
 }

@@ -34,30 +34,37 @@ describe('the books of usage', () => {
     ])
   })
 
-  it('keep the balance of revenue, and all balances sum to zero', async () => {
-    const balances = await rowsOf('SELECT row, posted_nano FROM buckets WHERE row > 0 ORDER BY row')
+  it('keep the balances of the wallet and of the outside world; the other sides are sums', async () => {
+    const balances = await rowsOf('SELECT row, posted_nano FROM buckets WHERE posted_nano <> 0 ORDER BY row')
     expect(balances).toEqual([
       { row: SIDES.usd.issued, posted_nano: -HOLD * 10n },
-      { row: SIDES.usd.used, posted_nano: HOLD + 7n },
       { row: 3, posted_nano: HOLD * 9n - 7n },
     ])
-    await bench.expectCleanBooks()
+    expect((await verifyBooks({ db: bench.database.db })).report.sums).toEqual({
+      usd: { issued: `${HOLD * 10n}`, used: `${HOLD + 7n}` },
+      quota: { issued: '0', used: '0', expired: '0' },
+    })
   })
 })
 
 describe('verify of books in use', () => {
-  it('agrees with one moment, whatever is opened, settled and credited while it reads', async () => {
+  it('agrees, whatever is opened, settled and credited while it reads', async () => {
+    await bench.credit(HOLD * 100n, 'more')
     const open = [await bench.admit(), await bench.admit()]
     await Promise.all(open.map((turn) => turn.durable))
     const { file } = bench.database
     let questions = 0
+    let rowsMost = 0
     const busy: SqliteFile = {
       driver: file.driver,
       atomic: (statements) => file.atomic(statements),
+      atomicEach: (groups) => file.atomicEach(groups),
       close: () => file.close(),
       async all(text, parameters) {
         try {
-          return await file.all(text, parameters)
+          const rows = await file.all(text, parameters)
+          rowsMost = Math.max(rowsMost, rows.length)
+          return rows as never
         } finally {
           questions++
           await open.pop()?.settle(settlement(9n))
@@ -67,8 +74,9 @@ describe('verify of books in use', () => {
       },
     }
     const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(busy) })
-    expect((await verifyBooks({ db })).report).toMatchObject({ ok: true, accounts: 1, receipts: 6, transfers: 1 })
-    expect(questions).toBe(4)
+    expect((await verifyBooks({ db })).report).toMatchObject({ ok: true, accounts: 1, receipts: 6, transfers: 2 })
+    expect(questions).toBeGreaterThanOrEqual(6)
+    expect(rowsMost, 'rows of one answer').toBeLessThan(10)
     await bench.expectCleanBooks()
   })
 
@@ -80,8 +88,11 @@ describe('verify of books in use', () => {
       SELECT row, 'req_' || row, 1, 1, 'wallet', 'released', 'demo', 1, '[3]', 5, 1, 1, 1, 1, 0, 0, 0,
         row - 95, ${HOLD * 9n - 7n} FROM n`)
     expect((await verifyBooks({ db: bench.database.db })).report).toMatchObject({ ok: true, receipts: 6405 })
+    // Far behind the others, as where rows were lost: what is not there costs nothing.
     await bench.run('DROP TRIGGER closed_receipts_are_final')
-    for (const row of [100, 1000, 1001, 4000, 6500]) {
+    await bench.run('UPDATE receipts SET row = 9000000000000 WHERE row = 6500')
+    expect((await verifyBooks({ db: bench.database.db })).report).toMatchObject({ ok: true, receipts: 6405 })
+    for (const row of [100, 1000, 1001, 4000, 9000000000000]) {
       await bench.run(`UPDATE receipts SET cost_nano = 1 WHERE row = ${row}`)
       expect(await broken(), `row ${row}`).toEqual(['cost is charge plus shortfall'])
       await bench.run(`UPDATE receipts SET cost_nano = 0 WHERE row = ${row}`)
@@ -96,12 +107,12 @@ describe('verify finds', () => {
   }
 
   it('a balance that was changed by hand, on either side', async () => {
-    for (const bucket of [SIDES.usd.issued, SIDES.usd.used, 3]) {
+    for (const [bucket, rule] of [
+      [SIDES.usd.issued, 'the outside world has what came from it'],
+      [3, 'posted is the sum of entries'],
+    ] as const) {
       await bench.run(`UPDATE buckets SET posted_nano = posted_nano + 1 WHERE row = ${bucket}`)
-      const found = await broken()
-      expect(found).toContain('posted is the sum of entries')
-      expect(found).toContain('balances of a unit sum to zero')
-      expect(found.includes('revenue is what was charged')).toBe(bucket === SIDES.usd.used)
+      expect(await broken()).toEqual([rule])
       await bench.run(`UPDATE buckets SET posted_nano = posted_nano - 1 WHERE row = ${bucket}`)
       await bench.expectCleanBooks()
     }
@@ -116,11 +127,7 @@ describe('verify finds', () => {
 
   it('a charge that was changed by hand', async () => {
     await tamper('UPDATE receipts SET charge_nano = 6, cost_nano = 6 WHERE row = 1')
-    expect(await broken()).toEqual([
-      'a balance is the one before and what moved',
-      'posted is the sum of entries',
-      'revenue is what was charged',
-    ])
+    expect(await broken()).toEqual(['a balance is the one before and what moved'])
   })
 
   const GAP = 'movements of an account are numbered without a gap'
@@ -143,9 +150,9 @@ describe('verify finds', () => {
 
   it('a balance that does not follow from the one before, of a charge or of a credit', async () => {
     await tamper('UPDATE receipts SET balance_nano = balance_nano + 1 WHERE row = 3')
-    expect(await broken()).toEqual([BALANCE])
+    expect(await broken()).toEqual([BALANCE, 'posted is the sum of entries'])
     await bench.run('UPDATE receipts SET balance_nano = NULL WHERE row = 3')
-    expect(await broken()).toEqual([BALANCE])
+    expect(await broken()).toEqual([BALANCE, 'posted is the sum of entries'])
     await bench.run(`UPDATE receipts SET balance_nano = ${HOLD * 9n - 7n} WHERE row = 3`)
     await bench.expectCleanBooks()
     await bench.run('UPDATE transfers SET balance_nano = balance_nano - 1')

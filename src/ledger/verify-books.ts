@@ -1,8 +1,20 @@
+import { systemClock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { type BooksMoment, type MomentBucket, readBooksMoment, readClosedBuckets } from '../store/books-moment.ts'
-import { checkReceipts, checkTransfers, type Finding, ROW_CHECKS, type RowSlice } from '../store/check-rows.ts'
+import { type CheckedPeriod, checkWallets, findBooksEnd } from '../store/check-balances.ts'
+import {
+  type CheckedRows,
+  checkReceipts,
+  checkTransfers,
+  RECEIPT_RULE_NAMES,
+  type RowSlice,
+  TRANSFER_RULE_NAMES,
+} from '../store/check-rows.ts'
+import { exactSum } from '../store/exact-sum.ts'
+import type { ProvedSumsTable } from '../store/proof-tables.ts'
 import type { StoredProof } from '../store/proofs.ts'
 import type { LedgerDb } from '../store/tables.ts'
+import { proveCaps, proveWindows } from './check-periods.ts'
+import { createSliceSize } from './slice-size.ts'
 
 export interface VerifyReport {
   readonly ok: boolean
@@ -13,161 +25,175 @@ export interface VerifyReport {
   readonly accounts: number
   readonly receipts: number
   readonly transfers: number
+  /** What no row of the books keeps, in billionths: of a proof from the first row on. May be more than 64 bits hold. */
+  readonly sums?: IssuedSums | undefined
 }
 
-export const NOTHING_PROVED: StoredProof = { receipt: 0, transfer: 0, posted: new Map() }
+/** Of dollars: what was put in less what was taken out, and revenue. Of windows: what was granted, used and expired. */
+export interface IssuedSums {
+  readonly usd: { readonly issued: string; readonly used: string }
+  readonly quota: { readonly issued: string; readonly used: string; readonly expired: string }
+}
 
-/** About a millisecond of the thread that also records every settle; transfers cost more than in proportion. */
-const SLICE_ROWS = 100
+export const NOTHING_PROVED: StoredProof = { receipt: 0, transfer: 0, issued: 0n }
+
+const BALANCE_RULES = {
+  posted: 'posted is the sum of entries',
+  dollars: 'the outside world has what came from it',
+  held: 'held is the sum of open holds',
+  overdrawn: 'no account is overdrawn (the other sides may be)',
+  spent: 'a spend cap has counted what was charged',
+  heldUnderCap: 'a spend cap counts the open holds',
+  bound: 'what a spend cap has counted is within its bound',
+} as const
+
+export interface VerifyOptions {
+  readonly db: LedgerDb
+  readonly since?: StoredProof
+  /** Keeps what was proved of periods with many receipts. */
+  readonly keep?: (sums: readonly ProvedSumsTable[]) => Promise<void>
+  readonly ticks?: () => number
+}
 
 /**
- * Proves the books from the rows alone, while they are in use. Balances and open holds are read in one statement, so they
- * are of one moment; everything else was final by then and can be read in slices: a closed receipt and an entry never
- * change, and what came later has a higher row. For the same reason a later proof may begin where this one says that
- * everything before is closed.
+ * Proves the books from the rows alone, while they are in use, a slice at a time. What is proved needs no moment that all of
+ * it shares. A closed receipt and a transfer never change, so rows are proved as they are met, each against the movement
+ * before it. A balance is proved against the last movement that its account has in the same statement, and a batch is in
+ * the file whole or not at all. A later proof begins where this one says that everything before is closed.
  */
 export async function verifyBooks({
   db,
   since = NOTHING_PROVED,
-}: {
-  readonly db: LedgerDb
-  readonly since?: StoredProof
-}): Promise<{ readonly report: VerifyReport; readonly proved: StoredProof }> {
-  const moment = await readBooksMoment(db)
-  const open = moment.open.map(({ row }) => row)
-  const allClosedTo = Math.max(since.receipt, open.length > 0 ? Math.min(...open) - 1 : moment.lastReceipt)
-  const closed = createTally()
-  const later = createTally()
-  for (const slice of slicesBetween(since.receipt, allClosedTo)) {
-    closed.add(await checkReceipts(db, { ...slice, open: [] }))
-  }
-  for (const slice of slicesBetween(since.transfer, moment.lastTransfer)) {
-    closed.add(await checkTransfers(db, slice))
-  }
-  for (const slice of slicesBetween(allClosedTo, moment.lastReceipt)) {
-    later.add(await checkReceipts(db, { ...slice, open: open.filter((row) => row > slice.after && row <= slice.to) }))
-  }
-  const touched = new Set([
-    ...since.posted.keys(),
-    ...closed.buckets,
-    ...later.buckets,
-    ...moment.open.flatMap(({ on }) => on),
-  ])
-  const whole = { ...moment, buckets: [...moment.buckets, ...(await closedAmong(db, touched, moment))] }
-  const report = reportOf(whole, [closed, later], since)
-  return { report, proved: { receipt: allClosedTo, transfer: moment.lastTransfer, posted: postedBy(closed, since) } }
+  keep = async () => {},
+  ticks = () => systemClock.ticks(),
+}: VerifyOptions): Promise<{ readonly report: VerifyReport; readonly proved: StoredProof }> {
+  const sinceProof = since !== NOTHING_PROVED
+  const tally = createTally()
+  const end = await findBooksEnd(db)
+  const receipts = { after: since.receipt, to: end.last_receipt }
+  await inSlices(ticks, receipts, async (slice) => tally.addRows('receipts', await checkReceipts(db, slice)))
+  const transfers = { after: since.transfer, to: end.last_transfer }
+  await inSlices(ticks, transfers, async (slice) => tally.addRows('transfers', await checkTransfers(db, slice)))
+  // Every other balance of dollars is proved by its own movements, whose two sides are equal: so all of them sum to zero.
+  const issued = since.issued + tally.sums.issued
+  if (end.outside_nano !== -issued) tally.broken(BALANCE_RULES.dollars, undefined)
+  await proveWallets(db, ticks, tally)
+  const proof = { db, ticks, sinceProof, keep }
+  await proveWindows({ ...proof, found: (window, isExact) => tally.addWindow(window, isExact) })
+  await proveCaps({ ...proof, found: (counter, isExact) => tally.addCap(counter, isExact) })
+  const allClosedTo = end.first_open === null ? end.last_receipt : end.first_open - 1
+  const proved = { receipt: Math.max(since.receipt, allClosedTo), transfer: end.last_transfer, issued }
+  return { report: tally.report({ withSums: !sinceProof }), proved }
 }
 
-/** Of the buckets that anything has moved, those that were closed by the moment. */
-async function closedAmong(
-  db: LedgerDb,
-  touched: ReadonlySet<number>,
-  { buckets }: BooksMoment,
-): Promise<MomentBucket[]> {
-  const live = new Set(buckets.map(({ row }) => row))
-  const rows = [...touched].filter((row) => !live.has(row))
-  const closed: MomentBucket[] = []
-  for (let from = 0; from < rows.length; from += SLICE_ROWS) {
-    closed.push(...(await readClosedBuckets(db, rows.slice(from, from + SLICE_ROWS))))
+async function inSlices(
+  ticks: () => number,
+  rows: Omit<RowSlice, 'limit'>,
+  check: (slice: RowSlice) => Promise<readonly CheckedRows[]>,
+): Promise<void> {
+  const size = createSliceSize(ticks)
+  for (let { after } = rows; ; ) {
+    const found = await size.timed((limit) => check({ ...rows, after, limit }))
+    if (found.length === 0) return
+    after = Math.max(...found.map(({ last }) => last))
   }
-  return closed
 }
 
-/** What is zero again is not kept: else a row of every period that ever was. */
-function postedBy(closed: Tally, since: StoredProof): Map<number, bigint> {
-  const rows = new Set([...since.posted.keys(), ...closed.buckets])
-  const posted = [...rows].map((row) => [row, (since.posted.get(row) ?? 0n) + closed.moved(row)] as const)
-  return new Map(posted.filter(([, amount]) => amount !== 0n))
-}
-
-function* slicesBetween(from: number, last: number): Generator<RowSlice> {
-  for (let after = from; after < last; after += SLICE_ROWS) yield { after, to: Math.min(after + SLICE_ROWS, last) }
+async function proveWallets(db: LedgerDb, ticks: () => number, tally: Tally): Promise<void> {
+  const size = createSliceSize(ticks)
+  for (let after = 0; ; ) {
+    const wallets = await size.timed((limit) => checkWallets(db, after, limit))
+    for (const { account, posted, held, overdrawn } of wallets) {
+      if (posted) tally.broken(BALANCE_RULES.posted, account)
+      if (held) tally.broken(BALANCE_RULES.held, account)
+      if (overdrawn) tally.broken(BALANCE_RULES.overdrawn, account)
+    }
+    // An account is never without its wallet, and has one.
+    tally.accounts += wallets.length
+    const last = wallets.at(-1)
+    if (!last) return
+    after = last.account
+  }
 }
 
 type Tally = ReturnType<typeof createTally>
 
 function createTally() {
-  const sums = new Map<string, bigint>()
+  const names = [...TRANSFER_RULE_NAMES, ...RECEIPT_RULE_NAMES, ...Object.values(BALANCE_RULES)]
+  const violations = new Map(names.map((name) => [name, 0]))
   const suspects = new Set<AccountRow>()
-  const buckets = new Set<number>()
-  const keyOf = (what: Finding['what'], name: string) => `${what} ${name}`
+  const sums = { issued: 0n, revenue: 0n, granted: 0n, expired: 0n, usedOfWindows: 0n }
+  const rows = { receipts: 0, transfers: 0 }
+  const broken = (name: string, account: number | null | undefined, times = 1) => {
+    violations.set(name, (violations.get(name) ?? 0) + times)
+    // What broke on the other sides is nobody's alone.
+    if (account != null) suspects.add(account as AccountRow)
+  }
   return {
-    add(findings: readonly Finding[]) {
-      for (const { what, name, account, amount_nano } of findings) {
-        const key = keyOf(what, name)
-        sums.set(key, (sums.get(key) ?? 0n) + amount_nano)
-        if (what === 'check') suspects.add(account as AccountRow)
-        if (what === 'moved') buckets.add(Number(name))
+    accounts: 0,
+    sums,
+    broken,
+    addRows(table: 'receipts' | 'transfers', found: readonly CheckedRows[]) {
+      const rules = table === 'receipts' ? RECEIPT_RULE_NAMES : TRANSFER_RULE_NAMES
+      for (const each of found) {
+        rows[table] += each.rows
+        rules.forEach((name, place) => {
+          if (each.broken & (1 << place)) broken(name, each.account, each.rows)
+        })
+        addTo(sums, each)
+      }
+      return found
+    },
+    addWindow({ account, held, overdrawn }: CheckedPeriod, isExact: boolean) {
+      if (!isExact) broken(BALANCE_RULES.posted, account)
+      if (held) broken(BALANCE_RULES.held, account)
+      if (overdrawn) broken(BALANCE_RULES.overdrawn, account)
+    },
+    addCap({ account, held, overdrawn }: CheckedPeriod, isExact: boolean) {
+      if (!isExact) broken(BALANCE_RULES.spent, account)
+      if (held) broken(BALANCE_RULES.heldUnderCap, account)
+      if (overdrawn) broken(BALANCE_RULES.bound, account)
+    },
+    report({ withSums }: { readonly withSums: boolean }): VerifyReport {
+      const checks = [...violations].map(([name, count]) => ({ name, violations: count }))
+      const all = checks.reduce((total, check) => total + check.violations, 0)
+      return {
+        ok: all === 0,
+        violations: all,
+        checks,
+        suspects: [...suspects],
+        accounts: this.accounts,
+        ...rows,
+        sums: withSums ? told(sums) : undefined,
       }
     },
-    of: (what: Finding['what'], name: string) => sums.get(keyOf(what, name)) ?? 0n,
-    moved: (bucket: number) => sums.get(keyOf('moved', String(bucket))) ?? 0n,
-    buckets,
-    suspects,
   }
 }
 
-function reportOf(moment: BooksMoment, tallies: readonly Tally[], since: StoredProof): VerifyReport {
-  const sum = (what: Finding['what'], name: string) =>
-    tallies.reduce((total, tally) => total + tally.of(what, name), 0n)
-  const fromRows = ROW_CHECKS.map((name) => ({
-    name,
-    violations: Number(sum('check', name)),
-  }))
-  const balances = checkBalances(moment, {
-    moved: (bucket) => (since.posted.get(bucket) ?? 0n) + sum('moved', String(bucket)),
-    charged: (revenue) => (since.posted.get(revenue) ?? 0n) + sum('charged', 'revenue'),
-  })
-  const checks = [...fromRows, ...balances.map(({ name, broken }) => ({ name, violations: broken.length }))]
-  const violations = checks.reduce((total, check) => total + check.violations, 0)
-  const suspects = [...tallies.flatMap((tally) => [...tally.suspects]), ...balances.flatMap(accountsOf)]
-  return {
-    ok: violations === 0,
-    violations,
-    checks,
-    suspects: [...new Set(suspects)],
-    // An account is never without its wallet, and has one.
-    accounts: moment.buckets.filter(({ kind }) => kind === 'wallet').length,
-    receipts: Number(sum('count', 'receipts')),
-    transfers: Number(sum('count', 'transfers')),
+type Sums = Record<'issued' | 'revenue' | 'granted' | 'expired' | 'usedOfWindows', bigint>
+
+/** By the kind of the receipts or transfers. A plan's charge is used of each window that it stands on. */
+function addTo(sums: Sums, rows: CheckedRows): void {
+  const amount = exactSum(rows)
+  switch (rows.kind) {
+    case 'wallet':
+      sums.revenue += amount
+      return
+    case 'builder':
+      sums.usedOfWindows += amount * BigInt(rows.balances)
+      return
+    case 'grant':
+      sums.granted += amount
+      return
+    case 'expiry':
+      sums.expired -= amount
+      return
+    default:
+      sums.issued += amount
   }
 }
 
-interface BalanceCheck {
-  readonly name: string
-  readonly broken: readonly (MomentBucket | undefined)[]
-}
-
-/** What broke on the other sides is nobody's alone. */
-const accountsOf = ({ broken }: BalanceCheck): AccountRow[] => broken.flatMap((bucket) => bucket?.account ?? [])
-
-/** The balances of the moment against everything that the rows say has moved until then. */
-function checkBalances(
-  { buckets, open }: BooksMoment,
-  rows: { moved(bucket: number): bigint; charged(revenue: number): bigint },
-): BalanceCheck[] {
-  const held = new Map<number, bigint>()
-  for (const { hold, on } of open) for (const bucket of on) held.set(bucket, (held.get(bucket) ?? 0n) + hold)
-  const units = new Map<string, bigint>()
-  for (const { unit, posted } of buckets) units.set(unit, (units.get(unit) ?? 0n) + posted)
-  const isRevenue = ({ kind, subject }: MomentBucket) => kind === 'system' && subject === 'revenue'
-  return [
-    { name: 'posted is the sum of entries', broken: buckets.filter(({ row, posted }) => posted !== rows.moved(row)) },
-    {
-      name: 'balances of a unit sum to zero',
-      broken: [...units.values()].filter((sum) => sum !== 0n).map(() => undefined),
-    },
-    {
-      name: 'revenue is what was charged',
-      broken: buckets.filter((bucket) => isRevenue(bucket) && bucket.posted !== rows.charged(bucket.row)),
-    },
-    {
-      name: 'held is the sum of open holds',
-      broken: buckets.filter((bucket) => bucket.held !== (held.get(bucket.row) ?? 0n)),
-    },
-    {
-      name: 'no account is overdrawn (the other sides may be)',
-      broken: buckets.filter(({ kind, posted, held: holds }) => kind !== 'system' && posted - holds < 0n),
-    },
-  ]
-}
+const told = ({ issued, revenue, granted, expired, usedOfWindows }: Sums): IssuedSums => ({
+  usd: { issued: `${issued}`, used: `${revenue}` },
+  quota: { issued: `${granted}`, used: `${usedOfWindows}`, expired: `${expired}` },
+})

@@ -2,8 +2,8 @@
  * The only file that reads the time (`lib/loop-strain.ts` asks Node how late it is). Everybody else is handed a Clock, so tests
  * decide what time it is.
  *
- * `now` is wall time in milliseconds and may be set back by an administrator; `ticks` is monotonic microseconds and is
- * what limits and deadlines are computed from.
+ * `now` is wall time in milliseconds and may step either way; `steady-clock.ts` makes ledger time of it. `ticks` is monotonic
+ * microseconds and is what limits and deadlines are computed from.
  */
 export interface Clock {
   now(): number
@@ -16,13 +16,4 @@ export const msBetween = (fromTicks: number, toTicks: number): number => Math.ro
 export const systemClock: Clock = {
   now: () => Date.now(),
   ticks: () => Math.floor(performance.now() * 1000),
-}
-
-/** Wall time that never goes back: what the ledger stamps its rows with, even when the machine's clock is set back. */
-export function createNeverDecreasing(clock: Clock, floor = 0): () => number {
-  let last = floor
-  return () => {
-    last = Math.max(last, clock.now())
-    return last
-  }
 }

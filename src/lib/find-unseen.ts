@@ -27,3 +27,9 @@ export function unseenInWords(text: string): string | undefined {
   const unseen = findUnseen(text)
   return unseen && `has a character that nobody can see (${unseen})`
 }
+
+/** C0 and C1 controls but for tab and line feed; marks and overrides of direction and all else of Unicode's format class. */
+const CONTROLS = /(?![\n\t])\p{Cc}|[\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** Text of others without what reorders it, hides in it or steers a terminal. Joiners of letters and emoji go as well. */
+export const withoutControls = (text: string): string => text.replace(CONTROLS, '')

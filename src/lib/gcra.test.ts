@@ -1,15 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  addToRate,
-  giveBackToRate,
-  type Rate,
-  type RateRule,
-  rateReaching,
-  reserveFromRate,
-  standingOfRate,
-  takeFromRate,
-} from './gcra.ts'
+import { addToRate, correctRate, type RateRule, standingOfRate, takeFromRate } from './gcra.ts'
 
 const MINUTE = 60_000_000
 
@@ -98,58 +89,24 @@ describe('standingOfRate', () => {
 
 describe('a rate that is reserved from', () => {
   const rule = { perMinute: 60, burst: 60 }
-  const remainingOf = ({ reachedAt }: Rate, ticks: number) => standingOfRate(rule, reachedAt, ticks).remaining
+  const reserved = addToRate(rule, 0, 60, 0)
 
   it('gives back what was reserved and not used', () => {
-    const rate = rateReaching(0)
-    giveBackToRate(rule, rate, reserveFromRate(rule, rate, 60, 0), 10, 0)
-    expect(standingOfRate(rule, rate.reachedAt, 0)).toEqual({ remaining: 50, resetMs: 10_000 })
+    const corrected = correctRate(rule, reserved, { reserved: 60, used: 10 }, 0)
+    expect(standingOfRate(rule, corrected, 0)).toEqual({ remaining: 50, resetMs: 10_000 })
   })
 
-  it('gives back only as much as leaves their room to those who came later', () => {
-    const rate = rateReaching(0)
-    const first = reserveFromRate(rule, rate, 60, 0)
-    addToRate(rule, rate, 20, MINUTE / 2)
-    giveBackToRate(rule, rate, first, 0, MINUTE / 2)
-    expect(standingOfRate(rule, rate.reachedAt, MINUTE / 2)).toEqual({ remaining: 40, resetMs: 20_000 })
-  })
-
-  it('is whole again when nobody has used what they reserved, in whichever order they end', () => {
-    const orders = [
-      [0, 1, 2],
-      [0, 2, 1],
-      [1, 0, 2],
-      [1, 2, 0],
-      [2, 0, 1],
-      [2, 1, 0],
-    ]
-    for (const order of orders) {
-      const rate = rateReaching(0)
-      const all = [10, 20, 30].map((cost) => reserveFromRate(rule, rate, cost, 0))
-      for (const each of order) giveBackToRate(rule, rate, all[each]!, 0, 0)
-      expect([remainingOf(rate, 0), rate.open.size]).toEqual([60, 0])
-    }
-  })
-
-  it('leaves what others have used to them, in whichever order all end', () => {
-    const later = MINUTE / 2
-    for (const isFirst of [true, false]) {
-      const rate = rateReaching(0)
-      const early = reserveFromRate(rule, rate, 60, 0)
-      const late = reserveFromRate(rule, rate, 30, later)
-      if (isFirst) giveBackToRate(rule, rate, early, 0, later)
-      giveBackToRate(rule, rate, late, 20, later)
-      if (!isFirst) giveBackToRate(rule, rate, early, 0, later)
-      expect(remainingOf(rate, later)).toBe(40)
-    }
+  it('gives nothing back to before now', () => {
+    const late = 5 * MINUTE
+    const corrected = correctRate(rule, reserved, { reserved: 60, used: 0 }, late)
+    expect(corrected).toBe(late)
+    expect(standingOfRate(rule, corrected, late)).toEqual({ remaining: 60, resetMs: 0 })
   })
 
   it('counts a debt from now where everything was earned back meanwhile, and from there where it was not', () => {
     const late = 5 * MINUTE
-    const rate = rateReaching(0)
-    addToRate(rule, rate, 30, late)
-    expect(standingOfRate(rule, rate.reachedAt, late)).toEqual({ remaining: 30, resetMs: 30_000 })
-    addToRate(rule, rate, 20, late)
-    expect(standingOfRate(rule, rate.reachedAt, late)).toEqual({ remaining: 10, resetMs: 50_000 })
+    const owing = correctRate(rule, 0, { reserved: 10, used: 40 }, late)
+    expect(standingOfRate(rule, owing, late)).toEqual({ remaining: 30, resetMs: 30_000 })
+    expect(standingOfRate(rule, addToRate(rule, owing, 20, late), late)).toEqual({ remaining: 10, resetMs: 50_000 })
   })
 })

@@ -46,6 +46,38 @@ describe('hideSecrets', () => {
     expect(hideSecrets('/v1?key=a%2Bb%2Fc%3Dd0123456&x=1')).toBe('/v1?key=[secret]&x=1')
   })
 
+  it.each([0, 1, 2, 3, 4, 5])('knows it in base64, also behind a name of %i letters', (length) => {
+    const secret = `sk-${randomBytes(21).toString('base64url')}?>~`
+    new Secret(secret)
+    const credentials = `${'u'.repeat(length)}:${secret}`
+    for (const text of [secret, credentials, `${secret}:x`, `{"key":"${secret}"}`]) {
+      for (const encoding of ['base64', 'base64url'] as const) {
+        const encoded = Buffer.from(text).toString(encoding)
+        for (const spelling of [encoded, encoded.replace(/=+$/, ''), encodeURIComponent(encoded)]) {
+          const said = hideSecrets(`refused: Basic ${spelling}.`)
+          expect(said).toContain('[secret]')
+          // At most the letters that hold a neighbour's bits are left of it.
+          const decoded = Buffer.from(said.replace(/^.*Basic |\[secret\].*$/g, ''), 'base64').toString()
+          expect(decoded).not.toContain(secret.slice(0, 4))
+          expect(said.length).toBeLessThan(`refused: Basic ${spelling}.`.length - secret.length + '[secret]'.length)
+        }
+      }
+    }
+  })
+
+  it('knows it in capitals, in small letters, and with small letters in the escapes of an address', () => {
+    const secret = `Key/${randomBytes(12).toString('hex')}+A`
+    new Secret(secret)
+    const inAddress = encodeURIComponent(secret)
+    const spellings = [
+      secret.toUpperCase(),
+      secret.toLowerCase(),
+      inAddress,
+      inAddress.replace(/%2F|%2B/g, (e) => e.toLowerCase()),
+    ]
+    expect(spellings.map(hideSecrets)).toEqual(Array(4).fill('[secret]'))
+  })
+
   it('leaves nothing of a secret that contains another', () => {
     hideFromNowOn('inner-secret-1')
     hideFromNowOn('outer-inner-secret-1-outer')

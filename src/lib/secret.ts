@@ -49,12 +49,35 @@ const known = new Set<string>()
 /** Longest first, so that one inside another leaves nothing of the longer one. Put in order when it is needed. */
 let ordered: readonly string[] | undefined
 
-/** From here on `hideSecrets` knows this text, each of its words, and both as they stand in an address. */
+/** From here on `hideSecrets` knows this text and each of its words, in every spelling of `spellingsOf`. */
 export function hideFromNowOn(secret: string): void {
-  const spellings = [secret, ...secret.split(/\s+/)].flatMap((text) => [text, encoded(text)])
-  for (const text of spellings) if (text.length >= LENGTH_MIN) known.add(text)
+  for (const text of new Set([secret, ...secret.split(/\s+/)])) {
+    if (text.length < LENGTH_MIN) continue
+    for (const spelling of spellingsOf(text)) if (spelling.length >= LENGTH_MIN) known.add(spelling)
+  }
   ordered = undefined
 }
+
+/** As it is, in one letter case, in base64 wherever it stands in what was encoded, and each of them as in an address. */
+function spellingsOf(text: string): string[] {
+  const inBase64 = [0, 1, 2].map((offset) => base64Within(text, offset))
+  const plain = [text, text.toLowerCase(), text.toUpperCase(), ...inBase64, ...inBase64.map(urlSafe)]
+  return plain.flatMap((each) => {
+    const inAddress = encoded(each)
+    return [each, inAddress, inAddress.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase())]
+  })
+}
+
+/**
+ * The letters of base64 that depend on this text alone, where `offset` bytes, modulo three, stand before it, such as
+ * `user:` of Basic authentication. What follows it, and padding, is not among them.
+ */
+function base64Within(text: string, offset: number): string {
+  const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)])
+  return bytes.toString('base64').slice(Math.ceil((offset * 8) / 6), Math.floor((bytes.length * 8) / 6))
+}
+
+const urlSafe = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_')
 
 /**
  * The text without any secret that this process was ever given. To be asked before a text is cut: hiding beginnings of
@@ -63,7 +86,9 @@ export function hideFromNowOn(secret: string): void {
 export function hideSecrets(text: string): string {
   ordered ??= [...known].sort((one, other) => other.length - one.length)
   let hidden = text
-  for (const secret of ordered) if (hidden.includes(secret)) hidden = hidden.replaceAll(secret, SHOWN)
+  for (const secret of ordered) {
+    if (secret.length <= hidden.length && hidden.includes(secret)) hidden = hidden.replaceAll(secret, SHOWN)
+  }
   return hidden
 }
 

@@ -17,7 +17,7 @@ export function limitHeaders(standings: readonly LimitStanding[]): Record<string
 }
 
 /** Whether these headers tell of limits already. */
-export const tellsLimits = (headers: Readonly<Record<string, string | undefined>>): boolean =>
+export const tellsLimits = (headers: Readonly<Record<string, unknown>>): boolean =>
   headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
 
 function tightest(standings: readonly LimitStanding[], kind: LimitKind): LimitStanding | undefined {

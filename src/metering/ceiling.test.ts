@@ -61,12 +61,12 @@ describe('the ceiling of a turn', () => {
     expect(clamped).toBeGreaterThan(500)
   })
 
-  it('bounds the input by bytes, and by the context', () => {
+  it('bounds the input by bytes, and never by the context that the catalogue promises', () => {
     const inputSize = { bodyBytes: 1000, inputBytes: 900, messages: 2, tools: 1 }
     const words = { inputSize, otherInputs: [] }
     const model = { contextTokens: 200_000, bytesPerToken: 4, inputTokensMax: {} }
     expect(inputBound(words, model)).toBe(1000 + 2 * 8 + 1024 + 16 + 64)
-    expect(inputBound(words, { ...model, contextTokens: 500 })).toBe(500)
+    expect(inputBound(words, { ...model, contextTokens: 500 })).toBe(1000 + 2 * 8 + 1024 + 16 + 64)
   })
 })
 

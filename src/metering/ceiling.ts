@@ -12,14 +12,15 @@ const TOKENS_PER_REQUEST = 64
 const TOKENS_FOR_TOOLS = 1024
 
 /**
- * The most input tokens that this request can become; a provider refuses what is longer than its context. The data of images
- * and files counts by what the catalogue says of them instead of by its bytes.
+ * The most input tokens that this request can become. The data of images and files counts by what the catalogue says of them
+ * instead of by its bytes. The model's `context_tokens` does not lower it: it is what the operator promises to clients, and
+ * nothing that binds the provider, which reads and bills all that it is sent.
  */
 export function inputBound({ inputSize: size, otherInputs }: SizedInput, model: TokensOfInput): number {
   const forTools = size.tools === 0 ? 0 : TOKENS_FOR_TOOLS + size.tools * TOKENS_PER_TOOL
   const forWords = size.bodyBytes - dataBytesOf(otherInputs) + size.messages * TOKENS_PER_MESSAGE + TOKENS_PER_REQUEST
   const forParts = otherInputs.reduce((sum, part) => sum + partBound(part, model), 0)
-  return Math.min(forWords + forTools + forParts, model.contextTokens)
+  return forWords + forTools + forParts
 }
 
 /**

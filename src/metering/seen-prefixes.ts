@@ -9,17 +9,26 @@ export interface SeenPrefixes {
   /** How many tokens at the beginning of its messages an earlier turn of the same conversation has sent. */
   seenTokens(prompt: SentPrompt): number
   remember(prompt: SentPrompt): void
+  /** Lets go of its bytes: what is remembered of it, if anything will be, is known from here on. */
+  digest(prompt: SentPrompt, remembered: { readonly isWanted: boolean }): void
 }
 
 export interface SentPrompt {
   /** Whose, and with which model: nobody profits from what another key has sent. */
   readonly owner: string
   /** What comes before the messages in every prompt: another list of tools is another prompt. */
-  readonly preamble: readonly Buffer[]
+  preamble: readonly Buffer[]
   /** The messages, from the first byte of the first to the last byte of the last. */
-  readonly messages: Buffer
+  messages: Buffer
   /** What the messages are taken for. */
   readonly tokens: number
+  /** Of the bytes, once they are gone. */
+  digested?: Digested | undefined
+}
+
+interface Digested {
+  readonly bytes: number
+  readonly digest: string
 }
 
 /** Providers begin to cache at about 1,024 tokens; below that nothing is gained, and most requests are below. */
@@ -30,10 +39,8 @@ const OWNERS_MAX = 10_000
 /** Conversations that one key has with one model at the same time. */
 const TURNS_AN_OWNER_MAX = 16
 
-interface SeenTurn {
-  readonly bytes: number
+interface SeenTurn extends Digested {
   readonly tokens: number
-  readonly digest: string
   readonly at: number
 }
 
@@ -46,16 +53,25 @@ export function createSeenPrefixes({ ticks }: { ticks(): number }): SeenPrefixes
       const candidates = livingOf(owner).filter(({ bytes }) => bytes <= messages.length)
       return longestOf(candidates, preamble, messages)
     },
-    remember({ owner, preamble, messages, tokens }) {
-      if (messages.length < CACHED_BYTES_MIN) return
-      const digest = beginHash(preamble).update(messages).digest('base64')
-      const others = livingOf(owner).filter((turn) => turn.digest !== digest)
-      owners.set(
-        owner,
-        [{ bytes: messages.length, tokens, digest, at: ticks() }, ...others].slice(0, TURNS_AN_OWNER_MAX),
-      )
+    remember(prompt) {
+      const { owner, tokens, digested = digestOf(prompt) } = prompt
+      if (digested === undefined) return
+      const others = livingOf(owner).filter((turn) => turn.digest !== digested.digest)
+      owners.set(owner, [{ ...digested, tokens, at: ticks() }, ...others].slice(0, TURNS_AN_OWNER_MAX))
+    },
+    digest(prompt, { isWanted }) {
+      if (isWanted) prompt.digested = digestOf(prompt)
+      prompt.preamble = []
+      prompt.messages = NOTHING
     },
   }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+function digestOf({ preamble, messages }: SentPrompt): Digested | undefined {
+  if (messages.length < CACHED_BYTES_MIN) return undefined
+  return { bytes: messages.length, digest: beginHash(preamble).update(messages).digest('base64') }
 }
 
 function beginHash(preamble: readonly Buffer[]): Hash {

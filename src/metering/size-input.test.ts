@@ -35,10 +35,11 @@ describe('what a request with parts is held for', () => {
     expect(boundOf(1100, textFile(1000))).toBe(100 + 20_000)
   })
 
-  it('is never more than the context, and all of it where the catalogue has no bound', () => {
+  it('is the sum of all parts, beyond the context too, and a whole context where the catalogue has no bound', () => {
     const parts = Array.from({ length: 1000 }, () => picture(10))
-    expect(inputBound(sized(20_000, ...parts), model)).toBe(1_000_000)
-    expect(inputBound(sized(100, picture(10)), { ...model, inputTokensMax: {} })).toBe(1_000_000)
+    expect(boundOf(20_000, ...parts)).toBe(10_000 + 1000 * 1500)
+    const unlisted = inputBound(sized(100, picture(10)), { ...model, inputTokensMax: {} })
+    expect(unlisted - FOR_REQUEST).toBe(90 + 1_000_000)
   })
 })
 

@@ -2,10 +2,10 @@ import type { Cycle } from './cycle.ts'
 import type { NanoUsd } from './money.ts'
 
 /**
- * What money is counted in. A dollar of the wallet, a dollar's worth of a plan's allowance and a dollar counted against a
- * key's spend cap are three different things: no transfer ever joins two of them.
+ * What the ledger counts in. A dollar of the wallet and a dollar's worth of a plan's allowance are two different things: no
+ * transfer ever joins them.
  */
-export type Unit = 'usd' | 'quota' | 'cap'
+export type Unit = 'usd' | 'quota'
 
 /** An amount that may be used in each of its periods: a window of a plan, or a key's spend cap. */
 export interface Allowance {

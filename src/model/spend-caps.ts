@@ -17,8 +17,11 @@ export function allowancesOfCaps(key: KeyRow, { day, month }: SpendCaps): Allowa
 }
 
 const capOf = (key: KeyRow, name: 'day' | 'month', amount: bigint) => ({
-  subject: `cap:${key}:${name}`,
+  subject: subjectOfCap(key, name),
   unit: 'cap' as const,
   name,
   amount: amount as NanoUsd,
 })
+
+/** Names the counter of a key's spend cap. */
+export const subjectOfCap = (key: KeyRow, name: string): string => `cap:${key}:${name}`

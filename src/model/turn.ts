@@ -25,8 +25,6 @@ export interface ChatRequest extends AnyRequest {
  */
 export interface ResponsesRequest extends AnyRequest {
   readonly protocol: 'responses'
-  /** What it asked besides its input, for the response that repeats it. Null counts as absent. */
-  readonly fields: Readonly<Record<string, unknown>>
   /**
    * The items of this request alone, each as JSON: they are stored with its answer, which may then be asked for by its id.
    * Undefined: nothing is stored.
@@ -34,7 +32,7 @@ export interface ResponsesRequest extends AnyRequest {
   readonly storedInput: (() => readonly Buffer[]) | undefined
   readonly previousResponseId: string | undefined
   /** What the sealed items of its input hold, by the envelope that stands in the body. */
-  readonly sealed: ReadonlyMap<string, Opaque>
+  readonly sealed: Map<string, Opaque>
 }
 
 /** How a conversation was asked to be made short: by the last item of its input, or at an endpoint of its own. */
@@ -66,8 +64,10 @@ interface AnyRequest {
   readonly otherInputs: readonly OtherInput[]
   /** Types of the tools that were left out because only a provider could run them. */
   readonly ignoredTools: readonly string[]
+  /** The names of tools that its translation has to tell apart: declared ones, and those of calls in the past. */
+  readonly toolNames: number
   /** Members that are written anew, or dropped, whatever the lane. */
-  readonly rewritten: ReadonlyMap<string, Buffer | null>
+  readonly rewritten: Map<string, Buffer | null>
   /** Fields that go to the provider only where the operator's `pass_fields` lists them; else they are named as ignored. */
   readonly optionalFields: readonly string[]
 }
@@ -104,10 +104,13 @@ export interface OtherInput {
  */
 export type InputForm = 'address' | 'picture' | 'document' | 'text'
 
-/** The client's own bytes, with the places of its top-level members, so that they can be retargeted without re-writing. */
+/**
+ * The client's own bytes, with the places of its top-level members, so that they can be retargeted without re-writing. Empty
+ * once the answer streams, where nobody needs them any more.
+ */
 export interface RequestBody {
-  readonly bytes: Buffer
-  readonly members: readonly JsonMember[]
+  bytes: Buffer
+  members: readonly JsonMember[]
 }
 
 /** The value of one of its members, as the client wrote it. */

@@ -8,6 +8,8 @@ export interface Usage {
   readonly cacheWrite: number
   readonly output: number
   readonly reasoning: number
+  /** The provider's own total has more tokens than its classes, and nothing explains them. */
+  readonly doubtful?: true
 }
 
 /** The input alone, of an answer whose output is not counted yet. */
@@ -18,4 +20,4 @@ export interface MeteredUsage extends Usage {
   readonly estimated: boolean
 }
 
-export const inputTokensOf = (usage: Usage): number => usage.uncachedInput + usage.cachedInput + usage.cacheWrite
+export const inputTokensOf = (usage: InputUsage): number => usage.uncachedInput + usage.cachedInput + usage.cacheWrite

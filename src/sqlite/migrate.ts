@@ -14,6 +14,11 @@ export interface Schema {
   readonly tables: readonly string[]
 }
 
+/** What is in the file is not what any version of ours writes: another program's, or damaged. */
+export class UnknownContents extends Error {
+  override readonly name = 'UnknownContents'
+}
+
 const RECORDS = 'migrations'
 
 /**
@@ -27,7 +32,8 @@ export async function migrate(file: SqliteFile, schema: Schema, clock: Clock): P
   for (const migration of schema.migrations.slice(applied)) await apply(file, migration, clock.now())
 }
 
-async function listTables(file: SqliteFile): Promise<string[]> {
+/** The tables of the file that are not SQLite's own. */
+export async function listTables(file: SqliteFile): Promise<string[]> {
   const rows = await file.all<{ name: string }>(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
     [],
@@ -40,7 +46,7 @@ async function listApplied(file: SqliteFile, { migrations }: Schema): Promise<nu
   const tables = await listTables(file)
   if (!tables.includes(RECORDS)) {
     if (tables.length === 0) return 0
-    throw new Error(
+    throw new UnknownContents(
       `This file is another program's database: it has the tables ${tables.join(', ')}. Choose another data folder.`,
     )
   }
@@ -48,7 +54,9 @@ async function listApplied(file: SqliteFile, { migrations }: Schema): Promise<nu
   const names = records.map(({ name }) => name)
   const unknown = names.filter((name, position) => migrations[position]?.name !== name)
   if (unknown.length > 0) {
-    throw new Error(
+    const isNewer = migrations.every(({ name }, position) => names[position] === name)
+    const Unknown = isNewer ? Error : UnknownContents
+    throw new Unknown(
       `This database was written by a newer version: it has the migrations ${unknown.join(', ')}, which this one does not know. ` +
         'Start the newer version, or restore a backup made before the update.',
     )
@@ -59,7 +67,7 @@ async function listApplied(file: SqliteFile, { migrations }: Schema): Promise<nu
 async function refuseForeignTables(file: SqliteFile, schema: Schema): Promise<void> {
   const foreign = (await listTables(file)).filter((table) => table !== RECORDS && !schema.tables.includes(table))
   if (foreign.length === 0) return
-  throw new Error(
+  throw new UnknownContents(
     `This database has tables that are not ours: ${foreign.join(', ')}. Move them elsewhere, or choose another data folder.`,
   )
 }

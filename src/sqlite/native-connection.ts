@@ -68,6 +68,7 @@ function withoutExperimentalWarning<Result>(work: () => Result): Result {
 
 interface LibsqlStatement {
   readonly reader: boolean
+  columns(): readonly { readonly name: string; readonly type: string | null }[]
   safeIntegers(on: boolean): void
   all(parameters: SqlValue[]): Record<string, unknown>[]
   run(parameters: SqlValue[]): { changes: number }
@@ -84,6 +85,8 @@ function connectLibsql(path: string): NativeConnection {
     prepare: (sql) => {
       const statement = database.prepare(sql)
       statement.safeIntegers(true)
+      const texts = textColumnsOf(statement, sql)
+      if (texts.length > 0) return guarded(database.prepare(withTextsAsBytes(statement, sql, texts)), texts)
       return {
         returnsRows: statement.reader,
         all: (parameters) => statement.all(parameters),
@@ -91,6 +94,50 @@ function connectLibsql(path: string): NativeConnection {
       }
     },
   }
+}
+
+/**
+ * libsql ends the whole process on a text that is not UTF-8, as a flipped bit makes one. So what is not plain ASCII is fetched as
+ * bytes, and decoded here. An expression has no declared type: its text comes as it is.
+ */
+function textColumnsOf(statement: LibsqlStatement, sql: string): string[] {
+  if (!statement.reader || !/^\s*(?:SELECT|WITH)\b/i.test(sql)) return []
+  const columns = statement.columns()
+  const isNamedTwice = new Set(columns.map(({ name }) => name)).size < columns.length
+  return isNamedTwice ? [] : columns.filter(({ type }) => type === 'TEXT').map(({ name }) => name)
+}
+
+function withTextsAsBytes(statement: LibsqlStatement, sql: string, texts: readonly string[]): string {
+  const columns = statement.columns().map(({ name }) => {
+    const column = `"${name.replaceAll('"', '""')}"`
+    if (!texts.includes(name)) return column
+    return `CASE WHEN ${column} GLOB '*[^ -~]*' THEN CAST(${column} AS BLOB) ELSE ${column} END AS ${column}`
+  })
+  return `SELECT ${columns.join(', ')} FROM (${sql})`
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function guarded(statement: LibsqlStatement, texts: readonly string[]): NativeStatement {
+  statement.safeIntegers(true)
+  const decode = (column: string, bytes: ArrayBuffer): string => {
+    try {
+      return utf8.decode(bytes)
+    } catch (cause) {
+      throw new SqliteFailure(`A text in the column ${column} is not UTF-8`, 'SQLITE_CORRUPT', undefined, { cause })
+    }
+  }
+  const all = (parameters: SqlValue[]) => {
+    const rows = statement.all(parameters)
+    for (const row of rows) {
+      for (const column of texts) {
+        const value = row[column]
+        if (value instanceof ArrayBuffer) row[column] = decode(column, value)
+      }
+    }
+    return rows
+  }
+  return { returnsRows: true, all, run: (parameters) => all(parameters).length }
 }
 
 /** A file that cannot be opened at all is the one failure that libsql gives no code for. */

@@ -14,6 +14,7 @@ function slowFile() {
         answers.push({ give: () => resolve([{ sql } as Row]), fail: () => reject(new Error('no such table')) })
       }),
     atomic: async (statements) => statements.map(({ sql }) => asked.push(sql)),
+    atomicEach: async () => [],
     close: async () => {},
   }
   return { file, asked, answers }
@@ -62,8 +63,8 @@ describe('after a read', () => {
   }
 
   it.each([
-    ['nobody rests for less than a timer is worth', 0.9, 0],
-    ['they rest for as long as it took', 3, 3],
+    ['nobody rests for less than a timer is worth', 1.9, 0],
+    ['they rest for half as long as it took', 6, 3],
     ['and never for long', 400, 5],
   ])('%s', async (_, ms, rest) => {
     expect(await restAfter(ms)).toBe(rest)

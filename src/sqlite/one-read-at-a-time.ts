@@ -4,11 +4,12 @@ import type { RowOf, SqliteFile, SqlRow, SqlValue } from './sqlite-file.ts'
 
 /** Shorter rests are not worth a timer; after a long read nobody waits longer than this. */
 const REST_MS = { least: 1, most: 5 }
+const REST_SHARE = 0.5
 
 /**
  * The same file for those who can wait: of all that they read, one thing at a time is asked of its thread. So whatever is
- * written waits for one of their questions at most, however many people ask. After it they rest for as long as it took: what
- * asks a million times, as the proof of the books does, leaves half of a core to everybody else.
+ * written waits for one of their questions at most, however many people ask. After it they rest for half as long as it took: what
+ * asks a million times, as the proof of the books does, leaves a third of a core to everybody else.
  */
 export function oneReadAtATime(file: SqliteFile, { ticks }: Pick<Clock, 'ticks'>): SqliteFile {
   let last: Promise<unknown> = Promise.resolve()
@@ -18,7 +19,7 @@ export function oneReadAtATime(file: SqliteFile, { ticks }: Pick<Clock, 'ticks'>
     try {
       return await read()
     } finally {
-      restMs += (ticks() - began) / 1000
+      restMs += (REST_SHARE * (ticks() - began)) / 1000
     }
   }
   const rest = async () => {
@@ -30,6 +31,7 @@ export function oneReadAtATime(file: SqliteFile, { ticks }: Pick<Clock, 'ticks'>
   return {
     driver: file.driver,
     atomic: (statements) => file.atomic(statements),
+    atomicEach: (groups) => file.atomicEach(groups),
     close: () => file.close(),
     all<Row extends RowOf<Row> = SqlRow>(sql: string, parameters: readonly SqlValue[]) {
       const mine = last.then(() => timed(() => file.all<Row>(sql, parameters)))

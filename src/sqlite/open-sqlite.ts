@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import type { Synchronous } from './driver.ts'
 import type { RowOf, SqliteFile, SqlRow, SqlValue } from './sqlite-file.ts'
 import { createWorkerChannel } from './worker-channel.ts'
-import type { WorkerSettings } from './worker-messages.ts'
+import { type PackedError, unpackError, type WorkerSettings } from './worker-messages.ts'
 
 /** A thread cannot be started from a TypeScript file on every Node, so the tests use the one that the build made. */
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? '../../dist/sqlite/worker.js' : './worker.js', import.meta.url)
@@ -56,6 +56,10 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteFile> {
     all: <Row extends RowOf<Row> = SqlRow>(sql: string, parameters: readonly SqlValue[]) =>
       open<Row[]>(() => channel.ask({ kind: 'all', sql, parameters })),
     atomic: (statements) => open<number[]>(() => channel.ask({ kind: 'atomic', statements })),
+    async atomicEach(groups) {
+      const failures = await open<(PackedError | undefined)[]>(() => channel.ask({ kind: 'each', groups }))
+      return failures.map((failure) => failure && unpackError(failure, options.path))
+    },
     close() {
       closing ??= close()
       return closing

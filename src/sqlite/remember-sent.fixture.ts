@@ -6,17 +6,24 @@ export type SentStatements = Map<string, readonly SqlValue[]>
 /** The same file, and what is sent to it. */
 export function rememberSent(file: SqliteFile, sent: SentStatements = new Map()): SqliteFile {
   const remember = (sql: string, parameters: readonly SqlValue[]) => sent.has(sql) || sent.set(sql, parameters)
+  const rememberForms = (statements: readonly AtomicStatement[]) => {
+    for (const statement of statements) {
+      for (const { sql, parameters } of formsOf(statement)) remember(sql, parameters)
+    }
+  }
   return {
     driver: file.driver,
     close: () => file.close(),
+    atomicEach(groups) {
+      for (const { statements } of groups) rememberForms(statements)
+      return file.atomicEach(groups)
+    },
     all(sql, parameters) {
       remember(sql, parameters)
       return file.all(sql, parameters)
     },
     atomic(statements) {
-      for (const statement of statements) {
-        for (const { sql, parameters } of formsOf(statement)) remember(sql, parameters)
-      }
+      rememberForms(statements)
       return file.atomic(statements)
     },
   }

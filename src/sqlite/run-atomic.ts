@@ -1,6 +1,12 @@
 import type { SqliteDriver } from './driver.ts'
-import { SqliteFailure } from './sqlite-failure.ts'
-import { type AtomicStatement, type SeveralRows, type SqlValue, UnexpectedChanges } from './sqlite-file.ts'
+import { isOfTheData, SqliteFailure } from './sqlite-failure.ts'
+import {
+  type AtomicStatement,
+  type SeveralRows,
+  type SqlValue,
+  type StatementGroup,
+  UnexpectedChanges,
+} from './sqlite-file.ts'
 
 /** Runs the list in one transaction: all of it, or nothing. Returns when it is as durable as the file was opened for. */
 export function runAtomic(driver: SqliteDriver, statements: readonly AtomicStatement[]): number[] {
@@ -12,6 +18,38 @@ export function runAtomic(driver: SqliteDriver, statements: readonly AtomicState
   } catch (error) {
     rollBack(driver)
     throw error
+  }
+}
+
+/** Runs each group in a savepoint of one transaction, and returns the error of each that failed alone. */
+export function runEach(driver: SqliteDriver, groups: readonly StatementGroup[]): unknown[] {
+  const failedBefore = new Map<number, unknown>()
+  driver.run('BEGIN IMMEDIATE', [])
+  try {
+    const failures = groups.map((group) => {
+      const failure = failedBefore.get(group.about) ?? runGroup(driver, group)
+      if (failure !== undefined) failedBefore.set(group.about, failure)
+      return failure
+    })
+    driver.run('COMMIT', [])
+    return failures
+  } catch (error) {
+    rollBack(driver)
+    throw error
+  }
+}
+
+function runGroup(driver: SqliteDriver, { statements }: StatementGroup): unknown {
+  driver.run('SAVEPOINT each', [])
+  try {
+    statements.forEach((statement, index) => void runStatement(driver, statement, index))
+    driver.run('RELEASE each', [])
+    return undefined
+  } catch (error) {
+    if (!isOfTheData(error)) throw error
+    driver.run('ROLLBACK TO each', [])
+    driver.run('RELEASE each', [])
+    return error
   }
 }
 

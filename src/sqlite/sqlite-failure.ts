@@ -1,11 +1,18 @@
+import { UnexpectedChanges } from './sqlite-file.ts'
+
 /** SQLite's extended result codes that somebody decides on; the drivers spell them differently, or not at all. */
 const NAMES: Readonly<Record<number, string>> = {
+  2: 'SQLITE_INTERNAL',
   5: 'SQLITE_BUSY',
+  6: 'SQLITE_LOCKED',
+  7: 'SQLITE_NOMEM',
   8: 'SQLITE_READONLY',
+  9: 'SQLITE_INTERRUPT',
   10: 'SQLITE_IOERR',
   11: 'SQLITE_CORRUPT',
   13: 'SQLITE_FULL',
   14: 'SQLITE_CANTOPEN',
+  15: 'SQLITE_PROTOCOL',
   26: 'SQLITE_NOTADB',
   275: 'SQLITE_CONSTRAINT_CHECK',
   787: 'SQLITE_CONSTRAINT_FOREIGNKEY',
@@ -51,6 +58,16 @@ export function sqliteCodeOf(error: unknown): string | undefined {
   if (typeof number !== 'number') return undefined
   return NAMES[number] ?? NAMES[number & 0xff] ?? `SQLITE_${number}`
 }
+
+/** What the file or the machine refuses, whatever is to be written. Other codes are about the statement that met them. */
+const FILE_CODES = /^SQLITE_(BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|CORRUPT|FULL|CANTOPEN|PROTOCOL|NOTADB|INTERNAL)/
+
+/** Whether a failure is about what was to be written: the same file takes other rows. */
+export const isOfTheData = (error: unknown): boolean =>
+  error instanceof UnexpectedChanges ||
+  error instanceof TypeError ||
+  error instanceof RangeError ||
+  (error instanceof SqliteFailure && !FILE_CODES.test(error.code))
 
 /** Whether a failure says that a row with the same unique value, or the same key, is already there. */
 export const isAlreadyThere = (error: unknown): error is SqliteFailure =>

@@ -20,6 +20,13 @@ export interface SeveralRows {
   readonly each: string
 }
 
+/** Statements that belong together: all of them take effect, or none. */
+export interface StatementGroup {
+  /** Once a group has failed, the later ones about the same thing are left out. */
+  readonly about: number
+  readonly statements: readonly AtomicStatement[]
+}
+
 /** Thrown when a list was undone because a statement did not change what it had to. */
 export class UnexpectedChanges extends Error {
   override readonly name = 'UnexpectedChanges'
@@ -36,5 +43,11 @@ export interface SqliteFile {
   all<Row extends RowOf<Row> = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]>
   /** Runs the list in one transaction and resolves when it is durable, with the number of rows each statement changed. */
   atomic(statements: readonly AtomicStatement[]): Promise<number[]>
+  /**
+   * Runs the groups in one transaction, each in a savepoint of its own: one whose data the file refuses fails alone. Resolves
+   * when the others are durable, with the error of each group that failed. Rejects, and has changed nothing, when the file
+   * itself does not take a write.
+   */
+  atomicEach(groups: readonly StatementGroup[]): Promise<(Error | undefined)[]>
   close(): Promise<void>
 }

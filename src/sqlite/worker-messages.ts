@@ -1,6 +1,12 @@
 import type { Synchronous } from './driver.ts'
 import { DatabaseLocked, SqliteFailure } from './sqlite-failure.ts'
-import { type AtomicStatement, type SqlRow, type SqlValue, UnexpectedChanges } from './sqlite-file.ts'
+import {
+  type AtomicStatement,
+  type SqlRow,
+  type SqlValue,
+  type StatementGroup,
+  UnexpectedChanges,
+} from './sqlite-file.ts'
 
 /** What the thread is started with. */
 export interface WorkerSettings {
@@ -11,6 +17,7 @@ export interface WorkerSettings {
 export type WorkerTask =
   | { readonly kind: 'all'; readonly sql: string; readonly parameters: readonly SqlValue[] }
   | { readonly kind: 'atomic'; readonly statements: readonly AtomicStatement[] }
+  | { readonly kind: 'each'; readonly groups: readonly StatementGroup[] }
   | { readonly kind: 'close' }
 
 /** Rows and parameters stay nested arrays: measured, a structured clone of them is cheaper than of one flat array. */
@@ -20,7 +27,11 @@ export type WorkerRequest = { readonly id: number; readonly task: WorkerTask }
 export const OPENED = 0
 
 export type WorkerReply =
-  | { readonly id: number; readonly kind: 'done'; readonly value: string | SqlRow[] | number[] | null }
+  | {
+      readonly id: number
+      readonly kind: 'done'
+      readonly value: string | SqlRow[] | number[] | (PackedError | undefined)[] | null
+    }
   | { readonly id: number; readonly kind: 'failed'; readonly failure: PackedError }
 
 /** Classes do not survive the way between two threads, so an error travels as what it is made of. */
@@ -50,6 +61,10 @@ export function unpackError(packed: PackedError, path: string): Error {
       return new SqliteFailure(packed.message, packed.code ?? 'SQLITE_ERROR', packed.statement, { cause })
     case 'UnexpectedChanges':
       return new UnexpectedChanges(packed.message, { cause })
+    case 'TypeError':
+      return new TypeError(packed.message, { cause })
+    case 'RangeError':
+      return new RangeError(packed.message, { cause })
     default:
       return new Error(packed.message, { cause })
   }

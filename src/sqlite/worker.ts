@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { assertNever } from '../lib/assert-never.ts'
 import { openDriver, type SqliteDriver } from './driver.ts'
-import { runAtomic } from './run-atomic.ts'
+import { runAtomic, runEach } from './run-atomic.ts'
 import {
   OPENED,
   packError,
@@ -37,6 +37,8 @@ function perform(driver: SqliteDriver, task: WorkerTask) {
       return driver.all(task.sql, task.parameters)
     case 'atomic':
       return runAtomic(driver, task.statements)
+    case 'each':
+      return runEach(driver, task.groups).map((failure) => (failure === undefined ? undefined : packError(failure)))
     case 'close':
       driver.close()
       return null

@@ -34,6 +34,14 @@ export const findAccountByEmail = (db: LedgerDb, email: string): Promise<StoredA
 export const findAccountByRow = (db: LedgerDb, row: number): Promise<StoredAccount | undefined> =>
   db.selectFrom('accounts').selectAll().where('row', '=', row).executeTakeFirst()
 
+/** The ids of those of these accounts that are there. Few enough for one question. */
+export const listAccountIds = async (db: LedgerDb, rows: readonly number[]): Promise<{ row: number; id: string }[]> =>
+  rows.length === 0 ? [] : db.selectFrom('accounts').select(['row', 'id']).where('row', 'in', rows).execute()
+
+/** The rows of those of these accounts that are there. */
+export const listAccountRows = async (db: LedgerDb, ids: readonly string[]): Promise<{ row: number; id: string }[]> =>
+  ids.length === 0 ? [] : db.selectFrom('accounts').select(['row', 'id']).where('id', 'in', ids).execute()
+
 /** Oldest first. The next page begins after the row of this one's last account. */
 export const listAccounts = (
   db: LedgerDb,
@@ -47,11 +55,66 @@ export interface CountedAccount extends StoredAccount {
   people: number
 }
 
-/** Newest first, of those whose e-mail or id has the text in it. The next page begins behind the row of this one's last. */
-export const listAccountsLike = (
+interface SearchOfAccounts {
+  /** The next page begins behind the row of this one's last account. */
+  readonly before: number
+  readonly limit: number
+  readonly search: string | undefined
+}
+
+/** The thread of the books looks through so many accounts, which takes a few milliseconds, and then turns to others. */
+export const ACCOUNTS_AT_ONCE = 4000
+
+/** More of an id than this names one account, or as good as none besides. */
+const ID_START = /^acct_[0-9a-z]{6,}$/
+
+/**
+ * Newest first, of those whose e-mail or id has the text in it. A text that can only be the start of an id is found in the
+ * index of ids; for any other the accounts are looked through slice by slice, until the page is full.
+ */
+export async function listAccountsLike(
   db: LedgerDb,
-  { before, limit, search }: { readonly before: number; readonly limit: number; readonly search: string | undefined },
+  { before, limit, search }: SearchOfAccounts,
+): Promise<CountedAccount[]> {
+  if (search === undefined) return countedAccounts(db, { before, limit }).execute()
+  if (ID_START.test(search)) return accountsById(db, { before, limit }, search)
+  const newest = await db.selectFrom('accounts').select('row').orderBy('row', 'desc').limit(1).executeTakeFirst()
+  const found: CountedAccount[] = []
+  // Accounts are numbered without gaps and never deleted.
+  for (let behind = Math.min(before, (newest?.row ?? 0) + 1); behind > 1 && found.length < limit; ) {
+    const from = behind - ACCOUNTS_AT_ONCE
+    found.push(...(await accountsInSlice(db, { before: behind, limit: limit - found.length }, { from, search })))
+    behind = from
+  }
+  return found
+}
+
+const accountsInSlice = (
+  db: LedgerDb,
+  page: Omit<SearchOfAccounts, 'search'>,
+  { from, search }: { readonly from: number; readonly search: string },
 ): Promise<CountedAccount[]> =>
+  countedAccounts(db, page)
+    .where('row', '>=', from)
+    .where(({ eb, or, fn, val }) =>
+      or([
+        eb(fn('instr', ['accounts.email', val(search.toLowerCase())]), '>', 0),
+        eb(fn('instr', ['accounts.id', val(search)]), '>', 0),
+      ]),
+    )
+    .execute()
+
+const accountsById = (db: LedgerDb, page: Omit<SearchOfAccounts, 'search'>, start: string): Promise<CountedAccount[]> =>
+  countedAccounts(db, page)
+    .where('row', 'in', ({ selectFrom }) =>
+      selectFrom('accounts as named')
+        .select('named.row')
+        .where('named.id', '>=', start)
+        .where('named.id', '<', `${start}~`),
+    )
+    .execute()
+
+const countedAccounts = (db: LedgerDb, { before, limit }: Omit<SearchOfAccounts, 'search'>) =>
   db
     .selectFrom('accounts')
     .selectAll('accounts')
@@ -71,17 +134,8 @@ export const listAccountsLike = (
         .as('people'),
     ])
     .where('row', '<', before)
-    .$if(search !== undefined, (query) =>
-      query.where(({ eb, or, fn, val }) =>
-        or([
-          eb(fn('instr', ['accounts.email', val(search!.toLowerCase())]), '>', 0),
-          eb(fn('instr', ['accounts.id', val(search!)]), '>', 0),
-        ]),
-      ),
-    )
     .orderBy('row', 'desc')
     .limit(limit)
-    .execute()
 
 /** Only of an account that is there and not closed: that is final. */
 export const accountStatusUpdate = (row: number, status: AccountStatus): AtomicStatement => ({

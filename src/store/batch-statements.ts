@@ -14,7 +14,7 @@ export const BATCH_STATEMENTS = {
   openReceipt: insertInto(
     'receipts',
     [
-      ...(['row', 'request_id', 'account', 'key', 'kind', 'model', 'price_version', 'buckets'] as const),
+      ...(['row', 'request_id', 'account', 'key', 'kind', 'model', 'price_version', 'buckets', 'caps'] as const),
       ...(['hold_nano', 'output_cap', 'output_bound', 'input_estimate', 'cached_estimate', 'opened_at'] as const),
     ],
     { state: "'open'" },
@@ -33,6 +33,14 @@ export const BATCH_STATEMENTS = {
     ...(['row', 'kind', 'unit', 'account', 'ref', 'reason', 'amount_nano', 'at', 'movement', 'balance_nano'] as const),
   ]),
   addEntry: insertInto('entries', ['transfer', 'seq', 'bucket', 'delta_nano']),
+  // Whole, not by deltas: a period that follows another one begins in the same row, and one that is long over is deleted.
+  setCounter: {
+    sql: `INSERT INTO spend_counters (account, subject, period_start, period_end, first_receipt, carried_nano, bound_nano,
+        spent_nano, held_nano) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (account, subject) DO UPDATE SET period_start = excluded.period_start, period_end = excluded.period_end,
+        first_receipt = excluded.first_receipt, carried_nano = excluded.carried_nano, bound_nano = excluded.bound_nano, spent_nano = excluded.spent_nano, held_nano = excluded.held_nano`,
+    expectChanges: 1,
+  },
   // Deltas, not balances: the row in the file is the truth and its CHECK has the last word.
   moveBucket: updateRows('buckets', { add: ['posted_nano', 'held_nano'] }),
   closePeriod: { sql: `UPDATE buckets SET closed_at = ? WHERE row = ?`, expectChanges: 1 },

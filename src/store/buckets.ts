@@ -1,5 +1,6 @@
+import type { Selectable } from 'kysely'
 import { SIDES } from '../books/sides.ts'
-import type { LedgerDb } from './tables.ts'
+import type { LedgerDb, SpendCountersTable } from './tables.ts'
 
 /** What came in from outside in all, less what went back: the negative of what the outside's own bucket says. */
 export async function findIssued(db: LedgerDb): Promise<bigint> {
@@ -11,23 +12,24 @@ export async function findIssued(db: LedgerDb): Promise<bigint> {
   return -outside.posted_nano
 }
 
-/** What an account draws on: its wallet, and every period that is not closed. Oldest first. */
+/** What an account draws on: its wallet, and every window that is not closed. Oldest first. */
 export interface LiveBucket {
   row: number
-  kind: 'wallet' | 'window' | 'cap' | 'system'
+  kind: 'wallet' | 'window'
   subject: string
   period_start: number | null
   period_end: number | null
   posted_nano: bigint
   held_nano: bigint
-  /** All that was ever put in by transfers: for a period, what was granted. */
+  /** All that was ever put in by transfers: for a window, what was granted. */
   granted_nano: bigint
 }
 
 export const listLiveBuckets = (db: LedgerDb, account: number): Promise<LiveBucket[]> =>
   db
     .selectFrom('buckets')
-    .select(['row', 'kind', 'subject', 'period_start', 'period_end', 'posted_nano', 'held_nano'])
+    .select(['row', 'subject', 'period_start', 'period_end', 'posted_nano', 'held_nano'])
+    .select(({ ref }) => ref('kind').$castTo<'wallet' | 'window'>().as('kind'))
     .select(({ selectFrom, fn, val }) =>
       fn
         .coalesce(
@@ -43,6 +45,9 @@ export const listLiveBuckets = (db: LedgerDb, account: number): Promise<LiveBuck
     .where('closed_at', 'is', null)
     .orderBy('row')
     .execute()
+
+export const listSpendCounters = (db: LedgerDb, account: number): Promise<Selectable<SpendCountersTable>[]> =>
+  db.selectFrom('spend_counters').selectAll().where('account', '=', account).execute()
 
 export interface StoredBucket {
   row: number

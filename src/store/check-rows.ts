@@ -1,156 +1,178 @@
 import { sql } from 'kysely'
+import { EXPIRED, SIDES } from '../books/sides.ts'
+import { highAndLow } from './exact-sum.ts'
 import { RECEIPT_KINDS, TRANSFER_UNITS } from './movements.ts'
 import type { LedgerDb } from './tables.ts'
 
-/** Rows behind `after`, up to and with `to`. */
+/** The next rows behind `after`, so many at most, and none behind `to`. */
 export interface RowSlice {
   readonly after: number
   readonly to: number
+  readonly limit: number
 }
 
-/** What a slice finds: how many rows of an account break the rule of that name, how many there are, or what was moved. */
-export interface Finding {
-  readonly what: 'check' | 'count' | 'moved' | 'charged'
-  readonly name: string
-  readonly account: number
-  readonly amount_nano: bigint
+/** Rows of a slice that are alike: those that break the same rules, by account, and all that break none. */
+export interface CheckedRows {
+  /** A bit for each rule, by its place in the list of rules; 0: none is broken. */
+  broken: number
+  account: number | null
+  /** The kind of a receipt, or of a transfer. */
+  kind: string
+  /** On how many balances each stands. */
+  balances: number
+  rows: number
+  /** The last of them. */
+  last: number
+  /** What they charged or moved: see exactSum. */
+  high_nano: bigint
+  low_nano: bigint
 }
 
-// Each names the account of every row that breaks a rule; the name of the rule is what the operator reads.
-const CLOSED_CHECKS = {
-  'a charge is within its hold': `
-    SELECT account FROM closed WHERE state = 'settled' AND (charge_nano > hold_nano OR charge_nano < 0)`,
-  'cost is charge plus shortfall': `
-    SELECT account FROM closed WHERE state = 'open' OR cost_nano <> charge_nano + shortfall_nano`,
-  'what was released cost nothing': `SELECT account FROM closed WHERE state = 'released' AND charge_nano <> 0`,
-  'entries of a charge sum to zero': `
-    SELECT account FROM slice WHERE row IN (SELECT receipt FROM moves GROUP BY receipt HAVING SUM(delta_nano) <> 0)`,
-} as const
+type Rules = Readonly<Record<string, string>>
 
-const drawnFrom = (unit: string) => `
-  (SELECT COUNT(*) FROM json_each(slice.buckets) AS held_on JOIN buckets ON buckets.row = held_on.value
-    WHERE buckets.unit = '${unit}')`
+/** A rule that cannot be answered, because something is missing, is broken. */
+const asBits = (rules: Rules, firstPlace: number): string =>
+  Object.values(rules)
+    .map((broken, place) => `(((${broken}) IS NOT FALSE) << ${firstPlace + place})`)
+    .join(' | ')
 
-const RECEIPT_CHECKS = {
-  'a receipt names a recorded price': `
-    SELECT account FROM slice WHERE NOT EXISTS
-      (SELECT 1 FROM prices WHERE prices.model = slice.model AND prices.version = slice.price_version)`,
-  'a receipt stands on a bucket of its account': `
-    SELECT account FROM slice, json_each(slice.buckets) AS held_on WHERE NOT EXISTS
-      (SELECT 1 FROM buckets WHERE buckets.row = held_on.value AND buckets.account = slice.account)`,
-  'a wallet key draws on the wallet, a builder key on windows, and neither on both': `
-    SELECT account FROM
-      (SELECT account, kind, hold_nano, ${drawnFrom('usd')} AS wallets, ${drawnFrom('quota')} AS windows FROM slice)
-      WHERE NOT CASE kind WHEN 'wallet' THEN wallets = 1 AND windows = 0
-        ELSE wallets = 0 AND (windows > 0 OR hold_nano = 0) END`,
-  'a receipt stands on a bucket once': `
-    SELECT account FROM slice WHERE (SELECT COUNT(*) FROM json_each(slice.buckets))
-      <> (SELECT COUNT(DISTINCT value) FROM json_each(slice.buckets))`,
-} as const
+const placesOf = (...rules: readonly Rules[]): number => rules.flatMap((each) => Object.keys(each)).length
 
-const TRANSFER_CHECKS = {
-  'entries of a transfer sum to zero': `
-    SELECT account FROM slice WHERE row IN (SELECT transfer FROM moves GROUP BY transfer HAVING SUM(delta_nano) <> 0)`,
-  'a transfer has the entries of its amount': `
-    SELECT account FROM slice WHERE amount_nano <>
-      (SELECT COALESCE(SUM(delta_nano), 0) FROM moves WHERE moves.transfer = slice.row AND seq = 0)`,
-  'a transfer stays within its unit': `
-    SELECT account FROM slice WHERE row IN
-      (SELECT transfer FROM moves JOIN buckets ON buckets.row = moves.bucket WHERE buckets.unit <> slice.unit)`,
-} as const
-
-/** Every index of numbers, by the word that its rows have in `numbered`. */
+/** Every index of movements, by the word that a row of it has. */
 const INDEXES = [
   ...RECEIPT_KINDS.map((word) => ({ word, table: 'receipts', where: `other.kind = '${word}'` })),
   ...TRANSFER_UNITS.map((word) => ({ word, table: 'transfers', where: `other.unit = '${word}'` })),
 ]
 
 const isIn = ({ table, where }: (typeof INDEXES)[number], movement: string): string =>
-  `EXISTS (SELECT 1 FROM ${table} AS other
-    WHERE other.account = numbered.account AND ${where} AND other.movement = ${movement})`
-
-/** In its own index a number is there once, which the index itself sees to. */
-const IS_ELSEWHERE = INDEXES.map(
-  (index) => `(numbered.word <> '${index.word}' AND ${isIn(index, 'numbered.movement')})`,
-)
-/** The first that has it is enough, and for most that is the first that is asked. */
-const HAS_ONE_BEFORE = INDEXES.map((index) => isIn(index, 'numbered.movement - 1'))
+  `EXISTS (SELECT 1 FROM ${table} AS other WHERE other.account = this.account AND ${where} AND other.movement = ${movement})`
 
 const moversOf = (table: string, which: string): string => `
   SELECT movement, balance_nano FROM ${table} AS other
-    WHERE other.account = numbered.account AND other.${which} AND other.movement < numbered.movement`
-
-/** The balance behind the last thing that moved this wallet before: two indexes, merged as they are read. */
-const BALANCE_BEFORE = `COALESCE((SELECT balance_nano FROM
-  (${moversOf('receipts', "kind = 'wallet'")} UNION ALL ${moversOf('transfers', "unit = 'usd'")} ORDER BY movement DESC LIMIT 1)), 0)`
+    WHERE other.account = this.account AND other.${which} AND other.movement < this.movement`
 
 /**
- * Over `numbered`: account, word (the kind or the unit), movement, balance_nano, and in delta_nano what moved the wallet, null
- * for what a plan pays. Each row is held to the one before it, which is final, so that the whole chain holds when every row does.
+ * Over `this`, and `before`: the charge of a wallet that has the number before, which most charges follow. Each row is held
+ * to the one before it, which is final, so that the whole chain holds when every row does. In its own index a number is
+ * there once, which the index itself sees to.
  */
-const MOVEMENT_CHECKS = {
+const movementRules = ({
+  word,
+  isDollars,
+  delta,
+}: Readonly<Record<'word' | 'isDollars' | 'delta', string>>): Rules => ({
   'movements of an account are numbered without a gap': `
-    SELECT account FROM numbered WHERE movement IS NULL OR ${IS_ELSEWHERE.join(' OR ')}
-      OR NOT (movement = 1 OR ${HAS_ONE_BEFORE.join(' OR ')})`,
+    this.movement IS NULL OR NOT (before.row IS NOT NULL OR this.movement = 1
+        OR ${INDEXES.map((index) => isIn(index, 'this.movement - 1')).join(' OR ')})
+      OR ${INDEXES.map((index) => `(${word} <> '${index.word}' AND ${isIn(index, 'this.movement')})`).join(' OR ')}`,
   'a balance is the one before and what moved': `
-    SELECT account FROM numbered WHERE (delta_nano IS NULL) <> (balance_nano IS NULL)
-      OR (delta_nano IS NOT NULL AND balance_nano <> delta_nano + ${BALANCE_BEFORE})`,
-} as const
-
-const asFindings = (checks: Readonly<Record<string, string>>): string =>
-  Object.entries(checks)
-    .map(
-      ([name, query]) =>
-        `SELECT 'check' AS what, '${name}' AS name, account, COUNT(*) AS amount_nano FROM (${query}) GROUP BY account`,
-    )
-    .join(' UNION ALL ')
-
-const MOVED = `
-  UNION ALL SELECT 'moved', CAST(bucket AS TEXT), 0, SUM(delta_nano) FROM moves GROUP BY bucket`
-
-/** The rules that every row is held to, by the names that the operator reads. */
-export const ROW_CHECKS: readonly string[] = Object.keys({
-  ...TRANSFER_CHECKS,
-  ...CLOSED_CHECKS,
-  ...RECEIPT_CHECKS,
-  ...MOVEMENT_CHECKS,
+    (${isDollars}) = (this.balance_nano IS NULL) OR ((${isDollars}) AND this.balance_nano <> ${delta}
+      + COALESCE(before.balance_nano, (SELECT balance_nano FROM
+        (${moversOf('receipts', "kind = 'wallet'")} UNION ALL ${moversOf('transfers', "unit = 'usd'")}
+          ORDER BY movement DESC LIMIT 1)), 0))`,
 })
 
-/** A slice of the receipts; `open` names those of them that had not ended in the moment of the balances. */
-export async function checkReceipts(
-  db: LedgerDb,
-  { after, to, open }: RowSlice & { readonly open: readonly number[] },
-): Promise<readonly Finding[]> {
-  const openHere = JSON.stringify(open)
-  const { rows } = await sql<Finding>`
-  WITH slice AS MATERIALIZED (
-      SELECT row, account, kind, state, model, price_version, buckets, hold_nano, cost_nano, charge_nano, shortfall_nano,
-          movement, balance_nano
-        FROM receipts WHERE row > ${after} AND row <= ${to}),
-    closed AS (SELECT * FROM slice WHERE row NOT IN (SELECT value FROM json_each(${openHere}))),
-    numbered AS (
-      SELECT account, kind AS word, movement, balance_nano, CASE kind WHEN 'wallet' THEN -charge_nano END AS delta_nano FROM closed),
-    moves AS MATERIALIZED (
-      SELECT receipt, bucket, delta_nano FROM usage_entries
-        WHERE receipt > ${after} AND receipt <= ${to} AND receipt NOT IN (SELECT value FROM json_each(${openHere})))
-  ${sql.raw(asFindings({ ...CLOSED_CHECKS, ...RECEIPT_CHECKS, ...MOVEMENT_CHECKS }))}
-  UNION ALL SELECT 'count', 'receipts', 0, COUNT(*) FROM slice
-  UNION ALL SELECT 'charged', 'revenue', 0, COALESCE(SUM(charge_nano), 0)
-    FROM closed WHERE state = 'settled' AND kind = 'wallet'
-  ${sql.raw(MOVED)}`.execute(db)
+const BEFORE = `LEFT JOIN receipts AS before
+  ON before.account = this.account AND before.kind = 'wallet' AND before.movement = this.movement - 1`
+
+/** What most receipts are: of a wallet, and on nothing but that wallet. The others are looked at one balance after the other. */
+const IS_PLAIN = `(this.kind = 'wallet' AND this.buckets = '[' || wallet.row || ']')`
+
+const drawnFrom = (unit: string) => `
+  (SELECT COUNT(*) FROM json_each(this.buckets) AS held_on JOIN buckets ON buckets.row = held_on.value
+    WHERE buckets.unit = '${unit}')`
+
+const CLOSED_RULES: Rules = {
+  'a charge is within its hold': `
+    this.state = 'settled' AND (this.charge_nano > this.hold_nano OR this.charge_nano < 0)`,
+  'cost is charge plus shortfall': `this.cost_nano <> this.charge_nano + this.shortfall_nano`,
+  'what was released cost nothing': `this.state = 'released' AND this.charge_nano <> 0`,
+  ...movementRules({ word: 'this.kind', isDollars: `this.kind = 'wallet'`, delta: '-this.charge_nano' }),
+}
+
+const PRICE_RULES: Rules = {
+  'a receipt names a recorded price': `
+    NOT EXISTS (SELECT 1 FROM prices WHERE prices.model = this.model AND prices.version = this.price_version)`,
+}
+
+/** What is true of every plain one. */
+const BUCKET_RULES: Rules = {
+  'a receipt stands on a bucket of its account': `
+    EXISTS (SELECT 1 FROM json_each(this.buckets) AS held_on WHERE NOT EXISTS
+      (SELECT 1 FROM buckets WHERE buckets.row = held_on.value AND buckets.account = this.account
+        AND (this.state <> 'open' OR buckets.closed_at IS NULL)))`,
+  'a wallet key draws on the wallet, a builder key on windows, and neither on both': `
+    NOT CASE this.kind WHEN 'wallet' THEN ${drawnFrom('usd')} = 1 AND ${drawnFrom('quota')} = 0
+      ELSE ${drawnFrom('usd')} = 0 AND (${drawnFrom('quota')} > 0 OR this.hold_nano = 0) END`,
+  'a receipt stands on a bucket once': `
+    (SELECT COUNT(*) <> COUNT(DISTINCT value) FROM json_each(this.buckets))`,
+}
+
+/** In groups, so that what a group is asked under is looked at once. */
+const RECEIPT_BITS = [
+  `CASE WHEN this.state <> 'open' THEN ${asBits(CLOSED_RULES, 0)} ELSE 0 END`,
+  asBits(PRICE_RULES, placesOf(CLOSED_RULES)),
+  `CASE WHEN ${IS_PLAIN} THEN 0 ELSE ${asBits(BUCKET_RULES, placesOf(CLOSED_RULES, PRICE_RULES))} END`,
+].join(' | ')
+
+/** What stands on the other side of a transfer. */
+const OTHER_SIDE = `CASE WHEN this.unit = 'usd' THEN ${SIDES.usd.issued}
+  WHEN this.kind = 'expiry' THEN ${EXPIRED} ELSE ${SIDES.quota.issued} END`
+
+/** Of the time when spend caps had transfers, only these are left: they have their numbers among the movements. */
+const HAS_ENTRIES = `this.unit <> 'cap'`
+
+const TRANSFER_RULES: Rules = {
+  'entries of a transfer sum to zero': `${HAS_ENTRIES} AND own.delta_nano <> -other.delta_nano`,
+  'a transfer has the entries of its amount': `
+    (SELECT COUNT(*) FROM entries WHERE entries.transfer = this.row) <> CASE WHEN ${HAS_ENTRIES} THEN 2 ELSE 0 END
+      OR (${HAS_ENTRIES} AND own.delta_nano <> this.amount_nano)`,
+  'a transfer stays within its unit': `
+    ${HAS_ENTRIES} AND (moved.unit <> this.unit OR other.bucket <> ${OTHER_SIDE})`,
+  'a transfer moves a bucket of its account, before that is closed': `
+    ${HAS_ENTRIES} AND (moved.account <> this.account OR this.at > COALESCE(moved.closed_at, this.at))`,
+  ...movementRules({ word: 'this.unit', isDollars: `this.unit = 'usd'`, delta: 'this.amount_nano' }),
+}
+
+export const RECEIPT_RULE_NAMES: readonly string[] = Object.keys({ ...CLOSED_RULES, ...PRICE_RULES, ...BUCKET_RULES })
+export const TRANSFER_RULE_NAMES: readonly string[] = Object.keys(TRANSFER_RULES)
+
+/** Where nothing is broken it does not matter whose it is. */
+const grouped = (checked: string): string => `
+  SELECT broken, CASE WHEN broken <> 0 THEN account END AS account, kind, balances, COUNT(*) AS rows, MAX(row) AS last, ${highAndLow('amount')}
+    FROM ${checked} GROUP BY 1, 2, 3, 4`
+
+/** By the rows that are there: numbers may be missing. */
+const within = (
+  table: 'receipts' | 'transfers',
+  { after, to, limit }: RowSlice,
+) => sql`this.row > ${after} AND this.row <=
+  (SELECT MAX(row) FROM (SELECT row FROM ${sql.table(table)} WHERE row > ${after} AND row <= ${to} ORDER BY row LIMIT ${limit}))`
+
+/** A slice of the receipts. Those that are open are held to what is known of them by now. */
+export async function checkReceipts(db: LedgerDb, slice: RowSlice): Promise<readonly CheckedRows[]> {
+  const { rows } = await sql<CheckedRows>`
+    WITH slice AS MATERIALIZED (
+      SELECT ${sql.raw(RECEIPT_BITS)} AS broken, this.row, this.account, this.kind,
+          ${sql.raw(`CASE WHEN ${IS_PLAIN} THEN 1 WHEN this.kind = 'wallet' THEN ${drawnFrom('usd')} ELSE ${drawnFrom('quota')} END`)} AS balances,
+          COALESCE(this.charge_nano, 0) AS amount
+        FROM receipts AS this ${sql.raw(BEFORE)}
+          LEFT JOIN buckets AS wallet ON wallet.account = this.account AND wallet.kind = 'wallet'
+        WHERE ${within('receipts', slice)})
+    ${sql.raw(grouped('slice'))}`.execute(db)
   return rows
 }
 
-export async function checkTransfers(db: LedgerDb, { after, to }: RowSlice): Promise<readonly Finding[]> {
-  const { rows } = await sql<Finding>`
-  WITH slice AS MATERIALIZED (
-      SELECT row, account, unit, amount_nano, movement, balance_nano FROM transfers WHERE row > ${after} AND row <= ${to}),
-    numbered AS (
-      SELECT account, unit AS word, movement, balance_nano, CASE unit WHEN 'usd' THEN amount_nano END AS delta_nano FROM slice),
-    moves AS MATERIALIZED (
-      SELECT transfer, seq, bucket, delta_nano FROM entries WHERE transfer > ${after} AND transfer <= ${to})
-  ${sql.raw(asFindings({ ...TRANSFER_CHECKS, ...MOVEMENT_CHECKS }))}
-  UNION ALL SELECT 'count', 'transfers', 0, COUNT(*) FROM slice
-  ${sql.raw(MOVED)}`.execute(db)
+export async function checkTransfers(db: LedgerDb, slice: RowSlice): Promise<readonly CheckedRows[]> {
+  const { rows } = await sql<CheckedRows>`
+    WITH slice AS MATERIALIZED (
+      SELECT ${sql.raw(asBits(TRANSFER_RULES, 0))} AS broken, this.row, this.account, this.kind, 1 AS balances,
+          CASE WHEN ${sql.raw(HAS_ENTRIES)} THEN this.amount_nano ELSE 0 END AS amount
+        FROM transfers AS this ${sql.raw(BEFORE)}
+          LEFT JOIN entries AS own ON own.transfer = this.row AND own.seq = 0
+          LEFT JOIN entries AS other ON other.transfer = this.row AND other.seq = 1
+          LEFT JOIN buckets AS moved ON moved.row = own.bucket
+        WHERE ${within('transfers', slice)})
+    ${sql.raw(grouped('slice'))}`.execute(db)
   return rows
 }

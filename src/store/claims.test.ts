@@ -26,7 +26,7 @@ const taken = (receipt: number, at: number): Change => ({
   ...{ kind: 'claim-opened', receipt, scope: 'scope', fingerprint: `body ${receipt}`, at, expiresAt: at + EXPIRY },
 })
 const ended = (receipt: number, state: 'kept' | 'not-kept' | 'dropped'): Change => ({
-  ...{ kind: 'claim-ended', receipt, state },
+  ...{ kind: 'claim-ended', receipt, scope: 'scope', state },
 })
 
 /** Whether the file took these changes; each is a batch of its own. */

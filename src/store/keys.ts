@@ -52,6 +52,10 @@ export const findKeyByDigest = (db: LedgerDb, digest: Uint8Array): Promise<KeyWi
     .where(({ eb, or }) => or([eb('keys.digest', '=', digest), eb('keys.former_digest', '=', digest)]))
     .executeTakeFirst()
 
+/** The same by its row: a key that nobody has the secret of is known by nothing else. */
+export const findKeyWithAccount = (db: LedgerDb, row: number): Promise<KeyWithAccount | undefined> =>
+  keysWithAccount(db).where('keys.row', '=', row).executeTakeFirst()
+
 /** The one of an account and kind that is not revoked. The index is known by what is spelled out, not by a parameter. */
 export const findPlaygroundKey = (
   db: LedgerDb,

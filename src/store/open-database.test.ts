@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -41,6 +41,60 @@ describe('opening the ledger', () => {
       { row: 2, subject: 'revenue' },
       { row: 3, subject: 'wallet' },
     ])
+  })
+
+  it('is never begun anew where files of an earlier ledger are: that says how it comes back', async () => {
+    await database.close()
+    const ofEarlierLedger = ['content.db', 'keyring.json']
+    const begin = () => openDatabase({ path, clock, ofEarlierLedger })
+    database = await begin()
+    await database.close()
+    for (const bytes of [undefined, Buffer.alloc(0)]) {
+      rmSync(path, { force: true })
+      if (bytes !== undefined) writeFileSync(path, bytes)
+      await expect(begin()).rejects.toThrow(/ledger\.db is missing or empty, but content\.db, keyring\.json .* Restore/)
+      expect(existsSync(path)).toBe(bytes !== undefined)
+    }
+    rmSync(path, { force: true })
+    const blank = await openSqlite({ path })
+    await blank.close()
+    await expect(begin()).rejects.toThrow(/missing or empty/)
+    rmSync(path)
+    database = await openDatabase({ path, clock })
+  })
+
+  it('says of a file that is damaged, or no database, what it is and what to do', async () => {
+    await database.file.atomic([{ sql: "INSERT INTO meta (name, value) VALUES ('some', 'thing')", rows: [[]] }])
+    await database.close()
+    const whole = readFileSync(path)
+    writeFileSync(path, Buffer.concat([Buffer.from('no'), whole.subarray(2)]))
+    await expect(openDatabase({ path, clock })).rejects.toThrow(
+      /ledger\.db is not a database, .* Restore it from a backup/,
+    )
+    // As a crash leaves it: then every page is looked at, not only those that the start reads.
+    writeFileSync(path, whole)
+    const crashed = await openSqlite({ path })
+    await crashed.atomic([{ sql: "UPDATE meta SET value = 'else' WHERE name = 'some'", rows: [[]] }])
+    const image = [readFileSync(path), readFileSync(`${path}-wal`)] as const
+    await crashed.close()
+    const last = image[0].length - 4096
+    writeFileSync(path, Buffer.concat([image[0].subarray(0, last), Buffer.alloc(4096, 7)]))
+    writeFileSync(`${path}-wal`, image[1])
+    await expect(openDatabase({ path, clock })).rejects.toThrow(/ledger\.db is damaged\. Restore it from a backup/)
+    rmSync(`${path}-wal`, { force: true })
+    writeFileSync(path, whole)
+    database = await openDatabase({ path, clock })
+  })
+
+  it('has an identity of its own, for ever', async () => {
+    const { ledger } = database
+    expect(ledger).toMatch(/^[0-9a-f]{32}$/)
+    await database.close()
+    database = await openDatabase({ path, clock })
+    expect(database.ledger).toBe(ledger)
+    const other = await openDatabase({ path: `${path}-other`, clock })
+    await other.close()
+    expect(other.ledger).not.toBe(ledger)
   })
 
   it('refuses one that is open elsewhere', async () => {
@@ -96,6 +150,81 @@ describe('a ledger of the version before compactions', () => {
     expect(await findReceipt(database.db, 'req_open')).toMatchObject({
       ...{ state: 'settled', charge_nano: 7n, tokens_before: 48_210, tokens_after: 2_034 },
     })
+  })
+})
+
+describe('a ledger of the version whose spend caps were buckets', () => {
+  const migrations = ledgerSchema.migrations.filter(({ name }) => name < '0007')
+
+  it('goes on from what was spent and is held, and keeps its transfers, receipts and numbers', async () => {
+    await database.close()
+    rmSync(path)
+    const old = await openSqlite({ path })
+    await migrate(old, { ...ledgerSchema, migrations }, clock)
+    await insertAccount(old, { id: 'a', email: 'a@example.com', createdAt: 1 })
+    await old.atomic(
+      [
+        // The wallet, a used cap of the day with a turn on it, one of the month that was outlived, and the one after it.
+        `UPDATE buckets SET posted_nano = 60, held_nano = 10 WHERE row = 3`,
+        `INSERT INTO buckets (row, unit, kind, account, subject, period_start, period_end, posted_nano, held_nano) VALUES
+          (1000, 'cap', 'cap', 1, 'cap:7:day', 5, 9, 460, 10), (1001, 'cap', 'cap', 1, 'cap:7:month', 1, 4, 60, 5),
+          (1002, 'cap', 'cap', 1, 'cap:7:month', 4, 99, 880, 10)`,
+        `INSERT INTO transfers (row, kind, unit, account, ref, reason, amount_nano, at, movement, balance_nano) VALUES
+          (1, 'credit', 'usd', 1, 'r', 'why', 100, 1, 1, 100), (2, 'grant', 'cap', 1, '1000.2', 'why', 500, 5, 2, NULL),
+          (3, 'grant', 'cap', 1, '1001.3', 'why', 100, 5, 3, NULL), (4, 'grant', 'cap', 1, '1002.4', 'why', 900, 5, 4, NULL)`,
+        `INSERT INTO entries (transfer, seq, bucket, delta_nano) VALUES (1, 0, 3, 100), (1, 1, 1, -100),
+          (2, 0, 1000, 500), (2, 1, -21, -500), (3, 0, 1001, 100), (3, 1, -21, -100), (4, 0, 1002, 900), (4, 1, -21, -900)`,
+        `UPDATE buckets SET posted_nano = -100 WHERE row = 1`,
+        `UPDATE buckets SET posted_nano = 40 WHERE row = 2`,
+        `UPDATE buckets SET posted_nano = -1500 WHERE row = -21`,
+        `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano,
+            output_cap, output_bound, input_estimate, opened_at, closed_at, charge_nano, cost_nano, shortfall_nano, movement, balance_nano)
+          VALUES (1, 'req_1', 1, 7, 'wallet', 'settled', 'demo', 1, '[3,1000,1002]', 50, 10, 10, 10, 5, 6, 40, 40, 0, 5, 60),
+            (2, 'req_2', 1, 7, 'wallet', 'open', 'demo', 1, '[3,1000,1002]', 10, 10, 10, 10, 6, NULL, NULL, NULL, NULL, NULL, NULL)`,
+      ].map((sql) => ({ sql, rows: [[]] })),
+    )
+    await old.close()
+
+    database = await openDatabase({ path, clock })
+    const { file } = database
+    expect(await file.all('SELECT * FROM spend_counters ORDER BY subject', [])).toEqual([
+      {
+        ...{
+          row: 1,
+          first_receipt: 1,
+          carried_nano: 40n,
+          account: 1,
+          subject: 'cap:7:day',
+          period_start: 5,
+          period_end: 9,
+        },
+        ...{ bound_nano: 500n, spent_nano: 40n, held_nano: 10n },
+      },
+      {
+        ...{
+          row: 2,
+          first_receipt: 1,
+          carried_nano: 20n,
+          account: 1,
+          subject: 'cap:7:month',
+          period_start: 4,
+          period_end: 99,
+        },
+        ...{ bound_nano: 900n, spent_nano: 20n, held_nano: 10n },
+      },
+    ])
+    expect(await file.all('SELECT row, buckets, caps FROM receipts ORDER BY row', [])).toEqual([
+      { row: 1, buckets: '[3,1000,1002]', caps: null },
+      { row: 2, buckets: '[3]', caps: 'day month' },
+    ])
+    expect(await file.all("SELECT row FROM buckets WHERE kind = 'cap' AND closed_at IS NULL", [])).toEqual([])
+    expect(await file.all("SELECT row, posted_nano FROM buckets WHERE kind = 'system' ORDER BY row", [])).toEqual(
+      [-13, -12, -11, 1, 2].map((row) => ({ row, posted_nano: row === 1 ? -100n : 0n })),
+    )
+    expect(await file.all('SELECT COUNT(*) AS transfers FROM transfers', [])).toEqual([{ transfers: 4 }])
+    const refund = `INSERT INTO transfers VALUES (?, ?, 'usd', 1, 'r', 'why', -5, 9, ?, 55)`
+    await file.atomic([{ sql: refund, rows: [[5, 'refund', 6]] }])
+    await expect(file.atomic([{ sql: refund, rows: [[6, 'refund', 7]] }])).rejects.toThrow(/UNIQUE/)
   })
 })
 

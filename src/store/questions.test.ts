@@ -7,6 +7,7 @@ import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
 import { type AtomicStatement, type SqlValue, UnexpectedChanges } from '../sqlite/sqlite-file.ts'
 import { accountStatusUpdate, findAccountByEmail, findAccountById, findAccountByRow, listAccounts } from './accounts.ts'
 import { listBuckets, listLiveBuckets } from './buckets.ts'
+import { clockCorrectionInsert } from './clock-corrections.ts'
 import {
   findKeyByDigest,
   findKeyById,
@@ -22,6 +23,7 @@ import { type Database, openDatabase } from './open-database.ts'
 import { findPriceTerms, insertPrice, listNewestPrices } from './prices.ts'
 import { findLatestLedgerTime, findMarks, findNewestRows, findReceipt, listOpenReceipts } from './receipts.ts'
 import { insertAccount } from './set-up.fixture.ts'
+import { findMovementTime } from './statement.ts'
 import { countRunningPlans, findSubscription, findSubscriptionAt } from './subscriptions.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 import { findTransferByRef, listTransfersOfAccount } from './transfers.ts'
@@ -197,6 +199,19 @@ describe('receipts', () => {
     expect(await findLatestLedgerTime(db)).toBe(150)
     expect(await findMarks(db)).toEqual([{ node: 1, at: 150, packed: new Uint8Array([1, 2]) }])
   })
+
+  it('count as no later than what ledger time was set back to, but for those that came after that', async () => {
+    await run(OPEN, [1, 'req_a', 5n, 90], [2, 'req_b', 5n, 500])
+    await run("INSERT INTO transfers VALUES (1, 'credit', 'usd', 1, 'r', 'why', 5, 510, 1, 5)", [])
+    await database.file.atomic([clockCorrectionInsert(520, 100)])
+    expect(await findLatestLedgerTime(db)).toBe(100)
+    await run(OPEN, [3, 'req_c', 5n, 120])
+    expect(await findLatestLedgerTime(db)).toBe(120)
+    expect(await findMovementTime(db, 1, 1)).toBe(100)
+    await run("INSERT INTO transfers VALUES (2, 'credit', 'usd', 1, 's', 'why', 5, 130, 2, 10)", [])
+    expect(await findLatestLedgerTime(db)).toBe(130)
+    expect([await findMovementTime(db, 1, 1), await findMovementTime(db, 1, 2)]).toEqual([100, 130])
+  })
 })
 
 it('finds a transfer by the reference of its own account, and lists newest first', async () => {
@@ -206,8 +221,8 @@ it('finds a transfer by the reference of its own account, and lists newest first
     [2, 1, 'june', 6n, 20, 2, 11n],
     [3, 2, 'may', 7n, 30, 1, 7n],
   )
-  expect(await findTransferByRef(db, 2, 'may')).toMatchObject({ row: 3, amount_nano: 7n })
-  expect(await findTransferByRef(db, 2, 'june')).toBeUndefined()
+  expect(await findTransferByRef(db, 2, 'credit', 'may')).toMatchObject({ row: 3, amount_nano: 7n })
+  expect(await findTransferByRef(db, 2, 'credit', 'june')).toBeUndefined()
   expect((await listTransfersOfAccount(db, 1, { before: 9, limit: 5 })).map(({ ref }) => ref)).toEqual(['june', 'may'])
   expect((await listTransfersOfAccount(db, 1, { before: 2, limit: 5 })).map(({ ref }) => ref)).toEqual(['may'])
 })
@@ -268,7 +283,7 @@ it('answers every question that grows with the books from an index', async () =>
   await listToldKeys(listening, 1, { ...ALL, words: [] })
   await findReceipt(listening, 'req_a')
   await listOpenReceipts(listening)
-  await findTransferByRef(listening, 1, 'may')
+  await findTransferByRef(listening, 1, 'credit', 'may')
   await listTransfersOfAccount(listening, 1, { before: 9, limit: 2 })
   await findPriceTerms(listening, 'demo', 1)
   await listLiveBuckets(listening, 1)

@@ -1,7 +1,15 @@
+import { correctedTime } from './clock-corrections.ts'
 import type { LedgerDb, MarksTable, ReceiptsTable } from './tables.ts'
 
 export const findReceipt = (db: LedgerDb, requestId: string): Promise<ReceiptsTable | undefined> =>
   db.selectFrom('receipts').selectAll().where('request_id', '=', requestId).executeTakeFirst()
+
+/** Those of these requests that have a receipt, with their accounts. */
+export const listKnownRequests = (
+  db: LedgerDb,
+  requestIds: readonly string[],
+): Promise<{ request_id: string; account: number }[]> =>
+  db.selectFrom('receipts').select(['request_id', 'account']).where('request_id', 'in', requestIds).execute()
 
 /** A hold without an end, as recovery needs it. */
 export interface OpenReceiptRow {
@@ -11,6 +19,8 @@ export interface OpenReceiptRow {
   model: string
   price_version: number
   buckets: string
+  caps: string | null
+  key: number
   hold_nano: bigint
   output_bound: number
   input_estimate: number
@@ -19,16 +29,19 @@ export interface OpenReceiptRow {
   scope: string | null
 }
 
-/** Oldest first: what the last process left behind. */
-export const listOpenReceipts = (db: LedgerDb): Promise<OpenReceiptRow[]> =>
-  db
+/** Oldest first: what the last process left behind, or what one account has open. */
+export async function listOpenReceipts(db: LedgerDb, account?: number): Promise<OpenReceiptRow[]> {
+  const receipts = await db
     .selectFrom('receipts')
     .leftJoin('claims', 'claims.receipt', 'receipts.row')
     .select(['row', 'request_id', 'account', 'model', 'price_version', 'buckets', 'claims.scope'])
-    .select(['hold_nano', 'output_bound', 'input_estimate', 'cached_estimate'])
+    .select(['caps', 'key', 'hold_nano', 'output_bound', 'input_estimate', 'cached_estimate'])
     .where('receipts.state', '=', 'open')
-    .orderBy('row')
+    .$if(account !== undefined, (query) => query.where('receipts.account', '=', account!))
     .execute()
+  // They are found by account, and are no more than run at once.
+  return receipts.sort((one, other) => one.row - other.row)
+}
 
 /** How far the running streams of every node had got when it last wrote it down. */
 export const findMarks = (db: LedgerDb): Promise<MarksTable[]> => db.selectFrom('marks').selectAll().execute()
@@ -59,18 +72,24 @@ export async function findNewestRows(
  */
 const TAIL = 10_000
 
-/** The latest time that the books have seen, 0 for empty ones: ledger time goes on from here, never back. */
+/**
+ * The latest time that the books have seen, 0 for empty ones: ledger time goes on from here, never back. Rows that an
+ * operator has taken the time back from count as what it was set back to.
+ */
 export async function findLatestLedgerTime(db: LedgerDb): Promise<number> {
   const newest = await db
     .selectFrom('receipts')
-    .select(({ fn }) => [fn.max('opened_at').as('opened_at'), fn.max('closed_at').as('closed_at')])
+    .select(({ fn }) => [
+      fn.max<number | null>(correctedTime('receipts', 'opened_at')).as('opened_at'),
+      fn.max<number | null>(correctedTime('receipts', 'closed_at')).as('closed_at'),
+    ])
     .where('row', '>', ({ selectFrom }) =>
       selectFrom('receipts as last').select(({ eb, fn }) => eb(fn.max('last.row'), '-', TAIL).as('row')),
     )
     .executeTakeFirst()
   const transfer = await db
     .selectFrom('transfers')
-    .select('at')
+    .select(correctedTime('transfers', 'at').as('at'))
     .where('row', '=', ({ selectFrom }) =>
       selectFrom('transfers as last').select(({ fn }) => fn.max('last.row').as('row')),
     )

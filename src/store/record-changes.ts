@@ -1,6 +1,7 @@
 import type {
   BucketMoved,
   Change,
+  CounterSet,
   PeriodOpened,
   ReceiptClosed,
   ReceiptOpened,
@@ -25,16 +26,19 @@ const STEPS = Object.keys(BATCH_STATEMENTS) as Step[]
 interface Batch {
   readonly rows: Map<Step, SqlValue[][]>
   readonly moves: Map<number, { posted: bigint; held: bigint }>
+  /** As each stands in the end, by account and subject. */
+  readonly counters: Map<string, CounterSet>
   readonly claims: (AtomicStatement & { readonly rows: SqlValue[][] })[]
 }
 
 /** A batch of changes as the fewest row writes: one insert or update a receipt, one update a bucket however often it moved. */
 export function recordChanges(changes: readonly Change[], marks: PackedMarks | undefined): AtomicStatement[] {
-  const batch: Batch = { rows: new Map(), moves: new Map(), claims: [] }
+  const batch: Batch = { rows: new Map(), moves: new Map(), counters: new Map(), claims: [] }
   for (const change of changes) collect(batch, change)
   for (const [bucket, { posted, held }] of batch.moves) {
     if (posted !== 0n || held !== 0n) add(batch, 'moveBucket', [posted, held, bucket])
   }
+  for (const counter of batch.counters.values()) add(batch, 'setCounter', counterRow(counter))
   const statements: AtomicStatement[] = []
   for (const step of STEPS) {
     const rows = batch.rows.get(step)
@@ -81,6 +85,9 @@ function collect(batch: Batch, change: Change): void {
     case 'period-closed':
       add(batch, 'closePeriod', [change.at, change.bucket])
       return
+    case 'counter-set':
+      batch.counters.set(`${change.account} ${change.subject}`, change)
+      return
     case 'claim-opened':
       addClaim(batch, 'openClaim', [change.receipt, change.scope, change.fingerprint, change.at, change.expiresAt])
       return
@@ -108,6 +115,7 @@ const openedRow = (change: ReceiptOpened): SqlValue[] => [
   change.model,
   change.priceVersion,
   `[${change.buckets.join(',')}]`,
+  change.caps.length > 0 ? change.caps.join(' ') : null,
   change.hold,
   change.cap,
   change.outputBound,
@@ -144,10 +152,15 @@ const closedRow = ({ ending, ...change }: ReceiptClosed): SqlValue[] => {
   ]
 }
 
-const periodRow = ({ bucket, unit, account, subject, start, end }: PeriodOpened): SqlValue[] => [
+const counterRow = (change: CounterSet): SqlValue[] => [
+  ...[change.account, change.subject, change.start, change.end, change.firstReceipt],
+  ...[change.carried, change.bound, change.spent, change.held],
+]
+
+const periodRow = ({ bucket, account, subject, start, end }: PeriodOpened): SqlValue[] => [
   bucket,
-  unit,
-  unit === 'cap' ? 'cap' : 'window',
+  'quota',
+  'window',
   account,
   subject,
   start,

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { correctedTime } from './clock-corrections.ts'
 import type { LedgerDb } from './tables.ts'
 
 export type StatementKind = 'charge' | 'credit' | 'refund' | 'adjustment'
@@ -57,10 +58,10 @@ const transfersOnly = (transfers: RawBuilder<unknown>) => sql`
 /** When the wallet moved last, up to this number; undefined: not yet. Times never fall where numbers rise. */
 export async function findMovementTime(db: LedgerDb, account: number, movement: number): Promise<number | undefined> {
   const { rows } = await sql<{ at: number }>`SELECT at FROM (
-      SELECT * FROM (SELECT movement, closed_at AS at FROM receipts
+      SELECT * FROM (SELECT movement, ${correctedTime('receipts', 'closed_at')} AS at FROM receipts
         WHERE account = ${account} AND kind = 'wallet' AND movement <= ${movement} ORDER BY movement DESC LIMIT 1)
       UNION ALL
-      SELECT * FROM (SELECT movement, at FROM transfers
+      SELECT * FROM (SELECT movement, ${correctedTime('transfers', 'at')} AS at FROM transfers
         WHERE account = ${account} AND unit = 'usd' AND movement <= ${movement} ORDER BY movement DESC LIMIT 1))
     ORDER BY movement DESC LIMIT 1`.execute(db)
   return rows[0]?.at

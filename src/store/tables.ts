@@ -2,6 +2,7 @@ import type { Generated, Kysely } from 'kysely'
 import type { Unit } from '../model/allowance.ts'
 import type { TurnOutcome } from '../model/ending.ts'
 import type { AuditTable, InvitesTable, PeopleTable, SessionsTable } from './people-tables.ts'
+import type { ProvedBalancesTable, ProvedRowsTable, ProvedSumsTable } from './proof-tables.ts'
 
 /**
  * The ledger's rows as they lie in the file. Two conventions hold in every database: a column whose name ends in `_nano`
@@ -19,14 +20,18 @@ export interface LedgerTables {
   marks: MarksTable
   subscriptions: SubscriptionsTable
   claims: ClaimsTable
+  spend_counters: SpendCountersTable
+  waiting_ends: WaitingEndsTable
   proved_rows: ProvedRowsTable
   proved_balances: ProvedBalancesTable
+  proved_sums: ProvedSumsTable
   people: PeopleTable
   sessions: SessionsTable
   invites: InvitesTable
   audit: AuditTable
   codes: CodesTable
   wishes: WishesTable
+  clock_corrections: ClockCorrectionsTable
 }
 
 /** What every question is asked of. */
@@ -81,13 +86,16 @@ export interface KeysTable {
 
 export interface BucketsTable {
   row: Generated<number>
-  unit: Unit
-  /** `system` ones are the other sides; the rest belong to an account and can never be overdrawn. */
+  unit: Unit | 'cap'
+  /**
+   * `system` ones are the other sides, of which only `external` has a balance; the rest belong to an account and can never be
+   * overdrawn. `cap` ones are closed: spend caps were buckets once.
+   */
   kind: 'wallet' | 'window' | 'cap' | 'system'
   account: number | null
-  /** Which of its kind: the allowance (`window:5h`, `cap:17:day`), or the system side's name (`external`, `revenue`). */
+  /** Which of its kind: the allowance (`window:5h`), or the system side's name (`external`, `revenue`). */
   subject: string
-  /** From when until before when a window or a cap counts. */
+  /** From when until before when a window counts. */
   period_start: number | null
   period_end: number | null
   /** When what was left of a period expired; from then on the row never changes. */
@@ -113,6 +121,8 @@ export interface ReceiptsTable {
   price_version: number
   /** JSON array of bucket rows: the hold stands on all of them or on none. */
   buckets: string
+  /** Names of the key's spend caps that it counts against, with a space between them: `day month`. */
+  caps: string | null
   hold_nano: bigint
   output_cap: number
   /** The cap times the number of choices: what recovery charges at most. */
@@ -154,9 +164,9 @@ export interface TransfersTable {
   row: Generated<number>
   /** `grant` and `expiry` begin and end the periods of allowances. */
   kind: 'credit' | 'refund' | 'adjustment' | 'grant' | 'expiry'
-  unit: Unit
+  unit: Unit | 'cap'
   account: number
-  /** For dollars the operator's own reference: unique, so that the same credit sent twice counts once. */
+  /** For dollars the operator's own reference: unique in its kind, so that the same credit sent twice counts once. */
   ref: string
   reason: string
   amount_nano: bigint
@@ -190,6 +200,29 @@ export interface MarksTable {
   packed: Uint8Array
 }
 
+/** What a key has spent in the running period of a spend cap, and what its turns hold. */
+export interface SpendCountersTable {
+  row: Generated<number>
+  account: number
+  /** e.g. `cap:17:day`. */
+  subject: string
+  period_start: number
+  period_end: number
+  /** The receipt with which the period began. */
+  first_receipt: number
+  /** What the period had spent before there were counters. */
+  carried_nano: bigint
+  bound_nano: bigint
+  spent_nano: bigint
+  held_nano: bigint
+}
+
+/** How a turn ended whose account does not add up: it is recorded when it does again. */
+export interface WaitingEndsTable {
+  request_id: string
+  ending: string
+}
+
 /** Which plan an account is or was on. The newest one of an account counts, until just before `ends_at`. */
 export interface SubscriptionsTable {
   row: number
@@ -208,18 +241,6 @@ export interface ClaimsTable {
   state: 'running' | 'kept' | 'not-kept'
   at: number
   expires_at: number
-}
-
-/** Up to which row everything has been proved. */
-export interface ProvedRowsTable {
-  what: 'receipt' | 'transfer'
-  row: number
-}
-
-/** What a balance was when everything up to those rows had moved on it. */
-export interface ProvedBalancesTable {
-  bucket: number
-  posted_nano: bigint
 }
 
 /** Money on a slip of paper. Whoever redeems it first has it; the text itself is stored nowhere. */
@@ -253,4 +274,13 @@ export interface WishesTable {
   at: number
   /** When the operator credited the account. */
   answered_at: number | null
+}
+
+/** Ledger time was set back by an operator: rows up to these have times from before that. */
+export interface ClockCorrectionsTable {
+  row: Generated<number>
+  set_back_from: number
+  set_back_to: number
+  last_receipt: number
+  last_transfer: number
 }

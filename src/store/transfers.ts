@@ -3,13 +3,18 @@ import type { LedgerDb, TransfersTable } from './tables.ts'
 
 export type StoredTransfer = Selectable<TransfersTable>
 
-/** An operator's transfer of dollars. */
-export const findTransferByRef = (db: LedgerDb, account: number, ref: string): Promise<StoredTransfer | undefined> =>
+/** An operator's transfer of dollars: a refund may have the reference of a credit. */
+export const findTransferByRef = (
+  db: LedgerDb,
+  account: number,
+  kind: 'credit' | 'refund' | 'adjustment',
+  ref: string,
+): Promise<StoredTransfer | undefined> =>
   db
     .selectFrom('transfers')
     .selectAll()
     .where('account', '=', account)
-    .where('unit', '=', 'usd')
+    .where('kind', '=', kind)
     .where('ref', '=', ref)
     .executeTakeFirst()
 

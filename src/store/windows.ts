@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { correctedTime } from './clock-corrections.ts'
 import { isOfKind } from './movements.ts'
 import type { MovementRange } from './statement.ts'
 import type { LedgerDb } from './tables.ts'
@@ -69,7 +70,9 @@ export async function findPlanClosingTime(
   account: number,
   movement: number,
 ): Promise<number | undefined> {
-  const { rows } = await sql<{ closed_at: number }>`SELECT closed_at FROM receipts
+  const { rows } = await sql<{
+    closed_at: number
+  }>`SELECT ${correctedTime('receipts', 'closed_at')} AS closed_at FROM receipts
     WHERE account = ${account} AND ${isOfKind('builder')} AND movement <= ${movement}
     ORDER BY movement DESC LIMIT 1`.execute(db)
   return rows[0]?.closed_at

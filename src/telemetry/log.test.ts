@@ -95,6 +95,17 @@ describe('the log as JSON lines', () => {
     expect(lines().map((line) => line.code)).toEqual(['invalid_api_key', 'rate_limit_exceeded'])
   })
 
+  it('warns of a request that cost more than was held for it', async () => {
+    const log = open('json')
+    log.request({ request_id: 'req_1', charge: 5n, shortfall: 0n })
+    log.request({ request_id: 'req_2', charge: 5n, shortfall: 1n })
+    await log.close()
+    expect(lines().map((line) => [line.request_id, line.level])).toEqual([
+      ['req_1', 'info'],
+      ['req_2', 'warn'],
+    ])
+  })
+
   it('tells errors with their causes and without any secret', async () => {
     const log = open('json')
     const cause = Object.assign(new Error(`connect https://user:pass@host/ with ${SECRET}`), { code: 'ECONNREFUSED' })

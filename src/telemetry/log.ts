@@ -65,7 +65,7 @@ export function createLog(deps: { readonly clock: Clock }, options: LogOptions):
   }
   return {
     request(facts) {
-      const level = facts.error === undefined ? 'info' : 'error'
+      const level = levelOf(facts)
       if (!isSpoken(level)) return
       writer.request(level, requestLine(facts))
       if (level === 'error') destination.flush()
@@ -75,6 +75,12 @@ export function createLog(deps: { readonly clock: Clock }, options: LogOptions):
     error: (facts, message) => say('error', facts, message),
     close: () => destination.close(),
   }
+}
+
+/** A shortfall is money that the operator owes a provider and nobody paid. */
+function levelOf({ error, shortfall }: RequestFacts): SpokenLevel {
+  if (error !== undefined) return 'error'
+  return typeof shortfall === 'bigint' && shortfall > 0n ? 'warn' : 'info'
 }
 
 const silentLog: Log = {

@@ -8,6 +8,7 @@ export const METRIC = {
   tokens: 'millrace_tokens_total',
   charged: 'millrace_charged_nano_usd_total',
   shortfall: 'millrace_shortfall_nano_usd_total',
+  estimateError: 'millrace_estimate_error_ratio',
   lanesAside: 'millrace_lanes_aside',
   turnsRunning: 'millrace_turns_running',
   memoryUsed: 'millrace_memory_budget_used_bytes',
@@ -31,3 +32,6 @@ export const GEN_AI_MODEL = 'gen_ai_request_model'
 
 /** The buckets that the conventions ask for: 0.01 s, doubled up to 81.92 s. */
 export const GEN_AI_SECONDS = Array.from({ length: 14 }, (_, step) => 0.01 * 2 ** step)
+
+/** How far an estimated charge would have been from the true one: -0.1 is a tenth too little. */
+export const ERROR_RATIOS = [-0.5, -0.3, -0.2, -0.1, -0.05, 0, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2]

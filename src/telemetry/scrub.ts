@@ -1,3 +1,4 @@
+import { withoutControls } from '../lib/find-unseen.ts'
 import { hideSecrets } from '../lib/secret.ts'
 
 /** Longer text is cut first, so that a whole body in an error message costs nothing and does not land in a log. */
@@ -75,8 +76,6 @@ const SHOWN_MAX = 300
 
 /** Somebody else's own words, as far as they may be shown: one line, bounded, without anything like a key. */
 export function oneLine(words: string): string {
-  const line = scrub(words)
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
+  const line = scrub(withoutControls(words.replace(/[\s\p{Cc}]+/gu, ' '))).trim()
   return line.length > SHOWN_MAX ? `${line.slice(0, SHOWN_MAX)}…` : line
 }

@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
 import { remember } from '../lib/remember.ts'
 import type { Usage } from '../model/usage.ts'
-import { GEN_AI_MODEL, GEN_AI_SECONDS, METRIC } from './metric-names.ts'
+import { ERROR_RATIOS, GEN_AI_MODEL, GEN_AI_SECONDS, METRIC } from './metric-names.ts'
 
 /** What turns come to, by model. */
 export interface TurnMetrics {
@@ -18,6 +18,8 @@ export interface EndedTurn {
   readonly firstByteMs?: number | undefined
   /** Undefined of one that was refused before it began. */
   readonly totalMs: number | undefined
+  /** Where the true usage was told: how far the estimate would have been from it, in proportion. */
+  readonly estimateError?: number | undefined
 }
 
 const TOKEN_CLASSES = {
@@ -47,6 +49,13 @@ function createSeries(registry: Registry) {
     tokens: counter(METRIC.tokens, 'Tokens by model, in classes that do not overlap.', ['model', 'class']),
     charged: counter(METRIC.charged, 'Charged to accounts, in nano-dollars.', ['model']),
     shortfall: counter(METRIC.shortfall, 'Cost above the hold, which nobody was charged, in nano-dollars.', ['model']),
+    estimateError: new Histogram({
+      name: METRIC.estimateError,
+      help: 'How far an estimated charge would have been from the true one, in proportion to it.',
+      labelNames: ['model'],
+      buckets: ERROR_RATIOS,
+      registers: [registry],
+    }),
     turnSeconds: seconds(METRIC.turnSeconds, 'Time of a whole turn.'),
     firstByteSeconds: seconds(METRIC.firstByteSeconds, 'Time until the first content.'),
   }
@@ -61,6 +70,7 @@ function bindModel(series: Series, model: string) {
     token: remember((tokenClass: TokenClass) => series.tokens.labels(model, tokenClass)),
     charged: series.charged.labels(model),
     shortfall: series.shortfall.labels(model),
+    estimateError: series.estimateError.labels(model),
     turnSeconds: series.turnSeconds.labels(model),
     firstByteSeconds: series.firstByteSeconds.labels(model),
   }
@@ -72,6 +82,7 @@ function countTurn(bound: BoundModel, turn: EndedTurn): void {
   if (turn.firstByteMs !== undefined) bound.firstByteSeconds.observe(turn.firstByteMs / 1000)
   if (turn.charge !== undefined && turn.charge > 0n) bound.charged.inc(Number(turn.charge))
   if (turn.shortfall !== undefined && turn.shortfall > 0n) bound.shortfall.inc(Number(turn.shortfall))
+  if (turn.estimateError !== undefined) bound.estimateError.observe(turn.estimateError)
   if (turn.usage === undefined) return
   for (const tokenClass of TOKEN_CLASS_NAMES) {
     const tokens = TOKEN_CLASSES[tokenClass](turn.usage)

@@ -1,11 +1,13 @@
+import type { AccountRow } from '../model/ids.ts'
+
 /** Answers that are read to their end without a client, to learn what they have cost. */
 export interface Drains {
   readonly running: number
   /**
-   * Returns how to say that it is over; undefined when as many run as may. `onTooLong` is called when its time is up, if it
-   * is not over by then.
+   * Returns how to say that it is over; undefined when there is no place for it. `stop` is called when its time is up, or
+   * when its place goes to another account, if it is not over by then.
    */
-  begin(onTooLong: () => void): (() => void) | undefined
+  begin(account: AccountRow, stop: () => void): (() => void) | undefined
 }
 
 export interface DrainBounds {
@@ -22,30 +24,62 @@ const DRAIN_BOUNDS: DrainBounds = { msMax: 60_000, atOnceMax: 100 }
 
 const LOOK_EVERY_MS = 500
 
-/** `ticks` are monotonic microseconds. */
+interface Drain {
+  readonly stop: () => void
+  readonly over: () => void
+}
+
+/**
+ * Places are shared fairly: one account has at most half of them, and when all are taken, an account that has at least two
+ * fewer than another takes the oldest of the one that has most. `ticks` are monotonic microseconds.
+ */
 export function createDrains(deps: { readonly ticks: () => number }, bounds = DRAIN_BOUNDS): Drains {
+  const byAccount = new Map<AccountRow, Set<Drain>>()
+  const perAccountMax = Math.ceil(bounds.atOnceMax / 2)
   let running = 0
+
+  const hasPlace = (account: AccountRow): boolean => {
+    const own = byAccount.get(account)?.size ?? 0
+    if (own >= perAccountMax) return false
+    if (running < bounds.atOnceMax) return true
+    const most = mostOf(byAccount.values())
+    if (most === undefined || most.size < own + 2) return false
+    const [oldest] = most
+    oldest?.over()
+    oldest?.stop()
+    return true
+  }
+
   return {
     get running() {
       return running
     },
-    begin(onTooLong) {
-      if (running >= bounds.atOnceMax) return undefined
+    begin(account, stop) {
+      if (!hasPlace(account)) return undefined
       running++
+      const drains = byAccount.get(account) ?? new Set()
+      byAccount.set(account, drains)
       const until = deps.ticks() + bounds.msMax * 1000
       const timer = setInterval(() => {
         if (deps.ticks() < until) return
         over()
-        onTooLong()
+        stop()
       }, LOOK_EVERY_MS)
-      let isOver = false
       const over = () => {
-        if (isOver) return
-        isOver = true
+        if (!drains.delete(drain)) return
+        if (drains.size === 0) byAccount.delete(account)
         running--
         clearInterval(timer)
       }
+      const drain = { stop, over }
+      drains.add(drain)
       return over
     },
   }
+}
+
+function mostOf(accounts: Iterable<ReadonlySet<Drain>>): ReadonlySet<Drain> | undefined {
+  let most: ReadonlySet<Drain> | undefined
+  for (const drains of accounts) if (most === undefined || drains.size > most.size) most = drains
+  return most
 }

@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
 import type { StoredResponses } from '../content/stored-responses.ts'
+import type { CallerOutcome } from '../keys/known-key.ts'
 import type { Admission, Ledger } from '../ledger/ledger.ts'
 import { createByteBudget } from '../lib/byte-budget.ts'
+import { createLaneRates } from '../metering/lane-rates.ts'
 import { createSeenPrefixes } from '../metering/seen-prefixes.ts'
 import { CALLER } from '../model/caller.fixture.ts'
 import type { Ending } from '../model/ending.ts'
@@ -38,11 +40,24 @@ type Provider = (call: UpstreamCall) => UpstreamOutcome
 interface Asked {
   readonly turn: TurnRequest
   readonly responses?: Partial<StoredResponses>
+  /** What the caller may do by the time of admission: one after the other, as it is judged. */
+  readonly judged?: readonly CallerOutcome[]
+  /** How often the rights change between their judgement and the decision. */
+  readonly changedTimes?: number
 }
 
-async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, providers: readonly Provider[]) {
+const SAME: CallerOutcome = { kind: 'caller', caller: CALLER }
+const CHANGED: Admission = { kind: 'refused', refusal: { kind: 'rights-changed' }, standings: [] }
+
+async function moneyOfTurn(
+  { turn, responses = { keeps: false }, judged = [], changedTimes = 0 }: Asked,
+  providers: readonly Provider[],
+) {
+  let judgements = 0
+  let admissions = 0
   const done: string[] = []
   const endings: Ending[] = []
+  const refusals: string[] = []
   const asked: Record<string, unknown>[] = []
   const admission: Admission = {
     kind: 'admitted',
@@ -60,13 +75,15 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
     },
     leave: () => done.push('leave'),
   }
-  const ledger: Pick<Ledger, 'admit'> = { admit: async () => admission }
+  const ledger: Pick<Ledger, 'admit'> = { admit: async () => (admissions++ < changedTimes ? CHANGED : admission) }
   const lanes = providers.map((_, priority) => ({ upstream: 'demo', model: `lane-${priority}`, priority, weight: 1 }))
   const deps: TurnDeps = {
     catalog: catalogOf(modelDefinition('small', { lanes, choicesMax: 2 })),
     ledger: ledger as Ledger,
+    rights: { changes: 0, findAgain: () => judged[judgements++] ?? SAME },
     limits: { key: {}, account: {}, accountModel: {}, model: {} },
     chosenCap: { sharePercent: 25, tokensMin: 1024 },
+    rates: createLaneRates(),
     seen: createSeenPrefixes({ ticks: () => 0 }),
     onCut: () => () => {},
     drains: createDrains({ ticks: () => 0 }),
@@ -96,14 +113,14 @@ async function moneyOfTurn({ turn, responses = { keeps: false } }: Asked, provid
     requestId: 'req_1' as RequestId,
     caller: CALLER,
     request: turn,
-    sink: quietSink(),
+    sink: quietSink((said) => refusals.push(said.code)),
     startedAt: 0,
   }
   const thrown = await serveTurn(deps, call).then(
     () => undefined,
     (error: unknown) => error,
   )
-  return { done, endings, asked, thrown }
+  return { done, endings, asked, thrown, refusals }
 }
 
 function turnOf(body: object) {
@@ -115,14 +132,14 @@ function turnOf(body: object) {
   return outcome.request
 }
 
-const quietSink = (): Sink => ({
+const quietSink = (refuse: Sink['refuse']): Sink => ({
   phase: 'quiet',
   gone: false,
   onSilence: () => {},
   announce: () => {},
   write: () => undefined,
   end: () => {},
-  refuse: () => {},
+  refuse,
   cut: () => {},
   onGone: () => () => {},
 })
@@ -155,6 +172,28 @@ it('a hold that stands is given back when the response cannot be stored, and nob
   const { done, asked, endings } = await moneyOfTurn({ turn, responses }, [replyWith(5, 2)])
   expect([done, asked]).toEqual([['release', 'leave'], []])
   expect(endings).toMatchObject([{ outcome: 'internal_error', owed: undefined }])
+})
+
+it('a caller whose rights have ended since the door holds nothing, and no provider is asked', async () => {
+  const turn = turnOf({ model: 'small', messages: [{ role: 'user', content: 'Hello' }] })
+  const revoked: CallerOutcome = { kind: 'refused', reason: 'revoked' }
+  const suspended: CallerOutcome = { kind: 'refused', reason: 'account-suspended' }
+  const after = async (asked: Partial<Asked>) => {
+    const { done, asked: calls, refusals } = await moneyOfTurn({ turn, ...asked }, [replyWith(5, 2)])
+    return [done, calls.length, refusals]
+  }
+  expect(await after({ judged: [revoked] })).toEqual([[], 0, ['invalid_api_key']])
+  expect(await after({ judged: [suspended] })).toEqual([[], 0, ['account_suspended']])
+  const narrowed: CallerOutcome = { kind: 'caller', caller: { ...CALLER, models: ['other'] } }
+  expect(await after({ judged: [narrowed] })).toEqual([[], 0, ['model_not_found']])
+  expect(await after({ judged: [SAME, revoked], changedTimes: 1 })).toEqual([[], 0, ['invalid_api_key']])
+})
+
+it('a caller is judged again while rights change under its admission, and refused if that never ends', async () => {
+  const turn = turnOf({ model: 'small', messages: [{ role: 'user', content: 'Hello' }] })
+  expect((await moneyOfTurn({ turn, changedTimes: 2 }, [replyWith(5, 2)])).done).toEqual(['settle', 'leave'])
+  const never = await moneyOfTurn({ turn, changedTimes: 1000 }, [replyWith(5, 2)])
+  expect([never.done, never.refusals]).toEqual([[], ['ledger_unavailable']])
 })
 
 it('a throw of our own leaves the hold to recovery: releasing it would give the answer away', async () => {

@@ -1,8 +1,11 @@
 import { chargeWithin } from '../books/close-turn.ts'
 import type { Model } from '../catalog/catalog.ts'
-import type { AdmittedTurn, Ledger } from '../ledger/ledger.ts'
+import { callerProblem } from '../keys/caller-problem.ts'
+import type { CallerFinder } from '../keys/find-caller.ts'
+import type { Admission, AdmittedTurn, Ledger } from '../ledger/ledger.ts'
 import { msBetween } from '../lib/clock.ts'
 import { limitHeaders } from '../limits/limit-headers.ts'
+import type { LaneRates } from '../metering/lane-rates.ts'
 import type { Ending } from '../model/ending.ts'
 import type { Problem } from '../model/problem.ts'
 import { planLanes } from '../routing/plan-lanes.ts'
@@ -11,6 +14,7 @@ import { refusalProblem } from './admit/refusals.ts'
 import { deliverEnd, sayInternalError } from './end/deliver-end.ts'
 import { endingOf } from './end/ending-of.ts'
 import { LastWords } from './end/last-words.ts'
+import { learnFromTurn } from './end/learn-from-turn.ts'
 import { boundsOf, resolveEnding } from './end/resolve-ending.ts'
 import { recordOf, recordOfRefused, type TurnRecord } from './end/turn-record.ts'
 import { FirstWord } from './first-word.ts'
@@ -25,19 +29,35 @@ import { type StopDeps, TurnStop } from './turn-stop.ts'
 
 export interface TurnDeps extends PlanDeps, RunDeps, StopDeps, KeepDeps, VoiceDeps {
   readonly ledger: Pick<Ledger, 'admit' | 'limitStandings'>
+  readonly rights: Pick<CallerFinder, 'findAgain' | 'changes'>
   readonly random: () => number
+  readonly rates: LaneRates
 }
 
 /**
- * The story of a turn: find the model, admit (limits and hold in one step), run it on a lane, and end it, which settles
+ * The story of a turn: judge the caller again, whose rights are those of this moment and not of the door, find the model, admit (limits and hold in one step), run it on a lane, and end it, which settles
  * before anything says that the answer is complete. The rules R1 to R3 are written in docs/architecture.md. A throw in here
  * is our own fault: the hold stays, and recovery resolves it; releasing it would give the answer away.
  */
 export async function serveTurn(deps: TurnDeps, asked: AskedTurn): Promise<TurnRecord> {
-  const planned = planTurn(deps, asked)
-  if (planned.kind === 'refused') return refuse(deps, asked, planned.model, planned.problem)
-  const { turn } = planned
-  const admitted = await deps.ledger.admit(turn.admitRequest)
+  for (let tries = 1; ; tries++) {
+    // Read before the caller is judged: a change that comes later is noticed by admission.
+    const judged = { rights: deps.rights, at: deps.rights.changes }
+    const found = deps.rights.findAgain(asked.caller)
+    const who = found instanceof Promise ? await found : found
+    if (who.kind === 'refused') return refuse(deps, asked, undefined, callerProblem(who.reason))
+    const planned = planTurn(deps, who.caller === asked.caller ? asked : { ...asked, caller: who.caller })
+    if (planned.kind === 'refused') return refuse(deps, asked, planned.model, planned.problem)
+    const admitted = await deps.ledger.admit(planned.turn.admitRequest, judged)
+    const changed = admitted.kind === 'refused' && admitted.refusal.kind === 'rights-changed'
+    if (!changed || tries === JUDGED_MAX) return serveAdmitted(deps, planned.turn, admitted)
+  }
+}
+
+/** Each further time needs another key or account to change while this one was being looked up. */
+const JUDGED_MAX = 5
+
+async function serveAdmitted(deps: TurnDeps, turn: Turn, admitted: Admission): Promise<TurnRecord> {
   const isRefused = admitted.kind === 'refused'
   // A JSON answer tells them at its end, when it is known what it used.
   if (isRefused || turn.request.delivery === 'stream') turn.sink.announce(limitHeaders(admitted.standings))
@@ -60,7 +80,7 @@ function openTurn(deps: TurnDeps, turn: Turn, hold: AdmittedTurn): RunningTurn {
   sink.onSilence(() => voice.keepAlive())
   sink.announce(turnHeaders(turn, hold))
   // Whoever repeats the request wants the answer whole, so nobody's going stops it.
-  const stop = new TurnStop(deps, turn.claim === undefined ? sink : undefined)
+  const stop = new TurnStop(deps, turn.caller.account, turn.claim === undefined ? sink : undefined)
   return { ...turn, sink, hold, voice, keeping, firstWord, stop }
 }
 
@@ -91,7 +111,9 @@ async function askLanes(deps: TurnDeps, turn: RunningTurn): Promise<Run> {
 /** What comes of a turn when its providers are done: what it means for the money, what is kept, the settle, the last words. */
 async function endTurn(deps: TurnDeps, turn: RunningTurn, run: Run): Promise<TurnRecord> {
   const { sink, keeping } = turn
-  const resolution = resolveEnding(run, boundsOf(turn))
+  const bounds = boundsOf(turn, deps.rates.of(run.lane?.id ?? ''))
+  const resolution = resolveEnding(run, bounds)
+  const estimateError = learnFromTurn(turn, run, resolution, bounds)
   if (resolution.owed) rememberConversation(deps, turn, run)
   const lastWords = new LastWords(turn, run.fate, resolution)
   const ending = await keepAnswer(turn, lastWords, endingOf(turn, run, resolution, deps.ticks()))
@@ -103,7 +125,7 @@ async function endTurn(deps: TurnDeps, turn: RunningTurn, run: Run): Promise<Tur
   // Whoever was told by its status that nothing came of it shall find nothing.
   if (said && wasQuiet) await keeping.forget()
   else await keeping.end(ending.outcome)
-  return recordOf(turn.entry.model, ending, settled, said)
+  return recordOf(turn.entry.model, ending, { settled, said, estimateError })
 }
 
 /** Whatever was charged for was read by a provider, and is in its cache for a while. */

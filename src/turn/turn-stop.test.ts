@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
 import type { OnClientGone } from '../catalog/catalog.ts'
-import { effortOf } from '../model/effort.ts'
-import { chatDialect } from '../wire/chat/dialects.ts'
+import type { AccountRow } from '../model/ids.ts'
 import { createDrains } from './drains.ts'
 import { type CutReason, goingPolicyOf, TurnStop } from './turn-stop.ts'
 
@@ -21,12 +20,14 @@ function source<Said extends unknown[]>() {
   }
 }
 
+const ACCOUNT = 1 as AccountRow
+
 function open({ atOnceMax = 1, isHeard = true } = {}) {
   const client = source<[]>()
   const server = source<[CutReason]>()
   const time = { ticks: 0 }
   const drains = createDrains({ ticks: () => time.ticks }, { msMax: 1000, atOnceMax })
-  const stop = new TurnStop({ onCut: server.on, drains }, isHeard ? { onGone: client.on } : undefined)
+  const stop = new TurnStop({ onCut: server.on, drains }, ACCOUNT, isHeard ? { onGone: client.on } : undefined)
   const stand = () => ({ stopped: stop.signal.stopped, reason: stop.calledOff, leftEarly: stop.leftEarly })
   return { client, server, stop, stand, drains, time }
 }
@@ -188,31 +189,12 @@ describe('a provider that is read on for a client that has gone', () => {
   })
 })
 
-function meant(dialect: string, onClientGone?: OnClientGone, over: { efforts?: string[]; effort?: string } = {}) {
-  const efforts = over.efforts?.map(effortOf)
-  const model = catalogOf(modelDefinition('m', { efforts })).entries.get('m')!.model
-  const lane = { ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, onClientGone } }
-  const effort = over.effort === undefined ? undefined : effortOf(over.effort)
-  return goingPolicyOf(lane, chatDialect(dialect), { model, effort })
-}
-
 describe('when its client goes, a provider', () => {
-  it.each(['generic', 'deepseek', 'vllm', 'demo'])('that sends its reasoning is cut (%s)', (dialect) => {
-    expect(meant(dialect)).toBe('cut')
-  })
+  const { model } = catalogOf(modelDefinition('m')).entries.get('m')!
+  const meant = (onClientGone: OnClientGone) =>
+    goingPolicyOf({ ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, onClientGone } })
 
-  it.each(['openai', 'azure'])('that counts reasoning without sending it is read on (%s)', (dialect) => {
-    expect(meant(dialect)).toBe('drain')
-    expect(meant(dialect, undefined, { efforts: ['low'], effort: 'low' })).toBe('drain')
-  })
-
-  it('is cut when there is no reasoning to hide', () => {
-    expect(meant('openai', undefined, { efforts: [] })).toBe('cut')
-    expect(meant('openai', undefined, { effort: 'none' })).toBe('cut')
-  })
-
-  it.each(['generic', 'openai'])('does what the operator has written, whatever it hides (%s)', (dialect) => {
-    expect(meant(dialect, 'drain', { efforts: [] })).toBe('drain')
-    expect([meant(dialect, 'cancel_estimate'), meant(dialect, 'cancel_free')]).toEqual(['cut', 'cut'])
+  it('is cut unless the operator has written that it is read on', () => {
+    expect([meant('cancel_estimate'), meant('cancel_free'), meant('drain')]).toEqual(['cut', 'cut', 'drain'])
   })
 })

@@ -1,6 +1,6 @@
-import type { Lane, Model } from '../catalog/catalog.ts'
+import type { Lane } from '../catalog/catalog.ts'
 import { Stopper, type StopSignal } from '../lib/stop-signal.ts'
-import type { Effort } from '../model/effort.ts'
+import type { AccountRow } from '../model/ids.ts'
 import type { Drains } from './drains.ts'
 import type { Sink } from './sink.ts'
 
@@ -31,7 +31,7 @@ export interface StopDeps {
  *                   └───goes───▶ gone-early
  *
  *   its provider   asked ──the client goes early: cut, or no place to drain──▶ stopped
- *                    ├─────the client goes early: drain──▶ drained ──its time is up──▶ stopped
+ *                    ├─────the client goes early: drain──▶ drained ──its time is up, or its place is needed──▶ stopped
  *                    └─────the server ends it (from drained too)─────────────────────▶ stopped
  *
  * From the finish reason on a client has its answer, and going then changes nothing: the usage that is awaited has been
@@ -41,6 +41,7 @@ export interface StopDeps {
 export class TurnStop {
   readonly #provider = new Stopper()
   readonly #drains: Pick<Drains, 'begin'>
+  readonly #account: AccountRow
   readonly #forgetClient: (() => void) | undefined
   readonly #forgetCut: () => void
   #client: 'here' | 'has-it-all' | 'gone-with-it' | 'gone-early' = 'here'
@@ -48,8 +49,9 @@ export class TurnStop {
   #endDrain: (() => void) | undefined
   #first: StopReason | undefined
 
-  constructor({ onCut, drains }: StopDeps, client: Pick<Sink, 'onGone'> | undefined) {
+  constructor({ onCut, drains }: StopDeps, account: AccountRow, client: Pick<Sink, 'onGone'> | undefined) {
     this.#drains = drains
+    this.#account = account
     this.#forgetCut = onCut((why) => this.#cut(why))
     this.#forgetClient = client?.onGone(() => this.#clientGoes())
   }
@@ -97,7 +99,7 @@ export class TurnStop {
     this.#first ??= 'client-gone'
     this.#client = this.#client === 'has-it-all' ? 'gone-with-it' : 'gone-early'
     if (this.#client === 'gone-with-it' || this.#provider.stopped) return
-    if (this.#policy === 'drain') this.#endDrain = this.#drains.begin(() => this.#provider.stop())
+    if (this.#policy === 'drain') this.#endDrain = this.#drains.begin(this.#account, () => this.#provider.stop())
     if (this.#endDrain === undefined) this.#provider.stop()
   }
 
@@ -107,19 +109,5 @@ export class TurnStop {
   }
 }
 
-/**
- * The operator's word where there is one. Else a provider is cut, but for one that may be reasoning unseen: only it knows
- * how much, and it tells that at the end.
- */
-export function goingPolicyOf(
-  { upstream: { onClientGone } }: Lane,
-  dialect: { readonly hidesReasoning: boolean },
-  asked: { readonly model: Model; readonly effort: Effort | undefined },
-): GoingPolicy {
-  if (onClientGone !== undefined) return onClientGone === 'drain' ? 'drain' : 'cut'
-  return dialect.hidesReasoning && mayReason(asked.model, asked.effort) ? 'drain' : 'cut'
-}
-
-/** A model without efforts does not reason, and one that was asked for `none` does not either. */
-const mayReason = ({ efforts }: Model, effort: Effort | undefined): boolean =>
-  efforts?.length !== 0 && String(effort) !== 'none'
+/** A cancel is a cancel: only an operator who prefers exact to fast has answers read on. */
+export const goingPolicyOf = ({ upstream }: Lane): GoingPolicy => (upstream.onClientGone === 'drain' ? 'drain' : 'cut')

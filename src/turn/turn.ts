@@ -22,6 +22,8 @@ export interface AskedTurn {
   readonly startedAt: number
   /** It is the first with its idempotency key: it runs once, its answer is kept, and nobody's going stops it. */
   readonly claim?: ClaimRequest | undefined
+  /** Called at the first content of a large request: from here on it keeps so many bytes. */
+  readonly onContent?: ((bytesKept: number) => void) | undefined
 }
 
 /** What may be admitted: the model is found, and the rules of the moment have been asked for the last time. */

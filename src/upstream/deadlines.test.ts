@@ -12,6 +12,9 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+/** Each setImmediate takes a millisecond of this clock, and a deadline waits for two. */
+const LOOP_TURN_MS = 2
+
 /** A call whose time the test makes pass. */
 function running(delivery: 'stream' | 'json') {
   let now = 0
@@ -21,7 +24,7 @@ function running(delivery: 'stream' | 'json') {
     {
       timeouts: TIMEOUTS,
       delivery,
-      onExpired: (phase) => expired.push({ phase, at: now }),
+      onExpired: (phase) => expired.push({ phase, at: now - LOOP_TURN_MS }),
     },
   )
   const pass = (ms: number) => {
@@ -129,6 +132,56 @@ describe('an answer in one piece', () => {
     deadlines.bytesArrived(Buffer.from('{'))
     pass(100)
     expect(expired).toEqual([{ phase: 'idle', at: 290 }])
+  })
+})
+
+describe('a process that was stopped', () => {
+  /** Time passes, and nothing runs. */
+  const stopped = (ms: number) => {
+    const clock = { now: 0 }
+    const expired: DeadlinePhase[] = []
+    const deadlines = startDeadlines(
+      { ticks: () => clock.now * 1000 },
+      { timeouts: TIMEOUTS, delivery: 'stream', onExpired: (phase) => expired.push(phase) },
+    )
+    deadlines.headArrived()
+    clock.now += ms
+    vi.advanceTimersByTime(TIMEOUTS.idleMs)
+    const pass = (more: number) => {
+      for (let n = 0; n < more; n++) {
+        clock.now++
+        vi.advanceTimersByTime(1)
+      }
+    }
+    return { deadlines, expired, pass }
+  }
+
+  test('does not end a stream before it has read what came meanwhile', () => {
+    const { deadlines, expired, pass } = stopped(60_000)
+    expect(expired).toEqual([])
+    deadlines.bytesArrived(DATA)
+    pass(TIMEOUTS.idleMs - 5)
+    expect(expired).toEqual([])
+    pass(10)
+    expect(expired).toEqual(['idle'])
+  })
+
+  test('does not count the time against the whole call', () => {
+    const { deadlines, expired, pass } = stopped(60_000)
+    for (let n = 0; n < 20; n++) {
+      deadlines.bytesArrived(DATA)
+      pass(TIMEOUTS.idleMs - 5)
+    }
+    expect(expired).toEqual([])
+    deadlines.bytesArrived(DATA)
+    pass(TIMEOUTS.totalMs)
+    expect(expired).toHaveLength(1)
+  })
+
+  test('ends a stream of which nothing came', () => {
+    const { expired, pass } = stopped(60_000)
+    pass(5)
+    expect(expired).toEqual(['idle'])
   })
 })
 

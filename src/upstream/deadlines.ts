@@ -1,4 +1,5 @@
 import type { UpstreamTimeouts } from '../catalog/catalog.ts'
+import { afterLoopTurn } from '../lib/loop-turn.ts'
 import type { Delivery } from '../model/turn.ts'
 
 /** What a call was waiting for when its time was up. */
@@ -26,6 +27,9 @@ function limitsFor(timeouts: UpstreamTimeouts, delivery: Delivery) {
     : { firstByteMs: jsonAnswerMs, idleMs, noProgressMs: totalMs, totalMs, idleFromHead: false }
 }
 
+/** A timer that is so late was not held up by work: the process was stopped, or its machine was. */
+const STOPPED_MICROS = 1_000_000
+
 export interface DeadlineTerms {
   readonly timeouts: UpstreamTimeouts
   readonly delivery: Delivery
@@ -38,11 +42,13 @@ export function startDeadlines(deps: { readonly ticks: () => number }, terms: De
   // Looking this often, the timer is never late for a deadline that began after it was set, and so is never set anew.
   const lookEveryMs = Math.min(limits.firstByteMs, limits.idleMs, limits.noProgressMs)
   const isSignOfLife = createLifeSigns()
-  const startedAt = deps.ticks()
+  let startedAt = deps.ticks()
   let phase: 'head' | 'body' | 'paused' = 'head'
   let byteAt: number | undefined
   let progressAt = startedAt
   let timer: NodeJS.Timeout | undefined
+  let lookAt = startedAt
+  let stopLooking = () => clearTimeout(timer)
 
   const nearest = (): { at: number; waitedFor: DeadlinePhase } => {
     let at = startedAt + limits.totalMs * 1000
@@ -60,10 +66,24 @@ export function startDeadlines(deps: { readonly ticks: () => number }, terms: De
     return { at, waitedFor }
   }
   const look = () => {
+    const now = deps.ticks()
+    // Where the process was stopped, the time of the whole call stood still with it: it says nothing about the provider.
+    if (now - lookAt > STOPPED_MICROS) startedAt += now - lookAt
+    if (nearest().at > now) lookAgain(now)
+    else stopLooking = afterLoopTurn(expireOrGoOn)
+  }
+  /** A deadline counts when what has arrived before it was read. */
+  const expireOrGoOn = () => {
+    const now = deps.ticks()
     const { at, waitedFor } = nearest()
-    const left = at - deps.ticks()
-    if (left <= 0) terms.onExpired(waitedFor)
-    else timer = setTimeout(look, Math.min(lookEveryMs, Math.ceil(left / 1000)))
+    if (at <= now) terms.onExpired(waitedFor)
+    else lookAgain(now)
+  }
+  const lookAgain = (now: number) => {
+    const inMs = Math.min(lookEveryMs, Math.ceil((nearest().at - now) / 1000))
+    lookAt = now + inMs * 1000
+    timer = setTimeout(look, inMs)
+    stopLooking = () => clearTimeout(timer)
   }
   look()
 
@@ -85,7 +105,7 @@ export function startDeadlines(deps: { readonly ticks: () => number }, terms: De
       byteAt = deps.ticks()
       progressAt = byteAt
     },
-    stop: () => clearTimeout(timer),
+    stop: () => stopLooking(),
   }
 }
 

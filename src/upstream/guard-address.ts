@@ -62,10 +62,14 @@ const NOWHERE_V6: readonly Range[] = [
   ['ff00::', 8],
 ]
 
-/** Old tunnels whose end cannot be judged: Teredo hides it, IPv4-compatible has none. The unspecified and ::1 are told first. */
+/**
+ * Old tunnels whose end cannot be judged: Teredo hides it (RFC 4380), and IPv4-compatible has none. IPv4-translated
+ * (`::ffff:0:a.b.c.d`, RFC 2765) is a translator's own. The unspecified, ::1 and what wraps a private address are told first.
+ */
 const TUNNELS_V6: readonly Range[] = [
   ['2001::', 32],
   ['::', 96],
+  ['::ffff:0:0:0', 96],
 ]
 
 const metadata = listOf(METADATA_V4, METADATA_V6)
@@ -73,12 +77,13 @@ const nowhere = listOf(NOWHERE_V4, NOWHERE_V6)
 const privateOnes = listOf(PRIVATE_V4, PRIVATE_V6)
 const tunnels = listOf([], TUNNELS_V6)
 
-/** IPv4 ranges count in every dress: as they are and mapped (the list does both), behind NAT64, and as 6to4. */
+/** IPv4 ranges count in every form: as they are and mapped (the list does both), translated, behind NAT64, and as 6to4. */
 function listOf(v4: readonly Range[], v6: readonly Range[]): BlockList {
   const list = new BlockList()
   for (const [network, prefix] of v4) {
     list.addSubnet(network, prefix, 'ipv4')
     list.addSubnet(`64:ff9b::${network}`, 96 + prefix, 'ipv6')
+    list.addSubnet(`::ffff:0:${network}`, 96 + prefix, 'ipv6')
     list.addSubnet(sixToFour(network), 16 + prefix, 'ipv6')
   }
   for (const [network, prefix] of v6) list.addSubnet(network, prefix, 'ipv6')

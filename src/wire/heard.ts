@@ -5,11 +5,19 @@ import type { UpstreamSaid } from './refusals/provider-error.ts'
 export interface Heard {
   /** The last usage that was reported. */
   usage: Usage | undefined
+  /** It counts the whole answer. What is told before the answer ends is a lower bound. */
+  usageIsFinal: boolean
+  /** `outputBytes` when the usage was reported. */
+  countedBytes: number
   /** What it has counted of its input before the output: all there is of its counts in an answer that breaks off. */
   inputCounted: InputUsage | undefined
   /** Bytes of text, reasoning and tool arguments that were produced: the base of an estimate where usage is absent. */
   outputBytes: number
-  /** Of those, how many wait here for their turn and have not been handed on. */
+  /** Frames that have brought words: many servers send one for each token. */
+  wordFrames: number
+  /** Tool calls that have begun. */
+  calls: number
+  /** Of those bytes, how many wait here for their turn and have not been handed on. */
   heldBytes: number
   /** The lane has said why the answer ends; its counts may still come. */
   finished: boolean
@@ -23,11 +31,29 @@ export interface Heard {
 
 export const nothingHeard = (): Heard => ({
   usage: undefined,
+  usageIsFinal: false,
+  countedBytes: 0,
   inputCounted: undefined,
   outputBytes: 0,
+  wordFrames: 0,
+  calls: 0,
   heldBytes: 0,
   finished: false,
   done: false,
   error: undefined,
   garbled: false,
 })
+
+/**
+ * Takes the usage that a frame has reported, after everything else of the frame was read. It is final when it came with the
+ * finish or behind it, and when no more output came between it and the finish.
+ */
+export function hearUsage(heard: Heard, usage: Usage | undefined): void {
+  const isNew = usage !== undefined && usage !== heard.usage
+  if (isNew) {
+    heard.usage = usage
+    heard.countedBytes = heard.outputBytes
+  }
+  if (!heard.finished || heard.usageIsFinal || heard.usage === undefined) return
+  heard.usageIsFinal = isNew || (heard.usage.output > 0 && heard.countedBytes === heard.outputBytes)
+}

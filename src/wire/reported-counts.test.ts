@@ -32,9 +32,11 @@ describe('usageOfCounts', () => {
 
 interface Case {
   readonly told: readonly [input: number, cached: number, output: number, reasoning: number]
+  readonly cacheWrite?: number
   readonly total: number | undefined
   readonly beside?: readonly CountedBeside[]
   readonly means: readonly [input: number, output: number, reasoning: number]
+  readonly doubtful?: true
 }
 
 it.each<[why: string, Case]>([
@@ -45,7 +47,24 @@ it.each<[why: string, Case]>([
   ['with the cached input that stands beside', { told: [9, 4, 5, 2], total: 18, means: [13, 5, 2] }],
   ['with both', { told: [9, 4, 5, 2], total: 20, means: [13, 7, 2] }],
   ['with reasoning before cached input, when it could be either', { told: [9, 2, 5, 2], total: 16, means: [9, 7, 2] }],
-  ['with a rest that nobody counts, as thoughts', { told: [9, 0, 5, 0], total: 114, means: [9, 105, 100] }],
+  ['with cache writes that stand beside', { told: [9, 0, 5, 2], cacheWrite: 40, total: 54, means: [49, 5, 2] }],
+  [
+    'with cache writes and cached input that stand beside',
+    { told: [9, 7, 5, 2], cacheWrite: 40, total: 61, means: [56, 5, 2] },
+  ],
+  [
+    'with cache writes, cached input and reasoning that stand beside',
+    { told: [9, 7, 5, 2], cacheWrite: 40, total: 63, means: [56, 7, 2] },
+  ],
+  ['with reasoning of a token more than was written', { told: [9, 0, 5, 6], total: 15, means: [9, 6, 6] }],
+  [
+    'as told, and in doubt, where nothing explains the rest',
+    { told: [9, 0, 5, 0], total: 114, means: [9, 5, 0], doubtful: true },
+  ],
+  [
+    'as told, and in doubt, where the rest is more than all that may stand beside',
+    { told: [9, 3, 5, 2], cacheWrite: 40, total: 99, means: [9, 5, 2], doubtful: true },
+  ],
   [
     'as their server is known to count, where no total tells',
     { told: [9, 11, 1, 290], total: undefined, beside: ['reasoning', 'cached'], means: [20, 291, 290] },
@@ -62,9 +81,10 @@ it.each<[why: string, Case]>([
     'inside of the prompt, where they fit',
     { told: [20, 11, 1, 0], total: undefined, beside: ['cached'], means: [20, 1, 0] },
   ],
-])('counts are read %s', (_why, { told, total, beside = [], means }) => {
+])('counts are read %s', (_why, { told, cacheWrite = 0, total, beside = [], means, doubtful }) => {
   const [input, cached, output, reasoning] = told
-  const agreed = agreeWithTotal({ input, cached, cacheWrite: 0, output, reasoning }, { total, beside })
+  const agreed = agreeWithTotal({ input, cached, cacheWrite, output, reasoning }, { total, beside })
   expect([agreed.input, agreed.output, agreed.reasoning]).toEqual(means)
-  expect([agreed.cached, agreed.cacheWrite]).toEqual([cached, 0])
+  expect([agreed.cached, agreed.cacheWrite]).toEqual([cached, cacheWrite])
+  expect(agreed.doubtful).toBe(doubtful)
 })

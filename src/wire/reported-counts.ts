@@ -7,10 +7,12 @@ interface ReportedCounts {
   readonly cacheWrite: number
   readonly output: number
   readonly reasoning: number
+  /** See `Usage`. */
+  readonly doubtful?: true
 }
 
 /** The same in classes that do not overlap, whatever a provider may have mixed up. */
-export function usageOfCounts({ input, cached, cacheWrite, output, reasoning }: ReportedCounts): Usage {
+export function usageOfCounts({ input, cached, cacheWrite, output, reasoning, doubtful }: ReportedCounts): Usage {
   const cachedInput = Math.min(cached, input)
   const written = Math.min(cacheWrite, input - cachedInput)
   return {
@@ -19,6 +21,7 @@ export function usageOfCounts({ input, cached, cacheWrite, output, reasoning }: 
     uncachedInput: input - cachedInput - written,
     output,
     reasoning: Math.min(reasoning, output),
+    ...(doubtful ? { doubtful } : {}),
   }
 }
 
@@ -41,20 +44,37 @@ interface Agreement {
 
 /**
  * Counts that sum up to the provider's own total. Providers agree on what a total is, since they bill by it, and not on
- * what a completion is: what the total has more is what was left out of the classes. Where it is as much as the reasoning or
- * the cached input, it is that; any other rest was produced, as thoughts that are counted nowhere else. A total that is
- * smaller than its parts is a mistake, and the classes are believed.
+ * what a completion is: what the total has more is what was left out of the classes. It is explained by reasoning that
+ * stands beside the completion, and by cached input and cache writes that stand beside the prompt. A rest that none of them
+ * explains is charged to nobody, and makes the counts doubtful. A total that is smaller than its parts is a mistake, and the
+ * classes are believed.
  */
 export function agreeWithTotal(counts: ReportedCounts, { total, beside }: Agreement): ReportedCounts {
-  const { input, cached, output, reasoning } = counts
+  const { input, output, reasoning } = counts
   const rest = total === undefined ? undefined : total - input - output
   // What is more than the whole cannot be inside of it.
   const mayBeInside = !beside.includes('reasoning') || reasoning <= output
   if (rest === undefined || rest < 0 || (rest === 0 && !mayBeInside)) return asKnown(counts, beside)
   if (rest === 0) return counts
-  if (rest === cached && rest !== reasoning) return { ...counts, input: input + rest }
-  if (rest === cached + reasoning) return { ...counts, input: input + cached, output: output + reasoning }
-  return { ...counts, output: output + rest, reasoning: Math.max(reasoning, rest) }
+  // The whole output was reasoning, and its provider counts a token of it less in the completion.
+  if (rest === reasoning - output) return { ...counts, output: reasoning }
+  for (const { moreInput, moreOutput } of explanationsOf(counts)) {
+    if (rest === moreInput + moreOutput) return { ...counts, input: input + moreInput, output: output + moreOutput }
+  }
+  return { ...counts, doubtful: true }
+}
+
+/** What may stand beside the prompt, and beside the completion. Of two that fit, the first is likelier. */
+function explanationsOf({ cached, cacheWrite, reasoning }: ReportedCounts) {
+  return [
+    { moreInput: 0, moreOutput: reasoning },
+    { moreInput: cached, moreOutput: 0 },
+    { moreInput: cacheWrite, moreOutput: 0 },
+    { moreInput: cached + cacheWrite, moreOutput: 0 },
+    { moreInput: cached, moreOutput: reasoning },
+    { moreInput: cacheWrite, moreOutput: reasoning },
+    { moreInput: cached + cacheWrite, moreOutput: reasoning },
+  ]
 }
 
 function asKnown(counts: ReportedCounts, beside: readonly CountedBeside[]): ReportedCounts {

@@ -80,7 +80,7 @@ async function fillBooks() {
   const rows = keys.reverse().map(({ row, kind }) => ({ row, kind }))
   const prices = new Map()
   for (const { id } of MODELS) prices.set(id, await loadPrice(db, id, 1))
-  const observer = { batchRecorded() {}, batchFailed: rethrow, recovered() {}, clockBehind() {}, doesNotAddUp() {} }
+  const observer = { batchRecorded() {}, batchFailed: rethrow, recovered() {}, doesNotAddUp() {} }
   const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 60_000, observer })
   await ledger.assignPlan({ account, plan: 'builder', windows: WINDOWS, endsAt: undefined })
   const desk = { ledger, account, rows, prices, clock, counts: { requests: 0, refused: 0, failed: 0, released: 0 } }

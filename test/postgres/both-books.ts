@@ -103,7 +103,7 @@ export async function createBothBooks(
       return { expected, found }
     },
     async transfer(order: Omit<TransferMoney, 'at'>) {
-      const name = `${order.account} ${order.ref}`
+      const name = `${order.account} ${order.kind} ${order.ref}`
       const known = refs.get(name)
       const decided = known === undefined ? transferMoney(books, { ...order, at: micros / 1000 }) : undefined
       if (decided) remember(decided)
@@ -205,10 +205,12 @@ function movementIn(change: Change): string[] {
 
 const BUCKETS = `SELECT account::integer, subject, period_start::text AS start, period_end::text AS end,
     CASE kind WHEN 'wallet' THEN '0' ELSE granted_nano::text END AS granted, posted_nano::text AS posted, held_nano::text AS held
-  FROM buckets WHERE kind <> 'system' AND closed_at IS NULL`
+  FROM buckets WHERE kind <> 'system' AND closed_at IS NULL
+  UNION ALL SELECT account::integer, subject, period_start::text, period_end::text, bound_nano::text, spent_nano::text,
+    held_nano::text FROM spend_counters`
 
 const bucketsOf = (books: Books): string[] =>
-  [...books.accounts.values()].flatMap(({ account, wallet, periods, outlived }) => [
+  [...books.accounts.values()].flatMap(({ account, wallet, periods, counters, outlived }) => [
     JSON.stringify({
       ...{ account, subject: 'wallet', start: null, end: null, granted: '0' },
       ...{ posted: String(wallet.posted), held: String(wallet.held) },
@@ -217,6 +219,12 @@ const bucketsOf = (books: Books): string[] =>
       JSON.stringify({
         ...{ account, subject, start: String(start), end: String(end), granted: String(granted) },
         ...{ posted: String(posted), held: String(held) },
+      }),
+    ),
+    ...[...counters.values()].map(({ subject, start, end, bound, spent, held }) =>
+      JSON.stringify({
+        ...{ account, subject, start: String(start), end: String(end), granted: String(bound) },
+        ...{ posted: String(spent), held: String(held) },
       }),
     ),
   ])

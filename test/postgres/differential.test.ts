@@ -140,7 +140,7 @@ const capsOf = (dice: Dice): Allowance[] => [
 ]
 
 const allowance = (subject: string, unit: 'quota' | 'cap', cycle: Cycle, dice: Dice): Allowance => ({
-  ...{ subject, unit, cycle, name: subject },
+  ...{ subject, unit, cycle, name: subject.slice(subject.lastIndexOf(':') + 1) },
   amount: usd(dice.of([2_000_000n, 3_000_000n, 10_000_000n])),
 })
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-const TABLES = ['accounts', 'keys', 'buckets', 'receipts', 'transfers', 'entries', 'claims']
+const TABLES = ['accounts', 'keys', 'buckets', 'spend_counters', 'receipts', 'transfers', 'entries', 'claims']
 
 /** The rows themselves, read while no server runs and before any command could resolve what it left. */
 export async function readBooks({ dist, data }) {
@@ -20,7 +20,8 @@ export async function readBooks({ dist, data }) {
     for (const table of TABLES) books[table] = await database.file.all(`SELECT * FROM ${table}`, [])
     const usageEntries = await database.file.all('SELECT * FROM usage_entries', [])
     const answers = await content.all('SELECT request_id FROM answers', [])
-    return { ...books, usageEntries, answers }
+    const responses = await content.all('SELECT request_id, status FROM responses', [])
+    return { ...books, usageEntries, answers, responses }
   } finally {
     await database.close()
     await content.close()

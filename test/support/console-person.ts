@@ -34,6 +34,8 @@ export interface ConsolePerson {
   readonly email: string
   /** What the browser sends, or nothing. */
   cookie: string | undefined
+  /** What it keeps from earlier sign-ins, and sends along. */
+  device: string | undefined
   csrf: string | undefined
   /** Whatever is answered. */
   send(name: RouteName, sent?: Sent): Promise<Told>
@@ -52,6 +54,7 @@ export function openBrowser(server: Pick<TestServer, 'port'>, email = 'nobody@ex
   const person: ConsolePerson = {
     email,
     cookie: undefined,
+    device: undefined,
     csrf: undefined,
     async send(name, { params = {}, query = {}, body, headers = {} } = {}) {
       const [method = '', template = ''] = name.split(' ')
@@ -59,7 +62,7 @@ export function openBrowser(server: Pick<TestServer, 'port'>, email = 'nobody@ex
       const search = new URLSearchParams(query).toString()
       const all: Record<string, string | undefined> = {
         ...(method === 'GET' ? {} : { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin', origin }),
-        cookie: person.cookie,
+        cookie: [person.cookie, person.device].filter((each) => each !== undefined).join('; ') || undefined,
         'x-csrf-token': person.csrf,
         ...headers,
       }
@@ -85,7 +88,11 @@ async function read(person: ConsolePerson, response: Response): Promise<Told> {
   const text = await response.text()
   const isJson = response.headers.get('content-type') === 'application/json'
   const json: unknown = isJson ? JSON.parse(text) : undefined
-  for (const line of response.headers.getSetCookie()) person.cookie = readSetCookie(line).sent
+  for (const line of response.headers.getSetCookie()) {
+    const { name, sent } = readSetCookie(line)
+    if (name.endsWith('millrace_device')) person.device = sent
+    else person.cookie = sent
+  }
   const standing = json as { csrf?: string | null } | undefined
   if (response.ok && standing?.csrf !== undefined) person.csrf = standing.csrf ?? undefined
   const error = response.ok ? undefined : (json as ConsoleError | undefined)?.error

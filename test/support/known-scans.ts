@@ -27,9 +27,14 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
     why: 'a list in one value: the buckets of a receipt, or rows that were asked for',
   },
   {
-    step: /^SCAN (slice|moves|closed|numbered|usage_entries|\(subquery-\d+\))$|^SEARCH moves USING AUTOMATIC/,
+    step: /^SCAN (slice|\(subquery-\d+\))$/,
     of: /WITH slice AS MATERIALIZED/,
-    why: 'the rows of one slice of an audit, which have a bound',
+    why: 'the rows of one slice of an audit, which have a bound, and the last movement of an account, which is one',
+  },
+  {
+    step: /^SCAN halved$/,
+    of: /WITH RECURSIVE halved/,
+    why: 'a row for each step of a search that halves what is left',
   },
   {
     step: /^SCAN (bounded|\(subquery-\d+\))$/,
@@ -44,24 +49,15 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
     step: /^SCAN accounts USING (COVERING )?INDEX frozen_accounts$/,
     why: 'the index has only the accounts that are frozen',
   },
+  { step: /^SCAN (marks|proved_rows|proved_balances)$/, why: 'a row for each node, a row for each kind, one row' },
   {
-    step: /^SCAN buckets USING INDEX live_buckets_of_account$/,
-    of: /'last receipt'/,
-    why: 'an audit compares the balances of one moment; the index has only the live ones, a few an account',
+    step: /^SCAN clock_corrections USING COVERING INDEX/,
+    why: 'whether ledger time was ever set back: the first row answers, and there are hardly any',
   },
-  {
-    step: /^SCAN proved_balances$/,
-    why: 'an audit begins from the balances that the last one has proved: those of live buckets',
-  },
-  { step: /^SCAN (marks|proved_rows)$/, why: 'a row for each node, a row for each kind' },
+  { step: /^SCAN waiting_ends$/, why: 'once a start: ends of turns whose account does not add up' },
   {
     step: /^SCAN prices$/,
     of: /"version" = \(select max/,
     why: 'once a start and a change of the configuration; a row each time that a price was changed',
-  },
-  {
-    step: /^SCAN subscriptions USING COVERING INDEX subscriptions_of_account$/,
-    of: /count\(\*\)/,
-    why: 'once a start and a change of the configuration, or when an operator asks who is on which plan',
   },
 ]

@@ -33,6 +33,8 @@ export interface TestServer {
   readonly content: Pick<SqliteFile, 'all' | 'atomic'>
   /** Moves the server's time on: nobody waits for an expiry or a limit. */
   advance(ms: number): void
+  /** Steps the wall clock alone, forward or back, as an administrator or a broken time server would. */
+  step(ms: number): void
   /** Reads another configuration: what a reload swaps is judged by it from now on. */
   reload(config: string): Promise<void>
   /** An operator's wish; a refusal is a failure of the test. */
@@ -51,6 +53,8 @@ export interface StartOptions {
   readonly prepare?: (folder: string) => Promise<void>
   /** Still: time passes by `advance` only, so that what depends on it is exact however busy the machine is. */
   readonly clock?: 'goes' | 'still'
+  /** How far the wall clock is ahead of the true time from the start on. */
+  readonly stepped?: number
   /** What the house is built with instead of what it would take itself. */
   readonly means?: Partial<HouseMeans>
 }
@@ -67,7 +71,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   )
   if (loaded.kind === 'invalid') throw new Error(loaded.message)
   const { settings } = loaded
-  const time = { ahead: 0 }
+  const time = { ahead: 0, stepped: options.stepped ?? 0 }
   const files = keepContent()
   const opened = await openHouse({
     settings,
@@ -95,6 +99,9 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     content: files.content,
     advance(ms) {
       time.ahead += ms
+    },
+    step(ms) {
+      time.stepped += ms
     },
     reload: (text) => house.rules.replace(loadedConfig({ yaml: withoutStrain(text) }).config),
     attempt: (name, args) => runOperation(operations, name, args),
@@ -125,8 +132,8 @@ function keepContent() {
   }
 }
 
-const clockAhead = (time: { readonly ahead: number }, clock: Clock): Clock => ({
-  now: () => clock.now() + time.ahead,
+const clockAhead = (time: { readonly ahead: number; readonly stepped: number }, clock: Clock): Clock => ({
+  now: () => clock.now() + time.ahead + time.stepped,
   ticks: () => clock.ticks() + time.ahead * 1000,
 })
 

@@ -1,3 +1,4 @@
+import { clockView } from '../../src/account/ledger-clock.ts'
 import type { ServerStatus } from '../../src/account/server-status.ts'
 import type { House, Serving } from '../../src/app/house/house.ts'
 
@@ -23,7 +24,9 @@ export const testStatus = ({ house, serving, folder, port, publicUrl }: Standing
   config: 'millrace.yaml',
   started_at: new Date(0).toISOString(),
   ledger_available: house.ledgerAvailable(),
+  clock: clockView(house.operations.ledgerClock.standing()),
   models: house.operations.catalog().models.length,
   requests_running: serving.turnsRunning,
   requests_served: serving.requestsServed,
+  set_aside: [],
 })

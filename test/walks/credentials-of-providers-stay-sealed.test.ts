@@ -28,6 +28,9 @@ const CANARIES = [KEY, PROXY, LITERAL, FROM_FILE]
 /** All that the provider was sent and should have kept to itself. */
 const echoOf = ({ askedWith }: Talk): string => `${askedWith.get('authorization')} ${askedWith.get('x-proxy-auth')}`
 
+/** The credential as the password of Basic authentication, in the alphabet of addresses. */
+const basicOf = (echo: string): string => Buffer.from(`user:${echo.split(' ')[1]}`).toString('base64url')
+
 const answers = (status: number, bodyOf: (echo: string) => object | string) => async (talk: Talk) => {
   const echo = echoOf(talk)
   const body = bodyOf(echo)
@@ -50,6 +53,9 @@ const SCRIPTS: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
   'plain-400': answers(400, (echo) => `You sent ${echo}`),
   'long-400': answers(400, (echo) => ({ message: `${'x'.repeat(285)} ${echo}` })),
   'longer-400': answers(400, (echo) => ({ detail: `${'x '.repeat(490)}${echo}` })),
+  'base64-400': answers(400, (echo) => ({ error: { message: `You sent ${Buffer.from(echo).toString('base64')}` } })),
+  'basic-400': answers(400, (echo) => ({ error: { message: `Basic ${basicOf(echo).replace(/=+$/, '')}` } })),
+  'controls-400': answers(400, (echo) => ({ error: { message: `You sent ${[...echo].join('\u200b\u202e')}` } })),
   'html-500': answers(500, (echo) => `<html>${echo}</html>`),
   'too-long': answers(400, (echo) => ({ error: { message: `maximum context length, ${echo}` } })),
   'learned-field': answers(400, (echo) => ({ error: { message: `Unsupported parameter: '${echo}'`, param: echo } })),
@@ -104,6 +110,14 @@ function expectSealed(what: string, text: string) {
   for (const secret of CANARIES) {
     const spellings = [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64'), secret.slice(0, 14)]
     for (const spelling of spellings) expect(text.includes(spelling), `${what}: ${text}`).toBe(false)
+    // Wherever it stands in what was encoded: a part of it that does not depend on its neighbours.
+    for (const offset of [0, 1, 2]) {
+      const encoded = Buffer.from(`${'x'.repeat(offset)}${secret}`)
+        .toString('base64url')
+        .slice(4, -4)
+      expect(text.replaceAll('+', '-').replaceAll('/', '_').includes(encoded), `${what}: ${text}`).toBe(false)
+    }
+    expect(text, what).not.toMatch(/[\u200b\u202e]/)
   }
 }
 

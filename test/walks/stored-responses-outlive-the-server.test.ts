@@ -8,12 +8,13 @@ import { openContent } from '../../src/content/open-content.ts'
 import { ended, started } from '../../src/content/stored-responses.fixture.ts'
 import type { StoredResponses } from '../../src/content/stored-responses.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import type { AccountId } from '../../src/model/ids.ts'
 import { createResponseObject } from '../../src/wire/responses/response-object.ts'
 import { requestWith } from '../../src/wire/responses/voice.fixture.ts'
 import { answerOf, get } from '../support/ask.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
-import { openAccount, rowOf } from '../support/test-account.ts'
+import { openAccount } from '../support/test-account.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
 
 const HOUR_MS = 3_600_000
@@ -55,7 +56,7 @@ const remove = async (server: TestServer, { key }: { key: string }, id: string) 
 it('a stored response outlives the server, fails when it was running, goes when it expires, and is nobody else’s', async () => {
   const first = await startServer({ folder })
   const [mine, theirs] = [await openAccount(first), await openAccount(first)]
-  const account = await rowOf(first, mine.id)
+  const account = mine.id as AccountId
   await first.close()
   const expiresAt = systemClock.now() + HOUR_MS
   await storing(async (responses) => {
@@ -85,7 +86,7 @@ it('a stored response outlives the server, fails when it was running, goes when 
 it('a server that may store nothing shows nothing it was told to forget', async () => {
   const first = await startServer({ folder })
   const mine = await openAccount(first)
-  const account = await rowOf(first, mine.id)
+  const account = mine.id as AccountId
   await first.close()
   await storing(async (responses) => {
     await responses.finish(ended('done', { account, expiresAt: systemClock.now() + HOUR_MS }))

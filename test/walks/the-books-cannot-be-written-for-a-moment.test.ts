@@ -1,7 +1,7 @@
-import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { chat, get, hello, send } from '../support/ask.ts'
 import { expectProblem } from '../support/expect-problem.ts'
+import { fillDiskFor } from '../support/full-disk.ts'
 import { framesOf } from '../support/read-stream.ts'
 import { openAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
@@ -10,15 +10,13 @@ import { useServer } from '../support/use-server.ts'
 describe('the books cannot be written for a moment', () => {
   const server = useServer()
 
-  /** Every batch with such a change fails as a full disk would fail it: nothing of it is recorded. */
+  let makeRoom = async () => {}
+  /** The disk is full for every batch with such a change: nothing of it is recorded. */
   const breakOn = async (change: 'INSERT' | 'UPDATE') => {
-    const { db } = server().house.operations
-    await sql`${sql.raw(
-      `CREATE TRIGGER broken BEFORE ${change} ON receipts BEGIN SELECT RAISE(ABORT, 'no space left'); END`,
-    )}`.execute(db)
+    makeRoom = await fillDiskFor(server().house.operations.db, `${change} ON receipts`)
   }
   const mend = async () => {
-    await sql`DROP TRIGGER broken`.execute(server().house.operations.db)
+    await makeRoom()
     await until(() => server().house.ledgerAvailable())
   }
 

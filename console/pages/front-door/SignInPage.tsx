@@ -72,11 +72,12 @@ function SignInForm({ next }: { next: string | undefined }) {
   )
 }
 
-/** The same sentence for an unknown e-mail and a wrong password; after too many attempts, how long it still takes. */
+/** The same sentence for an unknown e-mail and a wrong password; how long a wait takes where the server says it. */
 function SignInRefusal({ problem }: { problem: ConsoleProblem }) {
   const { people } = useWords()
   if (problem.status === 429 && problem.retryAfter !== null) return <Locked seconds={problem.retryAfter} />
   if (problem.code === 'wrong_password') return <Refused text={people.signIn.refused} />
+  if (problem.code === 'too_many_tries') return <Refused text={people.signIn.tooMany} />
   return <ProblemNote error={problem} />
 }
 

@@ -38,5 +38,7 @@ export const audit: Catalogue['audit'] = {
     order_failed: 'Anordnung fehlgeschlagen',
     code_created: 'Code gemacht',
     code_withdrawn: 'Code zurückgezogen',
+    clock_followed: 'Zeitsprung übernommen',
+    clock_set_back: 'Zeit der Bücher zurückgestellt',
   },
 }

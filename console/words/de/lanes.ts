@@ -30,7 +30,13 @@ export const lanes: Catalogue['lanes'] = {
   noLanes: 'Kein Weg: Jede Anfrage danach wird abgelehnt.',
   allAside: 'Alle Wege beiseite',
   someAside: { one: '# Weg beiseite', other: '# Wege beiseite' },
+  contextTooSmall: 'context_tokens wirkt zu klein',
+  contextTooSmallText: (counted, context) =>
+    `Ein Anbieter hat ${counted} Eingabe-Tokens gezählt, und context_tokens ist ${context}. Erhöhe es in der Konfiguration.`,
   price: (input, output) => `${input} ein, ${output} aus je Million`,
+  estimateError: (median, p90) => `Schätzungen ${median} daneben, in neun von zehn höchstens ${p90}`,
+  estimateErrorHint:
+    'Eine abgebrochene Anfrage wird nach einer Schätzung berechnet. Gemessen an Anfragen, deren wahrer Verbrauch bekannt ist.',
   noPrice: 'Ohne Preis: Niemand darf es rufen',
   kinds: { wallet: 'Wallet', builder: 'Builder' },
 }

@@ -9,6 +9,8 @@ export const people: Catalogue['people'] = {
     title: 'Anmelden',
     go: 'Anmelden',
     refused: 'E-Mail oder Passwort stimmt nicht.',
+    tooMany:
+      'Zu viele Versuche. Warten Sie 15 Minuten, oder nehmen Sie ein Gerät oder Netz, das schon angemeldet war. Ein Betreiber kann einen Link senden, der sofort gilt.',
     locked: (left) => `Zu viele Versuche. Wieder möglich in ${left}.`,
     setupNeeded:
       'Auf diesem Server hat sich noch niemand eingerichtet. Seine Startmeldung im Terminal zeigt den Link dafür.',

@@ -36,5 +36,7 @@ export const audit = {
     order_failed: 'Order failed',
     code_created: 'Code created',
     code_withdrawn: 'Code withdrawn',
+    clock_followed: 'Clock step followed',
+    clock_set_back: 'Ledger time set back',
   },
 } as const

@@ -28,7 +28,13 @@ export const lanes = {
   noLanes: 'No lane: every request for it is refused.',
   allAside: 'All lanes aside',
   someAside: { one: '# lane aside', other: '# lanes aside' },
+  contextTooSmall: 'context_tokens looks too small',
+  contextTooSmallText: (counted: string, context: string) =>
+    `A provider counted ${counted} input tokens, and context_tokens is ${context}. Raise it in the configuration.`,
   price: (input: string, output: string) => `${input} in, ${output} out per million`,
+  estimateError: (median: string, p90: string) => `Estimates off by ${median}, ${p90} at most in nine of ten`,
+  estimateErrorHint:
+    'What a cancelled request is charged is an estimate. Measured on requests whose true usage was told.',
   noPrice: 'No price: nobody may call it yet',
   kinds: { wallet: 'Wallet', builder: 'Builder' },
 } as const

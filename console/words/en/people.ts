@@ -7,6 +7,8 @@ export const people = {
     title: 'Sign in',
     go: 'Sign in',
     refused: 'E-mail or password is wrong.',
+    tooMany:
+      'Too many attempts. Wait 15 minutes, or use a device or a network that has signed in before. An operator can send a link that works at once.',
     locked: (left: string) => `Too many attempts. Try again in ${left}.`,
     setupNeeded: 'Nobody has signed up on this server yet. Its start message in the terminal shows the link for that.',
     forgotten: 'Forgotten? Whoever runs this server can make you a new link.',

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../../catalog/catalog.fixture.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { createLaneHealth, type LaneVerdict } from '../../routing/lane-health.ts'
+import { createCountedInputs } from '../models/counted-inputs.ts'
 import type { ServerStatus } from '../server-status.ts'
 import { type ExplainRouteDeps, explainRoute, operatedModels } from './explain-route.ts'
 
@@ -40,7 +41,12 @@ function setUp(...places: readonly (readonly [priority: number, weight: number])
       aside?.seconds_left ?? null,
     ])
   }
-  const operated = () => operatedModels(deps)[0]!.lanes.map(({ first_percent }) => first_percent)
+  const operatedDeps = {
+    ...deps,
+    countedInputs: createCountedInputs(() => {}),
+    estimateErrors: { of: () => undefined },
+  }
+  const operated = () => operatedModels(operatedDeps)[0]!.lanes.map(({ first_percent }) => first_percent)
   return { time, health, laneAt, fails, shown, operated }
 }
 

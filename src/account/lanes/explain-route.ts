@@ -2,10 +2,12 @@ import type { z } from 'zod'
 import type { Catalog, Lane, Model } from '../../catalog/catalog.ts'
 import type { operatorModel } from '../../contract/operate.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { EstimateErrors } from '../../metering/estimate-errors.ts'
 import type { AsideReason } from '../../routing/aside-rules.ts'
 import { laneDialect } from '../../routing/lane-dialect.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
 import { firstShares } from '../../routing/plan-lanes.ts'
+import type { CountedInputs } from '../models/counted-inputs.ts'
 import { ratesView } from '../models/list-models.ts'
 import { quoted } from '../naming.ts'
 import { done, type Outcome, refused } from '../outcome.ts'
@@ -98,15 +100,26 @@ type OperatedModel = z.output<typeof operatorModel>
 export interface OperatedModelsDeps {
   readonly catalog: () => Catalog
   readonly health: LaneHealth
+  readonly estimateErrors: Pick<EstimateErrors, 'of'>
   readonly clock: Clock
+  readonly countedInputs: Pick<CountedInputs, 'largest'>
 }
 
 /** Every model with its lanes, and how these stand now: whom a new conversation asks first, and who is left alone. */
-export const operatedModels = ({ catalog, health, clock }: OperatedModelsDeps): OperatedModel[] =>
+export const operatedModels = ({
+  catalog,
+  health,
+  estimateErrors,
+  clock,
+  countedInputs,
+}: OperatedModelsDeps): OperatedModel[] =>
   catalog().models.map((model) => ({
     id: model.id,
     kinds: [...model.kinds],
     ...pricesOf(model),
+    context_tokens: model.contextTokens,
+    counted_beyond_context: countedInputs.largest(model) ?? null,
+    estimate_error: estimateErrors.of(model.id) ?? null,
     lanes: laneViews(model, health, clock.ticks()).map((view) => ({
       ...{ id: view.id, model: model.id, priority: view.priority, weight: view.weight },
       ...providerOf(model.lanes.find(({ id }) => id === view.id)!),

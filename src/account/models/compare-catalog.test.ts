@@ -94,6 +94,16 @@ describe('the list beside what is known', () => {
     expect(notes).toContainEqual(['max_output_tokens', null])
   })
 
+  test('warns of a context that is smaller than the model has', async () => {
+    const { differing, warnings } = await compared({ contextTokens: 8192, maxOutputTokens: 4096 })
+    const notes = differing.map(({ name, note }) => [name, note])
+    expect(notes).toContainEqual(['context_tokens', 'less than the provider has: long requests are refused here'])
+    expect(warnings).toContain(
+      'mine on claude/claude-sonnet-4-5: context_tokens is 8192, and the model has 200000: longer requests are refused here.',
+    )
+    expect((await compared({ contextTokens: 200_000 })).warnings.filter((each) => each.includes('context'))).toEqual([])
+  })
+
   test('says what becomes of an effort that the model does not know', async () => {
     const { differing } = await compared({ efforts: ['low', 'xhigh'] })
     expect(differing).toEqual([

@@ -10,7 +10,7 @@ export interface CatalogView {
   /** The day of the snapshot. */
   readonly as_of: string
   readonly lanes: readonly LaneComparison[]
-  /** What costs the operator money, as sentences. */
+  /** What costs the operator money, or refuses clients what they could have, as sentences. */
   readonly warnings: readonly string[]
 }
 
@@ -45,7 +45,7 @@ export async function compareCatalog(
 
 export function catalogView(models: readonly Model[]): CatalogView {
   const lanes = models.flatMap((model) => model.lanes.map((lane) => compareLane(model, lane)))
-  return { as_of: knownModels().asOf, lanes, warnings: lanes.flatMap(lossesOf) }
+  return { as_of: knownModels().asOf, lanes, warnings: [...lanes.flatMap(lossesOf), ...lanes.flatMap(smallContextOf)] }
 }
 
 function compareLane(model: Model, lane: Lane): LaneComparison {
@@ -72,4 +72,12 @@ const lossesOf = ({ model, lane, facts }: LaneComparison): string[] =>
     .map(
       ({ name, list, snapshot }) =>
         `${model} on ${lane}: ${name} is sold at ${list} and costs ${snapshot} USD per million tokens: a loss.`,
+    )
+
+const smallContextOf = ({ model, lane, facts }: LaneComparison): string[] =>
+  facts
+    .filter(({ name, list, snapshot }) => name === 'context_tokens' && Number(list) < Number(snapshot))
+    .map(
+      ({ list, snapshot }) =>
+        `${model} on ${lane}: context_tokens is ${list}, and the model has ${snapshot}: longer requests are refused here.`,
     )

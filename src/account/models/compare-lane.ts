@@ -30,7 +30,12 @@ export function compareFacts(model: Model, known: KnownModel): FactView[] {
 
 function compareSize(name: string, list: number, snapshot: number | undefined): FactView[] {
   if (snapshot === undefined) return []
-  const note = list > snapshot ? 'more than the provider has: long requests are refused there' : null
+  const note =
+    list > snapshot
+      ? 'more than the provider has: long requests are refused there'
+      : list < snapshot && name === 'context_tokens'
+        ? 'less than the provider has: long requests are refused here'
+        : null
   return [{ name, list, snapshot, differs: list !== snapshot, note, loss: false }]
 }
 

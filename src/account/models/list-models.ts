@@ -5,6 +5,7 @@ import { formatPricePerMillion, formatUsd } from '../../model/money.ts'
 import type { Price, Rates } from '../../model/price.ts'
 import { laneDialect } from '../../routing/lane-dialect.ts'
 import { done, type Outcome } from '../outcome.ts'
+import type { CountedInputs } from './counted-inputs.ts'
 
 /** USD per million tokens, as decimal strings. */
 export interface RatesView {
@@ -47,6 +48,8 @@ export interface ModelView {
   /** The most tokens that one part counts for, of every input but text. */
   readonly input_tokens_max: Readonly<Record<string, number>>
   readonly context_tokens: number
+  /** More input than `context_tokens`, as a provider counted it since the server started; null: none did. */
+  readonly counted_beyond_context: number | null
   readonly max_output_tokens: number
   /** Null: nobody may call it before it has one. */
   readonly price: PriceView | null
@@ -66,16 +69,22 @@ export interface LaneView {
 }
 
 /** The operator's list: every model with its lanes and prices, whoever may call it. */
-export async function listModels(deps: { readonly catalog: () => Catalog }): Promise<Outcome<{ models: ModelView[] }>> {
-  return done({ models: deps.catalog().models.map(modelView) })
+export async function listModels(deps: ListModelsDeps): Promise<Outcome<{ models: ModelView[] }>> {
+  return done({ models: deps.catalog().models.map((model) => modelView(model, deps.countedInputs)) })
 }
 
-const modelView = (model: Model): ModelView => ({
+export interface ListModelsDeps {
+  readonly catalog: () => Catalog
+  readonly countedInputs: Pick<CountedInputs, 'largest'>
+}
+
+const modelView = (model: Model, countedInputs: ListModelsDeps['countedInputs']): ModelView => ({
   id: model.id,
   efforts: model.efforts ?? null,
   inputs: model.inputs,
   input_tokens_max: model.inputTokensMax,
   context_tokens: model.contextTokens,
+  counted_beyond_context: countedInputs.largest(model) ?? null,
   max_output_tokens: model.maxOutputTokens,
   price: model.price === undefined ? null : priceView(model.price),
   kinds: model.kinds,

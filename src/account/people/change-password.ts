@@ -20,7 +20,7 @@ export async function changePassword(
 ): Promise<Outcome<SignedIn>> {
   const checked = await checkOwnPassword(deps, session, { param: 'current', password: body.current }, client)
   if (checked.kind === 'refused') return checked
-  const password = await deps.passwords.hash(body.next)
+  const password = await deps.passwords.hash(body.next, 'known')
   if (password === 'busy') return tooBusy()
   const secret = mintSessionSecret(deps.random)
   const now = deps.clock.now()

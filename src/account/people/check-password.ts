@@ -5,12 +5,11 @@ import { done, type Outcome, type Refused, refused } from '../outcome.ts'
 import type { Session } from './find-session.ts'
 import type { Client } from './open-session.ts'
 import type { PeopleDeps } from './people-deps.ts'
-import type { Lockout } from './sign-in-tries.ts'
+import type { Lockout, Trier } from './sign-in-tries.ts'
 
 interface Question {
-  /** Whose tries it counts as: an e-mail, or a session that is asked again. */
-  readonly name: string
-  readonly client: Client
+  /** By what its tries are counted. */
+  readonly trier: Trier
   /** Undefined for an e-mail that nobody has: the same time goes by, and the same is said. */
   readonly person: StoredPerson | undefined
   readonly password: string
@@ -24,14 +23,13 @@ const BUSY_SECONDS = 2
 
 /** Every password that somebody gives goes through here: counted before it is looked at, forgiven when it was right. */
 export async function checkPassword(deps: PeopleDeps, question: Question): Promise<PasswordCheck> {
-  const { name, client, person, password } = question
-  const trier = { name, address: client.address }
+  const { trier, person, password } = question
   const taken = deps.tries.take(trier)
   if (taken.kind === 'locked') {
     if (taken.first) await question.onLockout(taken)
-    return tooManyTries(taken)
+    return tooManyTries('session' in trier ? '' : ', or use a device or a network that has signed in before')
   }
-  const checked = await deps.passwords.check(password, person?.password)
+  const checked = await deps.passwords.check(password, person?.password, taken.isKnown ? 'known' : 'stranger')
   if (checked === 'busy') {
     deps.tries.giveBack(trier)
     return tooBusy()
@@ -44,10 +42,9 @@ export async function checkPassword(deps: PeopleDeps, question: Question): Promi
 export const tooBusy = (): Refused =>
   refused('busy', 'The server is busy with sign-ins. Try again in a moment.', { retryAfterSeconds: BUSY_SECONDS })
 
-const tooManyTries = ({ retryAfterSeconds }: Lockout): Refused =>
-  refused('too_many_tries', `Too many tries. Try again in ${waitInWords(retryAfterSeconds)}.`, { retryAfterSeconds })
-
-const waitInWords = (seconds: number): string => (seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`)
+/** The same words whatever is used up and since when: an exact time would tell an attacker when to guess next. */
+const tooManyTries = (otherwise: string): Refused =>
+  refused('too_many_tries', `Too many tries. Wait 15 minutes${otherwise}.`)
 
 /** Before keys and money: that whoever sits there is still the one who signed in. */
 export async function confirmPassword(
@@ -71,8 +68,8 @@ interface GivenPassword {
 }
 
 /**
- * The password of somebody who is signed in. Tries count for the session and not for the e-mail, so that strangers at the
- * sign-in cannot lock out whoever is in, nor a thief of a session its owner at the sign-in.
+ * The password of somebody who is signed in. Tries count for the session alone, not for the e-mail or the network, so that
+ * strangers at the sign-in cannot lock out a person who is signed in, nor a thief of a session its owner at the sign-in.
  */
 export async function checkOwnPassword(
   deps: PeopleDeps,
@@ -90,7 +87,7 @@ export async function checkOwnPassword(
       account: session.account?.row,
       detail: `too many wrong passwords from ${client.address ?? 'an unknown address'}`,
     })
-  const checked = await checkPassword(deps, { name: session.id, client, person, password, onLockout })
+  const checked = await checkPassword(deps, { trier: { session: session.id }, person, password, onLockout })
   if (checked.kind === 'refused') return checked
   if (checked.kind === 'wrong' || person === undefined) {
     return refused('wrong_password', 'The password is not right.', { param })

@@ -10,6 +10,8 @@ export interface Client {
   /** What the browser calls itself. */
   readonly agent: string
   readonly address: string | undefined
+  /** What the browser has kept from earlier sign-ins (`known-devices.ts`). */
+  readonly deviceTokens?: string | undefined
 }
 
 /** Whoever has just signed in. `secret` is said this once, and opens everything until it ends. */

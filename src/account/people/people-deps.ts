@@ -10,6 +10,7 @@ import { sweepSessions } from '../../store/sessions.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { type AuditTrail, createAuditTrail } from '../trail/audit-trail.ts'
 import { createSessionFinder, IDLE_MS, type SessionFinder } from './find-session.ts'
+import { createKnownDevices, type KnownDevices } from './known-devices.ts'
 import { createSignInTries, type SignInTries } from './sign-in-tries.ts'
 
 /** What the use cases of people who sign in share. There is one of it while the books are open. */
@@ -22,10 +23,13 @@ export interface PeopleDeps {
   readonly passwords: Passwords
   readonly sessions: SessionFinder
   readonly tries: SignInTries
+  readonly devices: KnownDevices
   readonly digestSession: (secret: string) => Uint8Array
   readonly digestInvite: (letters: string) => Uint8Array
   /** Where the console is, without a slash at the end. */
   readonly consoleUrl: () => string
+  /** The first person has signed up: the link for that is of no use any more. */
+  readonly onFirstPerson: () => Promise<void>
 }
 
 interface PeopleGround extends Pick<PeopleDeps, 'db' | 'file' | 'clock' | 'random' | 'consoleUrl'> {
@@ -34,6 +38,7 @@ interface PeopleGround extends Pick<PeopleDeps, 'db' | 'file' | 'clock' | 'rando
   readonly onFailure: (error: unknown) => void
   readonly lockouts: Pick<LockoutKeeper, 'keep' | 'drop'>
   readonly passwords?: Passwords
+  readonly onFirstPerson?: () => Promise<void>
 }
 
 export function createPeopleDeps(ground: PeopleGround): PeopleDeps {
@@ -44,6 +49,7 @@ export function createPeopleDeps(ground: PeopleGround): PeopleDeps {
   const digestSession = (text: string) => digestKey(ofSessions, text)
   return {
     ...{ db, file, clock, random, consoleUrl, digestSession },
+    onFirstPerson: async () => ground.onFirstPerson?.().catch(onFailure),
     digestInvite: (letters) => digestKey(ofInvites, letters),
     audit: createAuditTrail({ db, file, clock }),
     passwords: ground.passwords ?? createPasswords(),
@@ -53,6 +59,7 @@ export function createPeopleDeps(ground: PeopleGround): PeopleDeps {
       digest: (name) => Buffer.from(digestKey(ofTries, name)).toString('base64url'),
       keeper: lockouts,
     }),
+    devices: createKnownDevices({ clock, random, secret: deriveKey(secret, 'devices') }),
   }
 }
 

@@ -4,26 +4,44 @@ import type { Clock } from '../../lib/clock.ts'
 import { type RateRule, takeBackOne, takeFromRate } from '../../lib/gcra.ts'
 import { createLruMap } from '../../lib/lru-map.ts'
 import { networkOf } from '../../lib/network-of.ts'
-import { wholeSeconds } from '../../lib/whole-seconds.ts'
 
-/** Five tries in a quarter of an hour for one name, twenty for one network, then one by one as they are earned back. */
-const FOR_NAME: RateRule = { perMinute: 5 / 15, burst: 5 }
-const FOR_ADDRESS: RateRule = { perMinute: 20 / 15, burst: 20 }
+/**
+ * Wrong passwords are counted by e-mail and network together, so that a stranger locks out only their own network. Two
+ * larger bounds hold back those who guess many e-mails from one network, and one e-mail from many networks. A network or a
+ * device from which that e-mail has signed in before is exempt from both: strangers cannot use them up for it.
+ */
+const RULES = {
+  pair: { perMinute: 5 / 15, burst: 5 },
+  network: { perMinute: 20 / 15, burst: 20 },
+  email: { perMinute: 100 / 60, burst: 100 },
+  /** A device that has signed in before. */
+  device: { perMinute: 5 / 15, burst: 5 },
+  /** A session that is asked for its password again. */
+  session: { perMinute: 5 / 15, burst: 5 },
+} as const satisfies Record<string, RateRule>
 
-/** About two hundred bytes each. To push one name out, more networks are needed than an attacker has at hand. */
-const NAMES_MAX = 50_000
-const NETWORKS_MAX = 50_000
+type CountedBy = keyof typeof RULES
+
+/** About two hundred bytes each. To push one out, more networks are needed than an attacker has at hand. */
+const SIZE_MAX = 50_000
 const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+const KNOWN_NETWORK_MS = 90 * DAY_MS
+const KNOWN = 'known:'
+/** Lockouts of one e-mail that are told: an attack from a thousand networks is not a thousand lines in the audit log. */
+const TOLD_OF_EMAIL: RateRule = { perMinute: 4 / 60, burst: 4 }
 
 export interface SignInTries {
   /** Taken before a password is looked at, so that a hundred at the same moment are not a hundred tries. */
-  take(who: Trier): { readonly kind: 'taken' } | Lockout
-  /** The password was right: whoever knows it has all tries of that name again. */
+  take(who: Trier): { readonly kind: 'taken'; readonly isKnown: boolean } | Lockout
+  /** The password was right: the tries of this e-mail here are all back, and the network is known from now on. */
   forgive(who: Trier): void
   /** Nothing was looked at: it does not count. */
   giveBack(who: Trier): void
+  /** The e-mail has a new password, set by a link: what was counted before does not matter any more. */
+  startAnew(who: SignInTrier): void
   /** Takes up what the last process had to remember; done once, before anybody tries. */
-  restore(lockouts: readonly KeptLockout[]): void
+  restore(kept: readonly KeptLockout[]): void
 }
 
 interface TriesDeps {
@@ -34,18 +52,20 @@ interface TriesDeps {
   readonly keeper: Pick<LockoutKeeper, 'keep' | 'drop'>
 }
 
-/** `name` is an e-mail, known or not, or a session whose password is asked again. */
-export interface Trier {
-  readonly name: string
+/** `email` may be one that nobody has. `device`: one that this e-mail has signed in from before. */
+export interface SignInTrier {
+  readonly email: string
   readonly address: string | undefined
+  readonly device: string | undefined
 }
 
+export type Trier = SignInTrier | { readonly session: string }
+
+/** It does not say for how long: an attacker would time the next guess by it. */
 export interface Lockout {
   readonly kind: 'locked'
-  /** Whole seconds until the next try. */
-  readonly retryAfterSeconds: number
-  readonly of: 'name' | 'address'
-  /** The first refusal since there was anything left: the one worth writing down. */
+  readonly of: CountedBy
+  /** Worth writing down: the first refusal since there was anything left, and not one of very many. */
   readonly first: boolean
 }
 
@@ -57,39 +77,90 @@ interface Standing {
   readonly keptAt: number | undefined
 }
 
+type Counter = ReturnType<typeof createCounter>
+type Count = readonly [counter: Counter, key: string]
+
 export function createSignInTries(deps: TriesDeps): SignInTries {
-  const { digest } = deps
-  const names = createCounter({ ...FOR_NAME, of: 'name', sizeMax: NAMES_MAX }, deps)
-  const addresses = createCounter({ ...FOR_ADDRESS, of: 'address', sizeMax: NETWORKS_MAX }, deps)
+  const { digest, clock, keeper } = deps
+  const counters: Readonly<Record<CountedBy, Counter>> = {
+    pair: createCounter('pair', deps),
+    network: createCounter('network', deps),
+    email: createCounter('email', deps),
+    device: createCounter('device', deps),
+    session: createCounter('session', deps),
+  }
+  /** By e-mail and network, until when. */
+  const knownNetworks = createLruMap<string, number>(SIZE_MAX)
+  const told = createLruMap<string, number>(SIZE_MAX)
+
+  const pairOf = ({ email, address }: SignInTrier): string => digest(`${email} ${networkOfAny(address)}`)
+  const isKnownNetwork = (who: SignInTrier): boolean => (knownNetworks.get(pairOf(who)) ?? 0) > clock.now()
+  const countsOf = (who: Trier): readonly Count[] => {
+    if ('session' in who) return [[counters.session, digest(who.session)]]
+    if (who.device !== undefined) return [[counters.device, digest(`${who.email} ${who.device}`)]]
+    const pair: Count = [counters.pair, pairOf(who)]
+    if (isKnownNetwork(who)) return [pair]
+    // The network first: one that floods must not fill the memory of e-mails.
+    const network: Count = [counters.network, digest(networkOfAny(who.address))]
+    return [network, pair, [counters.email, digest(who.email)]]
+  }
+  const isWorthTelling = (who: Trier): boolean => {
+    if ('session' in who) return true
+    const [key, now] = [digest(who.email), clock.ticks()]
+    const decision = takeFromRate(TOLD_OF_EMAIL, told.get(key) ?? now, 1, now)
+    if (decision.kind === 'taken') told.set(key, decision.reachedAt)
+    return decision.kind === 'taken'
+  }
+  const rememberNetwork = (who: SignInTrier): void => {
+    if (who.address === undefined) return
+    const [pair, until] = [pairOf(who), clock.now() + KNOWN_NETWORK_MS]
+    // Written once a day at most.
+    if ((knownNetworks.get(pair) ?? 0) > until - DAY_MS) return
+    knownNetworks.set(pair, until)
+    keeper.keep({ name: KNOWN + pair, until })
+  }
   return {
-    take({ name, address }) {
-      // The address first: one that floods must not fill the memory of names.
-      const taken = address === undefined ? undefined : addresses.take(digest(networkOfAny(address)))
-      return taken?.kind === 'locked' ? taken : names.take(digest(name))
+    take(who) {
+      const counts = countsOf(who)
+      for (const [index, [counter, key]] of counts.entries()) {
+        const outcome = counter.take(key)
+        if (outcome.kind === 'taken') continue
+        for (const [earlier, its] of counts.slice(0, index)) earlier.giveBack(its)
+        return outcome.first && !isWorthTelling(who) ? { ...outcome, first: false } : outcome
+      }
+      return { kind: 'taken', isKnown: counts.length === 1 }
     },
-    forgive({ name, address }) {
-      names.forget(digest(name))
-      if (address !== undefined) addresses.giveBack(digest(networkOfAny(address)))
+    forgive(who) {
+      for (const [counter, key] of countsOf(who)) {
+        // What strangers have used up stays used up: a sign-in brings them no new guesses.
+        if (counter === counters.network || counter === counters.email) counter.giveBack(key)
+        else counter.forget(key)
+      }
+      if (!('session' in who)) rememberNetwork(who)
     },
-    giveBack({ name, address }) {
-      names.giveBack(digest(name))
-      if (address !== undefined) addresses.giveBack(digest(networkOfAny(address)))
+    giveBack(who) {
+      for (const [counter, key] of countsOf(who)) counter.giveBack(key)
     },
-    restore(lockouts) {
-      for (const lockout of lockouts) (lockout.name.startsWith('address:') ? addresses : names).restore(lockout)
+    startAnew(who) {
+      counters.email.forget(digest(who.email))
+      counters.pair.forget(pairOf(who))
+      rememberNetwork(who)
+    },
+    restore(kept) {
+      for (const { name, until } of kept) {
+        const [kind = '', key = ''] = name.split(':', 2)
+        if (`${kind}:` === KNOWN) knownNetworks.set(key, until)
+        else if (kind in counters) counters[kind as CountedBy].restore(key, until)
+      }
     },
   }
 }
 
-const networkOfAny = (address: string): string => (isIP(address) === 0 ? 'unknown' : networkOf(address))
+const networkOfAny = (address = ''): string => (isIP(address) === 0 ? 'unknown' : networkOf(address))
 
-interface Counted extends RateRule {
-  readonly of: Lockout['of']
-  readonly sizeMax: number
-}
-
-function createCounter({ of, sizeMax, ...rule }: Counted, { clock, keeper }: TriesDeps) {
-  const standings = createLruMap<string, Standing>(sizeMax)
+function createCounter(of: CountedBy, { clock, keeper }: TriesDeps) {
+  const rule: RateRule = RULES[of]
+  const standings = createLruMap<string, Standing>(SIZE_MAX)
   const keptName = (key: string) => `${of}:${key}`
   const keep = (key: string, reachedAt: number) =>
     keeper.keep({ name: keptName(key), until: clock.now() + Math.ceil((reachedAt - clock.ticks()) / 1000) })
@@ -109,9 +180,7 @@ function createCounter({ of, sizeMax, ...rule }: Counted, { clock, keeper }: Tri
       // Refusals cost an attacker nothing; only a try that was taken since is worth a write.
       if (standing?.keptAt !== reachedAt) keep(key, reachedAt)
       standings.set(key, { reachedAt, told: true, keptAt: reachedAt })
-      // One try is never more than the burst.
-      const waitMs = decision.kind === 'wait' ? decision.waitMs : 0
-      return { kind: 'locked', retryAfterSeconds: wholeSeconds(waitMs), of, first }
+      return { kind: 'locked', of, first }
     },
     forget(key: string) {
       if (standings.get(key)?.keptAt !== undefined) keeper.drop(keptName(key))
@@ -123,11 +192,11 @@ function createCounter({ of, sizeMax, ...rule }: Counted, { clock, keeper }: Tri
       standings.set(key, { ...standing, reachedAt: takeBackOne(rule, standing.reachedAt) })
     },
     /** Never longer than all tries take to be earned back, whatever a clock that was turned says. */
-    restore({ name, until }: KeptLockout) {
+    restore(key: string, until: number) {
       const leftMs = Math.min(until - clock.now(), (rule.burst / rule.perMinute) * MINUTE_MS)
       if (leftMs <= 0) return
       const reachedAt = clock.ticks() + leftMs * 1000
-      standings.set(name.slice(keptName('').length), { reachedAt, told: true, keptAt: reachedAt })
+      standings.set(key, { reachedAt, told: true, keptAt: reachedAt })
     },
   }
 }

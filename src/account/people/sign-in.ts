@@ -21,7 +21,9 @@ export async function signIn(
   const email = normalizeEmail(body.email)
   const person = await findPersonByEmail(deps.db, email)
   const onLockout = (lockout: Lockout) => recordLockout(deps, { person, client, lockout })
-  const checked = await checkPassword(deps, { name: email, client, person, password: body.password, onLockout })
+  const device = deps.devices.find(client.deviceTokens, person)
+  const trier = { email, address: client.address, device }
+  const checked = await checkPassword(deps, { trier, person, password: body.password, onLockout })
   if (checked.kind === 'refused') return checked
   if (checked.kind === 'wrong' || person === undefined) return wrongPassword()
   const session = openSession(deps, person, client)
@@ -56,14 +58,21 @@ interface Refusal {
 
 /** What was typed as an e-mail and is none of ours may be a password in the wrong field: it is not written down. */
 async function recordLockout(deps: PeopleDeps, { person, client, lockout }: Refusal): Promise<void> {
-  const why = lockout.of === 'name' ? 'too many tries for one e-mail' : 'too many tries from one address'
   await deps.audit.record({
     actor: person?.email ?? 'system',
     action: 'sign_in_refused',
     target: person?.id,
     account: person?.account,
-    detail: `${why}, ${from(client)}${person === undefined ? ', for an unknown e-mail' : ''}`,
+    detail: `too many tries ${TRIES_OF[lockout.of]}, ${from(client)}${person === undefined ? ', for an unknown e-mail' : ''}`,
   })
+}
+
+const TRIES_OF: Readonly<Record<Lockout['of'], string>> = {
+  pair: 'for one e-mail',
+  network: 'from one address',
+  email: 'for one e-mail from many networks',
+  device: 'on a device that has signed in before',
+  session: 'in one session',
 }
 
 const from = ({ address }: Client): string => `from ${address ?? 'an unknown address'}`

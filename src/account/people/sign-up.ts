@@ -40,7 +40,7 @@ export async function signUp(
   const email = invite.email ?? body.email
   if (email === undefined)
     return refused('email_missing', 'Say which e-mail you will sign in with.', { param: 'email' })
-  const password = await deps.passwords.hash(body.password)
+  const password = await deps.passwords.hash(body.password, 'known')
   if (password === 'busy') return tooBusy()
   const steps = await stepsOf(deps, { invite, email, password })
   const session = openSession(deps, { email: steps.email, password }, client)
@@ -54,8 +54,9 @@ export async function signUp(
   } finally {
     deps.sessions.forgetAll()
   }
-  // Whoever has locked themselves out by guessing the old password.
-  deps.tries.forgive({ name: steps.email, address: undefined })
+  // Guesses of the old password, by the person or by strangers, count no more.
+  deps.tries.startAnew({ email: steps.email, address: client.address, device: undefined })
+  if (invite.email === null) await deps.onFirstPerson()
   const opened = await session.opened()
   return opened === undefined ? inviteNotValid() : done(opened)
 }

@@ -1,4 +1,5 @@
-import { type AllowanceStanding, isUnused } from '../../books/periods.ts'
+import type { AllowanceStanding } from '../../books/books.ts'
+import { isUnused } from '../../books/periods.ts'
 import { formatUsd } from '../../model/money.ts'
 import { isoTime } from '../moments.ts'
 

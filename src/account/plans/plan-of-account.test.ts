@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { secureRandom } from '../../lib/random-id.ts'
+import { createSteadyClock } from '../../lib/steady-clock.ts'
 import { type AccountRow, mintAccountId } from '../../model/ids.ts'
 import { findAccountByEmail } from '../../store/accounts.ts'
 import { insertAccount } from '../../store/set-up.fixture.ts'
@@ -13,7 +14,8 @@ const set = { backMs: 0 }
 beforeEach(() => {
   set.backMs = 0
 })
-const books = useTestBooks({ clock: { ...systemClock, now: () => systemClock.now() - set.backMs } })
+const machine = { ...systemClock, now: () => systemClock.now() - set.backMs }
+const books = useTestBooks({ clock: createSteadyClock(machine, { floorMs: 0, onEvent: () => {} }) })
 
 beforeEach(async () => {
   const { db, file } = books.database

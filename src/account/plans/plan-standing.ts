@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { AllowanceStanding } from '../../books/periods.ts'
+import type { AllowanceStanding } from '../../books/books.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { modelsOfPlan } from '../../catalog/visible-models.ts'
 import type { planAnswer } from '../../contract/plan.ts'

@@ -1,8 +1,10 @@
 import { loadPrice } from '../../ledger/record-prices.ts'
 import type { Caller } from '../../model/caller.ts'
-import type { RequestId } from '../../model/ids.ts'
+import { periodAt } from '../../model/cycle.ts'
+import type { KeyRow, RequestId } from '../../model/ids.ts'
 import { formatUsd, nanoFromPico } from '../../model/money.ts'
 import type { Price, Rates } from '../../model/price.ts'
+import { allowancesOfCaps } from '../../model/spend-caps.ts'
 import { listBuckets, type StoredBucket } from '../../store/buckets.ts'
 import { findReceipt } from '../../store/receipts.ts'
 import { findSubscriptionAt } from '../../store/subscriptions.ts'
@@ -69,11 +71,21 @@ function cacheLostView(receipt: ReceiptsTable, { input, cachedInput, cacheWrite 
 async function payerOf({ db }: { readonly db: LedgerDb }, receipt: ReceiptsTable): Promise<PayerView> {
   const buckets = await listBuckets(db, JSON.parse(receipt.buckets) as number[])
   const periods = (kind: StoredBucket['kind']) => buckets.filter((bucket) => bucket.kind === kind).map(periodView)
-  const [windows, caps] = [periods('window'), periods('cap')]
+  // Caps were buckets once.
+  const [windows, caps] = [periods('window'), [...periods('cap'), ...capsOf(receipt)]]
   if (receipt.kind === 'wallet') return { kind: 'wallet', plan: null, windows, caps }
   const subscription = await findSubscriptionAt(db, receipt.account, receipt.opened_at)
   return { kind: 'plan', plan: subscription?.plan ?? null, windows, caps }
 }
+
+/** The spend caps that it counted against, in the day and month in which it was admitted. */
+const capsOf = ({ caps, key, opened_at }: ReceiptsTable): PeriodView[] =>
+  allowancesOfCaps(key as KeyRow, { day: 0n, month: 0n })
+    .filter(({ name }) => caps?.split(' ').includes(name))
+    .map(({ name, cycle }) => {
+      const { start, end } = periodAt(cycle, opened_at, 1)
+      return { name, start: isoTime(start), end: isoTime(end) }
+    })
 
 /** `window:5h` and `cap:17:day` end in what people call them. */
 const periodView = ({ subject, period_start, period_end }: StoredBucket): PeriodView => ({

@@ -114,8 +114,10 @@ describe('the command line', () => {
       'people.invite': { role: 'owner', ...A },
       'people.disable': { person: 'nobody@example.com' },
       'people.enable': { person: 'nobody@example.com' },
+      'db.clock.follow': {},
+      'db.clock.set-back': {},
     }
-    const silent = /\.(list|show|entries|compare|explain|trace|verify|wishes)$|^status$/
+    const silent = /\.(list|show|entries|compare|explain|trace|verify|wishes)$|^status$|^db\.clock$/
     expect(Object.keys(samples).toSorted()).toEqual(
       Object.keys(OPERATIONS)
         .filter((name) => !silent.test(name))
@@ -125,7 +127,9 @@ describe('the command line', () => {
       const before = (await acts()).length
       const told = await run(name, args)
       // There is no plan here, and nobody has signed up; an end without a subscription is an order, and one without effect.
-      const lines = name === 'plans.end' ? 2 : told.kind === 'refused' ? 0 : 1
+      // The clocks agree; what a clock command leaves when they do not is in the walk of a clock that jumps.
+      const nothing = told.kind === 'refused' || name.startsWith('db.clock')
+      const lines = name === 'plans.end' ? 2 : nothing ? 0 : 1
       expect([name, (await acts()).length - before]).toEqual([name, lines])
     }
   })

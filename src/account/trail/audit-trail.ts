@@ -34,6 +34,8 @@ export type AuditAction =
   | 'order_failed'
   | 'code_created'
   | 'code_withdrawn'
+  | 'clock_followed'
+  | 'clock_set_back'
 
 export interface AuditEntry {
   /** An e-mail, or `operator` for the command line, or `system`. */

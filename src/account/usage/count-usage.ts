@@ -1,5 +1,7 @@
-import { addUsage, type CountedSlice, type CountedUpTo, findCountedUpTo } from '../../content/usage-totals.ts'
+import { addUsage, type CountedUpTo, findCountedUpTo } from '../../content/usage-totals.ts'
+import type { AccountId } from '../../model/ids.ts'
 import type { SqliteFile } from '../../sqlite/sqlite-file.ts'
+import { listAccountIds } from '../../store/accounts.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { type ClosedUsageRow, listReceiptsThatAreThere, sumClosedReceipts } from '../../store/usage-slices.ts'
 
@@ -22,7 +24,8 @@ const NOTHING: CountedUpTo = { movement: 0, closedAt: 0 }
  */
 export async function countUsage({ db, content }: CountUsageDeps, accounts: readonly number[]): Promise<number[]> {
   const each = Math.floor(RECEIPTS_AT_ONCE / accounts.length)
-  const counted = await findCountedUpTo(content, accounts)
+  const ids = await idsOf(db, accounts)
+  const counted = await countedUpTo(content, ids)
   const slices = accounts.map((account) => ({ account, after: (counted.get(account) ?? NOTHING).movement }))
   const rows = await sumClosedReceipts(db, slices, each)
   if (rows.length === 0) return []
@@ -34,20 +37,34 @@ export async function countUsage({ db, content }: CountUsageDeps, accounts: read
   }
   await addUsage(
     content,
-    [...lasts.values()].map((last) => sliceTo(last, counted)),
-    rows,
+    [...lasts.values()].map(({ account, movement, last_at: closedAt }) => ({
+      account: ids.get(account)!,
+      from: counted.get(account) ?? NOTHING,
+      to: { movement, closedAt },
+    })),
+    rows.map((row) => ({ ...row, account: ids.get(row.account)! })),
   )
   return [...counts].filter(([, count]) => count === each).map(([account]) => account)
 }
 
-const sliceTo = (
-  { account, movement, last_at }: ClosedUsageRow,
-  counted: ReadonlyMap<number, CountedUpTo>,
-): CountedSlice => ({
-  account,
-  from: counted.get(account) ?? NOTHING,
-  to: { movement, closedAt: last_at },
-})
+/** By row numbers of the ledger: content.db knows an account by its id, which belongs to nobody else in any other ledger. */
+async function idsOf(db: LedgerDb, accounts: readonly number[]): Promise<ReadonlyMap<number, AccountId>> {
+  const rows = await listAccountIds(db, accounts)
+  return new Map(rows.map(({ row, id }) => [row, id as AccountId]))
+}
+
+async function countedUpTo(
+  content: SqliteFile,
+  ids: ReadonlyMap<number, AccountId>,
+): Promise<ReadonlyMap<number, CountedUpTo>> {
+  const found = await findCountedUpTo(content, [...ids.values()])
+  return new Map([...ids].flatMap(([row, id]) => (found.has(id) ? [[row, found.get(id)!] as const] : [])))
+}
+
+/** How far one account is counted; undefined where nothing of it is. */
+export async function findCounted({ db, content }: CountUsageDeps, account: number): Promise<CountedUpTo | undefined> {
+  return (await countedUpTo(content, await idsOf(db, [account]))).get(account)
+}
 
 /**
  * Those of these accounts of which something was counted in books that are not these: one of the two files was put back from
@@ -57,7 +74,7 @@ export async function listForeignUsage(
   { db, content }: CountUsageDeps,
   accounts: readonly number[],
 ): Promise<number[]> {
-  const counted = await findCountedUpTo(content, accounts)
+  const counted = await countedUpTo(content, await idsOf(db, accounts))
   const last = [...counted].map(([account, upTo]) => ({ account, ...upTo }))
   const there = new Set(await listReceiptsThatAreThere(db, last))
   return [...counted.keys()].filter((account) => !there.has(account))

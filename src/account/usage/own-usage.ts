@@ -1,4 +1,6 @@
 import { forgetUsage, listCountedUpTo } from '../../content/usage-totals.ts'
+import type { AccountId } from '../../model/ids.ts'
+import { listAccountIds, listAccountRows } from '../../store/accounts.ts'
 import { ACCOUNTS_AT_ONCE, type CountUsageDeps, listForeignUsage } from './count-usage.ts'
 
 type InTurn = <Result>(part: () => Promise<Result>) => Promise<Result>
@@ -8,8 +10,7 @@ export interface OwnUsage {
   /** Looks at those that nobody has looked at yet, and forgets what is foreign. Before anything of them is counted or read. */
   make(accounts: readonly number[]): Promise<void>
   /**
-   * Goes through whoever was counted, not whoever is in the books: the number of an account that is no more is given to the
-   * next one. `inTurn` is asked for each part of it, so that nobody waits for the whole.
+   * Goes through the accounts that were counted, and forgets what is counted of accounts that the ledger has not. `inTurn` is asked for each part of it, so that nobody waits for the whole.
    */
   makeAll(inTurn: InTurn): Promise<void>
 }
@@ -28,7 +29,8 @@ export function createOwnUsage(deps: CountUsageDeps): OwnUsage {
   }
   const make = async (accounts: readonly number[]): Promise<void> => {
     for (const account of await look(accounts)) {
-      await forgetUsage(deps.content, account)
+      const [found] = await listAccountIds(deps.db, [account])
+      if (found !== undefined) await forgetUsage(deps.content, found.id as AccountId)
       known.add(account)
     }
   }
@@ -37,11 +39,15 @@ export function createOwnUsage(deps: CountUsageDeps): OwnUsage {
     async makeAll(inTurn) {
       for (let after = 0; ; ) {
         const counted = await inTurn(() => listCountedUpTo(deps.content, { after, limit: ACCOUNTS_AT_ONCE }))
-        const foreign = await inTurn(() => look(counted.map(({ account }) => account)))
+        const ids = counted.map(({ account }) => account)
+        const there = await listAccountRows(deps.db, ids)
+        const known = new Set(there.map(({ id }) => id))
+        for (const id of ids) if (!known.has(id)) await inTurn(() => forgetUsage(deps.content, id))
+        const foreign = await inTurn(() => look(there.map(({ row }) => row)))
         // Looked at again in its turn: whoever asked for it meanwhile has had it forgotten, and counted anew.
         for (const account of foreign) await inTurn(() => make([account]))
         if (counted.length < ACCOUNTS_AT_ONCE) break
-        after = counted.at(-1)!.account
+        after = counted.at(-1)!.owner
       }
       allKnown = true
       known.clear()

@@ -1,6 +1,5 @@
-import { findCountedUpTo } from '../../content/usage-totals.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { type CountUsageDeps, countUsage } from './count-usage.ts'
+import { type CountUsageDeps, countUsage, findCounted } from './count-usage.ts'
 import type { OwnUsage } from './own-usage.ts'
 
 export interface ReadUpToDateDeps extends CountUsageDeps {
@@ -50,23 +49,23 @@ async function countedNow(deps: ReadUpToDateDeps, account: number): Promise<numb
   }
 }
 
-const countedUntil = async ({ content }: ReadUpToDateDeps, account: number): Promise<number> =>
-  (await findCountedUpTo(content, [account])).get(account)?.closedAt ?? 0
+const countedUntil = async (deps: ReadUpToDateDeps, account: number): Promise<number> =>
+  (await findCounted(deps, account))?.closedAt ?? 0
 
 /**
  * Has several questions about what an account has used answered from one moment, without keeping anybody from counting:
  * they are asked again if more was counted meanwhile. Nothing of an account changes without its last receipt.
  */
 async function readOneMoment<Result>(
-  { content, inTurn }: ReadUpToDateDeps,
+  deps: ReadUpToDateDeps,
   account: number,
   ask: () => Promise<Result>,
 ): Promise<Result> {
-  const lastCounted = async () => (await findCountedUpTo(content, [account])).get(account)?.movement
+  const lastCounted = async () => (await findCounted(deps, account))?.movement
   for (let reads = 0; reads < READS_MAX; reads++) {
     const before = await lastCounted()
     const result = await ask()
     if ((await lastCounted()) === before) return result
   }
-  return inTurn(ask)
+  return deps.inTurn(ask)
 }

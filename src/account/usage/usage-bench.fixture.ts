@@ -12,7 +12,14 @@ import type { Allowance } from '../../model/allowance.ts'
 import type { KeyKind } from '../../model/caller.ts'
 import { settlement } from '../../model/ending.fixture.ts'
 import type { TurnOutcome } from '../../model/ending.ts'
-import { type AccountRow, type KeyRow, mintAccountId, mintKeyId, mintRequestId } from '../../model/ids.ts'
+import {
+  type AccountId,
+  type AccountRow,
+  type KeyRow,
+  mintAccountId,
+  mintKeyId,
+  mintRequestId,
+} from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { SqliteFile } from '../../sqlite/sqlite-file.ts'
 import { findAccountByEmail } from '../../store/accounts.ts'
@@ -25,7 +32,7 @@ import type { UsageOverviewDeps } from './usage-overview.ts'
 
 export interface BenchAccount {
   readonly row: AccountRow
-  readonly id: string
+  readonly id: AccountId
   readonly keys: readonly { readonly row: KeyRow; readonly id: string; readonly kind: KeyKind }[]
 }
 
@@ -106,7 +113,6 @@ export async function openUsageBench(begin: number): Promise<UsageBench> {
         batchRecorded: ({ changes }) => keeper.note(changes),
         batchFailed: onFailure,
         recovered() {},
-        clockBehind() {},
         doesNotAddUp() {},
       },
     })
@@ -192,7 +198,7 @@ async function addAccount({ database, ledger, clock }: UsageBench, email: string
     })
     keys.push({ row: (await findKeyById(database.db, key))!.row as KeyRow, id: key, kind })
   }
-  return { row: account, id, keys }
+  return { row: account, id: id as AccountId, keys }
 }
 
 async function ask({ ledger }: UsageBench, { account, key, model, outcome, tokens, cost }: Asked): Promise<void> {

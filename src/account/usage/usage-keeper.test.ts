@@ -94,13 +94,13 @@ it('counts later what could not be written, waits longer each time, and answers 
   expect(await keeper.readUpToDate(ada.row, async (asOf) => asOf)).toBe(bench.clock.at)
   vi.advanceTimersByTime(INTERVAL_MS * 4)
   await settled()
-  expect(await findCountedUpTo(bench.content, [ada.row])).toEqual(
-    new Map([[ada.row, { movement: expect.any(Number), closedAt: bench.clock.at }]]),
+  expect(await findCountedUpTo(bench.content, [ada.id])).toEqual(
+    new Map([[ada.id, { movement: expect.any(Number), closedAt: bench.clock.at }]]),
   )
 })
 
 const countedTo = async (account: BenchAccount = ada) =>
-  (await findCountedUpTo(bench.content, [account.row])).get(account.row)?.movement
+  (await findCountedUpTo(bench.content, [account.id])).get(account.id)?.movement
 
 it('has what is read belong to one moment, while others read and more is counted', async () => {
   await ask()
@@ -200,7 +200,7 @@ it('lets nobody wait for all that there is to count, and says until when it has 
   await impatient.close()
   expect(asOf).toBe(begun + 1999 * 1000)
   expect(await keeper.readUpToDate(ada.row, async (at) => at)).toBe(bench.clock.at)
-  expect((await findCountedUpTo(bench.content, [ada.row])).get(ada.row)?.closedAt).toBe(begun + 5000 * 1000)
+  expect((await findCountedUpTo(bench.content, [ada.id])).get(ada.id)?.closedAt).toBe(begun + 5000 * 1000)
 })
 
 it('keeps nothing of what it has told', async () => {

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { findSeries } from '../../content/read-usage.ts'
 import type { latelyUsed } from '../../contract/overview.ts'
 import { beginOfDay, dayAt, openTimeZone } from '../../lib/time-zone.ts'
+import type { AccountId } from '../../model/ids.ts'
 import { resolveAccount } from '../accounts/one-account.ts'
 import { isoTime } from '../moments.ts'
 import { done, type Outcome } from '../outcome.ts'
@@ -37,7 +38,7 @@ export async function usageOverview(
   const hours = Array.from({ length: HOURS }, (_, index) => thisHour - (HOURS - 1 - index) * HOUR_MS)
   const refused = await refusedBetween(deps, { account: args.account }, sinceMidnight)
   return deps.usage.readUpToDate(account, async () => {
-    const whole = await findSeries(deps.content, { account, level: 'all' })
+    const whole = await findSeries(deps.content, { account: resolved.account.id as AccountId, level: 'all' })
     const between = async (instants: readonly number[]) =>
       (whole && (await usedBetween(deps.content, [whole.series], instants)).get(whole.series)) ??
       instants.slice(1).map(() => NO_USAGE)

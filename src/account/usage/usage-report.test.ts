@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lastUsedOf } from '../../content/read-usage.ts'
 import { usageAnswer } from '../../contract/usage.ts'
+import type { AccountId } from '../../model/ids.ts'
 import { exportUsage } from './export-usage.ts'
 import { type Asked, type BenchAccount, openUsageBench, type UsageBench } from './usage-bench.fixture.ts'
 import { usageOverview } from './usage-overview.ts'
@@ -170,7 +171,7 @@ describe('usage', () => {
     await ask()
     await report()
     const rows = ada.keys.map(({ row }) => row)
-    expect(await lastUsedOf(bench.content, ada.row, rows)).toEqual(new Map([[rows[0], NOON + 5]]))
-    expect(await lastUsedOf(bench.content, ada.row + 1, rows)).toEqual(new Map())
+    expect(await lastUsedOf(bench.content, ada.id, rows)).toEqual(new Map([[rows[0], NOON + 5]]))
+    expect(await lastUsedOf(bench.content, 'acct_other' as AccountId, rows)).toEqual(new Map())
   })
 })

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { SeriesFilter } from '../../content/read-usage.ts'
 import { levelOf } from '../../content/usage-series.ts'
 import type { usageQuery } from '../../contract/usage.ts'
-import type { AccountRow } from '../../model/ids.ts'
+import type { AccountId, AccountRow } from '../../model/ids.ts'
 import type { LedgerDb } from '../../store/tables.ts'
 import { type OneAccount, resolveAccount } from '../accounts/one-account.ts'
 import { findOwnedKey } from '../keys/find-owned-key.ts'
@@ -41,7 +41,7 @@ export async function readUsageScope(deps: { readonly db: LedgerDb }, args: Usag
   const account = resolved.account.row
   const found = args.key === undefined ? undefined : await findOwnedKey(deps, args.key, account as AccountRow)
   if (found?.kind === 'refused') return found
-  const filter = { account, key: found?.key.row, model: args.model, kind: args.kind }
+  const filter = { account: resolved.account.id as AccountId, key: found?.key.row, model: args.model, kind: args.kind }
   return done({ account, range, beginnings, ...seriesFor(filter, args.by) })
 }
 

@@ -32,7 +32,7 @@ describe('the wallet', () => {
     })
   })
 
-  it('takes money out again as a refund or an adjustment, never more than is there, once a reference', async () => {
+  it('takes money out again as a refund or an adjustment, never more than is there, once a reference of their kind', async () => {
     await must('wallet.credit', credit())
     const refund = { ...credit({ amount: '2.50' }), ref: 'back-1', reason: 'paid back' }
     expect(await must('wallet.refund', refund)).toMatchObject({ amount: '-2.50', balance: '10.00', repeated: false })
@@ -44,9 +44,12 @@ describe('the wallet', () => {
     })
     const tooMuch = { ...refund, ref: 'back-2', amount: '10.01' }
     expect(await refusal('wallet.refund', tooMuch)).toMatchObject({ reason: 'balance_too_small' })
-    expect(await refusal('wallet.refund', { ...refund, ref: 'fix-1' })).toMatchObject({ reason: 'ref_taken' })
+    expect(await refusal('wallet.refund', { ...refund, amount: '1.00' })).toMatchObject({ reason: 'ref_taken' })
+    const sameRef = { ...adjust, ref: 'back-1', direction: 'add' } as const
+    expect(await must('wallet.adjust', sameRef)).toMatchObject({ balance: '11.00', repeated: false })
     const { items: entries } = await must('wallet.entries', { account: credit().account })
     expect(entries.map(({ kind, amount }) => `${kind} ${amount}`)).toEqual([
+      'adjustment 1.00',
       'adjustment -1.00',
       'adjustment 1.00',
       'refund -2.50',

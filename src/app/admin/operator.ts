@@ -9,6 +9,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { RandomBytes } from '../../lib/random-id.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import type { SettingsOutcome } from '../config/load-settings.ts'
+import { listSetAside } from '../house/data-folder.ts'
 import type { OpenHouse } from '../house/house.ts'
 import { makeDataFolder } from '../process/private-files.ts'
 import { describeHolder, readServerNote } from '../serve/server-note.ts'
@@ -104,7 +105,8 @@ async function doHere(
   args: unknown,
 ): Promise<Answer | { kind: 'locked' }> {
   const { data } = settings.config.storage
-  const notRunning: ServerStatus = { running: false, version: deps.version, node: deps.node, data }
+  const set_aside = listSetAside(data)
+  const notRunning: ServerStatus = { running: false, version: deps.version, node: deps.node, data, set_aside }
   // Asking how things are must not make a data folder.
   if (name === 'status') return { kind: 'done', value: notRunning }
   await makeDataFolder(data)

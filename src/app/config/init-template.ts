@@ -103,7 +103,7 @@ models:
 #   retries_per_second: 3        # in any case
 
 # overload:                      # what this process takes on; beyond it requests get 503 and come back
-#   memory_budget: auto          # for all running requests: 256KiB each and their bodies; auto: half of what there is
+#   memory_budget: auto          # for all running requests: 256KiB each, their bodies, what is parsed of them; auto: half of what there is
 #   queue: 64                    # requests that wait for a place, before their bodies are read
 #   queue_wait: 2s
 #   loop_delay: 250ms            # the 99th percentile; off: nobody is sent away for it
@@ -117,7 +117,7 @@ models:
 # bounds:
 #   body_bytes: 32MiB
 #   expansion_ratio: 100
-#   json_values: 1000000
+#   json_values: 200000
 #   json_depth: 64
 #   header_bytes: 16KiB
 #   header_timeout: 10s

@@ -10,7 +10,7 @@ describe('a good configuration', () => {
     expect(config.bounds).toEqual({
       bodyBytesMax: 32 * 1024 * 1024,
       expansionRatioMax: 100,
-      jsonValuesMax: 1_000_000,
+      jsonValuesMax: 200_000,
       jsonDepthMax: 64,
       headerBytesMax: 16 * 1024,
       headerTimeoutMs: 10_000,

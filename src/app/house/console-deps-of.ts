@@ -9,6 +9,8 @@ import { loadConsoleFiles } from '../../http/console/console-files.ts'
 import type { RateRule } from '../../lib/gcra.ts'
 import { wholeSeconds } from '../../lib/whole-seconds.ts'
 import { createAddressRates } from '../../limits/address-rates.ts'
+import type { AccountId } from '../../model/ids.ts'
+import { listAccountIds } from '../../store/accounts.ts'
 import type { ServerFacts } from './house.ts'
 import type { Parts } from './parts.ts'
 
@@ -45,11 +47,15 @@ export const consoleHouseOf = (
   usage,
   refusedTurns,
   // Nobody loses a new secret for what is only told beside it.
-  lastUsed: (account, keys) =>
-    lastUsedOf(content, account, keys).catch((error: unknown) => {
+  async lastUsed(account, keys) {
+    try {
+      const [owner] = await listAccountIds(operations.db, [account])
+      return owner === undefined ? new Map() : await lastUsedOf(content, owner.id as AccountId, keys)
+    } catch (error) {
       log.error({ error }, 'when keys were used last could not be read')
       return new Map()
-    }),
+    }
+  },
   baseUrl: (origin) => `${config.server.publicUrl ?? origin}/v1`,
 })
 

@@ -10,6 +10,7 @@ import { type EdgeOptions, LINGER } from '../../http/edge-options.ts'
 import { createAddressRates } from '../../limits/address-rates.ts'
 import { limitHeaders } from '../../limits/limit-headers.ts'
 import { limitsOfCaller } from '../../limits/limits-for-turn.ts'
+import { inputTokensOf } from '../../model/usage.ts'
 import { earlyRefusal } from '../../turn/admit/early-refusal.ts'
 import type { TurnRecord } from '../../turn/end/turn-record.ts'
 import { lookUpAnswer } from '../../turn/keep/look-up-answer.ts'
@@ -36,6 +37,11 @@ export function edgeDepsOf(parts: Parts, { turns, send, guard, console }: EdgeMe
   const turnDeps = turnDepsOf(parts, { turns, send, recording })
   const onceDeps = onceDepsOf(parts, recording)
   const reading = readDepsOf(parts)
+  /** What a provider counted, and not what was estimated, shows whether the configured context is too small. */
+  const noteInput = ({ model: id, usage }: TurnRecord) => {
+    const entry = id === undefined || usage === undefined ? undefined : rules.current.catalog.entries.get(id)
+    if (entry && usage && !usage.estimated) parts.countedInputs.note(entry.model, inputTokensOf(usage))
+  }
   const strangers = createAddressRates({ ticks: () => clock.ticks(), rule: () => rules.current.strangersOfAddress })
   return {
     clock,
@@ -51,6 +57,7 @@ export function edgeDepsOf(parts: Parts, { turns, send, guard, console }: EdgeMe
     logConnection: (fields) => log.request(fields),
     connectionDropped: () => guard.onShed('connections'),
     findCaller: (token) => finder.find(token),
+    findCallerAgain: (caller) => finder.findAgain(caller),
     takeFromAddress: (address) => strangers.take(address),
     limitHeaders: (caller) => limitHeaders(ledger.limitStandings(limitsOfCaller(rules.current.limits, caller))),
     async refuseEarly(caller) {
@@ -66,6 +73,9 @@ export function edgeDepsOf(parts: Parts, { turns, send, guard, console }: EdgeMe
       try {
         const record = await serveTurn(turnDeps, asked)
         metrics.turnEnded(record)
+        noteInput(record)
+        const { model, estimateError } = record
+        if (model !== undefined && estimateError !== undefined) parts.estimateErrors.note(model, estimateError)
         return {
           refusedWith: record.outcome === 'refused' ? record.problem : undefined,
           facts: turnLogFields(asked, record),
@@ -84,9 +94,9 @@ export function edgeDepsOf(parts: Parts, { turns, send, guard, console }: EdgeMe
     describeKey: (caller) =>
       describeKey({ ledger, catalog: () => rules.current.catalog, limits: () => rules.current.limits }, caller),
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
-    findResponse: ({ account }, id) => responses.find(account, id),
-    readResponseEvents: ({ account }, id, startingAfter) => responses.events(account, id, startingAfter),
-    removeResponse: ({ account }, id) => responses.remove(account, id),
+    findResponse: ({ accountId }, id) => responses.find(accountId, id),
+    readResponseEvents: ({ accountId }, id, startingAfter) => responses.events(accountId, id, startingAfter),
+    removeResponse: ({ accountId }, id) => responses.remove(accountId, id),
     console,
     unreadyReasons: () => (ledger.available ? [] : ['ledger unavailable']),
   }

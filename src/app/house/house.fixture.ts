@@ -34,6 +34,7 @@ export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutco
         replace: async () => {},
       },
       openServing: async () => servingOn(servers),
+      notices: [],
       died: new Promise<Error>(() => {}),
       close,
     }

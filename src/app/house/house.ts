@@ -45,6 +45,8 @@ export interface House {
   readonly rules: RuleBook
   /** Builds the edge, the turns, the metrics and the sweeper. Called once, by a server; `close` ends these too. */
   openServing(facts: ServerFacts): Promise<Serving>
+  /** What the operator has to know of the files in the data folder; said in the log already. */
+  readonly notices: readonly string[]
   /** Resolves with why, when the thread of a database has ended by itself: from then on nothing can be admitted or kept. */
   readonly died: Promise<Error>
   /** Closes in reverse what was opened; the last thing that lets go is the database. Only the log stays open. */

@@ -4,6 +4,7 @@ import type { FindKeptFacts, FoundFacts } from '../../ledger/ledger.ts'
 import { openLedger } from '../../ledger/open-ledger.ts'
 import type { Closing } from '../../lib/closing.ts'
 import type { RequestId } from '../../model/ids.ts'
+import { moveOn } from '../../store/ledger-identity.ts'
 import type { Contents, Foundation, OpenedBooks } from './parts.ts'
 
 /** What a client just paid is counted when somebody asks; without a question it may be seen this much later. */
@@ -45,9 +46,10 @@ const findKeptFacts =
   }
 
 /** What is heard of the ledger: the figures, the words for the operator, and who has used something. */
-const observerOf = ({ log, metrics }: Foundation, usage: UsageKeeper): LedgerObserver => ({
+const observerOf = ({ log, metrics, progress }: Foundation, usage: UsageKeeper): LedgerObserver => ({
   batchRecorded(batch) {
     metrics.batchCommitted(batch)
+    progress.mark = moveOn(progress.mark, batch.changes)
     usage.note(batch.changes)
   },
   batchFailed: (error) =>
@@ -60,10 +62,5 @@ const observerOf = ({ log, metrics }: Foundation, usage: UsageKeeper): LedgerObs
     log.error(
       { account_row: account, error },
       'an account does not add up and was frozen; `millrace db verify` tells more, and lifts it when it adds up again',
-    ),
-  clockBehind: ({ behindMs }) =>
-    log.warn(
-      { behind_hours: Math.round(behindMs / 3_600_000) },
-      "the machine's clock is behind the newest row of the books; rows keep that time until the clock has caught up",
     ),
 })

@@ -1,6 +1,7 @@
 import { createRequestDigests } from '../../idempotency/request-digests.ts'
 import { createByteBudget } from '../../lib/byte-budget.ts'
 import { uniform } from '../../lib/random-id.ts'
+import { createLaneRates } from '../../metering/lane-rates.ts'
 import { createSeenPrefixes } from '../../metering/seen-prefixes.ts'
 import { createLaneLessons } from '../../routing/lane-lessons.ts'
 import { createRetryBudget } from '../../routing/retry-budget.ts'
@@ -50,6 +51,7 @@ export function turnDepsOf(parts: Parts, { turns, send, recording }: TurnMeans):
       return rules.current.chosenCap
     },
     ledger,
+    rights: parts.finder,
     answers,
     responses,
     stateMs: config.retention.stateMs,
@@ -57,6 +59,7 @@ export function turnDepsOf(parts: Parts, { turns, send, recording }: TurnMeans):
     onCut: turns.onCut,
     drains: createDrains({ ticks: () => clock.ticks() }),
     sticky: createStickyLanes({ ticks: () => clock.ticks() }),
+    rates: createLaneRates(),
     seen: createSeenPrefixes({ ticks: () => clock.ticks() }),
     callSeals: createCallSealMemory({ ticks: () => clock.ticks() }),
     cacheSaltOf: createCacheSalts(parts.ring.founding.secret),

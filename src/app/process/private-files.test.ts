@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { writePrivately } from './private-files.ts'
+import { makeDataFolder, writePrivately } from './private-files.ts'
 
 let folder: string
 let path: string
@@ -40,4 +40,13 @@ it('leaves nothing behind when it cannot replace', async () => {
   expect((await readdir(join(folder, '..'))).filter((name) => name.startsWith(`${folder.split('/').at(-1)}.`))).toEqual(
     [],
   )
+})
+
+it('makes a data folder with the folders above it, and leaves alone one that is there', async () => {
+  const data = join(folder, 'above', 'it', 'data')
+  await makeDataFolder(data)
+  expect(await modeOf(data)).toBe(0o700)
+  await chmod(data, 0o750)
+  await makeDataFolder(data)
+  expect(await modeOf(data)).toBe(0o750)
 })

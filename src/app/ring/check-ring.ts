@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { deriveKey } from '../../lib/derive-key.ts'
 import { findMeta, setMeta } from '../../store/meta.ts'
 import type { LedgerDb } from '../../store/tables.ts'
@@ -34,6 +36,20 @@ export async function checkRing(db: LedgerDb, ring: KeyRing): Promise<RingCheck>
   if (founding !== undefined) return { kind: 'ours', ring: { ...ring, founding } }
   const reason = 'The key that this database was begun with is not on the key ring.'
   return { kind: 'refused', reason, cure: `${cureFor(ring)} See docs/operate/key-ring.md.` }
+}
+
+/** Why no ring can be loaded for this database: its file is gone. A new one would not open anything. */
+export async function findMissingRing(
+  db: LedgerDb,
+  { dataDir, secretFromEnvironment }: { readonly dataDir: string; readonly secretFromEnvironment: string | undefined },
+): Promise<string | undefined> {
+  const path = join(dataDir, 'keyring.json')
+  if (secretFromEnvironment !== undefined || existsSync(path)) return undefined
+  if ((await findMeta(db, SEALED_BY)) === undefined) return undefined
+  return (
+    `${path} is missing, and ledger.db was begun with a key that is not here. Put back the keyring.json that was saved with ` +
+    'this ledger, or set MILLRACE_SECRET_KEY if it was begun with that. See docs/operate/key-ring.md.'
+  )
 }
 
 function cureFor(ring: KeyRing): string {

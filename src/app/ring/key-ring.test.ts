@@ -1,10 +1,21 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../store/open-database.ts'
 import { checkRing } from './check-ring.ts'
-import { type KeyRing, loadKeyRing } from './key-ring.ts'
+import { findLedgerOfRing, type KeyRing, loadKeyRing, nameLedgerOfRing } from './key-ring.ts'
 
 let dataDir: string
 beforeEach(() => {
@@ -26,12 +37,49 @@ describe('the key ring', () => {
     expect(second.keys[0].secret).toHaveLength(32)
   })
 
-  it('is one ring when two starts make it at the same time', async () => {
-    const rings = await Promise.allSettled([load(), load(), load()])
-    const made = rings.filter((ring) => ring.status === 'fulfilled' && ring.value.source === 'new-file')
-    expect(made).toHaveLength(1)
-    const ids = rings.flatMap((ring) => (ring.status === 'fulfilled' ? [ring.value.keys[0].id] : []))
-    expect(new Set(ids).size).toBe(1)
+  it.skipIf(process.platform === 'win32').each([0o644, 0o640, 0o604, 0o660, 0o601, 0o777])(
+    'that others may read or write (%o) is closed to them, and that is told once',
+    async (mode) => {
+      const made = await load()
+      chmodSync(ringPath(), mode)
+      expect(await load()).toEqual({ ...made, source: 'file', wasOpenTo: mode.toString(8).padStart(4, '0') })
+      expect(statSync(ringPath()).mode & 0o777).toBe(0o600)
+      expect(await load()).not.toHaveProperty('wasOpenTo')
+    },
+  )
+
+  it.skipIf(process.platform === 'win32')('of another user is refused with the cure, but for root', async () => {
+    await load()
+    const own = statSync(ringPath()).uid
+    const loadAs = (uid: number) => loadKeyRing({ dataDir, secretFromEnvironment: undefined, uid })
+    const message = `belongs to another user (uid ${own})`
+    await expect(loadAs(own + 4242)).rejects.toThrow(message)
+    await expect(loadAs(own + 4242)).rejects.toThrow(`chown ${own + 4242} ${ringPath()}`)
+    expect((await loadAs(0)).source).toBe('file')
+    expect((await loadAs(own)).source).toBe('file')
+  })
+
+  it('is one ring when several starts make it at the same time, and none of them reads half of it', async () => {
+    const rings = await Promise.all([load(), load(), load(), load()])
+    expect(rings.filter(({ source }) => source === 'new-file')).toHaveLength(1)
+    expect(new Set(rings.map(({ keys }) => keys[0].id)).size).toBe(1)
+    expect(readdirSync(dataDir)).toEqual(['keyring.json'])
+  })
+
+  it('names its ledger, and nothing else of it changes; where it may not be written it stays as it is', async () => {
+    const before = await load()
+    expect(findLedgerOfRing(dataDir)).toBe(undefined)
+    expect(await nameLedgerOfRing(dataDir, 'a1')).toBe(true)
+    expect(findLedgerOfRing(dataDir)).toBe('a1')
+    expect(statSync(ringPath()).mode & 0o777).toBe(0o600)
+    expect((await load()).keys).toEqual(before.keys)
+    renameSync(ringPath(), join(dataDir, 'elsewhere.json'))
+    symlinkSync('elsewhere.json', ringPath())
+    expect(await nameLedgerOfRing(dataDir, 'b2')).toBe(false)
+    expect(findLedgerOfRing(dataDir)).toBe('a1')
+    rmSync(ringPath())
+    expect(await nameLedgerOfRing(dataDir, 'b2')).toBe(false)
+    expect(existsSync(ringPath())).toBe(false)
   })
 
   it('comes from the environment when it is given there, and then writes nothing', async () => {

@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { open, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { access, type FileHandle, link, lstat, open, readFile, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { z } from 'zod'
+import { shellWord } from '../../lib/anywhere/shell-word.ts'
 import { deriveKey } from '../../lib/derive-key.ts'
+import { syncFolder, writeDurably } from '../../lib/write-durably.ts'
 import { parseSecrets } from '../config/schema/storage-schema.ts'
+import { writePrivately } from '../process/private-files.ts'
 
 /**
  * The secrets of an installation. Everything that has to be sealed or peppered derives its own key from one of them, so
@@ -11,6 +15,8 @@ import { parseSecrets } from '../config/schema/storage-schema.ts'
  */
 export interface KeyRing {
   readonly source: 'environment' | 'file' | 'new-file'
+  /** The file could be read by others until now: its mode then, as `ls` knows it. */
+  readonly wasOpenTo?: string
   /** The first is the primary one, which seals; the others only open what they sealed before a rotation. */
   readonly keys: readonly [RingKey, ...RingKey[]]
 }
@@ -29,8 +35,10 @@ const SECRET_BYTES = 32
 export async function loadKeyRing(options: {
   dataDir: string
   secretFromEnvironment: string | undefined
+  /** As whom this process reads files; undefined on Windows, which has no modes. */
+  uid?: number | undefined
 }): Promise<KeyRing> {
-  const { secretFromEnvironment: text } = options
+  const { secretFromEnvironment: text, uid = process.geteuid?.() } = options
   if (text !== undefined) {
     const secrets = parseSecrets(text)
     if (secrets === undefined) throw new Error('MILLRACE_SECRET_KEY has a secret of fewer than 32 characters')
@@ -39,8 +47,13 @@ export async function loadKeyRing(options: {
   }
   const path = join(options.dataDir, 'keyring.json')
   const made = await makeRingFile(path)
-  const [primary, ...others] = readRingFile(path, await readFile(path, 'utf8'))
-  return { source: made ? 'new-file' : 'file', keys: [writtenKey(primary), ...others.map(writtenKey)] }
+  const { text: written, wasOpenTo } = await readPrivately(path, uid)
+  const [primary, ...others] = readRingFile(path, written)
+  return {
+    source: made ? 'new-file' : 'file',
+    ...(wasOpenTo === undefined ? {} : { wasOpenTo }),
+    keys: [writtenKey(primary), ...others.map(writtenKey)],
+  }
 }
 
 const ringKey = (label: string, secret: Buffer): RingKey => ({
@@ -52,34 +65,70 @@ const ringKey = (label: string, secret: Buffer): RingKey => ({
 const spokenKey = (secret: string): RingKey => ringKey('environment', Buffer.from(secret))
 const writtenKey = ({ id, secret }: RingFileKey): RingKey => ringKey(id, Buffer.from(secret, 'base64url'))
 
-/** Durable before anything is sealed with it, and never over a ring that is there. False when one is. */
+/**
+ * Durable before anything is sealed with it, and never over a ring that is there. False when one is. The name is given to the
+ * whole file: half a ring, left by a power cut during the first start, would keep every later start from going on.
+ */
 async function makeRingFile(path: string): Promise<boolean> {
+  if (await exists(path)) return false
   const key: RingFileKey = { id: 'k1', secret: randomBytes(SECRET_BYTES).toString('base64url') }
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`
   try {
-    const file = await open(path, 'wx', 0o600)
-    try {
-      await file.writeFile(`${JSON.stringify({ version: 1, primary: key.id, keys: [key] }, null, 2)}\n`)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
+    await writeDurably(temporary, `${JSON.stringify({ version: 1, primary: key.id, keys: [key] }, null, 2)}\n`)
+    await link(temporary, path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw new Error(`The key ring ${path} could not be made`, { cause: error })
+  } finally {
+    await rm(temporary, { force: true })
   }
-  await syncFolder(join(path, '..'))
+  await syncFolder(dirname(path))
   return true
 }
 
-/** Without this the file's name may be lost with the power, although its bytes are not. */
-async function syncFolder(path: string): Promise<void> {
-  // Windows cannot open a folder, and keeps its names durable by itself.
-  if (process.platform === 'win32') return
-  const folder = await open(path, 'r')
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+/**
+ * The text of a file that only its owner may read. One that others may read is closed to them; where that cannot be done,
+ * or somebody else owns it, its secrets are not this server's alone. Root reads what belongs to the user of the server.
+ */
+async function readPrivately(
+  path: string,
+  ownUid: number | undefined,
+): Promise<{ text: string; wasOpenTo: string | undefined }> {
+  const file = await open(path, 'r')
   try {
-    await folder.sync()
+    const { uid, mode } = await file.stat()
+    if (ownUid === undefined) return { text: await file.readFile('utf8'), wasOpenTo: undefined }
+    if (ownUid !== 0 && uid !== ownUid) {
+      throw new Error(
+        `The key ring ${path} belongs to another user (uid ${uid}), who can read and replace it. ` +
+          `Make it this server's own: chown ${ownUid} ${shellWord(path)}`,
+      )
+    }
+    const isOpen = (mode & OTHERS) !== 0
+    if (isOpen) await closeToOthers(file, path, mode)
+    return { text: await file.readFile('utf8'), wasOpenTo: isOpen ? modeOf(mode) : undefined }
   } finally {
-    await folder.close()
+    await file.close()
+  }
+}
+
+const OTHERS = 0o077
+const modeOf = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
+
+async function closeToOthers(file: FileHandle, path: string, mode: number): Promise<void> {
+  try {
+    await file.chmod(0o600)
+  } catch (cause) {
+    const why = `The key ring ${path} can be read by others (mode ${modeOf(mode)}), and that could not be changed.`
+    throw new Error(`${why} Close it: chmod 600 ${shellWord(path)}; or give the secret as MILLRACE_SECRET_KEY_FILE.`, {
+      cause,
+    })
   }
 }
 
@@ -92,6 +141,8 @@ export interface RingFileKey {
 const ringFile = z.strictObject({
   version: z.literal(1),
   primary: z.string(),
+  /** Which ledger it is the ring of. The program writes it. */
+  ledger: z.string().optional(),
   keys: z.array(z.strictObject({ id: z.string().min(1), secret: z.string().regex(/^[\w-]{43,}$/) })).min(1),
 })
 
@@ -110,6 +161,34 @@ function readRingFile(path: string, text: string): readonly [RingFileKey, ...Rin
   const primary = keys.find(({ id }) => id === named)
   if (primary === undefined) return refuse('"primary" is the id of none of its keys')
   return [primary, ...keys.filter((key) => key !== primary)]
+}
+
+/** The ledger that keyring.json names; undefined where there is none, or nothing was begun with it yet. */
+export function findLedgerOfRing(dataDir: string): string | undefined {
+  try {
+    const read = ringFile.safeParse(parseQuietly(readFileSync(join(dataDir, 'keyring.json'), 'utf8')))
+    return read.success ? read.data.ledger : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Writes into keyring.json whose ring it is, so that a start which finds the ring without its ledger begins no new one. A ring
+ * that somebody else provides, and we may not write, stays as it is: returns false.
+ */
+export async function nameLedgerOfRing(dataDir: string, ledger: string): Promise<boolean> {
+  if (findLedgerOfRing(dataDir) === ledger) return true
+  const path = join(dataDir, 'keyring.json')
+  try {
+    // A link leads to a file that somebody else looks after.
+    if ((await lstat(path)).isSymbolicLink()) return false
+    const { version, primary, keys } = ringFile.parse(parseQuietly(await readFile(path, 'utf8')))
+    await writePrivately(path, `${JSON.stringify({ version, ledger, primary, keys }, null, 2)}\n`)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The parser's own message quotes the text, which is the secret. */

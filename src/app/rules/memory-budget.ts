@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
-import { TURN_BYTES } from '../../http/door/load-guard.ts'
+import { bytesOfLargestTurn } from '../../http/door/load-guard.ts'
 
 /** What bounds the memory of this process, in bytes. */
 export interface MemoryBounds {
@@ -15,15 +15,14 @@ export interface MemoryBounds {
 const SHARE = 1 / 2
 /** More open streams than one event loop can serve. */
 const BYTES_MAX = 8 * 1024 ** 3
-/** So many bodies of the largest kind always fit. */
-const BODIES_MIN = 2
 
 /** The memory for turns where the configuration names none. */
 export function memoryBudget(bounds: MemoryBounds, bodyBytesMax: number): number {
   const { heap, constrained, machine } = bounds
   const least = Math.min(heap, constrained || Number.POSITIVE_INFINITY, machine)
   const share = Math.min(BYTES_MAX, Math.floor(least * SHARE))
-  return Math.max(share, BODIES_MIN * (bodyBytesMax + TURN_BYTES))
+  // However small the process, one of the largest fits.
+  return Math.max(share, bytesOfLargestTurn(bodyBytesMax))
 }
 
 export const memoryOfProcess = (): MemoryBounds => ({

@@ -1,9 +1,10 @@
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { inviteFirstPerson } from '../../account/people/invite-person.ts'
 import type { Catalog, Upstream } from '../../catalog/catalog.ts'
 import { styleFor } from '../../cli/format.ts'
 import { isLoopback } from '../../lib/local-address.ts'
 import { configPathOf } from '../config/load-settings.ts'
+import { consoleSetupFile } from '../house/open-people.ts'
 import { writePrivately } from '../process/private-files.ts'
 import { type BannerConsole, type BannerFacts, type BannerUpstream, formatBanner } from './banner.ts'
 import { greetFirstRun } from './first-run.ts'
@@ -35,6 +36,7 @@ export async function announceReady(ground: ServingGround): Promise<void> {
     upstreams: bannerUpstreams(catalog, upstreams),
     model: firstModel(catalog),
     books,
+    notices: house.notices,
     seconds: ground.clock.ticks() / 1e6,
   })
 }
@@ -46,10 +48,14 @@ async function inviteToConsole(ground: ServingGround, attended: boolean): Promis
   if (!settings.config.console.enabled) return undefined
   const url = `${server.publicUrl ?? ground.url}/console`
   const invited = await inviteFirstPerson(house.operations.people)
-  if (invited === undefined) return { url, setup: undefined }
+  const file = consoleSetupFile(storage.data)
+  if (invited === undefined) {
+    // One that is left from before somebody signed up.
+    await rm(file, { force: true })
+    return { url, setup: undefined }
+  }
   const link = `${url}/setup?code=${invited.code}`
   if (attended) return { url, setup: { link } }
-  const file = join(storage.data, 'console-setup')
   await writePrivately(file, `${link}\n`)
   return { url, setup: { file } }
 }

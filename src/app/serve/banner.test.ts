@@ -19,6 +19,7 @@ const facts: BannerFacts = {
   upstreams: [{ id: 'demo', where: 'built in, no network', models: 2 }],
   model: 'demo',
   books: { kind: 'first-run', credit: '10.00', key: { secret: 'mr_wallet_abc' } },
+  notices: [],
   seconds: 0.41,
 }
 const banner = (changes: Partial<BannerFacts> = {}) => formatBanner(styleFor(false), { ...facts, ...changes })

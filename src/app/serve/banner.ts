@@ -21,6 +21,8 @@ export interface BannerFacts {
   /** What the curl line asks for; undefined when the configuration has no model. */
   readonly model: string | undefined
   readonly books: BannerBooks
+  /** What was found in the data folder that the operator has to know of. */
+  readonly notices: readonly string[]
   readonly seconds: number
 }
 
@@ -60,7 +62,15 @@ export function formatBanner(style: Style, facts: BannerFacts): string {
   ].join('   ')
   const ready = `Ready in ${facts.seconds.toFixed(1)} s. Press Ctrl+C to stop.`
   if (facts.books.kind === 'in-use') {
-    return [head, upstreamLine(facts), ...knownAddresses(facts), ...signUpLines(style, facts, ''), ready, ''].join('\n')
+    return [
+      head,
+      upstreamLine(facts),
+      ...knownAddresses(facts),
+      ...signUpLines(style, facts, ''),
+      ...noticeLines(style, facts),
+      ready,
+      '',
+    ].join('\n')
   }
   const parts = [
     head,
@@ -69,6 +79,7 @@ export function formatBanner(style: Style, facts: BannerFacts): string {
     addresses(facts, '  ').join('\n'),
     tryIt(style, facts),
     reach(facts),
+    facts.notices.length === 0 ? undefined : noticeLines(style, facts).join('\n'),
     ready,
   ]
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`
@@ -115,6 +126,9 @@ function signUpLines(style: Style, { console: told }: BannerFacts, margin: strin
     ? [`${margin}Console sign-up:   ${style.green(told.setup.link)}   (valid 15 minutes)`]
     : [`${margin}The link to sign up in the console is in  ${told.setup.file}   (valid 15 minutes)`]
 }
+
+const noticeLines = (style: Style, { notices }: BannerFacts): string[] =>
+  notices.map((notice) => `${style.yellow('Note:')} ${notice}`)
 
 const clientUrl = ({ url, publicUrl }: BannerFacts): string => publicUrl ?? url
 

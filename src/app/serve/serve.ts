@@ -1,3 +1,4 @@
+import { clockView } from '../../account/ledger-clock.ts'
 import { isoTime } from '../../account/moments.ts'
 import { runOperation } from '../../account/operations.ts'
 import type { ServerStatus } from '../../account/server-status.ts'
@@ -7,6 +8,7 @@ import { createClosing } from '../../lib/closing.ts'
 import { urlOf } from '../../lib/local-address.ts'
 import { openAdminSocket } from '../admin/admin-socket.ts'
 import { configPathOf } from '../config/load-settings.ts'
+import { listSetAside } from '../house/data-folder.ts'
 import { makeDataFolder } from '../process/private-files.ts'
 import type { Signals } from '../process/signals.ts'
 import { createReloader, watchConfig } from '../rules/reload-config.ts'
@@ -151,9 +153,11 @@ function statusOf(ground: ServingGround, state: { readonly draining: boolean }):
     config: configPathOf(settings) ?? 'none (defaults)',
     started_at: isoTime(ground.startedAt),
     ledger_available: house.ledgerAvailable(),
+    clock: clockView(house.operations.ledgerClock.standing()),
     models: house.operations.catalog().models.length,
     requests_running: serving.turnsRunning,
     requests_served: serving.requestsServed,
+    set_aside: listSetAside(settings.config.storage.data),
   }
 }
 

@@ -25,7 +25,7 @@ function countingGuard(): { load: LoadGuard; taken(): number } {
     return undefined
   }
   const figures = { running: 0, bytesTaken: 0, bytesMax: 0, waiting: 0 }
-  const enter = () => ({ kind: 'entered', place: { take, leave() {} } }) as const
+  const enter = () => ({ kind: 'entered', place: { take, keep: () => undefined, leave() {} } }) as const
   return { load: { enter, figures }, taken: () => bytes }
 }
 

@@ -1,9 +1,10 @@
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import { findJsonError } from '../../wire/json/find-json-error.ts'
 import { scanInPieces } from '../../wire/json/scan-json.ts'
 import { tryParse } from '../../wire/json/try-parse.ts'
 import type { ParsedBody } from '../../wire/request-reader.ts'
+import type { LoadPlace } from '../door/load-guard.ts'
 import type { BodyBounds } from '../edge-options.ts'
 import { giveWay } from './give-way.ts'
 
@@ -12,8 +13,15 @@ export type ReadBodyOutcome = { readonly kind: 'read'; readonly body: ParsedBody
 /** Scanned without a pause: some ten milliseconds of the slowest text. */
 const SCANNED_BYTES = 4 * 1024 * 1024
 
-/** The bytes as members and as a value: the structure is bounded before JSON.parse may build anything of it. */
-export async function readBody(bytes: Buffer, bounds: BodyBounds): Promise<ReadBodyOutcome> {
+/**
+ * The bytes as members and as a value. The structure is bounded, and room is taken for all of it, before JSON.parse builds
+ * anything. Whoever asked gives the room back when nobody needs the value any more.
+ */
+export async function readBody(
+  bytes: Buffer,
+  bounds: BodyBounds,
+  place: Pick<LoadPlace, 'take'>,
+): Promise<ReadBodyOutcome> {
   if (bytes.length === 0) return refused(problem('invalid_json', 'The body is empty. Send a JSON object.'))
   if (!isUtf8(bytes)) return refused(problem('invalid_json', 'The body is not valid UTF-8. Encode it as UTF-8.'))
   // A byte of space costs as much as a byte of a number, and a client chooses how many come.
@@ -33,6 +41,8 @@ export async function readBody(bytes: Buffer, bounds: BodyBounds): Promise<ReadB
     case 'broken':
       return refused(invalidJson(bytes))
   }
+  const full = place.take(scan.valueBytes + TEXTS * textBytes(bytes))
+  if (full) return refused(full)
   await giveWay(bytes)
   const text = bytes.toString('utf8')
   await giveWay(bytes)
@@ -42,6 +52,12 @@ export async function readBody(bytes: Buffer, bounds: BodyBounds): Promise<ReadB
   await giveWay(bytes)
   return refused(invalidJson(bytes))
 }
+
+/** While a body is parsed there are two texts of it: the whole one, and the strings of the value. */
+const TEXTS = 2
+
+/** How much of the heap a text of these bytes takes: V8 has one byte or two for each character, for all of them alike. */
+const textBytes = (bytes: Buffer): number => (isAscii(bytes) ? bytes.length : 2 * bytes.length)
 
 /** Looking for a mistake costs time, and nobody counts lines in a body this large: behind it, its place is not said. */
 const LOCATED_BYTES_MAX = 1024 * 1024

@@ -9,7 +9,8 @@ import { collectBody, tooLarge } from './collect-body.ts'
 import { giveWay } from './give-way.ts'
 
 export type ReceivedBody =
-  | { readonly kind: 'received'; readonly bytes: Buffer }
+  /** Its bytes are let go of when they have been read. */
+  | { readonly kind: 'received'; bytes: Buffer }
   | Refused
   /** The client went before its body was complete: there is nobody to answer. */
   | { readonly kind: 'gone' }

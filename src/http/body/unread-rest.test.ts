@@ -22,7 +22,11 @@ describe('the rest of a body that nobody reads on does not stand in front of the
       load: {
         enter: () => ({
           kind: 'entered',
-          place: { take: () => problem('server_is_overloaded', 'No memory is left.'), leave() {} },
+          place: {
+            take: () => problem('server_is_overloaded', 'No memory is left.'),
+            keep: () => undefined,
+            leave() {},
+          },
         }),
         figures: { running: 0, bytesTaken: 0, bytesMax: 0, waiting: 0 },
       },

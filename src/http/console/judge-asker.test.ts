@@ -31,6 +31,7 @@ function judged(asked: Pick<Asked<Asker>, 'who'> & Partial<Asked<Asker>>, wish: 
     ...{ requestId: 'req_1', address: '192.0.2.1', agent: 'a browser', changes: false, log: {} },
     site: { origin: 'https://mill.example', isSecure: true, isPrivate: true },
     csrfToken: csrfTokenOf(SECRET),
+    deviceTokens: undefined,
     signedIn: { secret: SECRET, session: sessionOf(wish) },
     ...wish.asking,
   }

@@ -1,7 +1,7 @@
 import type { Exchange } from '../exchange.ts'
 import type { Asking } from './api/ask.ts'
 import type { ConsoleDeps } from './console-deps.ts'
-import { readSessionCookie } from './session-cookie.ts'
+import { readDeviceCookie, readSessionCookie } from './session-cookie.ts'
 import type { Site } from './site.ts'
 
 const READING = new Set(['GET', 'HEAD'])
@@ -20,6 +20,7 @@ export function openAsking(exchange: Exchange, site: Site): Omit<Asking, 'signed
     agent: String(request.headers['user-agent'] ?? ''),
     changes: isChange(exchange),
     csrfToken: request.headers['x-csrf-token'],
+    deviceTokens: readDeviceCookie(request.headers.cookie, site),
   }
 }
 

@@ -2,15 +2,16 @@ import { whenDrained } from '../answer/answer-over.ts'
 import { endAnswer } from '../answer/end-answer.ts'
 import { sendJsonBytes } from '../answer/send-json.ts'
 import { watchClient } from '../answer/watch-client.ts'
-import { writeHead } from '../answer/write-head.ts'
+import { type Headers, writeHead } from '../answer/write-head.ts'
 import type { Exchange } from '../exchange.ts'
 import { API_HEADERS } from './page-headers.ts'
 
 /** What the routes answered, as this edge writes answers: with the request's id and the headers of the console. */
 export async function sendAnswer(exchange: Exchange, answer: Response): Promise<void> {
   const type = answer.headers.get('content-type') ?? 'application/json'
-  const headers: Record<string, string> = { ...API_HEADERS, 'content-type': type }
-  for (const name of ['content-disposition', 'retry-after', 'set-cookie', 'allow']) {
+  const cookies = answer.headers.getSetCookie()
+  const headers: Record<string, string | string[]> = { ...API_HEADERS, 'content-type': type, 'set-cookie': cookies }
+  for (const name of ['content-disposition', 'retry-after', 'allow']) {
     const value = answer.headers.get(name)
     if (value !== null) headers[name] = value
   }
@@ -21,7 +22,7 @@ export async function sendAnswer(exchange: Exchange, answer: Response): Promise<
 }
 
 /** A file that is made while it is sent, no faster than its reader takes it. */
-async function sendPieces(exchange: Exchange, answer: Response, headers: Record<string, string>): Promise<void> {
+async function sendPieces(exchange: Exchange, answer: Response, headers: Headers): Promise<void> {
   const { response } = exchange
   const client = watchClient(exchange)
   writeHead(exchange, answer.status, headers)

@@ -4,6 +4,7 @@ import { refuseUnknownPath } from '../unknown-path.ts'
 import type { ConsoleDeps } from './console-deps.ts'
 import { type ConsoleRefusal, refuse, sendRefusal } from './console-refusal.ts'
 import { isChange } from './open-asking.ts'
+import { API_HEADERS, PAGE_HEADERS } from './page-headers.ts'
 import { servePlayground } from './playground.ts'
 import { isFromOwnPage } from './same-site.ts'
 import { sendFile } from './send-file.ts'
@@ -24,6 +25,7 @@ export async function serveConsole(exchange: Exchange, path: string): Promise<vo
   if (deps === undefined) {
     return sendProblem(exchange, refuseUnknownPath(request.method ?? 'GET', exchange.path, []))
   }
+  exchange.ownHeaders = path.startsWith(API) ? API_HEADERS : PAGE_HEADERS
   const found = findSite(request, deps.site, edge.saysHttps(request))
   if (found.kind === 'foreign') return sendRefusal(exchange, foreignHost(found.host))
   const { site } = found

@@ -1,5 +1,6 @@
 import { parse, serialize } from 'hono/utils/cookie'
 import { SESSION_MS } from '../../account/people/find-session.ts'
+import { DEVICE_MS } from '../../account/people/known-devices.ts'
 import type { Site } from './site.ts'
 
 /**
@@ -10,6 +11,21 @@ const cookieName = ({ isSecure }: Site): string => (isSecure ? '__Host-millrace_
 
 export const readSessionCookie = (header: string | undefined, site: Site): string | undefined =>
   header === undefined ? undefined : parse(header, cookieName(site))[cookieName(site)]
+
+const deviceCookieName = ({ isSecure }: Site): string => (isSecure ? '__Host-millrace_device' : 'millrace_device')
+
+export const readDeviceCookie = (header: string | undefined, site: Site): string | undefined =>
+  header === undefined ? undefined : parse(header, deviceCookieName(site))[deviceCookieName(site)]
+
+/** It outlives the session, and opens nothing: wrong passwords from this browser count apart from those of strangers. */
+export const deviceCookie = (tokens: string, site: Site): string =>
+  serialize(deviceCookieName(site), tokens, {
+    path: '/',
+    httpOnly: true,
+    secure: site.isSecure,
+    sameSite: 'Strict',
+    maxAge: DEVICE_MS / 1000,
+  })
 
 /** Not to be read by scripts, not to be sent along by other sites but for a plain link. */
 export const sessionCookie = (secret: string, site: Site): string =>

@@ -1,13 +1,11 @@
-import type { CallerOutcome, CallerRefusal } from '../../keys/known-key.ts'
-import { assertNever } from '../../lib/assert-never.ts'
+import { CHALLENGE, callerProblem } from '../../keys/caller-problem.ts'
+import type { CallerOutcome } from '../../keys/known-key.ts'
 import { wholeSeconds } from '../../lib/whole-seconds.ts'
 import type { Caller } from '../../model/caller.ts'
 import { PROBLEMS, type Problem, passingProblem, problem, type Refused, refused } from '../../model/problem.ts'
 import type { Exchange } from '../exchange.ts'
 
 export type Authentication = { readonly kind: 'caller'; readonly caller: Caller } | Refused
-
-const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
 
 /** Who is asking, from the head alone: nothing of the body has been read when this refuses. */
 export function authenticate(exchange: Exchange): Authentication | Promise<Authentication> {
@@ -21,7 +19,7 @@ export function admitCaller(exchange: Exchange, found: CallerOutcome): Authentic
   const { log } = exchange
   if (found.kind === 'refused') {
     log.key_refusal = found.reason
-    return refused(countStranger(exchange, problemOf(found.reason)))
+    return refused(countStranger(exchange, callerProblem(found.reason)))
   }
   log.account_id = found.caller.accountId
   log.key_id = found.caller.keyId
@@ -44,29 +42,6 @@ function bearerToken(headers: NodeJS.Dict<string | string[]>): string | Problem 
     CHALLENGE,
   )
 }
-
-function problemOf(reason: CallerRefusal): Problem {
-  switch (reason) {
-    case 'malformed':
-      return invalid('The API key is incomplete or mistyped: its checksum is wrong. Copy it again, whole.')
-    case 'unknown':
-      return invalid('The API key is not known here. Check that it belongs to this server.')
-    case 'expired':
-      return invalid('The API key has expired. Create a new one.')
-    case 'disabled':
-      return invalid('The API key is disabled. Its owner can enable it again.')
-    case 'revoked':
-      return invalid('The API key was revoked. Create a new one.')
-    case 'account-suspended':
-      return problem('account_suspended', 'The account of this API key is suspended. Ask the operator of this server.')
-    case 'account-closed':
-      return invalid('The account of this API key is closed.')
-    default:
-      return assertNever(reason)
-  }
-}
-
-const invalid = (message: string): Problem => problem('invalid_api_key', message, CHALLENGE)
 
 /**
  * Every 401 takes one from the rate of its client's address; where that is used up, the client is told to wait instead.

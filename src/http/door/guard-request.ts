@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { isLoopbackName } from '../../lib/local-address.ts'
 import { type Problem, problem } from '../../model/problem.ts'
+import { isApi } from '../answer/cross-origin.ts'
 import type { Exchange } from '../exchange.ts'
+import { headersTooLarge } from '../socket/client-error.ts'
+import { isServedVersion } from '../socket/last-request.ts'
 
 /** Headers that decide who pays and what is read: two of them would let two readers see two requests. */
 const SINGLE_HEADERS = [
@@ -14,20 +17,28 @@ const SINGLE_HEADERS = [
 ]
 const SINGLE_LENGTHS: ReadonlySet<number> = new Set(SINGLE_HEADERS.map((name) => name.length))
 
+const CLOSE = { headers: { connection: 'close' } }
+
 /** Everything that is refused by the head alone, before anybody asks who is calling. */
 export function guardRequest(exchange: Exchange): Problem | undefined {
   const { request, expectation, edge, path } = exchange
-  if (isWebSocket(request.headers.upgrade)) {
-    return problem('websocket_not_supported', 'WebSocket is not supported here. Send the request as an HTTP POST.', {
-      headers: { connection: 'close' },
-    })
+  if (!isServedVersion(request)) {
+    return problem('malformed_request', 'Only HTTP/1.0 and HTTP/1.1 are served. Check the client or proxy.', CLOSE)
   }
-  if (request.httpVersionMajor === 1 && request.httpVersionMinor >= 1 && request.headers.host === undefined) {
+  if (isWebSocket(request.headers.upgrade)) {
+    return problem(
+      'websocket_not_supported',
+      'WebSocket is not supported here. Send the request as an HTTP POST.',
+      CLOSE,
+    )
+  }
+  if (request.httpVersionMinor === 1 && request.headers.host === undefined) {
     return problem('malformed_request', 'The Host header is missing. HTTP/1.1 requires one.')
   }
   if (expectation === 'unknown') {
     return problem('expectation_failed', 'Only "Expect: 100-continue" is understood. Send the request without Expect.')
   }
+  if (headBytes(request) > edge.options.headerBytesMax) return { ...headersTooLarge(), ...CLOSE }
   const repeated = findRepeated(request.rawHeaders)
   if (repeated) {
     return problem('duplicate_header', `The header ${repeated} was sent more than once. Send it once.`, {
@@ -36,9 +47,9 @@ export function guardRequest(exchange: Exchange): Problem | undefined {
   }
   if (!isPlainlyFramed(request)) {
     const message = 'The only Transfer-Encoding is chunked, and only in HTTP/1.1. Send it alone, or a Content-Length.'
-    return problem('malformed_request', message, { headers: { connection: 'close' } })
+    return problem('malformed_request', message, CLOSE)
   }
-  if (path !== '/v1' && !path.startsWith('/v1/')) return undefined
+  if (!isApi(path)) return undefined
   if (edge.drain.stage === 'refusing') {
     return problem('server_draining', 'This server is shutting down. Send the request again over a new connection.')
   }
@@ -55,6 +66,21 @@ function isWebSocket(upgrade: string | undefined): boolean {
  */
 const isPlainlyFramed = ({ headers: { 'transfer-encoding': coding }, httpVersionMinor }: IncomingMessage): boolean =>
   coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersionMinor > 0)
+
+/**
+ * The size of request line and headers on the wire. Node's own bound leaves out what stands between names and values,
+ * which lets thousands of tiny headers through. Blanks around a value are not counted: Node does not keep them.
+ */
+function headBytes({ method = '', url = '', rawHeaders }: IncomingMessage): number {
+  let bytes = method.length + url.length + REQUEST_LINE_BYTES + CRLF_BYTES
+  for (const text of rawHeaders) bytes += text.length
+  return bytes + (rawHeaders.length / 2) * HEADER_LINE_BYTES
+}
+
+/** ` ` and ` HTTP/1.1` with its end of line; `: ` and an end of line. */
+const REQUEST_LINE_BYTES = 12
+const HEADER_LINE_BYTES = 4
+const CRLF_BYTES = 2
 
 /** Node joins or drops repeated headers before they can be looked at, so the raw list is read. */
 function findRepeated(rawHeaders: readonly string[]): string | undefined {

@@ -41,12 +41,40 @@ describe('the guard at the door of turns', () => {
   it('counts a body as it comes, refuses the byte too many, and gives all of it back', async () => {
     const { state, guard, enter, placeOf } = openGuard()
     const place = await placeOf(enter())
-    expect(place.take(MiB - TURN_BYTES)).toBeUndefined()
+    const other = await placeOf(enter())
+    expect(place.take(MiB - 2 * TURN_BYTES)).toBeUndefined()
     expect(place.take(1)).toMatchObject({ code: 'server_is_overloaded' })
     expect(guard.figures.bytesTaken).toBe(MiB)
     place.leave()
+    other.leave()
     expect(guard.figures).toMatchObject({ running: 0, bytesTaken: 0 })
     expect(state.shed).toEqual(['body'])
+  })
+
+  it('says that a request is too large where it would not fit beside nothing else', async () => {
+    const { state, guard, enter, placeOf } = openGuard()
+    const place = await placeOf(enter())
+    expect(place.take(MiB)).toMatchObject({ code: 'request_too_large' })
+    expect(guard.figures.bytesTaken).toBe(TURN_BYTES)
+    expect(state.shed).toEqual([])
+  })
+
+  it('counts what a turn keeps instead of what it took, and gives the rest to whoever waits', async () => {
+    const { guard, enter, placeOf } = openGuard()
+    const place = await placeOf(enter())
+    await placeOf(enter())
+    expect(place.take(MiB / 2 - MiB / 8)).toBeUndefined()
+    const waits = enter()
+    expect(guard.figures.waiting).toBe(1)
+    expect(place.keep(1000)).toBeUndefined()
+    await placeOf(waits)
+    expect(guard.figures.bytesTaken).toBe(3 * TURN_BYTES + 1000)
+    expect(place.keep(MiB / 2)).toMatchObject({ code: 'server_is_overloaded' })
+    expect(place.keep(MiB / 4)).toBeUndefined()
+    expect(guard.figures.bytesTaken).toBe(MiB)
+    place.leave()
+    expect(place.keep(5)).toBeUndefined()
+    expect(guard.figures.bytesTaken).toBe(2 * TURN_BYTES)
   })
 
   it('sends away whose wait was too long, and forgets who has gone', async () => {

@@ -1,7 +1,7 @@
 import { createByteBudget } from '../../lib/byte-budget.ts'
 import type { RandomBytes } from '../../lib/random-id.ts'
 import { createWaitingLine } from '../../lib/waiting-line.ts'
-import { type Problem, passingProblem, type Refused, refused } from '../../model/problem.ts'
+import { type Problem, passingProblem, problem, type Refused, refused } from '../../model/problem.ts'
 
 /** How much this process takes on. Read at each decision, so that another configuration holds from then on. */
 export interface LoadTerms {
@@ -33,8 +33,10 @@ export type LoadEntry = { readonly kind: 'entered'; readonly place: LoadPlace } 
 
 /** What a turn keeps in memory from its door to its end. */
 export interface LoadPlace {
-  /** So much more of its body has come; a problem where there is no room for it. */
+  /** It needs so many more bytes; a problem where there is no room for them. */
   take(bytes: number): Problem | undefined
+  /** It needs exactly so many from here on, whatever it has taken; a problem where that is more and there is no room. */
+  keep(bytes: number): Problem | undefined
   leave(): void
 }
 
@@ -47,6 +49,11 @@ export interface LoadFigures {
 
 /** Beside its body: what streams of all kinds take, with the buffers of two sockets (`bench/slow-clients.mjs` measures it). */
 export const TURN_BYTES = 256 * 1024
+/**
+ * The largest body of text beside its turn: its bytes, and while it is parsed the text and the strings of its value, with two
+ * bytes for each character where one of them is not ASCII.
+ */
+export const bytesOfLargestTurn = (bodyBytesMax: number): number => TURN_BYTES + 5 * bodyBytesMax
 /** At the door, so much of the memory is kept for the bodies of those who are in already. */
 const KEPT_FOR_BODIES = 1 / 8
 /** Drawn anew for each, so that those who were sent away together do not come back together. */
@@ -68,10 +75,21 @@ export function createLoadGuard(deps: LoadGuardDeps): LoadGuard {
   const entered = (): LoadEntry => ({ kind: 'entered', place: openPlace() })
   const openPlace = (): LoadPlace => {
     let taken = TURN_BYTES
+    const take = (bytes: number): Problem | undefined => {
+      if (!budget.take(bytes)) return taken + bytes > deps.terms().memoryBytes ? neverFits() : shed('body')
+      taken += bytes
+      return undefined
+    }
     return {
-      take(bytes) {
-        if (!budget.take(bytes)) return shed('body')
-        taken += bytes
+      take,
+      keep(bytes) {
+        const more = TURN_BYTES + bytes - taken
+        // The turn is over, and has given everything back.
+        if (taken === 0 || more === 0) return undefined
+        if (more > 0) return take(more)
+        budget.give(-more)
+        taken += more
+        line.advance()
         return undefined
       },
       leave() {
@@ -114,9 +132,16 @@ export function createLoadGuard(deps: LoadGuardDeps): LoadGuard {
   }
 }
 
+/** To come back would be in vain. */
+const neverFits = (): Problem =>
+  problem(
+    'request_too_large',
+    'This request takes more memory than this server has for all requests together. Send fewer values, or a shorter text.',
+  )
+
 const WHY = {
   memory: 'This server runs as many requests as it has memory for, and none of them ended while this one waited.',
   queue_full: 'This server runs as many requests as it has memory for, and as many as may wait are waiting.',
-  body: 'This server has no memory left for the rest of this body.',
+  body: 'This server has no memory left for this body.',
   event_loop: 'This server is behind its work and takes on no more for the moment.',
 } as const satisfies Partial<Record<ShedReason, string>>

@@ -1,9 +1,11 @@
 import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { afterLoopTurn } from '../../lib/loop-turn.ts'
 import { mintRequestId } from '../../model/ids.ts'
 import { PROBLEMS, type Problem, problem, problemEnvelope } from '../../model/problem.ts'
 import type { EdgeContext } from '../edge-deps.ts'
-import { connectionOf } from './connection.ts'
+import { connectionOf, type IncomingBody } from './connection.ts'
 
 /** What Node's parser reports; `reason` is llhttp's own sentence. */
 interface ParserError extends Error {
@@ -16,6 +18,29 @@ interface ParserError extends Error {
  * answer is never written into; only where nothing is owed does the socket get an answer of its own.
  */
 export function onClientError(edge: EdgeContext, error: ParserError, socket: Duplex): void {
+  const refuse = () => refuseBroken(edge, error, socket)
+  if (error.code === TOOK_TOO_LONG) unlessItComes(socket as Socket, connectionOf(socket).newestBody, refuse)
+  else refuse()
+}
+
+const TOOK_TOO_LONG = 'ERR_HTTP_REQUEST_TIMEOUT'
+
+/**
+ * After the process was stopped, time is up before the loop has read what arrived meanwhile. As long as a turn of the loop
+ * brings more of the request, another turn is waited for; a request that is whole then was in time.
+ */
+function unlessItComes(socket: Socket, before: IncomingBody | undefined, refuse: () => void): void {
+  const { bytesRead } = socket
+  const wasWhole = before === undefined || before.request.complete
+  afterLoopTurn(() => {
+    const { newestBody } = connectionOf(socket)
+    if (newestBody?.request.complete && (newestBody !== before || !wasWhole)) return
+    if (socket.bytesRead > bytesRead && !socket.destroyed) unlessItComes(socket, before, refuse)
+    else refuse()
+  })
+}
+
+function refuseBroken(edge: EdgeContext, error: ParserError, socket: Duplex): void {
   const connection = connectionOf(socket)
   if (connection.failure) return
   const refusal = problemOf(error)
@@ -40,16 +65,16 @@ export function refuseSocket(edge: EdgeContext, socket: Duplex, refusal: Problem
   edge.logConnection({ request_id: requestId, code: refusal.code })
 }
 
+export const headersTooLarge = (): Problem =>
+  problem('headers_too_large', 'The request line and headers together are too large. Send fewer or shorter headers.')
+
 /** Undefined when the connection itself broke, so that there is nobody left to tell. */
 function problemOf({ code = '', reason = '' }: ParserError): Problem | undefined {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+  if (code === TOOK_TOO_LONG) {
     return problem('request_timeout', 'The request did not arrive in time. Send it again over a new connection.')
   }
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return problem(
-      'headers_too_large',
-      'The request line and headers together are too large. Send fewer or shorter headers.',
-    )
+    return headersTooLarge()
   }
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
     return problem(

@@ -21,6 +21,8 @@ export interface Connection {
   failure: Problem | undefined
   /** An answer has said `Connection: close`: nothing behind its request is one any more (RFC 9112, section 9.6). */
   isClosing: boolean
+  /** Requests that came behind it. */
+  ignoredRequests: number
   /** Called when the socket has closed: one listener on it, however many requests are pipelined. */
   readonly closeListeners: Bag<() => void>
 }
@@ -36,6 +38,7 @@ export function connectionOf(socket: Duplex): Connection {
     newestBody: undefined,
     failure: undefined,
     isClosing: false,
+    ignoredRequests: 0,
     closeListeners,
   }
   connections.set(socket, connection)

@@ -1,8 +1,10 @@
 import type { ClaimRequest } from '../../books/claims.ts'
 import { readIdempotencyKey } from '../../idempotency/read-idempotency-key.ts'
+import { callerProblem } from '../../keys/caller-problem.ts'
 import type { Caller } from '../../model/caller.ts'
-import type { Problem, ProblemCode } from '../../model/problem.ts'
+import { type Problem, type ProblemCode, refused } from '../../model/problem.ts'
 import type { TurnEndpoint } from '../../turn/read/read-turn.ts'
+import { bytesUntilContent } from '../../turn/request-memory.ts'
 import { onAnswerOver } from '../answer/answer-over.ts'
 import { giveKeptAnswer } from '../answer/give-kept-answer.ts'
 import { createJsonSink } from '../answer/json-sink.ts'
@@ -11,8 +13,9 @@ import { createSseSink } from '../answer/sse-sink.ts'
 import type { Headers } from '../answer/write-head.ts'
 import { goneMeanwhile } from '../body/give-way.ts'
 import { readBody } from '../body/read-body.ts'
-import { receiveBody } from '../body/receive-body.ts'
+import { type ReceivedBody, receiveBody } from '../body/receive-body.ts'
 import { authenticate } from '../door/authenticate.ts'
+import type { LoadPlace } from '../door/load-guard.ts'
 import type { Exchange } from '../exchange.ts'
 
 /**
@@ -59,7 +62,7 @@ async function enter(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller)
     const received = await receiveBody(exchange, entry.place)
     if (received.kind === 'refused') return refuse(exchange, received.problem)
     if (received.kind === 'gone') return letGo(exchange)
-    const sent = { endpoint, caller, bytes: received.bytes }
+    const sent = { endpoint, caller, received, place: entry.place }
     return await (named.kind === 'none' ? serve(exchange, sent) : serveOnce(exchange, sent, named.key))
   } finally {
     entry.place.leave()
@@ -91,19 +94,22 @@ function letGo({ log, response }: Exchange): undefined {
 interface SentBytes {
   readonly endpoint: TurnEndpoint
   readonly caller: Caller
-  readonly bytes: Buffer
+  readonly received: Extract<ReceivedBody, { kind: 'received' }>
+  readonly place: LoadPlace
 }
 
 /** With an idempotency key the first request is served, and any other is told what the first one was. */
 async function serveOnce(exchange: Exchange, sent: SentBytes, idempotencyKey: string): Promise<RefusedWith> {
   const { edge, path, log } = exchange
   const method = exchange.request.method ?? ''
-  const { caller, bytes: body } = sent
-  const found = await edge.lookUpAnswer({ caller, method, path, idempotencyKey, body })
+  const { caller, received } = sent
+  const found = await edge.lookUpAnswer({ caller, method, path, idempotencyKey, body: received.bytes })
   try {
+    // The turn itself is judged again when it is admitted.
+    if (found.kind === 'first') return await serve(exchange, sent, found.claim)
+    const again = await edge.findCallerAgain(caller)
+    if (again.kind === 'refused') return refuse(exchange, callerProblem(again.reason))
     switch (found.kind) {
-      case 'first':
-        return await serve(exchange, sent, found.claim)
       case 'kept':
         await giveKeptAnswer(exchange, found)
         return undefined
@@ -116,20 +122,31 @@ async function serveOnce(exchange: Exchange, sent: SentBytes, idempotencyKey: st
   }
 }
 
-async function serve(
-  exchange: Exchange,
-  { endpoint, caller, bytes }: SentBytes,
-  claim?: ClaimRequest,
-): Promise<RefusedWith> {
+async function serve(exchange: Exchange, sent: SentBytes, claim?: ClaimRequest): Promise<RefusedWith> {
   const { edge, requestId, startedTicks: startedAt, log } = exchange
-  const read = await readBody(bytes, edge.options.body)
-  if (read.kind === 'refused') return refuse(exchange, read.problem)
-  const asked = await edge.readTurn({ endpoint, caller, body: read.body })
+  const { caller, place } = sent
+  const asked = await readAsked(exchange, sent)
   if (asked.kind === 'refused') return refuse(exchange, asked.problem)
 
   const { request } = asked
   const sink = request.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)
-  const served = await edge.serveTurn({ requestId, caller, request, sink, startedAt, claim })
+  const served = await edge.serveTurn({ requestId, caller, request, sink, startedAt, claim, onContent: place.keep })
   Object.assign(log, served.facts)
   return served.refusedWith
 }
+
+/**
+ * What is parsed lives in here only: whoever waits in `serve` for the end of the turn holds the request, and of the body
+ * nothing but its bytes. Room for what was parsed is given back, and taken for what the turn keeps.
+ */
+async function readAsked({ edge }: Exchange, { endpoint, caller, received, place }: SentBytes) {
+  const read = await readBody(received.bytes, edge.options.body, place)
+  if (read.kind === 'refused') return read
+  const asked = await edge.readTurn({ endpoint, caller, body: read.body })
+  received.bytes = NOTHING
+  if (asked.kind === 'refused') return asked
+  const full = place.keep(bytesUntilContent(asked.request))
+  return full === undefined ? asked : refused(full)
+}
+
+const NOTHING = Buffer.alloc(0)

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ended, json, openStoreBench, type StoreBench, started } from '../../content/stored-responses.fixture.ts'
-import type { AccountRow } from '../../model/ids.ts'
+import type { AccountId } from '../../model/ids.ts'
 import {
   ask,
   closeTestEdges,
@@ -14,7 +14,7 @@ import {
 import { expectProblem } from '../envelope.fixture.ts'
 
 /** As whom the edge's own caller asks. */
-const MINE = { account: 1 as AccountRow }
+const MINE = { account: 'acct_1' as AccountId }
 
 let bench: StoreBench
 let edge: TestEdge
@@ -22,9 +22,9 @@ let edge: TestEdge
 beforeEach(async () => {
   bench = await openStoreBench()
   edge = await openTestEdge({
-    findResponse: ({ account }, id) => bench.responses.find(account, id),
-    readResponseEvents: ({ account }, id, after) => bench.responses.events(account, id, after),
-    removeResponse: ({ account }, id) => bench.responses.remove(account, id),
+    findResponse: ({ accountId }, id) => bench.responses.find(accountId, id),
+    readResponseEvents: ({ accountId }, id, after) => bench.responses.events(accountId, id, after),
+    removeResponse: ({ accountId }, id) => bench.responses.remove(accountId, id),
   })
 })
 afterEach(async () => {

@@ -1,12 +1,11 @@
-import type { AdmitOutcome, AdmitRequest } from '../../books/admit-turn.ts'
-import type { Claim } from '../../books/books.ts'
+import type { AdmitRequest } from '../../books/admit-turn.ts'
+import type { AllowanceStanding, Claim } from '../../books/books.ts'
 import { createBooks } from '../../books/books.ts'
 import { type Draw, decideCap } from '../../books/draws.ts'
-import type { AllowanceStanding } from '../../books/periods.ts'
 import { type LimitRefusal, lookAtLimits } from '../../books/turn-limits.ts'
-import { rateReaching } from '../../lib/gcra.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import type { NanoUsd } from '../../model/money.ts'
+import type { AdmissionRefusal } from '../ledger.ts'
 
 /** What `admit_turns` answers for one turn. Money is text, because JSON's numbers are doubles. */
 export type AdmitRow = LimitStates &
@@ -16,6 +15,7 @@ export type AdmitRow = LimitStates &
     | { readonly kind: 'over' }
     | { readonly kind: 'claimed'; readonly claim: Claim }
     | { readonly kind: 'frozen' }
+    | { readonly kind: 'account-suspended' | 'account-closed' }
     | { readonly kind: 'no-subscription' }
     | { readonly kind: 'plan-changed' }
     | { readonly kind: 'money'; readonly at: number; readonly draws: readonly AmountsRow[] }
@@ -37,10 +37,8 @@ export interface AmountsRow {
   readonly held: string
 }
 
-type Refusal = Exclude<AdmitOutcome, { kind: 'held' }> | { readonly kind: 'unavailable' }
-
 /** The words of a refusal: by the reducer's own rules, from the amounts that the database decided on. */
-export function refusalOf(request: AdmitRequest, row: Exclude<AdmitRow, { kind: 'held' }>): Refusal {
+export function refusalOf(request: AdmitRequest, row: Exclude<AdmitRow, { kind: 'held' }>): AdmissionRefusal {
   switch (row.kind) {
     case 'claimed':
       return { kind: 'claimed', claim: row.claim, sameBody: row.claim.fingerprint === request.claim?.fingerprint }
@@ -55,7 +53,7 @@ export function refusalOf(request: AdmitRequest, row: Exclude<AdmitRow, { kind: 
   }
 }
 
-function refusedForMoney(request: AdmitRequest, { at, draws }: Extract<AdmitRow, { kind: 'money' }>): Refusal {
+function refusedForMoney(request: AdmitRequest, { at, draws }: Extract<AdmitRow, { kind: 'money' }>): AdmissionRefusal {
   // As the reducer does: a wallet key draws on its caps only, a builder key on no wallet.
   const isWallet = request.kind === 'wallet'
   const allowances = request.allowances.filter(({ unit }) => !isWallet || unit === 'cap')
@@ -75,7 +73,7 @@ export function refusedByLimit(
   if (!limit || !state) throw new Error('The database named a limit that the request does not have')
   const books = createBooks({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
   books.running.set(limit.subject, state.running)
-  books.rates.set(limit.subject, rateReaching(state.reachedAt))
+  books.rates.set(limit.subject, state.reachedAt)
   const refusal = lookAtLimits(books, [limit], row.ticks)
   if (!refusal) throw new Error('The database refused a request that its limits let pass')
   return refusal

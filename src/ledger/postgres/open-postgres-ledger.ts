@@ -74,6 +74,8 @@ export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledg
       await core.call('tidy_ledger()', [])
       return sweep()
     },
+    // The clock of the database decides here, and no process can set it back.
+    whileClosed: () => Promise.reject(new Error('With PostgreSQL the database keeps the time')),
     async close() {
       stopRenewing()
       core.marks.stop()

@@ -1,6 +1,5 @@
 import { type Books, createBooks } from '../../books/books.ts'
 import { forgetEarnedBackRates, standingsOf } from '../../books/turn-limits.ts'
-import { rateReaching } from '../../lib/gcra.ts'
 import type { AppliedLimit, LimitStanding } from '../../model/limit.ts'
 import type { LimitStates } from './admit-row.ts'
 
@@ -25,7 +24,7 @@ export function createSeenLimits(ticks: () => number): SeenLimits {
         const state = states.limits[index]
         if (!state) continue
         if (kind === 'concurrent') books.running.set(subject, state.running)
-        else books.rates.set(subject, rateReaching(state.reachedAt))
+        else books.rates.set(subject, state.reachedAt)
       }
       return standingsOf(books, limits, states.ticks)
     },

@@ -6,6 +6,10 @@ import { compactionMigration } from './0003-compaction.ts'
 import { movementsMigration } from './0004-movements.ts'
 import { peopleMigration } from './0005-people.ts'
 import { keysAndCodesMigration } from './0006-keys-and-codes.ts'
+import { spendCountersMigration } from './0007-spend-counters.ts'
+import { ledgerIdentityMigration } from './0008-ledger-identity.ts'
+import { clockCorrectionsMigration } from './0009-clock-corrections.ts'
+import { proofsMigration } from './0010-proofs.ts'
 
 /** Written as an object so that the compiler misses a table that is not listed. */
 const TABLES: Record<keyof LedgerTables, true> = {
@@ -18,16 +22,20 @@ const TABLES: Record<keyof LedgerTables, true> = {
   entries: true,
   prices: true,
   marks: true,
+  spend_counters: true,
   subscriptions: true,
   claims: true,
   proved_rows: true,
   proved_balances: true,
+  proved_sums: true,
   people: true,
   sessions: true,
   invites: true,
   audit: true,
   codes: true,
   wishes: true,
+  waiting_ends: true,
+  clock_corrections: true,
 }
 
 /** A static list: what ships is what runs, and no folder is searched at start. */
@@ -39,6 +47,10 @@ export const ledgerSchema: Schema = {
     { name: '0004-movements', statements: movementsMigration },
     { name: '0005-people', statements: peopleMigration },
     { name: '0006-keys-and-codes', statements: keysAndCodesMigration },
+    { name: '0007-spend-counters', statements: spendCountersMigration },
+    { name: '0008-ledger-identity', statements: ledgerIdentityMigration },
+    { name: '0009-clock-corrections', statements: clockCorrectionsMigration },
+    { name: '0010-proofs', statements: proofsMigration },
   ],
   tables: Object.keys(TABLES),
 }

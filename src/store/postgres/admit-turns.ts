@@ -60,17 +60,18 @@ $$;
 
 -- The row of a hold that is placed, and of the idempotency key that came with it.
 CREATE FUNCTION record_hold(
-  turn jsonb, under jsonb, on_buckets bigint[], hold numeric, cap bigint, by_node bigint, at bigint
+  turn jsonb, on_buckets bigint[], on_caps text, hold numeric, cap bigint, by_node bigint, at bigint
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   claim jsonb := turn -> 'claim';
   opened bigint;
 BEGIN
-  INSERT INTO receipts (request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
+  INSERT INTO receipts (request_id, account, key, kind, state, model, price_version, buckets, caps, hold_nano, output_cap,
       output_bound, input_estimate, cached_estimate, opened_at, node, limits)
     VALUES (turn ->> 'requestId', (turn ->> 'account')::bigint, (turn ->> 'key')::bigint, turn ->> 'kind', 'open',
-      turn ->> 'model', (turn ->> 'priceVersion')::integer, on_buckets, hold, cap, cap * (turn ->> 'choices')::bigint,
-      (turn ->> 'inputEstimate')::bigint, (turn ->> 'cachedEstimate')::bigint, at, by_node, under)
+      turn ->> 'model', (turn ->> 'priceVersion')::integer, on_buckets, on_caps, hold, cap, cap * (turn ->> 'choices')::bigint,
+      (turn ->> 'inputEstimate')::bigint, (turn ->> 'cachedEstimate')::bigint, at, by_node,
+        coalesce(turn -> 'limits', '[]'))
     RETURNING row INTO opened;
   IF jsonb_typeof(claim) = 'object' THEN
     -- A key whose time is over may be taken again; one that is in use or kept has the last word.
@@ -92,6 +93,7 @@ DECLARE
   payer CONSTANT bigint := (turn ->> 'account')::bigint;
   known receipts;
   is_frozen boolean;
+  standing text;
   plan subscriptions;
   allowances jsonb;
   draw allowance_standing;
@@ -104,6 +106,7 @@ DECLARE
   refused integer;
   place integer;
   on_buckets bigint[] := '{}';
+  caps text[] := '{}';
 BEGIN
   -- Sent again, because the answer to the first time was lost.
   SELECT * INTO known FROM receipts WHERE request_id = turn ->> 'requestId';
@@ -113,13 +116,19 @@ BEGIN
     RETURN;
   END IF;
 
+  -- The node judged the account some time ago, and perhaps another node changed it: what counts is what stands here.
+  SELECT frozen_at IS NOT NULL, status INTO is_frozen, standing FROM accounts WHERE row = payer;
+  IF standing <> 'active' THEN
+    result := jsonb_build_object('kind', 'account-' || standing) || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+
   result := standing_claim(turn -> 'claim' ->> 'scope', now_ms);
   IF result IS NOT NULL THEN
     result := jsonb_build_object('kind', 'claimed', 'claim', result) || states_of(states, turn -> 'limits', now_micros);
     RETURN;
   END IF;
 
-  SELECT frozen_at IS NOT NULL INTO is_frozen FROM accounts WHERE row = payer;
   SELECT * INTO plan FROM subscriptions WHERE account = payer ORDER BY row DESC LIMIT 1;
   IF is_frozen THEN
     result := jsonb_build_object('kind', 'frozen') || states_of(states, turn -> 'limits', now_micros);
@@ -178,10 +187,12 @@ BEGIN
     SELECT * INTO books, place FROM open_period(books, NULL, payer, allowances -> number,
       draws[number + 1 + CASE WHEN wallet IS NULL THEN 0 ELSE 1 END], now_ms);
     books[place].held := books[place].held + hold;
-    on_buckets := array_append(on_buckets, books[place].row);
+    IF books[place].kind = 'cap' THEN caps := array_append(caps, allowances -> number ->> 'name');
+    ELSE on_buckets := array_append(on_buckets, books[place].row);
+    END IF;
   END LOOP;
   result := jsonb_build_object('kind', 'held', 'cap', cap, 'hold', hold::text,
-    'receipt', record_hold(turn, under_limits(states, turn -> 'limits'), on_buckets, hold, cap, by_node, now_ms))
+    'receipt', record_hold(turn, on_buckets, nullif(array_to_string(caps, ' '), ''), hold, cap, by_node, now_ms))
     || states_of(states, turn -> 'limits', now_micros);
 END $$;
 
@@ -190,6 +201,7 @@ CREATE FUNCTION admit_turns(batch jsonb, by_node bigint) RETURNS jsonb LANGUAGE 
 DECLARE
   concerned bigint[] := ARRAY(SELECT DISTINCT (value ->> 'account')::bigint FROM jsonb_array_elements(batch));
   subjects text[] := ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].limits[*].subject') #>> '{}');
+  caps text[] := ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].allowances[*] ? (@.unit == "cap").subject') #>> '{}');
   books live_bucket[];
   states limit_state[];
   now_micros bigint;
@@ -198,7 +210,7 @@ DECLARE
 BEGIN
   PERFORM lock_accounts(concerned);
   PERFORM lock_limits(subjects);
-  books := read_books(concerned);
+  books := read_books(concerned, caps);
   states := read_limits(subjects);
   now_micros := ledger_micros();
   -- A node whose lease has ended places no holds: others would end them under its hands.

@@ -53,9 +53,20 @@ CREATE FUNCTION move_closed(closed bigint[]) RETURNS void LANGUAGE sql AS $$
     WHERE buckets.row = moved.bucket
 $$;
 
+-- A turn that ends in a later period of its cap than it began in has nothing left to count: its own period is over.
+CREATE FUNCTION count_closed(closed bigint[]) RETURNS void LANGUAGE sql AS $$
+  UPDATE spend_counters AS counter SET spent_nano = spent_nano + moved.charge, held_nano = held_nano - moved.hold
+    FROM (SELECT each.account, each.subject, sum(charge_nano)::bigint AS charge, sum(hold_nano)::bigint AS hold
+      FROM receipts CROSS JOIN LATERAL unnest(string_to_array(receipts.caps, ' ')) AS name JOIN spend_counters AS each
+        ON each.account = receipts.account AND each.subject = 'cap:' || receipts.key || ':' || name
+      WHERE receipts.row = ANY (closed) AND receipts.opened_at >= each.period_start
+      GROUP BY each.account, each.subject) AS moved
+    WHERE counter.account = moved.account AND counter.subject = moved.subject
+$$;
+
 -- Whether another period has followed one of these.
 CREATE FUNCTION is_outlived(bucket buckets) RETURNS boolean LANGUAGE sql AS $$
-  SELECT bucket.kind IN ('window', 'cap') AND bucket.closed_at IS NULL
+  SELECT bucket.kind = 'window' AND bucket.closed_at IS NULL
     AND EXISTS (SELECT FROM buckets AS later WHERE later.account = bucket.account AND later.subject = bucket.subject
       AND later.closed_at IS NULL AND later.row > bucket.row)
 $$;
@@ -89,6 +100,7 @@ DECLARE
   op jsonb;
   receipt receipts;
   unmoved bigint[] := '{}';
+  ended bigint[] := '{}';
   results jsonb := '[]';
 BEGIN
   SELECT coalesce(array_agg(DISTINCT account), '{}'),
@@ -105,6 +117,7 @@ BEGIN
     receipt := close_receipt(op, unmoved, now_micros / 1000);
     IF receipt.row IS NOT NULL THEN
       unmoved := array_append(unmoved, receipt.row);
+      ended := array_append(ended, receipt.row);
       states := end_under_limits(states, receipt, now_micros);
       PERFORM end_claim(receipt, (op ->> 'kept')::boolean);
       -- What a period has left expires behind the charge that ends it, and before the next one.
@@ -117,6 +130,7 @@ BEGIN
     results := results || jsonb_build_array(close_result(op));
   END LOOP;
   PERFORM move_closed(unmoved);
+  PERFORM count_closed(ended);
   PERFORM write_limits(states);
   RETURN results;
 END $$;

@@ -28,7 +28,7 @@ DECLARE
   issued bigint;
 BEGIN
   PERFORM lock_accounts(ARRAY[of_account]);
-  SELECT amount_nano INTO known FROM transfers WHERE account = of_account AND unit = 'usd' AND ref = op ->> 'ref';
+  SELECT amount_nano INTO known FROM transfers WHERE account = of_account AND kind = op ->> 'kind' AND ref = op ->> 'ref';
   IF known <> delta THEN RETURN jsonb_build_object('kind', 'ref-taken', 'amount', known::text); END IF;
   IF known IS NOT NULL THEN RETURN jsonb_build_object('kind', 'exists', 'standing', account_standing(of_account)); END IF;
   SELECT * INTO wallet FROM buckets WHERE kind = 'wallet' AND account = of_account;
@@ -92,7 +92,7 @@ BEGIN
     VALUES (of_account, op ->> 'plan',
       coalesce(running.billing_day, extract(day FROM to_timestamp(at / 1000) AT TIME ZONE 'UTC')::integer), at, until)
     RETURNING * INTO started;
-  books := read_books(ARRAY[of_account]);
+  books := read_books(ARRAY[of_account], '{}');
   FOR number IN 0..jsonb_array_length(op -> 'windows') - 1 LOOP
     allowance := op -> 'windows' -> number;
     place := newest_of(books, of_account, allowance ->> 'subject');
@@ -122,7 +122,8 @@ END $$;
 CREATE FUNCTION allowance_report(of_account bigint, allowances jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   at CONSTANT bigint := ledger_micros() / 1000;
-  books CONSTANT live_bucket[] := read_books(ARRAY[of_account]);
+  caps CONSTANT text[] := ARRAY(SELECT jsonb_path_query(allowances, '$[*] ? (@.unit == "cap").subject') #>> '{}');
+  books CONSTANT live_bucket[] := read_books(ARRAY[of_account], caps);
   running CONSTANT subscriptions := running_plan(of_account, at);
   newest subscriptions;
   draws allowance_standing[] := '{}';

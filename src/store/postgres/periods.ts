@@ -1,5 +1,6 @@
 /** The rules of books/periods.ts and model/cycle.ts once more, on buckets that were read into an array under the lock. */
 export const PERIOD_FUNCTIONS = `
+-- A spend cap stands among the buckets without a row of theirs: granted is its bound, posted what is left of it.
 CREATE TYPE live_bucket AS (
   row bigint, account bigint, kind text, subject text, period_start bigint, period_end bigint, closed_at bigint,
   granted bigint, posted bigint, held bigint);
@@ -63,8 +64,8 @@ BEGIN
   standing.newest := newest_of(books, of_account, allowance ->> 'subject');
   IF standing.newest IS NOT NULL THEN
     newest := books[standing.newest];
-    -- An unused one begins again with the next use, and by the plan as it is then.
-    IF newest.period_end > at AND NOT is_unused(newest) THEN
+    -- An unused window begins again with the next use, and by the plan as it is then.
+    IF newest.period_end > at AND (newest.kind = 'cap' OR NOT is_unused(newest)) THEN
       standing.running := standing.newest;
       standing.period_start := newest.period_start;
       standing.period_end := newest.period_end;
@@ -77,7 +78,8 @@ BEGIN
   END IF;
   next := period_at(allowance -> 'cycle', at, billing_day);
   -- A window opens only when the latest of its kind has ended: a day of billing that has changed makes none overlap.
-  standing.period_start := greatest(next[1], CASE WHEN is_unused(newest) THEN newest.period_start ELSE newest.period_end END);
+  standing.period_start := CASE WHEN newest.kind = 'cap' THEN next[1]
+    ELSE greatest(next[1], CASE WHEN is_unused(newest) THEN newest.period_start ELSE newest.period_end END) END;
   standing.period_end := next[2];
   standing.granted := amount;
   standing.posted := amount;
@@ -85,22 +87,21 @@ BEGIN
   RETURN standing;
 END $$;
 
--- Two entries that sum to zero, between a period and the other side of its unit.
+-- Two entries that sum to zero, between a window and the other side of its unit.
 CREATE FUNCTION record_allowance(bucket live_bucket, transfer_kind text, amount bigint, at bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   transfer bigint := nextval('transfer_rows');
-  of_unit text := CASE bucket.kind WHEN 'cap' THEN 'cap' ELSE 'quota' END;
-  counter bigint := CASE of_unit WHEN 'quota' THEN -11 ELSE -21 END;
+  counter bigint := -11;
   reason text := 'allowance of a period';
 BEGIN
   IF amount = 0 THEN RETURN; END IF;
   IF transfer_kind = 'expiry' THEN
-    counter := counter - 2;
+    counter := -13;
     reason := 'unused when its period ended';
   END IF;
   INSERT INTO transfers (row, kind, unit, account, ref, reason, amount_nano, at, movement)
-    VALUES (transfer, transfer_kind, of_unit, bucket.account, bucket.row || '.' || transfer, reason, amount, at,
+    VALUES (transfer, transfer_kind, 'quota', bucket.account, bucket.row || '.' || transfer, reason, amount, at,
       next_movement(bucket.account));
   INSERT INTO entries (transfer, seq, bucket, delta_nano)
     VALUES (transfer, 0, bucket.row, amount), (transfer, 1, counter, -amount);
@@ -122,6 +123,18 @@ BEGIN
   RETURN bucket;
 END $$;
 
+-- A changed cap counts at once. A period that has ended is followed by the next one in the same place.
+CREATE FUNCTION open_cap(
+  INOUT books live_bucket[], INOUT place integer, of_account bigint, allowance jsonb, standing allowance_standing
+) LANGUAGE plpgsql AS $$
+DECLARE
+  held bigint := CASE WHEN standing.running IS NULL THEN 0 ELSE standing.held END;
+BEGIN
+  place := coalesce(place, coalesce(cardinality(books), 0) + 1);
+  books[place] := ROW(NULL, of_account, 'cap', allowance ->> 'subject', standing.period_start, standing.period_end, NULL,
+    standing.granted, standing.posted, held)::live_bucket;
+END $$;
+
 -- Puts the bucket that a turn holds on into the array, with whatever had to change for it to be there.
 CREATE FUNCTION open_period(
   INOUT books live_bucket[], INOUT place integer, of_account bigint, allowance jsonb, standing allowance_standing, at bigint
@@ -130,6 +143,10 @@ DECLARE
   opened live_bucket;
 BEGIN
   place := coalesce(standing.running, standing.newest);
+  IF allowance ->> 'unit' = 'cap' THEN
+    SELECT * INTO books, place FROM open_cap(books, place, of_account, allowance, standing);
+    RETURN;
+  END IF;
   IF standing.running IS NOT NULL THEN
     books[place] := grant_more(books[place], standing.granted - books[place].granted, at);
     RETURN;
@@ -142,20 +159,25 @@ BEGIN
   END IF;
   -- What turns still hold on stays until the last of them has ended: they are settled where they were held.
   IF place IS NOT NULL AND books[place].held = 0 THEN books[place] := close_period(books[place], at); END IF;
-  opened := ROW(nextval('period_rows'), of_account, CASE allowance ->> 'unit' WHEN 'cap' THEN 'cap' ELSE 'window' END,
+  opened := ROW(nextval('period_rows'), of_account, 'window',
     allowance ->> 'subject', standing.period_start, standing.period_end, NULL, 0, 0, 0);
   INSERT INTO buckets (row, unit, kind, account, subject, period_start, period_end)
-    VALUES (opened.row, allowance ->> 'unit', opened.kind, of_account, opened.subject, opened.period_start,
+    VALUES (opened.row, 'quota', opened.kind, of_account, opened.subject, opened.period_start,
       opened.period_end);
   books := array_append(books, grant_more(opened, standing.granted, at));
   place := cardinality(books);
 END $$;
 
 -- Oldest first, so that the newest period of an allowance comes last.
-CREATE FUNCTION read_books(concerned bigint[]) RETURNS live_bucket[] LANGUAGE sql AS $$
-  SELECT coalesce(array_agg(ROW(row, account, kind, subject, period_start, period_end, closed_at,
-      granted_nano, posted_nano, held_nano)::live_bucket ORDER BY row), '{}')
-    FROM buckets WHERE account = ANY (concerned) AND closed_at IS NULL
+CREATE FUNCTION read_books(concerned bigint[], caps text[]) RETURNS live_bucket[] LANGUAGE sql AS $$
+  SELECT coalesce(array_agg(each ORDER BY (each).row NULLS LAST), '{}') FROM (
+    SELECT ROW(row, account, kind, subject, period_start, period_end, closed_at,
+        granted_nano, posted_nano, held_nano)::live_bucket AS each
+      FROM buckets WHERE account = ANY (concerned) AND closed_at IS NULL
+    UNION ALL
+    SELECT ROW(NULL, account, 'cap', subject, period_start, period_end, NULL,
+        bound_nano, bound_nano - spent_nano, held_nano)::live_bucket
+      FROM spend_counters WHERE account = ANY (concerned) AND subject = ANY (caps)) AS live
 $$;
 
 -- However often a bucket moved in a batch, its row is written once.
@@ -165,6 +187,14 @@ CREATE FUNCTION write_books(books live_bucket[]) RETURNS void LANGUAGE sql AS $$
     FROM unnest(books) AS each
     WHERE buckets.row = each.row
       AND (buckets.period_start, buckets.period_end, buckets.closed_at, granted_nano, posted_nano, held_nano)
-        IS DISTINCT FROM (each.period_start, each.period_end, each.closed_at, each.granted, each.posted, each.held)
+        IS DISTINCT FROM (each.period_start, each.period_end, each.closed_at, each.granted, each.posted, each.held);
+  INSERT INTO spend_counters AS counter (account, subject, period_start, period_end, bound_nano, spent_nano, held_nano)
+    SELECT each.account, each.subject, each.period_start, each.period_end, each.granted, each.granted - each.posted, each.held
+      FROM unnest(books) AS each LEFT JOIN spend_counters AS before USING (account, subject)
+      WHERE each.kind = 'cap'
+        AND (before.period_start, before.period_end, before.bound_nano, before.spent_nano, before.held_nano)
+          IS DISTINCT FROM (each.period_start, each.period_end, each.granted, each.granted - each.posted, each.held)
+    ON CONFLICT (account, subject) DO UPDATE SET period_start = excluded.period_start, period_end = excluded.period_end,
+      bound_nano = excluded.bound_nano, spent_nano = excluded.spent_nano, held_nano = excluded.held_nano
 $$;
 `

@@ -22,8 +22,8 @@ CREATE SEQUENCE period_rows START 1000000000;
 -- Half of a page stays empty, so that the next version of a balance finds room beside the last and no index is touched.
 CREATE TABLE buckets (
   row bigint PRIMARY KEY,
-  unit text NOT NULL CHECK (unit IN ('usd', 'quota', 'cap')),
-  kind text NOT NULL CHECK (kind IN ('wallet', 'window', 'cap', 'system')),
+  unit text NOT NULL CHECK (unit IN ('usd', 'quota')),
+  kind text NOT NULL CHECK (kind IN ('wallet', 'window', 'system')),
   account bigint REFERENCES accounts (row),
   subject text NOT NULL,
   period_start bigint,
@@ -33,8 +33,8 @@ CREATE TABLE buckets (
   posted_nano bigint NOT NULL DEFAULT 0,
   held_nano bigint NOT NULL DEFAULT 0 CHECK (held_nano >= 0),
   CHECK ((kind = 'system') = (account IS NULL)),
-  CHECK (kind = 'system' OR unit = CASE kind WHEN 'wallet' THEN 'usd' WHEN 'window' THEN 'quota' ELSE 'cap' END),
-  CHECK ((kind IN ('window', 'cap')) = (period_end IS NOT NULL)),
+  CHECK (kind = 'system' OR unit = CASE kind WHEN 'wallet' THEN 'usd' ELSE 'quota' END),
+  CHECK ((kind = 'window') = (period_end IS NOT NULL)),
   CHECK (closed_at IS NULL OR (posted_nano = 0 AND held_nano = 0)),
   CHECK (kind = 'system' OR posted_nano - held_nano >= 0)
 ) WITH (fillfactor = 50);
@@ -44,8 +44,20 @@ CREATE UNIQUE INDEX one_wallet_an_account ON buckets (account) WHERE kind = 'wal
 -- Only 'external' keeps a balance: operators' transfers are few, and each is bounded by their sum.
 INSERT INTO buckets (row, unit, kind, subject) VALUES
   (1, 'usd', 'system', 'external'), (2, 'usd', 'system', 'revenue'),
-  (-11, 'quota', 'system', 'issued'), (-12, 'quota', 'system', 'used'), (-13, 'quota', 'system', 'expired'),
-  (-21, 'cap', 'system', 'issued'), (-22, 'cap', 'system', 'used'), (-23, 'cap', 'system', 'expired');
+  (-11, 'quota', 'system', 'issued'), (-12, 'quota', 'system', 'used'), (-13, 'quota', 'system', 'expired');
+
+-- What a key has spent in the running period of a spend cap, and what its turns hold. The next period begins in the same row.
+CREATE TABLE spend_counters (
+  account bigint NOT NULL REFERENCES accounts (row),
+  subject text COLLATE "C" NOT NULL,
+  period_start bigint NOT NULL,
+  period_end bigint NOT NULL,
+  bound_nano bigint NOT NULL,
+  spent_nano bigint NOT NULL CHECK (spent_nano >= 0),
+  held_nano bigint NOT NULL CHECK (held_nano >= 0),
+  PRIMARY KEY (account, subject),
+  CHECK (spent_nano <= bound_nano - held_nano)
+) WITH (fillfactor = 50);
 
 -- A run of a process. Once its lease has ended it stays ended: a node that comes back begins a new one.
 CREATE TABLE nodes (
@@ -70,6 +82,8 @@ CREATE TABLE receipts (
   model text NOT NULL,
   price_version integer NOT NULL,
   buckets bigint[] NOT NULL,
+  -- Names of the key's spend caps that it counts against, with a space between them.
+  caps text,
   hold_nano bigint NOT NULL CHECK (hold_nano >= 0),
   output_cap bigint NOT NULL,
   output_bound bigint NOT NULL,
@@ -112,7 +126,7 @@ CREATE SEQUENCE transfer_rows;
 CREATE TABLE transfers (
   row bigint PRIMARY KEY,
   kind text NOT NULL CHECK (kind IN ('credit', 'refund', 'adjustment', 'grant', 'expiry')),
-  unit text NOT NULL CHECK (unit IN ('usd', 'quota', 'cap')),
+  unit text NOT NULL CHECK (unit IN ('usd', 'quota')),
   account bigint NOT NULL REFERENCES accounts (row),
   ref text NOT NULL,
   reason text NOT NULL,
@@ -120,7 +134,7 @@ CREATE TABLE transfers (
   at bigint NOT NULL,
   movement bigint NOT NULL,
   balance_nano bigint,
-  UNIQUE (account, unit, ref),
+  UNIQUE (account, kind, ref),
   UNIQUE (account, movement),
   CHECK ((unit = 'usd') = (kind IN ('credit', 'refund', 'adjustment')))
 );
@@ -162,16 +176,10 @@ CREATE TABLE claims (
 CREATE INDEX claims_by_expiry ON claims (expires_at);
 
 -- One row a limit in use. For a rate: the moment (in microseconds of this database's clock) at which everything taken is
--- earned back, how much was ever taken since the row began, and of those whose use is not known yet how much that was when they
--- came and how much has been given back since by others who came later. For a limit on turns at once: how many run; it moves in
--- the transaction of their holds, so it cannot leak.
+-- earned back. For a limit on turns at once: how many run; it moves in the transaction of their holds, so it cannot leak.
 CREATE TABLE limits (
   subject text COLLATE "C" PRIMARY KEY,
   reached_at double precision NOT NULL DEFAULT 0,
-  taken double precision NOT NULL DEFAULT 0,
-  open_at double precision[] NOT NULL DEFAULT '{}',
-  given_behind double precision[] NOT NULL DEFAULT '{}',
-  began timestamptz NOT NULL DEFAULT clock_timestamp(),
   running integer NOT NULL DEFAULT 0 CHECK (running >= 0)
 ) WITH (fillfactor = 50);
 
@@ -182,7 +190,7 @@ CREATE VIEW usage_entries AS
     FROM receipts, unnest(receipts.buckets) AS held_on (bucket)
     WHERE receipts.state = 'settled'
   UNION ALL
-  SELECT receipts.row, CASE buckets.unit WHEN 'usd' THEN 2 WHEN 'quota' THEN -12 ELSE -22 END, receipts.charge_nano
+  SELECT receipts.row, CASE buckets.unit WHEN 'usd' THEN 2 ELSE -12 END, receipts.charge_nano
     FROM receipts, unnest(receipts.buckets) AS held_on (bucket) JOIN buckets ON buckets.row = held_on.bucket
     WHERE receipts.state = 'settled';
 

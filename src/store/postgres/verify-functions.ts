@@ -14,6 +14,14 @@ WITH movements AS (
   granted AS (SELECT bucket, sum(delta_nano) AS total FROM entries WHERE delta_nano <> 0 GROUP BY bucket),
   holds AS (SELECT bucket, sum(hold_nano) AS total FROM receipts, unnest(receipts.buckets) AS held_on (bucket)
     WHERE state = 'open' GROUP BY bucket),
+  counted AS (SELECT counter.account, counter.subject,
+      coalesce(sum(charge_nano) FILTER (WHERE state = 'settled'), 0) AS spent,
+      coalesce(sum(hold_nano) FILTER (WHERE state = 'open'), 0) AS held
+    FROM receipts CROSS JOIN LATERAL unnest(string_to_array(receipts.caps, ' ')) AS name JOIN spend_counters AS counter
+      ON counter.account = receipts.account AND counter.subject = 'cap:' || receipts.key || ':' || name
+    WHERE receipts.opened_at >= counter.period_start GROUP BY counter.account, counter.subject),
+  miscounted AS (SELECT counter.account FROM spend_counters AS counter LEFT JOIN counted USING (account, subject)
+    WHERE (spent_nano, held_nano) IS DISTINCT FROM (coalesce(counted.spent, 0), coalesce(counted.held, 0))),
   places AS (SELECT subject #>> '{}' AS subject, count(*) AS total FROM receipts,
     jsonb_path_query(receipts.limits, '$[*] ? (@.kind == "concurrent").subject') AS subject
     WHERE state = 'open' GROUP BY 1),
@@ -49,6 +57,7 @@ WITH movements AS (
       (SELECT FROM buckets WHERE buckets.row = moved.bucket))
     UNION ALL SELECT 'held is the sum of open holds', (SELECT count(*) FROM buckets LEFT JOIN holds ON holds.bucket = row
       WHERE held_nano <> coalesce(holds.total, 0))
+    UNION ALL SELECT 'a spend counter is what its receipts cost and hold', (SELECT count(*) FROM miscounted)
     UNION ALL SELECT 'turns at once are the open ones', (SELECT count(*) FROM limits LEFT JOIN places USING (subject)
       WHERE running <> coalesce(places.total, 0))
     UNION ALL SELECT 'movements of an account are numbered without a gap',
@@ -61,7 +70,8 @@ WITH movements AS (
       ON receipts.row = claims.receipt WHERE (claims.state = 'running') <> (receipts.state = 'open')))
 SELECT jsonb_build_object('suspects', (SELECT coalesce(jsonb_agg(DISTINCT account), '[]') FROM buckets
     LEFT JOIN moved ON moved.bucket = row LEFT JOIN holds ON holds.bucket = row
-    WHERE kind <> 'system' AND (posted_nano <> coalesce(moved.total, 0) OR held_nano <> coalesce(holds.total, 0))),
+    WHERE (kind <> 'system' AND (posted_nano <> coalesce(moved.total, 0) OR held_nano <> coalesce(holds.total, 0)))
+      OR account IN (SELECT account FROM miscounted)),
   'violations', (SELECT sum(violations) FROM checks),
   'checks', (SELECT jsonb_agg(jsonb_build_object('name', name, 'violations', violations)) FROM checks),
   'accounts', (SELECT count(*) FROM accounts), 'receipts', (SELECT count(*) FROM receipts),

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { type Books, createBooks, type UnderLimits } from '../../books/books.ts'
+import { type Books, createBooks } from '../../books/books.ts'
 import {
   endUnderLimits,
   forgetEarnedBackRates,
@@ -56,7 +56,7 @@ function playSchedule(random: Random, tally: Tally): void {
   const people = PEOPLE.map((person) => ({ person, caller: callerOf(person) }))
   const naive = createNaiveLimits((scope, { key }) => naively(scope, configured, PEOPLE[key - 1]!))
   const books = createBooks({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
-  const open: { turn: NaiveTurn; under: UnderLimits }[] = []
+  const open: { turn: NaiveTurn; limits: readonly AppliedLimit[] }[] = []
   let now = random(10 * SECOND)
   let retryMicros = SECOND
 
@@ -76,7 +76,8 @@ function playSchedule(random: Random, tally: Tally): void {
       count(tally, 'admitted')
       naive.start(turn, now)
       expect(naive.mostOver).toBeLessThan(EDGE_MICROS)
-      open.push({ turn, under: startUnderLimits(books, limits, now) })
+      startUnderLimits(books, limits, now)
+      open.push({ turn, limits })
       return
     }
     if (refusal.kind === 'limit-too-small' || expected === 'too-large') {
@@ -100,7 +101,7 @@ function playSchedule(random: Random, tally: Tally): void {
     if (!ended) return
     const used = random(4) ? random(ended.turn.tokens + 1) : random(5000)
     count(tally, used > ended.turn.tokens ? 'debt' : 'refund')
-    endUnderLimits(books, ended.under, used, now)
+    endUnderLimits(books, ended.limits, used, now)
     naive.end(ended.turn, used, now)
   }
 

@@ -38,14 +38,12 @@ interface Bucket {
   readonly history: Poured[]
 }
 
-/** What one turn has poured into a bucket. */
+/** What one turn has poured into a bucket, or what was taken back of it. */
 interface Poured {
   readonly bucket: Bucket
   readonly at: number
-  /** What was really let through, at the moment when it was: less than was poured in, once it is known what was not used. */
-  amount: number
-  /** In units, what of it has not been taken out again. */
-  kept: number
+  /** Below zero: taken back. */
+  readonly amount: number
 }
 
 type Rules = (scope: LimitScope, turn: NaiveTurn) => NaiveLimits
@@ -111,7 +109,7 @@ export function createNaiveLimits(rules: Rules) {
       tokensOf.delete(turn)
       countPlaces(turn, -1)
     },
-    /** By how many microseconds of its rate any limit has let through more than burst + rate × time in any stretch. */
+    /** By how many microseconds of its rate any limit has taken more than burst + rate × time in any stretch, corrections included. */
     get mostOver() {
       return most.over
     },
@@ -131,20 +129,16 @@ const leaked = ({ level, at, rate }: Bucket, now: number): number => Math.max(0,
 function pour(bucket: Bucket, amount: number, now: number): Poured {
   bucket.level = leaked(bucket, now) + amount * UNITS
   bucket.at = now
-  const poured = { bucket, at: now, amount, kept: amount * UNITS }
+  const poured = { bucket, at: now, amount }
   bucket.history.push(poured)
   return poured
 }
 
-/** As if it had never been poured in, but for what came behind it: that stays in the bucket as if it had all come now. */
-function takeBack(poured: Poured, amount: number, now: number): void {
-  const { bucket } = poured
-  const level = leaked(bucket, now)
-  const behind = bucket.history.slice(bucket.history.indexOf(poured) + 1).reduce((sum, { kept }) => sum + kept, 0)
-  bucket.level = Math.max(level - amount * UNITS, Math.min(level, behind))
+/** What was not used comes back at the end of its turn, but a bucket is never emptier than empty. */
+function takeBack({ bucket }: Poured, amount: number, now: number): void {
+  bucket.level = Math.max(0, leaked(bucket, now) - amount * UNITS)
   bucket.at = now
-  poured.amount -= amount
-  poured.kept -= level - bucket.level
+  bucket.history.push({ bucket, at: now, amount: -amount })
 }
 
 /** Over every stretch that ends now: what was let through in it, less what its length has earned and the burst. */

@@ -7,6 +7,7 @@ import type { CacheSaltOf } from '../../seals/cache-salts.ts'
 import type { CallSealMemory } from '../lane/call-seal-memory.ts'
 import type { AskedTurn, Turn } from '../turn.ts'
 import { ableLanes } from './able-lanes.ts'
+import { contextProblem } from './context-problem.ts'
 import { conversationNames } from './conversation-names.ts'
 import { type AdmissionDeps, planAdmission } from './plan-admission.ts'
 import { sentPromptOf } from './sent-prompt.ts'
@@ -32,7 +33,7 @@ export function planTurn(deps: PlanDeps, asked: AskedTurn): PlannedTurn {
   if (resolved.kind === 'refused') return resolved
   const { entry, effort, price } = resolved
   const { model } = entry
-  const unsuitable = checkInputs(model, request)
+  const unsuitable = checkInputs(model, request) ?? contextProblem(model, request)
   if (unsuitable) return { kind: 'refused', problem: unsuitable, model }
   const lanes = ableLanes(model, request)
   if ('code' in lanes) return { kind: 'refused', problem: lanes, model }

@@ -1,4 +1,5 @@
 import type { LimitRefusal } from '../../books/turn-limits.ts'
+import { callerProblem } from '../../keys/caller-problem.ts'
 import type { AdmissionRefusal } from '../../ledger/ledger.ts'
 import { assertNever } from '../../lib/assert-never.ts'
 import { wholeSeconds } from '../../lib/whole-seconds.ts'
@@ -67,6 +68,15 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
         'The plan of this account was changed while this request was on its way.',
         { retryAfterSeconds: 1 },
       )
+    case 'rights-changed':
+      return passingProblem(
+        'ledger_unavailable',
+        'Keys or accounts were changed again and again while this request was on its way.',
+        { retryAfterSeconds: 1 },
+      )
+    case 'account-suspended':
+    case 'account-closed':
+      return callerProblem(refusal.kind)
     case 'unavailable':
       return ledgerUnavailable()
     default:

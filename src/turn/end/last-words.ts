@@ -43,7 +43,7 @@ export class LastWords {
     if (fate.kind !== 'finished' || !settled || !resolution.owed)
       throw new Error(`An answer that is ${fate.kind} has no end`)
     const { unsent, close } = fate.answer
-    const closing = close({ usage: resolution.told, charge: settled.charge, tier: settled.tier, price })
+    const closing = close({ usage: resolution.owed.usage, charge: settled.charge, tier: settled.tier, price })
     return unsent.length === 0 ? closing : Buffer.concat([unsent, closing])
   }
 }

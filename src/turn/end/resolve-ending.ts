@@ -1,47 +1,36 @@
 import type { Model } from '../../catalog/catalog.ts'
 import { assertNever } from '../../lib/assert-never.ts'
-import { clampUsage } from '../../metering/clamp-usage.ts'
+import { clampUsage, inputWithin } from '../../metering/clamp-usage.ts'
+import type { LaneRate } from '../../metering/lane-rates.ts'
 import { priceUsage } from '../../metering/price-usage.ts'
-import { estimateTokens } from '../../metering/size-input.ts'
 import type { Owed, TurnOutcome } from '../../model/ending.ts'
 import type { Price } from '../../model/price.ts'
-import type { InputUsage, MeteredUsage } from '../../model/usage.ts'
-import type { Produced, Run } from '../lane/run.ts'
+import type { MeteredUsage } from '../../model/usage.ts'
+import type { Produced, Run, RunFate } from '../lane/run.ts'
 import type { RunningTurn } from '../running-turn.ts'
 import type { StopReason } from '../turn-stop.ts'
+import { type EstimateBounds, estimateUsage } from './estimate-usage.ts'
 
 /** What an ending means for the money; only recovery decides for itself. `docs/operate/charges.md` is the published table. */
-export type Resolution =
-  | {
-      readonly outcome: TurnOutcome
-      readonly owed: Owed
-      /** What the answer says of its tokens. */
-      readonly told: MeteredUsage
-    }
-  | { readonly outcome: TurnOutcome; readonly owed: undefined }
+export interface Resolution {
+  readonly outcome: TurnOutcome
+  /** Undefined: nothing is charged. */
+  readonly owed: Owed | undefined
+}
 
-export interface EndingBounds {
+export interface EndingBounds extends EstimateBounds {
   readonly model: Model
   readonly price: Price
-  readonly inputBound: number
-  /** What the input is taken for where its provider does not tell. */
-  readonly inputEstimate: number
-  /** The part of the input that the provider had seen just before, in tokens. */
-  readonly cachedEstimate: number
-  readonly outputBound: number
   /** The head has gone out with 200; before it, the client is told a status that must not cost anything. */
   readonly headGone: boolean
 }
 
-export const boundsOf = ({
-  entry,
-  price,
-  inputBound,
-  admitRequest,
-  hold,
-  request,
-  sink,
-}: RunningTurn): EndingBounds => ({
+export const boundsOf = (
+  { entry, price, inputBound, admitRequest, hold, request, sink }: RunningTurn,
+  rate: LaneRate,
+): EndingBounds => ({
+  rate,
+  bytesPerToken: entry.model.bytesPerToken,
   model: entry.model,
   price,
   inputBound,
@@ -61,7 +50,7 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
     case 'stopped': {
       const outcome = STOPPED_OUTCOMES[fate.reason]
       // Before the provider's 2xx head it has not accepted the request: a cancel costs nothing.
-      if (!fate.accepted) return free(outcome)
+      if (!fate.accepted && !wasMade(fate, bounds)) return free(outcome)
       if (fate.reason === 'client-gone') return unheard(run, fate.used, bounds)
       // An answer of 503 is free, whatever the provider has begun.
       return bounds.headGone ? charge(outcome, fate.used, bounds) : free(outcome)
@@ -74,6 +63,10 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
       return assertNever(fate)
   }
 }
+
+/** Its client went so late that the provider had been making its JSON answer for a while, as others of the lane show. */
+const wasMade = ({ reason, used }: Extract<RunFate, { kind: 'stopped' }>, { rate, bytesPerToken }: EndingBounds) =>
+  reason === 'client-gone' && rate.outputOf(used, bytesPerToken).output > 0
 
 /** The client went before its answer was whole: it pays for what was produced, unless the operator does. */
 function unheard({ lane }: Run, used: Produced, bounds: EndingBounds): Resolution {
@@ -90,36 +83,19 @@ const STOPPED_OUTCOMES = {
 function charge(outcome: TurnOutcome, produced: Produced, bounds: EndingBounds): Resolution {
   const usage = usageOf(produced, bounds)
   const owed = { usage, ...priceUsage(bounds.price, usage) }
-  return { outcome, owed, told: toldOf(produced, usage, bounds) }
+  return { outcome, owed }
 }
 
 const free = (outcome: TurnOutcome): Resolution => ({ outcome, owed: undefined })
 
 /**
- * Only what the request's own bytes can become is charged. A provider may have put more before the model than it was
- * sent (its instructions for tools, a cached preamble): clients size their context by its count, so they are told it,
- * flagged, as long as the model could have read that much.
+ * The provider's own count where it told one, else bytes by the catalogue's ratio. A count of input beyond the bound is believed:
+ * a provider may put instructions of its own before the model. It is charged as far as the hold goes, and the rest is shortfall.
+ * A count that no model can have read is a fault of the provider: it is cut to the bound and flagged, as is output past the cap.
  */
-function toldOf(
-  { usage: counted }: Produced,
-  charged: MeteredUsage,
-  { model, outputBound }: EndingBounds,
-): MeteredUsage {
-  if (!counted || !charged.estimated) return charged
-  const possible = !clampUsage(counted, { inputTokens: model.contextTokens, outputTokens: outputBound }).estimated
-  return possible ? { ...counted, estimated: true } : charged
-}
-
-/** The provider's own count where it told one, within what is physically possible; else bytes by the catalogue's ratio. */
 function usageOf(produced: Produced, bounds: EndingBounds): MeteredUsage {
-  const within = { inputTokens: bounds.inputBound, outputTokens: bounds.outputBound }
-  if (produced.usage) return clampUsage(produced.usage, within)
-  const output = estimateTokens(produced.outputBytes, bounds.model.bytesPerToken)
-  const estimate = { ...(produced.inputCounted ?? estimatedInput(bounds)), output, reasoning: 0 }
-  return { ...clampUsage(estimate, within), estimated: true }
-}
-
-function estimatedInput({ inputEstimate, cachedEstimate }: EndingBounds): InputUsage {
-  const cachedInput = Math.min(cachedEstimate, inputEstimate)
-  return { uncachedInput: inputEstimate - cachedInput, cachedInput, cacheWrite: 0 }
+  const { usage } = produced
+  if (!usage) return estimateUsage(produced, bounds)
+  const inputTokens = inputWithin(usage, bounds.inputBound, bounds.model.contextTokens)
+  return clampUsage(usage, { inputTokens, outputTokens: bounds.outputBound })
 }

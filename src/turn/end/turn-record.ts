@@ -14,14 +14,21 @@ export interface TurnRecord extends Partial<Pick<Ending, 'lane' | 'compaction' |
   readonly charge?: NanoUsd | undefined
   readonly shortfall?: NanoUsd | undefined
   readonly totalMs: number
+  /** How far an estimate would have been from the true charge, in proportion, where both are known. */
+  readonly estimateError?: number | undefined
+}
+
+interface Ended {
+  readonly settled: SettleOutcome
+  readonly said: Problem | undefined
+  readonly estimateError: number | undefined
 }
 
 /** Of a turn that was admitted. */
 export const recordOf = (
   model: Model,
   { outcome, owed, lane, compaction, firstByteMs, totalMs }: Ending,
-  settled: SettleOutcome,
-  said: Problem | undefined,
+  { settled, said, estimateError }: Ended,
 ): TurnRecord => ({
   model: model.id,
   lane,
@@ -33,6 +40,7 @@ export const recordOf = (
   shortfall: settled.kind === 'settled' ? settled.shortfall : undefined,
   firstByteMs,
   totalMs,
+  estimateError,
 })
 
 /** Of one that was not. */

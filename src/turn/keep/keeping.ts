@@ -88,7 +88,7 @@ export class Keeping {
     const { requestId, caller, request, claim } = this.#turn
     const body = this.#recording?.whole()
     if (claim === undefined || body === undefined) return false
-    const head = { requestId, account: caller.account, status: 200, contentType: CONTENT_TYPES[request.delivery] }
+    const head = { requestId, account: caller.accountId, status: 200, contentType: CONTENT_TYPES[request.delivery] }
     return this.#answers.keep({ ...head, body, facts: writeEnding(ending), expiresAt: claim.expiresAt })
   }
 

@@ -89,7 +89,7 @@ async function giveAgain(
   }
   const refused = (said: Problem) => ({ kind: 'refused', problem: said, headers, leave: leaveBoth }) as const
   try {
-    const answer = await deps.answers.find(requestId, caller.account)
+    const answer = await deps.answers.find(requestId, caller.accountId)
     if (answer === undefined) return refused(notReplayableProblem(requestId))
     if (!deps.budget.take(answer.rawBytes)) return refused(tooMany())
     taken = answer.rawBytes

@@ -45,7 +45,7 @@ export function createStoredResponse(
   const createdAt = now()
   const isStream = request.delivery === 'stream'
   const head = {
-    ...{ id: voice.responseId, account: caller.account, requestId },
+    ...{ id: voice.responseId, account: caller.accountId, requestId },
     ...{ createdAt, expiresAt: createdAt + stateMs, parent: request.previousResponseId },
   }
   const shows = voice.showsSeals ? `"${SHOWS_SEALS}":true,` : ''
@@ -56,7 +56,7 @@ export function createStoredResponse(
   const begun = isBegun ? responses.begin({ ...head, object: object('in_progress') }) : Promise.resolve(true)
   const forget = async () => {
     await begun
-    await responses.forget(voice.responseId, caller.account)
+    await responses.forget(voice.responseId, caller.accountId)
   }
   return {
     begun: isStream && request.compacts === undefined ? begun : undefined,
@@ -81,7 +81,7 @@ export function createStoredResponse(
       if (!isBegun) return
       await begun
       const status = outcome === 'client_gone' ? 'cancelled' : 'failed'
-      await responses.end(voice.responseId, caller.account, status, object(status))
+      await responses.end(voice.responseId, caller.accountId, status, object(status))
     },
   }
 }

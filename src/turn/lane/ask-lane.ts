@@ -1,3 +1,4 @@
+import type { Hiding } from '../../metering/lane-rates.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 import { isUntouched, readBeginning, readRetryAfter, type UpstreamAnswer } from '../../upstream/upstream-answer.ts'
 import type { LaneDialect } from '../../wire/codecs.ts'
@@ -12,7 +13,7 @@ import type { LaneDeps, LaneTry, TriedLane } from './lane-try.ts'
 import { failed, faultOfFailure, refused } from './provider-refusal.ts'
 import type { RoadBack } from './road.ts'
 import { roadTo } from './roads.ts'
-import { NOTHING_PRODUCED, type RunFate } from './run.ts'
+import { NOTHING_PRODUCED, type Produced, type RunFate } from './run.ts'
 
 /** How a lane is asked: as its dialect says, without what it has turned out not to take. */
 export interface Manner {
@@ -40,9 +41,10 @@ interface Asking {
 
 /** Asks one lane once, and carries what comes to the client. */
 export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, asking: Asking): Promise<AskedLane> {
-  const { stop, entry, effort } = turn
+  const { stop } = turn
   const { lane } = on
-  const policy = goingPolicyOf(lane, asking.dialect, { model: entry.model, effort })
+  const policy = goingPolicyOf(lane)
+  on.hiding = hidingOf(asking.dialect, turn)
   // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
   stop.follow(turn.request.delivery === 'json' ? policy : 'cut')
   const { road, answered } = setOut(deps, turn, on, asking)
@@ -50,7 +52,7 @@ export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, as
   if (outcome.kind === 'failed') {
     // A JSON answer gets its head when it has been made: silence says nothing there.
     if (stop.calledOff === 'client-gone' && road.delivery === 'stream') on.leftWithoutHead()
-    if (stop.calledOff) return { tried: stopped(stop.calledOff, undefined), road }
+    if (stop.calledOff) return { tried: stopped(stop.calledOff, undefined, workOn(on, road)), road }
     const fate = { ...failed(faultOfFailure(outcome)), mayBeBilled: !isUntouched(outcome) }
     return { tried: { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }, road }
   }
@@ -71,8 +73,7 @@ export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, as
 function setOut({ mint, send }: LaneDeps, turn: RunningTurn, { lane }: LaneTry, { dialect, manner }: Asking) {
   const { request, voice, callSeals, cacheSalt, entry, effort, hold, admitRequest, stop } = turn
   const { model } = entry
-  const room = model.contextTokens - admitRequest.inputEstimate
-  const outputCap = Math.min(hold.cap, Math.max(room, leastRoomFor(request)))
+  const outputCap = capWithin(model.contextTokens, { cap: hold.cap, input: admitRequest.inputEstimate, request })
   const journey = { request, voice, mint, callSeals, cacheSalt, model, effort, outputCap }
   const { sent, ...road } = roadTo(lane, dialect, { ...journey, ...manner })
   turn.sink.announce(ignoredFieldsHeader(sent.leftOut, request.body))
@@ -81,12 +82,29 @@ function setOut({ mint, send }: LaneDeps, turn: RunningTurn, { lane }: LaneTry, 
   return { road, answered: send(call) }
 }
 
-/**
- * The tokens that an answer is given room for at least. A summary is asked for when the context is nearly full: better that
- * a provider refuses than that it writes three words.
- */
-const leastRoomFor = ({ compacts }: TurnRequest): number => (compacts === undefined ? 1 : SUMMARY_TOKENS)
+/** What the cap is fitted to. */
+interface Fitted {
+  /** What the hold covers. */
+  readonly cap: number
+  /** An estimate: the input may be shorter, or longer. */
+  readonly input: number
+  readonly request: TurnRequest
+}
 
+/**
+ * Servers refuse a request whose input and cap together exceed their context, so a large cap is lowered to the room that the
+ * estimated input leaves. Where it leaves next to none, the estimate says nothing about the answer: the cap goes as the hold
+ * covers it, and the provider decides. Only a summary, which is asked for when the context is nearly full, is always fitted in.
+ */
+export function capWithin(contextTokens: number, { cap, input, request }: Fitted): number {
+  const room = contextTokens - input
+  if (request.compacts !== undefined) return Math.min(cap, Math.max(room, SUMMARY_TOKENS))
+  return room < Math.min(ANSWER_TOKENS, contextTokens / 16) ? cap : Math.min(cap, room)
+}
+
+/** Less room than this, or than a sixteenth of a small context, is less than the estimate may be wrong by. */
+const ANSWER_TOKENS = 1024
+/** Better that a provider refuses than that it writes three words. */
 const SUMMARY_TOKENS = 2048
 
 interface AnsweringLane {
@@ -97,12 +115,22 @@ interface AnsweringLane {
 function carryBack({ bounds }: LaneDeps, turn: RunningTurn, on: LaneTry, answering: AnsweringLane): Promise<RunFate> {
   const { road, body } = answering
   if (road.delivery === 'json' && road.carryReply) {
-    return carryJson({ body, stop: turn.stop, carry: road.carryReply, bounds })
+    return carryJson({ body, on, stop: turn.stop, carry: road.carryReply, bounds })
   }
   return carryStream({ turn, on, body, carrier: road.carrier(), frameBytesMax: bounds.frameBytesMax })
 }
 
-export function stopped(reason: StopReason, status: number | undefined): TriedLane {
-  const fate: RunFate = { kind: 'stopped', reason, accepted: false, used: NOTHING_PRODUCED }
+/** A JSON answer has no head before it is made: only its time tells that it was worked on. */
+const workOn = (on: LaneTry, { delivery }: RoadBack): Produced =>
+  delivery === 'json' ? { ...NOTHING_PRODUCED, wholeMs: on.askedMs() } : NOTHING_PRODUCED
+
+/** A model without efforts does not reason, and one that was asked for `none` does not either. */
+function hidingOf({ hidesReasoning }: LaneDialect, { entry, effort }: RunningTurn): Hiding {
+  if (entry.model.efforts?.length === 0 || String(effort) === 'none') return 'no'
+  return hidesReasoning ? 'known' : 'unknown'
+}
+
+export function stopped(reason: StopReason, status: number | undefined, used = NOTHING_PRODUCED): TriedLane {
+  const fate: RunFate = { kind: 'stopped', reason, accepted: false, used }
   return { fate, status, outcome: reason }
 }

@@ -5,12 +5,14 @@ import { skipComments } from '../../wire/json/skip-comments.ts'
 import { tryParse } from '../../wire/json/try-parse.ts'
 import type { CarriedReply, ReceivedReply } from '../../wire/voice.ts'
 import type { TurnStop } from '../turn-stop.ts'
+import type { LaneTry } from './lane-try.ts'
 import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
-import { NOTHING_PRODUCED, type RunFate } from './run.ts'
+import { NOTHING_PRODUCED, type Produced, type RunFate } from './run.ts'
 
 export interface CarriedJson {
   readonly body: UpstreamBody
   readonly stop: TurnStop
+  readonly on: Pick<LaneTry, 'askedMs'>
   /** Reads the body as the lane's protocol, and says it in the client's. */
   carry(reply: ReceivedReply): CarriedReply
   readonly bounds: { readonly bodyBytesMax: number; readonly depthMax: number; readonly valuesMax: number }
@@ -24,7 +26,7 @@ export async function carryJson(json: CarriedJson): Promise<RunFate> {
   if (whole instanceof Error) {
     const { stoppedFor } = json.stop
     // While it is read on for a client that has gone, it may fail by itself.
-    if (stoppedFor) return { kind: 'stopped', reason: stoppedFor, accepted: true, used: NOTHING_PRODUCED }
+    if (stoppedFor) return { kind: 'stopped', reason: stoppedFor, accepted: true, used: madeFor(json) }
     if (whole instanceof UpstreamTimedOut) return failed(timedOut(whole.phase))
     return unusable('The connection to the provider ended before its answer was complete.')
   }
@@ -39,7 +41,7 @@ export async function carryJson(json: CarriedJson): Promise<RunFate> {
       return {
         kind: 'finished',
         answer: { unsent: NOTHING, close: reply.close },
-        used: reply,
+        used: { usage: reply.usage, outputBytes: reply.outputBytes, wholeMs: json.on.askedMs() },
         unheard: json.stop.leftEarly,
       }
     case 'error':
@@ -49,6 +51,9 @@ export async function carryJson(json: CarriedJson): Promise<RunFate> {
       return unusable('The provider answered with JSON that is not an answer.')
   }
 }
+
+/** Nothing of it can be counted before it is whole. */
+const madeFor = ({ on }: CarriedJson): Produced => ({ ...NOTHING_PRODUCED, wholeMs: on.askedMs() })
 
 const unusable = (message: string): RunFate => failed(overloaded(message))
 

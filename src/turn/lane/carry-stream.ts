@@ -59,7 +59,9 @@ async function carryFrames(stream: CarriedStream, usage: UsageWait): Promise<Run
     const read = await readOn(stream.body)
     if (read instanceof Error) return stopReading(stream, fateOfFailure(stream, read, ready))
     if (read.length === 0) break
+    const bytesBefore = carrier.heard.outputBytes
     const heard = hear(stream, splitter, read)
+    if (carrier.heard.outputBytes > bytesBefore) on.wordsCame()
     ready.push(...heard.pieces)
     if (heard.content && !on.hasContent) {
       const problem = await turn.firstWord.cleared()
@@ -71,7 +73,10 @@ async function carryFrames(stream: CarriedStream, usage: UsageWait): Promise<Run
       ready = []
       // Nothing is delivered to who has gone.
       if (!sink.gone) hold.mark(estimateTokens(carrier.heard.outputBytes - carrier.heard.heldBytes, bytesPerToken))
-      if (full) await full
+      if (full) {
+        await full
+        on.readsOn()
+      }
     }
     if (heard.failure) return stopReading(stream, fateOfFailure(stream, heard.failure, ready))
     if (!on.hasContent) heldBytes += sizeOf(heard.pieces)
@@ -151,10 +156,16 @@ function stopReading(stream: CarriedStream, fate: RunFate): RunFate {
   return fate
 }
 
-const producedOf = ({ carrier: { heard } }: CarriedStream): Produced => ({
-  usage: heard.usage,
+const producedOf = ({ carrier: { heard }, on }: CarriedStream): Produced => ({
+  usage: heard.usageIsFinal ? heard.usage : undefined,
+  usageSoFar: heard.usageIsFinal ? undefined : heard.usage,
+  countedBytes: heard.countedBytes,
   inputCounted: heard.inputCounted,
   outputBytes: heard.outputBytes,
+  wordFrames: heard.wordFrames,
+  calls: heard.calls,
+  silentMs: on.silentMs(heard.finished),
+  hiding: on.hiding,
 })
 
 /** The stream has ended; only a finish reason makes that a whole answer. */

@@ -1,5 +1,6 @@
 import type { Lane } from '../../catalog/catalog.ts'
 import { msBetween } from '../../lib/clock.ts'
+import type { Hiding } from '../../metering/lane-rates.ts'
 import type { Attempt } from '../../model/ending.ts'
 import type { LaneVerdict, LaneVisit } from '../../routing/lane-health.ts'
 import type { LaneLessons } from '../../routing/lane-lessons.ts'
@@ -31,6 +32,9 @@ export interface TriedLane {
   readonly outcome: TryOutcome
 }
 
+/** A pause between words that is longer than this is no matter of the network: the provider may have been reasoning. */
+const PAUSE_MICROS = 1_500_000
+
 const WELL: LaneVerdict = { kind: 'well' }
 /** A provider's head comes within a second or two: who left after so long without one has waited for nothing. */
 const SILENT_MICROS = 10_000_000
@@ -49,6 +53,12 @@ export class LaneTry {
   readonly #visit: LaneVisit
   readonly #deps: TryDeps
   #askedAt: number
+  /** When it was asked, or the last words came. */
+  #heardAt: number
+  #hasWords = false
+  #silentMicros = 0
+  /** Whether it may reason unseen, as it was asked last. */
+  hiding: Hiding = 'no'
   /** Monotonic microseconds of the first content, if there was any. */
   firstContentAt: number | undefined
 
@@ -57,6 +67,7 @@ export class LaneTry {
     this.#visit = visit
     this.#deps = deps
     this.#askedAt = deps.ticks()
+    this.#heardAt = this.#askedAt
   }
 
   /** From here on there is no other lane. */
@@ -74,6 +85,35 @@ export class LaneTry {
     if (this.#deps.ticks() - this.#askedAt >= SILENT_MICROS) this.#visit.tell({ kind: 'silent' })
   }
 
+  /** Words have come, or more of them. */
+  wordsCame(): void {
+    const now = this.#deps.ticks()
+    this.#silentMicros += this.#silence(now)
+    this.#hasWords = true
+    this.#heardAt = now
+  }
+
+  /** It was not read for a while, because its client did not read either. */
+  readsOn(): void {
+    this.#heardAt = this.#deps.ticks()
+  }
+
+  /** For how long nothing came of its answer. What comes after the reason to finish is no work any more. */
+  silentMs(isFinished: boolean): number {
+    const micros = this.#silentMicros + (isFinished ? 0 : this.#silence(this.#deps.ticks()))
+    return Math.round(micros / 1000)
+  }
+
+  /** How long ago it was asked. */
+  askedMs(): number {
+    return msBetween(this.#askedAt, this.#deps.ticks())
+  }
+
+  #silence(now: number): number {
+    const micros = now - this.#heardAt
+    return !this.#hasWords || micros > PAUSE_MICROS ? micros : 0
+  }
+
   contentBegins(): void {
     this.firstContentAt = this.#deps.ticks()
     this.#visit.tell(WELL)
@@ -85,6 +125,8 @@ export class LaneTry {
     const now = this.#deps.ticks()
     this.attempts.push({ lane: this.lane.id, outcome, status, ms: msBetween(this.#askedAt, now) })
     this.#askedAt = now
+    this.#heardAt = now
+    this.#silentMicros = 0
   }
 
   /** What came of trying it. Who stops a turn from outside has nothing against its lane. */

@@ -139,6 +139,7 @@ function compactionByProvider(way: Between<'responses', 'responses'>): Road {
   return {
     delivery: 'stream',
     sent: responses.retargetRequest(withTrigger(request), relayTargetOf(way, 'stream')),
+    // Read anew at its end: a conversation that was kept would live as long as the answer.
     carrier: () => voice.compact(reader),
     ...(request.boundTo === undefined ? { nativeCompaction: { hasFailed: () => reader.hasFailed } } : {}),
   }
@@ -147,13 +148,14 @@ function compactionByProvider(way: Between<'responses', 'responses'>): Road {
 /** Every lane can write and read a summary. */
 function compactionBySummary(way: Between<'responses', LaneWire>): Road {
   const { request, voice } = way
-  const conversation = codecs.readConversation(request)
-  const { body } = codecs.writeRequest(askForSummary(conversation), laneTargetOf(way))
+  const { body } = codecs.writeRequest(askForSummary(codecs.readConversation(request)), laneTargetOf(way))
   return {
     delivery: 'stream',
     // What else this lane has no words for would have changed an answer, and a summary is none.
     sent: { body, leftOut: request.optionalFields },
-    carrier: () => voice.compact(createSummaryReader(readerOf(way), () => transcriptOf(conversation))),
+    // Read anew at its end: a conversation that was kept would live as long as the answer.
+    carrier: () =>
+      voice.compact(createSummaryReader(readerOf(way), () => transcriptOf(codecs.readConversation(request)))),
   }
 }
 

@@ -80,6 +80,7 @@ export async function playLanes({ delivery, plays, turn = turnOf(delivery), ...m
     health: everyLaneAsked,
     retries: anyNumberOfRetries,
     sticky: { find: () => undefined, remember() {} },
+    seen: { seenTokens: () => 0, remember() {}, digest() {} },
     mint: countedIds(),
     ticks: () => 0,
     now: () => 0,
@@ -97,7 +98,7 @@ export async function playLanes({ delivery, plays, turn = turnOf(delivery), ...m
     firstWord: new FirstWord(hold, { begun: undefined }),
     admitRequest: { inputEstimate: 1 } as AdmitRequest,
     sink: { announce() {}, write: () => undefined } as Partial<Sink> as Sink,
-    stop: new TurnStop({ onCut: () => () => {}, drains: { begin: () => undefined } }, undefined),
+    stop: new TurnStop({ onCut: () => () => {}, drains: { begin: () => undefined } }, 1 as AccountRow, undefined),
   }
   const lanesOfModel = entry.model.lanes
   return { ...(await runLanes(deps, running as RunningTurn, lanesOfModel)), asked, lanes: lanesOfModel }

@@ -1,10 +1,12 @@
 import type { Lane } from '../../catalog/catalog.ts'
 import { wholeSeconds } from '../../lib/whole-seconds.ts'
+import type { SeenPrefixes } from '../../metering/seen-prefixes.ts'
 import type { Attempt } from '../../model/ending.ts'
 import { type Problem, passingIn, passingProblem } from '../../model/problem.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
 import type { RetryBudget } from '../../routing/retry-budget.ts'
 import type { StickyLanes } from '../../routing/sticky-lanes.ts'
+import { releaseBody } from '../request-memory.ts'
 import type { RunningTurn } from '../running-turn.ts'
 import { type LaneDeps, LaneTry } from './lane-try.ts'
 import { commonProblem } from './provider-refusal.ts'
@@ -15,6 +17,7 @@ export interface RunDeps extends LaneDeps {
   readonly health: LaneHealth
   readonly retries: RetryBudget
   readonly sticky: StickyLanes
+  readonly seen: SeenPrefixes
 }
 
 /** Trying every lane of a long list would keep the client waiting for longer than it waits. */
@@ -51,7 +54,10 @@ export async function runLanes(deps: RunDeps, turn: RunningTurn, lanes: readonly
     triesLeft--
     last = lane
     // The next turn of the conversation may come before this one has ended.
-    const onContent = () => deps.sticky.remember(turn.names, { origin: lane.origin, cameFrom: turn.cameFrom })
+    const onContent = () => {
+      deps.sticky.remember(turn.names, { origin: lane.origin, cameFrom: turn.cameFrom })
+      releaseBody(deps, turn)
+    }
     const on = new LaneTry(lane, visit, { ticks: deps.ticks, onContent })
     const fate = await tryVisited(deps, turn, on)
     attempts.push(...on.attempts)

@@ -1,4 +1,5 @@
 import type { Lane } from '../../catalog/catalog.ts'
+import type { SeenWork } from '../../metering/lane-rates.ts'
 import type { Attempt, SettledCharge } from '../../model/ending.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { InputUsage, Usage } from '../../model/usage.ts'
@@ -52,12 +53,15 @@ export interface FailedLane {
   readonly refusesSeals?: boolean
 }
 
-/** What a provider has produced, by its own count where it told one, and in bytes where it did not. */
-export interface Produced {
+/** What a provider has produced, by its own count where it told one, and by what was seen of it where it did not. */
+export interface Produced extends SeenWork {
   readonly usage: Usage | undefined
+  /** Its count of a part of the answer, where the rest came without one: a lower bound. */
+  readonly usageSoFar?: Usage | undefined
+  /** `outputBytes` when that was told. */
+  readonly countedBytes?: number
   /** Its count of the input, where it tells that first. */
   readonly inputCounted?: InputUsage | undefined
-  readonly outputBytes: number
 }
 
 export const NOTHING_PRODUCED: Produced = { usage: undefined, outputBytes: 0 }

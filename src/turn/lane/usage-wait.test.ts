@@ -13,6 +13,8 @@ it('counts that do not come within ten seconds of the finish reason are not wait
   vi.advanceTimersByTime(3999)
   expect(cancelled).toBe(0)
   vi.advanceTimersByTime(1)
+  // A turn of the loop.
+  vi.advanceTimersByTime(2)
   expect(cancelled).toBe(1)
 })
 

@@ -1,3 +1,4 @@
+import { afterLoopTurn } from '../../lib/loop-turn.ts'
 import type { UpstreamBody } from '../../upstream/upstream-answer.ts'
 
 /**
@@ -14,10 +15,14 @@ const USAGE_WAIT_MS = 10_000
 
 export function createUsageWait(body: Pick<UpstreamBody, 'cancel'>): UsageWait {
   let timer: NodeJS.Timeout | undefined
+  let stop = () => clearTimeout(timer)
   return {
     begin() {
-      timer ??= setTimeout(() => body.cancel(), USAGE_WAIT_MS)
+      timer ??= setTimeout(() => {
+        // After the process was stopped the counts may have come, and wait to be read.
+        stop = afterLoopTurn(() => body.cancel())
+      }, USAGE_WAIT_MS)
     },
-    end: () => clearTimeout(timer),
+    end: () => stop(),
   }
 }

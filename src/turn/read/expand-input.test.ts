@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { FoundContext, FoundItems } from '../../content/stored-responses.ts'
 import { randomFrom } from '../../lib/seeded-random.fixture.ts'
-import type { AccountRow } from '../../model/ids.ts'
+import type { AccountId } from '../../model/ids.ts'
 import { scanJson } from '../../wire/json/scan-json.ts'
 import type { ParsedBody } from '../../wire/request-reader.ts'
 import { type ExpandedInput, expandInput } from './expand-input.ts'
 
-const ACCOUNT = 7 as AccountRow
+const ACCOUNT = 'acct_seven' as AccountId
 const BOUNDS = { bytesMax: 100_000, depthMax: 64, valuesMax: 10_000 }
 
 const stored = new Map([
@@ -29,10 +29,10 @@ const contexts: Readonly<Record<string, FoundContext>> = {
 
 const responses = {
   keeps: true,
-  async context(account: AccountRow, id: string): Promise<FoundContext> {
+  async context(account: AccountId, id: string): Promise<FoundContext> {
     return (account === ACCOUNT && Object.hasOwn(contexts, id) && contexts[id]) || { kind: 'not-found' }
   },
-  async items(account: AccountRow, ids: readonly string[]): Promise<FoundItems> {
+  async items(account: AccountId, ids: readonly string[]): Promise<FoundItems> {
     const mine = [...new Set(ids)].filter((id) => account === ACCOUNT && stored.has(id))
     return { kind: 'found', items: new Map(mine.map((id) => [id, Buffer.from(stored.get(id)!)])) }
   },
@@ -174,8 +174,12 @@ describe('what cannot be put in place', () => {
 
   it('is another account’s', async () => {
     const theirs = { input: [{ id: 'msg_1' }], previous_response_id: 'resp_1' }
-    expect(await problemOf(theirs, {}, 8 as AccountRow)).toMatchObject({ code: 'previous_response_not_found' })
-    expect(await problemOf({ input: theirs.input }, {}, 8 as AccountRow)).toMatchObject({ code: 'item_not_found' })
+    expect(await problemOf(theirs, {}, 'acct_eight' as AccountId)).toMatchObject({
+      code: 'previous_response_not_found',
+    })
+    expect(await problemOf({ input: theirs.input }, {}, 'acct_eight' as AccountId)).toMatchObject({
+      code: 'item_not_found',
+    })
   })
 
   it('is more than a request may be, however short its references are', async () => {

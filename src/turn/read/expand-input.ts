@@ -1,6 +1,7 @@
 import type { StoredResponses } from '../../content/stored-responses.ts'
-import type { AccountRow } from '../../model/ids.ts'
+import type { AccountId } from '../../model/ids.ts'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
+import type { RequestBody } from '../../model/turn.ts'
 import { checkNames } from '../../wire/fields/check-names.ts'
 import { wrongType } from '../../wire/fields/check-value.ts'
 import type { ParsedBody } from '../../wire/request-reader.ts'
@@ -48,7 +49,7 @@ const EXPANDED_NAMES = new Set(['previous_response_id', 'input'])
 /** Puts in place what a request refers to by id, so that whoever reads it then sees one whole input. */
 export async function expandInput(
   deps: ExpandDeps,
-  account: AccountRow,
+  account: AccountId,
   body: ParsedBody,
   { refuse, mayBeBare = false }: ExpandOptions = {},
 ): Promise<ExpandedInput> {
@@ -61,12 +62,17 @@ export async function expandInput(
   if (read.kind === 'refused') return read
   const { references } = read
   if (previous === undefined && references.length === 0) {
-    return { kind: 'expanded', body, ownInput: () => elementsOfBody(body), previous, previousItems: 0 }
+    // What is kept for the turn has the bytes, and not the value.
+    const { bytes, members } = body
+    const ownInput = inputLater({ bytes, members })
+    return { kind: 'expanded', body, ownInput, previous, previousItems: 0 }
   }
   const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input, { mayBeBare }) ?? refuse?.()
   if (found) return refused(found)
   return oneAtATime(account, () => expand(deps, account, body, { previous, references }))
 }
+
+const inputLater = (body: RequestBody) => () => elementsOfBody(body)
 
 interface Referred {
   readonly previous: string | undefined
@@ -75,7 +81,7 @@ interface Referred {
 
 async function expand(
   deps: ExpandDeps,
-  account: AccountRow,
+  account: AccountId,
   body: ParsedBody,
   { previous, references }: Referred,
 ): Promise<ExpandedInput> {
@@ -88,10 +94,10 @@ async function expand(
   return { kind: 'expanded', body: expanded.body, ownInput: () => own, previous, previousItems: context.length }
 }
 
-const expanding = new Map<AccountRow, Promise<unknown>>()
+const expanding = new Map<AccountId, Promise<unknown>>()
 
 /** A hundred bytes may stand for megabytes, and no limit has been asked yet: nobody gets more than one of these at a time. */
-async function oneAtATime<Result>(account: AccountRow, work: () => Promise<Result>): Promise<Result> {
+async function oneAtATime<Result>(account: AccountId, work: () => Promise<Result>): Promise<Result> {
   const before = expanding.get(account) ?? Promise.resolve()
   const done = before.then(work, work)
   expanding.set(account, done)
@@ -110,7 +116,7 @@ function checkInput(input: unknown, { mayBeBare }: Pick<ExpandOptions, 'mayBeBar
   return problem('missing_required_parameter', message, { param: 'input' })
 }
 
-async function contextOf({ responses, stateMs, bounds }: ExpandDeps, account: AccountRow, id: string) {
+async function contextOf({ responses, stateMs, bounds }: ExpandDeps, account: AccountId, id: string) {
   const context = await responses.context(account, id, bounds.bytesMax)
   switch (context.kind) {
     case 'found':
@@ -128,7 +134,7 @@ async function contextOf({ responses, stateMs, bounds }: ExpandDeps, account: Ac
 
 async function resolve(
   { responses, stateMs, bounds }: ExpandDeps,
-  account: AccountRow,
+  account: AccountId,
   body: ParsedBody,
   references: readonly InputReference[],
 ): Promise<Buffer[] | Problem> {

@@ -48,7 +48,7 @@ async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: Sen
   const wrong = isAtEndpoint ? checkCompact(body) : undefined
   if (wrong) return refused(wrong)
   const asks = { refuse: () => missingModel(deps, caller, body), mayBeBare: isAtEndpoint }
-  const expanded = await expandInput(deps, caller.account, body, asks)
+  const expanded = await expandInput(deps, caller.accountId, body, asks)
   if (expanded.kind === 'refused') return expanded
   const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded)
   if (opened.kind === 'refused') return opened

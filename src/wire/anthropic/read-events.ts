@@ -1,7 +1,8 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { TurnEvent } from '../../model/event.ts'
+import type { Usage } from '../../model/usage.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../event-reader.ts'
-import { type Heard, nothingHeard } from '../heard.ts'
+import { type Heard, hearUsage, nothingHeard } from '../heard.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
 import { createAlikeWords } from '../sse/alike-words.ts'
 import { hearData } from '../sse/frame-data.ts'
@@ -15,7 +16,7 @@ import { WORDS_PLACE } from './words-place.ts'
 export function createEventReader(options: ReaderOptions<AnthropicDialect>): EventReader {
   const heard = nothingHeard()
   const blocks = createBlockReader(options)
-  const reading: Reading = { heard, blocks, counts: {} }
+  const reading: Reading = { heard, blocks, counts: {}, usage: undefined }
   const alike = createAlikeWords(WORDS_PLACE)
   /** The last frame was nothing but words. */
   let canGoOn = false
@@ -28,7 +29,10 @@ export function createEventReader(options: ReaderOptions<AnthropicDialect>): Eve
       const frame = hearFrame(heard, bytes)
       if (frame === undefined) return []
       const events = readFrame(reading, frame)
+      if (blocks.bytes() > heard.outputBytes) heard.wordFrames += 1
       heard.outputBytes = blocks.bytes()
+      heard.calls = blocks.calls()
+      hearUsage(heard, reading.usage)
       heard.garbled ||= blocks.isGarbled() || blocks.calls() > CALLS_MAX
       const words = WORDS_PLACE.wordsOf(frame)
       canGoOn = words !== undefined && isOnlyWords(events, words)
@@ -40,6 +44,7 @@ export function createEventReader(options: ReaderOptions<AnthropicDialect>): Eve
       if (run === undefined) return undefined
       blocks.goOn(run)
       heard.outputBytes = blocks.bytes()
+      heard.wordFrames += run.pieces.length
       return run
     },
   }
@@ -49,6 +54,7 @@ interface Reading {
   readonly heard: Heard
   readonly blocks: BlockReader
   counts: Fields
+  usage: Usage | undefined
 }
 
 function readFrame(reading: Reading, frame: Fields): readonly TurnEvent[] {
@@ -65,7 +71,7 @@ function readFrame(reading: Reading, frame: Fields): readonly TurnEvent[] {
       return heard.finished ? [] : blocks.read(frame)
     case 'message_delta': {
       reading.counts = mergeUsage(reading.counts, frame.usage)
-      heard.usage = readUsage(reading.counts) ?? heard.usage
+      reading.usage = readUsage(reading.counts) ?? reading.usage
       const reason = isObject(frame.delta) ? frame.delta.stop_reason : undefined
       return reason === undefined || reason === null ? [] : finish(reading, reason)
     }

@@ -11,7 +11,14 @@ export interface AlikeFrames {
   /** Until the next one is learned, no frame is like another. */
   forget(): void
   /** All of them that are there, as one piece for the client; undefined for none. */
-  take(frames: FrameSplitter): { readonly bytes: Buffer; readonly words: number } | undefined
+  take(frames: FrameSplitter): AlikeRun | undefined
+}
+
+interface AlikeRun {
+  readonly bytes: Buffer
+  /** Bytes of their words. */
+  readonly words: number
+  readonly frames: number
 }
 
 type KnownWay = Exclude<RenameWay, 'anew'>
@@ -34,17 +41,19 @@ export function createAlikeFrames(rename: ModelRenamer): AlikeFrames {
       if (known === undefined) return undefined
       const { pattern, way } = known
       let words = 0
+      let count = 0
       const alike = frames.take((bytes, from) => {
         let end = from
         for (let next = pattern.match(bytes, end); next !== -1; next = pattern.match(bytes, end)) {
           end = next
           words += pattern.words
+          if (pattern.words > 0) count += 1
         }
         return end
       })
       if (!alike) return undefined
       patternsInVain = 0
-      return { bytes: rename.apply(way, alike), words }
+      return { bytes: rename.apply(way, alike), words, frames: count }
     },
   }
 }

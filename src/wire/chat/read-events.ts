@@ -2,7 +2,7 @@ import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../event-reader.ts'
 import { firstOf } from '../first-of.ts'
-import { type Heard, nothingHeard } from '../heard.ts'
+import { type Heard, hearUsage, nothingHeard } from '../heard.ts'
 import { readLogprobs } from '../read-logprobs.ts'
 import { createAlikeWords } from '../sse/alike-words.ts'
 import type { ChatDialect } from './dialects.ts'
@@ -39,7 +39,11 @@ export function createEventReader(options: ReaderOptions<ChatDialect>): EventRea
       const chunk = hearChunk(heard, frame)
       if (chunk === undefined) return []
       const events: TurnEvent[] = []
+      reading.usage.hear(chunk)
+      const bytesBefore = heard.outputBytes
       readChunk(reading, chunk, events)
+      if (heard.outputBytes > bytesBefore) heard.wordFrames += 1
+      hearUsage(heard, reading.usage.usage())
       const words = WORDS_PLACE.wordsOf(chunk)
       canGoOn = words !== undefined && isOnlyWords(reading, events, words)
       if (canGoOn && words !== undefined) alike.learn(frame, words)
@@ -50,6 +54,7 @@ export function createEventReader(options: ReaderOptions<ChatDialect>): EventRea
       if (run === undefined) return undefined
       reading.wordsHandedOn += run.textBytes
       heard.outputBytes += run.textBytes
+      heard.wordFrames += run.pieces.length
       return run
     },
   }
@@ -70,9 +75,7 @@ interface Reading {
 }
 
 function readChunk(reading: Reading, chunk: Fields, events: TurnEvent[]): void {
-  const { heard, usage, mender } = reading
-  usage.hear(chunk)
-  heard.usage = usage.usage()
+  const { heard, mender } = reading
   const choice = firstOf(chunk.choices)
   // What comes behind the end belongs to no answer.
   if (choice === undefined || heard.finished) return
@@ -81,6 +84,7 @@ function readChunk(reading: Reading, chunk: Fields, events: TurnEvent[]): void {
   readDelta(reading, saidBy(choice), choice.logprobs, events)
   heard.heldBytes = mender.waitingBytes()
   heard.outputBytes = reading.wordsHandedOn + heard.heldBytes
+  heard.calls = reading.begun.size
   heard.finished = readFinish(reading, choice.finish_reason, events)
 }
 

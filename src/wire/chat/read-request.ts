@@ -1,4 +1,4 @@
-import { isObject } from '../../lib/is-object.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
 import { type Effort, effortOf } from '../../model/effort.ts'
 import { problem, type Refused, refused } from '../../model/problem.ts'
 import type { ChatRequest, InputSize, OtherInput, TurnRequest } from '../../model/turn.ts'
@@ -31,7 +31,7 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
   const { effort, effortParam } = asked
   const mended = mendMessages(body)
   const choices = (value.n as number | null | undefined) ?? 1
-  const rewritten = mended ? new Map([...tools.rewritten, ['messages', mended] as const]) : tools.rewritten
+  const rewritten = mended ? new Map([...tools.rewritten, ['messages', mended] as const]) : new Map(tools.rewritten)
   return {
     kind: 'read',
     request: {
@@ -51,6 +51,7 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
       inputSize: sizeOf(body, rewritten),
       otherInputs: others,
       ignoredTools: tools.ignored,
+      toolNames: countOf(value.tools) + countOf(value.functions) + callsIn(value.messages),
       rewritten,
       optionalFields: [...optionalNames(body.members, CHAT_FIELDS), ...nested.ignored],
     },
@@ -89,16 +90,24 @@ const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format
 
 function sizeOf(body: ParsedBody, rewritten: TurnRequest['rewritten']): InputSize {
   const { messages, tools, functions, response_format: format } = body.value
-  const count = (field: unknown) => (Array.isArray(field) ? field.length : 0)
-  const declared = count(tools) + count(functions)
+  const declared = countOf(tools) + countOf(functions)
   const hasCalls = declared === 0 && Array.isArray(messages) && messages.some(hasToolCalls)
   return {
     bodyBytes: body.bytes.length,
     inputBytes: inputBytes(body, INPUT_FIELDS, rewritten),
-    messages: count(messages),
+    messages: countOf(messages),
     tools: toolsInPrompt({ declared, format, hasCalls }),
   }
 }
+
+const countOf = (field: unknown): number => (Array.isArray(field) ? field.length : 0)
+
+/** Of a message that was checked. */
+const callsIn = (messages: unknown): number =>
+  (messages as readonly Fields[]).reduce(
+    (sum, { tool_calls: calls, function_call: call }) => sum + countOf(calls) + (isObject(call) ? 1 : 0),
+    0,
+  )
 
 const hasToolCalls = (message: unknown): boolean =>
   isObject(message) && (Array.isArray(message.tool_calls) || isObject(message.function_call))

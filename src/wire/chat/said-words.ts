@@ -66,6 +66,13 @@ function bytesOfFunction(called: unknown): number {
   return isObject(called) ? bytesOf(called.name) + bytesOf(called.arguments) + bytesOf(called.input) : 0
 }
 
+/** How many calls begin in a delta, or are in a whole message: the fragments that name a tool. */
+export function callsBegun({ function_call, tool_calls }: Fields): number {
+  const names = (called: unknown): number => Number(isObject(called) && bytesOf(called.name) > 0)
+  const calls = Array.isArray(tool_calls) ? tool_calls.filter(isObject) : []
+  return calls.reduce((sum, call) => sum + (names(call.function) || names(call.custom)), names(function_call))
+}
+
 /** The reasoning in a message or a delta, under whichever name; servers that send it under two send the same words twice. */
 export function reasoningTextOf({ reasoning_content, reasoning, reasoning_details }: Fields): string {
   const plain = (stringOf(reasoning_content) || stringOf(reasoning)) ?? ''

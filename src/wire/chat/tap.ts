@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { isObject } from '../../lib/is-object.ts'
-import { type Heard, nothingHeard } from '../heard.ts'
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import { type Heard, hearUsage, nothingHeard } from '../heard.ts'
 import { endOfString } from '../json/strings.ts'
 import { tryParse } from '../json/try-parse.ts'
 import type { MintIds } from '../mint-ids.ts'
@@ -15,7 +15,7 @@ import { hearChunk } from './hear-chunk.ts'
 import { type ChunkMender, createChunkMender } from './mend-chunk.ts'
 import { createUsageListener, type UsageListener } from './read-usage.ts'
 import { createModelRenamer, type ModelRenamer } from './rename-model.ts'
-import { bytesOfWords } from './said-words.ts'
+import { bytesOfWords, callsBegun } from './said-words.ts'
 
 /** What listens in a relayed stream: it passes frames on as they came, and picks out the few that matter. */
 interface ChatTap {
@@ -66,6 +66,7 @@ export function createChatTap(options: ChatTapOptions): ChatTap {
       const alike = listening.alike.take(frames)
       if (alike === undefined) return undefined
       heard.outputBytes += alike.words
+      heard.wordFrames += alike.frames
       for (const written of argumentsIn(alike.bytes)) listening.mender.goOn(written)
       return { bytes: alike.bytes, isContent: alike.words > 0 }
     },
@@ -84,13 +85,15 @@ interface Listening {
 
 function readFrame(listening: Listening, frame: Buffer): CarriedFrame {
   const chunk = hearChunk(listening.heard, frame)
-  return chunk === undefined ? NOTHING_CARRIED : readChunk(listening, frame, chunk)
+  if (chunk === undefined) return NOTHING_CARRIED
+  const tellsUsage = listening.usage.hear(chunk)
+  const carried = readChunk(listening, frame, chunk, tellsUsage)
+  hearUsage(listening.heard, listening.usage.usage())
+  return carried
 }
 
-function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, unknown>): CarriedFrame {
-  const { heard, rename, mender, usage } = listening
-  const tellsUsage = usage.hear(chunk)
-  heard.usage = usage.usage()
+function readChunk(listening: Listening, frame: Buffer, chunk: Fields, tellsUsage: boolean): CarriedFrame {
+  const { heard, rename, mender } = listening
   const choices = Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []
   // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
   if (choices.length === 0) return NOTHING_CARRIED
@@ -104,6 +107,7 @@ function readChunk(listening: Listening, frame: Buffer, chunk: Record<string, un
     return NOTHING_CARRIED
   }
   const isContent = heard.outputBytes > bytesBefore
+  if (isContent) heard.wordFrames += 1
   if (tellsUsage) {
     const { x_groq: _withUsage, ...rest } = chunk
     const withoutUsage = choices.map(({ usage: _reported, ...choice }) => choice)
@@ -122,7 +126,9 @@ function readChoice({ heard, options, finishedChoices }: Listening, choice: Reco
     finishedChoices.add(choice.index)
     heard.finished = finishedChoices.size >= options.choices
   }
-  if (isObject(choice.delta)) heard.outputBytes += bytesOfWords(choice.delta)
+  if (!isObject(choice.delta)) return
+  heard.outputBytes += bytesOfWords(choice.delta)
+  heard.calls += callsBegun(choice.delta)
 }
 
 /** `"` is escaped inside strings, so a member's name can only be found where it is one. */

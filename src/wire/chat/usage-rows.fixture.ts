@@ -11,6 +11,8 @@ export interface UsageRow {
   /** Whole prompt, cached, written to the cache, whole output, reasoning. */
   readonly means: readonly [input: number, cached: number, cacheWrite: number, output: number, reasoning: number]
   readonly source: string
+  /** The total has more than the classes, and nothing explains it. */
+  readonly doubtful?: true
 }
 
 const cached = (tokens: number) => ({ prompt_tokens_details: { cached_tokens: tokens } })
@@ -38,8 +40,9 @@ export const USAGE_ROWS: readonly UsageRow[] = [
     dialect: 'generic',
     place: 'a chunk of its own',
     told: counts(20, 198, 623),
-    means: [20, 0, 0, 603, 405],
-    source: 'The same: thoughts are in the total only.',
+    means: [20, 0, 0, 198, 0],
+    source: 'The same: thoughts are in the total only. Nothing says what the rest is: in doubt, and charged to nobody.',
+    doubtful: true,
   },
   {
     dialect: 'generic',
@@ -51,6 +54,17 @@ export const USAGE_ROWS: readonly UsageRow[] = [
     },
     means: [50, 10, 30, 5, 0],
     source: 'Gateways that speak Chat before Anthropic: what was written to the cache, under either name.',
+  },
+  {
+    dialect: 'generic',
+    place: 'a chunk of its own',
+    told: {
+      ...counts(50, 5, 95),
+      prompt_tokens_details: { cached_tokens: 10 },
+      cache_creation_input_tokens: 30,
+    },
+    means: [90, 10, 30, 5, 0],
+    source: 'The same, where what was read from the cache and written to it stands beside the prompt.',
   },
   {
     dialect: 'openai',

@@ -35,17 +35,20 @@ function checkNumber(
   check: { kind: string; min: number; max: number },
 ): Problem | undefined {
   const integer = check.kind === 'integer'
-  if (typeof value !== 'number' || (integer && !Number.isInteger(value))) {
-    return wrongType(param, value, integer ? 'an integer' : 'a number')
+  if (typeof value !== 'number') return wrongType(param, value, integer ? 'an integer' : 'a number')
+  if (integer && Number.isFinite(value) && !Number.isInteger(value)) {
+    return problem('invalid_type', `\`${param}\` is ${value}; it must be an integer.`, { param })
   }
   if (value >= check.min && value <= check.max) return undefined
-  const range =
-    check.max === Number.MAX_SAFE_INTEGER
-      ? `at least ${check.min}`
-      : check.max === check.min
-        ? check.min
-        : `between ${check.min} and ${check.max}`
-  return problem('invalid_value', `\`${param}\` is ${value}; it must be ${range}.`, { param })
+  const range = check.max === check.min ? check.min : `between ${check.min} and ${check.max}`
+  return problem('invalid_value', `\`${param}\` is ${writtenNumber(value)}; it must be ${range}.`, { param })
+}
+
+/** As far as it is known: JSON has numbers that cannot be read (`1e400`), and more digits than are kept of one. */
+function writtenNumber(value: number): string {
+  if (!Number.isFinite(value)) return value > 0 ? 'more than 1.7e308' : 'less than -1.7e308'
+  if (Object.is(value, -0)) return '-0'
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER ? `about ${value}` : String(value)
 }
 
 function checkStrings(param: string, value: unknown, most: number): Problem | undefined {

@@ -2,7 +2,7 @@ import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { TokenLogprob, TurnEvent } from '../../model/event.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../event-reader.ts'
 import { firstOf } from '../first-of.ts'
-import { type Heard, nothingHeard } from '../heard.ts'
+import { type Heard, hearUsage, nothingHeard } from '../heard.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
 import { hearData } from '../sse/frame-data.ts'
 import type { GeminiDialect } from './dialects.ts'
@@ -33,7 +33,10 @@ export function createEventReader(options: ReaderOptions<GeminiDialect>): EventR
       if (chunk === undefined) return []
       const events: TurnEvent[] = []
       // What comes behind the end belongs to no answer, but for its counts.
+      const bytesBefore = heard.outputBytes
       if (!heard.finished) readAnswer(reading, chunk, events)
+      if (heard.outputBytes > bytesBefore) heard.wordFrames += 1
+      heard.calls = reading.callCount
       hearCounts(reading, chunk)
       return events
     },
@@ -143,8 +146,9 @@ function finish(reading: Reading, word: string, events: TurnEvent[]): void {
 
 function hearCounts(reading: Reading, { usageMetadata }: Fields): void {
   const { heard } = reading
-  reading.counts = readCounts(reading.counts, usageMetadata)
-  heard.usage = usageOf(reading.counts, heard.outputBytes > 0) ?? heard.usage
+  const told = readCounts(reading.counts, usageMetadata)
+  hearUsage(heard, told === reading.counts ? undefined : usageOf(told, heard.outputBytes > 0))
+  reading.counts = told
   const input = inputOf(reading.counts)
   if (input === undefined) return
   const cachedInput = Math.min(reading.counts.cached ?? 0, input)

@@ -47,6 +47,11 @@ describe('the counts of an answer', () => {
     expect(read(counts)).toEqual({ ...prompt(9), output, reasoning })
   })
 
+  it('are as told, and in doubt, where the total has more and no class is missing', () => {
+    const counts = { promptTokenCount: 9, candidatesTokenCount: 4, thoughtsTokenCount: 8, totalTokenCount: 500 }
+    expect(read(counts)).toEqual({ ...prompt(9), output: 12, reasoning: 8, doubtful: true })
+  })
+
   it('of a prompt that is missing are what the total has beyond the rest', () => {
     expect(read({ candidatesTokenCount: 4, thoughtsTokenCount: 2, totalTokenCount: 30 })).toEqual({
       ...prompt(24),

@@ -37,7 +37,8 @@ export function readCounts(before: GeminiCounts, metadata: unknown): GeminiCount
 /**
  * The whole usage; undefined where the input, or the output of an answer that has said something, was not counted. The total
  * is the provider's own sum, and what it has beyond the input is the output: it covers a class that was left out, and one
- * that was counted in another too. A total that does not even cover the input is none.
+ * that was counted in another too. Where no class was left out, what the total has more is explained by nothing, and makes
+ * the counts doubtful. A total that does not even cover the input is none.
  */
 export function usageOf(counts: GeminiCounts, hasSpoken: boolean): Usage | undefined {
   const { candidates, thoughts, total, cached = 0 } = counts
@@ -47,7 +48,11 @@ export function usageOf(counts: GeminiCounts, hasSpoken: boolean): Usage | undef
   const beyondInput = total === undefined || total < input ? undefined : total - input
   const isCounted = candidates !== undefined || thoughts !== undefined || (beyondInput ?? 0) > 0
   if (hasSpoken && !isCounted) return undefined
-  return usageOfCounts({ input, cached, cacheWrite: 0, output: beyondInput ?? classes, reasoning: thoughts ?? 0 })
+  const isUnexplained = candidates !== undefined && thoughts !== undefined && (beyondInput ?? 0) > classes
+  const told = { input, cached, cacheWrite: 0, reasoning: thoughts ?? 0 }
+  return isUnexplained
+    ? usageOfCounts({ ...told, output: classes, doubtful: true })
+    : usageOfCounts({ ...told, output: beyondInput ?? classes })
 }
 
 /** What tools that the provider runs have read is input like the rest. Zero is left out of JSON, so one of both is enough. */

@@ -31,7 +31,7 @@ interface Way {
 const askChat = (body: object): TurnRequest => requestOf(body)
 const askResponses = (body: object): TurnRequest => ({ ...responsesRequestOf({ model: 'm', ...body }), sealed: SEALED })
 
-const SEALED: ReadonlyMap<string, Opaque> = new Map([
+const SEALED: Map<string, Opaque> = new Map([
   ['mr1.responses', { wire: 'responses', origin: 'elsewhere', data: 'gAAA' }],
   ['mr1.chat', { wire: 'chat', origin: 'elsewhere', data: 'Hm' }],
 ])

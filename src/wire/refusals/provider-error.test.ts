@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { Secret } from '../../lib/secret.ts'
 import { classifyRefusal } from './classify-refusal.ts'
 import { readError } from './provider-error.ts'
 import { FASTAPI, HTML, inside, read } from './refusals.fixture.ts'
@@ -121,6 +123,20 @@ describe('what is read of a refusal', () => {
     expect(typeof error.message).toBe('string')
     expect(classifyRefusal(error)).toBe('rejected')
     expect(typeof readError(body).message).toBe('string')
+  })
+
+  it('has no mark of direction, no invisible character and no control of a terminal in it', () => {
+    const unseen =
+      '\u202a\u202e\u2066\u2069\u200e\u200f\u061c\u200b\u2060\ufeff\u00ad\u0000\u0007\u001b\u007f\u0085\u009b\u{e0041}'
+    const said = [...'model not found'].join(unseen)
+    expect(readError({ message: `${said}\n\tat a` }).message).toBe('model not found\n\tat a')
+    expect(read(400, said).message).toBe('model not found')
+  })
+
+  it('has nothing of a credential of ours, although invisible characters stand between its letters', () => {
+    const secret = new Secret(`key-${randomBytes(12).toString('hex')}`)
+    const spread = [...secret.reveal()].join('\u200b')
+    expect(read(401, { error: { message: `wrong key ${spread}` } }).message).toBe('wrong key [secret]')
   })
 
   it('is bounded, so that no words of a provider can be long enough to hold anybody up', () => {

@@ -1,3 +1,4 @@
+import { withoutControls } from '../../lib/find-unseen.ts'
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { hideSecrets } from '../../lib/secret.ts'
 import { tryParse } from '../json/try-parse.ts'
@@ -50,8 +51,11 @@ function readErrorObject(error: Fields): UpstreamSaid {
 
 const TEXT_MAX = 1000
 
-/** Hidden before the cut: half of a credential that is quoted back could not be told from other words. */
-const inBounds = (text: string): string => hideSecrets(text).slice(0, TEXT_MAX)
+/**
+ * Secrets are hidden behind the removal of controls, which could stand between their letters, and before the cut: half of a
+ * credential that is quoted back could not be told from other words.
+ */
+const inBounds = (text: string): string => hideSecrets(withoutControls(text)).slice(0, TEXT_MAX)
 
 /** What FastAPI says of one place in the body. What stood there is in it, too, and is nobody's business. */
 interface Fault {

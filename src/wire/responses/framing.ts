@@ -25,6 +25,8 @@ export interface Framing {
   responseFrame(type: string, state: ResponseState): string
   /** The whole response object in a state. */
   responseJson(state: ResponseState): string
+  /** From here on the body of the request is not needed. */
+  forgetBody(): void
   /** A way back to here: what is made from now on will not be sent. */
   bookmark(): () => void
 }
@@ -60,6 +62,7 @@ export const createFraming = (options: ResponseOptions): Framing => {
     responseFrame: (type: string, state: ResponseState) =>
       framing.numbered(frameHead(type), `,"response":${object.json(state)}`),
     responseJson: object.json,
+    forgetBody: object.forgetBody,
     bookmark() {
       const then = { nextNumber, isOpen: framing.isOpen }
       return () => {

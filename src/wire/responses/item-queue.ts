@@ -28,19 +28,21 @@ interface NewItem extends Pick<SpokenItem, 'kind' | 'fields'> {
   readonly callId?: string
 }
 
+type Counts = Pick<Heard, 'outputBytes' | 'heldBytes' | 'calls'>
+
 /**
  * Puts items one after the other. Providers may write several at once; the first is told as it comes, and what comes for
  * the others meanwhile is held back. Nothing is lost: what is held is told when its turn comes.
  */
 export class ItemQueue {
-  readonly #counts: Pick<Heard, 'outputBytes' | 'heldBytes'>
+  readonly #counts: Counts
   /** In the order of telling; those that have been told to their end are gone. */
   readonly #waiting: HeardItem[] = []
   #steps: ItemStep[] = []
   #itemCount = 0
   #partCount = 0
 
-  constructor(counts: Pick<Heard, 'outputBytes' | 'heldBytes'>) {
+  constructor(counts: Counts) {
     this.#counts = counts
   }
 
@@ -174,6 +176,7 @@ export class ItemQueue {
         if (name === '' && !first.hasEnded) return
         first.hasStarted = true
         counts.outputBytes += Buffer.byteLength(name ?? '')
+        if (name !== undefined) counts.calls += 1
         this.#steps.push({ type: 'item-start', item: first.item })
       }
       for (const step of first.held) this.#steps.push(step)

@@ -2,6 +2,7 @@ import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { AnswerFormat, Conversation, ConversationItem, Identity, Sampling } from '../../model/conversation.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { isAbsent } from '../fields/check-value.ts'
+import { askedField } from './asked-field.ts'
 import { carriedItems } from './carried-items.ts'
 import { NESTED_FIELDS } from './fields.ts'
 import { type CarriedItemType, typeOfItem } from './item-types.ts'
@@ -80,8 +81,8 @@ const identityOf = (value: Readonly<Fields>): Identity => ({
 })
 
 /** What a request asks for that no conversation tells, so that a lane to which it is translated does not get it. */
-export function beyondConversation({ fields }: ResponsesRequest): string[] {
-  const { truncation, reasoning, text } = fields
+export function beyondConversation(request: ResponsesRequest): string[] {
+  const [truncation, reasoning, text] = ['truncation', 'reasoning', 'text'].map((name) => askedField(request, name))
   return [
     ...(truncation === 'auto' ? ['truncation'] : []),
     ...(isObject(reasoning) && !isAbsent(reasoning.context) ? ['reasoning.context'] : []),

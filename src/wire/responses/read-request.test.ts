@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { askedField } from './asked-field.ts'
 import { ALL_NULL, CLIENT_REQUESTS, CODEX, FROM_ELSEWHERE } from './client-requests.fixture.ts'
 import { base, problemOf, read, requestOf } from './read-request.fixture.ts'
 
@@ -44,21 +45,21 @@ describe('readRequest', () => {
       effort: undefined,
       storedInput: expect.any(Function),
       previousResponseId: undefined,
-      fields: { model: 'demo', reasoning: { effort: null, summary: null } },
     })
     const empties = { ...base, reasoning: {}, text: {}, metadata: {}, user: '', instructions: '', stream_options: {} }
     expect(requestOf({ ...empties, include: [], previous_response_id: '' }).previousResponseId).toBeUndefined()
   })
 
   it('knows what was asked besides the input, without nulls', () => {
-    const { fields } = requestOf({ ...base, metadata: { a: 'b' }, user: null, temperature: 0, background: false })
-    expect(fields).toEqual({ model: 'demo', metadata: { a: 'b' }, temperature: 0, background: false })
+    const request = requestOf({ ...base, metadata: { a: 'b' }, user: null, temperature: 0, background: false })
+    const asked = ['metadata', 'user', 'temperature', 'background', 'text'].map((name) => askedField(request, name))
+    expect(asked).toEqual([{ a: 'b' }, undefined, 0, false, undefined])
   })
 
   it('repeats no tools that the client does not get', () => {
-    const { fields } = requestOf(CODEX)
-    expect((fields.tools as { type: string }[]).map(({ type }) => type)).toEqual(['function', 'namespace', 'custom'])
-    expect(requestOf(FROM_ELSEWHERE).fields).not.toHaveProperty('tools')
+    const tools = askedField(requestOf(CODEX), 'tools') as { type: string }[]
+    expect(tools.map(({ type }) => type)).toEqual(['function', 'namespace', 'custom'])
+    expect(askedField(requestOf(FROM_ELSEWHERE), 'tools')).toBeUndefined()
   })
 
   it('measures the input: bytes of its fields, items, tools with those inside namespaces and items', () => {

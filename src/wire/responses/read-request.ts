@@ -79,9 +79,9 @@ function requestOf(
     inputSize: sizeOf(body, tools.count, rewritten),
     otherInputs: othersIn(carried, others),
     ignoredTools: tools.ignored,
+    toolNames: tools.count + carried.filter(isCall).length,
     rewritten,
     optionalFields: [...optionalNames(body.members, RESPONSES_FIELDS), ...nested.ignored.filter(goesNowhere)],
-    fields: askedFields(value, tools.changes),
   }
 }
 
@@ -104,12 +104,6 @@ function rewrittenMembers(
 
 /** What is inside a field that goes to the provider as it came goes along. */
 const goesNowhere = (name: string): boolean => RESPONSES_FIELDS[name.split('.', 1)[0]!]?.policy === 'control'
-
-/** Without the tools that are left out: the client shall not believe that it has them. */
-function askedFields(value: ParsedBody['value'], changes: ReadonlyMap<string, unknown>): Fields {
-  const asked = Object.entries(value).map(([name, given]) => [name, changes.has(name) ? changes.get(name) : given])
-  return Object.fromEntries(asked.filter(([name, given]) => name !== 'input' && given !== null && given !== undefined))
-}
 
 const formatIn = ({ text }: ParsedBody['value']): unknown => (isObject(text) ? text.format : undefined)
 

@@ -49,6 +49,7 @@ export function createStepReader(origin: string): StepReader {
       if (run === undefined || delta === undefined) return undefined
       delta.part.text += run.text
       heard.outputBytes += run.textBytes
+      heard.wordFrames += run.pieces.length
       return run
     },
   }
@@ -68,6 +69,7 @@ function readItems(reading: Reading, { type, event }: NamedEvent, frameBytes: nu
   hearer.hear(type, event)
   // Annotations and what nobody knows count for no tokens, and are kept all the same.
   if (heard.outputBytes === wordsBefore) reading.besideWords += frameBytes
+  else heard.wordFrames += 1
   if (hearer.tooMany() || reading.besideWords > BESIDE_WORDS_BYTES_MAX) heard.garbled = true
   return hearer.take()
 }
@@ -77,6 +79,8 @@ function readEnd(reading: Reading, response: Fields, event: string | undefined):
   const ending = readEnding(response, event)
   heard.usage = readUsage(response.usage) ?? heard.usage
   if (ending === undefined) return NO_STEPS
+  // Nothing comes after the last event: its counts are in it.
+  heard.usageIsFinal = heard.usage !== undefined
   if (ending.kind === 'failed') {
     heard.error = ending.said
     return NO_STEPS
@@ -88,7 +92,6 @@ function readEnd(reading: Reading, response: Fields, event: string | undefined):
   }
   reading.ending = ending
   heard.finished = true
-  // Nothing comes after the last event: its counts are in it.
   heard.done = true
   return hearer.take()
 }

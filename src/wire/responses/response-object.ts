@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Effort } from '../../model/effort.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import { tryParse } from '../json/try-parse.ts'
+import { askedField } from './asked-field.ts'
 
 export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
@@ -27,8 +27,10 @@ export interface ResponseOptions {
 }
 
 /** The response object, with every key in every state: typed clients ask for all of them. */
-interface ResponseObject {
+export interface ResponseObject {
   json(state: ResponseState): string
+  /** From here on the body of the request is not needed. */
+  forgetBody(): void
 }
 
 /**
@@ -37,11 +39,13 @@ interface ResponseObject {
  */
 export function createResponseObject(options: ResponseOptions): ResponseObject {
   let echoJson: string | undefined
+  const echo = () => {
+    echoJson ??= innerJson(echoOf(options))
+    return echoJson
+  }
   return {
-    json(state) {
-      echoJson ??= innerJson(echoOf(options))
-      return `{${innerJson(headOf(options, state))},${echoJson},${innerJson(tailOf(options.request, state))}}`
-    },
+    json: (state) => `{${innerJson(headOf(options, state))},${echo()},${innerJson(tailOf(options.request, state))}}`,
+    forgetBody: () => void echo(),
   }
 }
 
@@ -67,38 +71,35 @@ const tailOf = ({ storedInput }: ResponsesRequest, { output, usage, unstored }: 
 
 /** Where the client has said nothing, what a provider would do by itself: some clients take no null for a number. */
 function echoOf({ request, effort }: ResponseOptions): Fields {
-  const { fields } = request
-  const reasoning = isObject(fields.reasoning) ? fields.reasoning : {}
+  const asked = (name: string) => askedField(request, name)
+  const reasoning = asked('reasoning')
+  const { summary, generate_summary: olderSummary } = isObject(reasoning) ? reasoning : {}
+  const metadata = asked('metadata')
+  const parallel = asked('parallel_tool_calls')
+  const user = asked('user')
   return {
-    instructions: textOr(fields.instructions, null),
+    instructions: textOr(asked('instructions'), null),
     previous_response_id: request.previousResponseId ?? null,
-    max_output_tokens: numberOr(fields.max_output_tokens, null),
-    max_tool_calls: numberOr(fields.max_tool_calls, null),
-    tools: toolsOf(forwarded(request, 'tools')),
-    tool_choice: forwarded(request, 'tool_choice') ?? 'auto',
-    parallel_tool_calls: typeof fields.parallel_tool_calls === 'boolean' ? fields.parallel_tool_calls : true,
-    text: textFieldOf(fields.text),
-    reasoning: { effort: effort ?? null, summary: reasoning.summary ?? reasoning.generate_summary ?? null },
-    temperature: numberOr(fields.temperature, 1),
-    top_p: numberOr(fields.top_p, 1),
-    presence_penalty: numberOr(fields.presence_penalty, 0),
-    frequency_penalty: numberOr(fields.frequency_penalty, 0),
-    top_logprobs: numberOr(fields.top_logprobs, 0),
-    truncation: textOr(fields.truncation, 'disabled'),
+    max_output_tokens: numberOr(asked('max_output_tokens'), null),
+    max_tool_calls: numberOr(asked('max_tool_calls'), null),
+    tools: toolsOf(asked('tools')),
+    tool_choice: asked('tool_choice') ?? 'auto',
+    parallel_tool_calls: typeof parallel === 'boolean' ? parallel : true,
+    text: textFieldOf(asked('text')),
+    reasoning: { effort: effort ?? null, summary: summary ?? olderSummary ?? null },
+    temperature: numberOr(asked('temperature'), 1),
+    top_p: numberOr(asked('top_p'), 1),
+    presence_penalty: numberOr(asked('presence_penalty'), 0),
+    frequency_penalty: numberOr(asked('frequency_penalty'), 0),
+    top_logprobs: numberOr(asked('top_logprobs'), 0),
+    truncation: textOr(asked('truncation'), 'disabled'),
     background: false,
     service_tier: 'default',
-    metadata: isObject(fields.metadata) ? fields.metadata : {},
-    safety_identifier: textOr(fields.safety_identifier, null),
-    prompt_cache_key: textOr(fields.prompt_cache_key, null),
-    ...(typeof fields.user === 'string' ? { user: fields.user } : {}),
+    metadata: isObject(metadata) ? metadata : {},
+    safety_identifier: textOr(asked('safety_identifier'), null),
+    prompt_cache_key: textOr(asked('prompt_cache_key'), null),
+    ...(typeof user === 'string' ? { user } : {}),
   }
-}
-
-/** A field as the provider gets it: nobody shall believe in a tool that was left out. */
-function forwarded({ fields, rewritten }: ResponsesRequest, name: string): unknown {
-  const written = rewritten.get(name)
-  if (written === undefined) return fields[name]
-  return written === null ? undefined : tryParse(written.toString('utf8'))
 }
 
 const toolsOf = (tools: unknown): unknown[] => (Array.isArray(tools) ? tools.map(toolOf) : [])

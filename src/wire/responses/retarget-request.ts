@@ -5,6 +5,7 @@ import { changesForLanes, optionalFieldsLeftOut } from '../fields/retarget-field
 import { writtenMember } from '../json/members.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import { type LaneRequest, type RelayTarget, saltFields } from '../lane-target.ts'
+import { askedField } from './asked-field.ts'
 import { includeFor, LOGPROBS, type NativeTool, type ResponsesDialect, takesLogprobs } from './dialects.ts'
 import { RESPONSES_FIELDS } from './fields.ts'
 import { retargetInput } from './retarget-input.ts'
@@ -52,19 +53,22 @@ function fieldsLeftOut(request: ResponsesRequest, target: RelayTarget<ResponsesD
 /** The response is stored here, and the lane keeps no state: whether it knows these fields makes no difference. */
 const WITHOUT_LOSS = new Set(['store', 'previous_response_id'])
 
-const asksFor = ({ fields }: ResponsesRequest, what: string): boolean =>
-  Array.isArray(fields.include) && fields.include.includes(what)
+function asksFor(request: ResponsesRequest, what: string): boolean {
+  const include = askedField(request, 'include')
+  return Array.isArray(include) && include.includes(what)
+}
 
 /** How it wants to be told of the reasoning stays; what changes the price is not among it. */
 const REASONING_KEPT = ['summary', 'generate_summary', 'context']
 
 function reasoningFor(
-  { fields }: ResponsesRequest,
+  request: ResponsesRequest,
   target: RelayTarget<ResponsesDialect>,
   isWithout: (path: string) => boolean,
 ): string | null {
   const effort = effortWord(target)
-  const asked = isObject(fields.reasoning) ? fields.reasoning : {}
+  const said = askedField(request, 'reasoning')
+  const asked = isObject(said) ? said : {}
   const reasoning: Record<string, unknown> = effort === undefined ? {} : { effort }
   for (const name of REASONING_KEPT) {
     if (asked[name] !== undefined && asked[name] !== null && !isWithout(`reasoning.${name}`))

@@ -14,7 +14,7 @@ const SEALED = new Map<string, Opaque>([
 
 interface Sent {
   readonly dialect?: string
-  readonly sealed?: ReadonlyMap<string, Opaque>
+  readonly sealed?: Map<string, Opaque>
 }
 
 /** The items of an input as a lane gets them. */

@@ -18,7 +18,7 @@ import {
 
 /** Another protocol's answer, for a client that speaks Responses: its events become the items that they tell of. */
 export function createStepsOfEvents(reader: EventReader, rawReasoning: HowSaid['rawReasoning']): StepSource {
-  const counts = { outputBytes: 0, heldBytes: 0 }
+  const counts = { outputBytes: 0, heldBytes: 0, calls: 0 }
   const heard = nothingHeard()
   const forming = nothingFormed(new ItemQueue(counts), rawReasoning)
   /** What the last frame was, where it was nothing but words of what is being told. */

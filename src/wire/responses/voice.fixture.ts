@@ -4,9 +4,10 @@ import type { SettledCharge } from '../../model/ending.ts'
 import type { Opaque, TurnEvent } from '../../model/event.ts'
 import { type NanoUsd, type PicoPerToken, parsePricePerMillion, parseUsd, ZERO } from '../../model/money.ts'
 import type { Price } from '../../model/price.ts'
-import type { Delivery, ResponsesRequest } from '../../model/turn.ts'
+import type { Delivery, RequestBody, ResponsesRequest } from '../../model/turn.ts'
 import type { EventReader } from '../event-reader.ts'
 import { nothingHeard } from '../heard.ts'
+import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { openResponsesVoice, type ResponsesVoice, type ResponsesVoiceOptions } from './voice.ts'
 
@@ -16,8 +17,7 @@ export const requestWith = (
   others: Partial<ResponsesRequest> = {},
 ): ResponsesRequest => ({
   protocol: 'responses',
-  body: { bytes: Buffer.from('{}'), members: [] },
-  fields,
+  body: bodyOf(fields),
   storedInput: undefined,
   previousResponseId: undefined,
   sealed: new Map(),
@@ -35,10 +35,18 @@ export const requestWith = (
   inputSize: { bodyBytes: 2, inputBytes: 2, messages: 1, tools: 0 },
   otherInputs: [],
   ignoredTools: [],
+  toolNames: 0,
   rewritten: new Map(),
   optionalFields: [],
   ...others,
 })
+
+function bodyOf(fields: Record<string, unknown>): RequestBody {
+  const bytes = Buffer.from(JSON.stringify(fields))
+  const scanned = scanJson(bytes, INNER_BOUNDS)
+  if (scanned.kind !== 'scanned') throw new Error('the fields of this test are no object')
+  return { bytes, members: scanned.members }
+}
 
 /** Ids that can be told apart: `msg_1`, `rs_2`. */
 export function countedIds(): MintIds {

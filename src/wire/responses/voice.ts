@@ -5,6 +5,7 @@ import type { CompactionReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
 import { DONE_FRAME } from '../sse/frame-data.ts'
 import type { CarriedReply, Carrier, RelayVoice } from '../voice.ts'
+import { askedField } from './asked-field.ts'
 import { carryCompaction } from './carry-compaction.ts'
 import { SEALED_REASONING } from './dialects.ts'
 import { createFraming, type Framing } from './framing.ts'
@@ -36,6 +37,8 @@ export interface ResponsesVoice extends RelayVoice<ResponsesLane> {
   withoutItems(status: ResponseState['status']): string
   /** From here on the response says that it is not stored. */
   tellUnstored(): void
+  /** From here on the body of the request is not needed. */
+  forgetBody(): void
   /** Its items with all that is sealed in them, whether the client has asked for that or not: for whoever stores them. */
   storedItems(): readonly Fields[]
 }
@@ -105,6 +108,7 @@ export function openResponsesVoice(options: ResponsesVoiceOptions): ResponsesVoi
     tellUnstored() {
       speaking.isUnstored = true
     },
+    forgetBody: framing.forgetBody,
     storedItems: () => speaking.answer?.storedItems() ?? [],
   }
 }
@@ -168,13 +172,16 @@ function closeOf(speaking: Speaking, answer: ToldAnswer): Carrier['close'] {
   }
 }
 
-function wantsSummary({ fields }: ResponsesRequest): boolean {
-  const { summary, generate_summary } = isObject(fields.reasoning) ? fields.reasoning : {}
+function wantsSummary(request: ResponsesRequest): boolean {
+  const reasoning = askedField(request, 'reasoning')
+  const { summary, generate_summary } = isObject(reasoning) ? reasoning : {}
   return typeof (summary ?? generate_summary) === 'string'
 }
 
-const wantsSeals = ({ fields: { include } }: ResponsesRequest): boolean =>
-  Array.isArray(include) && include.includes(SEALED_REASONING)
+function wantsSeals(request: ResponsesRequest): boolean {
+  const include = askedField(request, 'include')
+  return Array.isArray(include) && include.includes(SEALED_REASONING)
+}
 
 function beginEnd(speaking: Speaking): void {
   speaking.beforeEnd ??= speaking.framing.bookmark()

@@ -1,10 +1,10 @@
 import { request } from 'node:http'
-import { messagesOf } from './plan-ask.mjs'
+import { bodyOf, pathOf, readEvent, readWhole } from './talk.mjs'
 
 /**
  * Sends one request and writes down what a client can know of it, as it comes. Resolves when nothing more can come.
  * `ended`: done · refused (an error status) · failed (an error inside the stream) · aborted (by us) · broken (the server
- * died) · unsent (no server to connect to).
+ * died) · unsent (no server to connect to). `onSeen` is called with the note whenever something has been added to it.
  */
 export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
   const note = {
@@ -28,7 +28,7 @@ export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
     endedAt: undefined,
   }
   return new Promise((resolve) => {
-    const outgoing = request({ port, agent, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions' })
+    const outgoing = request({ port, agent, host: '127.0.0.1', method: 'POST', path: pathOf(ask) })
     const seen = () => {
       onSeen(note)
       if (ask.abort?.afterWords <= countWords(note.text)) abort()
@@ -37,6 +37,7 @@ export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
       if (note.done || note.ended) return
       note.ended = 'aborted'
       note.endedAt = Date.now()
+      onSeen(note)
       outgoing.destroy()
     }
     const timer = ask.abort?.afterMs === undefined ? undefined : setTimeout(abort, ask.abort.afterMs)
@@ -45,6 +46,7 @@ export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
       note.replayed = response.headers['idempotency-replayed'] === 'true'
       note.original = note.replayed ? response.headers['x-original-request-id'] : note.id
       note.status = response.statusCode
+      onSeen(note)
       readAnswer(response, note, seen)
     })
     outgoing.on('error', (error) => {
@@ -62,13 +64,6 @@ export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
     outgoing.end(JSON.stringify(bodyOf(ask)))
   })
 }
-
-const bodyOf = (ask) => ({
-  model: ask.model,
-  messages: messagesOf(ask),
-  ...(ask.cap === undefined ? {} : { max_completion_tokens: ask.cap }),
-  ...(ask.delivery === 'stream' ? { stream: true, stream_options: { include_usage: true } } : {}),
-})
 
 const countWords = (text) => (text === '' ? 0 : text.split(' ').length)
 
@@ -115,24 +110,5 @@ function readFrame(note, frame) {
     note.done = true
     return
   }
-  const chunk = JSON.parse(data.slice('data: '.length))
-  if (chunk.error) note.code = chunk.error.code
-  if (chunk.usage) note.told = chunk.usage
-  addText(note, chunk.choices?.[0]?.delta?.content)
-}
-
-function readWhole(note, body) {
-  if (body.error) {
-    note.code = body.error.code
-    return
-  }
-  note.told = body.usage
-  addText(note, body.choices[0].message.content)
-  note.done = true
-}
-
-function addText(note, words) {
-  if (!words) return
-  note.text += words
-  note.arrivals.push({ at: Date.now(), bytes: Buffer.byteLength(note.text) })
+  readEvent(note, JSON.parse(data.slice('data: '.length)))
 }

@@ -2,15 +2,18 @@ import { nanoOf } from './price.mjs'
 import { ACCOUNTS } from './scene.mjs'
 
 /** The rows of the other sides, by unit: what was used of it. */
-const USED = { usd: 2, quota: -12, cap: -22 }
+const USED = { usd: 2, quota: -12 }
+/** The only other side that keeps a balance: the outside world. */
+const OUTSIDE = 1
 /** What a key of a kind may draw on. */
-const DRAWN_ON = { wallet: new Set(['wallet', 'cap']), builder: new Set(['window', 'cap']) }
+const DRAWN_ON = { wallet: new Set(['wallet']), builder: new Set(['window']) }
 
 /**
  * What must be true of the rows whatever was asked, at rest or in the middle of everything: nothing here is taken from the
- * product's own view of its charges, and it holds for the file that a kill leaves behind as well.
+ * product's own view of its charges, and it holds for the file that a kill leaves behind as well. `prepared` are the accounts
+ * whose first credit was acknowledged.
  */
-export function auditRows(books, report) {
+export function auditRows(books, report, prepared = ACCOUNTS) {
   const buckets = new Map(books.buckets.map((bucket) => [bucket.row, bucket]))
   const draws = books.receipts.map((receipt) => ({
     receipt,
@@ -18,9 +21,10 @@ export function auditRows(books, report) {
   }))
   auditTransfers(books, buckets, report)
   auditBalances(books, draws, report)
+  auditCounters(books, report)
   auditDraws(draws, report)
   auditUsageEntries(books, draws, report)
-  auditWallets(books, report)
+  auditWallets(books, report, prepared)
 }
 
 const add = (sums, name, amount) => sums.set(name, (sums.get(name) ?? 0n) + amount)
@@ -50,9 +54,29 @@ function auditBalances({ buckets, entries }, draws, report) {
   }
   for (const { row, kind, subject, posted_nano, held_nano } of buckets) {
     const which = `${subject} (${row})`
-    if (posted_nano !== (posted.get(row) ?? 0n)) report('I2', which, `${posted_nano}, its entries ${posted.get(row)}`)
+    const expected = kind === 'system' && row !== OUTSIDE ? 0n : (posted.get(row) ?? 0n)
+    if (posted_nano !== expected) report('I2', which, `${posted_nano}, its entries ${posted.get(row)}`)
     if (held_nano !== (held.get(row) ?? 0n)) report('I3', which, `${held_nano} are held, by holds ${held.get(row)}`)
     if (kind !== 'system' && posted_nano < held_nano) report('I4', which, `${posted_nano} less ${held_nano}`)
+  }
+}
+
+/** What a key has spent and holds under a cap is what the receipts of the running period cost and hold. */
+function auditCounters({ spend_counters: counters, receipts }, report) {
+  for (const counter of counters) {
+    const { account, subject, first_receipt, carried_nano, bound_nano, spent_nano, held_nano } = counter
+    const counted = receipts.filter(
+      (each) =>
+        each.account === account &&
+        each.row >= first_receipt &&
+        each.caps?.split(' ').some((name) => `cap:${each.key}:${name}` === subject),
+    )
+    const sum = (state, column) =>
+      counted.filter((each) => each.state === state).reduce((total, each) => total + each[column], 0n)
+    const [spent, held] = [carried_nano + sum('settled', 'charge_nano'), sum('open', 'hold_nano')]
+    if (spent_nano !== spent) report('I2', subject, `${spent_nano} are spent, by its receipts ${spent}`)
+    if (held_nano !== held) report('I3', subject, `${held_nano} are held, by holds ${held}`)
+    if (spent_nano + held_nano > bound_nano) report('I4', subject, `${spent_nano} and ${held_nano} of ${bound_nano}`)
   }
 }
 
@@ -95,8 +119,10 @@ function auditUsageEntries({ usageEntries, buckets }, draws, report) {
 }
 
 /** The same once more in the operator's words: a wallet is its credits less its charges, and a builder's is never touched. */
-function auditWallets({ accounts, buckets, receipts, transfers }, report) {
+function auditWallets({ accounts, buckets, receipts, transfers }, report, prepared) {
   for (const { row, email } of accounts) {
+    const expected = prepared.find((account) => account.email === email)
+    if (!expected) continue
     const own = transfers.filter(({ account, unit }) => account === row && unit === 'usd')
     const wallet = buckets.find(({ account, kind }) => account === row && kind === 'wallet')
     const credited = own.reduce((sum, { amount_nano }) => sum + amount_nano, 0n)
@@ -107,7 +133,7 @@ function auditWallets({ accounts, buckets, receipts, transfers }, report) {
     if (wallet.posted_nano !== credited - charged) {
       report('I2', email, `has ${wallet.posted_nano}, was credited ${credited} and charged ${charged}`)
     }
-    const { credit, kind } = ACCOUNTS.find((account) => account.email === email)
+    const { credit, kind } = expected
     const first = own.filter(({ ref }) => ref === 'first')
     if (first.length !== 1 || first[0].amount_nano !== nanoOf(credit))
       report('I2', email, 'its first credit is not in the books')
@@ -116,10 +142,11 @@ function auditWallets({ accounts, buckets, receipts, transfers }, report) {
   }
 }
 
-export function auditRest({ buckets, receipts }, report) {
+export function auditRest({ buckets, spend_counters: counters, receipts }, report) {
   const open = receipts.filter(({ state }) => state === 'open').length
   if (open > 0) report('I6', 'receipts', `${open} are open`)
-  for (const { subject, held_nano } of buckets) if (held_nano !== 0n) report('I6', subject, `${held_nano} are held`)
+  for (const { subject, held_nano } of [...buckets, ...counters])
+    if (held_nano !== 0n) report('I6', subject, `${held_nano} are held`)
 }
 
 /** Every credit that was acknowledged, or tried until it was, is in the books once. */

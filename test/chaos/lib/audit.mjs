@@ -26,7 +26,7 @@ export const INVARIANTS = {
  * Holds what the clients have seen against what the books say. `slackMs` is what one mark may be late by: a busy event
  * loop and the commit itself.
  */
-export function audit({ notes, kills, pauses, books, verify, intervalMs, slackMs }) {
+export function audit({ notes, kills, pauses, books, verify, intervalMs, slackMs, prepared }) {
   const violations = []
   const figures = createFigures()
   const report = (invariant, id, says) => violations.push({ invariant, id, says })
@@ -46,7 +46,7 @@ export function audit({ notes, kills, pauses, books, verify, intervalMs, slackMs
   }
   auditOwners(notes, books, report)
   auditKeys({ notes, books, receipts, figures }, report)
-  auditRows(books, report)
+  auditRows(books, report, prepared)
   auditRest(books, report)
   for (const { name, violations: rows } of verify.checks) {
     if (rows > 0) report('verify', 'db', `${name}: ${rows}`)
@@ -61,9 +61,9 @@ const recordsOf = ({ receipts }) =>
     .sort((a, b) => a - b)
 
 /** Books as a kill has left them: requests are open, and everything has to add up all the same. */
-export function auditWreck(books) {
+export function auditWreck(books, prepared) {
   const violations = []
-  auditRows(books, (invariant, id, says) => violations.push({ invariant, id, says: `after a kill: ${says}` }))
+  auditRows(books, (invariant, id, says) => violations.push({ invariant, id, says: `after a kill: ${says}` }), prepared)
   return violations
 }
 

@@ -6,9 +6,9 @@ import { planAsk } from './plan-ask.mjs'
 const THINK_MS_MAX = 25
 
 /** So many clients that ask, read, hang up and ask again until they are stopped, whether a server runs or not. */
-export function startClients({ stage, accounts, random, count }) {
+export function startClients({ stage, accounts, random, count, plan = planAsk }) {
   const state = { stopped: false }
-  const loops = Array.from({ length: count }, (_, index) => loop(stage, accounts, random.fork(index), state))
+  const loops = Array.from({ length: count }, (_, index) => loop(stage, accounts, random.fork(index), state, plan))
   return {
     /** Resolves when the last answer has come. The gate must be open by then. */
     async stop() {
@@ -18,10 +18,10 @@ export function startClients({ stage, accounts, random, count }) {
   }
 }
 
-async function loop(stage, accounts, random, state) {
+async function loop(stage, accounts, random, state, plan) {
   while (!state.stopped) {
     await stage.gate.passed()
-    const ask = planAsk(random, accounts)
+    const ask = plan(random, accounts)
     if (ask.once === undefined) await stage.ask(ask)
     else await askUntilTold(stage, ask, random)
     await sleep(random.between(0, THINK_MS_MAX))

@@ -34,6 +34,8 @@ const MUTANTS = [
         find: `    const settled = await turn.hold.settle(ending);
     // A keep-alive may have opened the answer meanwhile.
     const wasQuiet = sink.phase === 'quiet';
+    if (wasQuiet)
+        sink.announce(limitHeaders(deps.ledger.limitStandings(turn.admitRequest.limits)));
     const said = deliverEnd(turn, lastWords, settled);`,
         put: `    const wasQuiet = sink.phase === 'quiet';
     const { owed } = resolution;

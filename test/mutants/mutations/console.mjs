@@ -112,14 +112,38 @@ export const OF_THE_CONSOLE = [
     ],
   },
   {
+    name: 'strangers-lock-out',
+    says: 'wrong passwords of strangers count against a browser that has signed in before',
+    caughtBy: ['src/account/people/sign-in-tries.test.ts'],
+    replacements: [
+      {
+        file: 'src/account/people/sign-in-tries.ts',
+        find: 'if (who.device !== undefined) return',
+        put: 'if (false) return',
+      },
+    ],
+  },
+  {
+    name: 'one-stranger-locks-out',
+    says: 'wrong passwords count by e-mail alone, so that one stranger locks its owner out everywhere',
+    caughtBy: ['src/account/people/sign-in-tries.test.ts'],
+    replacements: [
+      {
+        file: 'src/account/people/sign-in-tries.ts',
+        find: 'return [network, pair, [counters.email, digest(who.email)]]',
+        put: 'return [network, [counters.pair, digest(who.email)]]',
+      },
+    ],
+  },
+  {
     name: 'tries-are-free',
     says: 'wrong passwords are not counted for a name',
     caughtBy: ['src/account/people/sign-in-tries.test.ts'],
     replacements: [
       {
         file: 'src/account/people/sign-in-tries.ts',
-        find: `return taken?.kind === 'locked' ? taken : names.take(digest(name))`,
-        put: 'return taken ?? names.take(digest(name))',
+        find: 'const outcome = counter.take(key)',
+        put: `const outcome = counter === counters.pair ? { kind: 'taken' } : counter.take(key)`,
       },
     ],
   },

@@ -38,6 +38,14 @@ export const OF_THE_EDGE = [
     ],
   },
   {
+    name: 'upgrade-body-runs',
+    says: 'behind an offered Upgrade the body of a pipelined request runs as a request',
+    caughtBy: ['src/http/socket/smuggled-requests.test.ts'],
+    replacements: [
+      { file: 'src/http/socket/last-request.ts', find: 'request.headers.upgrade !== undefined ||', put: 'false ||' },
+    ],
+  },
+  {
     name: 'invented-address',
     says: 'the address that a client has invented in X-Forwarded-For is believed',
     caughtBy: ['src/http/socket/client-address.test.ts'],
@@ -48,6 +56,36 @@ export const OF_THE_EDGE = [
     says: 'a body that is not UTF-8 is read',
     caughtBy: ['src/http/body/read-body.test.ts'],
     replacements: [{ file: 'src/http/body/read-body.ts', find: '!isUtf8(bytes)', put: 'false' }],
+  },
+  {
+    name: 'values-for-nothing',
+    says: 'the values of a body are not counted in the memory that it takes',
+    caughtBy: ['src/http/v1/parsed-values.test.ts'],
+    replacements: [{ file: 'src/http/body/read-body.ts', find: 'place.take(scan.valueBytes + ', put: 'place.take(' }],
+  },
+  {
+    name: 'parsed-value-kept',
+    says: 'what is parsed of a body lives as long as its turn',
+    caughtBy: ['src/http/v1/parsed-values.test.ts'],
+    replacements: [
+      {
+        file: 'src/http/v1/post-turn.ts',
+        find: '  received.bytes = NOTHING\n',
+        put: '  Object.assign(received, { bytes: NOTHING, body: read.body })\n',
+      },
+    ],
+  },
+  {
+    name: 'stopped-and-cut',
+    says: 'a stream is ended by its time limit before what has come is read',
+    caughtBy: ['src/upstream/deadlines.test.ts'],
+    replacements: [
+      {
+        file: 'src/upstream/deadlines.ts',
+        find: 'else stopLooking = afterLoopTurn(expireOrGoOn)',
+        put: 'else expireOrGoOn()',
+      },
+    ],
   },
   {
     name: 'bombs',

@@ -20,8 +20,8 @@ export const OF_WHAT_IS_KEPT = [
     replacements: [
       {
         file: 'src/content/response-rows.ts',
-        find: `account = ? AND id = ? AND expires_at > ?'\n  const [row] = await file.all<ResponseRow>(sql, [account, id, now])`,
-        put: `account = ? AND id = ?'\n  const [row] = await file.all<ResponseRow>(sql, [account, id])`,
+        find: `account = ? AND id = ? AND expires_at > ?'\n  const [row] = await file.all<ResponseRow>(sql, [owner, id, now])`,
+        put: `account = ? AND id = ?'\n  const [row] = await file.all<ResponseRow>(sql, [owner, id])`,
       },
     ],
   },
@@ -30,6 +30,30 @@ export const OF_WHAT_IS_KEPT = [
     says: 'a kept answer is given to another account',
     caughtBy: ['src/content/kept-answers.test.ts'],
     replacements: [{ file: 'src/content/kept-answers.ts', find: ' || head.account !== account', put: '' }],
+  },
+  {
+    name: 'content-of-any-ledger',
+    says: 'content.db is used whatever ledger it belongs to, and however far that had got',
+    caughtBy: ['src/app/house/open-content-of-ledger.test.ts'],
+    replacements: [
+      {
+        file: 'src/app/house/open-content-of-ledger.ts',
+        find: `    if (of.ledger !== ledger) return 'other-ledger'\n    return (await hasReached(db, of.mark)) ? of.mark : 'ahead'`,
+        put: '    return of.mark',
+      },
+    ],
+  },
+  {
+    name: 'journal-of-any-ledger',
+    says: 'the ends that another ledger has written down are taken for this one',
+    caughtBy: ['src/store/settle-journal.test.ts'],
+    replacements: [
+      {
+        file: 'src/store/settle-journal.ts',
+        find: `if (read.ledger !== undefined && read.ledger !== ledger) return await anew('other-ledger')`,
+        put: '',
+      },
+    ],
   },
   {
     name: 'paths-share-keys',

@@ -2,28 +2,29 @@
 
 export const OF_LIMITS = [
   {
+    name: 'forward-steps-are-followed-at-once',
+    says: 'ledger time follows a wall clock that jumps, without waiting until the step has held',
+    caughtBy: ['src/lib/steady-clock.test.ts'],
+    replacements: [
+      { file: 'src/lib/steady-clock.ts', find: 'seenTicks - step.sinceTicks >= HOLD_MICROS', put: 'seenTicks > 0' },
+      {
+        file: 'src/lib/steady-clock.ts',
+        find: '      step = { sinceTicks: seenTicks, aheadMicros }\n',
+        put: '      step = { sinceTicks: seenTicks, aheadMicros }\n      followStep()\n',
+      },
+    ],
+  },
+  {
     name: 'own-rate-with-the-others-burst',
     says: 'a debt of the past is paid before it was made',
     caughtBy: ['src/lib/gcra.test.ts'],
     replacements: [
       {
         file: 'src/lib/gcra.ts',
-        find: 'rate.reachedAt = Math.max(rate.reachedAt, ticks) + micros',
-        put: 'rate.reachedAt += micros',
+        find: '  Math.max(reachedAt, ticks) + cost * microsPerUnit(rule)\n',
+        put: '  reachedAt + cost * microsPerUnit(rule)\n',
       },
     ],
-  },
-  {
-    name: 'given-back-to-those-before',
-    says: 'what a turn did not use is given back although it was earned back long ago',
-    caughtBy: ['src/books/turn-limits.test.ts', 'src/turn/admit/limits-of-all-scopes.test.ts'],
-    replacements: [{ file: 'src/lib/gcra.ts', find: 'Math.min(reachedAt, roomOfLater)', put: 'ticks' }],
-  },
-  {
-    name: 'first-of-those-who-reserved-pays',
-    says: 'what those who came later have given back is held against whoever came first',
-    caughtBy: ['src/lib/gcra.test.ts', 'src/turn/admit/limits-of-all-scopes.test.ts'],
-    replacements: [{ file: 'src/lib/gcra.ts', find: 'earlier.takenUpTo += reachedAt - rate.reachedAt', put: '' }],
   },
   {
     name: 'ipv6-by-address',
@@ -63,7 +64,19 @@ export const OF_LIMITS = [
       {
         file: 'src/books/turn-limits.ts',
         find: "if (decision.kind === 'wait') wait(limit, decision.waitMs)",
-        put: "if (decision.kind === 'wait') wait(limit, decision.waitMs)\n    else books.rates.set(limit.subject, { reachedAt: decision.reachedAt, taken: 0 })",
+        put: "if (decision.kind === 'wait') wait(limit, decision.waitMs)\n    else books.rates.set(limit.subject, decision.reachedAt)",
+      },
+    ],
+  },
+  {
+    name: 'unused-tokens-saved-up',
+    says: 'what a turn did not use comes back to before now, and is let through on top of the burst',
+    caughtBy: ['src/lib/gcra.test.ts', 'src/books/turn-limits.test.ts'],
+    replacements: [
+      {
+        file: 'src/lib/gcra.ts',
+        find: 'Math.max(ticks, addToRate(rule, reachedAt, used - reserved, ticks))',
+        put: 'addToRate(rule, reachedAt, used - reserved, ticks)',
       },
     ],
   },

@@ -42,6 +42,42 @@ export const OF_MONEY = [
     replacements: [{ file: 'src/books/close-turn.ts', find: '  books.turns.delete(op.requestId)\n', put: '' }],
   },
   {
+    name: 'context-is-a-discount',
+    says: 'the bound of the input is clamped by context_tokens, so that what is longer is held and charged for less',
+    caughtBy: [CEILING],
+    replacements: [
+      {
+        file: 'src/metering/ceiling.ts',
+        find: 'return forWords + forTools + forParts',
+        put: 'return Math.min(forWords + forTools + forParts, model.contextTokens)',
+      },
+    ],
+  },
+  {
+    name: 'shortfall-is-not-counted',
+    says: 'what a provider counts beyond the bound of the input is cut away, and nobody learns what it cost',
+    caughtBy: ['src/turn/end/resolve-ending.test.ts'],
+    replacements: [
+      {
+        file: 'src/metering/clamp-usage.ts',
+        find: 'return inputTokensOf(counted) <= believed ? believed : inputBound',
+        put: 'return inputBound',
+      },
+    ],
+  },
+  {
+    name: 'one-token-is-sent',
+    says: 'where the estimated input leaves no room, a cap of one token is made up',
+    caughtBy: ['src/turn/lane/ask-lane.test.ts'],
+    replacements: [
+      {
+        file: 'src/turn/lane/ask-lane.ts',
+        find: 'return room < Math.min(ANSWER_TOKENS, contextTokens / 16) ? cap : Math.min(cap, room)',
+        put: 'return Math.min(cap, Math.max(room, 1))',
+      },
+    ],
+  },
+  {
     name: 'zero-usage-is-absent',
     says: '|| on usage: a reported count of zero is estimated',
     caughtBy: [TURN],
@@ -97,8 +133,8 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/turn/lane/ask-lane.ts',
-        find: 'Math.min(hold.cap, ',
-        put: 'Math.min(request.outputCap ?? hold.cap, ',
+        find: '{ cap: hold.cap, ',
+        put: '{ cap: request.outputCap ?? hold.cap, ',
       },
     ],
   },
@@ -133,8 +169,8 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/books/admit-turn.ts',
-        find: 'for (const bucket of buckets) bucket.held += hold',
-        put: 'for (const bucket of buckets.slice(0, 1)) bucket.held += hold',
+        find: '    bucket.held += hold',
+        put: '    if (buckets.length === 0) bucket.held += hold',
       },
     ],
   },
@@ -144,10 +180,39 @@ export const OF_MONEY = [
     caughtBy: [PERIODS, ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/books/periods.ts',
-        find: "allowance.unit === 'cap' ? allowance.amount : running.granted",
-        put: 'running.granted',
+        file: 'src/books/spend-counters.ts',
+        find: 'granted: amount, posted: amount - spent, held }',
+        put: 'granted: counter.bound, posted: counter.bound - spent, held }',
       },
+    ],
+  },
+  {
+    name: 'cap-counts-an-earlier-period',
+    says: 'a turn that ends in a later period of its cap is counted there',
+    caughtBy: [PERIODS, ANY_SEQUENCE],
+    replacements: [
+      { file: 'src/books/spend-counters.ts', find: '(counter.firstReceipt <= receipt ? counter : [])', put: 'counter' },
+      { file: 'src/books/spend-counters.ts', find: 'mustHold(held >= turn.hold,', put: 'mustHold(turn.hold >= 0n,' },
+    ],
+  },
+  {
+    name: 'issuing-side-keeps-a-balance',
+    says: 'what allowances were granted is added up in a balance that overflows one day',
+    caughtBy: [ANY_SEQUENCE],
+    replacements: [
+      {
+        file: 'src/books/periods.ts',
+        find: "    { kind: 'bucket-moved', bucket: row, posted: amount, held: 0n },\n",
+        put: "    { kind: 'bucket-moved', bucket: row, posted: amount, held: 0n },\n    { kind: 'bucket-moved', bucket: counter, posted: -amount, held: 0n },\n",
+      },
+    ],
+  },
+  {
+    name: 'refused-operation-takes-its-batch',
+    says: 'an operation that the file refuses fails its whole batch, and shuts the gate for everybody',
+    caughtBy: ['src/ledger/ledger.test.ts'],
+    replacements: [
+      { file: 'src/store/record-batch.ts', find: 'if (!isOfTheData(error)) throw error', put: 'throw error' },
     ],
   },
   {
@@ -292,10 +357,48 @@ export const OF_MONEY = [
     ],
   },
   {
+    name: 'proof-counts-the-period-before',
+    says: 'the proof counts what was opened before the period of a spend cap',
+    caughtBy: ['src/ledger/long-periods.test.ts'],
+    replacements: [
+      {
+        file: 'src/store/charges-of-periods.ts',
+        find: 'AND receipts.row >= counted.first',
+        put: 'AND counted.first > 0',
+      },
+      {
+        file: 'src/ledger/check-periods.ts',
+        find: 'at: period_start - 1, otherwise: 0 }), to: last',
+        put: 'at: 0, otherwise: 0 }), to: last',
+      },
+    ],
+  },
+  {
+    name: 'proof-adds-up-in-64-bits',
+    says: 'sums of the proof are cut where a number of 64 bits ends',
+    caughtBy: ['src/ledger/grants-without-end.test.ts'],
+    replacements: [
+      {
+        file: 'src/store/exact-sum.ts',
+        find: '(high_nano << 32n) + low_nano',
+        put: 'BigInt.asIntN(64, (high_nano << 32n) + low_nano)',
+      },
+    ],
+  },
+  {
+    name: 'sweep-closes-a-window-in-use',
+    says: 'a window that ended long ago is closed under the turn that still holds on it',
+    caughtBy: ['src/ledger/close-idle-periods.test.ts'],
+    replacements: [
+      { file: 'src/ledger/close-idle-periods.ts', find: ' || window.held !== 0n', put: '' },
+      { file: 'src/store/idle-periods.ts', find: ' AND held_nano = 0 AND frozen_at', put: ' AND frozen_at' },
+    ],
+  },
+  {
     name: 'proof-trusts-the-bucket',
     says: "the proof does not see that a receipt stands on another account's wallet",
     caughtBy: [PROOF],
-    replacements: [{ file: 'src/store/check-rows.ts', find: ' AND buckets.account = slice.account', put: '' }],
+    replacements: [{ file: 'src/store/check-rows.ts', find: ' AND buckets.account = this.account', put: '' }],
   },
   {
     name: 'written-down-meanwhile',

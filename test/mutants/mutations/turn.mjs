@@ -1,15 +1,53 @@
 // Faults in what becomes of a turn whose client goes.
 
+const TURN = 'src/turn/money-of-a-turn.test.ts'
+
 export const OF_TURNS = [
   {
-    name: 'reasoning-is-cut',
-    says: 'a provider that may be reasoning unseen is cut when the client goes',
+    name: 'rights-of-the-door',
+    says: 'the rights of a caller are not judged again when its body has arrived',
+    caughtBy: [TURN],
+    replacements: [
+      {
+        file: 'src/turn/serve-turn.ts',
+        find: 'const found = deps.rights.findAgain(asked.caller)',
+        put: "const found = { kind: 'caller', caller: asked.caller }",
+      },
+    ],
+  },
+  {
+    name: 'rights-change-unnoticed',
+    says: 'a change of rights between their judgement and the decision goes unnoticed',
+    caughtBy: ['src/ledger/admit.test.ts'],
+    replacements: [{ file: 'src/ledger/admit.ts', find: 'judged.rights.changes !== judged.at', put: 'false' }],
+  },
+  {
+    name: 'a-cancel-is-no-cancel',
+    says: 'a provider works on for a client that has gone',
     caughtBy: ['src/turn/turn-stop.test.ts'],
     replacements: [
       {
         file: 'src/turn/turn-stop.ts',
-        find: `dialect.hidesReasoning && mayReason(asked.model, asked.effort) ? 'drain' : 'cut'`,
-        put: `'cut'`,
+        find: `upstream.onClientGone === 'drain' ? 'drain' : 'cut'`,
+        put: `upstream.onClientGone === 'cancel_free' ? 'cut' : 'drain'`,
+      },
+    ],
+  },
+  {
+    name: 'drains-of-one-account',
+    says: 'one account may take every place to drain',
+    caughtBy: ['src/turn/drains.test.ts'],
+    replacements: [{ file: 'src/turn/drains.ts', find: `    if (own >= perAccountMax) return false\n`, put: '' }],
+  },
+  {
+    name: 'drains-stay-where-they-are',
+    says: 'when every place to drain is taken, nobody else gets one',
+    caughtBy: ['src/turn/drains.test.ts'],
+    replacements: [
+      {
+        file: 'src/turn/drains.ts',
+        find: 'if (most === undefined || most.size < own + 2) return false',
+        put: 'if (most !== undefined) return false',
       },
     ],
   },
@@ -18,15 +56,23 @@ export const OF_TURNS = [
     says: 'a hang-up before the provider has accepted the request costs',
     caughtBy: ['src/turn/end/resolve-ending.test.ts'],
     replacements: [
-      { file: 'src/turn/end/resolve-ending.ts', find: `if (!fate.accepted) return free(outcome)\n`, put: '' },
+      {
+        file: 'src/turn/end/resolve-ending.ts',
+        find: `if (!fate.accepted && !wasMade(fate, bounds)) return free(outcome)\n`,
+        put: '',
+      },
     ],
   },
   {
     name: 'endless-drains',
     says: 'any number of answers is read on without their clients',
-    caughtBy: ['src/turn/turn-stop.test.ts'],
+    caughtBy: ['src/turn/drains.test.ts'],
     replacements: [
-      { file: 'src/turn/drains.ts', find: `      if (running >= bounds.atOnceMax) return undefined\n`, put: '' },
+      {
+        file: 'src/turn/drains.ts',
+        find: '    if (running < bounds.atOnceMax) return true',
+        put: '    if (running >= 0) return true',
+      },
     ],
   },
 ]

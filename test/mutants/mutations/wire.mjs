@@ -46,6 +46,30 @@ export const OF_THE_WIRE = [
     ],
   },
   {
+    name: 'early-usage-is-believed',
+    says: 'a usage that was told before the words counts the whole answer',
+    caughtBy: ['src/wire/usage-told-early.test.ts'],
+    replacements: [
+      {
+        file: 'src/wire/heard.ts',
+        find: '  if (!heard.finished || heard.usageIsFinal || heard.usage === undefined) return\n',
+        put: '',
+      },
+    ],
+  },
+  {
+    name: 'unexplained-total-is-output',
+    says: 'what a total has more than its parts is charged as output',
+    caughtBy: ['src/wire/reported-counts.test.ts'],
+    replacements: [
+      {
+        file: 'src/wire/reported-counts.ts',
+        find: 'return { ...counts, doubtful: true }',
+        put: 'return { ...counts, output: output + rest }',
+      },
+    ],
+  },
+  {
     name: 'usage-chunk-passes',
     says: 'the usage chunk of the provider goes to the client too',
     caughtBy: ['src/wire/chat/tap.test.ts'],

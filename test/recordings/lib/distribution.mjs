@@ -10,7 +10,7 @@ export function describeDistribution(name, values) {
 
 export const middleOf = (values) => placeOf(values, PLACES.median)
 
-function placeOf(values, share) {
+export function placeOf(values, share) {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]
 }

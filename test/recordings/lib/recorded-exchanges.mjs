@@ -14,11 +14,21 @@ export async function loadExchanges(copy, wires) {
   return loadSet('visible')
     .filter(({ wire, kind }) => wires.includes(wire) && kind !== 'error')
     .map((fixture) => {
-      const { id, wire, provider, nature } = fixture
+      const { id, wire, provider, nature, kind } = fixture
       const chunks = fixture.lines?.map((line) => JSON.parse(line)) ?? toLines(wire, fixture.body, provider)
       const body = fixture.body ?? toJson(wire, fixture.lines)
       const { usage } = expected.find((one) => one.id === id)
-      return { id, wire, edited: nature === 'edited', chunks, body, usage: usageOf(usage), ...seenIn(body) }
+      return {
+        id,
+        wire,
+        provider,
+        kind,
+        edited: nature === 'edited',
+        chunks,
+        body,
+        usage: usageOf(usage),
+        ...seenIn(body),
+      }
     })
 }
 

@@ -67,6 +67,22 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
     expect(await account.receipts()).toEqual(before)
   })
 
+  it('answers under the policy of the console, whatever the answer is', async () => {
+    const unknown = await askBytes(server(), `/console/api/playground/${endpoint}`, { method: 'GET' })
+    const told = [await play(endpoint), await play(endpoint, { 'content-type': 'text/plain' }), unknown]
+    const stranger = await play(endpoint, { cookie: undefined })
+    expect([...told, stranger].map(({ status }) => status)).toEqual([200, 415, 405, 401])
+    for (const { headers } of [...told, stranger]) {
+      expect(headers).toMatchObject({
+        'content-security-policy': expect.stringContaining("default-src 'none'"),
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'cross-origin-resource-policy': 'same-origin',
+        'cache-control': 'no-store',
+      })
+    }
+  })
+
   it('takes the token of no other session', async () => {
     const told = await play(endpoint, { 'x-csrf-token': other.csrf })
     expect([told.status, codeIn(told)]).toEqual([403, 'other_site'])

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { fillDiskFor } from '../../support/full-disk.ts'
 import type { TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
@@ -6,17 +7,11 @@ import { until } from '../../support/until.ts'
 /** Writes that fail from now on, as on a disk that is full. */
 export type BrokenWrite = 'INSERT ON receipts' | 'UPDATE ON receipts' | 'INSERT ON transfers' | 'INSERT ON meta'
 
-const nameOf = (write: BrokenWrite): string => `broken_${write.replaceAll(' ', '_')}`
-
 /** Returns how to mend it: the books are open again when that resolves. */
 export async function breakBooks(server: TestServer, ...writes: BrokenWrite[]): Promise<() => Promise<void>> {
-  const { db } = server.house.operations
-  for (const write of writes)
-    await sql`${sql.raw(
-      `CREATE TRIGGER ${nameOf(write)} BEFORE ${write} BEGIN SELECT RAISE(ABORT, 'no space left'); END`,
-    )}`.execute(db)
+  const makeRoom = await fillDiskFor(server.house.operations.db, ...writes)
   return async () => {
-    for (const write of writes) await sql`${sql.raw(`DROP TRIGGER ${nameOf(write)}`)}`.execute(db)
+    await makeRoom()
     await until(() => server.house.ledgerAvailable())
   }
 }

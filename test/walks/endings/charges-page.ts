@@ -67,8 +67,9 @@ const counted = ({ zero }: ChargeFacts): Charge => {
 }
 
 const produced = (facts: ChargeFacts): Charge => {
-  const output = WORDS.slice(0, facts.words).join('')
-  const tokens = tokensOf(Buffer.byteLength(output))
+  const bytes = Buffer.byteLength(WORDS.slice(0, facts.words).join(''))
+  // In a stream of this provider each frame is as long as a token; marks and JSON answers are bytes.
+  const tokens = facts.isRecovered || facts.column.way === 'json' ? tokensOf(bytes) : facts.words
   // This provider has counted its input before it said a word.
   const nano =
     facts.column.wire === 'anthropic' && !facts.isRecovered
@@ -92,6 +93,8 @@ const CHARGES: Readonly<Record<string, (facts: ChargeFacts) => Charge>> = {
   'what the provider of that lane counted': counted,
   'an estimate, flagged': produced,
   'the most that it could use, flagged': mostPossible,
+  // Without a cap of the client the hold is the most that the request could use.
+  'what it counted, up to the hold; the rest is `shortfall`': (facts) => ({ ...mostPossible(facts), flagged: false }),
   'input, and the output produced so far': produced,
   'input, and the output that was marked as delivered; nothing if none was': marked,
 }

@@ -8,7 +8,7 @@ const note = (facts: string) =>
 const stay = (place: string) =>
   `if (process.env.STAYS_AT === '${place}') { ${note(`{ place: '${place}' }`)} await new Promise(() => {}); }`
 
-const RECORD = 'void (await file.atomic(recordChanges(changes, marks)))'
+const RECORD = 'await file.atomic(recordChanges(changes, marks));'
 const SETTLE = 'const settled = await turn.hold.settle(ending);'
 const COUNT_OPENED = "changes.filter(({ kind }) => kind === 'receipt-opened').length"
 const PACKED = "marks ? Buffer.from(marks.packed).toString('base64') : undefined"
@@ -16,7 +16,7 @@ const PACKED = "marks ? Buffer.from(marks.packed).toString('base64') : undefined
 /** The places where the program can be told to stay, and what it notes of its batches. */
 const CHANGES = [
   {
-    file: 'ledger/create-core.js',
+    file: 'store/record-batch.js',
     find: RECORD,
     put: `{
       const opened = ${COUNT_OPENED};

@@ -93,6 +93,7 @@ export const PROVIDER_ENDINGS: readonly Ending[] = [
   { name: 'usage absent', ...told(ROWS.uncounted, null) },
   { name: 'usage negative', ...told(ROWS.uncounted, { prompt_tokens: -11, completion_tokens: -7 }) },
   { name: 'usage zero', ...told(ROWS.complete, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, true) },
+  { name: 'usage beyond the hold', ...told(ROWS.beyondHold, { prompt_tokens: 5_000_000, completion_tokens: 7 }) },
   { name: 'usage huge', ...told(ROWS.tooMuch, { prompt_tokens: 9e15, completion_tokens: 1e300 }) },
   {
     name: 'broken after the finish reason, before the usage',

@@ -2,7 +2,8 @@
 export const ROWS = {
   complete: 'The answer is complete',
   uncounted: 'The answer is complete, and the provider told no counts, or none that can be true',
-  tooMuch: 'The answer is complete, and the provider counted more than the request could use',
+  tooMuch: 'The answer is complete, and the provider counted more than any model can read, or more output than the cap',
+  beyondHold: 'The answer is complete, and the provider counted more input than was held for',
   countsMissing: 'The provider broke off after it had said why the answer ended, before its counts came',
   failover: 'A provider failed before any content, and another lane gave the answer',
   notStored: 'The response of a stream that is to be stored could not be (the client gets 503)',

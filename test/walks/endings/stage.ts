@@ -128,15 +128,14 @@ export async function configOf(played: readonly Played[], provider: Provider, mo
   const each = WIRES.flatMap((wire) => Object.entries(TIMEOUTS).map(([id, timeouts]) => ({ wire, id, timeouts })))
   const upstreams = each.map(({ wire, id, timeouts }) => {
     const port = id === 'deaf' ? deaf : provider.far.port
-    // Where a wire tells summaries of its reasoning only, a provider would be read on instead: every column is one of cuts.
-    return `  - { id: ${wire}-${id}, wire: ${wire}, dialect: generic, base_url: "http://127.0.0.1:${port}/v1", allow_private: true, on_client_gone: cancel_estimate, timeouts: { ${timeouts} } }`
+    return `  - { id: ${wire}-${id}, wire: ${wire}, dialect: generic, base_url: "http://127.0.0.1:${port}/v1", allow_private: true, timeouts: { ${timeouts} } }`
   })
   const models = played.map(({ model, wire, ending, course }) => {
     const upstream = `${wire}-${ending.upstream ?? 'patient'}`
     const lanes = course.provider.map(
       (_, at) => `{ upstream: ${upstream}, model: ${laneModel(model, at)}, priority: ${at} }`,
     )
-    return `  - { id: ${model}, context_tokens: 100000, max_output_tokens: ${MODEL_CAP}, price: ${PRICE_YAML}, lanes: [${lanes.join(', ')}] }`
+    return `  - { id: ${model}, efforts: [], context_tokens: 100000, max_output_tokens: ${MODEL_CAP}, price: ${PRICE_YAML}, lanes: [${lanes.join(', ')}] }`
   })
   return `${more}
 ${EVERY_LANE_ASKED}

@@ -2,7 +2,6 @@ import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '../../../src/sqlite/native-connection.ts'
-import { rowOf } from '../../support/test-account.ts'
 import type { Column } from './columns.ts'
 import type { Expected, StoredAs } from './ending.ts'
 import type { Asking, Participant } from './participants.ts'
@@ -19,10 +18,11 @@ export async function responsesOf(
   account: string,
 ): Promise<readonly StoredRow[]> {
   if (!column.stores) return []
-  return server.content.all<StoredRow>(LEFT_BY_ACCOUNT, [await rowOf(server, account)])
+  return server.content.all<StoredRow>(LEFT_BY_ACCOUNT, [account])
 }
 
-const LEFT_BY_ACCOUNT = 'SELECT status FROM responses WHERE account = ? AND expires_at > 0 ORDER BY response'
+const LEFT_BY_ACCOUNT = `SELECT status FROM responses WHERE account = (SELECT owner FROM owners WHERE id = ?)
+  AND expires_at > 0 ORDER BY response`
 
 /** In a copy: a server of another process lets nobody into its files. */
 export function countResponses(folder: string): number {

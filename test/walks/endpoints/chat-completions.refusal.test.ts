@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
-import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import { PROBLEMS, type ProblemCode } from '../../../src/model/problem.ts'
 import { type Answer, answerOf, chat, hello, type SendOptions, send } from '../../support/ask.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { fillDiskFor } from '../../support/full-disk.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
 import { readStream } from '../../support/read-stream.ts'
 import { startServer } from '../../support/start-server.ts'
@@ -233,9 +233,9 @@ describe('POST /v1/chat/completions refuses', () => {
     it('ledger_unavailable', async () => {
       const account = await openAccount(server())
       const { db } = server().house.operations
-      await sql`CREATE TRIGGER full BEFORE INSERT ON receipts BEGIN SELECT RAISE(ABORT, 'no space'); END`.execute(db)
+      const makeRoom = await fillDiskFor(db, 'INSERT ON receipts')
       expectRefusal(await chat(server(), account), 'ledger_unavailable')
-      await sql`DROP TRIGGER full`.execute(db)
+      await makeRoom()
       await until(() => server().house.ledgerAvailable())
     })
 

@@ -4,6 +4,7 @@ import type { Cell, FaultRow } from './fault-row.ts'
 import { PRICE } from './fault-server.ts'
 
 const BYTES_PER_TOKEN = 4
+const TOKEN_BYTES = { min: 2, max: 6.5 }
 const MODEL_CAP = 2000
 /** What a template may add to the bytes of a request, for the one message that is asked. */
 const TEMPLATE_TOKENS = 8 + 64
@@ -13,7 +14,7 @@ export function chargeOf(cell: Cell, row: FaultRow, heard: Heard): bigint {
   if (cell.kind === 'refused') return 0n
   switch (cell.charge) {
     case 'produced':
-      return priced(tokensOf(JSON.stringify(MESSAGES)), tokensOf(heard.text))
+      return priced(tokensOf(JSON.stringify(MESSAGES)), tokensOfAnswer(heard))
     case 'bounded':
       return boundedCharge(row, heard)
     case 'reported':
@@ -22,6 +23,13 @@ export function chargeOf(cell: Cell, row: FaultRow, heard: Heard): bigint {
 }
 
 const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
+
+/** In a stream whose frames are as long as tokens each of them is one. */
+function tokensOfAnswer({ chunks, text }: Heard): number {
+  const frames = chunks.filter(({ choices }) => choices?.[0]?.delta?.content).length
+  const bytes = Buffer.byteLength(text)
+  return bytes >= frames * TOKEN_BYTES.min && bytes <= frames * TOKEN_BYTES.max ? frames : tokensOf(text)
+}
 
 const priced = (input: number, output: number, cached = 0): bigint =>
   BigInt(input) * PRICE.input + BigInt(cached) * PRICE.cachedInput + BigInt(output) * PRICE.output

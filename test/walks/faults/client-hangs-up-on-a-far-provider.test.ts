@@ -12,7 +12,8 @@ import { MESSAGES } from './ask-faulty.ts'
 import { type FarHouse, startFarHouse } from './far-house.ts'
 
 const INPUT_NANO = BigInt(Math.ceil(Buffer.byteLength(JSON.stringify(MESSAGES)) / 4)) * 1000n
-const PRODUCED_NANO = BigInt(Math.ceil((WORDS[0] + WORDS[1]).length / 4)) * 2000n
+/** Each of its words is a frame, and as long as a token. */
+const PRODUCED_NANO = 2n * 2000n
 const REPORTED_NANO = 7n * 1000n + 4n * 250n + 7n * 2000n
 
 let tellUsage = () => {}

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { chunk, reply, USAGE, usageChunk, WHOLE_TEXT, WORDS } from '../../fakes/chat-words.ts'
+import { chunk, reply, USAGE, usageChunk, WORDS } from '../../fakes/chat-words.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import type { Talk } from '../../fakes/talk.ts'
@@ -13,8 +13,9 @@ import { MESSAGES } from './ask-faulty.ts'
 import { type FarHouse, startFarHouse } from './far-house.ts'
 
 const INPUT = BigInt(Math.ceil(Buffer.byteLength(JSON.stringify(MESSAGES)) / 4)) * 1000n
-const PRODUCED = INPUT + BigInt(Math.ceil((WORDS[0] + WORDS[1]).length / 4)) * 2000n
-const ALL_PRODUCED = INPUT + BigInt(Math.ceil(WHOLE_TEXT.length / 4)) * 2000n
+/** Each of its words is a frame, and as long as a token. */
+const PRODUCED = INPUT + 2n * 2000n
+const ALL_PRODUCED = INPUT + BigInt(WORDS.length) * 2000n
 const COUNTED = 7n * 1000n + 4n * 250n + 7n * 2000n
 const NOTHING = 0n
 
@@ -97,29 +98,30 @@ const scripts = {
 } satisfies Record<string, Script>
 type Moment = keyof typeof scripts
 
-/** What stands in an upstream's entry, and in that of its models. */
+/** What stands in an upstream's entry. */
 const LANES = {
-  unsaid: ['', ''],
-  estimate: ['on_client_gone: cancel_estimate', ''],
-  drain: ['on_client_gone: drain', ''],
-  free: ['on_client_gone: cancel_free', ''],
-  hidden: ['dialect: openai', ''],
-  'hidden-estimate': ['dialect: openai, on_client_gone: cancel_estimate', ''],
-  'hidden-without-efforts': ['dialect: openai', 'efforts: [],'],
+  unsaid: '',
+  estimate: 'on_client_gone: cancel_estimate',
+  drain: 'on_client_gone: drain',
+  free: 'on_client_gone: cancel_free',
+  hidden: 'dialect: openai',
+  'hidden-drain': 'dialect: openai, on_client_gone: drain',
 } as const
 type LaneName = keyof typeof LANES
 const LANE_NAMES = Object.keys(LANES) as LaneName[]
-const DRAINED: readonly LaneName[] = ['drain', 'hidden']
+/** Nothing is learned of it before its estimates are looked at. */
+const UNLEARNED = 'unlearned'
+const DRAINED: readonly LaneName[] = ['drain', 'hidden-drain']
 
 let house: FarHouse
 beforeAll(async () => {
-  const models = LANE_NAMES.flatMap((upstream) =>
+  const upstreams: Record<string, string> = { ...LANES, [UNLEARNED]: LANES.drain }
+  const models = Object.keys(upstreams).flatMap((upstream) =>
     Object.keys(scripts).map((moment) => [
       `${upstream}-${moment}`,
-      { upstream, lanes: [moment], more: LANES[upstream][1] },
+      { upstream, lanes: [moment], more: 'efforts: [],' },
     ]),
   )
-  const upstreams = Object.fromEntries(LANE_NAMES.map((name) => [name, LANES[name][0]]))
   house = await startFarHouse(scripts, Object.fromEntries(models), { upstreams })
 })
 afterEach(async () => {
@@ -139,7 +141,7 @@ async function receiptOf(account: TestAccount, credit: bigint) {
 }
 
 /** Asks, waits for the moment, and hangs up. */
-async function hangUp(lane: LaneName, moment: Moment, delivery: 'stream' | 'json') {
+async function hangUp(lane: LaneName | typeof UNLEARNED, moment: Moment, delivery: 'stream' | 'json') {
   const account = await openAccount(house.server)
   const credit = (await account.wallet()).balance
   const controller = new AbortController()
@@ -238,7 +240,7 @@ describe('a provider that is read on without its client', () => {
   ] as const)(
     'is cut after a minute, and what is known until then is charged (%s, %s)',
     async (moment, delivery, due) => {
-      const { talk, receipt } = await hangUp('drain', moment, delivery)
+      const { talk, receipt } = await hangUp(UNLEARNED, moment, delivery)
       house.server.advance(59_000)
       await delivered()
       expect(talk.socket.destroyed).toBe(false)
@@ -252,7 +254,7 @@ describe('a provider that is read on without its client', () => {
     ['talking', 'stream', PRODUCED],
     ['half', 'json', INPUT],
   ] as const)('is cut when the server cuts its turns (%s, %s)', async (moment, delivery, due) => {
-    const { talk, receipt } = await hangUp('drain', moment, delivery)
+    const { talk, receipt } = await hangUp(UNLEARNED, moment, delivery)
     expect(house.server.serving.turnsRunning).toBe(1)
     house.server.serving.cutTurns()
     await expectCut(talk)
@@ -264,27 +266,43 @@ describe('a provider that is read on without its client', () => {
     ['breaks-after', 'stream', 'client_gone', PRODUCED],
     ['breaks-json', 'json', 'upstream_failed', NOTHING],
   ] as const)('may fail by itself (%s, %s)', async (moment, delivery, outcome, due) => {
-    const { talk, receipt } = await hangUp('drain', moment, delivery)
+    const { talk, receipt } = await hangUp(UNLEARNED, moment, delivery)
     await expectReadOn(talk)
     expect(await receipt()).toMatchObject({ outcome, charge_nano: due })
     expect(house.far.talks).toHaveLength(1)
   })
 
-  it('is one of a hundred at most: beyond them it is cut as if nothing had been said', async () => {
-    const account = await openAccount(house.server, { credit: '100' })
-    const asked = JSON.stringify({ model: 'drain-talking', stream: true, messages: MESSAGES })
-    const sockets = await Promise.all(Array.from({ length: 110 }, () => askRaw(account, asked)))
-    await until(() => waiting.size === sockets.length)
-    await Promise.all(sockets.map((socket) => until(() => socket.received.includes(WORDS[1]))))
-    for (const socket of sockets) socket.destroy()
+  it('has one place of a hundred, of which an account has half: whoever finds none pays an estimate', async () => {
+    const accounts = await Promise.all([1, 2, 3].map(() => openAccount(house.server, { credit: '100' })))
+    const [first, second, third] = accounts as [TestAccount, TestAccount, TestAccount]
     const cut = () => house.far.talks.filter(({ socket }) => socket.destroyed).length
-    await until(() => cut() >= 10 && house.server.serving.turnsRunning <= 100)
-    await delivered()
-    expect([cut(), house.server.serving.turnsRunning]).toEqual([10, 100])
+    const hangUpAll = async (account: TestAccount, count: number) => {
+      const before = waiting.size
+      const asked = JSON.stringify({ model: `${UNLEARNED}-talking`, stream: true, messages: MESSAGES })
+      const sockets = await Promise.all(Array.from({ length: count }, () => askRaw(account, asked)))
+      await until(() => waiting.size === before + count)
+      await Promise.all(sockets.map((socket) => until(() => socket.received.includes(WORDS[1]))))
+      for (const socket of sockets) socket.destroy()
+    }
+    const settled = (cutOnes: number, running: number) =>
+      until(() => cut() === cutOnes && house.server.serving.turnsRunning === running)
+
+    await hangUpAll(first, 60)
+    await settled(10, 50)
+    await hangUpAll(second, 50)
+    await settled(10, 100)
+    await hangUpAll(third, 3)
+    await settled(13, 100)
     goOn()
-    const charges = (await closedReceipts(account, sockets.length)).map(({ charge_nano }) => charge_nano)
-    expect(charges.filter((charge) => charge === COUNTED)).toHaveLength(100)
-    expect(charges.filter((charge) => charge === PRODUCED)).toHaveLength(10)
+    const chargesOf = async (account: TestAccount, count: number) => {
+      const charges = (await closedReceipts(account, count)).map(({ charge_nano }) => charge_nano)
+      const exact = charges.filter((charge) => charge === COUNTED).length
+      return { exact, estimated: charges.filter((charge) => charge === PRODUCED).length }
+    }
+    const [ofFirst, ofSecond] = [await chargesOf(first, 60), await chargesOf(second, 50)]
+    expect(await chargesOf(third, 3)).toEqual({ exact: 3, estimated: 0 })
+    expect(ofFirst.exact + ofSecond.exact).toBe(97)
+    expect([ofFirst.exact + ofFirst.estimated, ofSecond.exact + ofSecond.estimated]).toEqual([60, 50])
   })
 })
 

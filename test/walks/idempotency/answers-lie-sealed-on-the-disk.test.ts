@@ -1,10 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from 'kysely'
-import { describe, expect, it } from 'vitest'
-import { openContent } from '../../../src/content/open-content.ts'
-import { systemClock } from '../../../src/lib/clock.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { hello } from '../../support/ask.ts'
+import { fillDiskFor } from '../../support/full-disk.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -32,13 +30,10 @@ describe('what is kept', () => {
 })
 
 describe('a disk that takes no more answers', () => {
-  const server = useServer({
-    async prepare(folder) {
-      const content = await openContent({ path: join(folder, 'content.db'), clock: systemClock })
-      const trigger = "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no space left'); END"
-      await content.atomic([{ sql: trigger, rows: [[]] }])
-      await content.close()
-    },
+  const server = useServer()
+  beforeAll(async () => {
+    const trigger = "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no space left'); END"
+    await server().content.atomic([{ sql: trigger, rows: [[]] }])
   })
 
   it.each([true, false])(
@@ -70,11 +65,10 @@ describe('a charge that cannot be recorded in the books', () => {
       const before = (await account.wallet()).balance
       const { db } = server().house.operations
       const asked = { key: account.key, idempotencyKey: 'unrecorded' }
-      const trigger = "CREATE TRIGGER broken BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'no space left'); END"
-      await sql`${sql.raw(trigger)}`.execute(db)
+      const makeRoom = await fillDiskFor(db, 'UPDATE ON receipts')
       const first = await ask(server(), asked, { ...body, stream })
       expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([200, null])
-      await sql`DROP TRIGGER broken`.execute(db)
+      await makeRoom()
       await until(() => server().house.ledgerAvailable())
       const again = await until(async () => {
         const answer = await ask(server(), asked, { ...body, stream })

@@ -9,7 +9,7 @@ import { hello, send } from '../../support/ask.ts'
 import { framesOf, readStream } from '../../support/read-stream.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { priced, tokensOf, useScriptedHouse } from './lesson-house.ts'
+import { priced, tokensOf, tokensOfWords, useScriptedHouse } from './lesson-house.ts'
 
 const QUESTION = hello('Say good morning, please: it is early, and nobody has said it yet.')
 const INPUT = tokensOf(JSON.stringify(QUESTION))
@@ -139,12 +139,12 @@ describe('every ending is one row', () => {
       const got = await hangUpAfter(account, events)
       const row = await onlyRow(account)
       expect(row.state).toBe('settled')
-      expect(row.charge_nano).toBeGreaterThanOrEqual(priced({ input: 7, cached: 4, output: tokensOf(got) }))
+      expect(row.charge_nano).toBeGreaterThanOrEqual(priced({ input: 7, cached: 4, output: tokensOfWords(got) }))
       expect(row.charge_nano).toBeLessThanOrEqual(row.hold_nano)
       if (events > FINISH_AT) expect(row).toMatchObject({ estimated: 0, charge_nano: REPORTED })
       else {
         expect(row).toMatchObject({ outcome: 'client_gone', estimated: 1 })
-        expect(row.charge_nano).toBe(priced({ input: INPUT, output: tokensOf(got) }))
+        expect(row.charge_nano).toBe(priced({ input: INPUT, output: tokensOfWords(got) }))
       }
     },
   )
@@ -202,8 +202,8 @@ describe('every ending is one row', () => {
       state: 'settled',
       outcome: 'upstream_failed',
       estimated: 1,
-      output: tokensOf(WORDS[0]),
-      charge_nano: priced({ input: INPUT, output: tokensOf(WORDS[0]) }),
+      output: tokensOfWords(WORDS[0]),
+      charge_nano: priced({ input: INPUT, output: tokensOfWords(WORDS[0]) }),
     })
   })
 
@@ -237,7 +237,7 @@ describe('every ending is one row', () => {
     const account = await openAccount(house().server)
     const { text, done } = await readStream(await send(house().server, account, bodyOf('cut-in-words', true)))
     expect([text, done]).toEqual([WORDS[0] + WORDS[1], false])
-    expect(await onlyRow(account)).toMatchObject({ charge_nano: priced({ input: INPUT, output: tokensOf(text) }) })
+    expect(await onlyRow(account)).toMatchObject({ charge_nano: priced({ input: INPUT, output: tokensOfWords(text) }) })
   })
 
   it.each([true, false])(

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { WORDS } from '../../fakes/chat-words.ts'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
@@ -76,6 +77,18 @@ export function priced({ input = 0, cached = 0, written = 0, output = 0 }: Class
 
 const BYTES_PER_TOKEN = 4
 /** The estimate of what a text becomes where nobody counts. */
+/** Of a stream of `WORDS`: where its frames are as long as tokens, each of them is one. */
+export function tokensOfWords(text: string): number {
+  let [frames, length] = [0, 0]
+  for (const word of WORDS) {
+    if (length >= text.length) break
+    length += word.length
+    frames += 1
+  }
+  const bytes = Buffer.byteLength(text)
+  return bytes >= frames * 2 && bytes <= frames * 6.5 ? frames : tokensOf(text)
+}
+
 export const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
 
 /** What a template may add to the bytes of a request with one message. */
@@ -105,8 +118,9 @@ export const configOf = (baseUrl: string, models: readonly string[], more = ''):
 
 /** Something that an account draws on, and the turns that do so, as one moment has them. */
 export interface Drawn {
-  readonly row: number
+  readonly name: string
   readonly kind: 'wallet' | 'window' | 'cap'
+  /** What is there, or what is left under a spend cap. */
   readonly posted_nano: bigint
   readonly held_nano: bigint
   /** The holds of its open turns. */
@@ -121,10 +135,19 @@ export async function drawnOf({ house }: TestServer, account: string): Promise<r
     sql.raw(`(
     SELECT coalesce(sum(${what}), 0) FROM receipts, json_each(receipts.buckets)
     WHERE receipts.account = buckets.account AND json_each.value = buckets.row AND receipts.state = '${state}')`)
+  const ofCapped = (what: string, state: string) =>
+    sql.raw(`(
+    SELECT coalesce(sum(${what}), 0) FROM receipts, json_each('["' || replace(receipts.caps, ' ', '","') || '"]')
+    WHERE receipts.account = counter.account AND receipts.state = '${state}'
+      AND counter.subject = 'cap:' || receipts.key || ':' || json_each.value)`)
   const { rows } = await sql<Drawn>`
-    SELECT buckets.row, buckets.kind, buckets.posted_nano, buckets.held_nano,
+    SELECT CAST(buckets.row AS TEXT) AS name, buckets.kind, buckets.posted_nano, buckets.held_nano,
       ${ofTurns('hold_nano', 'open')} AS open_nano, ${ofTurns('charge_nano', 'settled')} AS charged_nano
-    FROM buckets JOIN accounts ON accounts.row = buckets.account WHERE accounts.id = ${account}`.execute(
+    FROM buckets JOIN accounts ON accounts.row = buckets.account WHERE accounts.id = ${account}
+    UNION ALL
+    SELECT counter.subject, 'cap', bound_nano - spent_nano, held_nano,
+      ${ofCapped('hold_nano', 'open')}, ${ofCapped('charge_nano', 'settled')}
+    FROM spend_counters AS counter JOIN accounts ON accounts.row = counter.account WHERE accounts.id = ${account}`.execute(
     house.operations.db,
   )
   return rows
@@ -136,16 +159,16 @@ export async function watchDrawn(server: TestServer, account: string, work: Prom
   const watched = work.finally(() => {
     over = true
   })
-  const whole = new Map<number, bigint>()
+  const whole = new Map<string, bigint>()
   let moments = 0
   while (!over) {
-    for (const { row, posted_nano, held_nano, open_nano, charged_nano } of await drawnOf(server, account)) {
+    for (const { name, posted_nano, held_nano, open_nano, charged_nano } of await drawnOf(server, account)) {
       expect(held_nano).toBe(open_nano)
       expect(held_nano).toBeGreaterThanOrEqual(0n)
       expect(held_nano).toBeLessThanOrEqual(posted_nano)
       // What is there and what was charged is what was once put in, at every moment.
-      expect(posted_nano + charged_nano).toBe(whole.get(row) ?? posted_nano + charged_nano)
-      whole.set(row, posted_nano + charged_nano)
+      expect(posted_nano + charged_nano).toBe(whole.get(name) ?? posted_nano + charged_nano)
+      whole.set(name, posted_nano + charged_nano)
     }
     moments += 1
   }

@@ -1,12 +1,12 @@
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { problemsOf } from '../../../src/app/config/config.fixture.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { unpackMarks } from '../../../src/ledger/mark-keeper.ts'
 import { secureRandom } from '../../../src/lib/random-id.ts'
 import { type KeyRow, mintRequestId } from '../../../src/model/ids.ts'
+import { findLedgerId } from '../../../src/store/ledger-identity.ts'
 import { findMarks } from '../../../src/store/receipts.ts'
 import { openSettleJournal } from '../../../src/store/settle-journal.ts'
 import { chunk, USAGE, usageChunk, WORDS } from '../../fakes/chat-words.ts'
@@ -15,6 +15,7 @@ import type { Script } from '../../fakes/fault-upstream.ts'
 import { FAULTS } from '../../fakes/faults.ts'
 import type { Talk } from '../../fakes/talk.ts'
 import { chat, get, hello, send } from '../../support/ask.ts'
+import { fillDiskFor } from '../../support/full-disk.ts'
 import { readStream } from '../../support/read-stream.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { nanoOf, openAccount, rowOf, type TestAccount } from '../../support/test-account.ts'
@@ -112,10 +113,7 @@ describe('the books stay true', () => {
     const response = await send(server, account, streamed('finish-said'))
     await until(() => house().far.talks.length === 1)
     await delivered()
-    // Of this connection only: what the disk keeps is whole.
-    await sql`CREATE TEMP TRIGGER broken BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'broken'); END`.execute(
-      server.house.operations.db,
-    )
+    const makeRoom = await fillDiskFor(server.house.operations.db, 'UPDATE ON receipts')
     goOn()
     const answer = await readStream(response)
     expect(answer.done).toBe(true)
@@ -126,13 +124,14 @@ describe('the books stay true', () => {
     expect([ready.status, await ready.json()]).toMatchObject([503, { status: 'not-ready' }])
     const copy = join(server.folder, 'journal-copy')
     await cp(join(server.folder, 'settles.journal'), copy)
-    const journal = await openSettleJournal(copy)
+    const ledger = await findLedgerId(server.house.operations.db)
+    const journal = await openSettleJournal({ path: copy, ledger, now: () => 0 })
     expect((await journal.read()).filter((record) => record.includes(answer.requestId))).toHaveLength(1)
     await journal.close()
 
     const image = await afterKill()
     expect(await rowIn(image, answer.requestId)).toMatchObject({ outcome: 'completed', charge_nano: REPORTED })
-    await sql`DROP TRIGGER broken`.execute(server.house.operations.db)
+    await makeRoom()
     await until(() => server.house.ledgerAvailable())
     expect(await rowIn(server, answer.requestId)).toMatchObject({ outcome: 'completed', charge_nano: REPORTED })
     expect((await account.wallet()).balance).toBe(10_000_000_000n - REPORTED)

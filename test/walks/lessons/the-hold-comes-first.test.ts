@@ -179,7 +179,7 @@ async function expectPaid({ account, kind }: Asked, before: Awaited<ReturnType<t
   expect(receipts.filter(({ state, outcome }) => state !== 'settled' || outcome !== 'completed')).toEqual([])
   expect(receipts.filter(({ shortfall_nano, estimated }) => shortfall_nano !== 0n || estimated !== 0)).toEqual([])
   for (const drawn of await drawnOf(house().server, account.id)) {
-    const then = before.find(({ row }) => row === drawn.row)!
+    const then = before.find(({ name }) => name === drawn.name)!
     expect(drawn.held_nano).toBe(0n)
     expect(drawn.posted_nano).toBeGreaterThanOrEqual(0n)
     if (drawn.kind === kind || (kind === 'cap' && drawn.kind === 'wallet'))

@@ -10,7 +10,16 @@ import { answerOf, chat, get, hello, send } from '../../support/ask.ts'
 import { readStream } from '../../support/read-stream.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { boundOf, configOf, modelLine, priced, tokensOf, upstreamLine, useLessonHouse } from './lesson-house.ts'
+import {
+  boundOf,
+  configOf,
+  modelLine,
+  priced,
+  tokensOf,
+  tokensOfWords,
+  upstreamLine,
+  useLessonHouse,
+} from './lesson-house.ts'
 
 /** What the provider counts in the next answer; undefined: nothing. */
 let counted: unknown
@@ -43,6 +52,7 @@ const cutAfter =
 const CACHED = { prompt_tokens: 90, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 60 } }
 const scripts: Record<string, Script> = {
   counting,
+  uncounted: counting,
   'cut-counted': cutAfter({ usage: { ...CACHED, total_tokens: 92 } }),
 }
 
@@ -56,6 +66,7 @@ const house = useLessonHouse(
       baseUrl,
       [
         modelLine('counting', ['counting']),
+        modelLine('uncounted', ['uncounted']),
         modelLine('cut-counted', ['cut-counted']),
         ...DIALECTS.map((name) => modelLine(`by-${name}`, ['counting'], { upstream: name })),
         '  - { id: unpriced, context_tokens: 1000, max_output_tokens: 10, lanes: [{ upstream: far, model: counting }] }\n',
@@ -243,8 +254,10 @@ describe('what a provider counts becomes a charge', () => {
       expect(none.receipt).toMatchObject({ charge_nano: 0n, output: 0, estimated: 0, state: 'settled' })
       for (const absent of [undefined, null, {}, { prompt_tokens: 0 }]) {
         counted = absent
-        const { charge, receipt, usage } = await ask(ASKED, stream)
-        expect(charge).toBe(priced({ input: tokensOf(JSON.stringify(QUESTION)), output: tokensOf(WHOLE_TEXT) }))
+        // A lane that has told nothing yet: nothing was learned of it.
+        const { charge, receipt, usage } = await ask({ ...ASKED, model: 'uncounted' }, stream)
+        const output = stream ? tokensOfWords(WHOLE_TEXT) : tokensOf(WHOLE_TEXT)
+        expect(charge).toBe(priced({ input: tokensOf(JSON.stringify(QUESTION)), output }))
         expect(receipt.estimated).toBe(1)
         expect(usage.millrace.estimated).toBe(true)
       }
@@ -276,7 +289,8 @@ describe('what a provider counts becomes a charge', () => {
       uncached_input: 30,
       cached_input: 60,
       output: 2,
-      estimated: 0,
+      // It was told before the end: a lower bound, and here as much as the words are taken for.
+      estimated: 1,
       charge_nano: priced({ input: 30, cached: 60, output: 2 }),
     })
     expect(before - (await account.wallet()).balance).toBe(receipt.charge_nano)

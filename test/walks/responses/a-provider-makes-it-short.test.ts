@@ -90,7 +90,7 @@ describe('a provider that makes conversations short itself', () => {
     expect(await receiptOf(account)).toMatchObject({ state: 'released', charge_nano: 0n })
   })
 
-  it('is read to its end without the client: only it knows what that has cost', async () => {
+  it('is not read on for a client that has gone, and costs what it is taken for', async () => {
     const account = await openAccount(house().server)
     const { wait, goOn } = createPause()
     house().says(compacts({ between: wait }))
@@ -101,7 +101,7 @@ describe('a provider that makes conversations short itself', () => {
     await expect(asking).rejects.toThrow(/abort/)
     await delivered()
     goOn()
-    expect(await receiptOf(account)).toMatchObject({ outcome: 'client_gone', charge_nano: CHARGE, estimated: 0 })
+    expect(await receiptOf(account)).toMatchObject({ outcome: 'client_gone', estimated: 1, shortfall_nano: 0n })
   })
 })
 

@@ -23,9 +23,11 @@ export function ModelLanes({ model, asOf }: ModelLanesProps) {
         <h2 className="flex min-w-0 flex-wrap items-center gap-2 font-semibold">
           <span className="break-all">{model.id}</span>
           <StateBadge model={model} />
+          <ContextBadge model={model} />
         </h2>
         <div className="flex flex-wrap items-center gap-2 text-sm text-soft">
           <Price model={model} />
+          <EstimateError model={model} />
           {model.kinds.map((kind) => (
             <Badge key={kind}>{lanes.kinds[kind]}</Badge>
           ))}
@@ -52,11 +54,34 @@ function StateBadge({ model }: { model: OperatorModel }) {
   return <Badge tone="held">{formats.plural(aside, lanes.someAside)}</Badge>
 }
 
+function ContextBadge({ model: { context_tokens, counted_beyond_context } }: { model: OperatorModel }) {
+  const { lanes } = useWords()
+  const formats = useFormats()
+  if (counted_beyond_context === null) return null
+  return (
+    <span title={lanes.contextTooSmallText(formats.count(counted_beyond_context), formats.count(context_tokens))}>
+      <Badge tone="held">{lanes.contextTooSmall}</Badge>
+    </span>
+  )
+}
+
 function Price({ model: { price_input, price_output } }: { model: OperatorModel }) {
   const { lanes } = useWords()
   const formats = useFormats()
   if (price_input === null || price_output === null) return <span className="text-held">{lanes.noPrice}</span>
   return <span className="figures">{lanes.price(formats.money(price_input), formats.money(price_output))}</span>
+}
+
+function EstimateError({ model: { estimate_error } }: { model: OperatorModel }) {
+  const { lanes } = useWords()
+  const formats = useFormats()
+  if (estimate_error === null) return null
+  const { median, p90 } = estimate_error
+  return (
+    <span className="figures" title={lanes.estimateErrorHint}>
+      {lanes.estimateError(formats.percent(median), formats.percent(p90))}
+    </span>
+  )
 }
 
 function useColumns(asOf: number): Column<Lane>[] {

@@ -19,6 +19,9 @@ const model = (id: string, ...lanes: OperatorModel['lanes']): OperatorModel => (
   kinds: ['wallet'],
   price_input: null,
   price_output: null,
+  context_tokens: 1000,
+  counted_beyond_context: null,
+  estimate_error: null,
   lanes,
 })
 
@@ -43,4 +46,6 @@ it('is found by its name and by its providers', () => {
 
 it('is left out where all is well and only trouble is looked for', () => {
   expect(idsOf('', true)).toEqual(['half', 'none', 'bare'])
+  const small = { ...model('small', lane('azure')), counted_beyond_context: 1001 }
+  expect(findModels([small], { search: '', trouble: true })).toEqual([small])
 })

@@ -18,7 +18,7 @@ export function findModels(
 ): readonly OperatorModel[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   return models.filter((model) => {
-    if (trouble && stateOf(model) === 'good') return false
+    if (trouble && stateOf(model) === 'good' && model.counted_beyond_context === null) return false
     const names = [model.id, ...model.lanes.flatMap(({ upstream, upstream_model }) => [upstream, upstream_model])]
     const text = names.join('\n').toLowerCase()
     return words.every((word) => text.includes(word))

@@ -5,7 +5,7 @@ export const overloadSchema = section(
   'When turns are sent away because this process cannot take on more. What runs already goes on.',
   {
     memory_budget: sizeOrAuto(
-      'Memory for all turns together: 256KiB each, and their bodies. auto: half of what the process may use.',
+      'Memory for all turns together: 256KiB each, their bodies, and what is parsed of them. auto: half of what the process may use.',
       { min: '1MiB', max: '1024GiB' },
     ).prefault('auto'),
     // Bursts of agents that begin together are over in less; more would only come to be refused later.

@@ -51,9 +51,12 @@ export const boundsSchema = section('The most that one request may ask of the se
     min: 1,
     max: 10_000,
   }).prefault(100),
-  json_values: integer('Values in a body.', { min: 100, max: 10_000_000 }).prefault(1_000_000),
+  json_values: integer('Values in a body.', { min: 100, max: 10_000_000 }).prefault(200_000),
   json_depth: integer('Nesting of a body.', { min: 8, max: 1000 }).prefault(64),
-  header_bytes: size('All headers of a request together.', { min: '4KiB', max: '1MiB' }).prefault('16KiB'),
+  header_bytes: size('The request line and all headers of a request together, as they are sent.', {
+    min: '4KiB',
+    max: '1MiB',
+  }).prefault('16KiB'),
   header_timeout: duration('Until all headers have come.', { min: '100ms', max: '10m' }).prefault('10s'),
   // A coding agent sends megabytes over thin lines; the time of the answer is not part of it.
   request_timeout: duration('Until the whole body has come.', { min: '100ms', max: '1h' }).prefault('60s'),

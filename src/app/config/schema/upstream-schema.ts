@@ -99,11 +99,10 @@ export const upstreamSchema = section('A provider that lanes run on.', {
   timeouts: timeoutsSchema.prefault({}),
   headers: headersSchema.prefault({}),
   on_client_gone: word(
-    'When the client hangs up. cancel_estimate: stop, charge what was produced. drain: read on for the true usage, for a ' +
-      'minute at most. cancel_free: stop, charge nothing. Left out: drain where the provider counts reasoning that it ' +
-      'does not send, else cancel_estimate.',
+    'When the client hangs up. cancel_estimate: stop at once, charge an estimate of what was produced. drain: read on for ' +
+      'the true usage, for a minute at most. cancel_free: stop at once, charge nothing.',
     ['cancel_estimate', 'drain', 'cancel_free'],
-  ).optional(),
+  ).prefault('cancel_estimate'),
 }).superRefine((upstream, context) => {
   const refuse = (key: string, message: string, cure: string) =>
     context.addIssue({ code: 'custom', path: [key], message, params: { cure, whole: true } })

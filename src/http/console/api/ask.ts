@@ -17,6 +17,8 @@ export interface Asking {
   readonly changes: boolean
   /** What a page of a session sends with every change. */
   readonly csrfToken: string | string[] | undefined
+  /** What this browser has kept from earlier sign-ins. */
+  readonly deviceTokens: string | undefined
   readonly signedIn: SignedIn | undefined
   /** What the log line will say. */
   readonly log: Record<string, unknown>
@@ -70,6 +72,8 @@ export interface FileReply {
 export interface SessionReply<Value> {
   readonly kind: 'session'
   readonly secret: string | undefined
+  /** What it shall keep to be known by at the next sign-in; undefined where that does not change. */
+  readonly deviceTokens: string | undefined
   readonly value: Value
 }
 

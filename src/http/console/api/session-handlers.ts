@@ -12,7 +12,7 @@ import { signIn } from '../../../account/people/sign-in.ts'
 import { signUp } from '../../../account/people/sign-up.ts'
 import { listAudit } from '../../../account/trail/list-audit.ts'
 import type { AnswerOf } from '../../../contract/console-api.ts'
-import { hasPeople } from '../../../store/people.ts'
+import { findPersonByRow, hasPeople } from '../../../store/people.ts'
 import { CONFIRMED_MS } from '../judge-asker.ts'
 import { csrfTokenOf } from '../same-site.ts'
 import type { Asking, Handlers, Reply } from './ask.ts'
@@ -28,7 +28,8 @@ export const sessionHandlers = (house: ConsoleHouse) => {
     'POST /session': async (asking, { body }) => letIn(house, asking, await signIn(people, body, clientOf(asking))),
     'DELETE /session': async (asking) => {
       await signOut(people, asking.session)
-      return { kind: 'session', secret: undefined, value: await standingOf(house, asking, undefined) }
+      const value = await standingOf(house, asking, undefined)
+      return { kind: 'session', secret: undefined, deviceTokens: undefined, value }
     },
     async 'POST /session/confirm'(asking, { body }) {
       const outcome = await confirmPassword(people, asking.session, body.password, clientOf(asking))
@@ -50,12 +51,14 @@ export const sessionHandlers = (house: ConsoleHouse) => {
   } satisfies Partial<Handlers>
 }
 
-const clientOf = ({ agent, address }: Asking): Client => ({ agent, address })
+const clientOf = ({ agent, address, deviceTokens }: Asking): Client => ({ agent, address, deviceTokens })
 
 async function letIn(house: ConsoleHouse, asking: Asking, outcome: Outcome<SignedIn>): Promise<Reply<Standing>> {
   if (outcome.kind === 'refused') return outcome
   const { value: signedIn } = outcome
-  return { kind: 'session', secret: signedIn.secret, value: await standingOf(house, asking, signedIn) }
+  const person = await findPersonByRow(house.db, signedIn.session.person.row)
+  const deviceTokens = person && house.people.devices.remember(asking.deviceTokens, person)
+  return { kind: 'session', secret: signedIn.secret, deviceTokens, value: await standingOf(house, asking, signedIn) }
 }
 
 /** What a page has to know before it shows anything. */

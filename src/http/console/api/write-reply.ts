@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { assertNever } from '../../../lib/assert-never.ts'
 import { CONSOLE_CODES, type ConsoleRefusal, consoleErrorOf } from '../console-refusal.ts'
-import { endedCookie, sessionCookie } from '../session-cookie.ts'
+import { deviceCookie, endedCookie, sessionCookie } from '../session-cookie.ts'
 import type { AnyReply, Asking, FileReply } from './ask.ts'
 
 type AskingContext = Context<{ Bindings: Asking }>
@@ -18,7 +18,9 @@ export function writeReply(context: AskingContext, reply: AnyReply): Response {
     }
     case 'session': {
       const { site } = context.env
+      const { deviceTokens } = reply
       context.header('set-cookie', reply.secret === undefined ? endedCookie(site) : sessionCookie(reply.secret, site))
+      if (deviceTokens !== undefined) context.header('set-cookie', deviceCookie(deviceTokens, site), { append: true })
       return context.json(reply.value as object)
     }
     case 'file':

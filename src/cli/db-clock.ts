@@ -1,0 +1,74 @@
+import type { Command } from 'commander'
+import type { ClockReport, ClockView } from '../account/ledger-clock.ts'
+import type { CommandContext } from './command-context.ts'
+import { EXIT } from './exit-codes.ts'
+import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
+
+interface ClockOptions {
+  readonly follow?: true
+  readonly setBack?: true
+}
+
+export function addClock(db: Command, context: CommandContext): void {
+  db.command('clock')
+    .description('ledger time and the wall clock, and what hangs on their difference')
+    .option('--follow', 'follow a forward step of the wall clock now, without waiting for five minutes')
+    .option('--set-back', 'set ledger time back to the wall clock, and put right what ends too late')
+    .action(async ({ follow, setBack }: ClockOptions) => {
+      if (follow && setBack) return context.fail(EXIT.usage, 'Give --follow or --set-back, not both.')
+      const name = setBack ? 'db.clock.set-back' : follow ? 'db.clock.follow' : 'db.clock'
+      await context.operate(name, {}, (report, style) => ({
+        data: formatFacts(style, [
+          ['ledger time', report.ledger_time],
+          ['wall clock', report.wall_time],
+          ['state', clockWords(report)],
+        ]),
+        aside: `${DID[report.did]}${aheadWords(style, report)}${lookWords(report)}`,
+      }))
+    })
+}
+
+const DID: Readonly<Record<ClockReport['did'], string>> = {
+  show: '',
+  follow: 'Ledger time follows the wall clock.\n',
+  'set-back':
+    'Ledger time was set back. Receipts, transfers and the audit log keep the times and amounts that they have.\n',
+  nothing: 'Nothing to do. If both clocks are wrong, correct the clock of the machine first.\n',
+}
+
+/** How the clocks differ, in one line. */
+export function clockWords({ state, ahead_seconds, follows_in_seconds }: ClockView): string {
+  switch (state) {
+    case 'together':
+      return 'ledger time follows the wall clock'
+    case 'step':
+      return `the wall clock stepped ${spanOf(-ahead_seconds)} forward; ledger time follows in ${spanOf(follows_in_seconds ?? 0)}, or now with: millrace db clock --follow`
+    case 'catching-up':
+      return `the wall clock is ${spanOf(ahead_seconds)} behind; ledger time runs at half speed until it has caught up`
+    case 'ahead':
+      return `ledger time is ${spanOf(ahead_seconds)} ahead of the wall clock; to repair: millrace db clock --set-back`
+  }
+}
+
+function aheadWords(style: Style, { ahead, did }: ClockReport): string {
+  const rows = ahead
+    .filter(({ count }) => count > 0)
+    .map(({ what, count }) => [what.replaceAll('_', ' '), String(count)])
+  if (rows.length === 0) return ''
+  return formatTable(style, columnsOf(did === 'set-back' ? 'put right' : 'begins or ends too late', '>rows'), rows)
+}
+
+const lookWords = ({ to_look_at: unclear }: ClockReport): string =>
+  unclear
+    .filter(({ count }) => count > 0)
+    .map(({ what, count, ids }) => {
+      const more = count > ids.length ? ` and ${count - ids.length} more` : ''
+      return `Check when these ${what} end; a command cannot know what was meant: ${ids.join(', ')}${more}\n`
+    })
+    .join('')
+
+function spanOf(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`
+}

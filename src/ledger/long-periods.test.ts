@@ -1,0 +1,116 @@
+import { type CompiledQuery, Kysely, type LogEvent } from 'kysely'
+import { expect, it } from 'vitest'
+import { quotaOf } from '../model/allowance.fixture.ts'
+import { settlement } from '../model/ending.fixture.ts'
+import type { KeyRow } from '../model/ids.ts'
+import { allowancesOfCaps } from '../model/spend-caps.ts'
+import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
+import type { SqlValue } from '../sqlite/sqlite-file.ts'
+import type { LedgerDb, LedgerTables } from '../store/tables.ts'
+import { HOLD, useLedger } from './ledger.fixture.ts'
+import { verifyBooks } from './verify-books.ts'
+
+const bench = useLedger()
+
+const HOUR_MS = 3_600_000
+const windows = [
+  quotaOf('5h', { kind: 'anchored', ms: 5 * HOUR_MS }, HOLD * 900n),
+  quotaOf('month', { kind: 'month', day: 'billing' }, HOLD * 9000n),
+]
+const ofPlan = { kind: 'builder', plan: 'builder' } as const
+const caps = (key: number) => allowancesOfCaps(key as KeyRow, { day: HOLD * 900n, month: HOLD * 9000n })
+
+const whole = () => bench.ledger.audit({ whole: true })
+const since = () => bench.ledger.audit({ whole: false })
+const sums = () => bench.database.file.all('SELECT subject, used_nano, movement FROM proved_sums ORDER BY subject', [])
+const broken = async (audit: ReturnType<typeof whole>) =>
+  (await audit).checks.filter(({ violations }) => violations > 0).map(({ name }) => name)
+
+/** More than one statement looks through, under two caps of a key, and on two windows. */
+async function use(times: number, cost: bigint): Promise<void> {
+  for (let n = 0; n < times; n++) {
+    const key = (1 + (n % 3)) as KeyRow
+    const allowances = n % 2 === 0 ? caps(key) : [...windows, ...caps(key)]
+    await (await bench.admit({ key, ...(n % 2 === 0 ? {} : ofPlan), allowances })).settle(settlement(cost))
+  }
+}
+
+it('periods with many receipts are added up in slices, and the next proof goes on from there', async () => {
+  await bench.credit(HOLD * 1000n)
+  await bench.ledger.assignPlan({ account: bench.account, plan: 'builder', windows, endsAt: undefined })
+  // Somewhere in a month, so that the periods of both caps began at other times.
+  bench.clock.aheadMs = Date.UTC(2030, 4, 10, 12) - Date.now()
+  await use(90, 3n)
+  bench.clock.aheadMs += 24 * HOUR_MS
+  await use(150, 5n)
+  expect(await whole()).toMatchObject({ ok: true, receipts: 240 })
+  const proved = await sums()
+  expect(proved.map(({ used_nano }) => used_nano).sort()).toEqual(
+    [...Array(3).fill(250n), ...Array(3).fill(250n + 90n), 375n, 375n + 135n].sort(),
+  )
+  expect(await since(), 'nothing is behind them').toMatchObject({ ok: true, receipts: 0 })
+  await use(9, 7n)
+  expect(await since()).toMatchObject({ ok: true, receipts: 9 })
+  expect(await sums(), 'a few are added up again, and not kept').toEqual(proved)
+
+  await bench.run(`UPDATE spend_counters SET spent_nano = spent_nano + 1 WHERE subject = 'cap:2:month'`)
+  expect(await broken(since())).toEqual(['a spend cap has counted what was charged'])
+  await bench.run(`UPDATE spend_counters SET spent_nano = spent_nano - 1 WHERE subject = 'cap:2:month'`)
+  await bench.run(`UPDATE buckets SET posted_nano = posted_nano + 1 WHERE subject = 'window:5h' AND closed_at IS NULL`)
+  expect(await broken(whole())).toEqual(['posted is the sum of entries'])
+})
+
+it('no statement of a proof reads a whole table, or sorts one', async () => {
+  await bench.credit(HOLD * 1000n)
+  await bench.ledger.assignPlan({ account: bench.account, plan: 'builder', windows, endsAt: undefined })
+  await use(80, 3n)
+  const asked: CompiledQuery[] = []
+  const log = (event: LogEvent) => void asked.push(event.query)
+  const { file } = bench.database
+  const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file), log })
+  const { proved } = await verifyBooks({ db })
+  await verifyBooks({ db, since: proved })
+  const steps = new Set<string>()
+  for (const { sql, parameters } of asked) {
+    for (const { detail } of await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[]))
+      steps.add(String(detail))
+  }
+  expect(asked.length).toBeGreaterThan(15)
+  const searched = [...steps].filter((step) => /SCAN|AUTOMATIC|FOR ORDER BY/.test(step))
+  expect(searched.filter((step) => !BOUNDED.some((bounded) => bounded.test(step)))).toEqual([])
+})
+
+/** One slice, the few steps of a search, the last movement of each kind, the list in one receipt, and what runs. */
+const BOUNDED = [
+  /^SCAN (slice|halved|CONSTANT ROW|\(subquery-\d+\))$/,
+  /^SCAN (held_on|json_each) VIRTUAL TABLE INDEX/,
+  /^SCAN clock_corrections USING COVERING INDEX/,
+  /^SCAN receipts USING (COVERING )?INDEX open_receipts$/,
+]
+
+it('a window that was closed is proved too, by the receipts up to its end', async () => {
+  await bench.credit(HOLD * 1000n)
+  await bench.ledger.assignPlan({ account: bench.account, plan: 'builder', windows, endsAt: undefined })
+  await use(100, 3n)
+  bench.clock.aheadMs = 6 * HOUR_MS
+  await use(100, 5n)
+  expect(await whole()).toMatchObject({ ok: true })
+  await bench.run('DROP TRIGGER closed_receipts_are_final')
+  await bench.run('UPDATE receipts SET charge_nano = 4, cost_nano = 4 WHERE row = 2')
+  expect(await broken(whole())).toContain('posted is the sum of entries')
+})
+
+it('a cap from when it was a bucket goes on from what it had counted', async () => {
+  await bench.credit(HOLD * 1000n)
+  const [day] = caps(1)
+  for (let n = 0; n < 40; n++) await (await bench.admit({ allowances: [day!] })).settle(settlement(2n))
+  await bench.run('DROP TRIGGER closed_receipts_are_final')
+  const start = `(SELECT period_start FROM spend_counters)`
+  await bench.run(`INSERT INTO buckets (row, unit, kind, account, subject, period_start, period_end, closed_at)
+    VALUES (1000000000, 'cap', 'cap', ${bench.account}, 'cap:1:day', ${start}, ${start} + 86400000, ${start} + 86400000)`)
+  await bench.run(`UPDATE receipts SET buckets = '[3,1000000000]', caps = NULL WHERE row <= 39`)
+  await bench.run('UPDATE spend_counters SET carried_nano = 78')
+  expect(await whole()).toMatchObject({ ok: true })
+  await bench.run('UPDATE spend_counters SET spent_nano = spent_nano - 2')
+  expect(await broken(whole())).toEqual(['a spend cap has counted what was charged'])
+})

@@ -1,0 +1,155 @@
+import type { Clock } from './clock.ts'
+
+/**
+ * Time that limits of rights are judged by: ledger time. The monotonic clock drives it and the wall clock corrects it.
+ * It equals the wall clock while that runs normally, and it never goes back on its own. Four cases differ:
+ *
+ * - The wall clock steps forward by at most `STEP_MS`: ledger time follows at once. This covers drift.
+ * - It steps forward by more: ledger time ignores the step until it has held for `HOLD_MS` of monotonic time.
+ *   A suspended machine looks the same, because the monotonic clock stops with it.
+ * - It is behind ledger time by at most `CATCH_UP_MAX_MS`: ledger time runs at half speed until the wall clock catches
+ *   up. Standing still would freeze every window and cap for as long as the step was.
+ * - It is behind by more: ledger time runs at full speed, so that windows and caps keep their length, and the
+ *   difference stays until an operator sets ledger time back.
+ */
+export interface SteadyClock extends Clock {
+  standing(): ClockStanding
+  /** Follows a forward step now, on the operator's word. False: there is no step to follow. */
+  follow(): boolean
+  /** Sets ledger time back to the wall clock, on the operator's word. */
+  setBack(): void
+}
+
+export interface ClockStanding {
+  /**
+   * `together`: at most `STEP_MS` apart. `step`: the wall clock has stepped forward and is not followed yet.
+   * `catching-up`: the wall clock is behind and ledger time runs at half speed. `ahead`: ledger time is too far ahead for that.
+   */
+  readonly state: 'together' | 'step' | 'catching-up' | 'ahead'
+  readonly ledgerMs: number
+  readonly wallMs: number
+  /** How long until a step is followed. */
+  readonly followsInMs: number | undefined
+}
+
+export type ClockEvent =
+  | { readonly kind: 'stepped'; readonly aheadMs: number }
+  | { readonly kind: 'step-followed'; readonly aheadMs: number }
+  | { readonly kind: 'step-undone' }
+  | { readonly kind: 'wall-behind'; readonly behindMs: number; readonly catchesUp: boolean }
+  | { readonly kind: 'together-again' }
+  | { readonly kind: 'set-back'; readonly fromMs: number; readonly toMs: number }
+
+export interface SteadyClockOptions {
+  /** The newest time that is known to have passed: ledger time does not begin before it. */
+  readonly floorMs: number
+  readonly onEvent: (event: ClockEvent) => void
+}
+
+export const STEP_MS = 60_000
+export const HOLD_MS = 300_000
+export const CATCH_UP_MAX_MS = 86_400_000
+/** A wall clock that jumps to and fro is reported this often at most. */
+const REPORT_MICROS = 60_000_000
+
+const MICROS = 1000
+const STEP_MICROS = STEP_MS * MICROS
+const HOLD_MICROS = HOLD_MS * MICROS
+const CATCH_UP_MAX_MICROS = CATCH_UP_MAX_MS * MICROS
+
+export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyClockOptions): SteadyClock {
+  // In microseconds, which doubles hold exactly, halves included, until the year 2112.
+  let time = Math.max(clock.now(), floorMs) * MICROS
+  let seenTicks = clock.ticks()
+  let step: { readonly sinceTicks: number; readonly aheadMicros: number } | undefined
+  let isBehind = false
+  let reportedTicks = Number.NEGATIVE_INFINITY
+
+  const reportSeldom = (event: ClockEvent): void => {
+    if (seenTicks - reportedTicks < REPORT_MICROS) return
+    reportedTicks = seenTicks
+    onEvent(event)
+  }
+  const advance = (): void => {
+    const ticks = clock.ticks()
+    const elapsed = Math.max(0, ticks - seenTicks)
+    seenTicks = ticks
+    const wall = clock.now() * MICROS
+    const ahead = wall - (time + elapsed)
+    if (ahead > STEP_MICROS) {
+      time += elapsed
+      holdStep(ahead)
+      return
+    }
+    if (step !== undefined) {
+      step = undefined
+      reportSeldom({ kind: 'step-undone' })
+    }
+    if (ahead >= 0) time = wall
+    else time = ahead >= -CATCH_UP_MAX_MICROS ? Math.max(wall, time + elapsed / 2) : time + elapsed
+    noteBehind(time - wall)
+  }
+  const holdStep = (aheadMicros: number): void => {
+    if (step === undefined || Math.abs(aheadMicros - step.aheadMicros) > STEP_MICROS) {
+      step = { sinceTicks: seenTicks, aheadMicros }
+      reportSeldom({ kind: 'stepped', aheadMs: Math.round(aheadMicros / MICROS) })
+    } else if (seenTicks - step.sinceTicks >= HOLD_MICROS) followStep()
+  }
+  const followStep = (): boolean => {
+    if (step === undefined) return false
+    const { aheadMicros } = step
+    step = undefined
+    isBehind = false
+    time = Math.max(time, clock.now() * MICROS)
+    onEvent({ kind: 'step-followed', aheadMs: Math.round(aheadMicros / MICROS) })
+    return true
+  }
+  const noteBehind = (behindMicros: number): void => {
+    if (!isBehind && behindMicros > STEP_MICROS) {
+      isBehind = true
+      const behindMs = Math.round(behindMicros / MICROS)
+      reportSeldom({ kind: 'wall-behind', behindMs, catchesUp: behindMs <= CATCH_UP_MAX_MS })
+    } else if (isBehind && behindMicros <= 0) {
+      isBehind = false
+      reportSeldom({ kind: 'together-again' })
+    }
+  }
+  const stateOf = (behindMicros: number): ClockStanding['state'] => {
+    if (step !== undefined) return 'step'
+    if (behindMicros <= STEP_MICROS) return 'together'
+    return behindMicros <= CATCH_UP_MAX_MICROS ? 'catching-up' : 'ahead'
+  }
+
+  advance()
+  return {
+    now() {
+      advance()
+      return Math.floor(time / MICROS)
+    },
+    ticks: () => clock.ticks(),
+    standing() {
+      advance()
+      const wallMs = clock.now()
+      const heldMicros = step === undefined ? 0 : seenTicks - step.sinceTicks
+      return {
+        state: stateOf(time - wallMs * MICROS),
+        ledgerMs: Math.floor(time / MICROS),
+        wallMs,
+        followsInMs: step === undefined ? undefined : Math.max(0, Math.ceil((HOLD_MICROS - heldMicros) / MICROS)),
+      }
+    },
+    follow() {
+      advance()
+      return followStep()
+    },
+    setBack() {
+      advance()
+      const fromMs = Math.floor(time / MICROS)
+      const toMs = clock.now()
+      step = undefined
+      isBehind = false
+      time = toMs * MICROS
+      onEvent({ kind: 'set-back', fromMs, toMs })
+    },
+  }
+}

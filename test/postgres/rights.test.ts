@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { contractBench, HOLD } from '../../src/ledger/contract-bench.fixture.ts'
+import { postgres } from './postgres-books.ts'
+import { usePostgresHome } from './postgres-home.ts'
+
+/** A node may have judged the account before another node suspended it. */
+describe.skipIf(!postgres)('an account that is not active, on PostgreSQL', () => {
+  const home = usePostgresHome()
+  const bench = contractBench(home)
+  const become = (status: string) => home.books.pool.query('UPDATE accounts SET status = $1', [status])
+
+  it('is refused where the hold is placed, and holds nothing', async () => {
+    await bench.credit(HOLD * 3n)
+    await bench.admit()
+    for (const status of ['suspended', 'closed']) {
+      await become(status)
+      expect(await bench.refusal()).toEqual({ kind: `account-${status}` })
+      expect((await bench.standing()).held).toBe(HOLD)
+    }
+    await become('active')
+    await bench.admit()
+    expect((await bench.standing()).held).toBe(HOLD * 2n)
+  })
+})

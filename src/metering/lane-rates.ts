@@ -74,8 +74,9 @@ const HIDES_KEPT = 0.95
 const WHOLES_MIN = 5
 
 export class LaneRate {
-  /** Tokens over what the words are taken for. */
-  readonly #words = new Line(ASSUMED_WORDS)
+  /** Tokens over what the words are taken for: where each frame is taken for one, and where they are taken from their bytes. */
+  readonly #frames = new Line(ASSUMED_WORDS)
+  readonly #bytes = new Line(ASSUMED_WORDS)
   readonly #input = new Ratio(EVIDENCE_OF_INPUT)
   /** Seconds without words over hidden tokens, and of answers in one piece over all tokens. */
   readonly #silence = new Line(ASSUMED_SECONDS)
@@ -99,8 +100,9 @@ export class LaneRate {
 
   wordTokens(work: SeenWork, bytesPerToken: number): number {
     const taken = takenFor(work, bytesPerToken)
-    if (this.#words.points === 0) return Math.ceil(taken)
-    const { before, each } = this.#words.fit
+    const words = this.#wordsOf(work)
+    if (words.points === 0) return Math.ceil(taken)
+    const { before, each } = words.fit
     // What stands around the words is not there at once.
     const around = (Math.min(before, AROUND_MAX) * taken) / (taken + AROUND_MAX)
     return Math.ceil(taken * withinReason(each) + around)
@@ -110,13 +112,17 @@ export class LaneRate {
   learn(work: SeenWork, usage: Usage, known: { readonly bytesPerToken: number; readonly inputTaken: number }): void {
     const words = takenFor(work, known.bytesPerToken)
     const hidden = hiddenOf(usage, words)
-    this.#words.learn(words, usage.output - hidden)
+    this.#wordsOf(work).learn(words, usage.output - hidden)
     this.#input.learn(known.inputTaken, usage.uncachedInput + usage.cachedInput + usage.cacheWrite)
     if (work.wholeMs !== undefined) this.#wholes.learn(usage.output, secondsOf(work.wholeMs))
     if (work.silentMs === undefined || work.hiding === 'no') return
     const before = this.#hides ?? (work.hiding === 'known' ? 1 : 0)
     this.#hides = before * HIDES_KEPT + (hidden > 0 ? 1 - HIDES_KEPT : 0)
     if (hidden > 0) this.#silence.learn(hidden, secondsOf(work.silentMs))
+  }
+
+  #wordsOf(work: SeenWork): Line {
+    return isTokenEach(work) ? this.#frames : this.#bytes
   }
 
   #hiddenIn({ silentMs, hiding = 'no' }: SeenWork): number {
@@ -138,10 +144,13 @@ const secondsOf = (ms: number): number => Math.max(ms / 1000, SECONDS_MIN)
 const tokensIn = ({ before, each }: Fit, seconds: number): number => Math.max(0, (seconds - before) / each)
 
 /** Where the frames are as long as tokens are, each is one; else their tokens are taken from their bytes by the catalogue's ratio. */
-function takenFor({ outputBytes, wordFrames = 0, calls = 0 }: SeenWork, bytesPerToken: number): number {
-  const isTokenEach = outputBytes >= wordFrames * TOKEN_BYTES_MIN && outputBytes <= wordFrames * TOKEN_BYTES_MAX
-  return (isTokenEach ? wordFrames : outputBytes / bytesPerToken) + calls * TOKENS_PER_CALL
+function takenFor(work: SeenWork, bytesPerToken: number): number {
+  const { outputBytes, wordFrames = 0, calls = 0 } = work
+  return (isTokenEach(work) ? wordFrames : outputBytes / bytesPerToken) + calls * TOKENS_PER_CALL
 }
+
+const isTokenEach = ({ outputBytes, wordFrames = 0 }: SeenWork): boolean =>
+  wordFrames > 0 && outputBytes >= wordFrames * TOKEN_BYTES_MIN && outputBytes <= wordFrames * TOKEN_BYTES_MAX
 
 /**
  * How much of the reasoning was not among the words. Some servers send all of it, some send none, and both count it: it

@@ -54,8 +54,8 @@ function noise(size: number): Buffer {
   return bytes
 }
 
-const readOf = async (answers: Awaited<ReturnType<typeof open>>, name: string | number, account = ACCOUNT) =>
-  (await answers.find(named(name), account))?.read()
+const readOf = async (answers: Awaited<ReturnType<typeof open>>, name: string | number) =>
+  (await answers.find(named(name), ACCOUNT))?.read()
 
 describe('an answer that is kept', () => {
   it.each([
@@ -85,7 +85,7 @@ describe('an answer that is kept', () => {
     const answers = await open()
     await answers.keep(answer('a'))
     expect(await readOf(answers, 'b')).toBe(undefined)
-    expect(await readOf(answers, 'a', 'acct_eight' as AccountId)).toBe(undefined)
+    expect(await answers.find(named('a'), 'acct_eight' as AccountId)).toBe(undefined)
   })
 
   it('cannot be read on the disk, nor with another key, nor under another name, nor damaged', async () => {

@@ -74,11 +74,15 @@ function* writeCuts({ cuts, records, workshop }) {
   }
 }
 
-/** The path that each record is about. */
+/** The path that each record is about. A file that is open keeps being the same when it gets another name. */
 function pathsOf(records) {
   const opened = new Map()
   return records.map(({ kind, file, data }) => {
     if (kind === 'open') opened.set(file, data.toString())
+    if (kind === 'rename') {
+      const [from, to] = data.toString().split('\n')
+      for (const [other, path] of opened) if (path === from) opened.set(other, to)
+    }
     return opened.get(file)
   })
 }

@@ -46,7 +46,7 @@ export async function serveTurn(deps: TurnDeps, asked: AskedTurn): Promise<TurnR
     const found = deps.rights.findAgain(asked.caller)
     const who = found instanceof Promise ? await found : found
     if (who.kind === 'refused') return refuse(deps, asked, undefined, callerProblem(who.reason))
-    const planned = planTurn(deps, who.caller === asked.caller ? asked : { ...asked, caller: who.caller })
+    const planned = await planTurn(deps, who.caller === asked.caller ? asked : { ...asked, caller: who.caller })
     if (planned.kind === 'refused') return refuse(deps, asked, planned.model, planned.problem)
     const admitted = await deps.ledger.admit(planned.turn.admitRequest, judged)
     const changed = admitted.kind === 'refused' && admitted.refusal.kind === 'rights-changed'

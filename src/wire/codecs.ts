@@ -1,3 +1,4 @@
+import type { Fields } from '../lib/is-object.ts'
 import type { Conversation } from '../model/conversation.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import type { LaneWire, Wire } from '../model/wire.ts'
@@ -5,13 +6,14 @@ import { anthropicDialect } from './anthropic/dialects.ts'
 import { createEventReader as createAnthropicReader } from './anthropic/read-events.ts'
 import { writeRequest as writeAnthropicRequest } from './anthropic/write-request.ts'
 import { chatDialect } from './chat/dialects.ts'
-import { readConversation as readChatConversation } from './chat/read-conversation.ts'
+import { parseAsLeft, readConversation as readChatConversation } from './chat/read-conversation.ts'
 import { createEventReader as createChatReader } from './chat/read-events.ts'
 import { writeRequest as writeChatRequest } from './chat/write-request.ts'
 import type { EventReader, ReaderOptions } from './event-reader.ts'
 import { geminiDialect } from './gemini/dialects.ts'
 import { createEventReader as createGeminiReader } from './gemini/read-events.ts'
 import { writeRequest as writeGeminiRequest } from './gemini/write-request.ts'
+import { parseInPieces } from './json/parse-in-pieces.ts'
 import { type KnownTraits, type LaneManners, withTraits } from './lane-manners.ts'
 import type { LaneTarget, WrittenRequest } from './lane-target.ts'
 import type { MintIds } from './mint-ids.ts'
@@ -63,9 +65,13 @@ export const codecs = {
   dialect: (wire: Wire, name: string, known: KnownTraits = {}): LaneDialect =>
     withTraits(codecOf(wire === 'demo' ? 'chat' : wire).dialect(name), known),
 
-  /** What a client's request says, in no protocol's words. */
-  readConversation: (request: TurnRequest): Conversation =>
-    request.protocol === 'chat' ? readChatConversation(request) : readResponsesConversation(request),
+  /** The value of a client's request, parsed once more: nothing that was parsed at the door has stayed. */
+  parseRequest: async (request: TurnRequest): Promise<Fields> =>
+    request.protocol === 'chat' ? parseAsLeft(request) : ((await parseInPieces(request.body.bytes)) as Fields),
+
+  /** What it says, in no protocol's words. */
+  readConversation: (request: TurnRequest, value: Fields): Conversation =>
+    request.protocol === 'chat' ? readChatConversation(value) : readResponsesConversation(request, value),
 
   /** What it asks for that no conversation tells: a lane to which it is translated does not get it. */
   beyondConversation: (request: TurnRequest): readonly string[] =>

@@ -36,7 +36,9 @@ export interface LaneRequest {
 }
 
 /** A conversation in a lane's words. */
-export interface WrittenRequest extends LaneRequest {
+export interface WrittenRequest extends Pick<LaneRequest, 'leftOut'> {
+  /** As JSON takes it: what has no value is not in it. */
+  readonly body: Fields
   /** For the way back. */
   readonly tools: ToolNames
   /** The name of the tool whose input is the answer, where the lane keeps to a schema only in that way. */

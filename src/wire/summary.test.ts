@@ -55,7 +55,7 @@ it('a conversation with more than words in it has no transcript: only the model 
 })
 
 function read(frames: readonly (readonly TurnEvent[])[], transcript = '') {
-  const reader = createSummaryReader(eventReader(), () => transcript)
+  const reader = createSummaryReader(eventReader(), transcript)
   for (const events of frames) reader.read(frameOf(...events))
   return reader
 }

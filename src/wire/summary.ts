@@ -89,7 +89,7 @@ const CUT = '\n\n[The summary was cut off here.]'
  * Reads the answer as a summary. A conversation that is shorter than its summary stands for itself: what is made short
  * shall be short.
  */
-export function createSummaryReader(reader: EventReader, transcript: () => string): CompactionReader {
+export function createSummaryReader(reader: EventReader, transcript: string): CompactionReader {
   const heard: Heard = { ...reader.heard }
   let summary = ''
   let isCut = false
@@ -105,9 +105,8 @@ export function createSummaryReader(reader: EventReader, transcript: () => strin
       Object.assign(heard, reader.heard, { heldBytes: reader.heard.outputBytes })
     },
     compacted() {
-      const words = transcript()
       const said = isCut ? summary.trim() + CUT : summary.trim()
-      return { kind: 'summary', text: words !== '' && words.length < said.length ? words : said }
+      return { kind: 'summary', text: transcript !== '' && transcript.length < said.length ? transcript : said }
     },
   }
 }

@@ -31,6 +31,7 @@ const BENCHES = [
   `bench/two-builds.mjs ${DIST} --rounds 1 --scale 0.01 --only stream`,
   'bench/replays.mjs --rounds 1 --seconds 1 --clients 4',
   'bench/bombs.mjs',
+  'bench/large-bodies.mjs --mb 3 --rounds 1 --only cyrillic:one',
   'bench/verify.mjs --accounts 1000 --receipts 5000 --seconds 2',
   'bench/goodput.mjs --rounds 1 --scale 0.05',
 ]

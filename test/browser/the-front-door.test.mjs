@@ -32,7 +32,7 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     expect(page.url()).toBe(`${origin()}/console/`)
   })
 
-  it('says one sentence for whatever is wrong, counts down when it is locked, and opens when the time is over', async () => {
+  it('says one sentence for whatever is wrong, does not time who locks others out, and opens when the time is over', async () => {
     const { email } = await person()
     const page = await open('/sign-in')
     const refused = page.getByText('E-mail or password is wrong.')
@@ -46,10 +46,7 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     }
     await signIn(page, email)
     await page.getByRole('alert').getByText('Too many attempts.').waitFor()
-    const timer = page.getByRole('timer')
-    const first = await timer.textContent()
-    expect(first).toMatch(/^Too many attempts\. Try again in /)
-    await expect.poll(() => timer.textContent()).not.toBe(first)
+    expect(await page.getByRole('timer').count()).toBe(0)
     server().advance(15 * 60_000)
     await signIn(page, email)
     await heading(page, 'Overview').waitFor()

@@ -63,10 +63,11 @@ export async function askForAWord(
 
 async function askOnce(deps: WordDeps, lane: Lane, dialect: LaneDialect): Promise<AskedWord> {
   const { upstream, model, origin } = lane
-  const { body } = codecs.writeRequest(QUESTION, {
+  const written = codecs.writeRequest(QUESTION, {
     ...{ model, origin, dialect, outputCap: OUTPUT_CAP },
     ...{ effort: undefined, delivery: 'stream', promptCache: 'off', cacheSalt: undefined, client: 'chat' },
   })
+  const body = Buffer.from(JSON.stringify(written.body))
   const since = deps.ticks()
   const outcome = await deps.send({ upstream, model, body, delivery: 'stream', signal: new Stopper() })
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome }

@@ -1,8 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import { findJsonError } from '../../wire/json/find-json-error.ts'
+import { parseInPieces } from '../../wire/json/parse-in-pieces.ts'
 import { scanInPieces } from '../../wire/json/scan-json.ts'
-import { tryParse } from '../../wire/json/try-parse.ts'
 import type { ParsedBody } from '../../wire/request-reader.ts'
 import type { LoadPlace } from '../door/load-guard.ts'
 import type { BodyBounds } from '../edge-options.ts'
@@ -44,10 +44,8 @@ export async function readBody(
   const full = place.take(scan.valueBytes + TEXTS * textBytes(bytes))
   if (full) return refused(full)
   await giveWay(bytes)
-  const text = bytes.toString('utf8')
-  await giveWay(bytes)
   // The scan has seen that it begins as an object, so it is one or no JSON at all.
-  const value = tryParse(text) as ParsedBody['value'] | undefined
+  const value = (await parseInPieces(bytes, scan.large)) as ParsedBody['value'] | undefined
   if (value !== undefined) return { kind: 'read', body: { bytes, members: scan.members, value } }
   await giveWay(bytes)
   return refused(invalidJson(bytes))

@@ -11,7 +11,7 @@ import { createJsonSink } from '../answer/json-sink.ts'
 import { sendProblem } from '../answer/send-problem.ts'
 import { createSseSink } from '../answer/sse-sink.ts'
 import type { Headers } from '../answer/write-head.ts'
-import { goneMeanwhile } from '../body/give-way.ts'
+import { giveWay, goneMeanwhile } from '../body/give-way.ts'
 import { readBody } from '../body/read-body.ts'
 import { type ReceivedBody, receiveBody } from '../body/receive-body.ts'
 import { authenticate } from '../door/authenticate.ts'
@@ -142,7 +142,9 @@ async function serve(exchange: Exchange, sent: SentBytes, claim?: ClaimRequest):
 async function readAsked({ edge }: Exchange, { endpoint, caller, received, place }: SentBytes) {
   const read = await readBody(received.bytes, edge.options.body, place)
   if (read.kind === 'refused') return read
+  await giveWay(received.bytes)
   const asked = await edge.readTurn({ endpoint, caller, body: read.body })
+  await giveWay(received.bytes)
   received.bytes = NOTHING
   if (asked.kind === 'refused') return asked
   const full = place.keep(bytesUntilContent(asked.request))

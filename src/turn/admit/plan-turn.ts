@@ -27,7 +27,7 @@ export type PlannedTurn =
 const NO_NAMES: ConversationNames = { findBy: [], rememberAs: [] }
 
 /** Finds the model of a request, and with it catalogue, price, limits and cap of the moment: a turn keeps what it began with. */
-export function planTurn(deps: PlanDeps, asked: AskedTurn): PlannedTurn {
+export async function planTurn(deps: PlanDeps, asked: AskedTurn): Promise<PlannedTurn> {
   const { caller, request } = asked
   const resolved = resolveModel(deps.catalog, caller, request)
   if (resolved.kind === 'refused') return resolved
@@ -39,7 +39,7 @@ export function planTurn(deps: PlanDeps, asked: AskedTurn): PlannedTurn {
   if ('code' in lanes) return { kind: 'refused', problem: lanes, model }
 
   const callSeals = deps.callSeals.of(caller.account)
-  const input = wholeInput(request, lanes, callSeals)
+  const input = await wholeInput(request, lanes, callSeals)
   const prompt = sentPromptOf(caller, request, model)
   const { admitRequest, inputBound } = planAdmission(deps, { ...asked, input, prompt }, model, price)
   // With one lane there is nothing to stay on.

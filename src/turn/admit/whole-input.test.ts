@@ -41,29 +41,29 @@ function knownSeals() {
   return seals
 }
 
-it('what a client has sent is the whole input where we add nothing', () => {
+it('what a client has sent is the whole input where we add nothing', async () => {
   const request = afterCall()
-  expect(wholeInput(request, LANES, NO_CALL_SEALS)).toBe(request)
-  expect(wholeInput(request, LANES.slice(0, 1), knownSeals())).toBe(request)
+  expect(await wholeInput(request, LANES, NO_CALL_SEALS)).toBe(request)
+  expect(await wholeInput(request, LANES.slice(0, 1), knownSeals())).toBe(request)
   const responses = requestOf({ model: 'm', input: 'Hello' })
-  expect(wholeInput(responses, LANES, knownSeals())).toBe(responses)
+  expect(await wholeInput(responses, LANES, knownSeals())).toBe(responses)
 })
 
-it('what is given back before a call is as long as for the lane that gets the most of it', () => {
+it('what is given back before a call is as long as for the lane that gets the most of it', async () => {
   const request = afterCall()
   const { bodyBytes, inputBytes, messages, tools } = request.inputSize
   const bytes = 'gAAA'.length + 'gBBBBB'.length
-  expect(wholeInput(request, LANES, knownSeals())).toEqual({
+  expect(await wholeInput(request, LANES, knownSeals())).toEqual({
     inputSize: { bodyBytes: bodyBytes + bytes, inputBytes: inputBytes + bytes, messages, tools },
     otherInputs: [],
   })
 })
 
-it('who makes a conversation short is asked for that, in one message more', () => {
+it('who makes a conversation short is asked for that, in one message more', async () => {
   const request = { ...requestOf({ model: 'm', input: 'Hello' }), compacts: 'by-trigger' } as const
   const { bodyBytes, inputBytes, messages, tools } = request.inputSize
   const bytes = SUMMARY_REQUEST_BYTES
-  expect(wholeInput(request, LANES, NO_CALL_SEALS)).toEqual({
+  expect(await wholeInput(request, LANES, NO_CALL_SEALS)).toEqual({
     inputSize: { bodyBytes: bodyBytes + bytes, inputBytes: inputBytes + bytes, messages: messages + 1, tools },
     otherInputs: [],
   })

@@ -12,9 +12,13 @@ import { SUMMARY_REQUEST_BYTES } from '../../wire/summary.ts'
  * summary, and what was sealed before calls, which a Chat client cannot give back. It is input like all the rest, so the
  * hold, the limits and the charge have to cover it.
  */
-export function wholeInput(request: TurnRequest, lanes: readonly Lane[], callSeals: CallSeals): SizedInput {
+export async function wholeInput(
+  request: TurnRequest,
+  lanes: readonly Lane[],
+  callSeals: CallSeals,
+): Promise<SizedInput> {
   const summaries = request.compacts === undefined ? 0 : 1
-  const bytes = summaries * SUMMARY_REQUEST_BYTES + bytesGivenBack(request, lanes, callSeals)
+  const bytes = summaries * SUMMARY_REQUEST_BYTES + (await bytesGivenBack(request, lanes, callSeals))
   if (bytes === 0) return request
   const { bodyBytes, inputBytes, messages, tools } = request.inputSize
   return {
@@ -24,11 +28,12 @@ export function wholeInput(request: TurnRequest, lanes: readonly Lane[], callSea
 }
 
 /** What is put back in front of its calls. Of several lanes the one counts that gets the most. */
-function bytesGivenBack(request: TurnRequest, lanes: readonly Lane[], callSeals: CallSeals): number {
+async function bytesGivenBack(request: TurnRequest, lanes: readonly Lane[], callSeals: CallSeals): Promise<number> {
   if (request.protocol !== 'chat' || callSeals.isEmpty()) return 0
   // To a lane that speaks Chat too the messages go as they came.
   if (lanes.every((lane) => laneDialect(lane).wire === 'chat')) return 0
-  const { items } = restoreSeals(codecs.readConversation(request), callSeals.find)
+  const conversation = codecs.readConversation(request, await codecs.parseRequest(request))
+  const { items } = restoreSeals(conversation, callSeals.find)
   const opaques = items.flatMap((item) => (item.type === 'reasoning' && item.opaque ? [item.opaque] : []))
   const bytesFor = (lane: Lane): number => {
     const opening = { origin: lane.origin, dialect: laneDialect(lane) }

@@ -2,6 +2,7 @@ import type { Hiding } from '../../metering/lane-rates.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 import { isUntouched, readBeginning, readRetryAfter, type UpstreamAnswer } from '../../upstream/upstream-answer.ts'
 import type { LaneDialect } from '../../wire/codecs.ts'
+import { pauseAfter } from '../../wire/json/piece-turns.ts'
 import { classifyRefusal, type RefusalClass } from '../../wire/refusals/classify-refusal.ts'
 import { type ProviderError, readProviderError } from '../../wire/refusals/provider-error.ts'
 import type { RunningTurn } from '../running-turn.ts'
@@ -47,7 +48,7 @@ export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, as
   on.hiding = hidingOf(asking.dialect, turn)
   // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
   stop.follow(turn.request.delivery === 'json' ? policy : 'cut')
-  const { road, answered } = setOut(deps, turn, on, asking)
+  const { road, answered } = await setOut(deps, turn, on, asking)
   const outcome = await answered
   if (outcome.kind === 'failed') {
     // A JSON answer gets its head when it has been made: silence says nothing there.
@@ -70,12 +71,13 @@ export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, as
 }
 
 /** What was written for the lane is let go of here: it need not stay in memory for as long as its answer streams. */
-function setOut({ mint, send }: LaneDeps, turn: RunningTurn, { lane }: LaneTry, { dialect, manner }: Asking) {
+async function setOut({ mint, send }: LaneDeps, turn: RunningTurn, { lane }: LaneTry, { dialect, manner }: Asking) {
   const { request, voice, callSeals, cacheSalt, entry, effort, hold, admitRequest, stop } = turn
   const { model } = entry
   const outputCap = capWithin(model.contextTokens, { cap: hold.cap, input: admitRequest.inputEstimate, request })
   const journey = { request, voice, mint, callSeals, cacheSalt, model, effort, outputCap }
-  const { sent, ...road } = roadTo(lane, dialect, { ...journey, ...manner })
+  await pauseAfter(request.body.bytes)
+  const { sent, ...road } = await roadTo(lane, dialect, { ...journey, ...manner })
   turn.sink.announce(ignoredFieldsHeader(sent.leftOut, request.body))
   const { delivery } = road
   const call = { upstream: lane.upstream, model: lane.model, body: sent.body, delivery, signal: stop.signal }

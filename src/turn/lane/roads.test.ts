@@ -13,12 +13,12 @@ import { roadTo } from './roads.ts'
 const laneOn = (wire: Wire, dialect: string, origin = 'here') =>
   ({ id: `${wire}/m`, model: 'm', origin, upstream: { wire, dialect } }) as Lane
 
-function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<ResponsesRequest> = {}) {
+async function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<ResponsesRequest> = {}) {
   const asked = requestOf({ ...withItems({ role: 'user', content: 'Hi' }), tools: [{ type: 'function', name: 'f' }] })
   const request: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
   const [lane] = lanes
   const voice = openVoice({ others: { request } })
-  const road = roadTo(lane, laneDialect(lane), {
+  const road = await roadTo(lane, laneDialect(lane), {
     ...{ request, voice, mint: countedIds(), callSeals: NO_CALL_SEALS, cacheSalt: 'salt' },
     ...{ model: { lanes, passFields: [] }, effort: undefined, outputCap: 500 },
     ...{ withoutSeals: false, withoutNativeCompaction: false },
@@ -29,16 +29,16 @@ function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<ResponsesReques
 
 const isNative = ({ body }: { body: Fields }) => JSON.stringify(body.input ?? []).includes('compaction_trigger')
 
-describe('a conversation is made short', () => {
-  it('by a provider that can, where all that comes later runs on it', () => {
-    const { road, body } = roadOn([laneOn('responses', 'openai')])
+describe('a conversation is made short', async () => {
+  it('by a provider that can, where all that comes later runs on it', async () => {
+    const { road, body } = await roadOn([laneOn('responses', 'openai')])
     expect(body).toMatchObject({
       stream: true,
       max_output_tokens: 500,
       input: [{ role: 'user' }, { type: 'compaction_trigger' }],
     })
     expect(road.delivery).toBe('stream')
-    expect(isNative(roadOn([laneOn('responses', 'openai'), laneOn('responses', 'openai')]))).toBe(true)
+    expect(isNative(await roadOn([laneOn('responses', 'openai'), laneOn('responses', 'openai')]))).toBe(true)
   })
 
   it.each([
@@ -46,38 +46,41 @@ describe('a conversation is made short', () => {
     ['it speaks Chat', [laneOn('chat', 'openai')]],
     ['another lane could not read it', [laneOn('responses', 'openai'), laneOn('responses', 'openai', 'there')]],
     ['another lane speaks Chat', [laneOn('responses', 'openai'), laneOn('chat', 'vllm', 'there')]],
-  ] as const)('by a summary, without tools, where %s', (_why, lanes) => {
-    const { body, road } = roadOn(lanes as unknown as readonly [Lane])
+  ] as const)('by a summary, without tools, where %s', async (_why, lanes) => {
+    const { body, road } = await roadOn(lanes as unknown as readonly [Lane])
     expect(JSON.stringify(body)).toMatch(/the summary that will stand/)
     expect([body.tools, body.tool_choice, road.nativeCompaction]).toEqual([undefined, undefined, undefined])
   })
 
-  it('by who made it short before, whatever its server has said since', () => {
+  it('by who made it short before, whatever its server has said since', async () => {
     const lane = laneOn('responses', 'generic')
-    expect(isNative(roadOn([lane, laneOn('chat', 'vllm', 'there')], { boundTo: 'here' }))).toBe(true)
-    expect(roadOn([lane], { boundTo: 'here' }).road.nativeCompaction).toBeUndefined()
+    expect(isNative(await roadOn([lane, laneOn('chat', 'vllm', 'there')], { boundTo: 'here' }))).toBe(true)
+    expect((await roadOn([lane], { boundTo: 'here' })).road.nativeCompaction).toBeUndefined()
   })
 
-  it('a plain text is one message', () => {
-    const { body } = roadOn([laneOn('responses', 'openai')], requestOf({ model: 'demo', input: 'Hi', stream: true }))
+  it('a plain text is one message', async () => {
+    const { body } = await roadOn(
+      [laneOn('responses', 'openai')],
+      requestOf({ model: 'demo', input: 'Hi', stream: true }),
+    )
     expect(body.input).toBe('Hi')
     const request = { ...requestOf({ model: 'demo', input: 'Hi' }), compacts: 'at-endpoint' as const }
-    expect(roadOn([laneOn('responses', 'openai')], request).body.input).toEqual([
+    expect((await roadOn([laneOn('responses', 'openai')], request)).body.input).toEqual([
       { type: 'message', role: 'user', content: 'Hi' },
       { type: 'compaction_trigger' },
     ])
   })
 
-  it('and an answer without the item says that the server cannot', () => {
-    const { road } = roadOn([laneOn('responses', 'openai')])
+  it('and an answer without the item says that the server cannot', async () => {
+    const { road } = await roadOn([laneOn('responses', 'openai')])
     const carrier = road.carrier()
     carrier.read(ended({ output: [] }))
     expect(road.nativeCompaction?.hasFailed()).toBe(true)
     expect(carrier.heard.error).toBeDefined()
   })
 
-  it('what came of it is told as one item, with all that the stream needs', () => {
-    const { road, voice } = roadOn([laneOn('responses', 'openai')], { delivery: 'stream' })
+  it('what came of it is told as one item, with all that the stream needs', async () => {
+    const { road, voice } = await roadOn([laneOn('responses', 'openai')], { delivery: 'stream' })
     const carrier = road.carrier()
     const item = { type: 'compaction', id: 'theirs', encrypted_content: 'gAAA' }
     for (const frame of [added(item), event('response.output_item.done', { output_index: 0, item }), ended()]) {

@@ -3,6 +3,8 @@ import type { Protocol, TurnRequest } from '../../model/turn.ts'
 import type { LaneWire } from '../../model/wire.ts'
 import * as chat from '../../wire/chat/retarget-request.ts'
 import { codecs, type LaneDialect } from '../../wire/codecs.ts'
+import { pauseAfter } from '../../wire/json/piece-turns.ts'
+import { writeInPieces } from '../../wire/json/write-in-pieces.ts'
 import type { LaneRequest, LaneTarget, RelayTarget } from '../../wire/lane-target.ts'
 import { createNativeCompactionReader, withTrigger } from '../../wire/responses/native-compaction.ts'
 import * as responses from '../../wire/responses/retarget-request.ts'
@@ -36,11 +38,11 @@ const ROADS = [
 ]
 
 /** The road from this client to this lane. */
-export function roadTo(lane: Lane, dialect: LaneDialect, journey: Journey): Road {
+export async function roadTo(lane: Lane, dialect: LaneDialect, journey: Journey): Promise<Road> {
   const way = { ...(journey.withoutSeals ? forgettingSeals(journey) : journey), lane, dialect }
   for (const build of ROADS) {
     const found = build(way)
-    if (found !== undefined) return found
+    if (found !== undefined) return await found
   }
   return translation(way)
 }
@@ -62,7 +64,7 @@ interface RoadRow<Client extends Protocol, Wire extends LaneWire> {
   readonly lane: Wire | 'any'
   /** Left out: always. */
   readonly isOpen?: (way: Between<Client, Wire>) => boolean
-  readonly build: (way: Between<Client, Wire>) => Road
+  readonly build: (way: Between<Client, Wire>) => Road | Promise<Road>
 }
 
 /** Builds it where it is open, and else nothing. */
@@ -71,7 +73,7 @@ function road<Client extends Protocol, Wire extends LaneWire>({
   lane,
   isOpen = () => true,
   build,
-}: RoadRow<Client, Wire>): (way: Way) => Road | undefined {
+}: RoadRow<Client, Wire>): (way: Way) => Road | Promise<Road> | undefined {
   const isBetween = (way: Way): way is Between<Client, Wire> =>
     way.request.protocol === client && way.voice.protocol === client && (lane === 'any' || way.dialect.wire === lane)
   return (way) => (isBetween(way) && isOpen(way) ? build(way) : undefined)
@@ -145,26 +147,32 @@ function compactionByProvider(way: Between<'responses', 'responses'>): Road {
   }
 }
 
+const TRANSCRIBED_BYTES_MAX = 256 * 1024
+
 /** Every lane can write and read a summary. */
-function compactionBySummary(way: Between<'responses', LaneWire>): Road {
+async function compactionBySummary(way: Between<'responses', LaneWire>): Promise<Road> {
   const { request, voice } = way
-  const { body } = codecs.writeRequest(askForSummary(codecs.readConversation(request)), laneTargetOf(way))
+  const conversation = codecs.readConversation(request, await codecs.parseRequest(request))
+  await pauseAfter(request.body.bytes)
+  const written = codecs.writeRequest(askForSummary(conversation), laneTargetOf(way))
+  const body = await writeInPieces(written.body, request.body.bytes.length)
+  // A long one is longer than any summary, and would live as long as the answer.
+  const transcript = request.body.bytes.length > TRANSCRIBED_BYTES_MAX ? '' : transcriptOf(conversation)
   return {
     delivery: 'stream',
     // What else this lane has no words for would have changed an answer, and a summary is none.
     sent: { body, leftOut: request.optionalFields },
-    // Read anew at its end: a conversation that was kept would live as long as the answer.
-    carrier: () =>
-      voice.compact(createSummaryReader(readerOf(way), () => transcriptOf(codecs.readConversation(request)))),
+    carrier: () => voice.compact(createSummaryReader(readerOf(way), transcript)),
   }
 }
 
 /** Read as a conversation, and written in the lane's words; what comes back is read as events, and said in the client's. */
-function translation(way: Way): Road {
+async function translation(way: Way): Promise<Road> {
   const { request, voice, callSeals } = way
   // Who speaks Responses carries what is sealed itself.
   const carriesSeals = request.protocol === 'responses'
-  const read = codecs.readConversation(request)
+  const read = codecs.readConversation(request, await codecs.parseRequest(request))
+  await pauseAfter(request.body.bytes)
   const { body, leftOut, tools, answerTool } = codecs.writeRequest(
     carriesSeals ? read : restoreSeals(read, callSeals.find),
     laneTargetOf(way),
@@ -172,7 +180,7 @@ function translation(way: Way): Road {
   return {
     delivery: 'stream',
     sent: {
-      body,
+      body: await writeInPieces(body, request.body.bytes.length),
       leftOut: [...new Set([...request.optionalFields, ...codecs.beyondConversation(request), ...leftOut])],
     },
     carrier() {

@@ -1,6 +1,7 @@
-import { createTurnstile } from '../../lib/take-turns.ts'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import { jsonArray } from '../../wire/json/array-elements.ts'
+import { parseInPieces } from '../../wire/json/parse-in-pieces.ts'
+import { PIECE_BYTES, passTurnstile } from '../../wire/json/piece-turns.ts'
 import { type JsonBounds, type JsonScan, scanInPieces } from '../../wire/json/scan-json.ts'
 import { spliceMembers } from '../../wire/json/splice-members.ts'
 import type { ParsedBody } from '../../wire/request-reader.ts'
@@ -8,11 +9,6 @@ import { expandedTooLarge } from './input-references.ts'
 
 /** Of a request with all that it refers to in it, as of one that came whole. */
 export type InputBounds = JsonBounds & { readonly bytesMax: number }
-
-/** Cut, scanned or parsed without a pause: some ten milliseconds of the slowest text. */
-const PAUSE_BYTES = 1024 * 1024
-
-const passTurnstile = createTurnstile()
 
 type ReplacedInput = { readonly kind: 'replaced'; readonly body: ParsedBody } | Refused
 
@@ -31,10 +27,9 @@ export async function replaceInput(
   ])
   const bytes = spliceMembers(body, changes)
   if (bytes.length > bounds.bytesMax) return refused(expandedTooLarge(bounds.bytesMax))
-  const scan = await scanInPieces(bytes, bounds, { pieceBytes: PAUSE_BYTES, pause: passTurnstile })
+  const scan = await scanInPieces(bytes, bounds, { pieceBytes: PIECE_BYTES, pause: passTurnstile })
   if (scan.kind !== 'scanned') return refused(expandedTooMuch(scan, bounds))
-  if (bytes.length > PAUSE_BYTES) await passTurnstile()
-  const value = JSON.parse(bytes.toString('utf8')) as ParsedBody['value']
+  const value = (await parseInPieces(bytes, scan.large)) as ParsedBody['value']
   return { kind: 'replaced', body: { bytes, members: scan.members, value } }
 }
 

@@ -40,7 +40,7 @@ export function written(
   over: Partial<LaneTarget<AnthropicDialect>> = {},
 ): Written {
   const request = writeRequest(conversation, { ...laneTarget(dialect, { outputCap: 8_000 }), ...over })
-  return { ...request, body: JSON.parse(String(request.body)) }
+  return { ...request, body: JSON.parse(JSON.stringify(request.body)) }
 }
 
 export const messagesOf = (...items: ConversationItem[]) => written(conversationOf(items)).body.messages

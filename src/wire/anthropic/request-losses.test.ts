@@ -3,7 +3,7 @@ import type { Lane } from '../../catalog/catalog.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 import { ableLanes } from '../../turn/admit/able-lanes.ts'
 import { requestOf } from '../chat/translate.fixture.ts'
-import { codecs } from '../codecs.ts'
+import { conversationIn } from '../conversation-in.fixture.ts'
 import { CHAT_SPECIMENS } from '../losses/chat-specimens.fixture.ts'
 import { lossRows } from '../losses/loss-pages.fixture.ts'
 import { RESPONSES_SPECIMENS } from '../losses/responses-specimens.fixture.ts'
@@ -22,7 +22,7 @@ const CLIENTS: readonly [section: string, specimens: readonly Specimen[], ask: A
 function carry(ask: Ask, body: object, dialect: AnthropicDialect) {
   const request = ask(body)
   const { effort, outputCap = 8_000, protocol: client } = request
-  const sent = written(codecs.readConversation(request), dialect, { effort, outputCap, client })
+  const sent = written(conversationIn(request), dialect, { effort, outputCap, client })
   return { body: JSON.stringify(sent.body), leftOut: sent.leftOut }
 }
 

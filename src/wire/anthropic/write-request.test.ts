@@ -6,8 +6,8 @@ import { effortOf } from '../../model/effort.ts'
 import type { ModelTraits, PromptCache } from '../../model/model-traits.ts'
 import type { Protocol, TurnRequest } from '../../model/turn.ts'
 import { requestOf } from '../chat/translate.fixture.ts'
-import { codecs } from '../codecs.ts'
 import { conversationOf, message } from '../conversation.fixture.ts'
+import { conversationIn } from '../conversation-in.fixture.ts'
 import { CHAT_SPECIMENS } from '../losses/chat-specimens.fixture.ts'
 import { randomChatRequest, randomResponsesRequest } from '../losses/random-requests.fixture.ts'
 import { RESPONSES_SPECIMENS } from '../losses/responses-specimens.fixture.ts'
@@ -56,7 +56,7 @@ describe('a strict server takes', () => {
   ])('whatever can be said in %s, on every kind of model', (client, specimens) => {
     for (const { what, without, with: withIt } of specimens)
       for (const body of [without, withIt]) {
-        const conversation = codecs.readConversation(ask(client, body))
+        const conversation = conversationIn(ask(client, body))
         expect(refusals(conversation, client), what).toEqual([])
       }
   })
@@ -70,7 +70,7 @@ describe('a strict server takes', () => {
     fc.assert(
       fc.property(requests as fc.Arbitrary<{ body: object; kinds: readonly string[] }>, ({ body, kinds }) => {
         for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1
-        const conversation = codecs.readConversation(ask(client, body))
+        const conversation = conversationIn(ask(client, body))
         expect(refusals(conversation, client)).toEqual([])
         expect(refusals(withThoughts(conversation), client)).toEqual([])
       }),

@@ -26,11 +26,15 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Anth
       keepsThinking: thinking !== 'off',
       prefill: dialect.prefill && thinking !== 'on' && format.kind === 'plain',
     })
-  const isForeign = hasCallsWithoutThinking(settle('unsaid'))
+  const unsaid = settle('unsaid')
+  const isForeign = hasCallsWithoutThinking(unsaid)
   const plan = planThinking({ target, wantsSummary: wantsSummary(conversation, target), isForced, isForeign })
   const system = [...draft.system, ...textBlocks(format.kind === 'sentence' ? PLEA_FOR_JSON : '')]
   const caching = dialect.withoutFields.includes('cache_control') ? 'off' : target.promptCache
-  const prompt = markCache({ system, tools: fields.tools ?? [], messages: settle(plan.state) }, caching)
+  const prompt = markCache(
+    { system, tools: fields.tools ?? [], messages: plan.state === 'unsaid' ? unsaid : settle(plan.state) },
+    caching,
+  )
   const settings = writeSettings(conversation, { dialect, client, isThinking: plan.state === 'on' })
   const body = {
     model: target.model,
@@ -47,7 +51,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Anth
   const isEffortLost = plan.isLost || (plan.effort !== undefined && dialect.withoutFields.includes('output_config'))
   const lostEffort = isEffortLost ? [clientName('effort', client)] : []
   return {
-    body: Buffer.from(JSON.stringify(body)),
+    body,
     leftOut: [...new Set([...draft.leftOut, ...settings.leftOut, ...lostEffort])],
     tools: names,
     answerTool,

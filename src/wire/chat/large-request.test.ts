@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readConversation } from './read-conversation.ts'
+import { conversationIn } from '../conversation-in.fixture.ts'
 import { requestOf } from './translate.fixture.ts'
 
 const many = <Value>(count: number, make: (at: number) => Value): Value[] =>
@@ -25,6 +25,6 @@ it.each([
   ],
   ['results of no call', [called(many(80_000, () => ({}))), ...many(30_000, () => result({ tool_call_id: 'x' }))]],
 ])('as many %s as the door lets in are read', (_name, messages) => {
-  const { items } = readConversation(requestOf({ messages: [{ role: 'user', content: 'q' }, ...messages] }))
+  const { items } = conversationIn(requestOf({ messages: [{ role: 'user', content: 'q' }, ...messages] }))
   expect(items.length).toBeGreaterThan(25_000)
 })

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { randomFrom } from '../../lib/seeded-random.fixture.ts'
-import { readConversation } from './read-conversation.ts'
+import { conversationIn } from '../conversation-in.fixture.ts'
 import { call, message, reasoning, requestOf, result } from './translate.fixture.ts'
 
-const conversationIn = (body: object) =>
-  readConversation(requestOf({ messages: [{ role: 'user', content: 'q' }], ...body }))
-const itemsIn = (...messages: object[]) => conversationIn({ messages }).items
+const chatIn = (body: object) => conversationIn(requestOf({ messages: [{ role: 'user', content: 'q' }], ...body }))
+const itemsIn = (...messages: object[]) => chatIn({ messages }).items
 
 describe('messages', () => {
   it('have content as a string or as parts, and keep their places and names', () => {
@@ -137,7 +136,7 @@ describe('tools', () => {
   it('are read out of their nested shapes, and a function is not strict unless it says so', () => {
     const grammar = { definition: 'start: "x"', syntax: 'lark' }
     const custom = { type: 'custom', custom: { name: 'patch', format: { type: 'grammar', grammar } } }
-    expect(conversationIn({ tools: [look, custom] }).tools).toEqual([
+    expect(chatIn({ tools: [look, custom] }).tools).toEqual([
       {
         ...{ type: 'function', name: 'look', namespace: undefined, description: 'd' },
         ...{ parameters: { type: 'object' }, strict: false },
@@ -147,21 +146,21 @@ describe('tools', () => {
   })
 
   it('that only a provider could run have been left out at the door, and so has what belongs to tools', () => {
-    expect(conversationIn({ tools: [look, { type: 'web_search' }] }).tools).toHaveLength(1)
-    const none = conversationIn({ tools: [{ type: 'web_search' }], tool_choice: 'auto', parallel_tool_calls: true })
+    expect(chatIn({ tools: [look, { type: 'web_search' }] }).tools).toHaveLength(1)
+    const none = chatIn({ tools: [{ type: 'web_search' }], tool_choice: 'auto', parallel_tool_calls: true })
     expect(none).toMatchObject({ tools: [], toolChoice: undefined, parallelToolCalls: undefined })
   })
 
   it('may come in the older form', () => {
     const body = { functions: [{ name: 'look', parameters: null }], function_call: { name: 'look' } }
-    expect(conversationIn(body)).toMatchObject({
+    expect(chatIn(body)).toMatchObject({
       tools: [{ type: 'function', name: 'look', parameters: undefined }],
       toolChoice: { type: 'tool', name: 'look', tool: 'function' },
     })
   })
 
   it('are chosen by a word, by name, or from a list', () => {
-    const choose = (tool_choice: unknown) => conversationIn({ tools: [look], tool_choice }).toolChoice
+    const choose = (tool_choice: unknown) => chatIn({ tools: [look], tool_choice }).toolChoice
     for (const type of ['auto', 'none', 'required']) expect(choose(type)).toEqual({ type })
     const named = { name: 'look', namespace: undefined }
     expect(choose({ type: 'function', function: { name: 'look' } })).toEqual({
@@ -180,13 +179,13 @@ describe('tools', () => {
 })
 
 it('an empty name is nobody’s', () => {
-  const { identity } = conversationIn({ user: '', safety_identifier: '', prompt_cache_key: '' })
+  const { identity } = chatIn({ user: '', safety_identifier: '', prompt_cache_key: '' })
   expect(identity).toEqual({ user: undefined, safetyIdentifier: undefined, promptCacheKey: undefined })
 })
 
 it('settings are read, null counts as absent, and zero is a value', () => {
   expect(
-    conversationIn({
+    chatIn({
       response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' }, strict: true } },
       ...{ verbosity: 'low', temperature: 0, top_p: null, stop: 'x', seed: 0, logprobs: true, presence_penalty: -1 },
       ...{ logit_bias: { 5: 1 }, user: 'u', safety_identifier: 's', prompt_cache_key: 'k', parallel_tool_calls: false },
@@ -199,11 +198,11 @@ it('settings are read, null counts as absent, and zero is a value', () => {
     sampling: { temperature: 0, topP: undefined, stop: ['x'], seed: 0, topLogprobs: 0, presencePenalty: -1 },
     identity: { user: 'u', safetyIdentifier: 's', promptCacheKey: 'k' },
   })
-  expect(conversationIn({ stop: ['a', 'b'], top_logprobs: 3 }).sampling).toMatchObject({
+  expect(chatIn({ stop: ['a', 'b'], top_logprobs: 3 }).sampling).toMatchObject({
     stop: ['a', 'b'],
     topLogprobs: undefined,
   })
-  expect(conversationIn({ response_format: null, stop: null, seed: null }).sampling.stop).toEqual([])
+  expect(chatIn({ response_format: null, stop: null, seed: null }).sampling.stop).toEqual([])
 })
 
 it('whatever the door lets through is read without a throw', () => {
@@ -242,8 +241,7 @@ it('whatever the door lets through is read without a throw', () => {
     }))
     const tools = [{ type: 'function', function: { name: 'f', parameters: odd(), description: odd(), strict: odd() } }]
     const allowed = { type: 'allowed_tools', allowed_tools: odd() }
-    items += conversationIn({ messages, tools, tool_choice: pick<unknown>(['x', allowed, { type: 'custom' }]) }).items
-      .length
+    items += chatIn({ messages, tools, tool_choice: pick<unknown>(['x', allowed, { type: 'custom' }]) }).items.length
   }
   console.log(`chat requests: seed ${seed}, 3000 requests, ${items} items`)
   expect(items).toBeGreaterThan(10_000)

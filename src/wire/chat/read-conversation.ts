@@ -2,6 +2,7 @@ import { type Fields, isObject } from '../../lib/is-object.ts'
 import { stringOf } from '../../lib/string-of.ts'
 import type { AnswerFormat, Conversation, Sampling } from '../../model/conversation.ts'
 import type { ChatRequest } from '../../model/turn.ts'
+import { parseInPieces } from '../json/parse-in-pieces.ts'
 import { readMessages } from './read-messages.ts'
 import { readToolChoice, readToolDefinitions } from './read-tools.ts'
 
@@ -9,8 +10,7 @@ import { readToolChoice, readToolDefinitions } from './read-tools.ts'
  * What a chat request says to its model, for a lane of another protocol. The door has checked types and ranges; what it
  * leaves to providers to understand counts as absent here where it is odd.
  */
-export function readConversation(request: ChatRequest): Conversation {
-  const body = bodyOf(request)
+export function readConversation(body: Fields): Conversation {
   return {
     instructions: undefined,
     items: Array.isArray(body.messages) ? readMessages(body.messages) : [],
@@ -32,10 +32,10 @@ export function readConversation(request: ChatRequest): Conversation {
 }
 
 /** The body as the door has left it: some members are written anew, or dropped. */
-function bodyOf({ body, rewritten }: ChatRequest): Fields {
-  const value: unknown = JSON.parse(body.bytes.toString('utf8'))
+export async function parseAsLeft({ body, rewritten }: ChatRequest): Promise<Fields> {
+  const value = await parseInPieces(body.bytes)
   const fields: Fields = isObject(value) ? value : {}
-  for (const [name, bytes] of rewritten) fields[name] = bytes === null ? undefined : JSON.parse(bytes.toString('utf8'))
+  for (const [name, bytes] of rewritten) fields[name] = bytes === null ? undefined : await parseInPieces(bytes)
   return fields
 }
 

@@ -8,7 +8,7 @@ import type {
   ToolChoice,
   ToolDefinition,
 } from '../../model/conversation.ts'
-import { readConversation } from './read-conversation.ts'
+import { conversationIn } from '../conversation-in.fixture.ts'
 import { call, conversationOf, message, reasoning, requestOf, result, written } from './translate.fixture.ts'
 
 /**
@@ -131,7 +131,7 @@ function randomPair(random: Random, dialect: Dialect): Pair {
 }
 
 const carried = (conversation: Conversation, dialect: Dialect): Conversation =>
-  readConversation(requestOf(written(conversation, dialect).body))
+  conversationIn(requestOf(written(conversation, dialect).body))
 
 it.each(['openai', 'deepseek'] as const)('items that chat has carried to %s lose only what is known', (dialect) => {
   const seed = 31

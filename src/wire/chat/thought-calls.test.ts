@@ -32,7 +32,7 @@ function relayed(
 function translated(items: readonly ConversationItem[], lane = 'deepseek') {
   const target = laneTarget(chatDialect(lane), { effort: HIGH })
   const { body, leftOut } = writeRequest(conversationOf(items), { ...target, client: 'responses' })
-  const { thinking, reasoning_effort } = JSON.parse(String(body))
+  const { thinking, reasoning_effort } = JSON.parse(JSON.stringify(body))
   return { said: { thinking, reasoning_effort }, leftOut }
 }
 

@@ -30,7 +30,7 @@ export function written(
 ): Written {
   const target = laneTarget(chatDialect(dialect), { outputCap: 100, effort: over.effort as never })
   const request = writeRequest(conversation, target)
-  return { ...request, body: JSON.parse(String(request.body)) }
+  return { ...request, body: JSON.parse(JSON.stringify(request.body)) }
 }
 
 export const messagesOf = (items: readonly ConversationItem[], dialect = 'openai') =>

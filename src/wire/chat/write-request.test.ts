@@ -38,7 +38,7 @@ describe('what is always said', () => {
 
   it('JSON is asked for without a word about streams', () => {
     const target = laneTarget(chatDialect('openai'), { delivery: 'json' })
-    const body = JSON.parse(String(writeRequest(conversationOf(ITEMS), target).body))
+    const body = JSON.parse(JSON.stringify(writeRequest(conversationOf(ITEMS), target).body))
     expect(Object.keys(body)).toEqual(['model', 'messages', 'max_completion_tokens'])
   })
 

@@ -30,7 +30,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Chat
     ...writeDelivery(target),
   }
   const lost = effort.isLost ? [clientName('effort', target.client)] : []
-  return { body: Buffer.from(JSON.stringify(body)), leftOut: [...leftOut, ...refused, ...lost], tools: names }
+  return { body, leftOut: [...leftOut, ...refused, ...lost], tools: names }
 }
 
 /** Fields without a value are not in the JSON. */

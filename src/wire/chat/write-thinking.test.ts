@@ -19,7 +19,7 @@ interface Asked {
 const MESSAGES = [{ role: 'user', content: 'hi' }]
 const ORDINARY = new Set(['model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens'])
 
-const saidBeside = (body: Buffer): object =>
+const saidBeside = (body: string | Buffer): object =>
   Object.fromEntries(Object.entries(JSON.parse(String(body))).filter(([name]) => !ORDINARY.has(name)))
 
 const dialectOf = (name: string, { spellings, withoutFields }: Asked) => {
@@ -39,7 +39,7 @@ function translated(name: string, effort: string, asked: Asked = {}) {
   const { outputCap = 99_999 } = asked
   const target = laneTarget(dialectOf(name, asked), { effort: effortOf(effort), outputCap })
   const { body, leftOut } = writeRequest(conversationOf([message('user', 'hi')]), target)
-  return { said: saidBeside(body), leftOut }
+  return { said: saidBeside(JSON.stringify(body)), leftOut }
 }
 
 /** What a lane is told on either road, which is the same; the effort is named when something of it is lost. */
@@ -186,7 +186,7 @@ it('a model that takes no sampling gets none of it on either road, and its clien
   expect(new Set(sent.leftOut)).toEqual(new Set(Object.keys(asked)))
   expect(saidBeside(sent.body)).toEqual({})
   const written = writeRequest(conversationOf([message('user', 'hi')], { sampling }), laneTarget(dialect))
-  expect(saidBeside(written.body)).toEqual({})
+  expect(saidBeside(JSON.stringify(written.body))).toEqual({})
   const { top_k: _vendors, logprobs: _nested, ...named } = asked
   expect(new Set(written.leftOut)).toEqual(new Set([...Object.keys(named), 'include']))
 })

@@ -26,7 +26,7 @@ export interface Written extends Omit<WrittenRequest, 'body'> {
 /** What a lane is sent. */
 export function written(conversation: Conversation, { dialect = spoken(), ...over }: Target = {}): Written {
   const request = writeRequest(conversation, laneTarget(dialect, { outputCap: 1000, ...over }))
-  return { ...request, body: JSON.parse(String(request.body)) }
+  return { ...request, body: JSON.parse(JSON.stringify(request.body)) }
 }
 
 /** What the model of these tests has signed before. */

@@ -30,7 +30,7 @@ describe('a lane of wire gemini', () => {
     ])
     const target = laneTarget(dialect, { effort: effortOf('high') })
     const { body } = codecs.writeRequest(conversationOf([message('user', 'q')]), target)
-    expect(JSON.parse(String(body))).toEqual({
+    expect(JSON.parse(JSON.stringify(body))).toEqual({
       contents: [{ role: 'user', parts: [{ text: 'q' }] }],
       generationConfig: { maxOutputTokens: 50, thinkingConfig: { thinkingLevel: 'high' } },
     })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Conversation, ConversationItem } from '../../model/conversation.ts'
 import type { Protocol, TurnRequest } from '../../model/turn.ts'
 import { requestOf } from '../chat/translate.fixture.ts'
-import { codecs } from '../codecs.ts'
+import { conversationIn } from '../conversation-in.fixture.ts'
 import { CHAT_SPECIMENS } from '../losses/chat-specimens.fixture.ts'
 import { differences, lossRows } from '../losses/loss-pages.fixture.ts'
 import { randomChatRequest, randomResponsesRequest } from '../losses/random-requests.fixture.ts'
@@ -37,7 +37,7 @@ const LANES: readonly GeminiDialect[] = [
 function sent(client: Protocol, body: object, { dialect = spoken(), seal = identity }: Sending = {}): Written {
   const request = CLIENTS[client].ask(withRealData(body))
   const { effort, outputCap = 999 } = request
-  const asked = written(seal(codecs.readConversation(request)), { dialect, effort, outputCap, client })
+  const asked = written(seal(conversationIn(request)), { dialect, effort, outputCap, client })
   const { callIds, traits } = dialect
   const judge = { signatures: OWN, signedCalls: traits.signedCalls, callIds }
   expect(refusalOfGeminiRequest(asked.body, judge), JSON.stringify(body)).toBeUndefined()

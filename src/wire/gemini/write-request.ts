@@ -35,7 +35,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Gemi
     },
   }
   return {
-    body: Buffer.from(JSON.stringify(body)),
+    body,
     leftOut: [
       ...new Set([
         ...written.leftOut,

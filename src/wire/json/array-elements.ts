@@ -2,6 +2,7 @@ import { skipString } from './skip-string.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c
+const SPACE = 0x20
 /** How a byte outside of strings changes the depth. */
 const steps = new Int8Array(256)
 for (const byte of Buffer.from('[{')) steps[byte] = 1
@@ -29,7 +30,7 @@ export function* elementsWithin(array: Buffer, bytesMax: number): Generator<Buff
     depth += steps[byte]!
     if (depth === 0) {
       const last = array.subarray(start, at)
-      if (!isEmpty || String(last).trim() !== '') yield last
+      if (!isEmpty || !isBlank(last)) yield last
       return
     }
     if (depth !== 1 || byte !== COMMA) continue
@@ -37,6 +38,11 @@ export function* elementsWithin(array: Buffer, bytesMax: number): Generator<Buff
     isEmpty = false
     start = at + 1
   }
+}
+
+function isBlank(bytes: Buffer): boolean {
+  for (const byte of bytes) if (byte > SPACE) return false
+  return true
 }
 
 const OPEN = Buffer.from('[')

@@ -1,4 +1,5 @@
 import type { JsonMember } from '../../model/turn.ts'
+import { PIECE_BYTES } from './piece-turns.ts'
 import { skipString } from './skip-string.ts'
 
 export interface JsonBounds {
@@ -12,6 +13,8 @@ export type JsonScan =
       readonly members: readonly JsonMember[]
       /** What the values take in the heap once they are parsed, beside the characters of their strings. */
       readonly valueBytes: number
+      /** Where the values begin and end that are longer than a piece (`parse-in-pieces.ts`). */
+      readonly large: ReadonlyMap<number, number>
     }
   | { readonly kind: 'not-an-object' }
   | { readonly kind: 'too-deep' }
@@ -85,6 +88,9 @@ export async function scanInPieces(
 interface ScanState {
   readonly outer: OuterObject
   readonly closers: number[]
+  /** Where the open values begin, by their depth. */
+  readonly starts: number[]
+  readonly large: Map<number, number>
   offset: number
   depth: number
   values: number
@@ -97,6 +103,8 @@ interface ScanState {
 const beginScan = (bytes: Buffer): ScanState => ({
   outer: new OuterObject(bytes),
   closers: [],
+  starts: [],
+  large: new Map(),
   offset: 0,
   depth: 0,
   values: 0,
@@ -114,7 +122,7 @@ function advanceScan(
 ): JsonScan | undefined {
   const end = bytes.length
   const pieceEnd = Math.min(end, pauseAt)
-  const { outer, closers } = state
+  const { outer, closers, starts, large } = state
   let { offset, depth, values, names, valueBytes, awaitsName } = state
 
   if (depth === 0) {
@@ -147,6 +155,7 @@ function advanceScan(
           if (++values > valuesMax) return { kind: 'too-many-values' }
           valueBytes += STRING_BYTES
           if (depth === 1) outer.value(offset, stringEnd)
+          if (stringEnd - offset > PIECE_BYTES) large.set(offset, stringEnd)
         }
         offset = stringEnd
         break
@@ -155,6 +164,7 @@ function advanceScan(
         if (++values > valuesMax) return { kind: 'too-many-values' }
         if (++depth > depthMax) return { kind: 'too-deep' }
         closers[depth] = closerOf(byte)
+        starts[depth] = offset
         awaitsName = byte === OPEN_BRACE
         valueBytes += awaitsName ? OBJECT_BYTES : ARRAY_BYTES
         if (depth === 2) outer.valueOpens(offset)
@@ -164,8 +174,9 @@ function advanceScan(
         if (closers[depth] !== byte) return { kind: 'broken', offset }
         offset += 1
         awaitsName = false
+        if (offset - starts[depth]! > PIECE_BYTES) large.set(starts[depth]!, offset)
         if (--depth === 1) outer.valueCloses(offset)
-        if (depth === 0) return { kind: 'scanned', members: outer.members, valueBytes }
+        if (depth === 0) return { kind: 'scanned', members: outer.members, valueBytes, large }
         break
       case COMMA:
         awaitsName = closers[depth] === closerOf(OPEN_BRACE)

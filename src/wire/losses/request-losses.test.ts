@@ -7,6 +7,7 @@ import { CHAT_DIALECTS } from '../chat/dialects.ts'
 import { CHAT_FIELDS } from '../chat/fields.ts'
 import { requestOf } from '../chat/translate.fixture.ts'
 import { codecs, type LaneDialect } from '../codecs.ts'
+import { conversationIn } from '../conversation-in.fixture.ts'
 import type { FieldTable } from '../fields/field-rule.ts'
 import { laneTarget } from '../lane-target.fixture.ts'
 import { RESPONSES_DIALECTS } from '../responses/dialects.ts'
@@ -56,7 +57,7 @@ const WAYS: Readonly<Record<string, Way>> = {
 }
 
 const meaningOf = (request: TurnRequest) => ({
-  ...codecs.readConversation(request),
+  ...conversationIn(request),
   effort: request.effort,
   outputCap: request.outputCap,
 })
@@ -65,9 +66,9 @@ function carry(way: Way, body: object, dialect: LaneDialect) {
   const request = way.ask(body)
   const { effort, outputCap = 99_999 } = request
   const target = laneTarget(dialect, { effort, outputCap, client: request.protocol })
-  const written = codecs.writeRequest(codecs.readConversation(request), target)
+  const written = codecs.writeRequest(conversationIn(request), target)
   // The dialect's own spelling of standard fields is no other meaning.
-  const sent = { ...JSON.parse(String(written.body).replaceAll('"random_seed":', '"seed":')) }
+  const sent = { ...JSON.parse(JSON.stringify(written.body).replaceAll('"random_seed":', '"seed":')) }
   const budget = Object.entries(dialect.traits.efforts ?? {}).find(([, tokens]) => tokens === sent.thinking_budget)
   if (budget !== undefined) sent.reasoning_effort = budget[0]
   const meant = { ...meaningOf(request), outputCap }

@@ -5,6 +5,7 @@ import type { Protocol, TurnRequest } from '../../model/turn.ts'
 import { chatDialect } from '../chat/dialects.ts'
 import { requestOf } from '../chat/translate.fixture.ts'
 import { codecs, type LaneDialect } from '../codecs.ts'
+import { conversationIn } from '../conversation-in.fixture.ts'
 import { laneTarget } from '../lane-target.fixture.ts'
 import { responsesDialect, SEALED_REASONING } from '../responses/dialects.ts'
 import { requestOf as responsesRequestOf } from '../responses/read-request.fixture.ts'
@@ -25,10 +26,10 @@ type ClientDialect = Extract<LaneDialect, { readonly wire: Protocol }>
 
 /** What the protocol of a lane leaves of a conversation, read as if a client had sent it. */
 function carried(conversation: Conversation, dialect: ClientDialect): Conversation {
-  const body = JSON.parse(String(codecs.writeRequest(conversation, laneTarget(dialect)).body))
+  const body = JSON.parse(JSON.stringify(codecs.writeRequest(conversation, laneTarget(dialect)).body))
   // Asked of every server that seals, whoever wants it.
   if (Array.isArray(body.include)) body.include = body.include.filter((what: string) => what !== SEALED_REASONING)
-  return codecs.readConversation(askedIn(dialect.wire, body))
+  return conversationIn(askedIn(dialect.wire, body))
 }
 
 interface Leg {
@@ -86,7 +87,7 @@ it.each(WAYS)(
     fc.assert(
       fc.property(requests as fc.Arbitrary<RandomRequest>, ({ body, kinds }) => {
         for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1
-        let conversation = codecs.readConversation(askedIn(from, body))
+        let conversation = conversationIn(askedIn(from, body))
         for (const leg of legs) {
           const after = carried(conversation, leg.dialect)
           expect(after).toEqual(left(conversation, leg))

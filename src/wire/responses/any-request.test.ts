@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { isObject } from '../../lib/is-object.ts'
 import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
 import { PROBLEMS } from '../../model/problem.ts'
+import { conversationIn } from '../conversation-in.fixture.ts'
 import { CLIENT_REQUESTS } from './client-requests.fixture.ts'
 import { composedRequest } from './composed-request.fixture.ts'
 import { RESPONSES_FIELDS } from './fields.ts'
-import { readConversation } from './read-conversation.ts'
 import { read } from './read-request.fixture.ts'
 
 const seed = Number(process.hrtime.bigint() % 1_000_000_000n)
@@ -100,7 +100,7 @@ function expectReadable(request: object, covered: Covered): void {
   covered.accepted++
   // What a provider has made short goes to that provider, and is never translated.
   if (inputTypes(request).includes('compaction')) return
-  const { items, tools } = readConversation(outcome.request)
+  const { items, tools } = conversationIn(outcome.request)
   for (const item of items) expectWhole(item)
   for (const { name, namespace } of tools) expect([typeof name, typeof (namespace ?? '')]).toEqual(['string', 'string'])
   covered.items += items.length

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { EMPTY_CONVERSATION } from '../../model/conversation.ts'
+import { conversationIn } from '../conversation-in.fixture.ts'
 import { carriedItems } from './carried-items.ts'
 import { AI_SDK, ALL_NULL, CODEX, CODEX_LITE, FROM_ELSEWHERE } from './client-requests.fixture.ts'
-import { readConversation } from './read-conversation.ts'
 import { base, conversationOf, requestOf, withItems } from './read-request.fixture.ts'
 
 const text = (words: string) => ({ type: 'text', text: words })
@@ -21,7 +21,7 @@ describe('readConversation', () => {
 
   it('reads a turn of Codex: items in order, sealed reasoning, calls and their outputs', () => {
     const opaque = { wire: 'responses', origin: 'lane', data: 'gAAA' } as const
-    const conversation = readConversation({ ...requestOf(CODEX), sealed: new Map([['sealed-1', opaque]]) })
+    const conversation = conversationIn({ ...requestOf(CODEX), sealed: new Map([['sealed-1', opaque]]) })
     expect(conversation).toMatchObject({
       instructions: undefined,
       parallelToolCalls: true,

@@ -9,9 +9,8 @@ import { type CarriedItemType, typeOfItem } from './item-types.ts'
 import { readItem } from './read-item.ts'
 import { readTools } from './read-tools.ts'
 
-/** Reads a request that has passed the door once more, for a lane that speaks otherwise. */
-export function readConversation(request: ResponsesRequest): Conversation {
-  const value = JSON.parse(request.body.bytes.toString('utf8')) as Readonly<Fields>
+/** Reads a request that has passed the door, parsed once more, for a lane that speaks otherwise. */
+export function readConversation(request: ResponsesRequest, value: Readonly<Fields>): Conversation {
   const tools = readTools(value)
   if (tools.kind === 'refused') throw new Error(`Tools that passed the door are refused: ${tools.problem.message}`)
   const text = maybe<Fields>(value.text)

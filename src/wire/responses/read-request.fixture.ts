@@ -1,8 +1,8 @@
 import type { Problem } from '../../model/problem.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
+import { conversationIn } from '../conversation-in.fixture.ts'
 import { scanJson } from '../json/scan-json.ts'
 import type { ReadRequestOutcome } from '../request-reader.ts'
-import { readConversation } from './read-conversation.ts'
 import { readRequest } from './read-request.ts'
 
 const BOUNDS = { depthMax: 1000, valuesMax: 1_000_000 }
@@ -31,7 +31,7 @@ export function problemOf(body: string | object): Problem {
   return outcome.problem
 }
 
-export const conversationOf = (body: string | object) => readConversation(requestOf(body))
+export const conversationOf = (body: string | object) => conversationIn(requestOf(body))
 
 export const base = { model: 'demo', input: 'Hello' }
 export const withItems = (...input: readonly unknown[]) => ({ model: 'demo', input })

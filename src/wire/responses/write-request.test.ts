@@ -20,7 +20,7 @@ const conversationOf = (over: Partial<Conversation> = {}): Conversation => ({
 
 function write(over: Partial<Conversation>, dialect = 'generic', target: Partial<LaneTarget<ResponsesDialect>> = {}) {
   const { body, leftOut } = writeRequest(conversationOf(over), laneTarget(responsesDialect(dialect), target))
-  return { body: JSON.parse(String(body)), leftOut }
+  return { body: JSON.parse(JSON.stringify(body)), leftOut }
 }
 
 const call = (over: Partial<ToolName> & { text?: string; callId?: string }) => ({

@@ -32,7 +32,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Resp
   }
   const { fields, refused } = inDialect(asked, dialect)
   const leftOut = [...withoutCounterpart(conversation), ...refused, ...beyondDialect(conversation, target)]
-  return { body: Buffer.from(JSON.stringify(fields)), leftOut, tools: names }
+  return { body: fields, leftOut, tools: names }
 }
 
 /** None of them without tools. */

@@ -37,7 +37,11 @@ describe.skipIf(CHROMIUM === undefined)('pages of other sites', () => {
         try {
           const answer = await fetch(url, {
             method,
-            headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'x-stainless-lang': 'js' },
+            headers: {
+              authorization: `Bearer ${secret}`,
+              'content-type': 'application/json',
+              'x-stainless-lang': 'js',
+            },
             ...(body === undefined ? {} : { body: JSON.stringify(body) }),
           })
           const { status, headers } = answer

@@ -131,11 +131,17 @@ const ownersMigration: Migration = {
   ],
 }
 
+/** Of which streams the log is every byte that was sent, so that whoever repeats their request is given it again from there. */
+const sentStreamsMigration: Migration = {
+  name: '0007-sent-streams',
+  statements: ['ALTER TABLE responses ADD COLUMN as_sent INTEGER NOT NULL DEFAULT 0 CHECK (as_sent IN (0, 1))'],
+}
+
 /** A static list: what ships is what runs, and no folder is searched at start. */
 export const contentSchema: Schema = {
   migrations: [
     ...[answersMigration, responsesMigration, usageMigration, lockoutsMigration],
-    ...[refusedTurnsMigration, ownersMigration],
+    ...[refusedTurnsMigration, ownersMigration, sentStreamsMigration],
   ],
   tables: [
     ...['answers', 'account_keys', 'responses', 'response_objects', 'items', 'response_items', 'events'],

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { randomFrom } from '../lib/seeded-random.fixture.ts'
-import { EVENT_LOG_BYTES_MAX, segmentsOf } from './event-log.ts'
-import { ACCOUNT, ended, openStoreBench, type StoreBench, started } from './stored-responses.fixture.ts'
+import type { RequestId } from '../model/ids.ts'
+import { EVENT_LOG_BYTES_MAX, isLogAsSent, segmentsOf } from './event-log.ts'
+import { ACCOUNT, ended, openStoreBench, STRANGER, type StoreBench, started } from './stored-responses.fixture.ts'
+import type { EndedResponse } from './stored-responses.ts'
 
 let bench: StoreBench
 
@@ -24,6 +26,49 @@ const eventsOf = async (name: string, after: number): Promise<string> => {
 }
 
 const stored = (name: string, events: Buffer) => bench.responses.finish(ended(name, { events }))
+
+describe('a stream that came with a key', () => {
+  const whole = (frames: readonly string[]) => Buffer.from(`${frames.join('')}data: [DONE]\n\n`)
+  const frames = Array.from({ length: 300 }, (_, at) => frame(at, `word ${at} `.repeat(80)))
+  const keep = (name: string, events: Buffer, over: Partial<EndedResponse> = {}) =>
+    bench.responses.finish(ended(name, { events, isAsSent: true, ...over }))
+  const sent = (name: string, account = ACCOUNT) => bench.responses.sent(account, `req_${name}` as RequestId)
+
+  it('is given again from its log, byte for byte, to its own account, until it is deleted or expires', async () => {
+    const stream = whole(frames)
+    expect(await isLogAsSent(stream)).toBe(true)
+    await keep('a', stream)
+    await keep('b', stream, { expiresAt: 2000 })
+    const found = await sent('a')
+    expect(found?.rawBytes).toBe(stream.length)
+    expect((await found?.read())?.equals(stream)).toBe(true)
+    expect(await sent('a', STRANGER)).toBe(undefined)
+    expect(await sent('none')).toBe(undefined)
+    expect(await bench.responses.factsOf(['req_a' as RequestId])).toEqual(
+      new Map([['req_a', { facts: 'facts of a', isAsSent: true }]]),
+    )
+    bench.time = 3000
+    expect(await sent('b')).toBe(undefined)
+    await bench.responses.remove(ACCOUNT, 'resp_a')
+    expect(await sent('a')).toBe(undefined)
+  })
+
+  it('is not where anything else was sent between its frames, and not where nobody has asked for it', async () => {
+    const [first = '', ...rest] = frames
+    for (const stream of [
+      whole([first, ': comment\n\n', ...rest]),
+      whole([first, 'data: {"type":"error"}\n\n', ...rest]),
+      whole(rest),
+      Buffer.from(frames.join('')),
+      Buffer.concat([whole(frames), Buffer.from(first)]),
+      Buffer.from('data: [DONE]\n\n'),
+      whole([frame(0, 'x'.repeat(EVENT_LOG_BYTES_MAX))]),
+    ])
+      expect(await isLogAsSent(stream)).toBe(false)
+    await stored('plain', whole(frames))
+    expect(await sent('plain')).toBe(undefined)
+  })
+})
 
 describe('the log of a stream', () => {
   it('read behind any number is the rest of the stream', async () => {

@@ -1,9 +1,11 @@
 import { createTurnstile } from '../lib/take-turns.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { DONE_FRAME } from '../wire/sse/frame-data.ts'
 import type { AccountKey } from './account-keys.ts'
-import { findSegmentAfter } from './response-rows.ts'
+import { findLogSize, findSegmentAfter } from './response-rows.ts'
 import type { ResponseWrite, SealedSegment } from './response-write.ts'
 import { openInSlices, openPart, sealInSlices, sealPart, segmentName } from './sealed-part.ts'
+import type { SentStream } from './stored-responses.ts'
 
 /** A longer log is not kept: its response is, and says that its events are not there. */
 export const EVENT_LOG_BYTES_MAX = 16 * 1024 * 1024
@@ -56,6 +58,14 @@ export async function segmentsOf(stream: Buffer): Promise<EventSegment[] | undef
   return segments.length === 0 ? undefined : segments
 }
 
+/** Whether the log of a stream and the last word are all that was sent: nothing stands between its frames. */
+export async function isLogAsSent(stream: Buffer): Promise<boolean> {
+  if (stream.length > EVENT_LOG_BYTES_MAX || !stream.subarray(-DONE_FRAME.length).equals(DONE_FRAME)) return false
+  const segments = await segmentsOf(stream)
+  if (segments?.[0]?.from !== 0) return false
+  return segments.reduce((sum, { bytes }) => sum + bytes.length, DONE_FRAME.length) === stream.length
+}
+
 /** The log of what was sent, as it is written; only whole ones are kept. */
 export async function sealLog(
   key: AccountKey,
@@ -96,6 +106,21 @@ export async function* framesFrom(
     if (bytes === undefined) throw new Error('the events of a response cannot be read')
     yield from > after ? bytes : framesAfter(bytes, after)
     after = to
+  }
+}
+
+/** All of a log that is as it was sent, and how long that is; undefined where it has none. */
+export async function sentStream(file: SqliteFile, logged: LoggedResponse): Promise<SentStream | undefined> {
+  const size = await findLogSize(file, logged.response)
+  if (size === undefined) return undefined
+  return {
+    rawBytes: size.bytes + DONE_FRAME.length,
+    async read() {
+      const pieces: Buffer[] = []
+      for await (const piece of framesFrom(file, logged, { startingAfter: -1, last: size.last })) pieces.push(piece)
+      pieces.push(DONE_FRAME)
+      return Buffer.concat(pieces)
+    },
   }
 }
 

@@ -12,7 +12,16 @@ import type { EndedResponse, StartedResponse } from './stored-responses.ts'
 /** Looked for in one question. */
 const LOOKED_FOR_AT_ONCE = 500
 
-const NOTHING = { facts: null, log: 'none', input: [], output: [], itemBytes: 0, items: [], segments: [] } as const
+const NOTHING = {
+  facts: null,
+  log: 'none',
+  isAsSent: false,
+  input: [],
+  output: [],
+  itemBytes: 0,
+  items: [],
+  segments: [],
+} as const
 
 const freshOf = (key: AccountKey, { requestId, createdAt, expiresAt, parent }: StartedResponse) => ({
   ...{ requestId, createdAt, expiresAt },
@@ -70,6 +79,7 @@ export async function prepareFinish(
     output,
     itemBytes,
     items,
+    isAsSent: response.isAsSent === true && log.log === 'kept',
     ...log,
   }
 }

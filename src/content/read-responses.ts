@@ -1,7 +1,7 @@
 import type { AccountId, RequestId } from '../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { AccountKey, AccountKeys } from './account-keys.ts'
-import { framesFrom } from './event-log.ts'
+import { framesFrom, sentStream } from './event-log.ts'
 import { type LinkRow, listLinks, listNamed, listOutput, type NamedItemRow } from './item-rows.ts'
 import { digestId } from './keyed-digests.ts'
 import { inOrder, openItems } from './open-items.ts'
@@ -11,12 +11,21 @@ import {
   findFacts,
   findLastSequence,
   findObject,
+  findSent,
   findShown,
   listChain,
   type ResponseRow,
 } from './response-rows.ts'
 import { objectName, openInSlices, openPart } from './sealed-part.ts'
-import type { FoundContext, FoundEvents, FoundItems, FoundResponse, StoredResponses } from './stored-responses.ts'
+import type {
+  FoundContext,
+  FoundEvents,
+  FoundItems,
+  FoundResponse,
+  SentStream,
+  StoredFacts,
+  StoredResponses,
+} from './stored-responses.ts'
 
 /** No conversation has so many turns, or items; whoever makes one anyhow is told to send it whole. */
 const CHAIN_LENGTH_MAX = 10_000
@@ -33,7 +42,7 @@ interface ReaderDeps {
   readonly onFailure: (error: unknown) => void
 }
 
-type Reading = Pick<StoredResponses, 'find' | 'context' | 'items' | 'events' | 'factsOf'>
+type Reading = Pick<StoredResponses, 'find' | 'context' | 'items' | 'events' | 'sent' | 'factsOf'>
 
 /** How responses are read. That one is damaged is told the operator; its account finds none. */
 export function readResponses(deps: ReaderDeps): Reading {
@@ -53,12 +62,13 @@ export function readResponses(deps: ReaderDeps): Reading {
     },
     items: (account, ids, bytesMax) => readItems(deps, account, ids, bytesMax),
     events: (account, id, startingAfter) => readEvents(deps, account, id, startingAfter),
+    sent: (account, requestId) => findSentStream(deps, account, requestId),
     async factsOf(requests) {
-      const found = new Map<RequestId, string>()
+      const found = new Map<RequestId, StoredFacts>()
       for (const requestId of requests) {
         // The holds of all others must not wait for one that cannot be read.
-        const facts = await findFacts(deps.file, requestId).catch(deps.onFailure)
-        if (typeof facts === 'string') found.set(requestId, facts)
+        const row = await findFacts(deps.file, requestId).catch((error: unknown) => void deps.onFailure(error))
+        if (row) found.set(requestId, { facts: row.facts, isAsSent: deps.keeps && row.as_sent === 1 })
       }
       return found
     },
@@ -178,4 +188,17 @@ async function readEvents(
   const last = log === 'kept' ? await findLastSequence(deps.file, response) : undefined
   if (last === undefined) return { kind: 'no-log', reason: log === 'too-large' ? 'too-large' : 'not-kept' }
   return { kind: 'found', frames: framesFrom(deps.file, shown, { startingAfter, last }) }
+}
+
+async function findSentStream(
+  { file, keys, keeps, now }: ReaderDeps,
+  account: AccountId,
+  requestId: RequestId,
+): Promise<SentStream | undefined> {
+  if (!keeps) return undefined
+  const found = await keys.find(account)
+  if (found.kind !== 'found') return undefined
+  const { key } = found
+  const row = await findSent(file, { owner: key.owner, requestId, now: now() })
+  return row && sentStream(file, { key, name: row.id, response: row.response })
 }

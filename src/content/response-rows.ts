@@ -29,10 +29,33 @@ export async function findObject(file: SqliteFile, response: number): Promise<Se
   return row
 }
 
-export async function findFacts(file: SqliteFile, requestId: RequestId): Promise<string | undefined> {
-  const sql = 'SELECT facts FROM responses WHERE request_id = ? AND facts IS NOT NULL'
-  const [row] = await file.all<{ facts: string }>(sql, [requestId])
-  return row?.facts
+export async function findFacts(
+  file: SqliteFile,
+  requestId: RequestId,
+): Promise<{ facts: string; as_sent: 0 | 1 } | undefined> {
+  const sql = 'SELECT facts, as_sent FROM responses WHERE request_id = ? AND facts IS NOT NULL'
+  const [row] = await file.all<{ facts: string; as_sent: 0 | 1 }>(sql, [requestId])
+  return row
+}
+
+/** Of an account, the response of this request that is there as it was sent, and can still be asked for. */
+export async function findSent(
+  file: SqliteFile,
+  { owner, requestId, now }: { owner: OwnerRow; requestId: RequestId; now: number },
+): Promise<{ response: number; id: string } | undefined> {
+  const sql = `SELECT response, id FROM responses
+    WHERE request_id = ? AND facts IS NOT NULL AND account = ? AND as_sent = 1 AND expires_at > ?`
+  const [row] = await file.all<{ response: number; id: string }>(sql, [requestId, owner, now])
+  return row
+}
+
+export async function findLogSize(
+  file: SqliteFile,
+  response: number,
+): Promise<{ bytes: number; last: number } | undefined> {
+  const sql = 'SELECT SUM(raw_bytes) AS bytes, MAX(to_sequence) AS last FROM events WHERE response = ?'
+  const [row] = await file.all<{ bytes: number | null; last: number | null }>(sql, [response])
+  return row?.bytes == null || row.last === null ? undefined : { bytes: row.bytes, last: row.last }
 }
 
 /** One link of a chain: how much hangs on it. */

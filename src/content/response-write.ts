@@ -20,6 +20,7 @@ export interface ResponseWrite {
   readonly object: SealedPart
   readonly facts: string | null
   readonly log: 'none' | 'kept' | 'too-large'
+  readonly isAsSent: boolean
   /** Digests, in their order. */
   readonly input: readonly string[]
   readonly output: readonly OutputItem[]
@@ -66,9 +67,9 @@ export const bytesOfWrite = (write: ResponseWrite): number =>
 const RESPONSE = '(SELECT response FROM responses WHERE account = ?1 AND id = ?2)'
 
 const INSERT = `INSERT INTO responses
-  (account, id, request_id, created_at, expires_at, status, parent, items, item_bytes, log, bytes, facts)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT response FROM responses WHERE account = ?1 AND id = ?7), ?8, ?9, ?10, ?11, ?12)`
-const UPDATE = `UPDATE responses SET status = ?3, items = ?4, item_bytes = ?5, log = ?6, bytes = ?7, facts = ?8
+  (account, id, request_id, created_at, expires_at, status, parent, items, item_bytes, log, bytes, facts, as_sent)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT response FROM responses WHERE account = ?1 AND id = ?7), ?8, ?9, ?10, ?11, ?12, ?13)`
+const UPDATE = `UPDATE responses SET status = ?3, items = ?4, item_bytes = ?5, log = ?6, bytes = ?7, facts = ?8, as_sent = ?9
   WHERE account = ?1 AND id = ?2 AND status = 'in_progress'`
 const OBJECT = `INSERT INTO response_objects (response, encoding, raw_bytes, sealed) VALUES (${RESPONSE}, ?3, ?4, ?5)
   ON CONFLICT (response) DO UPDATE
@@ -111,16 +112,16 @@ const partRow = ({ encoding, raw_bytes, sealed }: SealedPart): SqlValue[] => [en
 const countOf = ({ input, output }: ResponseWrite): number => input.length + output.length
 
 function insertRow(write: ResponseWrite): SqlValue[] {
-  const { fresh, status, log, facts } = write
+  const { fresh, status, log, facts, isAsSent } = write
   if (fresh === undefined) throw new Error('a change of a response that is not there makes none')
   const times = [fresh.requestId, fresh.createdAt, fresh.expiresAt]
-  const sizes = [countOf(write), write.itemBytes, log, ownBytes(write), facts]
+  const sizes = [countOf(write), write.itemBytes, log, ownBytes(write), facts, Number(isAsSent)]
   return [...whose(write), ...times, status, fresh.parent ?? null, ...sizes]
 }
 
 const updateRow = (write: ResponseWrite): SqlValue[] => [
   ...[...whose(write), write.status, countOf(write), write.itemBytes],
-  ...[write.log, ownBytes(write), write.facts],
+  ...[write.log, ownBytes(write), write.facts, Number(write.isAsSent)],
 ]
 
 const itemRow = ({ key }: ResponseWrite, item: SealedItem): SqlValue[] => {

@@ -108,7 +108,7 @@ describe('a stored response', () => {
     await bench.responses.begin(started('a'))
     await keep('b')
     const asked = ['req_a', 'req_b', 'req_c'] as RequestId[]
-    expect(await bench.responses.factsOf(asked)).toEqual(new Map([['req_b', 'facts of b']]))
+    expect(await bench.responses.factsOf(asked)).toEqual(new Map([['req_b', { facts: 'facts of b', isAsSent: false }]]))
   })
 
   it('that was forgotten is shown to nobody, goes, and is no reason to charge; one that was deleted is', async () => {
@@ -118,7 +118,7 @@ describe('a stored response', () => {
     for (const name of ['a', 'c', 'none']) await bench.responses.forget(`resp_${name}`, ACCOUNT)
     await bench.responses.remove(ACCOUNT, 'resp_b')
     const asked = ['req_a', 'req_b'] as RequestId[]
-    expect(await bench.responses.factsOf(asked)).toEqual(new Map([['req_b', 'facts of b']]))
+    expect(await bench.responses.factsOf(asked)).toEqual(new Map([['req_b', { facts: 'facts of b', isAsSent: false }]]))
     expect(await bench.responses.find(ACCOUNT, 'resp_c')).toBe(undefined)
     expect(await bench.responses.finish(ended('c'))).toBe(false)
     expect(await bench.responses.sweep()).toBe(3)

@@ -20,6 +20,8 @@ export interface EndedResponse extends StartedResponse {
   readonly output: readonly Buffer[]
   /** What was sent of a streamed one. */
   readonly events?: Buffer
+  /** Its log will be given to whoever repeats its request (`isLogAsSent`). */
+  readonly isAsSent?: boolean
   /** What recovery has to know to charge for it, in the words of whoever charges; nothing where it shall not. */
   readonly facts: string | undefined
 }
@@ -49,6 +51,20 @@ export type FoundEvents =
   | { readonly kind: 'not-finished' }
   | { readonly kind: 'no-log'; readonly reason: 'too-large' | 'not-kept' }
 
+/** A stream as it was sent. */
+export interface SentStream {
+  readonly rawBytes: number
+  /** Undefined where it cannot be read any more. */
+  read(): Promise<Buffer | undefined>
+}
+
+/** What recovery has to know of a response that is stored. */
+export interface StoredFacts {
+  readonly facts: string
+  /** Whoever repeats its request is given its stream again. */
+  readonly isAsSent: boolean
+}
+
 /** A response of more items is not stored: looking for them all would hold the others up. */
 export const RESPONSE_ITEMS_MAX = 5000
 
@@ -70,12 +86,14 @@ export interface StoredResponses {
   /** Items of answers, by their ids; those that are not there are left out. */
   items(account: AccountId, ids: readonly string[], bytesMax: number): Promise<FoundItems>
   events(account: AccountId, id: string, startingAfter: number): Promise<FoundEvents>
+  /** The stream of a response that was stored as it was sent, for whoever repeats its request. */
+  sent(account: AccountId, requestId: RequestId): Promise<SentStream | undefined>
   /** At the wish of its account. What was built on it goes on. False when there was none to be seen. */
   remove(account: AccountId, id: string): Promise<boolean>
   /** At start: what a dead process left running has failed. Returns how many. */
   recover(): Promise<number>
   /** The facts of those of these requests whose responses are stored. Never rejects. */
-  factsOf(requests: readonly RequestId[]): Promise<ReadonlyMap<RequestId, string>>
+  factsOf(requests: readonly RequestId[]): Promise<ReadonlyMap<RequestId, StoredFacts>>
   /** Ends what has expired, a few at a time. Returns how many. */
   sweep(): Promise<number>
   /** The account was closed: the key of everything of it is destroyed at once, and nothing is stored for it any more. */

@@ -19,7 +19,11 @@ export async function readBooks({ dist, data }) {
     const books = {}
     for (const table of TABLES) books[table] = await database.file.all(`SELECT * FROM ${table}`, [])
     const usageEntries = await database.file.all('SELECT * FROM usage_entries', [])
-    const answers = await content.all('SELECT request_id FROM answers', [])
+    // A stored stream that came with a key is kept once, with its response.
+    const answers = await content.all(
+      'SELECT request_id FROM answers UNION ALL SELECT request_id FROM responses WHERE as_sent = 1',
+      [],
+    )
     const responses = await content.all('SELECT request_id, status FROM responses', [])
     return { ...books, usageEntries, answers, responses }
   } finally {

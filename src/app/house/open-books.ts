@@ -38,8 +38,8 @@ const findKeptFacts =
   ({ answers, responses }: Contents): FindKeptFacts =>
   async (requests) => {
     const found = new Map<RequestId, FoundFacts>()
-    for (const [requestId, facts] of await responses.factsOf(requests))
-      found.set(requestId, { facts, givenAgain: false })
+    for (const [requestId, { facts, isAsSent }] of await responses.factsOf(requests))
+      found.set(requestId, { facts, givenAgain: isAsSent })
     // Whoever repeats the request gets the answer: that is more than its id can give.
     for (const [requestId, facts] of await answers.factsOf(requests)) found.set(requestId, { facts, givenAgain: true })
     return found

@@ -82,10 +82,14 @@ export function turnDepsOf(parts: Parts, { turns, send, recording }: TurnMeans):
 }
 
 /** What it takes to know a request again, and to give its answer again. */
-export function onceDepsOf({ rules, ledger, answers, ring, config }: Parts, recording: RecordingBounds): OnceDeps {
+export function onceDepsOf(
+  { rules, ledger, answers, responses, ring, config }: Parts,
+  recording: RecordingBounds,
+): OnceDeps {
   return {
     ledger,
     answers,
+    responses,
     digests: createRequestDigests(ring.founding.secret),
     get limits() {
       return rules.current.limits

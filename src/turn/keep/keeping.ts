@@ -5,7 +5,7 @@ import type { Sink } from '../sink.ts'
 import type { Turn } from '../turn.ts'
 import { createRecording, type Recording, type RecordingBounds } from './recording.ts'
 import { RecordingSink } from './recording-sink.ts'
-import { createStoredResponse, type StoreDeps, type StoredResponse } from './stored-response.ts'
+import { createStoredResponse, type StoreDeps, type StoredAnswer, type StoredResponse } from './stored-response.ts'
 
 export interface KeepDeps extends RecordingBounds, StoreDeps {
   readonly answers: Pick<KeptAnswers, 'keep' | 'forget'>
@@ -20,7 +20,7 @@ interface WordsToKeep {
 
 type KeptTurn = Pick<Turn, 'requestId' | 'caller' | 'request' | 'sink' | 'claim'>
 
-const CONTENT_TYPES = { json: 'application/json', stream: 'text/event-stream; charset=utf-8' } as const
+export const CONTENT_TYPES = { json: 'application/json', stream: 'text/event-stream; charset=utf-8' } as const
 
 /**
  * Keeps the answer of a turn, for whoever repeats the request with its idempotency key and for whoever asks for the
@@ -32,7 +32,7 @@ export class Keeping {
   readonly #voice: TurnVoice
   readonly #recording: Recording | undefined
   readonly #stored: StoredResponse | undefined
-  #isStored = false
+  #stands: StoredAnswer = 'not-stored'
   /** Where the turn speaks: what is kept as it was said is recorded on the way. */
   readonly sink: Sink
 
@@ -72,10 +72,10 @@ export class Keeping {
     // The voice has said its end, and can be asked for the response.
     else lastWords.say()
     // In this order: whoever repeats the request gets the id, and what it stands for has to be there.
-    this.#isStored = (await stored?.keep(ending)) ?? false
+    this.#stands = (await stored?.keep(ending)) ?? 'not-stored'
     if (!isStream) {
       // A JSON answer that could not be stored still has the chance to say so.
-      if (stored && !this.#isStored && this.#voice.protocol === 'responses') {
+      if (stored && this.#stands === 'not-stored' && this.#voice.protocol === 'responses') {
         this.#voice.tellUnstored()
         lastWords.forget()
       }
@@ -85,6 +85,8 @@ export class Keeping {
   }
 
   async #keepForRepetition(ending: Ending): Promise<boolean> {
+    // It is there once, with its response.
+    if (this.#stands === 'as-sent') return true
     const { requestId, caller, request, claim } = this.#turn
     const body = this.#recording?.whole()
     if (claim === undefined || body === undefined) return false
@@ -100,7 +102,7 @@ export class Keeping {
 
   /** The turn has ended. What was stored whole stays as it is. */
   async end(outcome: TurnOutcome): Promise<void> {
-    if (!this.#isStored) await this.#stored?.end(outcome)
+    if (this.#stands === 'not-stored') await this.#stored?.end(outcome)
   }
 
   /** The turn is over, whatever came of it. */

@@ -36,7 +36,8 @@ async function openScene(over: Partial<Pick<Ledger, 'available'>> & { durable?: 
     },
   } as unknown as OnceDeps['answers']
   const limits = { key: {}, account: {}, accountModel: {}, model: {} }
-  const deps = { ledger, answers, digests, limits, keptMs: 1, budget: scene.budget }
+  const responses = { sent: async () => undefined }
+  const deps = { ledger, answers, responses, digests, limits, keptMs: 1, budget: scene.budget }
   const call = { caller, method: 'POST', path: '/v1/chat/completions' }
   return { scene, found: await lookUpAnswer(deps, { ...call, idempotencyKey: 'key', body: BODY }) }
 }

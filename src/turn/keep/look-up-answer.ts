@@ -1,17 +1,19 @@
 import type { Claim } from '../../books/books.ts'
 import type { ClaimRequest } from '../../books/claims.ts'
 import type { KeptAnswers } from '../../content/kept-answers.ts'
+import type { StoredResponses } from '../../content/stored-responses.ts'
 import type { RequestDigests } from '../../idempotency/request-digests.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { ByteBudget } from '../../lib/byte-budget.ts'
 import { limitHeaders } from '../../limits/limit-headers.ts'
 import { type ConfiguredLimits, limitsOfCaller } from '../../limits/limits-for-turn.ts'
 import type { Caller } from '../../model/caller.ts'
-import type { RequestId } from '../../model/ids.ts'
+import type { AccountId, RequestId } from '../../model/ids.ts'
 import { type Problem, passingProblem } from '../../model/problem.ts'
 import { claimProblem, notReplayableProblem } from '../admit/claim-problem.ts'
 import { rateProblem } from '../admit/refusals.ts'
 import { ledgerUnavailable } from '../ledger-unavailable.ts'
+import { CONTENT_TYPES } from './keeping.ts'
 
 /** A request that came with an idempotency key, once its body is there. */
 export interface KeyedCall {
@@ -25,6 +27,7 @@ export interface KeyedCall {
 export interface OnceDeps {
   readonly ledger: Ledger
   readonly answers: Pick<KeptAnswers, 'find'>
+  readonly responses: Pick<StoredResponses, 'sent'>
   readonly digests: RequestDigests
   readonly limits: ConfiguredLimits
   readonly keptMs: number
@@ -89,7 +92,7 @@ async function giveAgain(
   }
   const refused = (said: Problem) => ({ kind: 'refused', problem: said, headers, leave: leaveBoth }) as const
   try {
-    const answer = await deps.answers.find(requestId, caller.accountId)
+    const answer = await findKept(deps, requestId, caller.accountId)
     if (answer === undefined) return refused(notReplayableProblem(requestId))
     if (!deps.budget.take(answer.rawBytes)) return refused(tooMany())
     taken = answer.rawBytes
@@ -100,6 +103,14 @@ async function giveAgain(
   } catch (error) {
     return { ...refused(unreadable()), error }
   }
+}
+
+/** A stream whose response is stored is kept there, and nowhere else. */
+async function findKept({ answers, responses }: OnceDeps, requestId: RequestId, account: AccountId) {
+  const answer = await answers.find(requestId, account)
+  if (answer !== undefined) return answer
+  const stream = await responses.sent(account, requestId)
+  return stream && { status: 200, contentType: CONTENT_TYPES.stream, rawBytes: stream.rawBytes, read: stream.read }
 }
 
 /** It is there, and may be readable in a moment: to call it gone would be a lie that the client believes. */

@@ -1,3 +1,4 @@
+import { isLogAsSent } from '../../content/event-log.ts'
 import { SHOWS_SEALS } from '../../content/response-body.ts'
 import type { ResponseStatus } from '../../content/response-rows.ts'
 import type { StoredResponses } from '../../content/stored-responses.ts'
@@ -13,6 +14,9 @@ export interface StoreDeps {
   readonly now: () => number
 }
 
+/** `as-sent`: its stream, too, so that whoever repeats the request is given it again. */
+export type StoredAnswer = 'not-stored' | 'stored' | 'as-sent'
+
 /** A response that its account may ask for by its id, while it runs and afterwards. Nothing of it rejects. */
 export interface StoredResponse {
   /**
@@ -20,15 +24,15 @@ export interface StoredResponse {
    * compaction are, waits for nothing.
    */
   readonly begun: Promise<boolean> | undefined
-  /** The whole answer, before it is charged for. False when it could not be stored. */
-  keep(ending: Ending): Promise<boolean>
+  /** The whole answer, before it is charged for. */
+  keep(ending: Ending): Promise<StoredAnswer>
   /** It has ended, and no answer of it is kept. */
   end(outcome: TurnOutcome): Promise<void>
   /** It shall not be found. */
   forget(): Promise<void>
 }
 
-interface StorableTurn extends Pick<Turn, 'requestId' | 'caller'> {
+interface StorableTurn extends Pick<Turn, 'requestId' | 'caller' | 'claim'> {
   readonly request: ResponsesRequest
   /** Its `storedInput`. */
   readonly input: () => readonly Buffer[]
@@ -40,7 +44,7 @@ interface StorableTurn extends Pick<Turn, 'requestId' | 'caller'> {
 /** A stream is stored from its beginning, so that whoever loses it can see what became of it; JSON when it is there. */
 export function createStoredResponse(
   { responses, stateMs, now }: StoreDeps,
-  { requestId, caller, request, input, voice, recording }: StorableTurn,
+  { requestId, caller, claim, request, input, voice, recording }: StorableTurn,
 ): StoredResponse {
   const createdAt = now()
   const isStream = request.delivery === 'stream'
@@ -48,6 +52,8 @@ export function createStoredResponse(
     ...{ id: voice.responseId, account: caller.accountId, requestId },
     ...{ createdAt, expiresAt: createdAt + stateMs, parent: request.previousResponseId },
   }
+  // As long as its key is remembered.
+  const isKeptLongEnough = claim !== undefined && head.expiresAt >= claim.expiresAt
   const shows = voice.showsSeals ? `"${SHOWS_SEALS}":true,` : ''
   /** Its items are put in their place when it is asked for. */
   const object = (status: ResponseStatus) => Buffer.from(`{${shows}${voice.withoutItems(status).slice(1)}`)
@@ -66,14 +72,17 @@ export function createStoredResponse(
       await begun
       const status = voice.status() as 'completed' | 'incomplete' | 'failed'
       const events = isStream ? recording?.whole() : undefined
-      return responses.finish({
+      const isAsSent = events !== undefined && isKeptLongEnough && (await isLogAsSent(events))
+      const isStored = await responses.finish({
         ...head,
         ...{ status, object: object(status), input: input() },
         output: voice.storedItems().map((item) => Buffer.from(JSON.stringify(item))),
         // Of a JSON answer nobody knows the id before the answer is there: without it there is nothing to pay for.
         facts: isStream ? writeEnding(ending) : undefined,
-        ...(events === undefined ? {} : { events }),
+        ...(events === undefined ? {} : { events, isAsSent }),
       })
+      if (!isStored) return 'not-stored'
+      return isAsSent ? 'as-sent' : 'stored'
     },
     async end(outcome) {
       // What was told as whole and could not be stored is as one that had to make room: it is not there.

@@ -51,15 +51,10 @@ function auditAsked(figures, asked, receipts, report) {
 /** A stream that ended with its provider's failure is said to its end, too. */
 const isWhole = ({ ended, status }) => status === 200 && (ended === 'done' || ended === 'failed')
 
-/**
- * A response is stored before its answer is kept for the key. What is cut between the two was whole, is charged for as such, and is
- * to be had by its id alone.
- */
-function auditClaims({ keys, claims, receipts, answers, responses }, asked, report) {
+function auditClaims({ keys, claims, receipts, answers }, asked, report) {
   const keyed = new Set(keys.filter(({ name }) => name === KEYED_NAME).map(({ row }) => row))
   const settled = new Map(receipts.filter(({ state }) => state === 'settled').map((receipt) => [receipt.row, receipt]))
   const claimOf = new Map(claims.map((claim) => [claim.receipt, claim]))
-  const stored = new Set(responses.flatMap(({ request_id, status }) => (status === 'completed' ? [request_id] : [])))
   const kept = new Set(answers.map(({ request_id }) => request_id))
   for (const { receipt, state } of claims) {
     const owner = settled.get(receipt)
@@ -76,7 +71,7 @@ function auditClaims({ keys, claims, receipts, answers, responses }, asked, repo
         request_id,
         `its answer is ${kept.has(request_id) ? '' : 'not '}there, and its key is ${claim.state}`,
       )
-    } else if (claim.state === 'not-kept' && outcome !== 'recovered' && !stored.has(request_id)) {
+    } else if (claim.state === 'not-kept' && outcome !== 'recovered') {
       report('I10', request_id, `is ${outcome}, and its answer is not kept`)
     }
   }

@@ -28,8 +28,13 @@ const DEATHS = {
 let server: SpawnedServer | undefined
 afterEach(() => server?.close())
 
-const ask = async (idempotencyKey: string, body: object) => {
-  const response = await fetch(`${server?.baseUrl}/chat/completions`, {
+const ASKS = {
+  chat: { path: '/chat/completions', words: { messages: hello('count to 40') } },
+  responses: { path: '/responses', words: { input: 'count to 40' } },
+} as const
+
+const ask = async (path: string, idempotencyKey: string, body: object) => {
+  const response = await fetch(`${server?.baseUrl}${path}`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${server?.key}`,
@@ -41,13 +46,14 @@ const ask = async (idempotencyKey: string, body: object) => {
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-async function dieAndAskAgain(where: keyof typeof DEATHS, stream: boolean) {
+async function dieAndAskAgain(where: keyof typeof DEATHS, stream: boolean, client: keyof typeof ASKS = 'chat') {
   server = await spawnServer({ config: TEST_CONFIG, replacement: DEATHS[where] })
-  const body = { model: 'swift', stream, messages: hello('count to 40') }
-  await expect(ask('once', body)).rejects.toThrow()
+  const { path, words } = ASKS[client]
+  const body = { model: 'swift', stream, ...words }
+  await expect(ask(path, 'once', body)).rejects.toThrow()
   expect(await server.ended).toMatchObject({ code: 'SIGKILL' })
   await server.restart()
-  const again = await ask('once', body)
+  const again = await ask(path, 'once', body)
   const wallet = await server.json('wallet', 'show', OWNER)
   expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
   return { again, charged: 1000 - Number(wallet.balance) }
@@ -67,6 +73,17 @@ describe('kill -9', { timeout: TIMEOUT_MS }, () => {
     expect(again.text).toContain('40')
     expect(again.text).toMatch(stream ? /\[DONE\]\n\n$/ : /"charge":"[\d.]+"/)
     if (!stream) expect(charged).toBeCloseTo(Number(JSON.parse(again.text).usage.millrace.charge), 9)
+    expect(charged).toBeGreaterThan(0)
+  })
+
+  it('when a stored stream is kept, once, and its charge is not recorded: the retry gets it, charged once', async () => {
+    const { again, charged } = await dieAndAskAgain(
+      'when the answer is kept and its charge is not recorded',
+      true,
+      'responses',
+    )
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, 'true'])
+    expect(again.text).toMatch(/response\.completed[\s\S]*\[DONE\]\n\n$/)
     expect(charged).toBeGreaterThan(0)
   })
 

@@ -137,7 +137,6 @@ function advanceScan(
     const byte = bytes[offset]!
     switch (classes[byte]) {
       case SPACE:
-        // A loop of its own: a body that is nothing but space costs half as much.
         offset = skipSpace(bytes, offset + 1, pieceEnd)
         break
       case COLON:
@@ -167,7 +166,6 @@ function advanceScan(
         starts[depth] = offset
         awaitsName = byte === OPEN_BRACE
         valueBytes += awaitsName ? OBJECT_BYTES : ARRAY_BYTES
-        if (depth === 2) outer.valueOpens(offset)
         offset += 1
         break
       case CLOSE:
@@ -175,7 +173,7 @@ function advanceScan(
         offset += 1
         awaitsName = false
         if (offset - starts[depth]! > PIECE_BYTES) large.set(starts[depth]!, offset)
-        if (--depth === 1) outer.valueCloses(offset)
+        if (--depth === 1) outer.value(starts[2]!, offset)
         if (depth === 0) return { kind: 'scanned', members: outer.members, valueBytes, large }
         break
       case COMMA:
@@ -203,7 +201,6 @@ class OuterObject {
   readonly #bytes: Buffer
   #nameStart = -1
   #nameEnd = -1
-  #valueStart = -1
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
@@ -212,14 +209,6 @@ class OuterObject {
   name(start: number, end: number): void {
     this.#nameStart = start
     this.#nameEnd = end
-  }
-
-  valueOpens(start: number): void {
-    this.#valueStart = start
-  }
-
-  valueCloses(end: number): void {
-    this.value(this.#valueStart, end)
   }
 
   value(start: number, end: number): void {
@@ -246,6 +235,7 @@ function decodeName(raw: string): string {
   }
 }
 
+/** A loop of its own: a body that is nothing but space costs half as much. */
 function skipSpace(bytes: Buffer, start: number, end: number): number {
   let offset = start
   while (offset < end && classes[bytes[offset]!] === SPACE) offset += 1

@@ -177,7 +177,8 @@ async function writeAsBefore(row: number): Promise<void> {
     ...['DROP TABLE owners', 'DROP TABLE of_ledger', 'ALTER TABLE account_keys DROP COLUMN sealed_as'].map((sql) => ({
       ...{ sql, rows: [[]] },
     })),
-    { sql: "DELETE FROM migrations WHERE name = '0006-owners'", rows: [[]] },
+    { sql: 'ALTER TABLE responses DROP COLUMN as_sent', rows: [[]] },
+    { sql: "DELETE FROM migrations WHERE name >= '0006'", rows: [[]] },
   ])
   await file.close()
 }

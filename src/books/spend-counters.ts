@@ -44,7 +44,7 @@ export function countHold(
 
 type CountedTurn = Pick<OpenTurn, 'receipt' | 'counted' | 'hold'>
 
-/** A turn that ends in a later period than it began in has nothing left to count: its own period is over. */
+/** But those whose next period has begun since: they do not count this turn any more. */
 const runningCounters = ({ receipt, counted }: CountedTurn): SpendCounter[] =>
   counted.flatMap(({ counter }) => (counter.firstReceipt <= receipt ? counter : []))
 

@@ -6,7 +6,7 @@ import type { LedgerCore } from './core.ts'
 import { record } from './record.ts'
 
 const DAY_MS = 86_400_000
-/** Longer than any window: the next one of its kind cannot begin before this one ended. */
+/** After its end, for whoever looks at what was used a moment ago. */
 const WINDOW_IDLE_MS = 32 * DAY_MS
 /** At a time, so that no request waits behind more. */
 const WINDOWS_AT_ONCE = 50

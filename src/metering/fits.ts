@@ -16,7 +16,7 @@ export class Ratio {
     this.#most = evidence * 20
   }
 
-  /** One turn never decides alone, however large it is. */
+  /** One turn counts for so many tokens at most, however large it is; what it can do at first is bounded by `withinReason`. */
   learn(taken: number, actual: number): void {
     if (!(taken > 0 && actual > 0)) return
     const weight = Math.min(1, this.#most / Math.max(taken, actual))

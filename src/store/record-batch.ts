@@ -13,7 +13,8 @@ const NO_ACCOUNT = 0
 
 /**
  * Writes a batch in one commit, with the fewest row writes. Where the file refuses what is in it, the operations are written
- * one by one instead, and whatever is refused then fails alone: returned by its place.
+ * one by one instead. Returns undefined when all was written; else an entry for each operation, and one for the marks: the error of
+ * what was refused. Behind it no operation of the same account is tried: it gets the same error.
  */
 export async function recordBatch(
   file: SqliteFile,

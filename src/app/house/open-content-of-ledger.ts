@@ -42,7 +42,8 @@ interface Ground {
 
 /**
  * content.db as this ledger may use it. One that is damaged, belongs to another ledger, or knows of requests that this ledger
- * does not have, is renamed and a new one is made: no start fails because of it, and nothing of it is served.
+ * does not have, is renamed and a new one is made: no start fails because of that, and nothing of it is served. One that a newer version
+ * has written, or that the disk does not give, does stop the start.
  */
 export async function openContentOfLedger<Built>(ground: Ground, build: Build<Built>): Promise<OpenedContent<Built>> {
   const path = join(ground.config.storage.data, 'content.db')

@@ -89,7 +89,7 @@ function charge(outcome: TurnOutcome, produced: Produced, bounds: EndingBounds):
 const free = (outcome: TurnOutcome): Resolution => ({ outcome, owed: undefined })
 
 /**
- * The provider's own count where it told one, else bytes by the catalogue's ratio. A count of input beyond the bound is believed:
+ * The provider's own count where it told one, else an estimate (`estimate-usage.ts`). A count of input beyond the bound is believed:
  * a provider may put instructions of its own before the model. It is charged as far as the hold goes, and the rest is shortfall.
  * A count that no model can have read is a fault of the provider: it is cut to the bound and flagged, as is output past the cap.
  */

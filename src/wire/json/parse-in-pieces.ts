@@ -5,13 +5,13 @@ import { tryParse } from './try-parse.ts'
 
 /**
  * The value that a text stands for, as JSON.parse makes it, with a pause after each piece of a large one, in which other work
- * is done; undefined where it stands for none. `large` is where its large values begin and end, for whoever knows.
+ * is done; undefined where it stands for none. `large` holds the offsets of its large values, from a caller who has scanned it.
  */
 export async function parseInPieces(bytes: Buffer, large?: ReadonlyMap<number, number>): Promise<unknown> {
   if (bytes.length <= PIECE_BYTES) return tryParse(bytes.toString('utf8'))
   const places = large ?? (await findLarge(bytes))
-  // Of more names than the door lets in, or of none: at once.
-  if (places === undefined) return tryParse(bytes.toString('utf8'))
+  // No object, too many names, or a small value among much space: parsed whole.
+  if (places === undefined || places.size === 0) return tryParse(bytes.toString('utf8'))
   try {
     return await new PieceParser(bytes, places).parseAll()
   } catch (error) {
@@ -30,7 +30,6 @@ const BACKSLASH = 0x5c
 const COMMA = 0x2c
 const COLON = 0x3a
 const OPEN_BRACKET = 0x5b
-const OPEN_BRACE = 0x7b
 /** `\ud83d`, the longest. */
 const ESCAPE_BYTES = 6
 
@@ -68,8 +67,7 @@ class PieceParser {
     const first = this.#bytes[start]
     if (first === QUOTE) return this.#parseString(start, end)
     if (first === OPEN_BRACKET) return this.#parseMembers([], start, end)
-    if (first === OPEN_BRACE) return this.#parseMembers({}, start, end)
-    return JSON.parse(this.#text(start, end))
+    return this.#parseMembers({}, start, end)
   }
 
   /** What begins and ends at these brackets. */

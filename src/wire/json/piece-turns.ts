@@ -3,7 +3,7 @@ import { createTurnstile } from '../../lib/take-turns.ts'
 /** Parsed or written without a pause: a few milliseconds of the slowest text. */
 export const PIECE_BYTES = 1024 * 1024
 
-/** Of all large bodies together one piece runs in a turn of the event loop. */
+/** Of all bodies that are parsed or written in pieces, one piece runs in a turn of the event loop. */
 export const passTurnstile = createTurnstile()
 
 /** After a step that has gone through all of them: a large body gives way to others. */

@@ -95,6 +95,19 @@ describe('a large text', () => {
     expect(seen.valid).toBeGreaterThan(5)
   })
 
+  it('of which most is space is parsed as any other', async () => {
+    const space = ' '.repeat(PIECE_BYTES)
+    for (const text of [
+      `{"a":1}${space}`,
+      `${space}{"a":1}`,
+      `{${space}"a":1}`,
+      `{"a":[1${space}],"b":2}`,
+      `[1]${space}`,
+    ])
+      expect(JSON.stringify(await parseInPieces(Buffer.from(text)))).toBe(JSON.stringify(JSON.parse(text)))
+    expect(await parseInPieces(Buffer.from(`{"a":1}${space}x`))).toBeUndefined()
+  })
+
   it.each([',', ',]', '1,,1]', '1]]', '{"a"}]', '"a":1]', '}'])(
     'with %s behind a large value stands for nothing',
     async (rest) => {

@@ -53,6 +53,13 @@ describe('a stream that came with a key', () => {
     expect(await sent('a')).toBe(undefined)
   })
 
+  it('is gone where its log is damaged: to ask again does not help', async () => {
+    await keep('a', whole(frames))
+    const found = await sent('a')
+    await bench.file.atomic([{ sql: 'UPDATE events SET sealed = zeroblob(90) WHERE event = 1', rows: [[]] }])
+    expect(await found?.read()).toBe(undefined)
+  })
+
   it('is not where anything else was sent between its frames, and not where nobody has asked for it', async () => {
     const [first = '', ...rest] = frames
     for (const stream of [

@@ -90,7 +90,12 @@ interface LoggedResponse {
   readonly response: number
 }
 
-/** A segment at a time, as fast as they are taken. Throws where one is damaged, or has gone before the last one. */
+/** One is damaged, or has gone before the last one. */
+class BrokenLog extends Error {
+  override readonly name = 'BrokenLog'
+}
+
+/** A segment at a time, as fast as they are taken. Throws where the log is broken. */
 export async function* framesFrom(
   file: SqliteFile,
   { key, name, response }: LoggedResponse,
@@ -99,11 +104,11 @@ export async function* framesFrom(
   for (let after = startingAfter; after < last; ) {
     const row = await findSegmentAfter(file, response, after)
     if (row === undefined || row.from_sequence > after + 1) {
-      throw new Error('events of a response went while they were read')
+      throw new BrokenLog('events of a response went while they were read')
     }
     const { from_sequence: from, to_sequence: to } = row
     const [bytes] = await openInSlices([row], (part) => openPart(key, segmentName(name, from, to), part))
-    if (bytes === undefined) throw new Error('the events of a response cannot be read')
+    if (bytes === undefined) throw new BrokenLog('the events of a response cannot be read')
     yield from > after ? bytes : framesAfter(bytes, after)
     after = to
   }
@@ -117,9 +122,13 @@ export async function sentStream(file: SqliteFile, logged: LoggedResponse): Prom
     rawBytes: size.bytes + DONE_FRAME.length,
     async read() {
       const pieces: Buffer[] = []
-      for await (const piece of framesFrom(file, logged, { startingAfter: -1, last: size.last })) pieces.push(piece)
-      pieces.push(DONE_FRAME)
-      return Buffer.concat(pieces)
+      try {
+        for await (const piece of framesFrom(file, logged, { startingAfter: -1, last: size.last })) pieces.push(piece)
+      } catch (error) {
+        if (error instanceof BrokenLog) return undefined
+        throw error
+      }
+      return Buffer.concat([...pieces, DONE_FRAME])
     },
   }
 }

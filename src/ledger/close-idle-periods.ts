@@ -19,7 +19,7 @@ const ROWS_AT_ONCE = 200
 export async function closeIdlePeriods(core: LedgerCore): Promise<void> {
   const endedBefore = core.now() - WINDOW_IDLE_MS
   const windows = await listIdleWindows(core.db, { endedBefore, limit: WINDOWS_AT_ONCE })
-  await Promise.all(windows.map((window) => closeWindow(core, window, endedBefore)))
+  const closed = await Promise.allSettled(windows.map((window) => closeWindow(core, window, endedBefore)))
   const yesterday = core.now() - DAY_MS
   for (const { account, subject, period_start } of await forgetIdleCounters(core.file, {
     endedBefore: yesterday,
@@ -31,6 +31,9 @@ export async function closeIdlePeriods(core: LedgerCore): Promise<void> {
     if (counter?.start === period_start && counter.held === 0n) counters?.delete(subject)
   }
   await forgetSums(core.file, yesterday, ROWS_AT_ONCE)
+  // An account that cannot be read is told of, and keeps nothing else from going.
+  const failed = closed.find(({ status }) => status === 'rejected')
+  if (failed?.status === 'rejected') throw failed.reason
 }
 
 /** By what memory says of it, which may be ahead of the file. */

@@ -193,3 +193,22 @@ describe('a disk that is full', () => {
     await bench.expectCleanBooks()
   }, 60_000)
 })
+
+it('the journal is not cleared over an end that is on its way into it', async () => {
+  const { journal } = bench.database
+  const noShelf = { read: async () => [], add: async () => {}, remove: async () => {} }
+  let isNeeded: boolean | undefined
+  const asked = new Promise<void>((tell) => {
+    journal.clear = async (stillNeeded) => {
+      isNeeded ??= stillNeeded()
+      tell()
+    }
+  })
+  // Durable, and whoever appended does not know it yet.
+  journal.append = () => asked.then(() => true)
+  const ends = await openJournaledEnds(journal, noShelf)
+  const written = ends.write({ requestId: 'req_1' as RequestId, ending: GIVEN_BACK })
+  expect(await ends.replay(async () => ({ kind: 'recorded' }))).toBe(true)
+  expect(await written).toBe(true)
+  expect(isNeeded).toBe(true)
+})

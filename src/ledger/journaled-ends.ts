@@ -41,6 +41,8 @@ export async function openJournaledEnds(journal: SettleJournal, shelved: Shelved
   }
   for (const record of await journal.read()) keep(waiting, decode(record))
   let replaying: Promise<unknown> = Promise.resolve()
+  /** Ends that are on their way into the journal: it may have them, while nobody here knows of them yet. */
+  let writing = 0
 
   const recordWaiting = async (record: RecordEnd) => {
     const stuck: TurnEnd[] = []
@@ -67,7 +69,7 @@ export async function openJournaledEnds(journal: SettleJournal, shelved: Shelved
       )
       for (const { requestId } of stuck) onShelf.add(requestId)
     }
-    await journal.clear(() => [...waiting.keys()].some((requestId) => !onShelf.has(requestId)))
+    await journal.clear(() => writing > 0 || [...waiting.keys()].some((requestId) => !onShelf.has(requestId)))
     const over = [...onShelf].filter((requestId) => !waiting.has(requestId))
     if (over.length === 0) return
     await shelved.remove(over)
@@ -87,9 +89,14 @@ export async function openJournaledEnds(journal: SettleJournal, shelved: Shelved
 
   return {
     async write(end) {
-      if (!(await journal.append(encode(end)))) return false
-      keep(waiting, end)
-      return true
+      writing += 1
+      try {
+        if (!(await journal.append(encode(end)))) return false
+        keep(waiting, end)
+        return true
+      } finally {
+        writing -= 1
+      }
     },
     replay(record) {
       // One after another: a second one would find turns ended whose end is not durable yet. One that failed is over.

@@ -9,7 +9,8 @@ export interface FailedCall {
 
 /** What a failed call means. Messages of other people's errors hold addresses and more: only their codes are repeated. */
 export function describeFailure(error: Error, { upstreamId, sent }: FailedCall): UpstreamFailed {
-  if (error instanceof UpstreamCancelled) return failed('cancelled', `The call of ${upstreamId} was cancelled.`)
+  if (error instanceof UpstreamCancelled)
+    return { ...failed('cancelled', `The call of ${upstreamId} was cancelled.`), ...(sent ? {} : { wasSent: false }) }
   if (error instanceof UpstreamRedirected)
     return failed('redirected', `${upstreamId} answered with a redirect, which is not followed: check its base_url.`)
   const expired = expiredPhase(error, sent)

@@ -228,7 +228,8 @@ describe('a cancelled call', () => {
 
   test('before it began, or while it connects, sends nothing', async () => {
     const provider = await silent()
-    expect((await goneAt(provider.url, (abort) => abort())).reason).toBe('cancelled')
+    const early = await goneAt(provider.url, (abort) => abort())
+    expect([early.reason, isUntouched(early)]).toEqual(['cancelled', true])
     let resolveNow: (() => void) | undefined
     const resolve: ResolveHost = () =>
       new Promise((settle) => {
@@ -239,7 +240,7 @@ describe('a cancelled call', () => {
       abort()
     }
     const failed = await goneAt(`http://slow.example:${provider.port}/v1`, whileResolving, { resolve })
-    expect(failed.reason).toBe('cancelled')
+    expect([failed.reason, isUntouched(failed)]).toEqual(['cancelled', true])
     resolveNow!()
     await until(() => provider.counted.opened === 1)
     await new Promise((settle) => setTimeout(settle, 30))
@@ -252,7 +253,7 @@ describe('a cancelled call', () => {
       await until(() => provider.requests.length === 1)
       abort()
     })
-    expect(failed.reason).toBe('cancelled')
+    expect([failed.reason, isUntouched(failed)]).toEqual(['cancelled', false])
     await until(() => provider.counted.closed === 1)
   })
 

@@ -40,7 +40,12 @@ export function createSend(deps: SendDeps): Send {
     const opened = deps.pools.poolOf(upstream)
     const pool = opened instanceof Promise ? await opened : opened
     if (signal.stopped)
-      return { kind: 'failed', reason: 'cancelled', message: `The call of ${upstream.id} was cancelled.` }
+      return {
+        kind: 'failed',
+        reason: 'cancelled',
+        wasSent: false,
+        message: `The call of ${upstream.id} was cancelled.`,
+      }
     const { id: upstreamId, timeouts } = upstream
     const path = target.pathOf(model, delivery)
     const headers = target.headers[delivery]

@@ -11,6 +11,8 @@ export interface UpstreamFailed {
   readonly message: string
   /** What was waited for when it took too long. */
   readonly expired?: DeadlinePhase
+  /** Of a cancelled call: nothing of it had left. */
+  readonly wasSent?: false
   /** Of the error beneath: the network's, the library's, or one of ours. */
   readonly code?: string
 }
@@ -22,8 +24,8 @@ export interface UpstreamFailed {
 export type UpstreamFailure = 'not-sent' | 'broken-off' | 'timeout' | 'cancelled' | 'redirected'
 
 /** Certainly no work was begun, so that asking again can cost nobody anything. */
-export const isUntouched = ({ reason, expired }: UpstreamFailed): boolean =>
-  reason === 'not-sent' || reason === 'redirected' || expired === 'connect'
+export const isUntouched = ({ reason, expired, wasSent }: UpstreamFailed): boolean =>
+  reason === 'not-sent' || reason === 'redirected' || expired === 'connect' || wasSent === false
 
 export interface UpstreamAnswer {
   readonly kind: 'answer'

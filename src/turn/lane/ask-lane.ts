@@ -53,7 +53,9 @@ export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, as
   if (outcome.kind === 'failed') {
     // A JSON answer gets its head when it has been made: silence says nothing there.
     if (stop.calledOff === 'client-gone' && road.delivery === 'stream') on.leftWithoutHead()
-    if (stop.calledOff) return { tried: stopped(stop.calledOff, undefined, workOn(on, road)), road }
+    // A provider that was never reached has made nothing, however long that took.
+    const used = isUntouched(outcome) ? NOTHING_PRODUCED : workOn(on, road)
+    if (stop.calledOff) return { tried: stopped(stop.calledOff, undefined, used), road }
     const fate = { ...failed(faultOfFailure(outcome)), mayBeBilled: !isUntouched(outcome) }
     return { tried: { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }, road }
   }

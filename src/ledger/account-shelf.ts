@@ -12,8 +12,8 @@ export interface AccountShelf {
   withBooks<Result>(account: AccountRow, work: (books: AccountBooks) => Result | Promise<Result>): Promise<Result>
   /** Reads an account again whose books are not what the file has. Whoever works on it waits until `adopt` has put it in. */
   readAgain(account: AccountRow, adopt: () => Promise<void>): Promise<void>
-  /** Whether an account is being read again at this moment. */
-  isReading(account: AccountRow): boolean
+  /** Of an account that is being read again: resolves when that is over, whatever came of it. */
+  reading(account: AccountRow): Promise<void> | undefined
   /** Puts idle accounts away while there are more than this many. */
   tidy(accountsMax: number): void
 }
@@ -68,7 +68,7 @@ export function createAccountShelf(deps: AccountShelfDeps): AccountShelf {
         if (rereading.get(account) === reading) rereading.delete(account)
       }
     },
-    isReading: (account) => rereading.has(account),
+    reading: (account) => rereading.get(account)?.catch(() => {}),
     tidy(accountsMax) {
       if (books.accounts.size <= accountsMax) return
       const holding = new Set([...books.turns.values()].map((turn) => turn.account))

@@ -49,6 +49,12 @@ async function close(core: LedgerCore, placed: PlacedHold, ending: Ending): Prom
     if (!core.gate.open && !(await core.gate.whenOpen(END_WAIT_MS))) break
     // It may have shut again between its word and this step: the books are never changed behind a shut gate.
     if (!core.gate.open) continue
+    // Something else that was decided on its account was refused: this turn is open in the file, and ends when that is in memory.
+    const reading = core.shelf.reading(placed.account)
+    if (reading) {
+      await reading
+      if (!core.gate.open) continue
+    }
     const recorded = await recordEnd(core, { requestId: placed.requestId, ending })
     // The batch that was taken for lost may have reached the file: then it is this turn's own end that stands there.
     if (recorded.kind === 'not-open') return tries === 0 ? { kind: 'not-ours' } : recordedEnd(core, placed, ending)

@@ -109,4 +109,17 @@ describe('an operation that the file refuses', () => {
     expect(await doomed.settle(settlement(1000n))).toEqual({ kind: 'lost' })
     expect((await ledger.standing(account)).balance).toBe(HOLD - 1000n)
   })
+
+  it('costs no other turn of its account its end, also one that ends while the account is read again', async () => {
+    await credit(1_000_000n, 'first')
+    const before = await admit()
+    await before.durable
+    await database.file.atomic([
+      { sql: 'UPDATE buckets SET posted_nano = ? WHERE account = ?', rows: [[HOLD, account]] },
+    ])
+    const doomed = await admit({ clientCap: 10 })
+    expect(await doomed.durable).toBe('refused')
+    expect((await before.settle(settlement(1000n))).kind).toBe('settled')
+    expect(await ledger.standing(account)).toEqual({ balance: HOLD - 1000n, held: 0n, available: HOLD - 1000n })
+  })
 })

@@ -23,7 +23,7 @@ export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<Recorde
   const turn = core.books.turns.get(end.requestId)
   if (!turn) return { kind: 'not-open' }
   // What memory says of it is not what the file says, and is about to be read again.
-  if (core.shelf.isReading(turn.account)) return { kind: 'broken' }
+  if (core.shelf.reading(turn.account)) return { kind: 'broken' }
   const closed = tryToClose(core, turn.account, end)
   if (closed.kind !== 'closed') return closed
   // What was lost is ended again, and needs its progress then.

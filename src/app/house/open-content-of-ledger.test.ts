@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Kysely } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { withMarks } from '../../content/content-ledger.ts'
 import { createStoredResponses } from '../../content/create-stored-responses.ts'
@@ -9,9 +10,12 @@ import { openBytes, sealBytes } from '../../content/seal-bytes.ts'
 import { ended, RING_KEY } from '../../content/stored-responses.fixture.ts'
 import { deriveKey } from '../../lib/derive-key.ts'
 import type { AccountId } from '../../model/ids.ts'
+import { createSqliteDialect } from '../../sqlite/kysely-dialect.ts'
+import { SqliteFailure } from '../../sqlite/sqlite-failure.ts'
 import { findNewestMark } from '../../store/ledger-identity.ts'
 import { type Database, openDatabase } from '../../store/open-database.ts'
 import { insertAccount } from '../../store/set-up.fixture.ts'
+import type { LedgerTables } from '../../store/tables.ts'
 import { openContentOfLedger } from './open-content-of-ledger.ts'
 
 const clock = { now: () => Date.UTC(2026, 10, 23), ticks: () => 0 }
@@ -211,4 +215,15 @@ it('content.db of an earlier version is set aside where the ledger does not have
   await writeAsBefore(2)
   await restoreLedger('backup')
   expect(await find(ADA, 'old')).toMatchObject({ result: undefined, reason: 'ahead' })
+})
+
+it('stays where it is when it is the ledger that cannot be read', async () => {
+  await addAccount(ADA)
+  await keep(ADA, 'a')
+  const damaged = { all: () => Promise.reject(new SqliteFailure('database disk image is malformed', 'SQLITE_CORRUPT')) }
+  const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(damaged as never) })
+  const config = { storage: { data: folder } }
+  const ground = { config, clock, database: { db, ledger: database.ledger }, means: { openContent }, onDeath: () => {} }
+  await expect(openContentOfLedger(ground, async () => undefined)).rejects.toThrow(/ledger\.db is damaged/)
+  expect((await find(ADA, 'a')).result).toMatchObject({ status: 'completed' })
 })

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import {
   adoptContent,
   findContentLedger,
@@ -75,10 +75,25 @@ async function openOnce<Built>(
   } catch (error) {
     // Closing what is damaged may fail too.
     await file?.close().catch(() => {})
+    if (error instanceof LedgerFailed) throw described(join(dirname(path), 'ledger.db'), error.cause)
     if (isDamage(error) || error instanceof UnknownContents) return { kind: 'not-ours', reason: 'damaged' }
-    const trouble = describeTrouble(path, error)
-    throw trouble === undefined ? error : new Error(trouble, { cause: error })
+    throw described(path, error)
   }
+}
+
+/** A ledger that cannot be read says nothing of content.db, which stays where it is. */
+class LedgerFailed extends Error {
+  override readonly name = 'LedgerFailed'
+}
+
+const ofLedger = <Answer>(answer: Promise<Answer>): Promise<Answer> =>
+  answer.catch((cause: unknown) => {
+    throw new LedgerFailed('the ledger could not be asked', { cause })
+  })
+
+function described(path: string, cause: unknown): unknown {
+  const trouble = describeTrouble(path, cause)
+  return trouble === undefined ? cause : new Error(trouble, { cause })
 }
 
 /** How far this ledger had got, or why the file is not used with it. A file that belongs to none becomes this ledger's. */
@@ -86,11 +101,11 @@ async function judge(file: SqliteFile, { db, ledger }: Ground['database']): Prom
   const of = await findContentLedger(file)
   if (of !== undefined) {
     if (of.ledger !== ledger) return 'other-ledger'
-    return (await hasReached(db, of.mark)) ? of.mark : 'ahead'
+    return (await ofLedger(hasReached(db, of.mark))) ? of.mark : 'ahead'
   }
   const accounts = await findOlderAccounts(file, db)
   if (accounts === undefined) return 'ahead'
-  const mark = await findNewestMark(db)
+  const mark = await ofLedger(findNewestMark(db))
   await adoptContent(file, { ledger, mark }, accounts)
   return mark
 }
@@ -103,19 +118,21 @@ const ASKED_AT_ONCE = 1000
  */
 async function findOlderAccounts(file: SqliteFile, db: LedgerDb): Promise<{ row: number; id: string }[] | undefined> {
   const rows = await listOlderOwners(file)
-  const accounts = await inParts(rows, (some) => listAccountIds(db, some))
+  const accounts = await inParts(rows, (some) => ofLedger(listAccountIds(db, some)))
   if (accounts.length < rows.length) return undefined
   const requests = await listOlderRequests(file)
   const known = await inParts(requests, (some) =>
-    listKnownRequests(
-      db,
-      some.map((each) => each.request_id),
+    ofLedger(
+      listKnownRequests(
+        db,
+        some.map((each) => each.request_id),
+      ),
     ),
   )
   const accountOf = new Map(known.map((each) => [each.request_id, each.account]))
   if (requests.some((each) => accountOf.get(each.request_id) !== each.account)) return undefined
   const counts = await listOlderCounts(file)
-  const there = await inParts(counts, (some) => listReceiptsThatAreThere(db, some))
+  const there = await inParts(counts, (some) => ofLedger(listReceiptsThatAreThere(db, some)))
   return there.length < counts.length ? undefined : accounts
 }
 

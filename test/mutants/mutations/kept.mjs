@@ -50,7 +50,7 @@ export const OF_WHAT_IS_KEPT = [
     replacements: [
       {
         file: 'src/app/house/open-content-of-ledger.ts',
-        find: `    if (of.ledger !== ledger) return 'other-ledger'\n    return (await hasReached(db, of.mark)) ? of.mark : 'ahead'`,
+        find: `    if (of.ledger !== ledger) return 'other-ledger'\n    return (await ofLedger(hasReached(db, of.mark))) ? of.mark : 'ahead'`,
         put: '    return of.mark',
       },
     ],

@@ -35,9 +35,9 @@ export interface TurnDeps extends PlanDeps, RunDeps, StopDeps, KeepDeps, VoiceDe
 }
 
 /**
- * The story of a turn: judge the caller again, whose rights are those of this moment and not of the door, find the model, admit (limits and hold in one step), run it on a lane, and end it, which settles
- * before anything says that the answer is complete. The rules R1 to R3 are written in docs/architecture.md. A throw in here
- * is our own fault: the hold stays, and recovery resolves it; releasing it would give the answer away.
+ * The story of a turn: judge the caller again, find the model, admit (limits and hold in one step), run it on a lane, and end
+ * it, which settles before anything says that the answer is complete. The rules R1 to R3 are written in docs/architecture.md.
+ * A throw in here is our own fault: the hold stays, and recovery resolves it; releasing it would give the answer away.
  */
 export async function serveTurn(deps: TurnDeps, asked: AskedTurn): Promise<TurnRecord> {
   for (let tries = 1; ; tries++) {

@@ -52,7 +52,7 @@ export const named = line(320)
  */
 export const email = seen(z.string().trim().toLowerCase()).refine(
   (address) => address.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(address),
-  'is not an e-mail address',
+  'must be an e-mail address, such as name@example.com',
 )
 
 /** An amount of USD as somebody writes it: a JSON number would already have been rounded. */

@@ -49,12 +49,26 @@ export interface ResultItem {
   readonly content: readonly ContentPart[]
 }
 
-export type ContentPart =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'refusal'; readonly text: string }
-  | { readonly type: 'image'; readonly url: string; readonly detail: string | undefined }
-  | FilePart
-  | { readonly type: 'audio'; readonly data: string; readonly format: string }
+export type ContentPart = CanBeMarked &
+  (
+    | { readonly type: 'text'; readonly text: string }
+    | { readonly type: 'refusal'; readonly text: string }
+    | { readonly type: 'image'; readonly url: string; readonly detail: string | undefined }
+    | FilePart
+    | { readonly type: 'audio'; readonly data: string; readonly format: string }
+  )
+
+interface CanBeMarked {
+  /** The client asks the provider to cache the prompt up to here. */
+  readonly cacheMark?: CacheMark
+}
+
+export interface CacheMark {
+  /** The field that carried it. */
+  readonly field: 'cache_control' | 'prompt_cache_breakpoint'
+  /** It asks for being kept otherwise than for the usual five minutes. */
+  readonly hasOwnTtl: boolean
+}
 
 export interface FilePart {
   readonly type: 'file'
@@ -67,7 +81,7 @@ export interface FilePart {
 /** A tool that the client runs itself. Hosted ones never get this far. */
 export type ToolDefinition = FunctionTool | CustomTool
 
-interface FunctionTool {
+interface FunctionTool extends CanBeMarked {
   readonly type: 'function'
   readonly name: string
   readonly namespace: string | undefined
@@ -78,7 +92,7 @@ interface FunctionTool {
   readonly strict: boolean | undefined
 }
 
-export interface CustomTool {
+export interface CustomTool extends CanBeMarked {
   readonly type: 'custom'
   readonly name: string
   readonly namespace: string | undefined

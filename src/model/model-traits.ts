@@ -31,5 +31,5 @@ export const PLAIN_TRAITS: ModelTraits = {
   systemPrompt: true,
 }
 
-/** What a lane that can keep the beginning of a prompt is asked to keep. */
-export type PromptCache = 'off' | 'system' | 'conversation'
+/** What a lane with a prompt cache is asked to cache. With any but `off`, marks of the client take precedence. */
+export type PromptCache = 'off' | 'client' | 'system' | 'conversation'

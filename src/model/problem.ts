@@ -27,6 +27,11 @@ export const PROBLEMS = {
   duplicate_field: { status: 400, type: 'invalid_request_error', retry: 'no' },
   malformed_request: { status: 400, type: 'invalid_request_error', retry: 'no' },
   upstream_rejected: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  // The provider's own codes, which agents know: a retry would be refused again.
+  invalid_prompt: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  content_filter: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  bio_policy: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  cyber_policy: { status: 400, type: 'invalid_request_error', retry: 'no' },
   missing_api_key: { status: 401, type: 'authentication_error', retry: 'no' },
   invalid_api_key: { status: 401, type: 'authentication_error', retry: 'no' },
   insufficient_balance: { status: 402, type: 'insufficient_quota', retry: 'never' },
@@ -60,8 +65,10 @@ export const PROBLEMS = {
   ledger_unavailable: { status: 503, type: 'service_unavailable_error', retry: 'after' },
   no_lane_available: { status: 503, type: 'service_unavailable_error', retry: 'after' },
   upstream_timeout: { status: 503, type: 'service_unavailable_error', retry: 'after' },
+  provider_misconfigured: { status: 503, type: 'permission_error', retry: 'never' },
   // Only ever said inside a stream whose head has already gone out with 200.
-  upstream_error: { status: 503, type: 'service_unavailable_error', retry: 'after' },
+  insufficient_quota: { status: 503, type: 'insufficient_quota', retry: 'never' },
+  upstream_error: { status: 503, type: 'server_error', retry: 'after' },
 } as const satisfies Record<string, ProblemRow>
 
 interface ProblemRow {
@@ -153,4 +160,19 @@ export function retryHeaders(subject: Problem): Record<string, string> {
 export function problemEnvelope(subject: Problem, requestId: string): { error: Record<string, unknown> } {
   const { code, message, param, source, details } = subject
   return { error: { message, type: PROBLEMS[code].type, param, code, source, ...details, request_id: requestId } }
+}
+
+/**
+ * The envelope inside a stream, where no status shows that a failure may pass. Continue retries after the type `server_error`,
+ * which OpenAI uses there, and not after `service_unavailable_error`: `docs/clients/broken-streams.md`.
+ */
+export function streamEnvelope(subject: Problem, requestId: string): { error: Record<string, unknown> } {
+  const { error } = problemEnvelope(subject, requestId)
+  return error.type === 'service_unavailable_error' ? { error: { ...error, type: 'server_error' } } : { error }
+}
+
+/** A retry would be refused again. An internal error is not final: it may not happen the next time. */
+export function isFinal(code: ProblemCode): boolean {
+  const { retry, status } = PROBLEMS[code]
+  return retry === 'never' || (retry === 'no' && status < 500)
 }

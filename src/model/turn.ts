@@ -17,6 +17,8 @@ export interface ChatRequest extends AnyRequest {
   readonly protocol: 'chat'
   /** Whether the client asked for the usage chunk of a stream. */
   readonly wantsUsage: boolean
+  /** It declares `functions`, the form before `tools`, and expects its call as `function_call`. */
+  readonly functionForm: boolean
 }
 
 /**
@@ -66,11 +68,15 @@ interface AnyRequest {
   readonly ignoredTools: readonly string[]
   /** The names of tools that its translation has to tell apart: declared ones, and those of calls in the past. */
   readonly toolNames: number
+  /** Kinds of tools, declared or in the history, that a server may not know; for such a server the request is translated. */
+  readonly toolKinds: readonly KindBeyondFunctions[]
   /** Members that are written anew, or dropped, whatever the lane. */
   readonly rewritten: Map<string, Buffer | null>
   /** Fields that go to the provider only where the operator's `pass_fields` lists them; else they are named as ignored. */
   readonly optionalFields: readonly string[]
 }
+
+export type KindBeyondFunctions = 'custom' | 'namespace'
 
 /** What a request asks for that is done as it says or not at all, because without it the answer would be another one. */
 export type Demand = 'n' | 'stop' | 'tool_choice' | 'response_format' | PartDemand

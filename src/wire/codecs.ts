@@ -10,6 +10,8 @@ import { parseAsLeft, readConversation as readChatConversation } from './chat/re
 import { createEventReader as createChatReader } from './chat/read-events.ts'
 import { writeRequest as writeChatRequest } from './chat/write-request.ts'
 import type { EventReader, ReaderOptions } from './event-reader.ts'
+import { namesOfLostTtls, namesOfMarks } from './fields/cache-marks.ts'
+import { withExactNumbers } from './fields/exact-fields.ts'
 import { geminiDialect } from './gemini/dialects.ts'
 import { createEventReader as createGeminiReader } from './gemini/read-events.ts'
 import { writeRequest as writeGeminiRequest } from './gemini/write-request.ts'
@@ -65,9 +67,15 @@ export const codecs = {
   dialect: (wire: Wire, name: string, known: KnownTraits = {}): LaneDialect =>
     withTraits(codecOf(wire === 'demo' ? 'chat' : wire).dialect(name), known),
 
-  /** The value of a client's request, parsed once more: nothing that was parsed at the door has stayed. */
+  /**
+   * The value of a client's request, parsed again, because the first parse was not kept. Numbers in schemas and past calls are
+   * marked.
+   */
   parseRequest: async (request: TurnRequest): Promise<Fields> =>
-    request.protocol === 'chat' ? parseAsLeft(request) : ((await parseInPieces(request.body.bytes)) as Fields),
+    withExactNumbers(
+      request,
+      request.protocol === 'chat' ? await parseAsLeft(request) : ((await parseInPieces(request.body.bytes)) as Fields),
+    ),
 
   /** What it says, in no protocol's words. */
   readConversation: (request: TurnRequest, value: Fields): Conversation =>
@@ -78,8 +86,11 @@ export const codecs = {
     request.protocol === 'chat' ? [] : beyondConversation(request),
 
   /** The same in a lane's words. */
-  writeRequest: (conversation: Conversation, target: LaneTarget<LaneDialect>): WrittenRequest =>
-    codecOf(target.dialect.wire).writeRequest(conversation, target),
+  writeRequest(conversation: Conversation, target: LaneTarget<LaneDialect>): WrittenRequest {
+    const written = codecOf(target.dialect.wire).writeRequest(conversation, target)
+    const lost = written.keepsMarks === true ? namesOfLostTtls(conversation) : namesOfMarks(conversation)
+    return lost.length === 0 ? written : { ...written, leftOut: [...written.leftOut, ...lost] }
+  },
 
   /** Reads what a lane streams. */
   createEventReader: ({ dialect, origin }: SpeakingLane, mint: MintIds): EventReader =>

@@ -1,4 +1,4 @@
-import { type Conversation, type ConversationItem, EMPTY_CONVERSATION } from '../model/conversation.ts'
+import { type CacheMark, type Conversation, type ConversationItem, EMPTY_CONVERSATION } from '../model/conversation.ts'
 
 export const conversationOf = (items: readonly ConversationItem[], over: Partial<Conversation> = {}): Conversation => ({
   ...EMPTY_CONVERSATION,
@@ -8,15 +8,18 @@ export const conversationOf = (items: readonly ConversationItem[], over: Partial
 
 type Item<Type extends ConversationItem['type']> = Extract<ConversationItem, { type: Type }>
 
-const text = (said: string) => [{ type: 'text' as const, text: said }]
+const text = (said: string, cacheMark?: CacheMark) => [
+  { type: 'text' as const, text: said, ...(cacheMark === undefined ? {} : { cacheMark }) },
+]
 
 export const message = (
   role: Item<'message'>['role'],
   content: string | Item<'message'>['content'],
+  cacheMark?: CacheMark,
 ): ConversationItem => ({
   type: 'message',
   role,
-  content: typeof content === 'string' ? text(content) : content,
+  content: typeof content === 'string' ? text(content, cacheMark) : content,
   phase: undefined,
   name: undefined,
 })

@@ -25,8 +25,8 @@ export interface Heard {
   done: boolean
   /** The lane's own error inside the stream. */
   error: UpstreamSaid | undefined
-  /** Something came that is not the lane's protocol. */
-  garbled: boolean
+  /** What makes the answer invalid, so that it has failed; undefined while it is valid. */
+  invalid: string | undefined
 }
 
 export const nothingHeard = (): Heard => ({
@@ -41,7 +41,7 @@ export const nothingHeard = (): Heard => ({
   finished: false,
   done: false,
   error: undefined,
-  garbled: false,
+  invalid: undefined,
 })
 
 /**

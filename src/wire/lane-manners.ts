@@ -12,6 +12,8 @@ export interface LaneManners {
   readonly hidesReasoning: boolean
   /** What the protocol has no words for and would make another answer if it were left out. */
   readonly cannot: readonly Demand[]
+  /** The smallest output cap that the server accepts. A smaller one is raised to it, and the hold covers that. */
+  readonly outputTokensMin?: number
   /** Of a model of which nothing else is known. */
   readonly traits: ModelTraits
   /** What versions of the interface have changed, where a header names the version that is spoken. */

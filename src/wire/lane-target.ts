@@ -39,6 +39,8 @@ export interface LaneRequest {
 export interface WrittenRequest extends Pick<LaneRequest, 'leftOut'> {
   /** As JSON takes it: what has no value is not in it. */
   readonly body: Fields
+  /** It carries the client's cache marks. */
+  readonly keepsMarks?: boolean
   /** For the way back. */
   readonly tools: ToolNames
   /** The name of the tool whose input is the answer, where the lane keeps to a schema only in that way. */

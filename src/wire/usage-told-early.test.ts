@@ -24,6 +24,7 @@ const listeners = {
       dialect: chatDialect('generic'),
       mint,
       choices: 1,
+      functionForm: false,
       now: () => 0,
     }),
   'chat, translated': () => chatReader({ dialect: chatDialect('generic'), origin: 'o', mint }),
@@ -86,9 +87,18 @@ describe.each(['chat, relayed', 'chat, translated'] as const)('%s', (name) => {
 })
 
 it('a relay waits for the finish of every choice', () => {
-  const options = { laneModel: 'm', publicModel: 'm', dialect: chatDialect('generic'), mint, choices: 2, now: () => 0 }
+  const options = {
+    laneModel: 'm',
+    publicModel: 'm',
+    dialect: chatDialect('generic'),
+    mint,
+    choices: 2,
+    functionForm: false,
+    now: () => 0,
+  }
   const second = { ...chat({}, 'stop', 90), choices: [{ index: 1, delta: {}, finish_reason: 'stop' }] }
-  const frames = [chat(words, null), chat({}, 'stop', 40), chat(words, null), second]
+  const other = { ...chat(words, null), choices: [{ index: 1, delta: words, finish_reason: null }] }
+  const frames = [chat(words, null), chat({}, 'stop', 40), other, second]
   expect(heardBy(createChatTap(options), frames).map(([isFinal]) => isFinal)).toEqual([false, false, false, true])
 })
 

@@ -71,4 +71,4 @@ export type CarriedReply =
       close(settled: SettledCharge): Buffer
     }
   | { readonly kind: 'error'; readonly said: UpstreamSaid }
-  | { readonly kind: 'garbled' }
+  | { readonly kind: 'invalid'; readonly what: string }

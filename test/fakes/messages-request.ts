@@ -62,11 +62,13 @@ function judgeThinkingInPlace(body: Fields, messages: readonly HeardMessage[], m
     const text = last.blocks.at(-1)?.text
     demand(String(text) === String(text).trimEnd(), 'final assistant content cannot end with whitespace', 'messages')
   }
-  const said = messages.findLast(({ role }) => role === 'assistant')?.blocks ?? []
-  const types = said.map((block) => block.type)
-  if (type === 'enabled' && types.includes('tool_use')) {
-    const isThought = types[0] === 'thinking' || types[0] === 'redacted_thinking'
-    demand(isThought, 'a final assistant message must start with a thinking block', 'messages')
+  const isResult = (block: Fields) => block.type === 'tool_result'
+  if (type === 'enabled' && last?.blocks.some(isResult)) {
+    const before = messages.slice(0, -1)
+    const asked = before.findLastIndex(({ role, blocks }) => role === 'user' && !blocks.every(isResult))
+    const begun = before.slice(asked + 1).find(({ role }) => role === 'assistant')?.blocks[0]?.type
+    const isThought = begun === 'thinking' || begun === 'redacted_thinking'
+    demand(isThought, 'the final assistant turn must start with a thinking block', 'messages')
   }
   const all = messages.flatMap(({ blocks }) => blocks.map((block) => block.type))
   demand(type !== 'disabled' || !all.includes('thinking'), 'thinking is disabled', 'messages')

@@ -11,7 +11,6 @@ const STOP_REASONS: ReadonlyMap<unknown, FinishReason> = new Map([
   ['refusal', 'content-filter'],
 ])
 
-/** Calls are what makes clients go on: without any, the word would make them wait for nothing. */
 export function finishReasonOf(stopReason: unknown, hasCalls: boolean): FinishReason {
   const reason = STOP_REASONS.get(stopReason) ?? 'stop'
   return reason === 'stop' && hasCalls ? 'tool-calls' : reason

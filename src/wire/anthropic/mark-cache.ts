@@ -10,18 +10,42 @@ interface Prompt {
   readonly messages: readonly SettledMessage[]
 }
 
-/** A server keeps what stands in front of a mark; it takes four at most, and here there are never more. */
+/** The server caches the prompt up to a mark; it accepts four at most. */
 const KEPT = { cache_control: { type: 'ephemeral' } }
+const MARKS_MAX = 4
+
+/** Whether what the client has marked stays so: too many are taken from the front, because the last ones keep the most. */
+export const keepsAllMarks = (prompt: Prompt, policy: PromptCache): boolean =>
+  policy !== 'off' && markedIn(prompt).length <= MARKS_MAX
 
 /**
- * The prompt with marks behind what is likely to come again: the tools, the system, and in a conversation what this request
- * adds, beside what the last one has added, where it is found again.
+ * The prompt with cache marks after what is likely to come again. The client's own marks win; otherwise they go after the tools,
+ * after the system, and in a conversation after what this request adds and what the last one added, where the cache is found.
  */
 export function markCache(prompt: Prompt, policy: PromptCache): Prompt {
-  if (policy === 'off') return prompt
   const { system, tools, messages } = prompt
-  const marked = { system: withLastMarked(system), tools: withLastMarked(tools), messages }
-  return policy === 'system' ? marked : { ...marked, messages: withTurnsMarked(messages) }
+  const marked = markedIn(prompt)
+  if (marked.length > 0) return withoutMarks(prompt, policy === 'off' ? marked : marked.slice(0, -MARKS_MAX))
+  if (policy === 'off' || policy === 'client') return prompt
+  const begun = { system: withLastMarked(system), tools: withLastMarked(tools), messages }
+  return policy === 'system' ? begun : { ...begun, messages: withTurnsMarked(messages) }
+}
+
+const markedIn = ({ tools, system, messages }: Prompt): Fields[] =>
+  [...tools, ...system, ...messages.flatMap(({ content }) => content)].filter(
+    ({ cache_control: mark }) => mark !== undefined,
+  )
+
+function withoutMarks(prompt: Prompt, pieces: readonly Fields[]): Prompt {
+  if (pieces.length === 0) return prompt
+  const dropped = new Set(pieces)
+  const strip = <Piece extends Fields>(all: readonly Piece[]): Piece[] =>
+    all.map((piece) => (dropped.has(piece) ? { ...piece, cache_control: undefined } : piece))
+  return {
+    system: strip(prompt.system),
+    tools: strip(prompt.tools),
+    messages: prompt.messages.map((message) => ({ ...message, content: strip(message.content) })),
+  }
 }
 
 const withLastMarked = <Piece extends Fields>(pieces: readonly Piece[]): readonly Piece[] =>

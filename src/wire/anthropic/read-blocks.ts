@@ -1,7 +1,9 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { FinishReason, TurnEvent } from '../../model/event.ts'
 import type { ReaderOptions } from '../event-reader.ts'
+import { restoreNumbersIn } from '../json/exact-numbers.ts'
 import type { WordsRun } from '../sse/alike-words.ts'
+import { NAMELESS_CALL } from '../tools/call-faults.ts'
 import type { AnthropicDialect } from './dialects.ts'
 import { wordsIn } from './words-place.ts'
 
@@ -17,8 +19,8 @@ export interface BlockReader {
   bytes(): number
   /** How many calls there were. */
   calls(): number
-  /** Something came that nobody could hand on. */
-  isGarbled(): boolean
+  /** What is wrong with the blocks; undefined for nothing. */
+  fault(): string | undefined
 }
 
 /** Of all signatures of one answer, which no cap of tokens bounds: a hundred times what the longest have. */
@@ -30,13 +32,13 @@ export function createBlockReader({ mint, origin }: ReaderOptions<AnthropicDiale
     origin,
     bytes: 0,
     sealedBytes: 0,
-    isGarbled: false,
+    fault: undefined,
     calls: 0,
     events: [],
     open: undefined,
     tools: new Map(),
-    lastTool: undefined,
     last: undefined,
+    begun: new Map(),
   }
   const taken = (): readonly TurnEvent[] => {
     const { events } = state
@@ -62,7 +64,7 @@ export function createBlockReader({ mint, origin }: ReaderOptions<AnthropicDiale
     },
     bytes: () => state.bytes,
     calls: () => state.calls,
-    isGarbled: () => state.isGarbled,
+    fault: () => state.fault,
   }
 }
 
@@ -71,17 +73,17 @@ interface State {
   readonly origin: string
   bytes: number
   sealedBytes: number
-  isGarbled: boolean
+  fault: string | undefined
   calls: number
   events: TurnEvent[]
   /** The block that is being told. */
   open: Text | Thinking | Ignored | undefined
   /** Calls that have not ended, by their index: what is told of one says so. */
   readonly tools: Map<unknown, Tool>
-  /** Of these the one that was begun last. */
-  lastTool: Tool | undefined
   /** What the last words belonged to. */
   last: Text | Thinking | Tool | undefined
+  /** The blocks that were announced, by their index. */
+  readonly begun: Map<unknown, 'ignored' | 'open' | 'ended'>
 }
 
 interface Text {
@@ -96,7 +98,6 @@ interface Thinking {
 }
 interface Tool {
   readonly kind: 'tool'
-  readonly id: unknown
   readonly call: number
   /** Servers that do not stream arguments give them with the start. */
   readonly whole: string | undefined
@@ -110,7 +111,17 @@ interface Ignored {
 
 function startBlock(state: State, { index, content_block }: Fields): void {
   if (!isObject(content_block)) return
+  if (typeof index === 'number' && state.begun.has(index)) {
+    state.fault ??= 'a block that begins twice'
+    return
+  }
   const { type } = content_block
+  const isKnown = KNOWN_BLOCKS.has(type)
+  if (state.begun.size < BLOCKS_MAX) state.begun.set(index, isKnown ? 'open' : 'ignored')
+  else if (isKnown) {
+    state.fault ??= 'too many blocks'
+    return
+  }
   if (type === 'text') {
     openText(state, index)
     say(state, content_block.text)
@@ -118,8 +129,10 @@ function startBlock(state: State, { index, content_block }: Fields): void {
     openThinking(state, index)
     think(state, content_block.thinking)
     sign(state, content_block.signature)
-  } else if (type === 'tool_use' && typeof content_block.name === 'string' && content_block.name !== '') {
-    openTool(state, index, { ...content_block, name: content_block.name })
+  } else if (type === 'tool_use') {
+    const { name } = content_block
+    if (typeof name === 'string' && name !== '') openTool(state, index, { ...content_block, name })
+    else state.fault ??= NAMELESS_CALL
   } else {
     endOpen(state)
     state.open = { kind: 'ignored', index }
@@ -128,31 +141,30 @@ function startBlock(state: State, { index, content_block }: Fields): void {
   }
 }
 
-/** A block that is announced twice is one. */
+/** No answer has more; each is remembered. */
+const BLOCKS_MAX = 10_000
+
+/** Of others nobody knows what is said in them. */
+const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set(['text', 'thinking', 'tool_use'])
+
 function openText(state: State, index: unknown): void {
-  if (state.open?.kind === 'text' && state.open.index === index) return
   endOpen(state)
   state.open = { kind: 'text', index }
 }
 
-function openThinking(state: State, index: unknown): Thinking {
-  const { open } = state
-  if (open?.kind === 'thinking' && open.index === index) return open
+function openThinking(state: State, index: unknown): void {
   endOpen(state)
-  const begun: Thinking = { kind: 'thinking', index, thinking: '', signature: '' }
-  state.open = begun
-  return begun
+  state.open = { kind: 'thinking', index, thinking: '', signature: '' }
 }
 
-function openTool(state: State, index: unknown, { id, name, input }: Fields & { readonly name: string }): void {
+function openTool(state: State, index: unknown, { name, input }: Fields & { readonly name: string }): void {
   endOpen(state)
   const standing = state.tools.get(index)
-  if (standing !== undefined && standing.id === id) return
   if (standing !== undefined) endTool(state, standing, 'tool-calls')
-  const whole = isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : undefined
+  const whole = isObject(input) && Object.keys(input).length > 0 ? restoreNumbersIn(JSON.stringify(input)) : undefined
   const call = state.calls++
-  state.lastTool = { kind: 'tool', id, call, whole, hasWords: false }
-  state.tools.set(index, state.lastTool)
+  const tool: Tool = { kind: 'tool', call, whole, hasWords: false }
+  state.tools.set(index, tool)
   state.bytes += Buffer.byteLength(name)
   const callId = state.mint.callId()
   state.events.push({ type: 'tool-call-start', call, callId, name, namespace: undefined, tool: 'function' })
@@ -162,6 +174,10 @@ function readDelta(state: State, { index, delta }: Fields): void {
   if (!isObject(delta)) return
   const words = wordsIn(delta)
   const { open } = state
+  if (typeof index === 'number' && state.begun.get(index) === 'ended' && words !== undefined && words !== '') {
+    state.fault ??= 'content after the end of its block'
+    return
+  }
   if (delta.type === 'text_delta' && words !== undefined) {
     // Words of a block that was not announced are words all the same.
     if (open?.kind !== 'text') openText(state, index)
@@ -172,9 +188,9 @@ function readDelta(state: State, { index, delta }: Fields): void {
   } else if (delta.type === 'signature_delta') {
     sign(state, delta.signature)
   } else if (delta.type === 'input_json_delta' && words !== undefined) {
-    const isIgnored = open?.kind === 'ignored' && open.index === index
-    const tool = isIgnored ? undefined : (state.tools.get(index) ?? state.lastTool)
+    const tool = state.tools.get(index)
     if (tool !== undefined) write(state, tool, words)
+    else if (state.begun.get(index) !== 'ignored' && words !== '') state.fault ??= 'arguments without a call'
   }
 }
 
@@ -204,8 +220,8 @@ function sign(state: State, signature: unknown): void {
 
 function isInBounds(state: State, sealed: string): boolean {
   state.sealedBytes += sealed.length
-  state.isGarbled ||= state.sealedBytes > SEALED_BYTES_MAX
-  return !state.isGarbled
+  if (state.sealedBytes > SEALED_BYTES_MAX) state.fault ??= 'signatures that are too long'
+  return state.fault === undefined
 }
 
 function write(state: State, tool: Tool, text: string): void {
@@ -216,10 +232,10 @@ function write(state: State, tool: Tool, text: string): void {
 }
 
 function stopBlock(state: State, index: unknown): void {
+  if (state.begun.get(index) === 'open') state.begun.set(index, 'ended')
   const tool = state.tools.get(index)
   if (tool !== undefined) {
     state.tools.delete(index)
-    if (tool === state.lastTool) state.lastTool = [...state.tools.values()].at(-1)
     endTool(state, tool, 'tool-calls')
   } else if (state.open?.index === index) {
     endOpen(state)

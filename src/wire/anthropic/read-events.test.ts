@@ -41,6 +41,14 @@ const seal = (block: object) => ({
 })
 
 describe('an answer', () => {
+  it('is heard by the names of its frames where these have no type', () => {
+    const reader = readerOf()
+    const read = (name: string, data: object) =>
+      reader.read(Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`))
+    read('content_block_start', { index: 0, content_block: { type: 'text', text: '' } })
+    expect(read('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hi' } })).toEqual([text('Hi')])
+  })
+
   it('with thinking and a call becomes a sealed summary and a call, with its usage', () => {
     const { events, reader } = hear(
       begin({ input_tokens: 25, cache_creation_input_tokens: 0, cache_read_input_tokens: 10, output_tokens: 1 }),
@@ -54,7 +62,13 @@ describe('an answer', () => {
       seal({ type: 'thinking', thinking: 'Need weather.', signature: 'EqQB' }),
       ...[called(0, 'get_weather'), args(0, '{"city":'), args(0, '"Oslo"}'), ended(0), end('tool-calls')],
     ])
-    expect(reader.heard).toMatchObject({ finished: true, done: true, garbled: false, error: undefined, heldBytes: 0 })
+    expect(reader.heard).toMatchObject({
+      finished: true,
+      done: true,
+      invalid: undefined,
+      error: undefined,
+      heldBytes: 0,
+    })
     expect(reader.heard.usage).toEqual({
       ...{ uncachedInput: 25, cachedInput: 10, cacheWrite: 0, output: 42, reasoning: 12 },
     })
@@ -85,6 +99,19 @@ describe('an answer', () => {
     ])
   })
 
+  it('has no more blocks than anybody sends', () => {
+    const reader = readerOf()
+    for (let index = 0; index <= 10_000; index++) reader.read(sse(start(index, TEXT)))
+    expect(reader.heard.invalid).toBe('too many blocks')
+  })
+
+  it('has the numbers of a whole input digit for digit', () => {
+    const reader = readerOf()
+    const block = '{"type":"tool_use","id":"t1","name":"look","input":{"price":1.10,"id":9007199254740993}}'
+    reader.read(Buffer.from(`data: {"type":"content_block_start","index":0,"content_block":${block}}\n\n`))
+    expect(reader.read(sse(stop(0)))).toEqual([args(0, '{"price":1.10,"id":9007199254740993}'), ended(0)])
+  })
+
   it('gives arguments whole where they came with the start, and none where there are none', () => {
     expect(hear(start(0, use('look', 't1', { at: 'x' })), stop(0)).events).toEqual([
       ...[called(0), args(0, '{"at":"x"}'), ended(0)],
@@ -100,7 +127,6 @@ describe('an answer', () => {
     ['end_turn', 'stop'],
     ['stop_sequence', 'stop'],
     ['pause_turn', 'stop'],
-    ['tool_use', 'stop'],
     ['max_tokens', 'length'],
     ['model_context_window_exceeded', 'length'],
     ['refusal', 'content-filter'],
@@ -123,11 +149,11 @@ describe('what goes wrong', () => {
     expect(hear({ type: 'error' }).reader.heard.error).toMatchObject({ code: undefined })
   })
 
-  it('what is no JSON is garbled, and what nobody knows is nothing', () => {
+  it('what is no JSON is invalid, and what nobody knows is nothing', () => {
     for (const frame of ['data: <html>\n\n', 'data: [1]\n\n', 'data: null\n\n', 'data: {"type"\n\n']) {
       const reader = readerOf()
       expect(reader.read(Buffer.from(frame))).toEqual([])
-      expect(reader.heard.garbled).toBe(true)
+      expect(reader.heard.invalid).toBeDefined()
     }
     const { events, reader } = hear(
       ...[{ type: 'ping' }, { type: 'new_event', delta: { text: 'x' } }, {}, { type: 5 }, { type: '__proto__' }],
@@ -142,54 +168,84 @@ describe('what goes wrong', () => {
       { type: 'message_delta', delta: null, usage: 7 },
     )
     expect(events).toEqual([text('a')])
-    expect(reader.heard).toMatchObject({ garbled: false, error: undefined, finished: false, usage: undefined })
+    expect(reader.heard).toMatchObject({ invalid: undefined, error: undefined, finished: false, usage: undefined })
     expect(readerOf().read(Buffer.from(': comment\n\n'))).toEqual([])
   })
 
   it('the end of another protocol is an end', () => {
     const reader = readerOf()
     reader.read(Buffer.from('data: [DONE]\n\n'))
-    expect(reader.heard).toMatchObject({ done: true, garbled: false, finished: false })
+    expect(reader.heard).toMatchObject({ done: true, invalid: undefined, finished: false })
   })
 
-  it('nothing is lost of blocks that are not announced, announced twice, or not ended', () => {
-    expect(hear(says(0, 'a'), thinks(4, 'hm'), signs(9, 'S'), says(0, 'b'), over).events).toEqual([
+  it('nothing is lost of blocks that are not announced, or not ended', () => {
+    expect(hear(says(0, 'a'), thinks(4, 'hm'), signs(9, 'S'), says(0, 'b'), finish('end_turn'), over).events).toEqual([
       ...[text('a'), ...told('hm'), seal({ type: 'thinking', thinking: 'hm', signature: 'S' }), text('b'), end('stop')],
     ])
+  })
+
+  it('two calls at once keep their arguments apart', () => {
     expect(
       hear(
-        ...[start(0, THINKING), thinks(0, 'a'), start(0, THINKING), thinks(0, 'b'), signs(0, 'S')],
-        ...[start(1, TEXT), says(1, 'c'), start(1, TEXT), says(1, 'd')],
-        ...[start(2, use('look')), start(2, use('look')), writes(2, '{'), writes(7, '}'), finish('tool_use')],
+        ...[
+          start(0, use('look', 't1')),
+          start(1, use('see', 't2')),
+          writes(1, '{'),
+          writes(0, '{"a":'),
+          writes(1, '}'),
+        ],
+        ...[writes(0, '1}'), stop(0), finish('tool_use')],
       ).events,
     ).toEqual([
-      ...[...told('a'), { type: 'summary-delta', text: 'b' }],
-      ...[seal({ type: 'thinking', thinking: 'ab', signature: 'S' }), text('c'), text('d')],
-      ...[called(0), args(0, '{'), args(0, '}'), ended(0), end('tool-calls')],
+      ...[called(0), called(1, 'see'), args(1, '{'), args(0, '{"a":'), args(1, '}'), args(0, '1}'), ended(0), ended(1)],
+      end('tool-calls'),
     ])
   })
 
-  it('another call at the same place ends the one before, and two at once keep their arguments apart', () => {
-    expect(
-      hear(
-        ...[start(0, use('look', 't1')), start(0, use('see', 't2')), writes(0, '{"a":1}')],
-        ...[start(1, use('hear', 't3')), writes(1, '{'), writes(0, ' '), stop(0), writes(1, '}'), finish('tool_use')],
-      ).events,
-    ).toEqual([
-      ...[called(0), args(0, '{}'), ended(0), called(1, 'see'), args(1, '{"a":1}')],
-      ...[called(2, 'hear'), args(2, '{'), args(1, ' '), ended(1), args(2, '}'), ended(2), end('tool-calls')],
-    ])
+  it.each([
+    ['a second beginning', [begin(), start(0, TEXT), says(0, 'a'), begin()], 'a second message_start'],
+    ['a text that begins twice', [start(0, TEXT), says(0, 'a'), start(0, TEXT)], 'a block that begins twice'],
+    ['a call that begins twice', [start(0, use('look')), start(0, use('look'))], 'a block that begins twice'],
+    [
+      'a block that begins again behind its end',
+      [start(0, TEXT), stop(0), start(0, TEXT)],
+      'a block that begins twice',
+    ],
+    [
+      'content after the end of its block',
+      [start(0, TEXT), stop(0), says(0, 'a')],
+      'content after the end of its block',
+    ],
+    ['arguments without a call', [begin(), writes(0, '{')], 'arguments without a call'],
+    ['arguments of another call', [start(0, use('look')), writes(1, '{')], 'arguments without a call'],
+    [
+      'arguments behind their call',
+      [start(0, use('look')), stop(0), writes(0, '{')],
+      'content after the end of its block',
+    ],
+    ['a call without a name', [start(0, { type: 'tool_use', id: 'a' })], 'a tool call without a name'],
+    [
+      'a stop for tool_use without calls',
+      [start(0, TEXT), finish('tool_use')],
+      'it ended with tool calls but contains none',
+    ],
+    ['an end without a reason', [start(0, TEXT), says(0, 'a'), stop(0), over], 'message_stop without a stop_reason'],
+    ['words behind the end', [finish('end_turn'), says(0, 'a')], 'content after the end of the answer'],
+  ])('%s is no answer', (_, frames, invalid) => {
+    const { events, reader } = hear(...frames)
+    expect(reader.heard.invalid).toBe(invalid)
+    expect(events.filter(({ type }) => type === 'turn-end')).toHaveLength(reader.heard.finished ? 1 : 0)
+    expect(reader.read(sse(says(0, 'more')))).toEqual([])
   })
 
-  it('words that are none, and calls without a name, are nothing', () => {
+  it('words that are none are nothing', () => {
     const { events, reader } = hear(
       ...[start(0, { type: 'text', text: null }), delta(0, 'text_delta', { text: 5 }), says(0, '')],
       ...[start(1, { type: 'thinking' }), thinks(1, ''), signs(1, '')],
-      ...[start(2, { type: 'tool_use', id: 'a' }), writes(2, '{}'), stop(2), start(3, { type: 'redacted_thinking' })],
-      ...[finish('end_turn'), says(0, 'behind the end'), over, says(0, 'x')],
+      ...[start(3, { type: 'redacted_thinking' }), finish('end_turn'), stop(0), over],
     )
     expect(events).toEqual([end('stop')])
-    expect(reader.heard.outputBytes).toBe(0)
+    expect(reader.heard).toMatchObject({ outputBytes: 0, invalid: undefined })
   })
 })
 
@@ -216,14 +272,14 @@ it('whose arguments nobody could write down again is no answer', () => {
         .replace('"HERE"', deep),
     ),
   )
-  expect(reader.heard.garbled).toBe(true)
+  expect(reader.heard.invalid).toBeDefined()
 })
 
 it('signatures that do not end are no answer', () => {
   const { reader } = hear(begin(), start(0, THINKING))
   const frame = sse(signs(0, 'x'.repeat(1_000_000)))
   for (let i = 0; i < 8; i++) reader.read(frame)
-  expect(reader.heard.garbled).toBe(false)
+  expect(reader.heard.invalid).toBeUndefined()
   expect(reader.read(frame)).toEqual([])
-  expect(reader.heard.garbled).toBe(true)
+  expect(reader.heard.invalid).toBeDefined()
 })

@@ -5,7 +5,8 @@ import { CALLS_MAX, type EventReader, type ReaderOptions } from '../event-reader
 import { type Heard, hearUsage, nothingHeard } from '../heard.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
 import { createAlikeWords } from '../sse/alike-words.ts'
-import { hearData } from '../sse/frame-data.ts'
+import { hearData, markedData, nameOfFrame } from '../sse/frame-data.ts'
+import { NO_CALLS, WORDS_BEHIND_END } from '../tools/call-faults.ts'
 import type { AnthropicDialect } from './dialects.ts'
 import { finishReasonOf } from './finish-reason.ts'
 import { type BlockReader, createBlockReader } from './read-blocks.ts'
@@ -16,7 +17,7 @@ import { WORDS_PLACE } from './words-place.ts'
 export function createEventReader(options: ReaderOptions<AnthropicDialect>): EventReader {
   const heard = nothingHeard()
   const blocks = createBlockReader(options)
-  const reading: Reading = { heard, blocks, counts: {}, usage: undefined }
+  const reading: Reading = { heard, blocks, counts: {}, usage: undefined, hasBegun: false }
   const alike = createAlikeWords(WORDS_PLACE)
   /** The last frame was nothing but words. */
   let canGoOn = false
@@ -25,7 +26,7 @@ export function createEventReader(options: ReaderOptions<AnthropicDialect>): Eve
     read(bytes) {
       canGoOn = false
       alike.forget()
-      if (heard.done || heard.garbled || heard.error) return []
+      if (heard.done || heard.invalid !== undefined || heard.error) return []
       const frame = hearFrame(heard, bytes)
       if (frame === undefined) return []
       const events = readFrame(reading, frame)
@@ -33,7 +34,7 @@ export function createEventReader(options: ReaderOptions<AnthropicDialect>): Eve
       heard.outputBytes = blocks.bytes()
       heard.calls = blocks.calls()
       hearUsage(heard, reading.usage)
-      heard.garbled ||= blocks.isGarbled() || blocks.calls() > CALLS_MAX
+      heard.invalid ??= blocks.fault() ?? (blocks.calls() > CALLS_MAX ? 'too many calls' : undefined)
       const words = WORDS_PLACE.wordsOf(frame)
       canGoOn = words !== undefined && isOnlyWords(events, words)
       if (canGoOn && words !== undefined) alike.learn(bytes, words)
@@ -55,20 +56,24 @@ interface Reading {
   readonly blocks: BlockReader
   counts: Fields
   usage: Usage | undefined
+  hasBegun: boolean
 }
 
 function readFrame(reading: Reading, frame: Fields): readonly TurnEvent[] {
   const { heard, blocks } = reading
   switch (frame.type) {
     case 'message_start':
+      if (reading.hasBegun) heard.invalid = 'a second message_start'
+      reading.hasBegun = true
       if (isObject(frame.message)) reading.counts = mergeUsage(reading.counts, promptCounts(frame.message.usage))
       heard.inputCounted = readInput(reading.counts)
       return []
     case 'content_block_start':
     case 'content_block_delta':
     case 'content_block_stop':
-      // What comes behind the end belongs to no answer.
-      return heard.finished ? [] : blocks.read(frame)
+      if (!heard.finished) return blocks.read(frame)
+      if (frame.type !== 'content_block_stop') heard.invalid = WORDS_BEHIND_END
+      return []
     case 'message_delta': {
       reading.counts = mergeUsage(reading.counts, frame.usage)
       reading.usage = readUsage(reading.counts) ?? reading.usage
@@ -77,7 +82,8 @@ function readFrame(reading: Reading, frame: Fields): readonly TurnEvent[] {
     }
     case 'message_stop':
       heard.done = true
-      return finish(reading, undefined)
+      if (!heard.finished) heard.invalid = 'message_stop without a stop_reason'
+      return []
     default:
       return []
   }
@@ -85,17 +91,32 @@ function readFrame(reading: Reading, frame: Fields): readonly TurnEvent[] {
 
 function finish({ heard, blocks }: Reading, stopReason: unknown): readonly TurnEvent[] {
   if (heard.finished) return []
+  if (stopReason === 'tool_use' && blocks.calls() === 0) {
+    heard.invalid = NO_CALLS
+    return []
+  }
   heard.finished = true
   const reason = finishReasonOf(stopReason, blocks.calls() > 0)
   return [...blocks.endAll(reason), { type: 'turn-end', reason }]
 }
 
 function hearFrame(heard: Heard, bytes: Buffer): Fields | undefined {
-  const frame = hearData(heard, bytes)
-  if (frame === undefined) return undefined
-  if (frame.type !== 'error' && !(frame.type === undefined && isError(frame.error))) return frame
-  heard.error = readError(frame.error)
+  const data = hearData(heard, bytes)
+  if (data === undefined) return undefined
+  const isNamed = data.type !== undefined
+  if (data.type !== 'error' && (isNamed || !isError(data.error))) {
+    const frame = isNamed ? data : { ...data, type: nameOfFrame(bytes) }
+    return frame.type === 'content_block_start' ? withExactInput(frame, bytes) : frame
+  }
+  heard.error = readError(data.error)
   return undefined
+}
+
+/** The numbers of a call's input keep their digits. */
+function withExactInput(frame: Fields, bytes: Buffer): Fields {
+  const { content_block: block } = frame
+  const exact = isObject(block) && isObject(block.input) ? markedData(bytes)?.content_block : undefined
+  return isObject(block) && isObject(exact) ? { ...frame, content_block: { ...block, input: exact.input } } : frame
 }
 
 function isOnlyWords(events: readonly TurnEvent[], words: string): boolean {

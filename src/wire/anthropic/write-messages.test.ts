@@ -150,6 +150,20 @@ describe('what was thought', () => {
     expect(messagesOf(hi, sealed({ type: 'text', text: 'x' }), sealed([]), call('a'))[1]).toEqual(assistant(used('a')))
   })
 
+  it('is followed by a word of the user where the user has said nothing, in every later request too', () => {
+    const silent = [hi, message('assistant', 'a'), message('user', ' ')]
+    const goesOn = user(text('Go on.'))
+    expect(messagesOf(...silent)).toEqual([user(text('hi')), assistant(text('a')), goesOn])
+    expect(messagesOf(...silent, message('assistant', 'b'), hi).slice(0, 3)).toEqual(messagesOf(...silent))
+  })
+
+  it('begins behind the same word of the user, whether the assistant has said anything or not', () => {
+    const begins = user(text('Begin.'))
+    expect(messagesOf()).toEqual([begins])
+    expect(messagesOf(message('assistant', 'a'), hi)).toEqual([begins, assistant(text('a')), user(text('hi'))])
+    expect(messagesOf(message('assistant', ' '), hi)).toEqual([user(text('Begin.'), text('hi'))])
+  })
+
   it('by somebody else before the last calls keeps a model with a budget from thinking', () => {
     const loop = (...first: Parameters<typeof messagesOf>) =>
       written(conversationOf([hi, ...first, call('a'), result('a', 'A')]), spoken('generic'), {
@@ -158,6 +172,10 @@ describe('what was thought', () => {
     expect(loop().body.thinking).toEqual({ type: 'disabled' })
     expect(loop().leftOut).toEqual(['reasoning.effort'])
     expect(loop(sealed(thinking('hm'))).body.thinking).toMatchObject({ type: 'enabled' })
+    const goesOn = loop(sealed(thinking('hm')), call('z'), result('z', 'Z'))
+    expect(goesOn.body.thinking, 'a model that thinks once a turn').toMatchObject({ type: 'enabled' })
+    const asked = loop(sealed(thinking('hm')), call('z'), result('z', 'Z'), hi)
+    expect(asked.body.thinking, 'the user has spoken since').toEqual({ type: 'disabled' })
     const over = written(
       conversationOf([hi, call('a'), result('a', 'A'), message('assistant', 'b'), hi]),
       spoken('generic'),

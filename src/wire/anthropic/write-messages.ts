@@ -2,6 +2,7 @@ import { assertNever } from '../../lib/assert-never.ts'
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import {
   type CallItem,
+  type ContentPart,
   type Conversation,
   type ConversationItem,
   isText,
@@ -18,7 +19,7 @@ import { opaqueForLane } from '../seals/opaque-for-lane.ts'
 import { argumentsObject, type CallIds, mapCallIds, type PairedResults, pairResults } from '../tools/past-calls.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
-import { type Block, textBlocks, writeParts, writeTexts } from './write-parts.ts'
+import { type Block, cacheControl, textBlocks, writeParts, writeTexts } from './write-parts.ts'
 
 /** A message as it was said; `settle-messages.ts` makes of several what a server takes. */
 export interface DraftMessage {
@@ -123,7 +124,7 @@ function writeMessage(writing: Writing, { role, content, name }: MessageItem): v
   const texts = writeTexts(content, writing)
   if (!writing.hasBegun) addAll(system, texts)
   else if (writing.lane.dialect.midSystem) messages.push({ role: 'system', content: texts })
-  else messages.push({ role: 'user', content: texts.map(({ text }) => ({ type: 'text', text: `[system] ${text}` })) })
+  else messages.push({ role: 'user', content: texts.map((block) => ({ ...block, text: `[system] ${block.text}` })) })
 }
 
 /** What was thought goes back as it came, whole and in its place, to who has thought it; nobody else can read it. */
@@ -162,12 +163,16 @@ function endAssistant(writing: Writing): void {
 
 function writeResult(writing: Writing, id: string, result: ResultItem | undefined): Block {
   if (result === undefined) return { type: 'tool_result', tool_use_id: id, content: ABORTED, is_error: true }
-  return { type: 'tool_result', tool_use_id: id, content: resultContent(writing, result) }
+  const mark = result.content.findLast(({ cacheMark }) => cacheMark !== undefined)?.cacheMark
+  return { type: 'tool_result', tool_use_id: id, content: resultContent(writing, result), ...cacheControl(mark) }
 }
 
 function resultContent(writing: Writing, { content }: ResultItem): string | readonly Block[] {
-  return content.every(isText) ? textOfParts(content, '\n') : writeParts(content, writing)
+  return content.every(isText) ? textOfParts(content, '\n') : writeParts(content.map(unmarked), writing)
 }
+
+/** The mark goes on the whole result, not on its parts. */
+const unmarked = ({ cacheMark: _mark, ...part }: ContentPart): ContentPart => part
 
 /** A result without its call is refused; what it says may still matter. */
 function writeOrphan(writing: Writing, result: ResultItem): void {

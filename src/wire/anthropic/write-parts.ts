@@ -1,6 +1,6 @@
 import { assertNever } from '../../lib/assert-never.ts'
 import type { Fields } from '../../lib/is-object.ts'
-import { type ContentPart, type FilePart, isText } from '../../model/conversation.ts'
+import { type CacheMark, type ContentPart, type FilePart, isText } from '../../model/conversation.ts'
 import type { Protocol } from '../../model/turn.ts'
 import { clientName } from '../client-names.ts'
 import { type InlineData, inlineData } from '../read-data-url.ts'
@@ -19,16 +19,24 @@ export const textBlocks = (text: string): Block[] => (text.trim() === '' ? [] : 
 
 /** The parts of a user's message, or of a tool's result. What cannot go leaves a word behind, and is named. */
 export const writeParts = (parts: readonly ContentPart[], losses: Losses): Block[] =>
-  parts.flatMap((part) => writePart(part, losses))
+  parts.flatMap((part) => withMark(writePart(part, losses), part.cacheMark))
 
 /** Where only text may stand. */
 export function writeTexts(parts: readonly ContentPart[], { leftOut, client }: Losses): Block[] {
   return parts.flatMap((part) => {
-    if (isText(part)) return textBlocks(part.text)
+    if (isText(part)) return withMark(textBlocks(part.text), part.cacheMark)
     leftOut.add(clientName(part.type, client))
     return []
   })
 }
+
+/** Puts the mark on the last block. */
+const withMark = (blocks: Block[], mark: CacheMark | undefined): Block[] =>
+  blocks.map((block, at) => (at === blocks.length - 1 ? { ...block, ...cacheControl(mark) } : block))
+
+/** No field where there is no mark. */
+export const cacheControl = (mark: CacheMark | undefined): Fields =>
+  mark === undefined ? {} : { cache_control: { type: 'ephemeral' } }
 
 function writePart(part: ContentPart, losses: Losses): Block[] {
   switch (part.type) {

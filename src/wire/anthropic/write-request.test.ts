@@ -25,7 +25,7 @@ const LANES = [
   { name: 'generic', traits: { sampling: false }, manners: { thinking: 'budget', prefill: true } },
 ] as const satisfies readonly { name: string; traits: Partial<ModelTraits>; manners: object }[]
 const EFFORTS = [undefined, 'none', 'low', 'high', 'ultra', 'unheard-of']
-const CACHES: readonly PromptCache[] = ['off', 'system', 'conversation']
+const CACHES: readonly PromptCache[] = ['off', 'client', 'system', 'conversation']
 
 /** What a strict server says of the conversation, in every way in which it can be asked of it. */
 function refusals(conversation: Conversation, client: Protocol): string[] {

@@ -5,9 +5,9 @@ import type { LaneTarget, WrittenRequest } from '../lane-target.ts'
 import { PLEA_FOR_JSON } from '../made-up-words.ts'
 import { createToolNames } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
-import { markCache } from './mark-cache.ts'
+import { keepsAllMarks, markCache } from './mark-cache.ts'
 import { type FormatPlan, planFormat } from './plan-format.ts'
-import { hasCallsWithoutThinking, settleMessages } from './settle-messages.ts'
+import { isLoopWithoutThinking, settleMessages } from './settle-messages.ts'
 import { writeMessages } from './write-messages.ts'
 import { textBlocks } from './write-parts.ts'
 import { writeSettings } from './write-settings.ts'
@@ -27,14 +27,16 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Anth
       prefill: dialect.prefill && thinking !== 'on' && format.kind === 'plain',
     })
   const unsaid = settle('unsaid')
-  const isForeign = hasCallsWithoutThinking(unsaid)
+  const isForeign = isLoopWithoutThinking(unsaid)
   const plan = planThinking({ target, wantsSummary: wantsSummary(conversation, target), isForced, isForeign })
   const system = [...draft.system, ...textBlocks(format.kind === 'sentence' ? PLEA_FOR_JSON : '')]
   const caching = dialect.withoutFields.includes('cache_control') ? 'off' : target.promptCache
-  const prompt = markCache(
-    { system, tools: fields.tools ?? [], messages: plan.state === 'unsaid' ? unsaid : settle(plan.state) },
-    caching,
-  )
+  const unmarked = {
+    system,
+    tools: fields.tools ?? [],
+    messages: plan.state === 'unsaid' ? unsaid : settle(plan.state),
+  }
+  const prompt = markCache(unmarked, caching)
   const settings = writeSettings(conversation, { dialect, client, isThinking: plan.state === 'on' })
   const body = {
     model: target.model,
@@ -53,6 +55,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Anth
   return {
     body,
     leftOut: [...new Set([...draft.leftOut, ...settings.leftOut, ...lostEffort])],
+    keepsMarks: keepsAllMarks(unmarked, caching),
     tools: names,
     answerTool,
   }

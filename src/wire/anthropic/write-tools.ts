@@ -5,6 +5,7 @@ import { customAsFunction } from '../tools/custom-as-function.ts'
 import { allowedTools, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
 import { type FormatPlan, isHeldAsIs } from './plan-format.ts'
+import { cacheControl } from './write-parts.ts'
 
 interface WrittenTools {
   readonly fields: { readonly tools?: readonly Fields[]; readonly tool_choice?: Fields }
@@ -66,14 +67,15 @@ function uniquelyNamed(tools: readonly Fields[]): Fields[] {
 
 function writeTool(tool: ToolDefinition, names: ToolNames, { dialect }: ToolsLane): Fields {
   const name = names.upstreamName(toolNameOf(tool))
+  const mark = cacheControl(tool.cacheMark)
   if (tool.type === 'custom') {
     const { description, parameters } = customAsFunction(tool)
-    return { name, description, input_schema: parameters }
+    return { name, description, input_schema: parameters, ...mark }
   }
   const { description, parameters, strict } = tool
   const input_schema = toolSchema(parameters)
   const canHold = dialect.strictTools && dialect.traits.jsonSchema === 'native' && isHeldAsIs(input_schema)
-  return { name, description, input_schema, ...(strict === true && canHold ? { strict } : {}) }
+  return { name, description, input_schema, ...(strict === true && canHold ? { strict } : {}), ...mark }
 }
 
 const CHOICES = { auto: 'auto', none: 'none', required: 'any' } as const

@@ -137,6 +137,7 @@ const tapOf = (publicModel: string) => {
     dialect: chatDialect('generic'),
     mint,
     choices: 1,
+    functionForm: false,
     now: () => 1000,
   })
 }
@@ -152,7 +153,7 @@ function readStream(pieces: readonly Buffer[], publicModel: string, bySight: boo
     const out: Buffer[] = []
     let isContent = false
     for (;;) {
-      if (tap.heard.done || tap.heard.garbled || tap.heard.error) break
+      if (tap.heard.done || tap.heard.invalid !== undefined || tap.heard.error) break
       let tapped = bySight ? tap.readAlike(splitter) : undefined
       if (tapped) alikeFrames += String(tapped.bytes).split('data: ').length - 1
       else {
@@ -222,7 +223,7 @@ describe('a frame that is not alike', () => {
         `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'lane', choices: [{ index: 0, delta: { role: 'assistant', tool_calls: [call] }, finish_reason: null }] })}\n\n`,
       )
     const begins = (id: string) => frame({ index: 0, id, type: 'function', function: { name: 'f', arguments: '' } })
-    const goesOn = frame({ index: 0, function: { arguments: '{' } })
+    const goesOn = frame({ index: 0, function: { arguments: ' ' } })
     const splitter = createFrameSplitter({ frameBytesMax: 1000 })
     const tap = tapOf('lane')
     tap.read(begins('a'))

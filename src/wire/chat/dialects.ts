@@ -37,6 +37,8 @@ export interface ChatDialect extends LaneManners {
   readonly messageNames: boolean
   /** How the ids of tool calls may look. */
   readonly callIds: 'any' | 'nine-letters'
+  /** One answer may arrive as several choices, its text in one and its calls in the next. */
+  readonly splitsChoices: boolean
   /** How a last message of the assistant says that the model shall go on from it; elsewhere it just stands there. */
   readonly prefill: 'plain' | 'prefix'
 }
@@ -61,6 +63,7 @@ const GENERIC: ChatDialect = {
   refusals: false,
   messageNames: true,
   callIds: 'any',
+  splitsChoices: false,
   prefill: 'plain',
   cannot: ['file_url'],
   traits: PLAIN_TRAITS,
@@ -216,6 +219,51 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
     extraFields: [...LOCAL_SAMPLING, 'grammar', 'cache_prompt', 'chat_template_kwargs'],
   }),
   row('lmstudio', 'Docs, OpenAI compatibility.', { extraFields: ['top_k', 'repeat_penalty'] }),
+  row(
+    'github-copilot',
+    'No reference. Public clients: vscode-copilot-chat (headers, reasoning_text), opencode; text and calls in two choices: nanobot #1555.',
+    { hidesReasoning: true, splitsChoices: true },
+  ),
+  row(
+    'google-vertex',
+    'docs.cloud.google.com, OpenAI libraries with Vertex AI: what is not in its table is ignored; efforts low, medium and high, or a thinking_config.',
+    {
+      effort: 'google',
+      traits: { ...PLAIN_TRAITS, efforts: { low: 'low', medium: 'medium', high: 'high' } },
+      withoutFields: [
+        ...['logprobs', 'top_logprobs', 'logit_bias', 'parallel_tool_calls'],
+        ...['user', 'safety_identifier', 'prompt_cache_key', 'verbosity'],
+      ],
+      countedBeside: ['reasoning'],
+      hidesReasoning: true,
+    },
+  ),
+  row(
+    'anthropic-compat',
+    'platform.claude.com, OpenAI SDK compatibility: fields that are ignored, names among them; n is 1; thinking is not shown, nothing is cached.',
+    {
+      effort: 'thinking',
+      effortSwitches: ['thinking'],
+      extraFields: ['thinking'],
+      traits: { ...PLAIN_TRAITS, efforts: { none: 'disabled', low: 'adaptive' }, jsonSchema: 'none' },
+      withoutFields: [
+        ...['response_format', 'logprobs', 'top_logprobs', 'logit_bias', 'presence_penalty', 'frequency_penalty'],
+        ...['seed', 'user', 'safety_identifier', 'prompt_cache_key', 'verbosity'],
+      ],
+      messageNames: false,
+      hidesReasoning: true,
+      cannot: ['file_url', 'n'],
+    },
+  ),
+  row('vercel-gateway', 'vercel.com/docs/ai-gateway, Chat Completions: reasoning object, effort or max_tokens.', {
+    effort: 'object',
+    hidesReasoning: true,
+  }),
+  row(
+    'bedrock',
+    'docs.aws.amazon.com/bedrock, Chat Completions API and OpenAI model parameters: max_completion_tokens, reasoning_effort.',
+    { capField: 'max_completion_tokens', hidesReasoning: true },
+  ),
 ]
 
 export const chatDialect = dialectByName(CHAT_DIALECTS, GENERIC)

@@ -34,6 +34,19 @@ export const EFFORT_MANNERS = {
       : { enable_thinking: true }
   },
 
+  /** Vertex AI: a word, or Gemini's own `thinking_config`; never both. */
+  google: (spelling: EffortSpelling) => {
+    const tokens = spelling === 'disabled' ? 0 : spelling
+    if (typeof tokens === 'string') return word(tokens)
+    return { extra_body: { google: { thinking_config: { thinking_budget: tokens } } } }
+  },
+
+  /** Anthropic: a number of tokens, or `adaptive`, with which the model decides how long it thinks. */
+  thinking: (spelling: EffortSpelling) => {
+    if (typeof spelling === 'number') return { thinking: { type: 'enabled', budget_tokens: spelling } }
+    return { thinking: { type: spelling === 'disabled' ? 'disabled' : 'adaptive' } }
+  },
+
   /** Servers that anybody can run: whether a model thinks is decided by the template of its prompt. */
   template: (spelling: EffortSpelling) =>
     spelling === 'disabled' ? { chat_template_kwargs: { enable_thinking: false } } : word(spelling),

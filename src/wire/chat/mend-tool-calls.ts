@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { stringOf } from '../../lib/string-of.ts'
-import { createJsonWatch, type JsonWatch } from '../json/json-watch.ts'
+import { JsonProgress } from '../json/json-progress.ts'
 import { argumentsText } from './arguments-text.ts'
 import type { CallsSoFar } from './finish-reason.ts'
 
@@ -14,8 +14,13 @@ interface OpenCall {
   /** Arguments that came before the name, which the first fragment must carry. */
   early: string
   earlyBytes: number
-  readonly watch: JsonWatch
+  /** A custom tool, whose input is free text and not JSON. */
+  isCustom: boolean
+  readonly written: JsonProgress
 }
+
+/** Clients parse the arguments, and an empty string is not JSON. */
+const NO_ARGUMENTS = '{}'
 
 /**
  * Makes tool calls what clients need: an index from 0 in the order in which they are told, an id, type and name in the
@@ -31,6 +36,7 @@ export class ToolCallMender {
   #last: OpenCall | undefined
   #toldCount = 0
   #waitingBytes = 0
+  #isBroken = false
 
   constructor(mintCallId: () => string) {
     this.#mintCallId = mintCallId
@@ -46,11 +52,33 @@ export class ToolCallMender {
 
   /** More arguments of the call that was spoken of last, which need no mending. */
   goOn(text: string): void {
-    this.#last?.watch.feed(text)
+    if (this.#last !== undefined) this.#write(this.#last, text)
+  }
+
+  /** The arguments of a call are not JSON, and no more text can make them valid. */
+  get isBroken(): boolean {
+    return this.#isBroken
+  }
+
+  /**
+   * Of calls that have come to their end without arguments: the fragments that say that there are none. Those of the last call
+   * of an answer that was cut are not known.
+   */
+  withoutArguments({ isCut = false } = {}): Fields[] {
+    return this.#calls.slice(0, isCut ? -1 : undefined).flatMap((call) => {
+      if (call.index === undefined || call.isCustom || call.written.state !== 'empty') return []
+      this.#write(call, NO_ARGUMENTS)
+      return [{ index: call.index, function: { arguments: NO_ARGUMENTS } }]
+    })
   }
 
   callsSoFar(): CallsSoFar {
-    if (this.#calls.some(({ watch }) => watch.isOpen())) return 'cut'
+    // What waits for a name at the end of the answer waits in vain.
+    if (this.#calls.some(isNameless)) return 'nameless'
+    // What is cut is the last one.
+    const cut = this.#calls.findIndex(({ written }) => written.state === 'cut')
+    if (this.#isBroken || (cut !== -1 && cut < this.#calls.length - 1)) return 'broken'
+    if (cut !== -1) return 'cut'
     return this.#toldCount === 0 ? 'none' : 'whole'
   }
 
@@ -62,13 +90,19 @@ export class ToolCallMender {
   #mend(fragment: Fields): Fields[] {
     const call = this.#callOf(fragment)
     this.#last = call
-    call.watch.feed(argumentsOf(fragment))
+    if (isCustom(fragment)) call.isCustom = true
+    else this.#write(call, argumentsOf(fragment))
     // One that never gets a name leaves no gap.
     if (isCustom(fragment) || nameOf(fragment) !== '') call.index ??= this.#toldCount++
     const before = call.earlyBytes
     const written = mendFragment(call, fragment)
     this.#waitingBytes += call.earlyBytes - before
     return written
+  }
+
+  #write(call: OpenCall, text: string): void {
+    call.written.feed(text)
+    if (call.written.state === 'broken') this.#isBroken = true
   }
 
   /** Which call a fragment belongs to. An index that comes again with another id and a name is a new call. */
@@ -93,7 +127,8 @@ export class ToolCallMender {
       name: '',
       early: '',
       earlyBytes: 0,
-      watch: createJsonWatch(),
+      isCustom: false,
+      written: new JsonProgress(),
     }
     this.#calls.push(call)
     this.#ids.add(call.id)
@@ -102,6 +137,10 @@ export class ToolCallMender {
     return call
   }
 }
+
+/** A fragment of which nothing is said is no call. */
+const isNameless = ({ isCustom: isFree, name, upstreamId, early }: OpenCall): boolean =>
+  !isFree && name === '' && (upstreamId !== '' || early !== '')
 
 function mendFragment(call: OpenCall, fragment: Fields): Fields[] {
   // Free text comes from the few servers that know custom tools, and they send it as it should be.

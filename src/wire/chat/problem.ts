@@ -1,4 +1,4 @@
-import { type Problem, problemEnvelope } from '../../model/problem.ts'
+import { type Problem, streamEnvelope } from '../../model/problem.ts'
 import { dataFrame } from '../sse/frame-data.ts'
 
 /**
@@ -6,4 +6,4 @@ import { dataFrame } from '../sse/frame-data.ts'
  * throw on the frame; a stream that merely ends would pass for a whole answer.
  */
 export const failureFrame = (subject: Problem, requestId: string): Buffer =>
-  dataFrame(problemEnvelope(subject, requestId))
+  dataFrame(streamEnvelope(subject, requestId))

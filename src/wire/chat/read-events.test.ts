@@ -157,10 +157,24 @@ describe('calls', () => {
     }
     const whole = fragments(fragment(0, { arguments: '":1}' }))
     expect(read(cut, whole, chunk({}, 'tool_calls')).at(-1)).toEqual(over('tool-calls'))
-    // One of two is enough: the answer is not whole.
     const other = fragments(fragment(1, { name: 'look', arguments: '' }, { id: 'b' }))
-    expect(read(cut, other, chunk({}, 'tool_calls')).at(-1)).toEqual(over('length'))
     expect(read(other, chunk({}, 'tool_calls')).at(-1)).toEqual(over('tool-calls'))
+  })
+
+  it('of which another than the last breaks off were not cut, and are judged where it is known what they take', () => {
+    const cut = fragments(fragment(0, { name: 'look', arguments: '{"a' }, { id: 'a' }))
+    const whole = fragments(fragment(1, { name: 'look', arguments: '{}' }, { id: 'b' }))
+    for (const word of ['tool_calls', 'stop'])
+      expect(read(cut, whole, chunk({}, word)).at(-1)).toEqual(over('tool-calls'))
+  })
+
+  it('of which one has no name are no answer, however it is said to end', () => {
+    const whole = fragments(fragment(1, { name: 'look', arguments: '{}' }, { id: 'b' }))
+    const nameless = fragments(fragment(2, { arguments: '{"a' }, { id: 'c' }))
+    const empty = fragments(fragment(2, {}, { id: 'c' }))
+    for (const word of ['tool_calls', 'stop', 'length'])
+      for (const last of [nameless, empty])
+        expect(read(whole, last, chunk({}, word)).map(({ type }) => type)).not.toContain('turn-end')
   })
 
   it('without index, with an object for arguments, or one index for two, are still whole', () => {
@@ -201,8 +215,17 @@ describe('calls', () => {
     ).toEqual([start(0), args(0, '{}'), ended(0), over('tool-calls')])
   })
 
-  it('that never got a name are none, and an answer without calls has not ended to call', () => {
-    expect(read(fragments(fragment(0, { arguments: '{}' })), chunk({}, 'tool_calls'))).toEqual([over('stop')])
+  it('that never got a name are no calls, and an answer without calls has not ended to call', () => {
+    const invalid = (...chunks: Parameters<typeof read>) => {
+      const reader = readerOf()
+      for (const each of chunks) expect(reader.read(frame(each))).toEqual([])
+      return [reader.heard.invalid, reader.heard.finished]
+    }
+    const nameless = fragments(fragment(0, { arguments: '{}' }))
+    for (const word of ['tool_calls', 'stop'])
+      expect(invalid(nameless, chunk({}, word))).toEqual(['a tool call without a name', false])
+    expect(invalid(chunk({}, 'tool_calls'))).toEqual(['it ended with tool calls but contains none', false])
+    expect(invalid(fragments(fragment(0, { arguments: '' })), chunk({}, 'function_call'))[1]).toBe(false)
   })
 })
 
@@ -231,7 +254,7 @@ describe('the end', () => {
     reader.read(frame({ choices: [{ index: 0, delta: {}, usage: { prompt_tokens: 5, completion_tokens: 2 } }] }))
     expect(reader.heard.usage).toMatchObject({ uncachedInput: 5 })
     reader.read(Buffer.from('data: [DONE]\n\n'))
-    expect(reader.heard).toMatchObject({ done: true, error: undefined, garbled: false, outputBytes: 1 })
+    expect(reader.heard).toMatchObject({ done: true, error: undefined, invalid: undefined, outputBytes: 1 })
   })
 
   it('a message that stands where a delta should is what was said, and beside one it is not', () => {
@@ -254,14 +277,14 @@ describe('the end', () => {
     expect(failed.heard).toMatchObject({ finished: false, outputBytes: 0, error: { message: 'it ended with "error"' } })
   })
 
-  it('comments and pings are nothing, and what is not JSON is garbled', () => {
+  it('comments and pings are nothing, and what is not JSON is invalid', () => {
     const reader = readerOf()
     for (const nothing of [': ping\n\n', 'event: ping\n\n', 'data:\n\n', 'data: {"choices":null}\n\n']) {
       expect(reader.read(Buffer.from(nothing))).toEqual([])
     }
-    expect(reader.heard.garbled).toBe(false)
+    expect(reader.heard.invalid).toBeUndefined()
     reader.read(Buffer.from('data: <html>\n\n'))
-    expect(reader.heard.garbled).toBe(true)
+    expect(reader.heard.invalid).toBeDefined()
   })
 })
 

@@ -5,12 +5,14 @@ import { firstOf } from '../first-of.ts'
 import { type Heard, hearUsage, nothingHeard } from '../heard.ts'
 import { readLogprobs } from '../read-logprobs.ts'
 import { createAlikeWords } from '../sse/alike-words.ts'
+import { BROKEN_ARGUMENTS, WORDS_BEHIND_END } from '../tools/call-faults.ts'
 import type { ChatDialect } from './dialects.ts'
-import { failureInFinish, finishWord } from './finish-reason.ts'
+import { failureInFinish, faultInCalls, finishWord } from './finish-reason.ts'
 import { hearChunk } from './hear-chunk.ts'
+import { joinChoices } from './join-choices.ts'
 import { ToolCallMender } from './mend-tool-calls.ts'
 import { createUsageListener, type UsageListener } from './read-usage.ts'
-import { bytesOfWords, plainContent, reasoningTextOf, saidBy } from './said-words.ts'
+import { bytesOfWords, callsBegun, plainContent, reasoningTextOf, saidBy } from './said-words.ts'
 import { WORDS_PLACE } from './words-place.ts'
 
 /** Reads the stream of a chat lane, with all the oddities of the servers that speak it, as events. Only its first choice counts. */
@@ -35,7 +37,7 @@ export function createEventReader(options: ReaderOptions<ChatDialect>): EventRea
     read(frame) {
       canGoOn = false
       alike.forget()
-      if (heard.done || heard.garbled || heard.error) return []
+      if (heard.done || heard.invalid !== undefined || heard.error) return []
       const chunk = hearChunk(heard, frame)
       if (chunk === undefined) return []
       const events: TurnEvent[] = []
@@ -76,9 +78,16 @@ interface Reading {
 
 function readChunk(reading: Reading, chunk: Fields, events: TurnEvent[]): void {
   const { heard, mender } = reading
-  const choice = firstOf(chunk.choices)
-  // What comes behind the end belongs to no answer.
-  if (choice === undefined || heard.finished) return
+  const { splitsChoices } = reading.options.dialect
+  const choice = firstOf(
+    splitsChoices && Array.isArray(chunk.choices) ? joinChoices(chunk.choices, 'delta') : chunk.choices,
+  )
+  if (choice === undefined) return
+  if (heard.finished) {
+    const said = saidBy(choice)
+    if (bytesOfWords(said) > 0 || callsBegun(said) > 0) heard.invalid = WORDS_BEHIND_END
+    return
+  }
   heard.error = failureInFinish(choice)
   if (heard.error) return
   readDelta(reading, saidBy(choice), choice.logprobs, events)
@@ -148,8 +157,8 @@ function readFragment(reading: Reading, fragment: Fields, events: TurnEvent[]): 
   const call = reading.begun.get(fragment.index as number) ?? reading.begun.size
   if (call === reading.begun.size) {
     if (!isWords(said.name)) return
-    if (call === CALLS_MAX) reading.heard.garbled = true
-    if (reading.heard.garbled) return
+    if (call === CALLS_MAX) reading.heard.invalid = 'too many calls'
+    if (reading.heard.invalid !== undefined) return
     sealThought(reading, events)
     reading.begun.set(fragment.index as number, call)
     const callId = reading.options.mint.callId()
@@ -164,6 +173,12 @@ function readFinish(reading: Reading, reason: unknown, events: TurnEvent[]): boo
   const calls = reading.begun.size
   const word = finishWord(reason, reading.mender)
   if (word === null) return false
+  // This call may be a custom tool of the client: `restore-tools.ts` knows, and checks the arguments.
+  const fault = faultInCalls(word, reading.mender)
+  if (fault !== undefined && fault !== BROKEN_ARGUMENTS) {
+    reading.heard.invalid = fault
+    return false
+  }
   sealThought(reading, events)
   for (let call = 0; call < calls; call++) events.push({ type: 'tool-call-end', call })
   events.push({ type: 'turn-end', reason: finishReasonOf(word, calls > 0) })
@@ -173,7 +188,6 @@ function readFinish(reading: Reading, reason: unknown, events: TurnEvent[]): boo
 function finishReasonOf(word: string, hasCalls: boolean): FinishReason {
   if (word === 'length') return 'length'
   if (word === 'content_filter') return 'content-filter'
-  // Calls are what makes clients go on: without any, the word would make them wait for nothing.
   return hasCalls ? 'tool-calls' : 'stop'
 }
 

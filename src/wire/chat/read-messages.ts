@@ -1,6 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { stringOf } from '../../lib/string-of.ts'
 import type { CallItem, ContentPart, ConversationItem, MessageItem } from '../../model/conversation.ts'
+import { markIn, withMarkOf } from '../fields/cache-marks.ts'
 import { argumentsText } from './arguments-text.ts'
 import { reasoningTextOf } from './said-words.ts'
 import { WaitingCalls } from './waiting-calls.ts'
@@ -30,7 +31,7 @@ function readMessage(reading: Reading, message: Fields): void {
     case 'system':
     case 'developer':
     case 'user':
-      reading.items.push(spoken(message.role, readContent(message.content), message))
+      reading.items.push(spoken(message.role, readContent(message), message))
   }
 }
 
@@ -47,7 +48,7 @@ function readAssistant(reading: Reading, message: Fields): void {
   const reasoning = reasoningTextOf(message)
   if (reasoning !== '') reading.items.push({ type: 'reasoning', summary: [], text: reasoning, opaque: undefined })
   const calls = readCalls(reading, message)
-  const content = readContent(message.content)
+  const content = readContent(message)
   if (typeof message.refusal === 'string') content.push({ type: 'refusal', text: message.refusal })
   // Clients write an empty text beside calls, where nothing was said.
   const says = content.some((part) => !('text' in part) || part.text !== '')
@@ -91,15 +92,18 @@ function readResult(reading: Reading, message: Fields): void {
     type: 'tool-result',
     tool: known?.tool ?? 'function',
     callId: call?.callId ?? stringOf(message.tool_call_id) ?? '',
-    content: readContent(message.content),
+    content: readContent(message),
   })
 }
 
 /** A string or a list of parts; what is neither has nothing in it. */
-function readContent(content: unknown): ContentPart[] {
-  if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return Array.isArray(content) ? content.filter(isObject).flatMap(readPart) : []
+function readContent(message: Fields): ContentPart[] {
+  const { content } = message
+  if (typeof content === 'string') return withMarkOf(message, [{ type: 'text', text: content }])
+  return Array.isArray(content) ? withMarkOf(message, content.filter(isObject).flatMap(readMarkedPart)) : []
 }
+
+const readMarkedPart = (part: Fields): ContentPart[] => readPart(part).map((read) => ({ ...read, ...markIn(part) }))
 
 function readPart(part: Fields): ContentPart[] {
   switch (part.type) {

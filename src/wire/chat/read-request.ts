@@ -42,6 +42,7 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
       effortParam,
       delivery: value.stream === true ? 'stream' : 'json',
       wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
+      functionForm: countOf(value.functions) > 0,
       ...readOutputCap(value),
       choices,
       inputField: 'messages',
@@ -52,6 +53,7 @@ export function readRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
       otherInputs: others,
       ignoredTools: tools.ignored,
       toolNames: countOf(value.tools) + countOf(value.functions) + callsIn(value.messages),
+      toolKinds: hasCustom(value) ? ['custom'] : [],
       rewritten,
       optionalFields: [...optionalNames(body.members, CHAT_FIELDS), ...nested.ignored],
     },
@@ -108,6 +110,14 @@ const callsIn = (messages: unknown): number =>
     (sum, { tool_calls: calls, function_call: call }) => sum + countOf(calls) + (isObject(call) ? 1 : 0),
     0,
   )
+
+/** Among the tools, in `tool_choice`, or in a past call. */
+const hasCustom = ({ tools, tool_choice: choice, messages }: ParsedBody['value']): boolean =>
+  (Array.isArray(tools) && tools.some(isCustom)) ||
+  isCustom(choice) ||
+  (messages as readonly Fields[]).some(({ tool_calls: calls }) => Array.isArray(calls) && calls.some(isCustom))
+
+const isCustom = (tool: unknown): boolean => isObject(tool) && (tool.type === 'custom' || isObject(tool.custom))
 
 const hasToolCalls = (message: unknown): boolean =>
   isObject(message) && (Array.isArray(message.tool_calls) || isObject(message.function_call))

@@ -1,6 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import { stringOf } from '../../lib/string-of.ts'
 import type { ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
+import { markIn } from '../fields/cache-marks.ts'
 
 /** The client's tools, in the newer form or the older. Hosted ones have been left out at the door. */
 export function readToolDefinitions({ tools, functions }: Fields): ToolDefinition[] {
@@ -9,8 +10,11 @@ export function readToolDefinitions({ tools, functions }: Fields): ToolDefinitio
 }
 
 function readTool(tool: Fields): ToolDefinition[] {
-  if (tool.type === 'function' && isObject(tool.function)) return readFunction(tool.function)
-  return tool.type === 'custom' && isObject(tool.custom) ? readCustom(tool.custom) : []
+  const definition = tool[String(tool.type)]
+  if (!isObject(definition)) return []
+  const mark = { ...markIn(definition), ...markIn(tool) }
+  if (tool.type === 'function') return readFunction(definition).map((read) => ({ ...read, ...mark }))
+  return tool.type === 'custom' ? readCustom(definition).map((read) => ({ ...read, ...mark })) : []
 }
 
 function readFunction({ name, description, parameters, strict }: Fields): ToolDefinition[] {

@@ -39,6 +39,7 @@ function relayed(row: UsageRow): { usage: Usage | undefined; sent: string } {
     dialect: chatDialect(row.dialect),
     mint,
     choices: 1,
+    functionForm: false,
     now: () => 7000,
   })
   const sent = STREAMS[row.place](row.told).map((each) => String(tap.read(frame(each)).bytes ?? ''))
@@ -54,7 +55,10 @@ function translated({ dialect, place, told }: UsageRow): Usage | undefined {
 function inJson({ dialect, place, told }: UsageRow): Usage | undefined {
   const last = STREAMS[place](told).at(-1)
   const choices = [{ ...CHOICE, ...(place === 'the choice' ? { usage: told } : {}), message: { content: 'a' } }]
-  const reply = readReply({ ...last, choices }, { dialect: chatDialect(dialect), mint: countedIds() })
+  const reply = readReply(
+    { ...last, choices },
+    { dialect: chatDialect(dialect), mint: countedIds(), choices: 1, functionForm: false },
+  )
   return reply.kind === 'reply' ? reply.usage : undefined
 }
 

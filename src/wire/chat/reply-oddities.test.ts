@@ -60,12 +60,6 @@ describe('a JSON answer of a server that speaks Chat', () => {
       { finish_reason: 'tool_calls' },
     ],
     [
-      'with a call that has no name',
-      { role: 'assistant', content: 'hi', tool_calls: [{ id: 'x', type: 'function', function: { arguments: '{}' } }] },
-      'stop',
-      { message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' },
-    ],
-    [
       'with content in parts',
       {
         content: [
@@ -102,7 +96,16 @@ describe('a JSON answer of a server that speaks Chat', () => {
   it.each([[{}], [{ choices: null }], [{ choices: [] }], [{ choices: [{ message: null }] }], [{ choices: [7] }]])(
     '%j is none either',
     (body) => {
-      expect(relayed(body)).toEqual({ kind: 'garbled' })
+      expect(relayed(body)).toMatchObject({ kind: 'invalid' })
     },
   )
+})
+
+it('a JSON answer with a call that has no name is none, whatever else it says', () => {
+  const nameless = { id: 'x', type: 'function', function: { arguments: '{}' } }
+  for (const calls of [[nameless], [{ ...call('{}'), id: 'a' }, nameless]])
+    expect(relayed(answer({ role: 'assistant', content: 'hi', tool_calls: calls }))).toEqual({
+      kind: 'invalid',
+      what: 'a tool call without a name',
+    })
 })

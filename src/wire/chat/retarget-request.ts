@@ -77,3 +77,7 @@ function renameFields({ body }: ChatRequest, dialect: ChatDialect, changes: Memb
     changes.set(to, value)
   }
 }
+
+/** Custom tools, declared or in the history, become functions on a server that has only those: such a request is translated. */
+export const canBeRetargeted = ({ toolKinds, choices }: ChatRequest, { customTools }: ChatDialect): boolean =>
+  customTools || choices > 1 || !toolKinds.includes('custom')

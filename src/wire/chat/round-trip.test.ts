@@ -73,7 +73,7 @@ function answered(random: Random, pair: Pair, dialect: Dialect, ids: () => strin
         if (dialect === 'openai') {
           texts.push(text)
           if (refusal !== undefined) refusals.push(refusal)
-        } else texts.push(text + (refusal ?? ''))
+        } else texts.push(...[text, ...(refusal === undefined ? [] : [refusal])])
         break
       }
       default: {

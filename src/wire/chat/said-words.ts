@@ -47,8 +47,8 @@ export function bytesOfWords(said: Fields): number {
 const bytesOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0)
 
 /** Under whichever name; servers that send it under two send the same words twice. */
-function bytesOfReasoning({ reasoning_content, reasoning, reasoning_details }: Fields): number {
-  const plain = Math.max(bytesOf(reasoning_content), bytesOf(reasoning))
+function bytesOfReasoning({ reasoning_content, reasoning, reasoning_text, reasoning_details }: Fields): number {
+  const plain = Math.max(bytesOf(reasoning_content), bytesOf(reasoning), bytesOf(reasoning_text))
   if (plain > 0 || !Array.isArray(reasoning_details)) return plain
   return reasoning_details
     .filter(isObject)
@@ -74,8 +74,8 @@ export function callsBegun({ function_call, tool_calls }: Fields): number {
 }
 
 /** The reasoning in a message or a delta, under whichever name; servers that send it under two send the same words twice. */
-export function reasoningTextOf({ reasoning_content, reasoning, reasoning_details }: Fields): string {
-  const plain = (stringOf(reasoning_content) || stringOf(reasoning)) ?? ''
+export function reasoningTextOf({ reasoning_content, reasoning, reasoning_text, reasoning_details }: Fields): string {
+  const plain = (stringOf(reasoning_content) || stringOf(reasoning) || stringOf(reasoning_text)) ?? ''
   if (plain !== '' || !Array.isArray(reasoning_details)) return plain
   return reasoning_details
     .filter(isObject)

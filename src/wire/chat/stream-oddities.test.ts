@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Fields } from '../../lib/is-object.ts'
 import { countedIds } from '../mint-ids.fixture.ts'
 import { createFrameSplitter } from '../sse/split-frames.ts'
+import { restoreTools } from '../tools/restore-tools.ts'
+import { createToolNames } from '../tools/tool-names.ts'
 import type { Carrier } from '../voice.ts'
 import { chatDialect } from './dialects.ts'
 import { createEventReader } from './read-events.ts'
@@ -20,6 +22,8 @@ interface Said {
   readonly calls: readonly string[]
   readonly finish: string
   readonly failed?: string
+  /** What is wrong with it, where nobody can make a valid answer of it. */
+  readonly invalid?: string
 }
 
 const HEAD = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'lane' }
@@ -129,9 +133,55 @@ const ODDITIES: Record<string, Oddity> = {
   },
   'a name that never comes': {
     stream: called(fn('', '{}', { index: 0, id: 'x' }), fn('see', '{}', { index: 1, id: 'y' })) + end('tool_calls'),
-    says: { calls: ['see {}'], finish: 'tool_calls' },
+    says: { calls: ['see {}'], invalid: 'a tool call without a name' },
   },
-  'no call but one without a name': { stream: hi + called(fn('', '{}', { index: 0, id: 'x' })) + end(), says: HI },
+  'no call but one without a name': {
+    stream: hi + called(fn('', '{}', { index: 0, id: 'x' })) + end(),
+    says: { content: 'hi', invalid: 'a tool call without a name' },
+  },
+  'an empty call without a name': { stream: hi + called(fn('', '', { index: 0 })) + end(), says: HI },
+  'a call without arguments': {
+    stream: called(fn('look', '', { index: 0, id: 'x', type: 'function' })) + end('tool_calls'),
+    says: { calls: ['look {}'], finish: 'tool_calls' },
+  },
+  'a call in the older form': {
+    stream:
+      said({ role: 'assistant', content: null, function_call: { name: 'look', arguments: '' } }) +
+      said({ function_call: { arguments: '{"a":1}' } }) +
+      end('function_call'),
+    says: LOOKED,
+  },
+  'a choice that nobody asked for': {
+    stream:
+      hi +
+      line({ ...HEAD, choices: [{ index: 1, delta: { content: 'no' }, finish_reason: null }] }) +
+      line({
+        ...HEAD,
+        choices: [
+          { index: 1, delta: { content: 'no' }, finish_reason: 'length' },
+          { index: 0, delta: {}, finish_reason: 'stop' },
+        ],
+      }),
+    says: HI,
+  },
+  'a finish that comes twice': { stream: hi + end() + end('length'), says: HI },
+  'words behind the finish': {
+    stream: hi + end() + said({ content: 'more' }),
+    says: { content: 'hi', finish: 'stop', invalid: 'content after the end of the answer' },
+  },
+  'a call behind the finish': {
+    stream: hi + end() + called(fn('look', '', { index: 0, id: 'x' })),
+    says: { content: 'hi', finish: 'stop', invalid: 'content after the end of the answer' },
+  },
+  'an end to call without calls': {
+    stream: hi + end('tool_calls'),
+    says: { content: 'hi', invalid: 'it ended with tool calls but contains none' },
+  },
+  'arguments that are no JSON': {
+    stream:
+      called(fn('look', '{"a":', { index: 0, id: 'x' })) + called({ index: 0, function: { arguments: '}' } }) + end(),
+    says: { invalid: 'the arguments of a tool call are not JSON' },
+  },
   'arguments as an object': { stream: called(fn('look', { a: 1 }, { index: 0, id: 'x' })) + end(), says: LOOKED },
   'an index that is used again': {
     stream:
@@ -201,14 +251,15 @@ function carrierOn(road: (typeof ROADS)[number]): Carrier {
   const voice = openChatVoice({ request, model: 'mill', requestId: 'req_1', mint, now: () => 1_800_000_000_000 })
   const dialect = chatDialect('generic')
   if (road === 'relay') return voice.relay({ model: 'lane', dialect })
-  return voice.translate(createEventReader({ dialect, origin: 'lane', mint }))
+  const reader = createEventReader({ dialect, origin: 'lane', mint })
+  return voice.translate(restoreTools(reader, createToolNames([], { custom: 'as-function', namespace: 'flat' })))
 }
 
 /** What its client sees of a stream that comes in pieces of that many bytes. */
 function hear(road: (typeof ROADS)[number], stream: string, pieceBytes: number) {
   const carrier = carrierOn(road)
   const splitter = createFrameSplitter({ frameBytesMax: 100_000 })
-  const isOver = () => carrier.heard.done || carrier.heard.error !== undefined
+  const isOver = () => carrier.heard.done || carrier.heard.error !== undefined || carrier.heard.invalid !== undefined
   let sent = ''
   const bytes = Buffer.from(stream)
   for (let at = 0; at < bytes.length && !isOver(); at += pieceBytes) {
@@ -220,8 +271,7 @@ function hear(road: (typeof ROADS)[number], stream: string, pieceBytes: number) 
       sent += String((alike ?? carrier.read(next!)).bytes ?? '')
     }
   }
-  expect(carrier.heard.garbled).toBe(false)
-  if (carrier.heard.finished && !carrier.heard.error) sent += String(carrier.close(SETTLED))
+  if (carrier.heard.finished && !carrier.heard.error && !carrier.heard.invalid) sent += String(carrier.close(SETTLED))
   return { sent, heard: carrier.heard }
 }
 
@@ -269,6 +319,11 @@ describe.each(ROADS)('on the road of %s', (road) => {
       if (says.failed !== undefined) {
         expect(heard.error?.message).toBe(says.failed)
         expect(sent).not.toContain('"finish_reason":"')
+        return
+      }
+      expect(heard.invalid).toBe(says.invalid)
+      if (says.invalid !== undefined) {
+        if (says.finish === undefined) expect(sent).not.toContain('"finish_reason":"')
         return
       }
       expect(heard.error).toBeUndefined()

@@ -5,7 +5,15 @@ import { chunk, frame } from './translate.fixture.ts'
 
 const mint = { completionId: () => 'minted', callId: () => 'call_minted' }
 const tapOf = (publicModel = 'public', dialect = 'generic', choices = 1) =>
-  createChatTap({ laneModel: 'lane', publicModel, dialect: chatDialect(dialect), mint, choices, now: () => 7000 })
+  createChatTap({
+    laneModel: 'lane',
+    publicModel,
+    dialect: chatDialect(dialect),
+    mint,
+    choices,
+    functionForm: false,
+    now: () => 7000,
+  })
 
 describe('the chat tap', () => {
   it('passes a frame on with only the model renamed, however the text looks', () => {
@@ -33,11 +41,27 @@ describe('the chat tap', () => {
     expect(tap.read(frame(chunk({ role: 'assistant', content: '' }))).isContent).toBe(false)
     expect(tap.read(frame(chunk({ reasoning_content: 'hm' }))).isContent).toBe(true)
     expect(
-      tap.read(frame(chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '' } }] }))).isContent,
+      tap.read(frame(chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] }))).isContent,
     ).toBe(true)
     expect(tap.read(frame(chunk({}, 'stop'))).isContent).toBe(false)
     expect(tap.heard.finished).toBe(true)
-    expect(tap.heard.outputBytes).toBe(3)
+    expect(tap.heard.outputBytes).toBe(5)
+  })
+
+  it('says that a call has no arguments, but for the last one of an answer that was cut', () => {
+    const tap = tapOf()
+    const calls = ['a', 'b'].map((id, index) => ({
+      index,
+      id,
+      type: 'function',
+      function: { name: 'f', arguments: '' },
+    }))
+    for (const call of calls) tap.read(frame(chunk({ role: 'assistant', tool_calls: [call] })))
+    const end = JSON.parse(String(tap.read(frame(chunk({}, 'length'))).bytes).slice(6))
+    expect(end.choices).toMatchObject([
+      { delta: { tool_calls: [{ index: 0, function: { arguments: '{}' } }] }, finish_reason: 'length' },
+    ])
+    expect(tap.heard).toMatchObject({ finished: true, invalid: undefined })
   })
 
   it('passes the calls of custom tools, whose later fragments name no type', () => {
@@ -109,9 +133,9 @@ describe('the chat tap', () => {
   it('drops comments and empty frames, and notes garbage', () => {
     const tap = tapOf()
     expect(tap.read(Buffer.from(': ping\n\n')).bytes).toBeUndefined()
-    expect(tap.heard.garbled).toBe(false)
+    expect(tap.heard.invalid).toBeUndefined()
     tap.read(Buffer.from('data: {"choices":\n\n'))
-    expect(tap.heard.garbled).toBe(true)
+    expect(tap.heard.invalid).toBeDefined()
   })
 
   it('survives deltas of any shape', () => {

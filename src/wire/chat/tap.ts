@@ -39,6 +39,8 @@ export interface ChatTapOptions {
   readonly mint: Pick<MintIds, 'completionId' | 'callId'>
   /** How many choices were asked for: the stream is whole when each has said why it ended. */
   readonly choices: number
+  /** The client declared `functions`, and expects its call as `function_call`. */
+  readonly functionForm: boolean
   /** Wall time in milliseconds, for a server that tells none. */
   readonly now: () => number
 }
@@ -51,8 +53,7 @@ export function createChatTap(options: ChatTapOptions): ChatTap {
     options,
     rename,
     usage: createUsageListener(options),
-    mender: createChunkMender(options.mint, options.now),
-    finishedChoices: new Set(),
+    mender: createChunkMender(options),
     alike: createAlikeFrames(rename),
   }
   return {
@@ -68,6 +69,7 @@ export function createChatTap(options: ChatTapOptions): ChatTap {
       heard.outputBytes += alike.words
       heard.wordFrames += alike.frames
       for (const written of argumentsIn(alike.bytes)) listening.mender.goOn(written)
+      heard.invalid ??= listening.mender.fault
       return { bytes: alike.bytes, isContent: alike.words > 0 }
     },
   }
@@ -79,7 +81,6 @@ interface Listening {
   readonly rename: ModelRenamer
   readonly usage: UsageListener
   readonly mender: ChunkMender
-  readonly finishedChoices: Set<unknown>
   readonly alike: AlikeFrames
 }
 
@@ -94,14 +95,17 @@ function readFrame(listening: Listening, frame: Buffer): CarriedFrame {
 
 function readChunk(listening: Listening, frame: Buffer, chunk: Fields, tellsUsage: boolean): CarriedFrame {
   const { heard, rename, mender } = listening
-  const choices = Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []
   // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
-  if (choices.length === 0) return NOTHING_CARRIED
+  if (!hasChoices(chunk)) return NOTHING_CARRIED
   const mended = mender.mend(chunk)
+  const choices = (chunk.choices as unknown[]).filter(isObject)
+  if (choices.length === 0 && mender.fault === undefined) return NOTHING_CARRIED
   heard.head ??= { id: chunk.id, created: chunk.created, systemFingerprint: chunk.system_fingerprint }
   const bytesBefore = heard.outputBytes
-  for (const choice of choices) readChoice(listening, choice)
-  if (heard.error) {
+  for (const choice of choices) readChoice(heard, choice)
+  if (heard.error === undefined) heard.invalid ??= mender.fault
+  heard.finished = mender.finished
+  if (heard.error !== undefined || heard.invalid !== undefined) {
     // The failure is said in our own words; what came in the same chunk goes nowhere and counts for nothing.
     heard.outputBytes = bytesBefore
     return NOTHING_CARRIED
@@ -120,12 +124,10 @@ function readChunk(listening: Listening, frame: Buffer, chunk: Fields, tellsUsag
   return { bytes: rename.apply(way, frame), isContent }
 }
 
-function readChoice({ heard, options, finishedChoices }: Listening, choice: Record<string, unknown>): void {
+const hasChoices = ({ choices }: Fields): boolean => Array.isArray(choices) && choices.some(isObject)
+
+function readChoice(heard: Heard, choice: Fields): void {
   heard.error = failureInFinish(choice) ?? heard.error
-  if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') {
-    finishedChoices.add(choice.index)
-    heard.finished = finishedChoices.size >= options.choices
-  }
   if (!isObject(choice.delta)) return
   heard.outputBytes += bytesOfWords(choice.delta)
   heard.calls += callsBegun(choice.delta)

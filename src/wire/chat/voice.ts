@@ -48,9 +48,11 @@ export function openChatVoice({ request, model, requestId, mint, now }: ChatVoic
         dialect: lane.dialect,
         mint,
         choices: request.choices,
+        functionForm: request.functionForm,
         now,
       }),
-    relayReply: (reply, { dialect }) => carryReply(request, reply, { dialect, mint }),
+    relayReply: (reply, { dialect }) =>
+      carryReply(request, reply, { dialect, mint, choices: request.choices, functionForm: request.functionForm }),
     translate(reader) {
       stamp ??= { id: mint.completionId(), created: Math.floor(now() / 1000), model }
       return request.delivery === 'json'

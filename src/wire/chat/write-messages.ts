@@ -110,15 +110,15 @@ function assistantOf(writing: Writing): AssistantTurn {
 
 function addWords(writing: Writing, { content, name }: MessageItem): void {
   const assistant = assistantOf(writing)
-  const textual = writing.dialect.refusals ? content.filter(({ type }) => type === 'text') : content
-  assistant.texts.push(textOfParts(textual, ''))
-  if (writing.dialect.refusals) {
-    const refused = textOfParts(
-      content.filter(({ type }) => type === 'refusal'),
+  const [said, refused] = (['text', 'refusal'] as const).map((kind) =>
+    textOfParts(
+      content.filter(({ type }) => type === kind),
       '',
-    )
-    if (refused !== '') assistant.refusals.push(refused)
-  }
+    ),
+  ) as [string, string]
+  assistant.texts.push(said)
+  // On a server with one field for both, text and refusal stay separate texts.
+  if (refused !== '') (writing.dialect.refusals ? assistant.refusals : assistant.texts).push(refused)
   assistant.name ??= name
   noteOtherParts(writing, content)
 }

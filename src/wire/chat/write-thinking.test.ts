@@ -91,6 +91,10 @@ describe('an effort', () => {
     ['vllm', 'disabled', { chat_template_kwargs: { enable_thinking: false } }],
     ['llamacpp', 'disabled', { chat_template_kwargs: { enable_thinking: false } }],
     ['llamacpp', 8000, 'nothing'],
+    ['google-vertex', 8000, { extra_body: { google: { thinking_config: { thinking_budget: 8000 } } } }],
+    ['google-vertex', 'disabled', { extra_body: { google: { thinking_config: { thinking_budget: 0 } } } }],
+    ['anthropic-compat', 8000, { thinking: { type: 'enabled', budget_tokens: 8000 } }],
+    ['vercel-gateway', 8000, { reasoning: { max_tokens: 8000 } }],
   ])('that the catalogue spells for a model of %s as %s is said so', (dialect, spelling, said) => {
     expect(told(dialect, 'high', { spellings: { high: spelling } })).toEqual(said)
   })
@@ -126,6 +130,7 @@ describe('a switch of the server’s own, written by the client', () => {
     ['moonshot', { thinking: { type: 'disabled' } }],
     ['alibaba', { enable_thinking: false, thinking_budget: 5 }],
     ['mistral', { prompt_mode: 'reasoning' }],
+    ['anthropic-compat', { thinking: { type: 'enabled', budget_tokens: 2000 } }],
   ]
 
   it.each(SWITCHES)('of %s passes as it is where no effort is asked for', (name, body) => {
@@ -165,7 +170,8 @@ describe('a switch of the server’s own, written by the client', () => {
 
   it('is known for every manner that puts one', () => {
     for (const { effort, effortSwitches, extraFields } of CHAT_DIALECTS) {
-      if (effort !== 'word' && effort !== 'object' && effort !== 'template') expect(effortSwitches).not.toEqual([])
+      const isPassed = !['word', 'object', 'template', 'google'].includes(effort)
+      if (isPassed) expect(effortSwitches).not.toEqual([])
       for (const name of effortSwitches) expect(extraFields).toContain(name)
     }
   })

@@ -50,6 +50,12 @@ export const GEMINI_DIALECTS: readonly GeminiDialect[] = [
     withoutFields: ['presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs'],
     source: 'Gemini API reference, v1beta, and its own 400s about penalties and log probabilities.',
   },
+  {
+    ...GENERIC,
+    name: 'google-vertex',
+    source:
+      'docs.cloud.google.com, Vertex AI generateContent: OAuth tokens, publisher paths. It refused ids of calls until September 2026.',
+  },
 ]
 
 export const geminiDialect = dialectByName(GEMINI_DIALECTS, GENERIC)

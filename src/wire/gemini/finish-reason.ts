@@ -1,9 +1,12 @@
 import type { FinishReason } from '../../model/event.ts'
 import type { UpstreamSaid } from '../refusals/provider-error.ts'
 
+/** The model wrote a call that its own server could not parse. */
+const MALFORMED_CALL = 'MALFORMED_FUNCTION_CALL'
+
 /** The model has failed, not finished: asked again, or asked of another, the same may go well. */
 const FAILURES: ReadonlySet<unknown> = new Set([
-  ...['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS'],
+  ...[MALFORMED_CALL, 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS'],
   ...['MALFORMED_RESPONSE', 'MISSING_THOUGHT_SIGNATURE'],
 ])
 
@@ -21,4 +24,6 @@ export function finishReasonOf(word: string, hasCalls: boolean): FinishReason {
 }
 
 export const failureInFinish = (word: unknown): UpstreamSaid | undefined =>
-  FAILURES.has(word) ? { message: `it ended with "${word}"`, code: undefined } : undefined
+  FAILURES.has(word)
+    ? { message: `it ended with "${word}"`, code: undefined, ...(word === MALFORMED_CALL ? { slipped: true } : {}) }
+    : undefined

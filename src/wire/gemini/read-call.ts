@@ -1,4 +1,5 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import { isMarkedNumber, restoreNumbersIn } from '../json/exact-numbers.ts'
 
 /** A call as the model has made it. */
 export interface ReadCall {
@@ -10,7 +11,7 @@ export interface ReadCall {
 
 /** Reads the calls of one answer. They come whole; one that is told in pieces waits here until it is. */
 export interface CallReader {
-  read(part: Fields, functionCall: Fields): readonly ReadCall[]
+  read(part: Fields, functionCall: Fields): readonly ReadCall[] | 'nameless'
   /** What still waits, when nothing more comes. */
   rest(): readonly ReadCall[]
   waitingBytes(): number
@@ -44,7 +45,8 @@ export function createCallReader(): CallReader {
         if (!goesOn && !Array.isArray(partialArgs)) return [...ended, { name, args: textOf(args ?? {}), signature }]
         waiting = { name, args: noArgs(), signature, bytes: Buffer.byteLength(name) }
       }
-      if (waiting === undefined) return ended
+      // Only the continuation of a call may lack a name.
+      if (waiting === undefined) return 'nameless'
       waiting.signature ??= signature
       add(waiting, args, partialArgs)
       return goesOn ? ended : [...ended, ...rest()]
@@ -72,9 +74,9 @@ const bytesOf = (arg: unknown): number =>
 
 /** What is nested too deeply for being written cannot be handed on. */
 function textOf(args: unknown): string | undefined {
-  if (typeof args === 'string') return args
+  if (typeof args === 'string' && !isMarkedNumber(args)) return args
   try {
-    return JSON.stringify(args)
+    return restoreNumbersIn(JSON.stringify(args))
   } catch {
     return undefined
   }
@@ -113,7 +115,7 @@ const isContainer = (value: unknown): value is Container => typeof value === 'ob
 
 function pieceOf({ stringValue, numberValue, boolValue, nullValue }: Fields): Piece | undefined {
   if (typeof stringValue === 'string') return stringValue
-  if (typeof numberValue === 'number') return numberValue
+  if (typeof numberValue === 'number' || isMarkedNumber(numberValue)) return numberValue
   if (typeof boolValue === 'boolean') return boolValue
   return nullValue === undefined ? undefined : null
 }

@@ -102,11 +102,16 @@ describe('an answer', () => {
 
   it('goes on being counted behind its end, and says nothing more', () => {
     const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 5, totalTokenCount: 8 }
-    const { events, reader } = hear(said([{ text: 'Hi' }]), ends(), said([{ text: 'more' }]), ends('SAFETY'), {
+    const { events, reader } = hear(said([{ text: 'Hi' }]), ends(), said([{ text: '' }]), ends('SAFETY'), {
       usageMetadata,
     })
     expect(events).toEqual([text('Hi'), end('stop')])
     expect(reader.heard.usage).toMatchObject({ uncachedInput: 3, output: 5 })
+    const late = hear(said([{ text: 'Hi' }]), ends(), said([{ text: 'more' }]))
+    expect([late.events, late.reader.heard.invalid]).toEqual([
+      [text('Hi'), end('stop')],
+      'content after the end of the answer',
+    ])
   })
 
   it('that only its prompt was counted of is estimated, on the input that was counted', () => {
@@ -189,13 +194,27 @@ describe('a call', () => {
     expect(hear(part({ name: 'a', args: '{"x":1}' })).events).toEqual(called(0, '{"x":1}', 'a'))
   })
 
+  it('has the numbers that were sent, digit for digit', () => {
+    const numbers = '{"id":9007199254740993,"price":1.10,"far":[1e400,-0]}'
+    const pieces = '[{"jsonPath":"$.price","numberValue":1.10},{"jsonPath":"$.id","numberValue":7}]'
+    const reader = readerOf()
+    const frame = (call: string, more = '') =>
+      Buffer.from(`data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"a",${call}}}]}${more}}]}\n\n`)
+    expect(reader.read(frame(`"args":${numbers}`))).toEqual(called(0, numbers, 'a'))
+    expect(reader.read(frame(`"args":9.50`))).toEqual(called(1, '9.50', 'a'))
+    expect(reader.read(frame(`"partialArgs":${pieces}`, ',"avgLogprobs":-0.10,"finishReason":"STOP"'))).toEqual([
+      ...called(2, '{"price":1.10,"id":7}', 'a'),
+      end('tool-calls'),
+    ])
+  })
+
   it('whose arguments nobody could write down again is no answer', () => {
     const depth = 100_000
     const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`
     const reader = readerOf()
     const frame = `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"a","args":{"x":${deep}}}}]}}]}\n\n`
     expect(reader.read(Buffer.from(frame))).toEqual([])
-    expect(reader.heard.garbled).toBe(true)
+    expect(reader.heard.invalid).toBeDefined()
   })
 })
 
@@ -269,7 +288,7 @@ describe('an end', () => {
 })
 
 describe('what is no answer', () => {
-  it('is garbled: what is no JSON, no object, or JSON without events', () => {
+  it('is invalid: what is no JSON, no object, or JSON without events', () => {
     for (const bytes of [
       'data: {"candidates":[{"con\n\n',
       'data: 7\n\n',
@@ -278,7 +297,7 @@ describe('what is no answer', () => {
     ]) {
       const reader = readerOf()
       expect(reader.read(Buffer.from(bytes))).toEqual([])
-      expect(reader.heard.garbled, bytes).toBe(true)
+      expect(reader.heard.invalid, bytes).toBeDefined()
       expect(reader.read(sse(said([{ text: 'Hi' }])))).toEqual([])
     }
   })
@@ -288,9 +307,9 @@ describe('what is no answer', () => {
     for (const bytes of [': ping\n\n', 'event: x\n\n', '\n', 'data:\n\n', '\r\n']) {
       expect(reader.read(Buffer.from(bytes))).toEqual([])
     }
-    expect(reader.heard).toMatchObject({ garbled: false, done: false })
+    expect(reader.heard).toMatchObject({ invalid: undefined, done: false })
     reader.read(Buffer.from('data: [DONE]\n\n'))
-    expect(reader.heard).toMatchObject({ garbled: false, done: true })
+    expect(reader.heard).toMatchObject({ invalid: undefined, done: true })
   })
 
   it('does no harm, whatever it is made of', () => {
@@ -321,7 +340,8 @@ describe('what is no answer', () => {
         { usageMetadata: value, promptFeedback: value },
       ]) {
         const { reader } = hear(chunk, ends())
-        expect([reader.heard.garbled, reader.heard.error], JSON.stringify(chunk)).toEqual([false, undefined])
+        expect([undefined, 'a tool call without a name'], JSON.stringify(chunk)).toContain(reader.heard.invalid)
+        expect(reader.heard.error, JSON.stringify(chunk)).toBeUndefined()
       }
     }
   })
@@ -351,7 +371,7 @@ describe('what is no answer', () => {
 
 it('a chunk may have more log probabilities than a function takes arguments', () => {
   const chosenCandidates = Array.from({ length: 200_000 }, () => ({ token: '', logProbability: 0 }))
-  expect(hear(said([], { logprobsResult: { chosenCandidates } })).reader.heard.garbled).toBe(false)
+  expect(hear(said([], { logprobsResult: { chosenCandidates } })).reader.heard.invalid).toBeUndefined()
 })
 
 it('arguments in pieces count, whatever the pieces are', () => {

@@ -4,7 +4,8 @@ import { CALLS_MAX, type EventReader, type ReaderOptions } from '../event-reader
 import { firstOf } from '../first-of.ts'
 import { type Heard, hearUsage, nothingHeard } from '../heard.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
-import { hearData } from '../sse/frame-data.ts'
+import { hearData, markedData } from '../sse/frame-data.ts'
+import { NAMELESS_CALL, WORDS_BEHIND_END } from '../tools/call-faults.ts'
 import type { GeminiDialect } from './dialects.ts'
 import { failureInFinish, finishReasonOf } from './finish-reason.ts'
 import { type CallReader, createCallReader, type ReadCall, signatureOf } from './read-call.ts'
@@ -28,13 +29,13 @@ export function createEventReader(options: ReaderOptions<GeminiDialect>): EventR
   return {
     heard,
     read(frame) {
-      if (heard.done || heard.garbled || heard.error) return []
+      if (heard.done || heard.invalid !== undefined || heard.error) return []
       const chunk = hearChunk(heard, frame)
       if (chunk === undefined) return []
       const events: TurnEvent[] = []
-      // What comes behind the end belongs to no answer, but for its counts.
       const bytesBefore = heard.outputBytes
       if (!heard.finished) readAnswer(reading, chunk, events)
+      else if (saysMore(chunk)) heard.invalid = WORDS_BEHIND_END
       if (heard.outputBytes > bytesBefore) heard.wordFrames += 1
       heard.calls = reading.callCount
       hearCounts(reading, chunk)
@@ -70,14 +71,22 @@ function readAnswer(reading: Reading, chunk: Fields, events: TurnEvent[]): void 
   for (const logprob of readLogprobs(candidate.logprobsResult)) {
     if (reading.logprobs.length < LOGPROBS_WAITING_MAX) reading.logprobs.push(logprob)
   }
-  const { content } = candidate
-  const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : []
-  for (const part of parts) if (isObject(part)) readPart(reading, part, events)
-  if (typeof candidate.finishReason === 'string') finish(reading, candidate.finishReason, events)
+  for (const part of partsOf(candidate)) readPart(reading, part, events)
+  if (heard.invalid === undefined && typeof candidate.finishReason === 'string')
+    finish(reading, candidate.finishReason, events)
   heard.heldBytes = reading.calls.waitingBytes()
   // What was told in pieces and then told otherwise was produced all the same.
   heard.outputBytes = Math.max(heard.outputBytes, reading.wordsHandedOn + heard.heldBytes)
 }
+
+const partsOf = ({ content }: Fields): Fields[] =>
+  isObject(content) && Array.isArray(content.parts) ? content.parts.filter(isObject) : []
+
+/** Only usage and the last signature may follow the end. */
+const saysMore = ({ candidates }: Fields): boolean =>
+  partsOf(firstOf(candidates) ?? {}).some(
+    ({ text, functionCall }) => isObject(functionCall) || (typeof text === 'string' && text !== ''),
+  )
 
 /** For a text that may never come. */
 const LOGPROBS_WAITING_MAX = 10_000
@@ -90,7 +99,9 @@ const isBlocked = ({ promptFeedback }: Fields): boolean =>
 function readPart(reading: Reading, part: Fields, events: TurnEvent[]): void {
   const { text, functionCall } = part
   if (isObject(functionCall)) {
-    for (const call of reading.calls.read(part, functionCall)) tellCall(reading, call, events)
+    const calls = reading.calls.read(part, functionCall)
+    if (calls === 'nameless') reading.heard.invalid = NAMELESS_CALL
+    else for (const call of calls) tellCall(reading, call, events)
     return
   }
   if (typeof text !== 'string') return
@@ -120,7 +131,7 @@ function say(reading: Reading, text: string, events: TurnEvent[]): void {
 
 function tellCall(reading: Reading, { name, args, signature }: ReadCall, events: TurnEvent[]): void {
   if (args === undefined || reading.callCount === CALLS_MAX) {
-    reading.heard.garbled = true
+    reading.heard.invalid = args === undefined ? 'arguments that cannot be written as JSON' : 'too many calls'
     return
   }
   // In front of its call it is found again: what else led to it is told already.
@@ -159,10 +170,29 @@ function hearCounts(reading: Reading, { usageMetadata }: Fields): void {
 function hearChunk(heard: Heard, frame: Buffer): Fields | undefined {
   const chunk = hearData(heard, frame)
   // Who overlooks that events are asked for answers with one list of all chunks.
-  if (chunk === undefined && OPENING.has(frame[0])) heard.garbled = true
-  if (chunk === undefined || !isError(chunk.error)) return chunk
+  if (chunk === undefined && OPENING.has(frame[0])) heard.invalid = 'a list of chunks instead of a stream'
+  if (chunk === undefined) return undefined
+  if (!isError(chunk.error)) return withExactCalls(chunk, frame)
   heard.error = readError(chunk.error)
   return undefined
+}
+
+const FUNCTION_CALL = Buffer.from('"functionCall"')
+
+/** The numbers in a call's arguments keep their digits; of other numbers only the value counts. */
+function withExactCalls(chunk: Fields, frame: Buffer): Fields {
+  const marked = frame.includes(FUNCTION_CALL) ? markedData(frame) : undefined
+  const candidate = firstOf(chunk.candidates)
+  if (marked === undefined || candidate === undefined) return chunk
+  const exact = partsOf(firstOf(marked.candidates) ?? {})
+  const parts = partsOf(candidate).map((part, at) => withExactArgs(part, exact[at]?.functionCall))
+  return { ...chunk, candidates: [{ ...candidate, content: { parts } }] }
+}
+
+function withExactArgs(part: Fields, exact: unknown): Fields {
+  if (!isObject(part.functionCall) || !isObject(exact)) return part
+  const { args, partialArgs } = exact
+  return { ...part, functionCall: { ...part.functionCall, args, partialArgs } }
 }
 
 const OPENING: ReadonlySet<number | undefined> = new Set(Buffer.from('[{'))

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
 import { call, conversationOf, message, reasoning, result } from '../conversation.fixture.ts'
+import { restoreNumbersIn } from '../json/exact-numbers.ts'
 import { signed, spoken, type Written, written } from './lane.fixture.ts'
 import { refusalOfGeminiRequest } from './strict-request.fixture.ts'
 import { FOREIGN_CALL } from './thought-signatures.ts'
@@ -75,9 +76,24 @@ describe('instructions', () => {
     ])
   })
 
-  it('are said by the user where there is nobody else, or to a model that knows no such place', () => {
-    expect(sent([system]).body).toMatchObject({ contents: [user(text('s'))] })
-    expect(sent([system]).body.systemInstruction).toBeUndefined()
+  it('stand where they always do when nobody else has spoken yet', () => {
+    const place = { systemInstruction: { parts: [{ text: 's' }] } }
+    expect(sent([system]).body).toMatchObject({ ...place, contents: [user(text('Begin.'))] })
+    expect(sent([system, message('assistant', 'a'), asked]).body).toMatchObject({
+      ...place,
+      contents: [user(text('Begin.')), {}, {}],
+    })
+  })
+
+  it('of a user who says nothing are to go on, in every later request too', () => {
+    const silent = [asked, message('assistant', 'a'), message('user', '')]
+    const { contents } = sent(silent).body
+    expect(contents).toMatchObject([{}, {}, user(text('Go on.'))])
+    const later = sent([...silent, message('assistant', 'b'), asked]).body
+    expect((later.contents as object[]).slice(0, 3)).toEqual(contents)
+  })
+
+  it('are said by the user to a model that knows no such place', () => {
     const { body } = sent([system, asked], { dialect: spoken('google', { systemPrompt: false }) })
     expect(body.contents).toEqual([user(text('s'), text('q'))])
     expect(body.systemInstruction).toBeUndefined()
@@ -153,6 +169,12 @@ describe('calls and their results', () => {
     [deep, { _raw: deep }],
   ])('have arguments that are an object, whatever stood there: %.20s', (given, args) => {
     expect(contentsOf(asked, call('a', { text: given }))[1]).toEqual(model(made('a', FOREIGN_CALL, args)))
+  })
+
+  it('keep their numbers digit for digit, once they are written', () => {
+    const numbers = '{"id":9007199254740993,"price":1.10}'
+    const { body } = written(conversationOf([asked, call('a', { text: numbers })]))
+    expect(restoreNumbersIn(JSON.stringify(body.contents[1]))).toContain(`"args":${numbers}`)
   })
 
   it('keep a member of an odd name', () => {
@@ -262,14 +284,19 @@ describe('parts', () => {
     [image('data:image/JPG;name=a;base64,AA=='), inline('image/jpeg', 'AA==')],
     [image('https://a.b/c.webp?x=1.png'), behind('image/webp', 'https://a.b/c.webp?x=1.png')],
     [image('https://a.b/c'), behind('image/jpeg', 'https://a.b/c')],
-    [file({ data: 'data:application/pdf;base64,AA==', name: 'a.txt' }), inline('application/pdf', 'AA==')],
+    [file({ data: 'data:application/pdf;base64,AA==' }), inline('application/pdf', 'AA==')],
+    [
+      file({ data: 'data:application/pdf;base64,AA==', name: 'a.txt' }),
+      text('[a.txt]'),
+      inline('application/pdf', 'AA=='),
+    ],
     [file({ url: 'https://a/b.mp4' }), behind('video/mp4', 'https://a/b.mp4')],
-    [file({ url: 'https://a/b', name: 'c.csv' }), behind('text/csv', 'https://a/b')],
+    [file({ url: 'https://a/b', name: 'c.csv' }), text('[c.csv]'), behind('text/csv', 'https://a/b')],
     [{ type: 'audio', data: 'AA==', format: 'mp3' } as const, inline('audio/mp3', 'AA==')],
     [{ type: 'audio', data: 'AA==', format: '\r\nx' } as const, inline('audio/wav', 'AA==')],
     [{ type: 'refusal', text: 'no' } as const, text('no')],
-  ])('go as data or by their address: %#', (part, expected) => {
-    expect(contentsOf(message('user', [part]))).toEqual([user(expected)])
+  ])('go as data or by their address: %#', (part, ...expected) => {
+    expect(contentsOf(message('user', [part]))).toEqual([user(...expected)])
   })
 
   it.each([

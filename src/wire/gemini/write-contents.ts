@@ -162,7 +162,9 @@ function writeMessage(writing: Writing, { role, content }: MessageItem): void {
   endTurn(writing)
   if (role === 'user') {
     const written = content.flatMap((part) => (isText(part) && part.text === '' ? [] : placed(writing, part)))
-    addParts(writing, 'user', written)
+    // An empty user message after the model's becomes `Go on.`, in this request and in all later ones.
+    const isSilence = written.length === 0 && writing.contents.at(-1)?.role === 'model'
+    addParts(writing, 'user', isSilence ? [{ text: USER_GOES_ON }] : written)
     return
   }
   for (const part of content) noteLost(writing, part)
@@ -173,7 +175,8 @@ function writeMessage(writing: Writing, { role, content }: MessageItem): void {
 /** The part, where it has a place. */
 function placed(writing: Writing, part: ContentPart): Fields[] {
   const written = writePart(part)
-  if (written !== undefined) return [written]
+  if (written !== undefined)
+    return part.type === 'file' && part.name ? [{ text: `[${part.name}]` }, written] : [written]
   noteLost(writing, part)
   return []
 }

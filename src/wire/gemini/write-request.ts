@@ -18,7 +18,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Gemi
   const { format, sampling } = conversation
   const names = createToolNames(conversation.tools, { custom: 'as-function', namespace: 'flat', begins: 'letter' })
   const { system, items } = partSystem(conversation, pleaForJson(format, dialect.traits))
-  const inPlace = dialect.traits.systemPrompt && items.length > 0
+  const inPlace = dialect.traits.systemPrompt
   const written = writeContents(inPlace || system === '' ? items : [userMessage(system), ...items], names, target)
   const chosen = writeSampling(sampling, target)
   const thinking = writeThinking(conversation, target)

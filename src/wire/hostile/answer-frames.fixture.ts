@@ -14,8 +14,12 @@ export interface PlainAnswer {
   }
 }
 
-/** A thought is told as its wire tells thoughts: as a summary, or as it is. The words of a call are its arguments. */
+/**
+ * A thought is told as its wire tells thoughts: as a summary, or as it is; a refusal as a text where the wire has no other word
+ * for it. The words of a call are its arguments.
+ */
 export type Piece =
+  | { readonly kind: 'refusal'; readonly words: readonly string[] }
   | { readonly kind: 'thought'; readonly words: readonly string[] }
   | { readonly kind: 'text'; readonly words: readonly string[] }
   | { readonly kind: 'call'; readonly name: string; readonly words: readonly string[] }
@@ -45,6 +49,7 @@ function inChat(answer: PlainAnswer): FrameSaid[] {
   const told = answer.pieces.flatMap((piece) => {
     if (piece.kind === 'thought') return piece.words.map((reasoning_content) => chunk({ reasoning_content }))
     if (piece.kind === 'text') return piece.words.map((content) => chunk({ content }))
+    if (piece.kind === 'refusal') return piece.words.map((refusal) => chunk({ refusal }))
     const index = calls++
     const begun = { index, id: `c_${index}`, type: 'function', function: { name: piece.name, arguments: '' } }
     const more = piece.words.map((words) => chunk({ tool_calls: [{ index, function: { arguments: words } }] }))
@@ -94,6 +99,19 @@ interface ItemFrames {
   readonly told: readonly (readonly [string, Json])[]
 }
 
+/** What events and parts are called, and where their words stand. */
+const PARTS = {
+  text: {
+    ...{ outer: 'content_part', inner: 'output_text', field: 'text' },
+    part: { type: 'output_text', annotations: [], logprobs: [] },
+  },
+  refusal: { outer: 'content_part', inner: 'refusal', field: 'refusal', part: { type: 'refusal' } },
+  thought: {
+    ...{ outer: 'reasoning_summary_part', inner: 'reasoning_summary_text', field: 'text' },
+    part: { type: 'summary_text' },
+  },
+} as const
+
 function itemOf(piece: Piece, index: number): ItemFrames {
   const whole = piece.words.join('')
   if (piece.kind === 'call') {
@@ -108,22 +126,23 @@ function itemOf(piece: Piece, index: number): ItemFrames {
       ],
     }
   }
-  const isText = piece.kind === 'text'
-  const part = isText ? { type: 'output_text', annotations: [], logprobs: [] } : { type: 'summary_text' }
-  const place = isText ? { content_index: 0 } : { summary_index: 0 }
-  const [outer, inner] = isText ? ['content_part', 'output_text'] : ['reasoning_summary_part', 'reasoning_summary_text']
-  const item = isText
-    ? { id: `msg_${index}`, type: 'message', role: 'assistant' }
-    : { id: `rs_${index}`, type: 'reasoning' }
-  const list = isText ? 'content' : 'summary'
+  const { inner, outer, part, field } = PARTS[piece.kind]
+  const isThought = piece.kind === 'thought'
+  const place = isThought ? { summary_index: 0 } : { content_index: 0 }
+  const logprobs = piece.kind === 'text' ? { logprobs: [] } : {}
+  const item = isThought
+    ? { id: `rs_${index}`, type: 'reasoning' }
+    : { id: `msg_${index}`, type: 'message', role: 'assistant' }
+  const list = isThought ? 'summary' : 'content'
+  const status = (word: string): Json => (isThought ? {} : { status: word })
   return {
-    added: { ...item, ...(isText ? { status: 'in_progress' } : {}), [list]: [] },
-    done: { ...item, ...(isText ? { status: 'completed' } : {}), [list]: [{ ...part, text: whole }] },
+    added: { ...item, ...status('in_progress'), [list]: [] },
+    done: { ...item, ...status('completed'), [list]: [{ ...part, [field]: whole }] },
     told: [
-      [`response.${outer}.added`, { ...place, part: { ...part, text: '' } }],
-      ...piece.words.map((delta) => [`response.${inner}.delta`, { ...place, delta, logprobs: [] }] as const),
-      [`response.${inner}.done`, { ...place, text: whole, logprobs: [] }],
-      [`response.${outer}.done`, { ...place, part: { ...part, text: whole } }],
+      [`response.${outer}.added`, { ...place, part: { ...part, [field]: '' } }],
+      ...piece.words.map((delta) => [`response.${inner}.delta`, { ...place, delta, ...logprobs }] as const),
+      [`response.${inner}.done`, { ...place, [field]: whole, ...logprobs }],
+      [`response.${outer}.done`, { ...place, part: { ...part, [field]: whole } }],
     ],
   }
 }
@@ -152,14 +171,14 @@ function inAnthropic(answer: PlainAnswer): FrameSaid[] {
 
 function blockOf(piece: Piece, index: number): Json {
   if (piece.kind === 'thought') return { type: 'thinking', thinking: '', signature: '' }
-  return piece.kind === 'text'
-    ? { type: 'text', text: '' }
-    : { type: 'tool_use', id: `toolu_${index}`, name: piece.name, input: {} }
+  return piece.kind === 'call'
+    ? { type: 'tool_use', id: `toolu_${index}`, name: piece.name, input: {} }
+    : { type: 'text', text: '' }
 }
 
 function blockDeltaOf({ kind }: Piece, words: string): Json {
   if (kind === 'thought') return { type: 'thinking_delta', thinking: words }
-  return kind === 'text' ? { type: 'text_delta', text: words } : { type: 'input_json_delta', partial_json: words }
+  return kind === 'call' ? { type: 'input_json_delta', partial_json: words } : { type: 'text_delta', text: words }
 }
 
 function inGemini({ pieces, end, counts }: PlainAnswer): FrameSaid[] {
@@ -173,8 +192,8 @@ function inGemini({ pieces, end, counts }: PlainAnswer): FrameSaid[] {
   })
   const told = pieces.flatMap((piece) => {
     if (piece.kind === 'thought') return piece.words.map((text) => chunk([{ text, thought: true }]))
-    if (piece.kind === 'text') return piece.words.map((text) => chunk([{ text }]))
-    return [chunk([{ functionCall: { name: piece.name, args: JSON.parse(piece.words.join('')) } }])]
+    if (piece.kind !== 'call') return piece.words.map((text) => chunk([{ text }]))
+    return [chunk([{ functionCall: { name: piece.name, args: JSON.parse(piece.words.join('') || '{}') } }])]
   })
   return [...told, chunk([], { finishReason: { stop: 'STOP', length: 'MAX_TOKENS', filter: 'SAFETY' }[end] })]
 }

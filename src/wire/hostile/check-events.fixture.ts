@@ -64,8 +64,9 @@ function checkCounts(checking: Checking, { outputBytes, heldBytes }: Heard): voi
   checking.given = outputBytes - heldBytes
 }
 
-function checkHeard({ usage, inputCounted, error, done, garbled, finished }: Heard): void {
-  for (const flag of [done, garbled, finished]) insist(typeof flag === 'boolean', 'a flag that is none')
+function checkHeard({ usage, inputCounted, error, done, invalid, finished }: Heard): void {
+  for (const flag of [done, finished]) insist(typeof flag === 'boolean', 'a flag that is none')
+  insist(invalid === undefined || invalid !== '', 'nobody knows what is wrong')
   if (usage !== undefined) checkUsage(usage)
   if (inputCounted !== undefined) checkInput(inputCounted)
   if (error === undefined) return

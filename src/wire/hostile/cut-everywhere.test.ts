@@ -60,7 +60,7 @@ describe.each(LANE_WIRES)('a stream of %s', (wire) => {
   const whole = readWhole(readerOf(wire), bytes)
 
   it('says something of every kind', () => {
-    expect(whole.heard).toMatchObject({ finished: true, garbled: false, error: undefined })
+    expect(whole.heard).toMatchObject({ finished: true, invalid: undefined, error: undefined })
     expect(whole.heard.usage).toMatchObject({ uncachedInput: 25, cachedInput: 10, output: 42, reasoning: 12 })
     for (const type of ['text-delta', 'tool-call-start', 'tool-call-delta', 'tool-call-end', 'turn-end']) {
       expect(whole.seen, type).toContain(type)

@@ -54,7 +54,7 @@ const MUST_BE_SEEN: readonly string[] = [
   ...STREAM_CHANGES.map((name) => `order: ${name}`),
   ...DAMAGE_NAMES.map((name) => `damage: ${name}`),
   ...LANE_WIRES.flatMap((wire) => [
-    ...['finished', 'an error', 'garbled', 'broken off', 'counted', 'not counted'].map((end) => `${wire}: ${end}`),
+    ...['finished', 'an error', 'invalid', 'broken off', 'counted', 'not counted'].map((end) => `${wire}: ${end}`),
     ...SAID_BY_ALL.map((type) => `${wire} gives ${type}`),
   ]),
   ...['anthropic gives summary-delta', 'gemini gives summary-delta', 'responses gives summary-delta'],

@@ -74,7 +74,13 @@ const byteByByte = (bytes: Buffer): Buffer[] =>
   )
 
 function countOutcome(tally: Tally, wire: LaneWire, { events, heard, seen }: Read): void {
-  const end = heard.error ? 'an error' : heard.garbled ? 'garbled' : heard.finished ? 'finished' : 'broken off'
+  const end = heard.error
+    ? 'an error'
+    : heard.invalid !== undefined
+      ? 'invalid'
+      : heard.finished
+        ? 'finished'
+        : 'broken off'
   tally.count(`${wire}: ${end}`)
   tally.count(`${wire}: ${heard.usage ? 'counted' : heard.inputCounted ? 'only its input counted' : 'not counted'}`)
   tally.count('events', events.length)

@@ -25,7 +25,7 @@ export function playVoice(voice: Voice, carrier: Carrier, pieces: Iterable<Buffe
   const { heard } = carrier
   for (const piece of pieces) {
     splitter.push(piece)
-    while (!heard.done && !heard.garbled && heard.error === undefined) {
+    while (!heard.done && heard.invalid === undefined && heard.error === undefined) {
       const carried = carrier.readAlike(splitter) ?? readNext(carrier, splitter.next())
       if (carried === undefined) break
       if (carried.bytes !== undefined) said.push(carried.bytes)
@@ -34,7 +34,7 @@ export function playVoice(voice: Voice, carrier: Carrier, pieces: Iterable<Buffe
     const silence = at++ % silentIn === 0 && !heard.finished ? voice.keepAlive() : undefined
     if (silence !== undefined) said.push(silence)
   }
-  const isWhole = heard.finished && !heard.garbled && heard.error === undefined
+  const isWhole = heard.finished && heard.invalid === undefined && heard.error === undefined
   said.push(isWhole ? carrier.close(SETTLED) : voice.fail(problem('upstream_error', 'It broke.')))
   return { said: Buffer.concat(said), end: isWhole ? 'finished' : 'failed', hasContent }
 }

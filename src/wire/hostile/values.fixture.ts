@@ -1,7 +1,7 @@
 import type { Dice } from './dice.fixture.ts'
 
 /** A value that JSON.stringify cannot write: `spell` puts it into the text as it is. */
-const raw = (json: string): string => `@raw:${json}@`
+export const raw = (json: string): string => `@raw:${json}@`
 const RAW = /"@raw:[^@]*@"/g
 
 /** A value as a server without a library for it might write it. */

@@ -75,11 +75,7 @@ export const lossesIntoChat = (dialect: ChatDialect): readonly KnownLoss[] => [
   },
   {
     rows: ['content[]: refusal'],
-    apply: dialect.refusals
-      ? inTurn()
-      : eachMessage((message) => [
-          { ...message, content: message.content.map((part) => (part.type === 'refusal' ? text(part.text) : part)) },
-        ]),
+    apply: dialect.refusals ? inTurn() : eachMessage((message) => [{ ...message, content: apart(message.content) }]),
   },
   {
     rows: ['input[]: message, system in several texts'],
@@ -151,6 +147,21 @@ function turnsOf(items: readonly ConversationItem[]): ConversationItem[] {
   }
   endTurn()
   return left
+}
+
+/** What was said and what was refused are two texts, of which a server that has one place makes one. */
+function apart(content: readonly ContentPart[]): ContentPart[] {
+  const refused = wordsOf(
+    content.filter(({ type }) => type === 'refusal'),
+    '',
+  )
+  const said = content.filter(({ type }) => type !== 'refusal')
+  if (refused === '') return said
+  const words = wordsOf(
+    said.filter(({ type }) => type === 'text'),
+    '',
+  )
+  return [...said, text(words === '' ? refused : `\n\n${refused}`)]
 }
 
 function messageOf(said: readonly MessageItem[], calls: boolean): MessageItem[] {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { FinishReason, Phase, ToolKind, TurnEvent } from '../../model/event.ts'
-import { createJsonWatch } from '../json/json-watch.ts'
+import { JsonProgress } from '../json/json-progress.ts'
 
 // Random answers, as events in an order that a reader could give them in.
 
@@ -191,14 +191,17 @@ function gather(events: Iterable<TurnEvent>, before: (event: TurnEvent, slot: Sl
   return { ...said, calls: [...calls.values()], tokens }
 }
 
-/** Why an answer has ended, as Chat says it: one whose arguments break off was cut, whatever else its lane says. */
+/** Why an answer has ended, as Chat says it: one whose last arguments break off was cut, whatever else its lane says. */
 export function finishInChat(events: readonly TurnEvent[]): TurnEvent | undefined {
   const finish = events.at(-1)
   if (finish?.type !== 'turn-end' || (finish.reason !== 'stop' && finish.reason !== 'tool-calls')) return finish
-  const watches = new Map<number, ReturnType<typeof createJsonWatch>>()
+  const watches = new Map<number, JsonProgress | undefined>()
   for (const event of events) {
-    if (event.type === 'tool-call-start' && event.tool === 'function') watches.set(event.call, createJsonWatch())
+    if (event.type === 'tool-call-start')
+      watches.set(event.call, event.tool === 'function' ? new JsonProgress() : undefined)
     if (event.type === 'tool-call-delta') watches.get(event.call)?.feed(event.text)
   }
-  return [...watches.values()].some((watch) => watch.isOpen()) ? { type: 'turn-end', reason: 'length' } : finish
+  const states = [...watches.values()].map((watch) => watch?.state)
+  const isCut = states.indexOf('cut') === states.length - 1 && states.length > 0
+  return isCut && !states.includes('broken') ? { type: 'turn-end', reason: 'length' } : finish
 }

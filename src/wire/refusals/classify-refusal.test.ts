@@ -255,3 +255,34 @@ describe('what a refusal means is certain', () => {
     expect([classifyRefusal(error), isCertain(error)]).toEqual([means, false])
   })
 })
+
+describe('a refusal of a cloud', () => {
+  it.each<Row>([
+    [400, { error: { message: 'No.', code: 'model_not_supported' } }, 'not-found', 'model_not_supported'],
+    [400, { error: { message: 'No.', code: 'unsupported_api_for_model' } }, 'not-found', undefined],
+    [
+      400,
+      {
+        error: {
+          message: 'prompt token count of 140012 exceeds the limit of 128000',
+          code: 'model_max_prompt_tokens_exceeded',
+        },
+      },
+      'too-long',
+      'model_max_prompt_tokens_exceeded',
+    ],
+    [401, 'unauthorized: token expired', 'credential', undefined],
+    [429, { error: { message: 'No.', code: 'rate_limited' } }, 'throttled', 'rate_limited'],
+    [401, [google(401, 'UNAUTHENTICATED', 'Request had invalid authentication credentials.')], 'credential', undefined],
+    [429, [google(429, 'RESOURCE_EXHAUSTED')], 'throttled', 'RESOURCE_EXHAUSTED'],
+    [403, { Message: 'User: arn:aws:iam::1:user/x is not authorized to perform' }, 'credential', undefined],
+    [400, { message: 'Input is too long for requested model.' }, 'too-long', undefined],
+    [400, { Message: 'Input is too long for requested model.' }, 'too-long', undefined],
+    [429, { message: 'Too many requests, please wait before trying again.' }, 'throttled', undefined],
+    [402, { error: { message: 'Insufficient funds.', type: 'insufficient_funds' } }, 'credential', undefined],
+  ])('%s %j: %s', (status, body, means, code) => {
+    const error = read(status, body)
+    expect(classifyRefusal(error)).toBe(means)
+    if (code !== undefined) expect(error.code).toBe(code)
+  })
+})

@@ -30,7 +30,7 @@ interface Sign {
 }
 
 const TOO_LONG =
-  /context.?length|maximum context|too many tokens|(?:prompt|input) is too long|max_model_len|exceeds? the (?:model|context)|exceeds? context limit|context.?size|exceeds the maximum number of tokens|maximum prompt length|model token limit|tokens \+ `` must be|range of input length/i
+  /context.?length|maximum context|too many tokens|(?:prompt|input) is too long|max_model_len|exceeds? the (?:model|context)|exceeds? context limit|context.?size|exceeds the maximum number of tokens|maximum prompt length|model token limit|tokens \+ `` must be|range of input length|prompt token count of \d+ exceeds|prompt_tokens_exceeded/i
 const THROTTLED = /rate.?limit|too.?many.?requests|slow.?down|throttl|resource.?exhausted/i
 /** In the words of an error: an account without money, over its own limits, in the wrong country, or with a wrong key. */
 const OUR_ACCOUNT =
@@ -40,6 +40,8 @@ const OUR_ACCOUNT_WORD =
 const FILTERED =
   /content.?filter|content_policy|moderation|responsibleai|invalid_prompt|(?:bio|cyber)_policy|prohibited_content/i
 const NOT_FOUND_WORD = /not_?found/i
+/** GitHub Copilot answers 400 where others answer 404: the model name is wrong, or the plan does not include the model. */
+const NO_SUCH_MODEL = /^(?:model_not_supported|unsupported_api_for_model|model_not_available\w*)$/
 const TOO_LARGE_WORD = /request_too_large|payload.?too.?large/i
 const REJECTED_WORD =
   /invalid_request|invalid_argument|failed_precondition|out_of_range|bad.?request|^extra_forbidden$/i
@@ -47,6 +49,11 @@ const OVERLOADED = /overload|unavailable|capacity|server.?error|internal|timeout
 /** The model cannot do what is asked. Another one that stands behind the same id may. */
 const INCAPABLE =
   /(?:is|are) not (?:enabled|supported|available) (?:for|by|with|on|in) (?:this|the) model|not enabled for models\/|(?:model|models\/\S{1,100}|"") (?:does|do) not support/i
+/** OpenRouter says with 404 that it has the model, and nobody there who serves it with what this request asks for. */
+const NO_ENDPOINT_CAN = /no endpoints found that (?:support|can handle)/i
+/** The model, the deployment or the address is not there. Whatever else is missing, this one request has asked for. */
+const MODEL_MISSING =
+  /(?:model|deployment)_?not_?found|(?:no such|unknown|invalid) (?:model|deployment)|\bnot_found_error model: |\b(?:model|deployment)s?\b(?:[^.]|\.(?=\S)){0,200}(?:not exist|not found|not be found)|no endpoints found for|(?:invalid|unknown)(?: request)? url|page not found|cannot post/i
 
 /** Nothing of it is known. */
 const UNKNOWN: Sign = { means: 'failed' }
@@ -64,8 +71,9 @@ const REFUSED: readonly Sign[] = [
   // Anthropic and Google refuse with 400 what is wrong with our account.
   { means: 'credential', says: OUR_ACCOUNT },
   { means: 'too-long', says: TOO_LONG },
-  // An address or a method that is not there: nothing that a client has written.
+  { means: 'unsupported-field', status: [404], says: NO_ENDPOINT_CAN },
   { means: 'not-found', status: [404, 405, 410] },
+  { means: 'not-found', status: [400], word: NO_SUCH_MODEL },
   { means: 'unsupported-field', refusesField: true },
   { means: 'unsupported-field', status: [400, 422], says: INCAPABLE },
   { means: 'filtered', says: FILTERED },
@@ -112,6 +120,11 @@ export function isCertain(error: ProviderError): boolean {
 /** Whether the provider's own code says that it is about us: a status alone may be about a text. */
 export const namesOurAccount = ({ code = '', type = '' }: ProviderError): boolean =>
   [code, type].some((word) => OUR_ACCOUNT_WORD.test(word))
+
+/** Whether what is not found is not there for anybody: a 404 alone may be about a file or an item that a client has named. */
+export const missesModel = ({ status, code = '', type = '', message }: ProviderError): boolean =>
+  (status !== undefined && status !== 404) ||
+  [code, type].some((word) => MODEL_MISSING.test(`${word} ${withoutQuotes(message)}`))
 
 /** 5xx is 5xx, whatever the page says that comes with it. */
 const isServerFault = ({ status }: ProviderError): boolean => status !== undefined && status >= 500

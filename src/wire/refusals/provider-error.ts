@@ -16,6 +16,8 @@ export interface UpstreamSaid {
   readonly param?: string | undefined
   /** How long it asks to be left alone, where it says so in its words and not in a header. */
   readonly retryAfterMs?: number
+  /** The model slipped, as with a malformed call: the same request usually succeeds when sent once more. */
+  readonly slipped?: boolean
 }
 
 /** A server may have the field in every chunk, with nothing in it. */
@@ -85,11 +87,12 @@ const pathOf = (loc: unknown): string =>
     .filter((step) => typeof step === 'number' || (typeof step === 'string' && step !== 'body'))
     .join('.')
 
-function messageOf({ message, error, detail, errors }: Fields, faults: readonly Fault[]): string | undefined {
+function messageOf({ message, Message, error, detail, errors }: Fields, faults: readonly Fault[]): string | undefined {
   const [first] = Array.isArray(errors) ? errors : []
   const inFaults = faults.map(({ path, says }) => (path === '' ? says : `${path}: ${says}`)).join('; ')
   const inDetail = isObject(detail) ? detail.message : detail
-  return [message, error, inDetail, inFaults, isObject(first) ? first.message : first].find(
+  // AWS uses both spellings.
+  return [message, Message, error, inDetail, inFaults, isObject(first) ? first.message : first].find(
     (candidate): candidate is string => typeof candidate === 'string' && candidate !== '',
   )
 }

@@ -12,13 +12,7 @@ type Item = Readonly<Fields>
  * because providers refuse a call that nobody has answered.
  */
 export function carriedItems(items: readonly Item[]): Item[] {
-  const called = new Set<unknown>()
-  const answered = new Set<unknown>()
-  for (const item of items) {
-    const type = typeOfItem(item)
-    if (isCallType(type)) called.add(item.call_id)
-    else if (isOutputType(type)) answered.add(item.call_id)
-  }
+  const { called, answered } = pairOutputs(items)
   const carried: Item[] = []
   const givenUp: Item[] = []
   for (const item of items) {
@@ -26,10 +20,29 @@ export function carriedItems(items: readonly Item[]): Item[] {
     if (!isCarriedType(type) || (isOutputType(type) && !called.has(item.call_id))) continue
     if (!isCallType(type)) carried.push(...givenUp.splice(0))
     carried.push(...(type === 'additional_tools' ? withOwnTools(item) : [item]))
-    if (isCallType(type) && !answered.has(item.call_id)) givenUp.push(outputOfGivenUp(item))
+    if (isCallType(type) && !answered.has(item)) givenUp.push(outputOfGivenUp(item))
   }
   carried.push(...givenUp)
   return carried
+}
+
+/** An output belongs to the last call before it with its id, because some providers reuse ids in later turns. */
+function pairOutputs(items: readonly Item[]) {
+  const called = new Map<unknown, Item>()
+  const answered = new Set<Item>()
+  const early = new Set<unknown>()
+  for (const item of items) {
+    const type = typeOfItem(item)
+    if (isCallType(type)) {
+      called.set(item.call_id, item)
+      if (early.delete(item.call_id)) answered.add(item)
+    } else if (isOutputType(type)) {
+      const call = called.get(item.call_id)
+      if (call === undefined) early.add(item.call_id)
+      else answered.add(call)
+    }
+  }
+  return { called, answered }
 }
 
 /** Behind all calls that were made at once. */

@@ -228,3 +228,35 @@ describe('the items of an input', () => {
     expect(problemOf(withItems(user, item))).toMatchObject({ code, param })
   })
 })
+
+describe('what goes to no lane', () => {
+  const user = { role: 'user', content: 'Hi' }
+
+  it('is named by its place and type, with the output of a call that goes nowhere', () => {
+    const shell = { type: 'local_shell_call', call_id: 'c', action: {} }
+    const output = { type: 'function_call_output', call_id: 'c', output: 'x' }
+    const input = [{ type: 'web_search_call', id: 'ws' }, user, shell, output, { type: 'who_knows', data: 1 }]
+    expect(requestOf({ model: 'demo', input }).optionalFields).toEqual([
+      'input.0.web_search_call',
+      'input.2.local_shell_call',
+      'input.3.function_call_output',
+      'input.4.who_knows',
+    ])
+  })
+
+  it('is refused where nobody knows it and it has something to say', () => {
+    for (const said of [{ role: 'user' }, { content: 'Hi' }, { role: 'user', content: [] }]) {
+      const { code, param, message } = problemOf({ model: 'demo', input: [user, { type: 'mesage', ...said }] })
+      expect([code, param]).toEqual(['invalid_value', 'input[1].type'])
+      expect(message).toContain('"mesage"')
+    }
+  })
+
+  it('is refused where nothing else is there', () => {
+    for (const input of [
+      [{ type: 'web_search_call', id: 'ws' }],
+      [{ type: 'additional_tools', role: 'developer', tools: [] }],
+    ])
+      expect(problemOf({ model: 'demo', input })).toMatchObject({ code: 'invalid_value', param: 'input' })
+  })
+})

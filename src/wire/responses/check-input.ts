@@ -3,7 +3,7 @@ import { type Problem, problem } from '../../model/problem.ts'
 import type { OtherInput } from '../../model/turn.ts'
 import { checkEach, checkMaybeText, checkName, checkWord, isAbsent, missing, wrongType } from '../fields/check-value.ts'
 import { checkContent } from './check-content.ts'
-import { isCallType, isCarriedType, isOutputType, typeOfItem } from './item-types.ts'
+import { isCallType, isCarriedType, isLeftOutType, isOutputType, typeOfItem } from './item-types.ts'
 
 /** What of an item is not text, by the item: only those that go to a model count. */
 export type OthersByItem = Map<unknown, readonly OtherInput[]>
@@ -30,7 +30,6 @@ export function checkInput(input: unknown, others: OthersByItem): Problem | unde
 
 type CheckItem = (param: string, item: Readonly<Fields>, others: OtherInput[]) => Problem | undefined
 
-/** Types that are not here come from hosted tools or from one client only: a conversation may have begun elsewhere. */
 const ITEMS: ReadonlyMap<unknown, CheckItem> = new Map<unknown, CheckItem>([
   ['message', checkMessage],
   ['reasoning', checkReasoning],
@@ -48,7 +47,18 @@ function checkItem(param: string, item: unknown, others: OtherInput[]): Problem 
   const type = typeOfItem(item)
   if (type === undefined) return missing(`${param}.type`)
   if (typeof type !== 'string') return wrongType(`${param}.type`, type, 'a string')
-  return ITEMS.get(type)?.(param, item, others)
+  const check = ITEMS.get(type)
+  if (check !== undefined) return check(param, item, others)
+  return isLeftOutType(type) || isCarriedType(type) ? undefined : checkUnknown(param, item, type)
+}
+
+const TYPE_SHOWN_MAX = 80
+
+/** An item of an unknown type is left out, but refused if it has a role or content, which the model was meant to read. */
+function checkUnknown(param: string, { role, content }: Readonly<Fields>, type: string): Problem | undefined {
+  if (isAbsent(role) && isAbsent(content)) return undefined
+  const message = `\`${param}\` has a role or content, but an unknown type: ${JSON.stringify(type.slice(0, TYPE_SHOWN_MAX))}. Send it as a \`message\`.`
+  return problem('invalid_value', message, { param: `${param}.type` })
 }
 
 const ROLES = new Set(['user', 'assistant', 'system', 'developer'])

@@ -13,8 +13,10 @@ describe('the dialects of Responses', () => {
     const namesOf = (has: (dialect: (typeof RESPONSES_DIALECTS)[number]) => boolean) =>
       RESPONSES_DIALECTS.filter(has).map(({ name }) => name)
     expect(namesOf(({ nativeTools }) => nativeTools.length > 0)).toEqual(['openai', 'azure'])
-    expect(namesOf(({ hidesReasoning }) => hidesReasoning)).toEqual(['openai', 'azure'])
-    expect(namesOf(({ sealsReasoning }) => sealsReasoning)).toEqual(['openai', 'azure', 'xai'])
+    const hosts = ['github-copilot', 'bedrock']
+    expect(namesOf(({ hidesReasoning }) => hidesReasoning)).toEqual(['openai', 'azure', ...hosts, 'vercel-gateway'])
+    expect(namesOf(({ sealsReasoning }) => sealsReasoning)).toEqual(['openai', 'azure', 'xai', ...hosts])
+    expect(namesOf(({ outputTokensMin }) => outputTokensMin === 16)).toEqual(['openai', 'azure', ...hosts])
   })
 
   it('say each what they rest on', () => {

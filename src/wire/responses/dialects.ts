@@ -1,4 +1,5 @@
 import { PLAIN_TRAITS } from '../../model/model-traits.ts'
+import type { KindBeyondFunctions } from '../../model/turn.ts'
 import { dialectByName, type LaneManners } from '../lane-manners.ts'
 
 /**
@@ -8,7 +9,7 @@ import { dialectByName, type LaneManners } from '../lane-manners.ts'
 export interface ResponsesDialect extends LaneManners {
   readonly wire: 'responses'
   /** Kinds of tools beyond functions that the server takes; for any other they are told as functions. */
-  readonly nativeTools: readonly NativeTool[]
+  readonly nativeTools: readonly KindBeyondFunctions[]
   /** Top-level fields beyond the standard ones that the server understands. */
   readonly extraFields: readonly string[]
   /** Makes a conversation short itself when it is asked to; only it can read what comes of that. */
@@ -16,8 +17,6 @@ export interface ResponsesDialect extends LaneManners {
   /** May be asked for its reasoning in a form that only it can read, and takes it back. */
   readonly sealsReasoning: boolean
 }
-
-export type NativeTool = 'custom' | 'namespace'
 
 const GENERIC: ResponsesDialect = {
   wire: 'responses',
@@ -54,11 +53,12 @@ export const RESPONSES_DIALECTS: readonly ResponsesDialect[] = [
   GENERIC,
   row(
     'openai',
-    'API reference: custom tools and namespaces; reasoning is encrypted, only a summary is shown; compaction.',
+    'API reference: custom tools and namespaces; reasoning is encrypted, only a summary is shown; compaction; max_output_tokens of at least 16.',
     {
       nativeTools: ['custom', 'namespace'],
       extraFields: CACHE_OPTIONS,
       withoutFields: PENALTIES,
+      outputTokensMin: 16,
       hidesReasoning: true,
       compacts: true,
       sealsReasoning: true,
@@ -68,6 +68,7 @@ export const RESPONSES_DIALECTS: readonly ResponsesDialect[] = [
     nativeTools: ['custom', 'namespace'],
     extraFields: CACHE_OPTIONS,
     withoutFields: PENALTIES,
+    outputTokensMin: 16,
     hidesReasoning: true,
     sealsReasoning: true,
   }),
@@ -90,6 +91,21 @@ export const RESPONSES_DIALECTS: readonly ResponsesDialect[] = [
   row('llamacpp', 'Server README: tools that are no functions are skipped.', { extraFields: LOCAL_SAMPLING }),
   row('lmstudio', 'Recorded: arguments come whole, with their end and without deltas; log probabilities unasked.', {
     extraFields: ['top_k', 'repeat_penalty'],
+  }),
+  row('github-copilot', 'No reference. Public clients: vscode-copilot-chat and opencode ask for encrypted reasoning.', {
+    withoutFields: PENALTIES,
+    outputTokensMin: 16,
+    hidesReasoning: true,
+    sealsReasoning: true,
+  }),
+  row('bedrock', 'help.openai.com, Responses API on Amazon Bedrock: encrypted reasoning; no penalties, as OpenAI.', {
+    withoutFields: PENALTIES,
+    outputTokensMin: 16,
+    hidesReasoning: true,
+    sealsReasoning: true,
+  }),
+  row('vercel-gateway', 'vercel.com/docs/ai-gateway, Responses: reasoning.effort; state is ours.', {
+    hidesReasoning: true,
   }),
   row('openrouter', 'API docs: Responses API, without state.', {
     extraFields: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],

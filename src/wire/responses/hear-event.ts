@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Heard } from '../heard.ts'
 import { isError, readError, type UpstreamSaid } from '../refusals/provider-error.ts'
-import { hearData } from '../sse/frame-data.ts'
+import { hearData, nameOfFrame } from '../sse/frame-data.ts'
 
 /** What a frame says, and under which name. */
 export interface NamedEvent {
@@ -10,20 +10,14 @@ export interface NamedEvent {
 }
 
 /** The event in a frame; undefined, with what it means noted, where there is none. */
-export function hearEvent(heard: Pick<Heard, 'done' | 'garbled' | 'error'>, frame: Buffer): NamedEvent | undefined {
+export function hearEvent(heard: Pick<Heard, 'done' | 'invalid' | 'error'>, frame: Buffer): NamedEvent | undefined {
   const event = hearData(heard, frame)
   if (event === undefined) return undefined
-  const type = typeof event.type === 'string' && event.type !== '' ? event.type : nameOf(frame)
+  const type = typeof event.type === 'string' && event.type !== '' ? event.type : nameOfFrame(frame)
   if (type !== 'error' && !isBareError(event)) return { type, event }
   heard.error = readErrorEvent(event)
   return undefined
 }
-
-/** The name on the `event:` line: it repeats the type, and is asked only where the data has none. */
-const nameOf = (frame: Buffer): string =>
-  /(?:^|\n)event: ?([\w.]+)/.exec(frame.toString('latin1', 0, NAME_WITHIN_BYTES))?.[1] ?? ''
-
-const NAME_WITHIN_BYTES = 200
 
 /** Some servers break off with the body that they would refuse with: `{"error": …}` and no word of an event. */
 const isBareError = (event: Fields): boolean =>

@@ -1,8 +1,21 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import type { Opaque } from '../../model/event.ts'
 import type { Heard } from '../heard.ts'
-import { createHeardItems, type HeardItems } from './heard-items.ts'
-import { type HeardItem, ItemQueue } from './item-queue.ts'
+import { DISAGREES, faultInCalls, itemSaysTheSame, textOf } from './answer-faults.ts'
+import {
+  agree,
+  agreeWithEnded,
+  begin,
+  complete,
+  finishItem,
+  finishPart,
+  type Hearing,
+  idOf,
+  isReasoning,
+  itemFor,
+  itemOf,
+} from './finish-items.ts'
+import { createHeardItems } from './heard-items.ts'
+import { type HeardItem, ItemQueue, partAt } from './item-queue.ts'
 import {
   ITEM_OF_PART,
   indexOfPart,
@@ -12,7 +25,7 @@ import {
   type WordsEvent,
   wordsOfPart,
 } from './part-kinds.ts'
-import { type ItemStep, isCall, type PartKind, type SpokenItem, type SpokenPart } from './spoken-item.ts'
+import { type ItemKind, type ItemStep, isCall, type PartKind } from './spoken-item.ts'
 
 /** What a provider says of its items, mended: what is missing is inferred, what comes twice is told once. */
 export interface ItemHearer {
@@ -20,24 +33,31 @@ export interface ItemHearer {
   /** The items of a whole response: what has been heard of them before is not told again. Then all of them are over. */
   hearOutput(output: unknown, status: 'completed' | 'incomplete'): void
   take(): readonly ItemStep[]
+  /** What could be taken is not told to anybody. */
+  forget(): void
   /** More items, or more parts of them, than any answer has: what is heard from here on is not told. */
   tooMany(): boolean
+  /** What is wrong with the calls of a finished answer. In an incomplete one the last item may be cut, and is not checked. */
+  faultInCalls(ending: 'completed' | 'incomplete'): string | undefined
 }
 
-export function createItemHearer(counts: Heard, origin: string): ItemHearer {
-  const hearing: Hearing = { items: createHeardItems(), queue: new ItemQueue(counts), origin }
+export function createItemHearer(heard: Heard, { origin, functionsAreCustom }: HearerOptions): ItemHearer {
+  const queue = new ItemQueue(heard, functionsAreCustom ? '' : '{}')
+  const hearing: Hearing = { heard, items: createHeardItems(), queue, origin, functionsAreCustom }
   return {
     hear: (type, event) => hearOfItems(hearing, type, event),
     hearOutput: (output, status) => hearOutput(hearing, output, status),
     take: () => hearing.queue.take(),
+    forget: () => hearing.queue.forget(),
     tooMany: () => hearing.queue.tooMany(),
+    faultInCalls: (ending) => faultInCalls(hearing.items.all, { functionsAreCustom, isCut: ending === 'incomplete' }),
   }
 }
 
-interface Hearing {
-  readonly items: HeardItems
-  readonly queue: ItemQueue
+export interface HearerOptions {
   readonly origin: string
+  /** Functions may stand for custom tools of the client, whose input need not be JSON. */
+  readonly functionsAreCustom: boolean
 }
 
 /** What nobody knows is not for the client: strict ones throw at events without a meaning. */
@@ -61,9 +81,34 @@ const STRUCTURE_EVENTS: ReadonlyMap<string, (hearing: Hearing, event: Fields) =>
 function hearDelta(hearing: Hearing, kind: PartKind, event: Fields): void {
   const { delta } = event
   if (typeof delta !== 'string' || delta === '') return
+  if (isBehindItsEnd(hearing, kind, event)) {
+    hearing.heard.invalid ??= 'content after the end of its item'
+    return
+  }
+  if (isReasoning(kind) && isToldAgain(hearing, kind, event)) return
   const heard = itemFor(hearing, kind, event)
   if (heard === 'not-ours') return
   hearing.queue.say(heard, hearing.queue.openPart(heard, kind, indexOfPart(event, kind), {}), delta, event)
+}
+
+/**
+ * Whether a delta comes after the end of its item or part. Reasoning is exempt: nothing depends on where its text is, and some
+ * servers send its parts interleaved.
+ */
+function isBehindItsEnd(hearing: Hearing, kind: PartKind, event: Fields): boolean {
+  if (isReasoning(kind)) return false
+  const heard = hearing.items.find(event, ITEM_OF_PART[kind])
+  if (heard === 'not-ours') return false
+  if (heard === undefined) return endedItem(hearing, event) !== undefined
+  const part = partAt(heard, kind, indexOfPart(event, kind))
+  return part !== undefined && (part !== heard.openPart || part.isWhole)
+}
+
+/** More of a part whose words the provider has said as a whole. */
+function isToldAgain(hearing: Hearing, kind: PartKind, event: Fields): boolean {
+  const heard = hearing.items.find(event, ITEM_OF_PART[kind]) ?? endedItem(hearing, event)
+  if (heard === undefined || heard === 'not-ours') return false
+  return partAt(heard, kind, indexOfPart(event, kind))?.isWhole === true
 }
 
 /** The words again as a whole: where no deltas came, or not all, these are the ones. */
@@ -71,30 +116,47 @@ function hearWhole(hearing: Hearing, { kind, wholeField }: WordsEvent, event: Fi
   const known = hearing.items.find(event, ITEM_OF_PART[kind])
   if (known === 'not-ours') return
   // Words of an item that is over, or of a part that is: they have been told.
-  if (known === undefined && isKnown(hearing, event)) return
+  const over = known === undefined ? endedItem(hearing, event) : undefined
+  if (over !== undefined) {
+    agreeWithEnded(hearing, over, { kind, key: indexOfPart(event, kind), whole: event[wholeField] })
+    return
+  }
   const heard = known ?? itemFor(hearing, kind, event)
   if (heard === 'not-ours') return
   const key = indexOfPart(event, kind)
   const told = partAt(heard, kind, key)
-  if (told !== undefined && told !== heard.openPart) return
+  if (told !== undefined && told !== heard.openPart) {
+    agree(hearing, told, event[wholeField])
+    return
+  }
   if (isCall(heard.item.kind) && typeof event.name === 'string') hearing.queue.learn(heard, { name: event.name })
   const part = hearing.queue.openPart(heard, kind, key, {})
   complete(hearing, heard, part, event[wholeField])
   part.ended = event
+  part.isWhole = true
 }
 
-const isKnown = ({ items }: Hearing, event: Fields): boolean =>
-  items.all.some(
-    ({ id, index, hasEnded }) =>
-      hasEnded && (id === event.item_id || (event.item_id === undefined && index === event.output_index)),
-  )
+/** The finished item that an event names by its id, its index, or both. */
+const endedItem = ({ items }: Hearing, { item_id: id, output_index: index }: Fields): HeardItem | undefined =>
+  id === undefined && index === undefined
+    ? undefined
+    : items.all.find(
+        (item) =>
+          item.hasEnded &&
+          (id === undefined || item.id === undefined || item.id === id) &&
+          (index === undefined || item.index === index),
+      )
 
 function hearItem(hearing: Hearing, event: Fields, what: 'begins' | 'ends'): void {
   if (!isObject(event.item)) return
   const index = typeof event.output_index === 'number' ? event.output_index : undefined
   const heard = itemOf(hearing, what === 'begins' ? asItBegins(event.item) : event.item, index, what === 'begins')
-  if (heard === undefined || heard.hasEnded) return
-  if (what === 'ends') finishItem(hearing, heard, event.item, 'completed')
+  if (heard === undefined || what === 'begins') return
+  if (heard.hasEnded) {
+    if (!itemSaysTheSame(heard, event.item)) hearing.heard.invalid ??= DISAGREES
+    return
+  }
+  finishItem(hearing, heard, event.item, 'completed')
 }
 
 /** What is sealed is shorter at the beginning than at the end, and its provider takes back only the end. */
@@ -108,13 +170,19 @@ function hearPart(hearing: Hearing, event: Fields, what: 'begins' | 'ends'): voi
   const part = isObject(event.part) ? event.part : {}
   const kind = partKindOf(part)
   if (kind === undefined) return
+  const key = indexOfPart(event, kind)
   if (what === 'begins') {
+    if (isToldAgain(hearing, kind, event)) return
     const heard = itemFor(hearing, kind, event)
-    if (heard !== 'not-ours') hearing.queue.openPart(heard, kind, indexOfPart(event, kind), part)
+    if (heard !== 'not-ours') hearing.queue.openPart(heard, kind, key, part)
     return
   }
-  const heard = hearing.items.find(event, ITEM_OF_PART[kind])
-  if (heard !== undefined && heard !== 'not-ours') finishPart(hearing, heard, kind, indexOfPart(event, kind), part)
+  const whole = wordsOfPart(part, kind)
+  const known = hearing.items.find(event, ITEM_OF_PART[kind])
+  const over = known === undefined ? endedItem(hearing, event) : undefined
+  if (over !== undefined) agreeWithEnded(hearing, over, { kind, key, whole })
+  const heard = known ?? (over === undefined && textOf(whole) !== '' ? itemFor(hearing, kind, event) : undefined)
+  if (heard !== undefined && heard !== 'not-ours') finishPart(hearing, heard, kind, key, part)
 }
 
 function hearAnnotation(hearing: Hearing, event: Fields): void {
@@ -126,129 +194,43 @@ function hearAnnotation(hearing: Hearing, event: Fields): void {
 function hearOutput(hearing: Hearing, output: unknown, status: 'completed' | 'incomplete'): void {
   const claimed = new Set<HeardItem>()
   const items = Array.isArray(output) ? output : []
+  const ids = new Set(items.map((item) => (isObject(item) ? idOf(item) : undefined)))
+  const isFree = (other: HeardItem, kind: ItemKind): boolean =>
+    other.item.kind === kind && !claimed.has(other) && (other.id === undefined || !ids.has(other.id))
   for (const [index, item] of items.entries()) {
     if (hearing.queue.tooMany()) return
     if (!isObject(item)) continue
     const kind = itemKindOf(item)
     if (kind === undefined) continue
     const found = hearing.items.findItem({ id: idOf(item), index, kind })
-    if (found === 'not-ours') continue
+    // It was not known for what it is, and so its words were passed by.
+    if (found === 'not-ours') hearing.heard.invalid ??= DISAGREES
+    if (found === 'not-ours' || isListedTwice(found, item, claimed)) continue
     // Where ids and places tell nothing, the next one of its kind is meant: nothing is told twice.
     const heard =
       found !== undefined && !claimed.has(found)
         ? found
-        : (hearing.items.all.find((other) => other.item.kind === kind && !claimed.has(other)) ??
-          begin(hearing, item, hearing.items.nextIndex()))
+        : (hearing.items.all.find((other) => isFree(other, kind)) ?? begin(hearing, item, hearing.items.nextIndex()))
     if (heard === undefined) continue
     claimed.add(heard)
     // What is cut is the last one.
     if (!heard.hasEnded) finishItem(hearing, heard, item, index === items.length - 1 ? status : 'completed')
+    else if (!itemSaysTheSame(heard, item)) hearing.heard.invalid ??= DISAGREES
   }
+  const isLeftOut = (heard: HeardItem) => !claimed.has(heard) && saysSomething(heard)
+  if (claimed.size > 0 && hearing.items.all.some(isLeftOut)) hearing.heard.invalid ??= DISAGREES
   hearing.queue.endAll(status)
+  if (!isInOrder([...claimed].filter(saysSomething))) hearing.heard.invalid ??= DISAGREES
 }
 
-/** The item that words belong to; where nobody has announced it, it begins with them. */
-function itemFor(hearing: Hearing, kind: PartKind, event: Fields): HeardItem | 'not-ours' {
-  const type = ITEM_OF_PART[kind]
-  const found = hearing.items.find(event, type)
-  if (found !== undefined) return found
-  const index = typeof event.output_index === 'number' ? event.output_index : hearing.items.nextIndex()
-  const id = typeof event.item_id === 'string' ? event.item_id : undefined
-  const heard = hearing.queue.add({ kind: type, fields: {}, id, index })
-  hearing.items.add(heard)
-  return heard
-}
+/** Told one after the other as they stand in the list. */
+const isInOrder = (items: readonly HeardItem[]): boolean =>
+  items.every(({ toldAs }, at) => at === 0 || toldAs > items[at - 1]!.toldAs)
 
-function itemOf(hearing: Hearing, item: Fields, index: number | undefined, isNew: boolean): HeardItem | undefined {
-  const kind = itemKindOf(item)
-  const id = idOf(item)
-  if (kind === undefined) {
-    hearing.items.addNotOurs({ id, index })
-    return undefined
-  }
-  const found = hearing.items.findItem({ id, index, kind })
-  if (found === 'not-ours') return undefined
-  // A new id at a place that is taken is a new item.
-  const isSame = found !== undefined && !(isNew && id !== undefined && found.id !== undefined && found.id !== id)
-  if (!isSame) return begin(hearing, item, index ?? hearing.items.nextIndex())
-  found.id ??= id
-  if (!found.hasEnded) learn(hearing, found, item)
-  return found
-}
+/** The same item again, by its id and its words. */
+const isListedTwice = (found: HeardItem | undefined, item: Fields, claimed: ReadonlySet<HeardItem>): boolean =>
+  found !== undefined && claimed.has(found) && found.id === idOf(item) && itemSaysTheSame(found, item)
 
-function begin(hearing: Hearing, item: Fields, index: number): HeardItem | undefined {
-  const kind = itemKindOf(item)
-  if (kind === undefined) return undefined
-  const heard = hearing.queue.add({ kind, fields: item, id: idOf(item), index })
-  heard.item.opaque = opaqueIn(heard.item, hearing)
-  hearing.items.add(heard)
-  return heard
-}
-
-function learn(hearing: Hearing, heard: HeardItem, item: Fields): void {
-  hearing.queue.learn(heard, item)
-  heard.item.opaque = opaqueIn(heard.item, hearing)
-}
-
-function opaqueIn({ kind, fields: { encrypted_content: data } }: SpokenItem, { origin }: Hearing): Opaque | undefined {
-  const isSealed = (kind === 'reasoning' || kind === 'compaction') && typeof data === 'string' && data !== ''
-  return isSealed ? { wire: 'responses', origin, data } : undefined
-}
-
-/** The item as a whole: what of it has not been told is told now. */
-function finishItem(hearing: Hearing, heard: HeardItem, item: Fields, status: 'completed' | 'incomplete'): void {
-  learn(hearing, heard, item)
-  if (heard.item.kind === 'function_call') finishCall(hearing, heard, 'arguments', item.arguments)
-  else if (heard.item.kind === 'custom_tool_call') finishCall(hearing, heard, 'input', item.input)
-  else {
-    finishParts(hearing, heard, item.summary)
-    finishParts(
-      hearing,
-      heard,
-      typeof item.content === 'string' ? [{ type: 'text', text: item.content }] : item.content,
-    )
-  }
-  const told = item.status === 'incomplete' || item.status === 'completed' ? item.status : status
-  hearing.queue.end(heard, told)
-}
-
-function finishCall(hearing: Hearing, heard: HeardItem, kind: 'arguments' | 'input', whole: unknown): void {
-  complete(hearing, heard, hearing.queue.openPart(heard, kind, undefined, {}), whole)
-}
-
-function finishParts(hearing: Hearing, heard: HeardItem, parts: unknown): void {
-  if (!Array.isArray(parts)) return
-  for (const [index, part] of parts.entries()) {
-    if (hearing.queue.tooMany()) return
-    const kind = isObject(part) ? partKindOf(part) : undefined
-    if (kind !== undefined && ITEM_OF_PART[kind] === heard.item.kind) finishPart(hearing, heard, kind, index, part)
-  }
-}
-
-function finishPart(hearing: Hearing, heard: HeardItem, kind: PartKind, key: number | undefined, fields: Fields): void {
-  const { queue } = hearing
-  const known = partAt(heard, kind, key)
-  if (known !== undefined && known !== heard.openPart) {
-    known.fields = fields
-    return
-  }
-  const part = queue.openPart(heard, kind, key, fields)
-  complete(hearing, heard, part, wordsOfPart(fields, kind))
-  part.fields = fields
-  queue.closePart(heard)
-}
-
-const partAt = ({ item, openPart }: HeardItem, kind: PartKind, key: number | undefined): SpokenPart | undefined =>
-  openPart?.kind === kind && (key === undefined || openPart.key === key)
-    ? openPart
-    : item.parts.find((part) => part.kind === kind && part.key === key)
-
-/** What was said in deltas stays said: only words that are missing behind them are told. */
-function complete({ queue }: Hearing, heard: HeardItem, part: SpokenPart, whole: unknown): void {
-  const words = typeof whole === 'string' ? whole : isObject(whole) ? JSON.stringify(whole) : ''
-  if (words.length > part.text.length && words.startsWith(part.text)) {
-    queue.say(heard, part, words.slice(part.text.length), undefined)
-  }
-}
-
-const idOf = ({ id }: Fields): string | undefined => (typeof id === 'string' && id !== '' ? id : undefined)
+/** On reasoning nothing depends. */
+const saysSomething = ({ item }: HeardItem): boolean =>
+  isCall(item.kind) || (item.kind === 'message' && item.parts.some(({ text }) => text !== ''))

@@ -11,6 +11,8 @@ export interface HeardItem {
   /** The provider has said that it is over; what is held of it is still to be told. */
   hasEnded: boolean
   hasStarted: boolean
+  /** Its number among the items that have started. */
+  toldAs: number
   readonly held: ItemStep[]
   /** Of the words in these. */
   heldBytes: number
@@ -36,14 +38,18 @@ type Counts = Pick<Heard, 'outputBytes' | 'heldBytes' | 'calls'>
  */
 export class ItemQueue {
   readonly #counts: Counts
+  readonly #noArguments: '' | '{}'
   /** In the order of telling; those that have been told to their end are gone. */
   readonly #waiting: HeardItem[] = []
   #steps: ItemStep[] = []
   #itemCount = 0
+  #toldCount = 0
   #partCount = 0
 
-  constructor(counts: Counts) {
+  /** `noArguments`: sent for a call without arguments. Clients parse it, and an empty string is not JSON. */
+  constructor(counts: Counts, noArguments: '' | '{}') {
     this.#counts = counts
+    this.#noArguments = noArguments
   }
 
   add({ kind, fields, id, index, callId }: NewItem): HeardItem {
@@ -55,6 +61,7 @@ export class ItemQueue {
       openPart: undefined,
       hasEnded: false,
       hasStarted: false,
+      toldAs: 0,
       held: [],
       heldBytes: 0,
     }
@@ -86,7 +93,16 @@ export class ItemQueue {
     this.closePart(heard)
     const alike = item.parts.filter((part) => (part.kind === 'summary_text') === (kind === 'summary_text'))
     const part: SpokenPart = {
-      ...{ kind, index: alike.length, key: key ?? alike.length, fields, ended: undefined, text: '', annotations: [] },
+      ...{
+        kind,
+        index: alike.length,
+        key: key ?? alike.length,
+        fields,
+        ended: undefined,
+        isWhole: false,
+        text: '',
+        annotations: [],
+      },
     }
     item.parts.push(part)
     this.#partCount += 1
@@ -116,6 +132,10 @@ export class ItemQueue {
     if (isCall(item.kind) && item.parts.length === 0) {
       this.openPart(heard, item.kind === 'function_call' ? 'arguments' : 'input', undefined, {})
     }
+    const { openPart } = heard
+    if (openPart?.kind === 'arguments' && openPart.text === '' && status === 'completed' && this.#noArguments !== '') {
+      this.say(heard, openPart, this.#noArguments, undefined)
+    }
     this.closePart(heard)
     heard.hasEnded = true
     item.status = status
@@ -136,6 +156,12 @@ export class ItemQueue {
     if (steps.length === 0) return NO_STEPS
     this.#steps = []
     return steps
+  }
+
+  /** What has become tellable since the last time is not told: its words were not said. */
+  forget(): void {
+    for (const step of this.take().toReversed())
+      if (step.type === 'delta') step.part.text = step.part.text.slice(0, -step.text.length)
   }
 
   /** More items, or more parts of them, than any answer has. */
@@ -175,6 +201,7 @@ export class ItemQueue {
         // A call is told with its name, which may come late.
         if (name === '' && !first.hasEnded) return
         first.hasStarted = true
+        first.toldAs = this.#toldCount++
         counts.outputBytes += Buffer.byteLength(name ?? '')
         if (name !== undefined) counts.calls += 1
         this.#steps.push({ type: 'item-start', item: first.item })
@@ -188,6 +215,15 @@ export class ItemQueue {
     }
   }
 }
+
+export const partAt = (
+  { item, openPart }: HeardItem,
+  kind: PartKind,
+  key: number | undefined,
+): SpokenPart | undefined =>
+  openPart?.kind === kind && (key === undefined || openPart.key === key)
+    ? openPart
+    : item.parts.find((part) => part.kind === kind && (part.key === key || isCall(item.kind)))
 
 /** Words that follow on words of the same part, with nothing said beside them, are told as one. */
 function push(steps: ItemStep[], step: ItemStep): void {

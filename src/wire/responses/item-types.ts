@@ -24,6 +24,18 @@ const CARRIED: ReadonlySet<unknown> = new Set<CarriedItemType>([
   'compaction',
 ])
 
+/** Known items that go to no lane: of hosted tools, or of tools of one model or client. The conversation may have begun elsewhere. */
+const LEFT_OUT: ReadonlySet<unknown> = new Set([
+  ...['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call'],
+  ...['computer_call', 'computer_call_output', 'tool_search_call', 'tool_search_output'],
+  ...['mcp_list_tools', 'mcp_call', 'mcp_approval_request', 'mcp_approval_response'],
+  ...['local_shell_call', 'local_shell_call_output', 'shell_call', 'shell_call_output'],
+  ...['apply_patch_call', 'apply_patch_call_output', 'program', 'program_output'],
+  ...['configuration_update', 'agent_message', 'context_compaction'],
+])
+
+export const isLeftOutType = (type: unknown): boolean => LEFT_OUT.has(type)
+
 export const isCarriedType = (type: unknown): type is CarriedItemType => CARRIED.has(type)
 
 /** Clients leave the type of a message out, and that of a reference. Undefined: it is neither. */

@@ -44,7 +44,12 @@ it.each([
       ],
     },
   ],
-  ['lists of added tools', { input: many(4, (at) => ({ type: 'additional_tools', tools: [custom(at)] })) }],
+  [
+    'lists of added tools',
+    {
+      input: [{ role: 'user', content: 'x' }, ...many(4, (at) => ({ type: 'additional_tools', tools: [custom(at)] }))],
+    },
+  ],
 ])('as many %s as the door lets in are read', (_name, fields) => {
   const asked = { model: 'demo', input: 'x', ...fields }
   const { inputSize, ignoredTools, otherInputs } = requestOf(asked)

@@ -1,5 +1,6 @@
 import type { Fields } from '../../lib/is-object.ts'
 import type { ToolDefinition } from '../../model/conversation.ts'
+import { markIn } from '../fields/cache-marks.ts'
 
 /** What one list of checked tools has: the client's own, and the types of those that are left out. */
 export interface OwnTools {
@@ -46,6 +47,7 @@ function definitionOf(tool: Fields, namespace: string | undefined): ToolDefiniti
     name: tool.name as string,
     namespace,
     description: (tool.description as string | null | undefined) ?? undefined,
+    ...markIn(tool),
   }
   if (type === 'custom') return { type, ...named, grammar: grammarOf(tool.format as Fields | null | undefined) }
   return {

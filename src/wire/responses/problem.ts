@@ -1,5 +1,5 @@
 import type { Fields } from '../../lib/is-object.ts'
-import { type Problem, problemEnvelope } from '../../model/problem.ts'
+import { type Problem, streamEnvelope } from '../../model/problem.ts'
 
 /**
  * What the event `error` says. Some clients read it flat and some nested, and some look at neither and wait for
@@ -7,5 +7,5 @@ import { type Problem, problemEnvelope } from '../../model/problem.ts'
  */
 export function errorFields(subject: Problem, requestId: string): Fields {
   const { code, message, param } = subject
-  return { code, message, param, ...problemEnvelope(subject, requestId) }
+  return { code, message, param, ...streamEnvelope(subject, requestId) }
 }

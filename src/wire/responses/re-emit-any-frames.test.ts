@@ -31,8 +31,8 @@ it('a re-emitted stream never throws and keeps the grammar, whatever frames come
     }
   }
   console.log(`re-emit: seed ${seed}, ${JSON.stringify({ streams: 3000, frames, whole, contentful })}`)
-  expect(whole).toBeGreaterThan(1000)
-  expect(contentful).toBeGreaterThan(1000)
+  expect(whole).toBeGreaterThan(700)
+  expect(contentful).toBeGreaterThan(700)
 })
 
 /** It has words or a name, no part without any, and of a reasoning either summaries or a text; or it has a seal. */

@@ -41,13 +41,13 @@ describe('a JSON answer, re-emitted', () => {
     expect(reply.answer.storedItems()[0]).toMatchObject({ encrypted_content: 'in our envelope: sealed' })
   })
 
-  it('is an error when it says so with status 200, and garbled when it is no response', () => {
+  it('is an error when it says so with status 200, and invalid when it is no response', () => {
     const error = { code: 'server_error', message: 'No.' }
     expect(replyOf({ error })).toEqual({ kind: 'error', said: error })
     expect(replyOf({ error: 'No.' })).toMatchObject({ kind: 'error', said: { message: 'No.' } })
     expect(replyOf({ status: 'failed', error: null, output: [] })).toMatchObject({ kind: 'error' })
     for (const value of [undefined, null, [], 'x', {}, { output: 'x' }, { status: 'queued', output: [] }]) {
-      expect(replyOf(value).kind).toBe('garbled')
+      expect(replyOf(value).kind).toBe('invalid')
     }
   })
 })

@@ -10,12 +10,12 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
   it('says what the provider has said, in the order of the grammar', () => {
     const { carrier, bytes, whole } = reEmit(frames, { sealReasoning: ({ data }) => data })
     const items = expectGrammar(bytes, { whole })
-    const { usage, outputBytes, heldBytes, finished, error, garbled } = carrier.heard
+    const { usage, outputBytes, heldBytes, finished, error, invalid } = carrier.heard
     const ending = whole ? lastResponse(bytes) : undefined
     expect({
       items: plainItems(items),
       ending: ending ? [ending.status, ending.incomplete_details] : null,
-      heard: { usage: usage ?? null, outputBytes, heldBytes, finished, error: error ?? null, garbled },
+      heard: { usage: usage ?? null, outputBytes, heldBytes, finished, error: error ?? null, invalid: invalid ?? null },
     }).toEqual(expectedOf(fixture).answer)
   })
 
@@ -207,9 +207,9 @@ describe('a re-emitted stream', () => {
     expect(plainItems(lastResponse(bytes).output)).toEqual([{ message: ['x'] }])
   })
 
-  it('is garbled by what is no JSON object, and heeds nothing behind its end', () => {
+  it('is invalid by what is no JSON object, and heeds nothing behind its end', () => {
     for (const data of ['{"type":', '[1]', '"x"', 'null', '<html>']) {
-      expect(reEmit([Buffer.from(`data: ${data}\n\n`)]).carrier.heard.garbled).toBe(true)
+      expect(reEmit([Buffer.from(`data: ${data}\n\n`)]).carrier.heard.invalid).toBeDefined()
     }
     const carrier = createReEmitter(plainFraming(), laneOf())
     carrier.read(ended())
@@ -231,6 +231,6 @@ describe('a re-emitted stream', () => {
   it('bounds how many items there may be', () => {
     const carrier = createReEmitter(plainFraming(), laneOf())
     for (let at = 0; at < 5000; at++) carrier.read(added({ id: `m${at}`, type: 'message', content: [] }, at))
-    expect(carrier.heard.garbled).toBe(true)
+    expect(carrier.heard.invalid).toBeDefined()
   })
 })

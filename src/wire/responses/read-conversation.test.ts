@@ -132,6 +132,13 @@ describe('readConversation', () => {
     ])
   })
 
+  it('gives a call that was given up its result also where a later one has the same id', () => {
+    const call = { type: 'function_call', call_id: 'f:0', name: 'f', arguments: '{}' }
+    const output = { type: 'function_call_output', call_id: 'f:0', output: 'done' }
+    const told = conversationOf(withItems(call, { role: 'user', content: 'Again' }, call, output)).items
+    expect(told.map(({ type }) => type)).toEqual(['tool-call', 'tool-result', 'message', 'tool-call', 'tool-result'])
+  })
+
   it('gives calls that were given up a result that says so, behind all that were made at once', () => {
     const call = (call_id: string) => ({ type: 'custom_tool_call', call_id, name: 'f', input: '' })
     const output = { type: 'custom_tool_call_output', call_id: 'b', output: 'done' }

@@ -12,7 +12,7 @@ import { type DeltaStep, type ItemStep, isCall, nameOfCall, type SpokenItem, typ
 
 /** A stream of a lane that speaks Responses, for a client that does not, or whose tools the lane does not know. */
 export function createEventReader({ mint, origin }: ReaderOptions<ResponsesDialect>): EventReader {
-  const steps = createStepReader(origin)
+  const steps = createStepReader(origin, { functionsAreCustom: true })
   const state: EventState = { mint, heard: steps.heard, call: -1, begun: undefined, summary: undefined }
   let isOneEvent = false
   return {

@@ -2,6 +2,7 @@ import type { Fields } from '../../lib/is-object.ts'
 import { stringOf } from '../../lib/string-of.ts'
 import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
+import { markIn } from '../fields/cache-marks.ts'
 import { TEXT_PARTS } from './check-content.ts'
 import type { CarriedItemType } from './item-types.ts'
 import { readPhase } from './read-phase.ts'
@@ -72,8 +73,10 @@ function readCall(
 /** A text counts as one part; nothing at all as none. */
 function readParts(content: unknown): ContentPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return Array.isArray(content) ? content.map(readPart) : []
+  return Array.isArray(content) ? content.map(readMarkedPart) : []
 }
+
+const readMarkedPart = (part: Item): ContentPart => ({ ...readPart(part), ...markIn(part) })
 
 function readPart(part: Item): ContentPart {
   if (TEXT_PARTS.has(part.type)) return { type: 'text', text: part.text as string }

@@ -13,7 +13,13 @@ export function read(body: string | object): ReadRequestOutcome {
   const scanned = scanJson(bytes, BOUNDS)
   if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
   const value = JSON.parse(bytes.toString())
-  const nothingFound = { sealed: new Map(), boundTo: undefined, compacts: undefined, storable: () => [] }
+  const nothingFound = {
+    sealed: new Map(),
+    boundTo: undefined,
+    compacts: undefined,
+    storable: () => [],
+    previousItems: 0,
+  }
   const previousResponseId = value.previous_response_id || undefined
   return readRequest({ bytes, members: scanned.members, value }, { ...nothingFound, previousResponseId })
 }

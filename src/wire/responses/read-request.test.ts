@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { askedField } from './asked-field.ts'
 import { ALL_NULL, CLIENT_REQUESTS, CODEX, FROM_ELSEWHERE } from './client-requests.fixture.ts'
-import { base, problemOf, read, requestOf } from './read-request.fixture.ts'
+import { base, problemOf, read, requestOf, withItems } from './read-request.fixture.ts'
 
 describe('readRequest', () => {
   it('reads what admission decides on', () => {
@@ -172,6 +172,23 @@ describe('readRequest', () => {
     ['a capital format', { ...base, text: { Format: {} } }, 'unsupported_parameter', 'text.Format'],
   ])('%s is refused', (_name, body, code, param) => {
     expect(problemOf(body)).toMatchObject({ code, param })
+  })
+
+  it('keeps the bytes of items that stay where another one goes', () => {
+    const kept = '{ "role":"user", "content":"caf\\u00e9", "x":1.0 }'
+    const { rewritten } = requestOf(`{"model":"demo","input":[ ${kept} ,{"role":"assistant","content":""}]}`)
+    expect(String(rewritten.get('input'))).toBe(`[${kept}]`)
+  })
+
+  it('tells the kinds of tools in it by what they are, not by the words of a text', () => {
+    const kindsOf = (...input: object[]) =>
+      requestOf(withItems({ role: 'user', content: 'custom' }, ...input)).toolKinds
+    expect(kindsOf({ role: 'user', content: 'namespace' })).toEqual([])
+    expect(kindsOf({ type: 'custom_tool_call', call_id: 'c', name: 'f', input: '' })).toEqual(['custom'])
+    const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
+    expect(kindsOf({ ...call, namespace: 'ns' })).toEqual(['namespace'])
+    const tools = [{ type: 'namespace', name: 'ns', tools: [{ type: 'custom', name: 'f' }] }]
+    expect(requestOf({ ...base, tools }).toolKinds).toEqual(['custom', 'namespace'])
   })
 
   it('shows only so much of what a client wrote', () => {

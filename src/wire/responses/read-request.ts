@@ -1,19 +1,22 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
+import type { ToolDefinition } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
-import { type Problem, refused } from '../../model/problem.ts'
-import type { InputSize, OtherInput, ResponsesRequest, TurnRequest } from '../../model/turn.ts'
+import { type Problem, problem, refused } from '../../model/problem.ts'
+import type { InputSize, KindBeyondFunctions, OtherInput, ResponsesRequest, TurnRequest } from '../../model/turn.ts'
 import { checkNames } from '../fields/check-names.ts'
 import { checkModel, checkValues } from '../fields/check-values.ts'
 import { demandsOf } from '../fields/demands-of.ts'
 import { optionalNames } from '../fields/field-rule.ts'
 import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
 import { type ReadNested, readNested } from '../fields/read-nested.ts'
+import { jsonArray } from '../json/array-elements.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../request-reader.ts'
 import { carriedItems } from './carried-items.ts'
 import { checkInput, type OthersByItem } from './check-input.ts'
 import { checkFormat, checkMetadata } from './check-settings.ts'
 import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'
-import { isCallType } from './item-types.ts'
+import { elementsOfBody } from './input-elements.ts'
+import { isCallType, typeOfItem } from './item-types.ts'
 import { mendItems } from './mend-items.ts'
 import { type ReadTools, readTools, rewrittenTools } from './read-tools.ts'
 
@@ -34,10 +37,34 @@ export function readRequest(body: ParsedBody, found: FoundInBody): ReadRequestOu
   if (wrongInput) return refused(wrongInput)
   const tools = readTools(value)
   if (tools.kind === 'refused') return tools
-  const carried = Array.isArray(value.input) ? carriedItems(value.input) : []
-  const { storable, ...known } = found
+  const items: readonly Fields[] | undefined = Array.isArray(value.input) ? value.input : undefined
+  const carried = items === undefined ? [] : carriedItems(items)
+  if (items !== undefined && !carried.some(saysSomething)) return refused(nothingLeft(items))
+  const { storable, previousItems, ...known } = found
   const storedInput = value.store === false ? undefined : storable
-  return { kind: 'read', request: { ...requestOf(body, { nested, others, tools, carried }), ...known, storedInput } }
+  const leftOut = items === undefined ? [] : namesOfLeftOut(items, carried, previousItems)
+  const request = requestOf(body, { nested, others, tools, carried, leftOut })
+  return { kind: 'read', request: { ...request, ...known, storedInput } }
+}
+
+/** A model cannot answer to tools alone. */
+const saysSomething = (item: Fields): boolean => typeOfItem(item) !== 'additional_tools'
+
+function nothingLeft(items: readonly Fields[]): Problem {
+  const types = [...new Set(items.map((item) => String(typeOfItem(item))))].slice(0, 5).join(', ')
+  const message = `No item of \`input\` can be sent to a model (${types}). Send at least one message or tool result.`
+  return problem('invalid_value', message, { param: 'input' })
+}
+
+/** The items of this request that go to no lane. Those of the previous response were named when they came. */
+function namesOfLeftOut(items: readonly Fields[], carried: readonly Fields[], previousItems: number): string[] {
+  const kept = new Set(carried)
+  const names: string[] = []
+  for (const [at, item] of items.entries()) {
+    if (at >= previousItems && !kept.has(item) && saysSomething(item))
+      names.push(`input.${at - previousItems}.${String(typeOfItem(item))}`)
+  }
+  return names
 }
 
 const checkFields = (value: ParsedBody['value']): Problem | undefined =>
@@ -45,6 +72,8 @@ const checkFields = (value: ParsedBody['value']): Problem | undefined =>
 
 /** What had to be found out about a body before it could be read. */
 interface FoundInBody extends Pick<ResponsesRequest, 'sealed' | 'boundTo' | 'compacts' | 'previousResponseId'> {
+  /** How many items of the input come from the previous response. */
+  readonly previousItems: number
   /** What would be stored of its input; undefined where nothing will be, whatever it asks for. */
   readonly storable: ResponsesRequest['storedInput']
 }
@@ -55,11 +84,13 @@ interface Parts {
   readonly tools: Extract<ReadTools, { kind: 'tools' }>
   /** The items that go to a model. */
   readonly carried: readonly Fields[]
+  /** Those that do not, by their places and types. */
+  readonly leftOut: readonly string[]
 }
 
 function requestOf(
   body: ParsedBody,
-  { nested, others, tools, carried }: Parts,
+  { nested, others, tools, carried, leftOut }: Parts,
 ): Omit<ResponsesRequest, keyof FoundInBody | 'storedInput'> {
   const { value } = body
   const rewritten = rewrittenMembers(body, tools, carried)
@@ -80,8 +111,13 @@ function requestOf(
     otherInputs: othersIn(carried, others),
     ignoredTools: tools.ignored,
     toolNames: tools.count + carried.filter(isCall).length,
+    toolKinds: kindsIn(tools.definitions, carried),
     rewritten,
-    optionalFields: [...optionalNames(body.members, RESPONSES_FIELDS), ...nested.ignored.filter(goesNowhere)],
+    optionalFields: [
+      ...optionalNames(body.members, RESPONSES_FIELDS),
+      ...nested.ignored.filter(goesNowhere),
+      ...leftOut,
+    ],
   }
 }
 
@@ -99,7 +135,12 @@ function rewrittenMembers(
   if (!Array.isArray(input)) return rewritten
   const carried = mendItems(items)
   const isWhole = carried.length === input.length && carried.every((item, at) => item === input[at])
-  return isWhole ? rewritten : rewritten.set('input', Buffer.from(JSON.stringify(carried)))
+  if (isWhole) return rewritten
+  // Items that stay keep their own bytes, which the provider has seen in earlier turns.
+  const elements = elementsOfBody(body)
+  const bytesOf = new Map<Fields, Buffer | undefined>(input.map((item, at) => [item, elements[at]]))
+  const bytes = carried.map((item) => bytesOf.get(item) ?? Buffer.from(JSON.stringify(item)))
+  return rewritten.set('input', jsonArray(bytes))
 }
 
 /** What is inside a field that goes to the provider as it came goes along. */
@@ -123,5 +164,15 @@ function sizeOf(body: ParsedBody, declared: number, rewritten: TurnRequest['rewr
     }),
   }
 }
+
+/** Kinds of tools beyond functions, declared or in the history. */
+function kindsIn(tools: readonly ToolDefinition[], items: readonly Fields[]): KindBeyondFunctions[] {
+  const hasCustom = tools.some(({ type }) => type === 'custom') || items.some(isCustom)
+  const hasNamespace = tools.some(({ namespace }) => namespace !== undefined) || items.some(isNamespaced)
+  return [...(hasCustom ? ['custom' as const] : []), ...(hasNamespace ? ['namespace' as const] : [])]
+}
+
+const isCustom = ({ type }: Fields): boolean => type === 'custom_tool_call' || type === 'custom_tool_call_output'
+const isNamespaced = ({ type, namespace }: Fields): boolean => type === 'additional_tools' || namespace !== undefined
 
 const isCall = (item: unknown): boolean => isObject(item) && isCallType(item.type)

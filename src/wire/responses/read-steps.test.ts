@@ -11,6 +11,7 @@ const done = (item: object, index?: number) => event('output_item.done', { outpu
 const message = (id: string, words?: string) => ({
   ...{ id, type: 'message', content: words === undefined ? [] : [{ type: 'output_text', text: words }] },
 })
+const call = (id: string, args: string) => ({ id, type: 'function_call', name: 'go', call_id: 'c', arguments: args })
 const end = (status = 'completed', output: unknown = undefined) => event(status, { response: { status, output } })
 
 function stepsOf(frames: readonly Buffer[]) {
@@ -29,6 +30,8 @@ function told(frames: readonly Buffer[]): unknown[] {
   return [...items.values()]
 }
 const typesOf = (steps: readonly ItemStep[]) => steps.map(({ type }) => type)
+
+const DISAGREES = 'the end of an item does not match what came before it'
 
 describe('the steps of a stream', () => {
   it('tell waiting items by their places, not by when they came', () => {
@@ -60,16 +63,69 @@ describe('the steps of a stream', () => {
     expect(told([end('incomplete', [message('a', 'x'), message('b', 'y')])])).toEqual(expected)
   })
 
-  it('believe the deltas where the whole says something else', () => {
-    expect(
-      told([text('a', 0, 'abc'), event('output_text.done', { item_id: 'a', output_index: 0, text: 'zzzzzz' }), end()]),
-    ).toEqual([['message', 'abc', 'completed']])
+  it.each<[string, readonly Buffer[], string]>([
+    [
+      'an end of a text that says something else',
+      [text('a', 0, 'abc'), event('output_text.done', { item_id: 'a', output_index: 0, text: 'abd' })],
+      DISAGREES,
+    ],
+    ['an item that says something else', [text('a', 0, 'abc'), done(message('a', 'ab'), 0)], DISAGREES],
+    [
+      'a whole response that says something else',
+      [text('a', 0, 'abc'), done(message('a', 'abc'), 0), end('completed', [message('a', 'xyz')])],
+      DISAGREES,
+    ],
+    ['words that come twice', [text('a', 0, 'ab'), text('a', 0, 'ab'), done(message('a', 'ab'), 0)], DISAGREES],
+    ['words that are missing', [text('a', 0, 'a'), text('a', 0, 'c'), done(message('a', 'abc'), 0)], DISAGREES],
+    [
+      'arguments that say something else',
+      [
+        added(call('f', ''), 0),
+        event('function_call_arguments.delta', { item_id: 'f', output_index: 0, delta: '{"a":1}' }),
+        done(call('f', '{"a":2}'), 0),
+      ],
+      DISAGREES,
+    ],
+    [
+      'content after the end of its item',
+      [text('a', 0, 'x'), done(message('a', 'x'), 0), text('a', 0, 'late')],
+      'content after the end of its item',
+    ],
+    ['a second beginning', [event('created'), text('a', 0, 'x'), event('created')], 'a second response.created'],
+    [
+      'arguments that are no JSON',
+      [added(call('f', ''), 0), done(call('f', '{"a"'), 0), end()],
+      'the arguments of a tool call are not JSON',
+    ],
+    ['a call without a name', [done({ ...call('f', '{}'), name: '' }, 0), end()], 'a tool call without a name'],
+  ])('%s: it is no answer', (_, frames, invalid) => {
+    const reader = createStepReader('lane')
+    for (const frame of frames) reader.read(frame)
+    expect([reader.heard.invalid, reader.heard.finished, reader.ending()]).toEqual([invalid, false, undefined])
+  })
+
+  it.each([
+    ['trimmed', ' abc\n', 'abc'],
+    ['left out', 'abc', ''],
+  ])('believe the deltas where the whole is %s', (_, words, whole) => {
+    expect(told([text('a', 0, words), done(message('a', whole), 0), end('completed', [message('a', whole)])])).toEqual([
+      ['message', words, 'completed'],
+    ])
+  })
+
+  it('believe arguments that are written anew at their end, and those of an answer that was cut', () => {
+    const delta = event('function_call_arguments.delta', { item_id: 'f', output_index: 0, delta: '{"a": 1}' })
+    expect(told([added(call('f', ''), 0), delta, done(call('f', '{"a":1}'), 0), end()])).toEqual([
+      ['function_call', '{"a": 1}', 'completed'],
+    ])
+    const cut = { ...call('f', '{"a'), status: 'incomplete' }
+    expect(told([added(call('f', ''), 0), end('incomplete', [cut])])).toEqual([['function_call', '{"a', 'incomplete']])
   })
 
   it('tell no part twice whose end comes late or again', () => {
     const whole = (part: number, words: string) =>
       event('output_text.done', { item_id: 'a', output_index: 0, content_index: part, text: words })
-    const frames = [text('a', 0, 'one', 0), text('a', 0, 'two', 1), whole(0, 'one!'), whole(1, 'two'), whole(1, 'two')]
+    const frames = [text('a', 0, 'one', 0), text('a', 0, 'two', 1), whole(0, 'one'), whole(1, 'two'), whole(1, 'two')]
     expect(told([...frames, done(message('a')), whole(0, 'one'), end()])).toEqual([
       ['message', 'one', 'two', 'completed'],
     ])
@@ -124,24 +180,11 @@ describe('the steps of a stream', () => {
       ['message', 'x', 'completed'],
       ['message', 'y', 'completed'],
     ])
-    const over = [added(message('a'), 0), done(message('a', 'x'), 0), added(message('b'), 0), text('b', 0, 'y')]
-    expect(told([...over, text('a', 0, 'late'), end()])).toEqual([
-      ['message', 'x', 'completed'],
-      ['message', 'y', 'completed'],
-      ['message', 'late', 'completed'],
-    ])
   })
 
   it('end a call that never got arguments as one that has none', () => {
     const steps = stepsOf([added({ id: 'f', type: 'function_call', name: 'go', arguments: '' }, 0), end()])
-    expect(typesOf(steps)).toEqual(['item-start', 'part-start', 'part-end', 'item-end'])
-  })
-
-  it('begin a new item for words that come after its end, so that none is lost', () => {
-    expect(told([text('a', 0, 'x'), done(message('a', 'x'), 0), text('a', 0, 'late'), end()])).toEqual([
-      ['message', 'x', 'completed'],
-      ['message', 'late', 'completed'],
-    ])
+    expect(typesOf(steps)).toEqual(['item-start', 'part-start', 'delta', 'part-end', 'item-end'])
   })
 
   it('hear nothing in the events of a tool that the provider runs itself', () => {

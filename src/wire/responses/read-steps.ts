@@ -19,9 +19,15 @@ const BESIDE_WORDS_BYTES_MAX = 32 * 1024 * 1024
 
 const NO_STEPS: readonly ItemStep[] = []
 
-export function createStepReader(origin: string): StepReader {
+export function createStepReader(origin: string, { functionsAreCustom = false } = {}): StepReader {
   const heard = nothingHeard()
-  const reading: Reading = { heard, hearer: createItemHearer(heard, origin), besideWords: 0, ending: undefined }
+  const reading: Reading = {
+    heard,
+    hearer: createItemHearer(heard, { origin, functionsAreCustom }),
+    besideWords: 0,
+    hasBegun: false,
+    ending: undefined,
+  }
   const alike = createAlikeWords(WORDS_PLACE)
   /** What the last frame was, where it was nothing but words of what is being told. */
   let delta: DeltaStep | undefined
@@ -34,7 +40,7 @@ export function createStepReader(origin: string): StepReader {
       delta = undefined
       alike.forget()
       // What follows an end or a failure is no part of the answer.
-      if (heard.garbled || heard.error !== undefined || reading.ending !== undefined) return NO_STEPS
+      if (heard.invalid !== undefined || heard.error !== undefined || reading.ending !== undefined) return NO_STEPS
       const named = hearEvent(heard, frame)
       if (named === undefined) return NO_STEPS
       const { type, event } = named
@@ -60,17 +66,22 @@ interface Reading {
   readonly hearer: ItemHearer
   /** Bytes of frames without words. */
   besideWords: number
+  hasBegun: boolean
   ending: AnswerEnding | undefined
 }
 
 function readItems(reading: Reading, { type, event }: NamedEvent, frameBytes: number): readonly ItemStep[] {
   const { heard, hearer } = reading
+  if (type === 'response.created') {
+    if (reading.hasBegun) heard.invalid = 'a second response.created'
+    reading.hasBegun = true
+  }
   const wordsBefore = heard.outputBytes
   hearer.hear(type, event)
   // Annotations and what nobody knows count for no tokens, and are kept all the same.
   if (heard.outputBytes === wordsBefore) reading.besideWords += frameBytes
   else heard.wordFrames += 1
-  if (hearer.tooMany() || reading.besideWords > BESIDE_WORDS_BYTES_MAX) heard.garbled = true
+  if (hearer.tooMany() || reading.besideWords > BESIDE_WORDS_BYTES_MAX) heard.invalid = 'too many items'
   return hearer.take()
 }
 
@@ -86,8 +97,10 @@ function readEnd(reading: Reading, response: Fields, event: string | undefined):
     return NO_STEPS
   }
   hearer.hearOutput(response.output, ending.kind)
-  if (hearer.tooMany()) {
-    heard.garbled = true
+  if (hearer.tooMany()) heard.invalid ??= 'too many items'
+  heard.invalid ??= hearer.faultInCalls(ending.kind)
+  if (heard.invalid !== undefined) {
+    hearer.forget()
     return NO_STEPS
   }
   reading.ending = ending

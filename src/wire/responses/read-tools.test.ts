@@ -295,6 +295,8 @@ describe('tool_choice', () => {
     expect(problemOf({ ...base, tools: [{ type: 'mcp' }], tool_choice: 'required' }).code).toBe('unsupported_tool')
     expect(problemOf({ ...withItems(added({ type: 'mcp' })), tool_choice: 'required' }).code).toBe('unsupported_tool')
     expect(problemOf({ ...base, tool_choice: 'required' }).code).toBe('invalid_value')
-    expect(read({ ...withItems(added(fn('x'))), tool_choice: 'required' }).kind).toBe('read')
+    expect(read({ ...withItems({ role: 'user', content: 'x' }, added(fn('x'))), tool_choice: 'required' }).kind).toBe(
+      'read',
+    )
   })
 })

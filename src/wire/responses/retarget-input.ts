@@ -15,19 +15,16 @@ interface InputTarget extends Pick<ResponsesRequest, 'sealed'> {
 }
 
 /**
- * The items of an input as a lane may get them; undefined where all of them may stay as they are. Ids are ours or the
- * client's and mean nothing to the lane: one that keeps no state looks for them and finds nothing, and sealed reasoning is
- * refused under any id but its first. Without an id every item is taken for what it says.
+ * The items of an input as a lane may get them. Ids are ours or the client's and mean nothing to the lane: one that keeps no
+ * state looks for them and finds nothing, and sealed reasoning is refused under any id but its first. Without an id every
+ * item is taken for what it says. An input without ids is rewritten in the same way, and a string becomes a message, so that it
+ * stays a prefix of later inputs.
  */
-export function retargetInput(input: Buffer, target: InputTarget): Buffer | undefined {
-  if (input[0] !== OPENING_BRACKET || !MAY_CHANGE.some((name) => input.includes(name))) return undefined
-  return jsonArray(inputElements(input).flatMap((item) => retargetItem(item, target) ?? []))
-}
+export const retargetInput = (input: Buffer, target: InputTarget): Buffer =>
+  jsonArray(inputElements(input).flatMap((item) => retargetItem(item, target) ?? []))
 
-const OPENING_BRACKET = 0x5b
 const ID = Buffer.from('"id"')
 const REASONING = Buffer.from('"reasoning"')
-const MAY_CHANGE = [ID, REASONING]
 
 /** Undefined where nothing of the item would be of use. */
 function retargetItem(item: Buffer, target: InputTarget): Buffer | undefined {

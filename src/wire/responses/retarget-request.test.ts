@@ -39,10 +39,10 @@ const inputOf = (input: string, dialect = 'generic') =>
 describe('a Responses request for a lane of its own protocol', () => {
   it('is the client’s own bytes but for what we decide on', () => {
     const request = requestOf(
-      '{ "model":"public", "stream":false,"input" : "caf\\u00e9 \\/ 1.0","temperature":1.50,"max_output_tokens":9,"store":true,"previous_response_id":"resp_x","vendor":1e2}',
+      '{ "model":"public", "stream":false,"input" : [{"role":"user","content":"caf\\u00e9 \\/ 1.0"}],"temperature":1.50,"max_output_tokens":9,"store":true,"previous_response_id":"resp_x","vendor":1e2}',
     )
     expect(retarget(request)).toBe(
-      '{ "model":"lane", "stream":true,"input" : "caf\\u00e9 \\/ 1.0","temperature":1.50,"max_output_tokens":100,"store":false,"vendor":1e2}',
+      '{ "model":"lane", "stream":true,"input" : [{"role":"user","content":"caf\\u00e9 \\/ 1.0"}],"temperature":1.50,"max_output_tokens":100,"store":false,"vendor":1e2}',
     )
   })
 
@@ -119,7 +119,7 @@ describe('a Responses request for a lane of its own protocol', () => {
     expect(left(groq, ['odd'])).toEqual(['top_k', 'safety_identifier'])
     expect(left(responsesDialect('vllm'))).toEqual(['odd'])
     expect(retargeted(request, { dialect: groq })).toEqual({
-      input: 'x',
+      input: [{ type: 'message', role: 'user', content: 'x' }],
       model: 'lane',
       stream: true,
       max_output_tokens: 100,
@@ -143,10 +143,17 @@ describe('a Responses request for a lane of its own protocol', () => {
         '[ {"role":"user","content":"\\u0041 \\"id\\""},\n{"type":"message", "id":"msg_1","role":"user","content":[{"id":7}]} ,{"id":"fc_1"}]',
       ),
     ).toBe('[{"role":"user","content":"\\u0041 \\"id\\""},{"type":"message","role":"user","content":[{"id":7}]},{}]')
-    const untouched = '[ {"role":"user","content":"x"} ]'
-    expect(inputOf(untouched)).toBe(untouched)
-    expect(inputOf('"{\\"id\\":1}"')).toBe('"{\\"id\\":1}"')
     expect(inputOf('[["id",{"id":1}],null,"id"]')).toBe('[["id",{"id":1}],null,"id"]')
+  })
+
+  it('writes an input as the beginning of the one that goes on from it', () => {
+    const one = '{"type":"message","role":"user","content":"{\\"id\\":1}"}'
+    expect(inputOf('"{\\"id\\":1}"')).toBe(`[${one}]`)
+    const two = '{ "role":"user","content":"x" }'
+    expect(inputOf(`[ ${two} ,\n${two} ]`)).toBe(`[${two},${two}]`)
+    expect(inputOf(`[ ${two} ,\n${two} , {"id":"msg_1","role":"assistant"}]`)).toBe(
+      `[${two},${two},{"role":"assistant"}]`,
+    )
   })
 
   it('takes the input as it was expanded', () => {

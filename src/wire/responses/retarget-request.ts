@@ -6,7 +6,7 @@ import { writtenMember } from '../json/members.ts'
 import { spliceMembers } from '../json/splice-members.ts'
 import { type LaneRequest, type RelayTarget, saltFields } from '../lane-target.ts'
 import { askedField } from './asked-field.ts'
-import { includeFor, LOGPROBS, type NativeTool, type ResponsesDialect, takesLogprobs } from './dialects.ts'
+import { includeFor, LOGPROBS, type ResponsesDialect, takesLogprobs } from './dialects.ts'
 import { RESPONSES_FIELDS } from './fields.ts'
 import { retargetInput } from './retarget-input.ts'
 import { effortWord, isEffortLost } from './write-thinking.ts'
@@ -31,8 +31,7 @@ export function retargetRequest(request: ResponsesRequest, target: RelayTarget<R
   changes.set('include', include.length === 0 || isWithout('include') ? null : JSON.stringify(include))
   for (const [name, salt] of Object.entries(saltFields(target))) changes.set(name, JSON.stringify(salt))
   const written = writtenMember(request, 'input')
-  const input = written && retargetInput(written, { dialect, origin, sealed: request.sealed })
-  if (input !== undefined) changes.set('input', input)
+  if (written !== undefined) changes.set('input', retargetInput(written, { dialect, origin, sealed: request.sealed }))
   return { body: spliceMembers(request.body, changes), leftOut }
 }
 
@@ -78,18 +77,8 @@ function reasoningFor(
 }
 
 /**
- * Whether a request can go to a lane as its client has written it: only what made its conversation short can go on from
- * that, and else its server has to take all kinds of tools that are in it. The same words in a text may say no where there
- * is none: then the request is translated for nothing, which is no harm.
+ * Whether a request can go to a lane as its client wrote it. A compacted conversation can only go to the lane that compacted it;
+ * any other needs a server that takes all its kinds of tools.
  */
-export const canBeRetargeted = ({ body, boundTo }: ResponsesRequest, { nativeTools }: ResponsesDialect): boolean =>
-  boundTo !== undefined ||
-  Object.entries(SIGNS).every(
-    ([kind, signs]) => nativeTools.includes(kind as NativeTool) || !signs.some((sign) => body.bytes.includes(sign)),
-  )
-
-/** What a request has in it that needs more than functions, now or in its history. */
-const SIGNS: Readonly<Record<NativeTool, readonly Buffer[]>> = {
-  custom: ['"custom"', '"custom_tool_call"', '"custom_tool_call_output"'].map((sign) => Buffer.from(sign)),
-  namespace: ['"namespace"', '"additional_tools"'].map((sign) => Buffer.from(sign)),
-}
+export const canBeRetargeted = ({ toolKinds, boundTo }: ResponsesRequest, { nativeTools }: ResponsesDialect): boolean =>
+  boundTo !== undefined || toolKinds.every((kind) => nativeTools.includes(kind))

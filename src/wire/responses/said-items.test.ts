@@ -159,14 +159,6 @@ describe('what a re-emitted stream shows', () => {
       ...['content_part.added', 'output_text.annotation.added', 'output_text.delta'],
     ])
   })
-
-  it.each([undefined, null, 7, { a: 1 }])('the name of a call that is %j is told as an empty one', (name) => {
-    const item = { id: 'f', type: 'function_call', name, arguments: '{}' }
-    const { bytes } = reEmit([event('response.output_item.done', { output_index: 0, item }), ended()])
-    const done = eventsIn(bytes).find(({ type }) => type === 'response.function_call_arguments.done')
-    expect(done).toMatchObject({ name: '', arguments: '{}' })
-    expect(lastResponse(bytes).output[0]).toMatchObject({ name: '' })
-  })
 })
 
 const CUT = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }

@@ -63,6 +63,8 @@ export interface SpokenPart {
   fields: Fields
   /** The provider's own event that ended its words, for what else it says. */
   ended: Fields | undefined
+  /** The provider has said all its words once more: whatever comes behind that was said before. */
+  isWhole: boolean
   text: string
   readonly annotations: unknown[]
 }

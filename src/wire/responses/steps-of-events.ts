@@ -20,7 +20,7 @@ import {
 export function createStepsOfEvents(reader: EventReader, rawReasoning: HowSaid['rawReasoning']): StepSource {
   const counts = { outputBytes: 0, heldBytes: 0, calls: 0 }
   const heard = nothingHeard()
-  const forming = nothingFormed(new ItemQueue(counts), rawReasoning)
+  const forming = nothingFormed(new ItemQueue(counts, ''), rawReasoning)
   /** What the last frame was, where it was nothing but words of what is being told. */
   let delta: DeltaStep | undefined
   /** The reader may hold something back too, so what it has heard is taken over, not shared. */
@@ -36,7 +36,7 @@ export function createStepsOfEvents(reader: EventReader, rawReasoning: HowSaid['
       // Behind the end come counts at most.
       for (const event of events) if (forming.ending === undefined && !forming.queue.tooMany()) form(forming, event)
       takeOver()
-      if (forming.queue.tooMany()) heard.garbled = true
+      if (forming.queue.tooMany()) heard.invalid = 'too many items'
       const steps = forming.queue.take()
       delta = events.length === 1 ? onlyWords(steps) : undefined
       return steps

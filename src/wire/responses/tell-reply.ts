@@ -48,13 +48,15 @@ type ReadReply = { readonly kind: 'reply'; readonly answer: ToldAnswer } | Exclu
 
 /** The same of a lane's answer that is JSON itself: read as a stream's end is. */
 export function tellWhole(value: unknown, origin: string, telling: Telling): ReadReply {
-  if (!isObject(value)) return { kind: 'garbled' }
+  if (!isObject(value)) return NO_RESPONSE
   if (isError(value.error)) return { kind: 'error', said: readError(value.error) }
-  if (!Array.isArray(value.output) && value.status === undefined) return { kind: 'garbled' }
+  if (!Array.isArray(value.output) && value.status === undefined) return NO_RESPONSE
   const reader = createStepReader(origin)
   const answer = tellItems(reader, telling)
   // A server that does not say how it ended has ended: a JSON answer is whole.
   answer.follow(reader.readResponse(typeof value.status === 'string' ? value : { ...value, status: 'completed' }))
   if (reader.heard.error) return { kind: 'error', said: reader.heard.error }
-  return reader.ending() === undefined ? { kind: 'garbled' } : { kind: 'reply', answer }
+  return reader.ending() === undefined ? NO_RESPONSE : { kind: 'reply', answer }
 }
+
+const NO_RESPONSE = { kind: 'invalid', what: 'JSON that is not a response' } as const

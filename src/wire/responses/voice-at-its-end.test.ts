@@ -78,7 +78,7 @@ describe('a failure', () => {
       param: null,
       error: {
         message: 'It broke.',
-        type: 'service_unavailable_error',
+        type: 'server_error',
         param: null,
         code: 'upstream_error',
         source: 'upstream',

@@ -1,5 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
-import type { Problem } from '../../model/problem.ts'
+import type { ClientProgram } from '../../model/client-program.ts'
+import { isFinal, type Problem, type ProblemCode } from '../../model/problem.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import type { CompactionReader } from '../event-reader.ts'
 import type { MintIds } from '../mint-ids.ts'
@@ -50,6 +51,7 @@ export interface ResponsesVoiceOptions extends ResponseOptions, Sealing {
   readonly now: () => number
   /** False while an answer that is opened could not be asked for by its id. */
   readonly mayOpen: () => boolean
+  readonly program: ClientProgram | undefined
 }
 
 interface Speaking {
@@ -200,13 +202,29 @@ function fail(speaking: Speaking, problem: Problem): Buffer {
     speaking.fromTheStart()
     speaking.answer = undefined
   } else beginEnd(speaking)
-  const { code, message } = problem
+  const said = inCodesOf(options.program, problem)
+  const { code, message } = said
   const output = speaking.answer?.openItems('incomplete') ?? []
   speaking.final = { status: 'failed', output, error: { code, message } }
   return Buffer.from(
     framing.opening() +
-      framing.frame('error', errorFields(problem, options.requestId)) +
+      framing.frame('error', errorFields(said, options.requestId)) +
       framing.responseFrame('response.failed', speaking.final) +
       DONE,
   )
 }
+
+const KNOWN_AS_FINAL: ReadonlySet<ProblemCode> = new Set([
+  'invalid_prompt',
+  'context_length_exceeded',
+  'insufficient_quota',
+])
+
+/**
+ * Codex and OpenCode retry after every code that they do not know, and each attempt is charged. So a final failure goes to them
+ * as `invalid_prompt`, whose message both show. Measured: `docs/clients/broken-streams.md`.
+ */
+const inCodesOf = (program: ClientProgram | undefined, problem: Problem): Problem =>
+  program === undefined || KNOWN_AS_FINAL.has(problem.code) || !isFinal(problem.code)
+    ? problem
+    : { ...problem, code: 'invalid_prompt' }

@@ -35,7 +35,7 @@ const responsesVoice = () =>
   openVoice({ fields: { include: ['reasoning.encrypted_content'] }, others: { mint: countedIds() } })
 const chatVoice = () =>
   openChatVoice({
-    request: { ...requestWith(), protocol: 'chat', wantsUsage: true },
+    request: { ...requestWith(), protocol: 'chat', wantsUsage: true, functionForm: false },
     ...{ model: 'pub"lic ä', requestId: 'req_1', mint: countedIds(), now: () => 1_800_000_000_000 },
   })
 
@@ -120,7 +120,7 @@ function readStream(speaking: Speaking, pieces: readonly Buffer[], pauses: Reado
     splitter.push(piece)
     let said = ''
     let isContent = false
-    while (!carrier.heard.done && !carrier.heard.garbled && carrier.heard.error === undefined) {
+    while (!carrier.heard.done && carrier.heard.invalid === undefined && carrier.heard.error === undefined) {
       let carried: CarriedFrame | undefined = bySight ? carrier.readAlike(splitter) : undefined
       if (carried) alike += carried.bytes === undefined ? 1 : String(carried.bytes).split('data: ').length - 1
       else {

@@ -1,5 +1,6 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Heard } from '../heard.ts'
+import { markNumbers } from '../json/exact-numbers.ts'
 import { tryParse } from '../json/try-parse.ts'
 
 /** One frame with one line of data, as Chat Completions streams it. */
@@ -77,7 +78,11 @@ function isTooDeep(data: Buffer): boolean {
 }
 
 /** The object in a frame of a stream; undefined, with what it means noted, where there is none. */
-export function hearData(heard: Pick<Heard, 'done' | 'garbled'>, frame: Buffer): Fields | undefined {
+export function hearData(heard: Pick<Heard, 'done' | 'invalid'>, frame: Buffer): Fields | undefined {
+  if (hasLoneReturn(frame)) {
+    heard.invalid = 'a line that ends with CR alone'
+    return undefined
+  }
   const data = readData(frame)
   // Comments are the provider's keep-alives; the client gets ours.
   if (data === undefined || data.length === 0) return undefined
@@ -87,9 +92,30 @@ export function hearData(heard: Pick<Heard, 'done' | 'garbled'>, frame: Buffer):
   }
   const value = parseData(data)
   if (isObject(value)) return value
-  heard.garbled = true
+  heard.invalid = 'a frame that is not a JSON object'
   return undefined
 }
+
+/** The object in a frame, its numbers marked; undefined if none of them would change on its way to the client. */
+export function markedData(frame: Buffer): Fields | undefined {
+  const data = readData(frame)
+  const marked = data === undefined ? undefined : markNumbers(data)
+  if (marked === undefined || marked === data) return undefined
+  const value = tryParse(marked.toString('utf8'))
+  return isObject(value) ? value : undefined
+}
+
+/** To the standard it ends a line, and two of them a frame: here it would hide one frame in another. */
+function hasLoneReturn(frame: Buffer): boolean {
+  for (let at = frame.indexOf(CR); at !== -1; at = frame.indexOf(CR, at + 1)) if (frame[at + 1] !== LF) return true
+  return false
+}
+
+/** The name on the `event:` line: it repeats the type, and is asked only where the data has none. */
+export const nameOfFrame = (frame: Buffer): string =>
+  /(?:^|\n)event: ?([\w.]+)/.exec(frame.toString('latin1', 0, NAME_WITHIN_BYTES))?.[1] ?? ''
+
+const NAME_WITHIN_BYTES = 200
 
 /** How a stream says that it is over, in most protocols or by most servers of them. */
 const DONE = Buffer.from('[DONE]')

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { CallItem, ConversationItem, ResultItem } from '../../model/conversation.ts'
+import { markNumbers } from '../json/exact-numbers.ts'
 import { scanJson } from '../json/scan-json.ts'
 import { tryParse } from '../json/try-parse.ts'
 
@@ -66,17 +67,18 @@ const hashedId = (text: string): string =>
   `call_${createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH)}`
 
 /**
- * The arguments of a past call, for a server that takes an object only. What is none is shown as it stands, because refusing
- * it would end the conversation; the input of a custom tool is put where `custom-as-function.ts` has it.
+ * The arguments of a past call, their numbers marked, for a server that takes only an object. Anything else goes as `_raw`,
+ * because refusing it would end the conversation; the input of a custom tool is put where `custom-as-function.ts` has it.
  */
 export function argumentsObject({ tool, text }: Pick<CallItem, 'tool' | 'text'>): Fields {
   if (tool === 'custom') return { input: text }
   if (text.trim() === '') return {}
-  const value = canBeWritten(text) ? tryParse(text) : undefined
+  const json = Buffer.from(text)
+  const value = canBeWritten(json) ? tryParse(markNumbers(json).toString('utf8')) : undefined
   return isObject(value) ? value : { _raw: text }
 }
 
 /** As deep as nobody writes by hand, and as what is written again by a function that calls itself still can be. */
 const BOUNDS = { depthMax: 500, valuesMax: 10_000_000 }
 
-const canBeWritten = (text: string): boolean => scanJson(Buffer.from(text), BOUNDS).kind === 'scanned'
+const canBeWritten = (json: Buffer): boolean => scanJson(json, BOUNDS).kind === 'scanned'

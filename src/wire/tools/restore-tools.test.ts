@@ -112,8 +112,8 @@ it('a call that the lane itself gives as custom stays as it is', () => {
 })
 
 it('words that are not parsed go through, but for those that have to be decoded', () => {
-  const run = { pieces: ['b'], text: 'b', textBytes: 1 }
-  const inner = readerOf([[start(0, 'agents__wait'), delta(0, 'a')], [start(1, 'patch')], [end(1)]])
+  const run = { pieces: ['2'], text: '2', textBytes: 1 }
+  const inner = readerOf([[start(0, 'agents__wait'), delta(0, '1')], [start(1, 'patch')], [end(1)]])
   const reader = restoreTools({ ...inner, readAlike: () => run }, NAMES)
   const frames = createFrameSplitter({ frameBytesMax: 1 })
   reader.read(FRAME)
@@ -122,4 +122,59 @@ it('words that are not parsed go through, but for those that have to be decoded'
   expect(reader.readAlike(frames)).toBeUndefined()
   reader.read(FRAME)
   expect(reader.readAlike(frames)).toBe(run)
+})
+
+const over = (reason: 'stop' | 'tool-calls' | 'length'): TurnEvent => ({ type: 'turn-end', reason })
+
+it.each<[string, readonly TurnEvent[], string | undefined]>([
+  [
+    'arguments that are JSON',
+    [start(0, 'f'), delta(0, '{"a"'), delta(0, ':1}'), end(0), over('tool-calls')],
+    undefined,
+  ],
+  [
+    'arguments that are no JSON',
+    [start(0, 'f'), delta(0, '{"a"'), delta(0, '}')],
+    'the arguments of a tool call are not JSON',
+  ],
+  [
+    'arguments that break off in an answer that says it is whole',
+    [start(0, 'f'), delta(0, '{"a"'), end(0), over('tool-calls')],
+    'the arguments of a tool call are not JSON',
+  ],
+  [
+    'arguments that break off where the answer was cut',
+    [start(0, 'f'), delta(0, '{"a"'), end(0), over('length')],
+    undefined,
+  ],
+  ['the free text of a custom tool', [start(0, 'patch'), delta(0, 'not JSON'), end(0), over('tool-calls')], undefined],
+])('%s: judged by what it ends with', (_, events, invalid) => {
+  const reader = restoreTools(readerOf(events.map((event) => [event])), NAMES)
+  const read = events.flatMap(() => reader.read(FRAME))
+  expect([reader.heard.invalid, reader.heard.finished]).toEqual([invalid, invalid === undefined])
+  expect(read.some(({ type }) => type === 'turn-end')).toBe(invalid === undefined)
+})
+
+it('a call without arguments has none, where it was not cut off before them', () => {
+  const frames = (reason: 'tool-calls' | 'length') => [[start(0, 'f'), end(0), over(reason)]]
+  const whole = restoreTools(readerOf(frames('tool-calls')), NAMES)
+  expect(whole.read(FRAME)).toEqual([start(0, 'f'), delta(0, '{}'), end(0), over('tool-calls')])
+  expect(whole.heard.outputBytes).toBe(12)
+  expect(restoreTools(readerOf(frames('length')), NAMES).read(FRAME)).toEqual([start(0, 'f'), end(0), over('length')])
+})
+
+it('an answer that was cut may have cut its last call, and no other', () => {
+  const over: TurnEvent = { type: 'turn-end', reason: 'length' }
+  const read = (...words: readonly string[]) => {
+    const calls = words.flatMap((text, call) => [
+      ...[start(call, 'look'), ...(text === '' ? [] : [delta(call, text)]), end(call)],
+    ])
+    const reader = restoreTools(readerOf([[...calls, over]]), NAMES)
+    const events = reader.read(FRAME)
+    return reader.heard.invalid ?? events.flatMap((event) => (event.type === 'tool-call-delta' ? [event.text] : []))
+  }
+  expect(read('{"a":1}', '{"a')).toEqual(['{"a":1}', '{"a'])
+  expect(read('{"a":1}', '')).toEqual(['{"a":1}'])
+  expect(read('', '{"a":1}')).toEqual(['{}', '{"a":1}'])
+  expect(read('{"a', '{"a":1}')).toBe('the arguments of a tool call are not JSON')
 })

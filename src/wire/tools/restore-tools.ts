@@ -2,54 +2,133 @@ import type { ToolName } from '../../model/conversation.ts'
 import type { CallStart, TurnEvent } from '../../model/event.ts'
 import type { EventReader } from '../event-reader.ts'
 import { type Heard, nothingHeard } from '../heard.ts'
+import { JsonProgress } from '../json/json-progress.ts'
+import { BROKEN_ARGUMENTS } from './call-faults.ts'
 import { createInputDecoder, type InputDecoder } from './custom-as-function.ts'
 import type { ToolNames } from './tool-names.ts'
 
-/** Gives the tools of an answer back the names and kinds that their client knows them by. */
+/**
+ * Gives the tools of an answer the names and kinds by which the client declared them, and checks what every client relies on:
+ * the arguments of a function are JSON.
+ */
 export function restoreTools(reader: EventReader, names: ToolNames): EventReader {
   const heard = nothingHeard()
-  const decoders = new Map<number, InputDecoder>()
+  const restoring: Restoring = {
+    ...{ names, decoders: new Map(), calls: new Map(), begun: -1, last: undefined },
+    ...{ isCut: false, addedBytes: 0, invalid: undefined },
+  }
   const takeOver = () => {
     let waiting = 0
-    for (const decoder of decoders.values()) waiting += decoder.heldBytes()
+    for (const decoder of restoring.decoders.values()) waiting += decoder.heldBytes()
     Object.assign(heard, reader.heard satisfies Heard, { heldBytes: reader.heard.heldBytes + waiting })
+    heard.outputBytes += restoring.addedBytes
+    if (restoring.invalid === undefined) return
+    heard.invalid = restoring.invalid
+    heard.finished = false
   }
   return {
     heard,
     read(frame) {
-      const events = reader.read(frame).flatMap((event) => restore(event, names, decoders))
+      const events: TurnEvent[] = []
+      restoring.last = undefined
+      const read = reader.read(frame)
+      restoring.isCut = read.some(isCut)
+      for (const event of read) if (event.type === 'tool-call-start') restoring.begun = event.call
+      for (const event of read) {
+        if (restoring.invalid !== undefined) break
+        restore(restoring, event, events)
+      }
       takeOver()
       return events
     },
     readAlike(frames) {
       // What is decoded is other words than what comes.
-      const run = decoders.size === 0 ? reader.readAlike(frames) : undefined
-      if (run !== undefined) takeOver()
+      const run = restoring.decoders.size === 0 ? reader.readAlike(frames) : undefined
+      if (run === undefined) return undefined
+      if (restoring.last !== undefined) write(restoring, restoring.last, run.text)
+      takeOver()
       return run
     },
   }
 }
 
-function restore(event: TurnEvent, names: ToolNames, decoders: Map<number, InputDecoder>): readonly TurnEvent[] {
+interface Restoring {
+  readonly names: ToolNames
+  readonly decoders: Map<number, InputDecoder>
+  /** The arguments of functions so far. */
+  readonly calls: Map<number, JsonProgress>
+  /** The call that was begun last. */
+  begun: number
+  /** Those that the last event was a piece of. */
+  last: JsonProgress | undefined
+  /** The answer is cut off here, so a call without arguments may have been meant to have some. */
+  isCut: boolean
+  /** Bytes that we added because the provider omitted them. */
+  addedBytes: number
+  invalid: string | undefined
+}
+
+function restore(restoring: Restoring, event: TurnEvent, events: TurnEvent[]): void {
+  const { decoders, calls } = restoring
   switch (event.type) {
-    case 'tool-call-start': {
-      const known = names.clientName(event.name, event.namespace)
-      if (!known) return [event]
-      if (known.tool === 'custom' && event.tool === 'function') decoders.set(event.call, createInputDecoder())
-      return [renamed(event, known)]
-    }
+    case 'tool-call-start':
+      events.push(begin(restoring, event))
+      return
     case 'tool-call-delta': {
       const decoder = decoders.get(event.call)
-      return decoder ? deltaOf(event.call, decoder.push(event.text)) : [event]
+      if (decoder !== undefined) {
+        pushDelta(event.call, decoder.push(event.text), events)
+        return
+      }
+      restoring.last = calls.get(event.call)
+      if (restoring.last !== undefined) write(restoring, restoring.last, event.text)
+      if (restoring.invalid === undefined) events.push(event)
+      return
     }
-    case 'tool-call-end': {
-      const rest = decoders.get(event.call)?.end() ?? ''
+    case 'tool-call-end':
+      pushDelta(event.call, decoders.get(event.call)?.end() ?? '', events)
       decoders.delete(event.call)
-      return [...deltaOf(event.call, rest), event]
-    }
+      if (!isCutCall(restoring, event.call) && calls.get(event.call)?.state === 'empty')
+        sayNoArguments(restoring, event.call, events)
+      events.push(event)
+      return
+    case 'turn-end':
+      // Of an answer that was cut the last call may be cut, too.
+      if ([...calls.values()].slice(0, isCut(event) ? -1 : undefined).some(isNotWhole))
+        restoring.invalid = BROKEN_ARGUMENTS
+      else events.push(event)
+      return
     default:
-      return [event]
+      events.push(event)
   }
+}
+
+const isCut = (event: TurnEvent): boolean =>
+  event.type === 'turn-end' && event.reason !== 'stop' && event.reason !== 'tool-calls'
+
+/** Of an answer that was cut the last call may be cut, too. */
+const isCutCall = ({ isCut: isAnswerCut, begun }: Restoring, call: number): boolean => isAnswerCut && call === begun
+
+/** Clients parse what they are given. */
+function sayNoArguments(restoring: Restoring, call: number, events: TurnEvent[]): void {
+  restoring.calls.get(call)?.feed('{}')
+  restoring.addedBytes += 2
+  pushDelta(call, '{}', events)
+}
+
+const isNotWhole = ({ state }: JsonProgress): boolean => state === 'cut' || state === 'broken'
+
+function begin({ names, decoders, calls }: Restoring, event: CallStart): CallStart {
+  const known = names.clientName(event.name, event.namespace)
+  const told = known === undefined ? event : renamed(event, known)
+  if (told.tool === 'custom' && event.tool === 'function') decoders.set(event.call, createInputDecoder())
+  if (told.tool === 'function') calls.set(event.call, new JsonProgress())
+  return told
+}
+
+function write(restoring: Restoring, call: JsonProgress, text: string): void {
+  call.feed(text)
+  if (call.state === 'broken') restoring.invalid = BROKEN_ARGUMENTS
 }
 
 /** A tool that the lane gave as a custom one is one, whatever it was declared as. */
@@ -60,5 +139,6 @@ const renamed = (event: CallStart, { name, namespace, tool }: ToolName): CallSta
   tool: event.tool === 'custom' ? 'custom' : tool,
 })
 
-const deltaOf = (call: number, text: string): readonly TurnEvent[] =>
-  text === '' ? [] : [{ type: 'tool-call-delta', call, text }]
+function pushDelta(call: number, text: string, events: TurnEvent[]): void {
+  if (text !== '') events.push({ type: 'tool-call-delta', call, text })
+}

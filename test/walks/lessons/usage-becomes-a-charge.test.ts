@@ -158,6 +158,28 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
   ollama: { says: plain, uncached: 100, cached: 0, output: 20 },
   llamacpp: { says: { ...plain, prompt_tokens_details: { cached_tokens: 64 } }, uncached: 36, cached: 64, output: 20 },
   lmstudio: { says: plain, uncached: 100, cached: 0, output: 20 },
+  'github-copilot': {
+    says: { ...plain, prompt_tokens_details: { cached_tokens: 64 } },
+    uncached: 36,
+    cached: 64,
+    output: 20,
+  },
+  'google-vertex': {
+    // As xai: thoughts are beside the completion.
+    says: { ...detailed, completion_tokens: 8 },
+    uncached: 36,
+    cached: 64,
+    output: 20,
+    reasoning: 12,
+  },
+  'anthropic-compat': {
+    says: { ...plain, prompt_tokens_details: {}, completion_tokens_details: {} },
+    uncached: 100,
+    cached: 0,
+    output: 20,
+  },
+  'vercel-gateway': DETAILED,
+  bedrock: DETAILED,
 }
 
 describe('what a provider counts becomes a charge', () => {

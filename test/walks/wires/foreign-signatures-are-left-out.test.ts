@@ -48,9 +48,9 @@ describe.each(CLIENTS)('of a client that goes on %s', (manner) => {
     async (other) => {
       const talker = await talkerOf(manner)
       const thinkingOf = () => (lastOf('anthropic')?.thinking as { type: string } | undefined)?.type
-      expect((await talker.ask('anthropic-budget', LOOP)).calls).toEqual(['look_up'])
-      expect(thinkingOf()).toBe('enabled')
-      expect((await talker.ask(other)).calls).toEqual(['ping'])
+      expect((await talker.ask(other, LOOP)).calls).toEqual(['look_up'])
+      expect((await talker.ask('anthropic-budget')).calls).toEqual(['ping'])
+      expect(thinkingOf()).toBe('disabled')
       const { calls, headers } = await talker.ask('anthropic-budget')
       expect(calls).toEqual(['list'])
       expect(thinkingOf()).toBe('disabled')

@@ -1,0 +1,86 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Fields, isObject } from '../../lib/is-object.ts'
+import { JsonProgress } from '../json/json-progress.ts'
+import { tryParse } from '../json/try-parse.ts'
+import { BROKEN_ARGUMENTS, NAMELESS_CALL } from '../tools/call-faults.ts'
+import { type HeardItem, partAt } from './item-queue.ts'
+import { ITEM_OF_PART, partKindOf, wordsOfPart } from './part-kinds.ts'
+import { isCall, nameOfCall, type PartKind, type SpokenPart } from './spoken-item.ts'
+
+export const DISAGREES = 'the end of an item does not match what came before it'
+
+/** The text that a done event carries; '' for none. */
+export const textOf = (whole: unknown): string =>
+  typeof whole === 'string' ? whole : isObject(whole) ? JSON.stringify(whole) : ''
+
+/**
+ * Whether the text of a done event agrees with the deltas before it. Servers may omit it there, trim it, or reformat the JSON of
+ * arguments. Reasoning is not compared, because nothing depends on its text.
+ */
+export function saysTheSame({ kind, text }: SpokenPart, whole: unknown): boolean {
+  const words = textOf(whole)
+  if (words === '' || words === text || ITEM_OF_PART[kind] === 'reasoning') return true
+  if (words.trim() === text.trim()) return true
+  if (kind !== 'arguments') return false
+  const [told, meant] = [tryParse(text), tryParse(words)]
+  return told !== undefined && isSameValue(told, meant)
+}
+
+/** What is nested too deeply for being compared is not known to agree. */
+function isSameValue(told: unknown, meant: unknown): boolean {
+  try {
+    return isDeepStrictEqual(told, meant)
+  } catch {
+    return false
+  }
+}
+
+/** The same for a finished item as it appears in the whole response. */
+export function itemSaysTheSame(heard: HeardItem, item: Fields): boolean {
+  const agrees = (kind: PartKind, key: number | undefined, whole: unknown): boolean => {
+    const part = partAt(heard, kind, key)
+    return part === undefined ? textOf(whole) === '' : saysTheSame(part, whole)
+  }
+  const { kind } = heard.item
+  if (isCall(kind) && isText(item.name) && item.name !== nameOfCall(heard.item)) return false
+  if (kind === 'function_call') return agrees('arguments', undefined, item.arguments)
+  if (kind === 'custom_tool_call') return agrees('input', undefined, item.input)
+  if (kind !== 'message' || !Array.isArray(item.content)) return true
+  if (!hasEveryPart(heard, item.content)) return false
+  return item.content.every((part, index) => {
+    const partKind = isObject(part) ? partKindOf(part) : undefined
+    return partKind === undefined || agrees(partKind, index, wordsOfPart(part, partKind))
+  })
+}
+
+/** Whether all that was told of a message stands in its end, where that has anything at all. */
+export const hasEveryPart = ({ item }: HeardItem, content: readonly unknown[]): boolean =>
+  content.length === 0 ||
+  item.parts.every(({ kind, key, text }) => {
+    const listed = content[key]
+    return text === '' || (isObject(listed) && partKindOf(listed) === kind)
+  })
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+
+interface Ended {
+  readonly functionsAreCustom: boolean
+  /** So may the last call be. */
+  readonly isCut: boolean
+}
+
+/** What is wrong with the calls of an answer that is over. */
+export function faultInCalls(items: readonly HeardItem[], { functionsAreCustom, isCut }: Ended): string | undefined {
+  if (items.some(({ item }) => isCall(item.kind) && nameOfCall(item) === '')) return NAMELESS_CALL
+  const mayBeCut = isCut ? items.at(-1) : undefined
+  const isBroken = (heard: HeardItem) =>
+    heard.item.kind === 'function_call' &&
+    heard.item.parts.some(({ text }) => !isArguments(text, { mayBeCut: heard === mayBeCut }))
+  return !functionsAreCustom && items.some(isBroken) ? BROKEN_ARGUMENTS : undefined
+}
+
+function isArguments(text: string, { mayBeCut }: { readonly mayBeCut: boolean }): boolean {
+  const written = new JsonProgress()
+  written.feed(text)
+  return mayBeCut ? written.state !== 'broken' : written.state === 'whole'
+}

@@ -79,9 +79,9 @@ function loadLane(
   }
 }
 
-/** What is written into a cache costs more: without a price for that, keeping it would be at the operator's expense. */
+/** Cache writes cost more than input. Without a price for them, the operator would pay for caching that no client asked for. */
 const cachePaidBy = (price: PriceList | undefined): PromptCache =>
-  price !== undefined && price.cacheWrite > price.input ? 'conversation' : 'off'
+  price !== undefined && price.cacheWrite > price.input ? 'conversation' : 'client'
 
 /** Digested, because the credential is in it; it is only compared, and only seen inside of seals. */
 function originOf({ id, wire, baseUrl, apiKey }: Upstream, model: string): string {

@@ -47,8 +47,10 @@ export function createTimeAside({ random, failing }: TimeDeps): TimeAside {
 
 /** Whether somebody fails too often to be asked: five times one after the other, or half of ten or more within a while. */
 export interface FailureCount {
-  /** True when this one was too many. */
-  add(failed: boolean): boolean
+  /** True when this one was too many. `by`: the account whose call it was. */
+  add(failed: boolean, by: unknown): boolean
+  /** The only account whose calls have failed within that time; undefined if several have. */
+  readonly failedBy: unknown
   clear(): void
 }
 
@@ -61,11 +63,16 @@ export function createFailureCount(ticks: () => number): FailureCount {
   const calls = createSlidingCount(ticks, CALLS_MICROS)
   const failures = createSlidingCount(ticks, CALLS_MICROS)
   let consecutive = 0
+  let failedBy: unknown
   return {
-    add(failed) {
+    get failedBy() {
+      return failedBy
+    },
+    add(failed, by) {
       calls.add()
       consecutive = failed ? consecutive + 1 : 0
       if (!failed) return false
+      failedBy = failures.total() === 0 || failedBy === by ? by : undefined
       failures.add()
       const total = calls.total()
       return consecutive >= CONSECUTIVE_MAX || (total >= CALLS_MIN && failures.total() >= total * FAILED_SHARE_MAX)

@@ -1,36 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { fractionsFrom } from '../lib/seeded-random.fixture.ts'
-import { Breaker, type Verdict } from './breaker.ts'
-
-const SECOND = 1_000_000
-const WELL: Verdict = { kind: 'well' }
-const FAILED: Verdict = { kind: 'failed' }
-const LOCKED_OUT: Verdict = { kind: 'locked-out' }
-
-function setUp(random: () => number = () => 0) {
-  const time = { now: 0 }
-  const changes: (string | undefined)[] = []
-  const breaker = new Breaker({
-    ticks: () => time.now,
-    random,
-    failing: () => ({ firstMs: 10_000, longestMs: 300_000 }),
-    onChange: (aside) => changes.push(aside?.reason),
-  })
-  const call = (verdict: Verdict | undefined): boolean => {
-    const visit = breaker.visit()
-    if (visit === undefined) return false
-    if (verdict) visit.tell(verdict)
-    visit.leave()
-    return true
-  }
-  const calls = (verdict: Verdict, times: number) => Array.from({ length: times }, () => call(verdict))
-  const pass = (seconds: number) => {
-    time.now += Math.round(seconds * SECOND)
-  }
-  /** Until when it is left alone from now on, in seconds. */
-  const asideFor = () => ((breaker.aside?.until ?? time.now) - time.now) / SECOND
-  return { time, changes, breaker, call, calls, pass, asideFor }
-}
+import { FAILED, LOCKED_OUT, SECOND, setUp, WELL } from './breaker.fixture.ts'
+import type { Breaker, Verdict } from './breaker.ts'
 
 describe('who fails', () => {
   it('is put aside after five failures one after the other, and not after four', () => {
@@ -395,4 +366,54 @@ it('whatever happens: never two try it at a time, nothing keeps it aside for lon
   }
   console.log(`breakers: seed ${SEED}`, total)
   expect(Math.min(total.asked, total.refused, total.onTrial)).toBeGreaterThan(100)
+})
+
+describe('where there is nobody else to ask', () => {
+  it('three within ten seconds may ask one that fails, twice as many after each that goes well, and all after three', () => {
+    const { breaker, calls } = setUp()
+    calls(FAILED, 5)
+    const probes = (count: number) => Array.from({ length: count }, () => breaker.probe())
+    const first = probes(4)
+    expect(first.map((probe) => probe !== undefined)).toEqual([true, true, true, false])
+    first[0]?.tell(WELL)
+    first[0]?.tell(WELL)
+    first[0]?.leave()
+    expect(probes(4).map((probe) => probe !== undefined)).toEqual([true, true, true, false])
+    expect(breaker.aside).toBeDefined()
+    first[1]?.tell(WELL)
+    first[2]?.tell(WELL)
+    expect(breaker.aside).toBeUndefined()
+  })
+
+  it('one that fails again leaves room for three, ten seconds later', () => {
+    const { breaker, calls, pass } = setUp()
+    calls(FAILED, 5)
+    const [one, other] = [breaker.probe(), breaker.probe()]
+    one?.tell(WELL)
+    other?.tell(FAILED)
+    one?.leave()
+    other?.leave()
+    expect(Array.from({ length: 2 }, () => breaker.probe()?.leave() === undefined)).toEqual([true, true])
+    expect(breaker.probe()).toBeUndefined()
+    pass(11)
+    expect(Array.from({ length: 4 }, () => breaker.probe() !== undefined)).toEqual([true, true, true, false])
+  })
+
+  it('nobody asks one that limits requests', () => {
+    const { breaker, call } = setUp()
+    call({ kind: 'busy', forMs: 5000 })
+    expect(breaker.probe()).toBeUndefined()
+  })
+
+  it('of calls that are late nothing is counted', () => {
+    const { breaker, calls, pass, call } = setUp()
+    calls(FAILED, 5)
+    const late = breaker.probe()
+    pass(10)
+    call(FAILED)
+    late?.tell(WELL)
+    late?.leave()
+    pass(11)
+    expect(Array.from({ length: 4 }, () => breaker.probe() !== undefined)).toEqual([true, true, true, false])
+  })
 })

@@ -1,3 +1,4 @@
+import { createSlidingCount, type SlidingCount } from '../lib/sliding-count.ts'
 import {
   type AsideReason,
   type AsideTimes,
@@ -31,6 +32,8 @@ export interface Aside {
   readonly reason: AsideReason
   /** Monotonic microseconds; past: whoever comes tries it. */
   readonly until: number
+  /** Only this account's calls have failed: all others may still ask. */
+  readonly onlyFor?: unknown
 }
 
 export interface BreakerDeps {
@@ -46,6 +49,13 @@ const TRIES: Readonly<Record<AsideReason, number>> = { failing: 3, busy: 0, over
 
 /** So many in a row that heard nothing: one client alone may be impatient. */
 const SILENCES_MAX = 5
+
+/** When every lane is put aside: so many probes within ten seconds at first, twice as many after each success. */
+const PROBES_FIRST = 3
+const PROBES_MAX = 64
+const PROBES_MICROS = 10_000_000
+/** Not a lane that limits requests: it has said how long to wait. */
+const PROBED: ReadonlySet<AsideReason> = new Set(['failing', 'locked-out'])
 
 /** Who comes back gets a tenth of its calls, and more from second to second. */
 const RETURN_MICROS = 30_000_000
@@ -70,26 +80,93 @@ export class Breaker {
   #state: State = { kind: 'in' }
   #cameBackAt: number | undefined
   #silences = 0
+  /** Whose they all are; undefined: those of several. */
+  #silentBy: unknown
   /** How often it was put aside: what began before the last time tells nothing about now. */
   #round = 0
+  #probes = 0
+  readonly #probed: SlidingCount
+  #probesMost = PROBES_FIRST
 
   constructor(deps: BreakerDeps) {
     this.#deps = deps
     this.#failures = createFailureCount(deps.ticks)
     this.#times = createTimeAside(deps)
+    this.#probed = createSlidingCount(deps.ticks, PROBES_MICROS)
   }
 
-  /** Undefined: it is left alone now. */
-  visit(): Visit | undefined {
+  /** Undefined: it is left alone now. `by`: who asks. */
+  visit(by?: unknown): Visit | undefined {
+    if (this.#isOfOthers(by)) return this.#openForOther(by)
     if (!this.letsIn) return undefined
     const state = this.#state
-    if (state.kind === 'in') return this.#open()
+    if (state.kind === 'in') return this.#open(by)
     const { aside } = state
     const left = state.kind === 'tried' ? state.left : TRIES[aside.reason]
-    const visit = this.#open()
+    const visit = this.#open(by)
     if (left === 0) this.#comeBack(aside.reason)
     else this.#state = { kind: 'tried', aside, left, by: visit }
     return visit
+  }
+
+  /**
+   * Permission to ask it although it is put aside, for a request that has no other lane. Few get it at first, more after each
+   * success. Undefined: too many probes are recent or still running, or the lane itself has asked to be left alone.
+   */
+  probe(by?: unknown): Visit | undefined {
+    const state = this.#state
+    if (state.kind === 'in') return this.#open(by)
+    if (!PROBED.has(state.aside.reason)) return undefined
+    if (Math.max(this.#probes, this.#probed.total()) >= this.#probesMost) return undefined
+    this.#probed.add()
+    const round = this.#round
+    let hasTold = false
+    this.#probes++
+    return {
+      tell: (verdict) => {
+        if (round !== this.#round) return this.#hearLate(verdict)
+        if (verdict.kind === 'well' && !hasTold) this.#probeWentWell()
+        else if (verdict.kind === 'busy') this.#putAside('busy', verdict.forMs)
+        else if (verdict.kind !== 'well' && verdict.kind !== 'heard') this.#probesMost = PROBES_FIRST
+        hasTold ||= verdict.kind === 'well'
+      },
+      leave: () => {
+        if (round === this.#round) this.#probes--
+      },
+    }
+  }
+
+  #probeWentWell(): void {
+    this.#probesMost = Math.min(2 * this.#probesMost, PROBES_MAX)
+    const state = this.#state
+    if (state.kind === 'in') return
+    const left = (state.kind === 'tried' ? state.left : TRIES[state.aside.reason]) - 1
+    if (left <= 0) this.#comeBack(state.aside.reason)
+    else this.#state = { kind: 'tried', aside: state.aside, left, by: state.kind === 'tried' ? state.by : undefined }
+  }
+
+  /** It is put aside for the failures of one other account. */
+  #isOfOthers(by: unknown): boolean {
+    if (this.#state.kind === 'in' || by === undefined) return false
+    const { onlyFor } = this.#state.aside
+    return onlyFor !== undefined && onlyFor !== by
+  }
+
+  #openForOther(by: unknown): Visit {
+    const round = this.#round
+    return {
+      tell: (verdict) => {
+        if (round !== this.#round || this.#state.kind === 'in') return this.#hearLate(verdict)
+        const { aside } = this.#state
+        if (verdict.kind === 'well') this.#comeBack(aside.reason)
+        else if (verdict.kind === 'busy') this.#putAside('busy', verdict.forMs)
+        else if (verdict.kind === 'locked-out') this.#putAside('locked-out')
+        // It fails for others, too.
+        else if ((verdict.kind === 'failed' || verdict.kind === 'silent') && this.#isOfOthers(by))
+          this.#state = { ...this.#state, aside: { reason: aside.reason, until: aside.until } }
+      },
+      leave() {},
+    }
   }
 
   /** Whoever comes now may ask it: nothing is against it, or its time is over and nobody is trying it. */
@@ -116,7 +193,7 @@ export class Breaker {
     return this.#deps.ticks()
   }
 
-  #open(): Visit {
+  #open(by: unknown): Visit {
     const openedIn = this.#round
     let wasWell = false
     const visit: Visit = {
@@ -126,9 +203,9 @@ export class Breaker {
         if (again) return
         const state = this.#state
         if (openedIn !== this.#round) this.#hearLate(verdict)
-        else if (state.kind === 'in') this.#hear(verdict)
+        else if (state.kind === 'in') this.#hear(verdict, by)
         else if (state.kind === 'tried' && (state.by === visit || verdict.kind === 'failed'))
-          this.#hearOnTrial(state, verdict)
+          this.#hearOnTrial(state, verdict, by)
       },
       leave: () => {
         const state = this.#state
@@ -138,26 +215,29 @@ export class Breaker {
     return visit
   }
 
-  #hear(verdict: Verdict): void {
+  #hear(verdict: Verdict, by: unknown): void {
     if (verdict.kind === 'heard') this.#silences = 0
-    else if (verdict.kind === 'silent') this.#hearNothing()
+    else if (verdict.kind === 'silent') this.#hearNothing(by)
     else if (verdict.kind === 'busy') this.#putAside('busy', verdict.forMs)
     else if (verdict.kind === 'locked-out') this.#putAside('locked-out')
-    else if (this.#failures.add(verdict.kind === 'failed')) this.#putAside('failing')
+    else if (this.#failures.add(verdict.kind === 'failed', by))
+      this.#putAside('failing', undefined, this.#failures.failedBy)
     else if (verdict.kind === 'well') this.#praise()
     // Its own word goes for the moment; failing again and again is more than that.
     else if (verdict.forMs !== undefined) this.#putAside('overloaded', verdict.forMs)
   }
 
   /** A provider that hangs is found out by those who wait for less than its deadline, too. */
-  #hearNothing(): void {
+  #hearNothing(by: unknown): void {
+    this.#silentBy = this.#silences === 0 || this.#silentBy === by ? by : undefined
     this.#silences++
-    if (this.#silences >= SILENCES_MAX) this.#putAside('failing')
+    if (this.#silences >= SILENCES_MAX) this.#putAside('failing', undefined, this.#silentBy)
   }
 
-  #hearOnTrial({ aside, left }: State & { kind: 'tried' }, verdict: Verdict): void {
+  #hearOnTrial({ aside, left }: State & { kind: 'tried' }, verdict: Verdict, by: unknown): void {
     if (verdict.kind === 'heard') return
-    if (verdict.kind === 'failed' || verdict.kind === 'silent') this.#putAside('failing')
+    if (verdict.kind === 'failed' || verdict.kind === 'silent')
+      this.#putAside('failing', undefined, by === aside.onlyFor ? by : undefined)
     else if (verdict.kind === 'locked-out') this.#putAside('locked-out')
     // Who is limited while it is tried has shown nothing of what it was put aside for.
     else if (verdict.kind === 'busy') this.#leaveAlone(aside.reason, this.#times.next('busy', verdict.forMs))
@@ -168,17 +248,19 @@ export class Breaker {
   /** Of calls from before only one thing holds now: that it wants to be left alone, or for longer. */
   #hearLate(verdict: Verdict): void {
     if (verdict.kind !== 'busy') return
-    if (this.#state.kind === 'in') this.#hear(verdict)
+    if (this.#state.kind === 'in') this.#hear(verdict, undefined)
     else if (this.#state.kind === 'aside')
       this.#state = { kind: 'aside', aside: longer(this.#state.aside, verdict, this.#now) }
   }
 
-  #putAside(reason: AsideReason, toldMs?: number): void {
-    this.#leaveAlone(reason, this.#times.next(reason, toldMs))
+  #putAside(reason: AsideReason, toldMs?: number, onlyFor?: unknown): void {
+    this.#leaveAlone(reason, this.#times.next(reason, toldMs), onlyFor)
   }
 
-  #leaveAlone(reason: AsideReason, micros: number): void {
-    const aside = { reason, until: this.#now + micros }
+  #leaveAlone(reason: AsideReason, micros: number, onlyFor?: unknown): void {
+    const aside = { reason, until: this.#now + micros, ...(onlyFor === undefined ? {} : { onlyFor }) }
+    this.#probes = 0
+    this.#probesMost = PROBES_FIRST
     this.#silences = 0
     this.#round++
     this.#state = { kind: 'aside', aside }

@@ -14,3 +14,6 @@ export function laneDialect(lane: Lane): LaneDialect {
   dialects.set(lane, dialect)
   return dialect
 }
+
+/** A cap as the lane takes it: no less than its server's least. */
+export const capOn = (lane: Lane, asked: number): number => Math.max(asked, laneDialect(lane).outputTokensMin ?? 0)

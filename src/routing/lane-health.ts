@@ -1,15 +1,18 @@
 import type { Lane, Upstream } from '../catalog/catalog.ts'
+import type { AccountRow } from '../model/ids.ts'
 import type { AsideTimes } from './aside-rules.ts'
 import { type Aside, Breaker, type BreakerDeps, type Verdict, type Visit } from './breaker.ts'
 
 /**
  * Which lanes are asked: one that fails, limits us, or refuses our credential is put aside for a while, so that clients do
- * not wait for it. A lane stands for itself; a credential that is refused stands for all lanes that use it. The only lane
- * of a model is put aside as well: its clients hear at once what they would have heard after a timeout.
+ * not wait for it. A lane stands for itself; a credential that is refused stands for all lanes that use it. Where every lane
+ * of a model is put aside, a few requests at a time still probe one that fails, so that a model is not lost to all its clients.
  */
 export interface LaneHealth {
-  /** Leave to ask it now; undefined: it is put aside, or somebody else is trying it. */
-  visit(lane: Lane): LaneVisit | undefined
+  /** Permission for this account to ask it now; undefined: it is put aside, or another request is trying it. */
+  visit(lane: Lane, by?: AccountRow): LaneVisit | undefined
+  /** Permission to ask it although it is put aside, when no other lane is left; undefined: too many are doing so already. */
+  probe(lane: Lane, by?: AccountRow): LaneVisit | undefined
   /** Whoever comes now may ask it. */
   isAsked(lane: Lane): boolean
   /** Undefined: nothing is against it. */
@@ -68,16 +71,18 @@ export function createLaneHealth(deps: HealthDeps): LaneHealth {
     provider.lanes.set(lane.model, breaker)
     return breaker
   }
+  const open = (lane: Lane, leaveOf: (breaker: Breaker) => Visit | undefined): LaneVisit | undefined => {
+    if (deps.failing() === undefined) return ASKED_ANYWAY
+    const provider = providerOf(lane)
+    const credential = leaveOf(provider.credential)
+    if (credential === undefined) return undefined
+    const own = leaveOf(laneOf(provider, lane))
+    if (own === undefined) credential.leave()
+    return own && bothOf(own, credential)
+  }
   return {
-    visit(lane) {
-      if (deps.failing() === undefined) return ASKED_ANYWAY
-      const provider = providerOf(lane)
-      const credential = provider.credential.visit()
-      if (credential === undefined) return undefined
-      const own = laneOf(provider, lane).visit()
-      if (own === undefined) credential.leave()
-      return own && bothOf(own, credential)
-    },
+    visit: (lane, by) => open(lane, (breaker) => breaker.visit(by)),
+    probe: (lane, by) => open(lane, (breaker) => breaker.probe(by)),
     isAsked(lane) {
       if (deps.failing() === undefined) return true
       const provider = providerOf(lane)

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
 import type { StoredResponses } from '../content/stored-responses.ts'
 import type { CallerOutcome } from '../keys/known-key.ts'
@@ -96,6 +96,7 @@ async function moneyOfTurn(
     lessons: createLaneLessons(),
     health: everyLaneAsked,
     retries: anyNumberOfRetries,
+    patience: { mostMs: () => 0, wait: async () => false },
     sticky: createStickyLanes({ ticks: () => 0 }),
     mint: countedIds(),
     seals: plainSeals,
@@ -152,13 +153,26 @@ function answerWith(status: number, said: object) {
   }
 }
 
-const replyWith = (prompt: number, completion: number) =>
+/** A read for each chunk. */
+const streamOf =
+  (...chunks: object[]) =>
+  (): UpstreamOutcome => {
+    const frames = chunks.map((chunk) => ({ object: 'chat.completion.chunk', ...chunk }))
+    const pieces = frames.map((frame) => [Buffer.from(`data: ${JSON.stringify(frame)}\n\n`)])
+    const body = { read: async () => pieces.shift() ?? [], cancel: () => {}, release: () => {} }
+    return { kind: 'answer', status: 200, headers: { 'content-type': 'text/event-stream' }, body }
+  }
+const LAST_CHUNK = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
+
+const replyWith = (prompt: number, completion: number, choices = 1) =>
   answerWith(200, {
     id: 'chatcmpl-x',
     object: 'chat.completion',
     created: 1,
     model: 'lane',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello to you too' }, finish_reason: 'stop' }],
+    choices: Array.from({ length: choices }, (_, index) => ({
+      ...{ index, message: { role: 'assistant', content: 'Hello to you too' }, finish_reason: 'stop' },
+    })),
     usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
   })
 const overloadedAfterWork = answerWith(503, {
@@ -221,10 +235,27 @@ it('a provider is never told a cap that the hold does not cover, whatever the cl
   expect(asked.map(({ max_tokens }) => max_tokens)).toEqual([CAP, CAP])
 })
 
+describe("where more is held than the client's cap, because another lane takes no cap that low", () => {
+  const asking = (more: object = {}) =>
+    turnOf({ model: 'small', max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }], ...more })
+
+  it("a lane that takes the client's cap is asked for it, and no more is charged", async () => {
+    const { asked, endings } = await moneyOfTurn({ turn: asking() }, [replyWith(11, 30)])
+    expect(asked.map(({ max_tokens }) => max_tokens)).toEqual([5])
+    expect(endings[0]?.owed?.usage).toMatchObject({ output: 5, estimated: true })
+  })
+
+  it('a stream that goes on past that cap is ended', async () => {
+    const chunk = { choices: [{ index: 0, delta: { content: 'x'.repeat(5 * 64 + 1) }, finish_reason: null }] }
+    const { endings } = await moneyOfTurn({ turn: asking({ stream: true }) }, [streamOf(chunk, LAST_CHUNK)])
+    expect(endings).toMatchObject([{ outcome: 'upstream_failed', owed: { usage: { output: 5 } } }])
+  })
+})
+
 it('of two choices each may use the cap that is held, and both are charged as they were counted', async () => {
   const turn = turnOf({ model: 'small', n: 2, max_tokens: 90, messages: [{ role: 'user', content: 'Hello' }] })
   const usageOf = async (completion: number) =>
-    (await moneyOfTurn({ turn }, [replyWith(5, completion)])).endings[0]?.owed?.usage
+    (await moneyOfTurn({ turn }, [replyWith(5, completion, 2)])).endings[0]?.owed?.usage
   expect(await usageOf(2 * CAP)).toMatchObject({ output: 2 * CAP, estimated: false })
   expect(await usageOf(2 * CAP + 1)).toMatchObject({ output: 2 * CAP, estimated: true })
 })

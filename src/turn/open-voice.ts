@@ -14,15 +14,15 @@ export interface VoiceDeps {
   readonly seals: Seals
 }
 
-export type SpokenTurn = Pick<Turn, 'requestId' | 'caller' | 'request' | 'entry' | 'effort'>
+export type SpokenTurn = Pick<Turn, 'requestId' | 'caller' | 'program' | 'request' | 'entry' | 'effort'>
 
 /** `mayOpen` is false while an answer that is opened could not be asked for by its id. */
 export function openVoice({ mint, now, seals }: VoiceDeps, turn: SpokenTurn, mayOpen: () => boolean): TurnVoice {
-  const { request, requestId, caller, entry, effort } = turn
+  const { request, requestId, caller, program, entry, effort } = turn
   if (request.protocol === 'chat') return openChatVoice({ request, model: entry.id, requestId, mint, now })
   const { sealReasoning, sealCompaction } = envelopesOf(seals, caller.accountId)
   return openResponsesVoice({
-    ...{ request, model: entry.id, effort, requestId, mint, now, mayOpen },
+    ...{ request, model: entry.id, effort, requestId, mint, now, mayOpen, program },
     responseId: mint.responseId(),
     ...{ sealReasoning, sealCompaction },
     createdAt: Math.floor(now() / 1000),

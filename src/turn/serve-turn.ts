@@ -111,7 +111,7 @@ async function askLanes(deps: TurnDeps, turn: RunningTurn): Promise<Run> {
 /** What comes of a turn when its providers are done: what it means for the money, what is kept, the settle, the last words. */
 async function endTurn(deps: TurnDeps, turn: RunningTurn, run: Run): Promise<TurnRecord> {
   const { sink, keeping } = turn
-  const bounds = boundsOf(turn, deps.rates.of(run.lane?.id ?? ''))
+  const bounds = boundsOf(turn, run, deps.rates.of(run.lane?.id ?? ''))
   const resolution = resolveEnding(run, bounds)
   const estimateError = learnFromTurn(turn, run, resolution, bounds)
   if (resolution.owed) rememberConversation(deps, turn, run)

@@ -3,6 +3,7 @@ import type { ClaimRequest } from '../books/claims.ts'
 import type { CatalogEntry, Lane } from '../catalog/catalog.ts'
 import type { SentPrompt } from '../metering/seen-prefixes.ts'
 import type { Caller } from '../model/caller.ts'
+import type { ClientProgram } from '../model/client-program.ts'
 import type { Effort } from '../model/effort.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Price } from '../model/price.ts'
@@ -16,6 +17,8 @@ import type { Sink } from './sink.ts'
 export interface AskedTurn {
   readonly requestId: RequestId
   readonly caller: Caller
+  /** Undefined for all but the few clients that get some errors in another form. */
+  readonly program?: ClientProgram | undefined
   readonly request: TurnRequest
   readonly sink: Sink
   /** Monotonic microseconds at which the request arrived. */

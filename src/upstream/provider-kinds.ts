@@ -9,8 +9,12 @@ export interface ProviderKind {
   /** The header that carries the credential. */
   readonly credential: (key: string) => readonly [name: string, value: string]
   /** What else every call carries. */
-  readonly headers: (upstream: Upstream) => readonly (readonly [name: string, value: string])[]
+  readonly headers: (upstream: Upstream) => readonly Header[]
+  /** Headers that depend on the request body. */
+  readonly headersOfCall?: (body: Buffer) => readonly Header[]
 }
+
+type Header = readonly [name: string, value: string]
 
 export interface CalledModel {
   readonly model: string
@@ -42,11 +46,44 @@ const KINDS: Readonly<Record<LaneWire, ProviderKind>> = {
   },
 }
 
+/** Dialects whose credential or headers differ from those of their wire. */
+const OF_DIALECT: Readonly<Record<string, (kind: ProviderKind) => Partial<ProviderKind>>> = {
+  // Azure's v1 interface takes Entra tokens as Bearer and its own keys only in a header of their own.
+  azure: () => ({ credential: keyHeader('api-key') }),
+  // OAuth tokens, on every wire: docs.cloud.google.com/vertex-ai/generative-ai/docs/start/api-keys.
+  'google-vertex': () => ({ credential: bearer }),
+  // The headers of the public clients (github.com/microsoft/vscode-copilot-chat). Without the vision header images are refused.
+  'github-copilot': (kind) => ({
+    credential: bearer,
+    headers: (upstream) => [
+      ...kind.headers(upstream),
+      ['openai-intent', 'conversation-edits'],
+      ['copilot-vision-request', 'true'],
+    ],
+    headersOfCall: (body) => [['x-initiator', initiatorOf(body)]],
+  }),
+}
+
 /** Undefined for a wire that is not called over the network. */
 export function providerKindOf({ wire, dialect }: Upstream): ProviderKind | undefined {
   const kind = wire === 'demo' ? undefined : KINDS[wire]
-  // Azure's v1 interface takes Entra tokens as Bearer and its own keys only in a header of their own.
-  return kind !== undefined && dialect === 'azure' ? { ...kind, credential: keyHeader('api-key') } : kind
+  const differs = Object.hasOwn(OF_DIALECT, dialect) ? OF_DIALECT[dialect] : undefined
+  return kind !== undefined && differs !== undefined ? { ...kind, ...differs(kind) } : kind
+}
+
+/** A quote inside a JSON string is escaped, so these are members. */
+const SPEAKER = /"(?:role|type)"\s*:\s*"(user|assistant|tool|[a-z_]+_output)"/g
+const TAIL_BYTES = 64 * 1024
+
+/** GitHub bills what a person asks, not the steps that an agent takes from there. The last message tells which it is. */
+function initiatorOf(body: Buffer): 'user' | 'agent' {
+  for (let end = body.length; end > 0; end -= TAIL_BYTES) {
+    // The pieces overlap, so a member that one of them cuts is whole in the next.
+    const piece = body.toString('latin1', Math.max(0, end - TAIL_BYTES - 64), end)
+    const last = [...piece.matchAll(SPEAKER)].at(-1)?.[1]
+    if (last !== undefined) return last === 'user' ? 'user' : 'agent'
+  }
+  return 'user'
 }
 
 /** Where one call goes, behind the origin of a base URL. */

@@ -55,6 +55,67 @@ describe('a call', () => {
     expect(head).not.toMatch(/^authorization/m)
   })
 
+  test('of GitHub Copilot has no version in its address, and says who asks: a person, or an agent that goes on', async () => {
+    const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
+    const upstream = upstreamAt(new URL(provider.url).origin, {
+      apiKey: new Secret('gho_1'),
+      dialect: 'github-copilot',
+    })
+    const asked = (body: object, over: Partial<typeof upstream> = {}) =>
+      caller().call({ ...upstream, ...over }, { body: Buffer.from(JSON.stringify(body, null, 1)) })
+    const user = { role: 'user', content: 'say "role":"tool"' }
+    const called = { role: 'assistant', tool_calls: [] }
+    const long = { role: 'tool', content: 'x'.repeat(300_000) }
+    const tools = [{ function: { parameters: { properties: { role: { type: 'string' } }, required: ['role'] } } }]
+    for (const body of [
+      { messages: [user], tools },
+      { messages: [user, called, long], tools },
+      { input: [user, { type: 'function_call', name: 'f' }, { type: 'function_call_output', output: 'x' }] },
+      { input: 'hi' },
+    ]) {
+      await readAll(answered(await asked(body)))
+    }
+    await readAll(answered(await asked({}, { headers: new Map([['x-initiator', new Secret('agent')]]) })))
+    const heads = provider.requests.map(({ head }) => head)
+    expect(heads[0]).toMatch(/^POST \/chat\/completions HTTP/)
+    for (const header of [
+      'authorization: Bearer gho_1',
+      'openai-intent: conversation-edits',
+      'copilot-vision-request: true',
+    ])
+      expect(heads[0]!.split('\r\n')).toContain(header)
+    const initiators = heads.map((head) => [...head.matchAll(/^x-initiator: (\w+)\r$/gm)].map(([, word]) => word))
+    expect(initiators).toEqual([['user'], ['agent'], ['agent'], ['user'], ['agent']])
+  })
+
+  test('of Vertex AI has a bearer token, whichever of its two interfaces is asked', async () => {
+    const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
+    const project = `${provider.url}/projects/p/locations/global`
+    const token = { apiKey: new Secret('ya29.1'), dialect: 'google-vertex' }
+    const native = upstreamAt(`${project}/publishers/google`, { ...token, wire: 'gemini' })
+    await readAll(answered(await caller().call(native, { model: 'gemini-9' })))
+    await readAll(answered(await caller().call(upstreamAt(`${project}/endpoints/openapi`, token))))
+    const [first, second] = provider.requests.map(({ head }) => head)
+    expect(first).toMatch(
+      /^POST \/v1\/projects\/p\/locations\/global\/publishers\/google\/models\/gemini-9:streamGenerateContent\?alt=sse HTTP/,
+    )
+    expect(second).toMatch(/^POST \/v1\/projects\/p\/locations\/global\/endpoints\/openapi\/chat\/completions HTTP/)
+    for (const head of [first, second]) {
+      expect(head).toMatch(/^authorization: Bearer ya29\.1\r$/m)
+      expect(head).not.toMatch(/x-goog-api-key/)
+    }
+  })
+
+  test.each(['anthropic-compat', 'vercel-gateway', 'bedrock'])(
+    'of the dialect %s is one of the wire',
+    async (dialect) => {
+      const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
+      await readAll(answered(await caller().call(upstreamAt(provider.url, { apiKey: new Secret('k-1'), dialect }))))
+      expect(provider.requests[0]!.head).toMatch(/^POST \/v1\/chat\/completions HTTP/)
+      expect(provider.requests[0]!.head).toMatch(/^authorization: Bearer k-1\r$/m)
+    },
+  )
+
   test('of the wire anthropic names the version of the interface that is spoken', async () => {
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
     const upstream = upstreamAt(provider.url, { wire: 'anthropic', apiKey: new Secret('ak-1') })

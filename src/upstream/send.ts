@@ -48,7 +48,7 @@ export function createSend(deps: SendDeps): Send {
       }
     const { id: upstreamId, timeouts } = upstream
     const path = target.pathOf(model, delivery)
-    const headers = target.headers[delivery]
+    const headers = target.headersOf(delivery, body)
     return new Promise((settle) => {
       const exchange = new ProviderExchange(deps, { upstreamId, timeouts, delivery, signal, settle })
       pool.dispatch({ path, method: 'POST', headers, body }, exchange)
@@ -60,7 +60,7 @@ export function createSend(deps: SendDeps): Send {
 interface Target {
   readonly kind: 'target'
   readonly pathOf: (model: string, delivery: Delivery) => string
-  readonly headers: Readonly<Record<Delivery, string[]>>
+  readonly headersOf: (delivery: Delivery, body: Buffer) => string[]
 }
 
 function rememberTargets(userAgent: string): (upstream: Upstream) => Target | UpstreamFailed {
@@ -86,12 +86,18 @@ function createTarget(upstream: Upstream, userAgent: string): Target | UpstreamF
       ...{ kind: 'failed', reason: 'not-sent', code: 'ADDRESS_REFUSED' },
       message: `The base_url of ${upstream.id} ${refusal}.`,
     }
+  const headers: Readonly<Record<Delivery, string[]>> = {
+    json: headersFor(upstream, kind, { delivery: 'json', userAgent }),
+    stream: headersFor(upstream, kind, { delivery: 'stream', userAgent }),
+  }
+  const { headersOfCall } = kind
   return {
     kind: 'target',
     pathOf: (model, delivery) => pathBehind(url, kind, { model, delivery }),
-    headers: {
-      json: headersFor(upstream, kind, { delivery: 'json', userAgent }),
-      stream: headersFor(upstream, kind, { delivery: 'stream', userAgent }),
+    headersOf(delivery, body) {
+      if (headersOfCall === undefined) return headers[delivery]
+      const own = headersOfCall(body).filter(([name]) => !upstream.headers.has(name))
+      return [...headers[delivery], ...own.flat()]
     },
   }
 }

@@ -24,6 +24,7 @@ const plain = {
   sealed: new Map(),
   boundTo: undefined,
   previousResponseId: undefined,
+  previousItems: 0,
   compacts: undefined,
   storable: undefined,
 }
@@ -38,7 +39,9 @@ describe('input that surely exceeds the context', () => {
   it('is refused in both protocols, and both numbers are named', () => {
     const refusal = { code: 'context_length_exceeded', param: 'messages' }
     expect(chat(user(words(80_000)))).toMatchObject(refusal)
-    expect(chat(user(words(80_000)))?.message).toMatch(/at least 16384 tokens.*8192 tokens/)
+    expect(chat(user(words(80_000)))?.message).toMatch(
+      /exceeds the context window of 'small': .*at least 16384 tokens.*maximum context length is 8192 tokens/,
+    )
     expect(chat(...Array.from({ length: 800 }, () => user(words(100))))).toMatchObject(refusal)
     expect(chat(user([{ type: 'text', text: words(80_000) }]))).toMatchObject(refusal)
     for (const input of [

@@ -16,7 +16,7 @@ export function contextProblem({ contextTokens }: Model, request: TurnRequest): 
   if (bytes <= contextTokens * BYTES_A_LEAST_TOKEN || mayBeTruncated(request)) return undefined
   const least = leastTokens(measureText(request, textOfTokens(TIMES_MEASURED * contextTokens)))
   if (least <= contextTokens) return undefined
-  const message = `The input has at least ${least} tokens, and the maximum context length of '${request.model}' is ${contextTokens} tokens, input and output together. Send less input, or choose a model with a larger context.`
+  const message = `The input exceeds the context window of '${request.model}': it has at least ${least} tokens, and the maximum context length is ${contextTokens} tokens, input and output together. Send less input, or choose a model with a larger context.`
   return problem('context_length_exceeded', message, { param: inputField })
 }
 

@@ -8,6 +8,7 @@ import type { Allowance } from '../../model/allowance.ts'
 import type { Caller } from '../../model/caller.ts'
 import type { ChosenCapTerms } from '../../model/hold-terms.ts'
 import type { Price } from '../../model/price.ts'
+import { capOn } from '../../routing/lane-dialect.ts'
 import type { Turn } from '../turn.ts'
 
 /** Before a model has answered, this much output is assumed when tokens are counted against a limit. */
@@ -25,7 +26,7 @@ export interface AdmissionPlan {
   readonly inputBound: number
 }
 
-interface Planned extends Pick<Turn, 'requestId' | 'caller' | 'request' | 'claim' | 'prompt'> {
+interface Planned extends Pick<Turn, 'requestId' | 'caller' | 'request' | 'claim' | 'prompt' | 'lanes'> {
   /** All that a provider may get to read. */
   readonly input: SizedInput
 }
@@ -35,7 +36,7 @@ export function planAdmission(deps: AdmissionDeps, turn: Planned, model: Model, 
   const { request, caller, requestId, claim, input, prompt } = turn
   const bound = inputBound(input, model)
   const estimate = Math.min(estimateInput(input, model), bound)
-  const clientCap = request.outputCap === undefined ? undefined : Math.min(request.outputCap, model.maxOutputTokens)
+  const clientCap = clientCapOf(turn, model)
   const reserved = estimate + Math.min(clientCap ?? model.maxOutputTokens, OUTPUT_RESERVED_TOKENS) * request.choices
   const seen = prompt === undefined ? 0 : deps.seen.seenTokens(prompt)
   return {
@@ -60,6 +61,12 @@ export function planAdmission(deps: AdmissionDeps, turn: Planned, model: Model, 
       limits: limitsForTurn(deps.limits, caller, { model: model.id, tokens: reserved }),
     },
   }
+}
+
+/** As much as any lane of the turn may be asked for: the hold covers each of them. */
+function clientCapOf({ request: { outputCap }, lanes }: Planned, { maxOutputTokens }: Model): number | undefined {
+  if (outputCap === undefined) return undefined
+  return Math.min(Math.max(...lanes.map((lane) => capOn(lane, outputCap))), maxOutputTokens)
 }
 
 /**

@@ -41,7 +41,7 @@ export async function planTurn(deps: PlanDeps, asked: AskedTurn): Promise<Planne
   const callSeals = deps.callSeals.of(caller.account)
   const input = await wholeInput(request, lanes, callSeals)
   const prompt = sentPromptOf(caller, request, model)
-  const { admitRequest, inputBound } = planAdmission(deps, { ...asked, input, prompt }, model, price)
+  const { admitRequest, inputBound } = planAdmission(deps, { ...asked, input, prompt, lanes }, model, price)
   // With one lane there is nothing to stay on.
   const names = lanes.length > 1 ? conversationNames(caller, request, model) : NO_NAMES
   const turn: Turn = {

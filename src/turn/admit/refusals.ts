@@ -19,22 +19,18 @@ const LIMIT_WORDS = {
   concurrent: 'requests at a time',
 } as const
 
-/** Whose a limit is: how the configuration spells it, how a sentence says it, and what its holder can do about it. */
+const ADVICE = {
+  requests: 'Send requests less often',
+  tokens: 'Send fewer tokens a minute',
+  concurrent: 'Reduce simultaneous requests',
+} as const
+
+/** Whose a limit is: how the configuration spells it, how a sentence says it, and whether its holder can keep it alone. */
 const SCOPES = {
-  key: { spelled: 'key', holder: 'This key', terms: '', advice: 'Reduce simultaneous requests' },
-  account: { spelled: 'account', holder: 'This account', terms: '', advice: 'Reduce simultaneous requests' },
-  'account-model': {
-    spelled: 'account_model',
-    holder: 'This account',
-    terms: ' with this model',
-    advice: 'Reduce simultaneous requests',
-  },
-  model: {
-    spelled: 'model',
-    holder: 'This model',
-    terms: ', everybody together',
-    advice: 'Wait or use another model',
-  },
+  key: { spelled: 'key', holder: 'This key', terms: '', isOwn: true },
+  account: { spelled: 'account', holder: 'This account', terms: '', isOwn: true },
+  'account-model': { spelled: 'account_model', holder: 'This account', terms: ' with this model', isOwn: true },
+  model: { spelled: 'model', holder: 'This model', terms: ', everybody together', isOwn: false },
 } as const satisfies Record<LimitScope, object>
 
 /** Why admission said no, in words that tell what to do. A rate limit is never worded like an empty wallet. */
@@ -96,7 +92,7 @@ export function rateProblem(refusal: LimitRefusal, capParam = 'output limit'): P
 
 const limitProblem = (limit: AppliedLimit, retryAfterMs: number): Problem =>
   passingProblem('rate_limit_exceeded', `${sentenceOf(limit)}.`, {
-    first: SCOPES[limit.scope].advice,
+    first: SCOPES[limit.scope].isOwn ? ADVICE[limit.kind] : 'Wait or use another model',
     retryAfterSeconds: wholeSeconds(retryAfterMs),
     // SDKs read this first, and come back twice at most: told the next slot of a fast rate, all but one of those who wait
     // would come in vain, and then again.

@@ -53,8 +53,16 @@ function say({ sink, voice }: Listener, said: Problem): Problem {
 function cutProblem(why: CutReason, { owed }: Resolution): Problem {
   const when = { first: owed ? 'What was received is charged' : undefined, retryAfterSeconds: 2 }
   return why === 'draining'
-    ? passingProblem('server_draining', 'The server is stopping and could not finish this answer.', when)
-    : passingProblem('ledger_unavailable', 'The ledger could not be written for too long to go on.', when)
+    ? passingProblem(
+        'server_draining',
+        'Service unavailable: the server is stopping and could not finish this answer.',
+        when,
+      )
+    : passingProblem(
+        'ledger_unavailable',
+        'Service unavailable: the ledger could not be written for too long to go on.',
+        when,
+      )
 }
 
 /** Our own fault after the head has gone: the stream says so; before it, whoever catches the throw does. */

@@ -6,6 +6,7 @@ import { priceUsage } from '../../metering/price-usage.ts'
 import type { Owed, TurnOutcome } from '../../model/ending.ts'
 import type { Price } from '../../model/price.ts'
 import type { MeteredUsage } from '../../model/usage.ts'
+import { laneCap } from '../lane/lane-cap.ts'
 import type { Produced, Run, RunFate } from '../lane/run.ts'
 import type { RunningTurn } from '../running-turn.ts'
 import type { StopReason } from '../turn-stop.ts'
@@ -25,20 +26,20 @@ export interface EndingBounds extends EstimateBounds {
   readonly headGone: boolean
 }
 
-export const boundsOf = (
-  { entry, price, inputBound, admitRequest, hold, request, sink }: RunningTurn,
-  rate: LaneRate,
-): EndingBounds => ({
-  rate,
-  bytesPerToken: entry.model.bytesPerToken,
-  model: entry.model,
-  price,
-  inputBound,
-  inputEstimate: admitRequest.inputEstimate,
-  cachedEstimate: admitRequest.cachedEstimate,
-  outputBound: hold.cap * request.choices,
-  headGone: sink.phase !== 'quiet',
-})
+export function boundsOf(turn: RunningTurn, { lane }: Run, rate: LaneRate): EndingBounds {
+  const { entry, price, inputBound, admitRequest, hold, request, sink } = turn
+  return {
+    rate,
+    bytesPerToken: entry.model.bytesPerToken,
+    model: entry.model,
+    price,
+    inputBound,
+    inputEstimate: admitRequest.inputEstimate,
+    cachedEstimate: admitRequest.cachedEstimate,
+    outputBound: (lane ? laneCap(turn, lane) : hold.cap) * request.choices,
+    headGone: sink.phase !== 'quiet',
+  }
+}
 
 export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
   const { fate } = run

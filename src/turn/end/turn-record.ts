@@ -6,7 +6,7 @@ import type { Problem, ProblemCode } from '../../model/problem.ts'
 import type { MeteredUsage } from '../../model/usage.ts'
 
 /** What one turn leaves for the log line and the metrics, side by side as both name it. No contents. */
-export interface TurnRecord extends Partial<Pick<Ending, 'lane' | 'compaction' | 'firstByteMs'>> {
+export interface TurnRecord extends Partial<Pick<Ending, 'lane' | 'attempts' | 'compaction' | 'firstByteMs'>> {
   readonly model: string | undefined
   readonly outcome: Ending['outcome'] | 'refused'
   readonly problem: ProblemCode | undefined
@@ -27,11 +27,12 @@ interface Ended {
 /** Of a turn that was admitted. */
 export const recordOf = (
   model: Model,
-  { outcome, owed, lane, compaction, firstByteMs, totalMs }: Ending,
+  { outcome, owed, lane, attempts, compaction, firstByteMs, totalMs }: Ending,
   { settled, said, estimateError }: Ended,
 ): TurnRecord => ({
   model: model.id,
   lane,
+  attempts,
   outcome,
   problem: said?.code,
   usage: owed?.usage,

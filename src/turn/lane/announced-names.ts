@@ -19,8 +19,13 @@ const plainNames = (names: readonly string[]): string =>
 export function ignoredFieldsHeader(fields: readonly string[], body: RequestBody): Record<string, string | undefined> {
   const nulls = fields.length === 0 ? NONE : nullsOf(body)
   const missed = fields.filter((name) => !nulls.has(name))
-  return { 'x-millrace-ignored-fields': missed.length === 0 ? undefined : plainNames(missed) }
+  // Of items there may be more than a header takes.
+  const isItem = (name: string): boolean => ITEM.test(name)
+  const named = [...missed.filter((name) => !isItem(name)), ...missed.filter(isItem)]
+  return { 'x-millrace-ignored-fields': missed.length === 0 ? undefined : plainNames(named) }
 }
+
+const ITEM = /^input\.\d+\./
 
 const nullsOf = (body: RequestBody): ReadonlySet<string> =>
   new Set(body.members.filter((member) => isNullMember(body, member)).map(({ name }) => name))

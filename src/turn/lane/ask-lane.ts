@@ -10,6 +10,7 @@ import { goingPolicyOf, type StopReason } from '../turn-stop.ts'
 import { ignoredFieldsHeader } from './announced-names.ts'
 import { carryJson } from './carry-json.ts'
 import { carryStream } from './carry-stream.ts'
+import { laneCap } from './lane-cap.ts'
 import type { LaneDeps, LaneTry, TriedLane } from './lane-try.ts'
 import { failed, faultOfFailure, refused } from './provider-refusal.ts'
 import type { RoadBack } from './road.ts'
@@ -26,6 +27,8 @@ export interface Manner {
   readonly withoutSeals: boolean
   /** It was asked to make the conversation short in its own way, and has not. */
   readonly withoutNativeCompaction: boolean
+  /** The same request is sent once more, after the model slipped. */
+  readonly onceMore: boolean
 }
 
 export interface AskedLane {
@@ -68,15 +71,16 @@ export async function askLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry, as
   const error = readProviderError(outcome.status, await readBeginning(outcome.body))
   if (stop.calledOff) return { tried: stopped(stop.calledOff, outcome.status), road }
   const kind = classifyRefusal(error)
-  const fate = refused(error, readRetryAfter(outcome.headers, deps.now()))
+  const fate = refused(error, turn.request, readRetryAfter(outcome.headers, deps.now()))
   return { tried: { fate, status: outcome.status, outcome: kind }, road, refusal: { error, kind } }
 }
 
 /** What was written for the lane is let go of here: it need not stay in memory for as long as its answer streams. */
 async function setOut({ mint, send }: LaneDeps, turn: RunningTurn, { lane }: LaneTry, { dialect, manner }: Asking) {
-  const { request, voice, callSeals, cacheSalt, entry, effort, hold, admitRequest, stop } = turn
+  const { request, voice, callSeals, cacheSalt, entry, effort, admitRequest, stop } = turn
   const { model } = entry
-  const outputCap = capWithin(model.contextTokens, { cap: hold.cap, input: admitRequest.inputEstimate, request })
+  const cap = laneCap(turn, lane)
+  const outputCap = capWithin(model.contextTokens, { cap, input: admitRequest.inputEstimate, request })
   const journey = { request, voice, mint, callSeals, cacheSalt, model, effort, outputCap }
   await pauseAfter(request.body.bytes)
   const { sent, ...road } = await roadTo(lane, dialect, { ...journey, ...manner })
@@ -88,7 +92,7 @@ async function setOut({ mint, send }: LaneDeps, turn: RunningTurn, { lane }: Lan
 
 /** What the cap is fitted to. */
 interface Fitted {
-  /** What the hold covers. */
+  /** What the lane may write, which the hold covers. */
   readonly cap: number
   /** An estimate: the input may be shorter, or longer. */
   readonly input: number
@@ -119,7 +123,7 @@ interface AnsweringLane {
 function carryBack({ bounds }: LaneDeps, turn: RunningTurn, on: LaneTry, answering: AnsweringLane): Promise<RunFate> {
   const { road, body } = answering
   if (road.delivery === 'json' && road.carryReply) {
-    return carryJson({ body, on, stop: turn.stop, carry: road.carryReply, bounds })
+    return carryJson({ body, on, request: turn.request, stop: turn.stop, carry: road.carryReply, bounds })
   }
   return carryStream({ turn, on, body, carrier: road.carrier(), frameBytesMax: bounds.frameBytesMax })
 }

@@ -6,13 +6,14 @@ import { tryParse } from '../../wire/json/try-parse.ts'
 import type { CarriedReply, ReceivedReply } from '../../wire/voice.ts'
 import type { TurnStop } from '../turn-stop.ts'
 import type { LaneTry } from './lane-try.ts'
-import { failed, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
+import { type AskedFields, failed, invalidAnswer, overloaded, refusedInside, timedOut } from './provider-refusal.ts'
 import { NOTHING_PRODUCED, type Produced, type RunFate } from './run.ts'
 
 export interface CarriedJson {
   readonly body: UpstreamBody
   readonly stop: TurnStop
   readonly on: Pick<LaneTry, 'askedMs'>
+  readonly request: AskedFields
   /** Reads the body as the lane's protocol, and says it in the client's. */
   carry(reply: ReceivedReply): CarriedReply
   readonly bounds: { readonly bodyBytesMax: number; readonly depthMax: number; readonly valuesMax: number }
@@ -28,13 +29,13 @@ export async function carryJson(json: CarriedJson): Promise<RunFate> {
     // While it is read on for a client that has gone, it may fail by itself.
     if (stoppedFor) return { kind: 'stopped', reason: stoppedFor, accepted: true, used: madeFor(json) }
     if (whole instanceof UpstreamTimedOut) return failed(timedOut(whole.phase))
-    return unusable('The connection to the provider ended before its answer was complete.')
+    return unusable('Connection error: the connection to the provider ended before its answer was complete.')
   }
   const bytes = skipComments(whole)
   const scanned = scanJson(bytes, json.bounds)
   const value = scanned.kind === 'scanned' ? tryParse(bytes.toString('utf8')) : undefined
   if (scanned.kind !== 'scanned' || value === undefined)
-    return unusable('The provider answered with something that is not JSON.')
+    return unusable('Server error: the provider answered with something that is not JSON.')
   const reply = json.carry({ body: { bytes, members: scanned.members }, value })
   switch (reply.kind) {
     case 'reply':
@@ -46,9 +47,9 @@ export async function carryJson(json: CarriedJson): Promise<RunFate> {
       }
     case 'error':
       // An error with status 200 is an error all the same.
-      return refusedInside(reply.said)
-    case 'garbled':
-      return unusable('The provider answered with JSON that is not an answer.')
+      return refusedInside(reply.said, json.request)
+    case 'invalid':
+      return unusable(invalidAnswer(reply.what))
   }
 }
 

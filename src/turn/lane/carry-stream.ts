@@ -7,11 +7,14 @@ import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from '../../wi
 import type { CarriedFrame, Carrier } from '../../wire/voice.ts'
 import type { RunningTurn } from '../running-turn.ts'
 import type { StopReason } from '../turn-stop.ts'
+import { laneCap } from './lane-cap.ts'
 import type { LaneTry } from './lane-try.ts'
 import {
+  CONNECTION_BROKE,
   failed,
   faultInside,
   inStream,
+  invalidAnswer,
   type LaneFault,
   overloaded,
   refusedInside,
@@ -28,7 +31,7 @@ export interface CarriedStream {
   readonly frameBytesMax: number
 }
 
-/** No model writes longer tokens than this on average: output beyond it is past the cap that the hold covers. */
+/** No model writes longer tokens than this on average: output beyond it is past the cap of its lane. */
 const BYTES_PER_TOKEN_MAX = 64
 
 /** Before its first word a provider may tell the whole request back, twice; more frames than this are no answer. */
@@ -81,14 +84,18 @@ async function carryFrames(stream: CarriedStream, usage: UsageWait): Promise<Run
     if (heard.failure) return stopReading(stream, fateOfFailure(stream, heard.failure, ready))
     if (!on.hasContent) heldBytes += sizeOf(heard.pieces)
     if (heldBytes > HELD_FRAMES_MAX * stream.frameBytesMax)
-      return stopReading(stream, failed(overloaded('The provider said too much before its first word.')))
-    if (carrier.heard.finished) turn.stop.answerIsWhole()
+      return stopReading(
+        stream,
+        failed(overloaded('Server error: the provider sent too much before its first content.')),
+      )
+    if (isWhole(stream)) turn.stop.answerIsWhole()
     if (isOver(carrier)) break
     if (carrier.heard.finished) usage.begin()
     if (isPastTheCap(stream))
-      return stopReading(stream, ended(stream, overloaded('The provider went on past the output cap.')))
+      return stopReading(stream, ended(stream, overloaded('Server error: the provider went on past the output cap.')))
   }
-  carrier.heard.error ??= errorInstead(splitter.rest())
+  // What follows the last frame is no part of the answer.
+  if (!carrier.heard.done) carrier.heard.error ??= errorInstead(splitter.rest())
   return stopReading(stream, fateOfEnd(stream, ready))
 }
 
@@ -132,7 +139,7 @@ function readNext(carrier: Carrier, splitter: FrameSplitter): CarriedFrame | und
   return frame && carrier.read(frame)
 }
 
-const isOver = ({ heard }: Carrier): boolean => heard.done || heard.garbled || heard.error !== undefined
+const isOver = ({ heard }: Carrier): boolean => heard.done || heard.invalid !== undefined || heard.error !== undefined
 
 /** Some servers refuse with plain JSON although a stream was asked for. */
 function errorInstead(rest: Buffer): UpstreamSaid | undefined {
@@ -146,8 +153,8 @@ const OPENING_BRACE = 0x7b
 
 const sizeOf = (pieces: readonly Buffer[]): number => pieces.reduce((sum, { length }) => sum + length, 0)
 
-const isPastTheCap = ({ carrier, turn: { hold, request } }: CarriedStream): boolean =>
-  carrier.heard.outputBytes > hold.cap * request.choices * BYTES_PER_TOKEN_MAX
+const isPastTheCap = ({ carrier, turn, on }: CarriedStream): boolean =>
+  carrier.heard.outputBytes > laneCap(turn, on.lane) * turn.request.choices * BYTES_PER_TOKEN_MAX
 
 /** An answer that is known to be whole lets its connection serve again; any other is cut, so that the provider stops. */
 function stopReading(stream: CarriedStream, fate: RunFate): RunFate {
@@ -173,14 +180,17 @@ function fateOfEnd(stream: CarriedStream, ready: readonly Buffer[]): RunFate {
   const { heard } = stream.carrier
   if (isWhole(stream)) return finished(stream, ready)
   if (heard.error) {
-    if (stream.on.hasContent) return brokenOff(stream, faultInside(heard.error))
+    if (stream.on.hasContent) return brokenOff(stream, faultInside(heard.error, stream.turn.request))
     // What was produced and not handed on is billed all the same, as a summary that is none.
-    return { ...refusedInside(heard.error), mayBeBilled: heard.outputBytes > 0 }
+    return { ...refusedInside(heard.error, stream.turn.request), mayBeBilled: heard.outputBytes > 0 }
   }
-  return ended(stream, overloaded('The provider ended its answer before it was complete.'))
+  const { invalid } = heard
+  if (invalid !== undefined) return ended(stream, overloaded(invalidAnswer(invalid)))
+  return ended(stream, overloaded('Server error: the provider ended its answer before it was complete.'))
 }
 
-const isWhole = ({ carrier: { heard } }: CarriedStream): boolean => heard.finished && !heard.error && !heard.garbled
+const isWhole = ({ carrier: { heard } }: CarriedStream): boolean =>
+  heard.finished && heard.error === undefined && heard.invalid === undefined
 
 const finished = (stream: CarriedStream, ready: readonly Buffer[]): RunFate => ({
   kind: 'finished',
@@ -200,9 +210,7 @@ function fateOfFailure(stream: CarriedStream, error: Error, ready: readonly Buff
   if (isWhole(stream)) return finished(stream, ready)
   if (error instanceof UpstreamTimedOut) return ended(stream, timedOut(error.phase))
   const what =
-    error instanceof FrameTooLarge
-      ? 'The provider sent a frame that is too large.'
-      : 'The connection to the provider broke.'
+    error instanceof FrameTooLarge ? 'Server error: the provider sent a frame that is too large.' : CONNECTION_BROKE
   return ended(stream, overloaded(what))
 }
 

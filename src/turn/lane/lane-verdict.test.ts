@@ -3,9 +3,14 @@ import type { LaneVerdict } from '../../routing/lane-health.ts'
 import { readProviderError } from '../../wire/refusals/provider-error.ts'
 import { refused } from './provider-refusal.ts'
 
-const verdictOf = (status: number | undefined, body: unknown, retryAfterMs?: number) =>
-  refused(readProviderError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))), retryAfterMs)
-    .verdict
+const refusal = (status: number | undefined, body: unknown, retryAfterMs?: number) =>
+  refused(
+    readProviderError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))),
+    { inputField: 'messages', outputCapParam: 'max_tokens', effortParam: 'reasoning_effort' },
+    retryAfterMs,
+  )
+
+const verdictOf = (...answer: Parameters<typeof refusal>) => refusal(...answer).verdict
 
 const said = (message: string, code?: string, type?: string) => ({ error: { message, code, type } })
 
@@ -22,7 +27,17 @@ describe('a refusal says of its lane', () => {
     [429, said('No.', 'insufficient_quota'), OF_CREDENTIAL],
     [429, said('Slow.'), { kind: 'busy' }],
     [undefined, said('Slow.', 'rate_limit_exceeded'), { kind: 'busy' }],
-    [404, said('No such model.'), FAILED],
+    [404, said('No such model.'), OF_LANE],
+    [404, said('The model `x` does not exist or you do not have access to it.'), OF_LANE],
+    [404, said('The API deployment for this resource does not exist.', 'DeploymentNotFound'), OF_LANE],
+    [404, said('model: claude-nothing', undefined, 'not_found_error'), OF_LANE],
+    [404, said('models/gemini-0.5 is not found for API version v1beta', 'NOT_FOUND'), OF_LANE],
+    [404, said('No endpoints found for maker/model.'), OF_LANE],
+    [404, said('Invalid URL (POST /v1/completion)'), OF_LANE],
+    [404, '404 page not found', OF_LANE],
+    [405, '', OF_LANE],
+    [410, '', OF_LANE],
+    [undefined, said('No such model.', 'model_not_found'), OF_LANE],
     [500, '', FAILED],
   ])('what its status or code says: %s %j', (status, body, verdict) => {
     expect(verdictOf(status, body)).toEqual(verdict)
@@ -54,6 +69,30 @@ describe('a refusal says of its lane', () => {
     expect(verdictOf(403, { error: { code: 403, message: 'Flagged', metadata: { reasons: ['violence'] } } })).toEqual(
       FAILED,
     )
+  })
+
+  it.each<[status: number | undefined, body: unknown]>([
+    [404, ''],
+    [404, { detail: 'Not Found' }],
+    [404, said("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.")],
+    [404, said('File files/abc "of a model" does not exist.', 'NOT_FOUND')],
+    [404, said('No endpoints found matching your data policy.')],
+    [undefined, said('No such file.', 'not_found_error')],
+  ])('no more than that it failed where not a model but something else is missing: %s %j', (status, body) => {
+    const { problem, verdict } = refusal(status, body)
+    expect([verdict, problem.code]).toEqual([FAILED, 'provider_misconfigured'])
+  })
+
+  it.each([
+    'No endpoints found that support tool use. To learn more about provider routing, visit: https://router.example',
+    'No endpoints found that support image input',
+    "No endpoints found that support the provided 'tool_choice' value.",
+    'No endpoints found that can handle the requested parameters.',
+  ])('nothing where a router has the model, but not for this request, and the client is told so: %s', (message) => {
+    const { problem, sameElsewhere, verdict } = refusal(404, { error: { message, code: 404 } })
+    expect(verdict).toBeUndefined()
+    expect([problem.code, sameElsewhere]).toEqual(['upstream_rejected', false])
+    expect(problem.message).toContain(message)
   })
 
   it('nothing where this one request is wrong, or more than its limit of a minute', () => {

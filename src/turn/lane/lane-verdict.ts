@@ -1,6 +1,6 @@
 import type { LaneVerdict } from '../../routing/lane-health.ts'
 import { WAIT_MAX_MS } from '../../upstream/upstream-answer.ts'
-import { isCertain, namesOurAccount, type RefusalClass } from '../../wire/refusals/classify-refusal.ts'
+import { isCertain, missesModel, namesOurAccount, type RefusalClass } from '../../wire/refusals/classify-refusal.ts'
 import type { ProviderError } from '../../wire/refusals/provider-error.ts'
 
 /** What a client has written wrong says nothing about the lane. */
@@ -37,6 +37,8 @@ export function verdictOfRefusal(
   const forMs = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, WAIT_MAX_MS)
   if (kind === 'throttled') return isTooLargeForLimit(error) ? undefined : { kind: 'busy', forMs }
   if (error.status !== undefined && OVERLOADED.has(error.status)) return { kind: 'failed', forMs }
+  // The status alone may be about this one request; with it a sentence is enough.
+  if (kind === 'not-found') return missesModel(error) ? { kind: 'locked-out', of: 'lane' } : FAILED
   // A smaller request may be affordable still.
   if (kind !== 'credential' || ONLY_AFFORDS_LESS.test(error.message)) return FAILED
   // A missing, wrong or unpaid credential is none for any lane.

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLaneHealth, type LaneHealth } from '../../routing/lane-health.ts'
 import { UpstreamBrokenOff, type UpstreamOutcome } from '../../upstream/upstream-answer.ts'
+import type { Patience } from './patience.ts'
 import { answer, CHUNK, good, type Play, playLanes } from './run-lanes.fixture.ts'
 
 const bad: Play = () => answer(500)
@@ -15,7 +16,7 @@ const breaksOff: Play = () =>
   answer(200, [`data: ${CHUNK.replace('"stop"', 'null')}\n\n`], new UpstreamBrokenOff('reset'))
 
 /** A model with lanes, of which things are found out; each is played by its place. `retriesLeft`: of the budget. */
-function setUp(retriesLeft = Number.POSITIVE_INFINITY) {
+function setUp(retriesLeft = Number.POSITIVE_INFINITY, { probes = false, patienceMs = 0 } = {}) {
   const time = { now: 0 }
   const budget = { left: retriesLeft, succeeded: 0 }
   const known = createLaneHealth({
@@ -25,13 +26,27 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY) {
     onChange() {},
   })
   const said: string[] = []
-  const health: LaneHealth = { ...known, visit: (lane) => heard(known.visit(lane), lane.model, said) }
+  const health: LaneHealth = {
+    ...known,
+    visit: (lane, by) => heard(known.visit(lane, by), lane.model, said),
+    probe: (lane, by) => (probes ? known.probe(lane, by) : undefined),
+  }
+  const waits: number[] = []
+  const patience: Patience = {
+    mostMs: () => patienceMs,
+    async wait(ms) {
+      waits.push(ms)
+      time.now += 1000 * ms
+      return true
+    },
+  }
   const turn = async (...plays: readonly Play[]) => {
     said.length = 0
     const { fate, attempts } = await playLanes({
       delivery: 'stream',
       plays,
       health,
+      patience,
       ticks: () => time.now,
       retries: { take: () => budget.left-- > 0, succeeded: () => budget.succeeded++ },
       send: ({ model }) => Promise.resolve(plays[Number(model.slice('lane-'.length))]!('stream')),
@@ -42,7 +57,7 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY) {
   const turns = async (count: number, ...plays: readonly Play[]) => {
     for (let turned = 0; turned < count; turned++) await turn(...plays)
   }
-  return { time, budget, said, turn, turns }
+  return { time, budget, said, waits, turn, turns }
 }
 
 /** Notes on the way what is told of a lane. */
@@ -124,7 +139,6 @@ describe('the moment that a client is told', () => {
     ['fails for the fifth time', 4, bad, 10],
     ['limits requests', 0, limited, 1],
     ['limits requests again and again, without a word for how long', 3, limited, 8],
-    ['refuses the credential', 0, lockedOut, 60],
   ])('is that at which the only lane is asked again, also where it %s just now', async (_, before, play, seconds) => {
     const { time, turn } = setUp()
     for (let count = 0; count < before; count++) {
@@ -137,6 +151,20 @@ describe('the moment that a client is told', () => {
     time.now += (seconds - 1) * SECOND
     if (seconds > 1) expect(await turn(good)).toMatchObject({ asked: [], problem: { retryAfterSeconds: 1 } })
     time.now += SECOND
+    expect(await turn(good)).toMatchObject({ asked: ['lane-0'], fate: 'finished' })
+  })
+
+  it('is none where only the operator can mend it: also of those who are refused without being asked', async () => {
+    const { time, turn } = setUp()
+    for (const asked of [['lane-0'], []]) {
+      const { problem, ...refused } = await turn(lockedOut)
+      expect([refused.asked, problem?.code, problem?.retryAfterSeconds]).toEqual([
+        asked,
+        'provider_misconfigured',
+        undefined,
+      ])
+    }
+    time.now = 61 * SECOND
     expect(await turn(good)).toMatchObject({ asked: ['lane-0'], fate: 'finished' })
   })
 
@@ -177,5 +205,61 @@ describe('the budget for retries', () => {
     const { budget, turn } = setUp(1)
     expect(await turn(cannot, good)).toMatchObject({ asked: ['lane-0', 'lane-1'], fate: 'finished' })
     expect(budget).toEqual({ left: 1, succeeded: 1 })
+  })
+})
+
+describe('where every lane is put aside', () => {
+  const probing = () => setUp(Number.POSITIVE_INFINITY, { probes: true })
+  const patient = (patienceMs = 10_000) => setUp(Number.POSITIVE_INFINITY, { patienceMs })
+
+  it('one that fails is asked all the same, and is asked by everybody when that has gone well three times', async () => {
+    const { said, turn, turns } = probing()
+    await turns(5, bad)
+    for (let probe = 0; probe < 3; probe++) {
+      expect(await turn(good)).toMatchObject({ asked: ['lane-0'], fate: 'finished' })
+      expect(said, 'no ordinary visit').toEqual([])
+    }
+    await turn(good)
+    expect(said).toContain('lane-0 well')
+  })
+
+  it('one that fails again is the answer, and others are asked before', async () => {
+    const { turn, turns } = probing()
+    await turns(5, bad, bad)
+    expect(await turn(bad, good)).toMatchObject({ asked: ['lane-0'], problem: { code: 'server_is_overloaded' } })
+    expect(await turn(limited)).toMatchObject({ asked: ['lane-0'], problem: { code: 'upstream_busy' } })
+  })
+
+  it('one that limits us is left alone, as it has asked', async () => {
+    const { turn } = probing()
+    await turn(saying(429, 300))
+    expect(await turn(good)).toMatchObject({ asked: [], problem: { code: 'upstream_busy', retryAfterSeconds: 300 } })
+  })
+
+  it('a request waits for the one that is soon asked again, and asks it', async () => {
+    const { waits, turn } = patient()
+    await turn(saying(429, 300), saying(429, 5))
+    waits.length = 0
+    expect(await turn(bad, good)).toMatchObject({ asked: ['lane-1'], fate: 'finished' })
+    expect(waits).toEqual([5000])
+  })
+
+  it('so does the one that was limited itself, and it asks three times at most', async () => {
+    const { waits, turn } = patient()
+    let count = 0
+    const once: Play = (delivery) => (count++ === 0 ? saying(429, 5)(delivery) : good(delivery))
+    expect(await turn(once)).toMatchObject({ asked: ['lane-0', 'lane-0'], fate: 'finished' })
+    expect(waits).toEqual([5000])
+    const { asked, problem } = await turn(saying(429, 2))
+    expect([asked.length, problem?.code, waits.length]).toEqual([3, 'upstream_busy', 3])
+  })
+
+  it('nobody waits for longer than the patience, for what only the operator mends, or for a lane that is asked', async () => {
+    const { time, waits, turn } = patient()
+    expect(await turn(saying(429, 11))).toMatchObject({ problem: { code: 'upstream_busy', retryAfterSeconds: 11 } })
+    time.now += 12_000_000
+    expect(await turn(bad)).toMatchObject({ problem: { code: 'server_is_overloaded' } })
+    expect(await turn(lockedOut)).toMatchObject({ problem: { code: 'provider_misconfigured' } })
+    expect(waits).toEqual([])
   })
 })

@@ -1,11 +1,13 @@
 import { wholeSeconds } from '../../lib/whole-seconds.ts'
 import { type Problem, type ProblemCode, passingProblem, problem } from '../../model/problem.ts'
-import { oneLine, scrub } from '../../telemetry/scrub.ts'
+import type { TurnRequest } from '../../model/turn.ts'
+import { oneLine } from '../../telemetry/scrub.ts'
 import type { DeadlinePhase } from '../../upstream/deadlines.ts'
 import { type UpstreamFailed, WAIT_MAX_MS } from '../../upstream/upstream-answer.ts'
 import { classifyRefusal, type RefusalClass } from '../../wire/refusals/classify-refusal.ts'
 import type { ProviderError, UpstreamSaid } from '../../wire/refusals/provider-error.ts'
 import { refusesSeals } from '../../wire/refusals/refused-field.ts'
+import { clientField } from './client-field.ts'
 import { verdictOfRefusal } from './lane-verdict.ts'
 import type { FailedLane } from './run.ts'
 
@@ -28,20 +30,26 @@ function beforeContent({ code, what, quote, param = null, retryAfterSeconds }: L
   const details = { source: 'upstream', param } as const
   if (retryAfterSeconds !== undefined) return passingProblem(code, what, { ...details, retryAfterSeconds })
   const money = code === 'context_length_exceeded' ? undefined : 'Nothing was charged.'
-  return problem(code, sentences(what, money, quote), details)
+  return problem(told(code), sentences(what, money, quote), details)
 }
 
-/** These can be told apart in a stream; all else is one error there. */
-const TOLD_IN_STREAM: ReadonlySet<ProblemCode> = new Set(['context_length_exceeded', 'upstream_timeout'])
+/** `insufficient_quota` is sent only inside a stream. Before it, an unpaid provider is one more thing for the operator to fix. */
+const told = (code: ProblemCode): ProblemCode => (code === 'insufficient_quota' ? 'provider_misconfigured' : code)
 
-/** After content an answer can be neither free nor tried elsewhere. */
+/** Codes that change inside a stream, because agents react to them in another way once they have received something. */
+const IN_STREAM: Partial<Record<ProblemCode, ProblemCode>> = {
+  server_is_overloaded: 'upstream_error',
+  upstream_busy: 'rate_limit_exceeded',
+}
+
+/** After content an answer can be neither free nor tried elsewhere. A final failure does not suggest a retry. */
 export function inStream({ code, what, quote, param = null, retryAfterSeconds }: LaneFault): Problem {
-  const told = TOLD_IN_STREAM.has(code) ? code : 'upstream_error'
+  const said = IN_STREAM[code] ?? code
   const details = { source: 'upstream', param } as const
   const first = 'What was received so far is charged'
   return retryAfterSeconds === undefined
-    ? problem(told, sentences(what, quote, `${first}; send the request again to get a whole answer.`), details)
-    : passingProblem(told, what, { ...details, first, retryAfterSeconds })
+    ? problem(said, sentences(what, quote, `${first}.`), details)
+    : passingProblem(said, what, { ...details, first, retryAfterSeconds })
 }
 
 const sentences = (...said: readonly (string | undefined)[]): string =>
@@ -61,76 +69,124 @@ export const failed = (fault: LaneFault): FailedLane => laneFailed(beforeContent
 /** Any other provider would say the same. */
 const SAME_ELSEWHERE: ReadonlySet<RefusalClass> = new Set(['rejected', 'too-long', 'too-large', 'filtered'])
 
+/** The client's names for the fields that a provider's error may name. */
+export type AskedFields = Pick<TurnRequest, 'inputField' | 'outputCapParam' | 'effortParam'>
+
 /** The provider said no before any content, by its status or in its answer. A header says better when to come back. */
-export function refused(error: ProviderError, retryAfterMs = error.retryAfterMs): FailedLane {
+export function refused(error: ProviderError, asked: AskedFields, retryAfterMs = error.retryAfterMs): FailedLane {
   const kind = classifyRefusal(error)
   return {
     kind: 'failed',
-    problem: beforeContent(faultOfRefusal(kind, error, retryAfterMs)),
+    problem: beforeContent(faultOfRefusal(kind, { error, asked, retryAfterMs })),
     sameElsewhere: SAME_ELSEWHERE.has(kind),
     mayBeBilled: false,
     verdict: verdictOfRefusal(kind, error, retryAfterMs),
     refusesSeals: refusesSeals(error),
+    ...(error.slipped ? { slipped: true } : {}),
   }
 }
 
 /** An error inside an answer has no status: its words are all there is. */
 const withoutStatus = (said: UpstreamSaid): ProviderError => ({ ...said, status: undefined, param: said.param })
 
-export const refusedInside = (said: UpstreamSaid): FailedLane => refused(withoutStatus(said))
+export const refusedInside = (said: UpstreamSaid, asked: AskedFields): FailedLane => refused(withoutStatus(said), asked)
 
-export function faultInside(said: UpstreamSaid): LaneFault {
+export function faultInside(said: UpstreamSaid, asked: AskedFields): LaneFault {
   const error = withoutStatus(said)
-  return faultOfRefusal(classifyRefusal(error), error, error.retryAfterMs)
+  return faultOfRefusal(classifyRefusal(error), { error, asked, retryAfterMs: error.retryAfterMs })
 }
 
-/** A field's name and nothing else: what a provider writes there goes to the client as it is. */
-const fieldOf = ({ param }: ProviderError): string | null =>
-  param !== undefined && /^[\w.[\]-]{1,100}$/.test(param) && scrub(param) === param ? param : null
+interface Refusal {
+  readonly error: ProviderError
+  readonly asked: AskedFields
+  readonly retryAfterMs: number | undefined
+}
+
+/**
+ * The first letter of what agents take for a reason to ask again. They look for it anywhere in a message, inside of longer
+ * words and numbers too ("Unterminated", 150000), so it is broken there and read all the same: `t-imeout`, `15_0000`.
+ */
+const RETRY_WORDS =
+  /(?=overloaded|high demand|rate.?limit|too many requests|429|50[0234]|52[04]|service.?unavailable|server.?error|internal.?error|provider.?returned.?error|network.?error|connection.?(?:error|refused|lost)|other side closed|fetch failed|getaddrinfo|enotfound|eai_again|upstream.?connect|reset before headers|socket hang up|socket connection was closed|timed?.?out|terminated|websocket.?(?:closed|error)|ended (?:without|before)|http2 request did not|retry delay|resource.?exhausted|retry(?:ing)? (?:your request|upstream)|try (?:your request )?again|send (?:it|the request) again)./gi
+
+const brokenUp = (line: string): string =>
+  line.replace(RETRY_WORDS, (first) => `${first}${/\d/.test(first) ? '_' : '-'}`)
 
 const quoting = ({ message }: ProviderError): { readonly quote?: string } =>
-  message === '' ? {} : { quote: `The provider says: ${oneLine(message)}` }
+  message === '' ? {} : { quote: `The provider says: ${brokenUp(oneLine(message))}` }
 
 /** What a client is told. */
-function faultOfRefusal(kind: RefusalClass, error: ProviderError, retryAfterMs: number | undefined): LaneFault {
+function faultOfRefusal(kind: RefusalClass, { error, asked, retryAfterMs }: Refusal): LaneFault {
   switch (kind) {
     case 'too-long': {
-      const what = "The input is longer than the model's context. Send less."
-      return { code: 'context_length_exceeded', what, ...quoting(error), param: 'messages' }
+      const what =
+        "The input exceeds the context window: it is longer than the model's maximum context length. Send less."
+      return { code: 'context_length_exceeded', what, ...quoting(error), param: asked.inputField }
     }
     case 'too-large':
       return { code: 'request_too_large', what: 'The request is larger than the provider takes. Send less.' }
-    case 'rejected':
     case 'filtered':
+      return { code: filterCode(error), what: 'The provider refused the content of the request.', ...quoting(error) }
+    case 'rejected':
     case 'unsupported-field': {
       const what = 'The provider refused the request.'
-      return { code: 'upstream_rejected', what, ...quoting(error), param: fieldOf(error) }
+      return { code: 'upstream_rejected', what, ...quoting(error), param: clientField(error.param, asked) }
     }
     case 'throttled': {
       const retryAfterSeconds = wholeSeconds(Math.min(retryAfterMs ?? 1000, WAIT_MAX_MS))
-      return { code: 'upstream_busy', what: 'The provider limits requests at the moment.', retryAfterSeconds }
+      return {
+        code: 'upstream_busy',
+        what: 'The provider limits requests at the moment (rate limit).',
+        retryAfterSeconds,
+      }
     }
-    // A missing model or a refused credential is for the operator to mend; the client can only come back.
     case 'not-found':
-    case 'credential':
+      return misconfigured('The provider does not know the model or the address that this server asks it for')
+    case 'credential': {
+      const isUnpaid = /insufficient.?quota/i.test(`${error.code} ${error.type}`)
+      const what = isUnpaid
+        ? 'The account of this server with the provider has no quota left'
+        : 'The provider refuses the credential or the account of this server'
+      return { ...misconfigured(what), ...(isUnpaid ? { code: 'insufficient_quota' } : {}) }
+    }
     case 'failed':
-      return overloaded(
-        error.status === undefined ? 'The provider failed.' : `The provider failed with status ${error.status}.`,
-      )
+      return overloaded(failureWords(error.status))
   }
+}
+
+/** Only the operator can fix it. */
+const misconfigured = (what: string): LaneFault => ({
+  code: 'provider_misconfigured',
+  what: `${what}. Tell the operator of this server; requests for this model cannot be served until that is fixed.`,
+})
+
+const FILTER_CODES: ReadonlySet<unknown> = new Set(['invalid_prompt', 'bio_policy', 'cyber_policy'])
+
+const filterCode = ({ code }: ProviderError): ProblemCode =>
+  FILTER_CODES.has(code) ? (code as ProblemCode) : 'content_filter'
+
+const OVERLOADED_STATUS: ReadonlySet<unknown> = new Set([503, 529])
+
+function failureWords(status: number | undefined): string {
+  if (status === undefined) return 'The provider failed with a server error.'
+  const how = OVERLOADED_STATUS.has(status) ? 'is overloaded' : 'failed with a server error'
+  return `The provider ${how} (status ${status}).`
 }
 
 export function faultOfFailure({ reason, expired }: UpstreamFailed): LaneFault {
   if (reason === 'timeout') return timedOut(expired)
-  return overloaded(
-    reason === 'broken-off' ? 'The connection to the provider broke.' : 'The provider could not be reached.',
-  )
+  return overloaded(reason === 'broken-off' ? CONNECTION_BROKE : 'Connection error: the provider could not be reached.')
 }
 
+export const CONNECTION_BROKE = 'Connection error: the connection to the provider broke.'
+
 export function timedOut(phase: DeadlinePhase | undefined): LaneFault {
-  const what = `The provider did not answer in time${phase === undefined ? '' : ` (${phase})`}.`
+  const what = `The provider timed out${phase === undefined ? '' : ` (${phase})`}.`
   return { code: 'upstream_timeout', what, retryAfterSeconds: 1 }
 }
+
+/** `what` is meant for the operator; the client can only retry. */
+export const invalidAnswer = (what: string): string => `Server error: the provider's answer is not valid: ${what}.`
 
 export const overloaded = (what: string): LaneFault => ({ code: 'server_is_overloaded', what, retryAfterSeconds: 1 })
 
@@ -138,5 +194,7 @@ export const overloaded = (what: string): LaneFault => ({ code: 'server_is_overl
 export function commonProblem(problems: readonly Problem[]): Problem {
   const [first] = problems
   const isCommon = first !== undefined && problems.every(({ code }) => code === first.code)
-  return isCommon ? first : beforeContent(overloaded('Every provider of this model failed.'))
+  return isCommon
+    ? first
+    : beforeContent(overloaded('Every provider of this model is overloaded or failed with a server error.'))
 }

@@ -63,7 +63,7 @@ describe('a conversation is made short', async () => {
       [laneOn('responses', 'openai')],
       requestOf({ model: 'demo', input: 'Hi', stream: true }),
     )
-    expect(body.input).toBe('Hi')
+    expect(body.input).toEqual([{ type: 'message', role: 'user', content: 'Hi' }])
     const request = { ...requestOf({ model: 'demo', input: 'Hi' }), compacts: 'at-endpoint' as const }
     expect((await roadOn([laneOn('responses', 'openai')], request)).body.input).toEqual([
       { type: 'message', role: 'user', content: 'Hi' },

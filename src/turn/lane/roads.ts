@@ -3,9 +3,10 @@ import type { Protocol, TurnRequest } from '../../model/turn.ts'
 import type { LaneWire } from '../../model/wire.ts'
 import * as chat from '../../wire/chat/retarget-request.ts'
 import { codecs, type LaneDialect } from '../../wire/codecs.ts'
+import { restoreNumbers } from '../../wire/json/exact-numbers.ts'
 import { pauseAfter } from '../../wire/json/piece-turns.ts'
 import { writeInPieces } from '../../wire/json/write-in-pieces.ts'
-import type { LaneRequest, LaneTarget, RelayTarget } from '../../wire/lane-target.ts'
+import type { LaneRequest, LaneTarget, RelayTarget, WrittenRequest } from '../../wire/lane-target.ts'
 import { createNativeCompactionReader, withTrigger } from '../../wire/responses/native-compaction.ts'
 import * as responses from '../../wire/responses/retarget-request.ts'
 import { NO_CALL_SEALS, noticeSeals, restoreSeals } from '../../wire/seals/call-seals.ts'
@@ -21,7 +22,12 @@ import type { Journey, Road } from './road.ts'
  * else there is between a client and a lane is translated.
  */
 const ROADS = [
-  road({ client: 'chat', lane: 'chat', build: (way) => relay(way, chat.retargetRequest) }),
+  road({
+    client: 'chat',
+    lane: 'chat',
+    isOpen: ({ request, dialect }) => chat.canBeRetargeted(request, dialect),
+    build: (way) => relay(way, chat.retargetRequest),
+  }),
   road({ client: 'responses', lane: 'responses', isOpen: isMadeShortThere, build: compactionByProvider }),
   road({
     client: 'responses',
@@ -155,7 +161,7 @@ async function compactionBySummary(way: Between<'responses', LaneWire>): Promise
   const conversation = codecs.readConversation(request, await codecs.parseRequest(request))
   await pauseAfter(request.body.bytes)
   const written = codecs.writeRequest(askForSummary(conversation), laneTargetOf(way))
-  const body = await writeInPieces(written.body, request.body.bytes.length)
+  const body = await bytesOf(written, request)
   // A long one is longer than any summary, and would live as long as the answer.
   const transcript = request.body.bytes.length > TRANSCRIBED_BYTES_MAX ? '' : transcriptOf(conversation)
   return {
@@ -173,14 +179,12 @@ async function translation(way: Way): Promise<Road> {
   const carriesSeals = request.protocol === 'responses'
   const read = codecs.readConversation(request, await codecs.parseRequest(request))
   await pauseAfter(request.body.bytes)
-  const { body, leftOut, tools, answerTool } = codecs.writeRequest(
-    carriesSeals ? read : restoreSeals(read, callSeals.find),
-    laneTargetOf(way),
-  )
+  const written = codecs.writeRequest(carriesSeals ? read : restoreSeals(read, callSeals.find), laneTargetOf(way))
+  const { leftOut, tools, answerTool } = written
   return {
     delivery: 'stream',
     sent: {
-      body: await writeInPieces(body, request.body.bytes.length),
+      body: await bytesOf(written, request),
       leftOut: [...new Set([...request.optionalFields, ...codecs.beyondConversation(request), ...leftOut])],
     },
     carrier() {
@@ -190,6 +194,9 @@ async function translation(way: Way): Promise<Road> {
     },
   }
 }
+
+const bytesOf = async ({ body }: WrittenRequest, request: TurnRequest): Promise<Buffer> =>
+  restoreNumbers(await writeInPieces(body, request.body.bytes.length))
 
 /** An answer in another language is read as a stream, whatever the client wants. */
 const laneTargetOf = ({ lane, dialect, request, effort, outputCap, cacheSalt }: Way): LaneTarget<LaneDialect> => ({

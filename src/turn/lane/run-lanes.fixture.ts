@@ -62,7 +62,7 @@ export const CHUNK =
 export const good: Play = (delivery) =>
   answer(200, [delivery === 'json' ? WHOLE : `data: ${CHUNK}\n\ndata: [DONE]\n\n`])
 
-export interface LanePlay extends Partial<Pick<RunDeps, 'send' | 'health' | 'retries' | 'ticks'>> {
+export interface LanePlay extends Partial<Pick<RunDeps, 'send' | 'health' | 'retries' | 'ticks' | 'patience'>> {
   readonly delivery: Delivery
   /** In the order in which lanes are asked, of which there are as many. */
   readonly plays: readonly Play[]
@@ -79,6 +79,7 @@ export async function playLanes({ delivery, plays, turn = turnOf(delivery), ...m
     lessons: createLaneLessons(),
     health: everyLaneAsked,
     retries: anyNumberOfRetries,
+    patience: { mostMs: () => 0, wait: async () => false },
     sticky: { find: () => undefined, remember() {} },
     seen: { seenTokens: () => 0, remember() {}, digest() {} },
     mint: countedIds(),
@@ -88,7 +89,13 @@ export async function playLanes({ delivery, plays, turn = turnOf(delivery), ...m
     ...means,
   }
   const hold = { cap: 10, durable: Promise.resolve('durable'), mark() {} } as Partial<AdmittedTurn> as AdmittedTurn
-  const spoken = { request: turn, requestId: 'req_1' as RequestId, caller: {} as Caller, entry, effort: undefined }
+  const spoken = {
+    request: turn,
+    requestId: 'req_1' as RequestId,
+    caller: { account: 1 as AccountRow } as Caller,
+    entry,
+    effort: undefined,
+  }
   const running: Partial<RunningTurn> = {
     ...spoken,
     cacheSalt: undefined,

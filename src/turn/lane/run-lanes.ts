@@ -2,13 +2,15 @@ import type { Lane } from '../../catalog/catalog.ts'
 import { wholeSeconds } from '../../lib/whole-seconds.ts'
 import type { SeenPrefixes } from '../../metering/seen-prefixes.ts'
 import type { Attempt } from '../../model/ending.ts'
-import { type Problem, passingIn, passingProblem } from '../../model/problem.ts'
-import type { LaneHealth } from '../../routing/lane-health.ts'
+import { type Problem, passingIn, passingProblem, problem } from '../../model/problem.ts'
+import type { LaneHealth, LaneVisit } from '../../routing/lane-health.ts'
 import type { RetryBudget } from '../../routing/retry-budget.ts'
 import type { StickyLanes } from '../../routing/sticky-lanes.ts'
 import { releaseBody } from '../request-memory.ts'
 import type { RunningTurn } from '../running-turn.ts'
+import { stopped } from './ask-lane.ts'
 import { type LaneDeps, LaneTry } from './lane-try.ts'
+import type { Patience } from './patience.ts'
 import { commonProblem } from './provider-refusal.ts'
 import type { FailedLane, Run, RunFate } from './run.ts'
 import { tryLane } from './try-lane.ts'
@@ -18,6 +20,7 @@ export interface RunDeps extends LaneDeps {
   readonly retries: RetryBudget
   readonly sticky: StickyLanes
   readonly seen: SeenPrefixes
+  readonly patience: Patience
 }
 
 /** Trying every lane of a long list would keep the client waiting for longer than it waits. */
@@ -30,45 +33,132 @@ interface FailedTry {
   readonly fate: FailedLane
 }
 
+/** The progress of a turn through its lanes. */
+interface Running {
+  readonly attempts: Attempt[]
+  /** In order. After a wait the same lane may be in it twice. */
+  readonly failures: FailedTry[]
+  last: Lane | undefined
+  triesLeft: number
+  /** Monotonic microseconds: it waits for no lane beyond this time. */
+  readonly patientUntil: number
+}
+
 /**
  * Tries lane after lane until one has answered or none is left; those that are put aside are passed over. A failure before
  * the first content moves on to the next lane, but where a provider may have done the work unseen only to one more; after
- * the first content there is no other lane any more.
+ * the first content there is no other lane any more. Where every lane is put aside, a few requests at a time probe one that
+ * fails, and the others wait a little for the lane that will be tried again first.
  */
 export async function runLanes(deps: RunDeps, turn: RunningTurn, lanes: readonly Lane[]): Promise<Run> {
-  const { model } = turn.entry
-  const attempts: Attempt[] = []
-  const failures: FailedTry[] = []
-  let last: Lane | undefined
-  let triesLeft = ATTEMPTS_MAX
-  for (const lane of lanes) {
-    if (triesLeft === 0) break
-    const visit = deps.health.visit(lane)
-    if (visit === undefined) continue
-    if (isRetry(failures) && !deps.retries.take(model)) {
-      visit.leave()
-      // No more retries: the first failure is the answer.
-      failures.length = 1
-      break
-    }
-    triesLeft--
-    last = lane
-    // The next turn of the conversation may come before this one has ended.
-    const onContent = () => {
-      deps.sticky.remember(turn.names, { origin: lane.origin, cameFrom: turn.cameFrom })
-      releaseBody(deps, turn)
-    }
-    const on = new LaneTry(lane, visit, { ticks: deps.ticks, onContent })
-    const fate = await tryVisited(deps, turn, on)
-    attempts.push(...on.attempts)
-    if (fate.kind === 'finished') deps.retries.succeeded(model)
-    if (fate.kind !== 'failed' || fate.sameElsewhere || turn.stop.calledOff) {
-      return { fate, lane, attempts, firstContentAt: on.firstContentAt }
-    }
-    failures.push({ lane, fate })
-    if (fate.mayBeBilled) triesLeft = Math.min(triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)
+  const running: Running = {
+    ...{ attempts: [], failures: [], last: undefined, triesLeft: ATTEMPTS_MAX },
+    patientUntil: deps.ticks() + 1000 * deps.patience.mostMs(),
   }
-  return { fate: unanswered(problemOf(deps, lanes, failures)), lane: last, attempts, firstContentAt: undefined }
+  for (;;) {
+    const answered = (await askInTurn(deps, turn, lanes, running)) ?? (await askProbe(deps, turn, lanes, running))
+    if (answered) return answered
+    if (!(await waitForLane(deps, turn, lanes, running))) break
+  }
+  const { attempts, last } = running
+  const { calledOff } = turn.stop
+  if (calledOff) return { fate: stopped(calledOff, undefined).fate, lane: last, attempts, firstContentAt: undefined }
+  return { fate: unanswered(problemOf(deps, lanes, running.failures)), lane: last, attempts, firstContentAt: undefined }
+}
+
+/** Undefined: no lane has answered. */
+async function askInTurn(
+  deps: RunDeps,
+  turn: RunningTurn,
+  lanes: readonly Lane[],
+  running: Running,
+): Promise<Run | undefined> {
+  for (const lane of lanes) {
+    if (running.triesLeft === 0) return undefined
+    const visit = deps.health.visit(lane, turn.caller.account)
+    if (visit === undefined) continue
+    if (!mayRetry(deps, turn, running)) {
+      visit.leave()
+      return undefined
+    }
+    const answered = await ask(deps, turn, running, { lane, visit })
+    if (answered) return answered
+  }
+  return undefined
+}
+
+/** No more retries: the first failure is the answer. */
+function mayRetry(deps: RunDeps, turn: RunningTurn, running: Running): boolean {
+  if (!isRetry(running.failures) || deps.retries.take(turn.entry.model)) return true
+  running.failures.length = 1
+  running.triesLeft = 0
+  return false
+}
+
+/** Probes the first lane that admits a probe although it is put aside, but only if this turn has not failed on a lane yet. */
+async function askProbe(
+  deps: RunDeps,
+  turn: RunningTurn,
+  lanes: readonly Lane[],
+  running: Running,
+): Promise<Run | undefined> {
+  if (running.failures.length > 0 || turn.stop.calledOff) return undefined
+  for (const lane of lanes) {
+    const visit = deps.health.probe(lane, turn.caller.account)
+    if (visit !== undefined) return ask(deps, turn, running, { lane, visit })
+  }
+  return undefined
+}
+
+interface VisitedLane {
+  readonly lane: Lane
+  readonly visit: LaneVisit
+}
+
+async function ask(
+  deps: RunDeps,
+  turn: RunningTurn,
+  running: Running,
+  { lane, visit }: VisitedLane,
+): Promise<Run | undefined> {
+  const { attempts } = running
+  running.triesLeft--
+  running.last = lane
+  // The next turn of the conversation may come before this one has ended.
+  const onContent = () => {
+    deps.sticky.remember(turn.names, { origin: lane.origin, cameFrom: turn.cameFrom })
+    releaseBody(deps, turn)
+  }
+  const on = new LaneTry(lane, visit, { ticks: deps.ticks, onContent })
+  const fate = await tryVisited(deps, turn, on)
+  attempts.push(...on.attempts)
+  if (fate.kind === 'finished') deps.retries.succeeded(turn.entry.model)
+  if (fate.kind !== 'failed' || fate.sameElsewhere || turn.stop.calledOff) {
+    return { fate, lane, attempts, firstContentAt: on.firstContentAt }
+  }
+  running.failures.push({ lane, fate })
+  if (fate.mayBeBilled) running.triesLeft = Math.min(running.triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)
+  return undefined
+}
+
+/** The shortest wait: another request may be trying a lane, and its result is known soon. */
+const TRIAL_MS = 200
+
+/** Waits until the first of the lanes may be tried again. False: that is too far off, or no request may wait any more. */
+async function waitForLane(
+  { health, patience, ticks }: RunDeps,
+  turn: RunningTurn,
+  lanes: readonly Lane[],
+  { triesLeft, patientUntil }: Running,
+): Promise<boolean> {
+  const asides = lanes.flatMap((lane) => health.asideOf(lane) ?? [])
+  if (triesLeft === 0 || turn.stop.calledOff || asides.length < lanes.length) return false
+  // Waiting does not help where only the operator can fix it.
+  if (asides.every(({ reason }) => reason === 'locked-out')) return false
+  const now = ticks()
+  const waitMs = Math.max(TRIAL_MS, (Math.min(...asides.map(({ until }) => until)) - now) / 1000)
+  if (now + 1000 * waitMs > patientUntil) return false
+  return patience.wait(waitMs, turn.caller.account, turn.stop.signal)
 }
 
 /** Nobody has answered, or nobody could be asked. What each lane did has been told of it. */
@@ -116,6 +206,9 @@ function secondsUntilAsked({ health, ticks }: RunDeps, lanes: readonly Lane[], f
   return Math.min(...waits, LONGEST_SECONDS)
 }
 
+const LOCKED_OUT =
+  'Every provider of this model refuses the credential, the account or the model name of this server. Nothing was charged. Tell the operator of this server; requests for this model cannot be served until that is fixed.'
+
 /** What is said when every lane is put aside. */
 function nobodyToAsk(health: LaneHealth, lanes: readonly Lane[], retryAfterSeconds: number): Problem {
   const asides = lanes.flatMap((lane) => health.asideOf(lane) ?? [])
@@ -123,6 +216,10 @@ function nobodyToAsk(health: LaneHealth, lanes: readonly Lane[], retryAfterSecon
     const what = 'Every provider of this model limits requests at the moment.'
     return passingProblem('upstream_busy', what, { source: 'upstream', retryAfterSeconds })
   }
-  const what = 'No provider can serve this model now: those that could have failed and are left alone for a while.'
+  if (asides.length === lanes.length && asides.every(({ reason }) => reason === 'locked-out')) {
+    return problem('provider_misconfigured', LOCKED_OUT, { source: 'upstream' })
+  }
+  const what =
+    'The providers of this model are overloaded or failed with server errors, and are left alone for a while.'
   return passingProblem('no_lane_available', what, { retryAfterSeconds })
 }

@@ -51,6 +51,8 @@ export interface FailedLane {
   readonly verdict: LaneVerdict | undefined
   /** It does not take sealed reasoning that it was given back. */
   readonly refusesSeals?: boolean
+  /** The model slipped, as with a malformed call: the same request usually succeeds when sent once more. */
+  readonly slipped?: boolean
 }
 
 /** What a provider has produced, by its own count where it told one, and by what was seen of it where it did not. */

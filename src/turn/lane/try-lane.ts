@@ -9,7 +9,9 @@ import { type AskedLane, askLane, type Manner, stopped } from './ask-lane.ts'
 import type { LaneDeps, LaneTry } from './lane-try.ts'
 import type { RunFate } from './run.ts'
 
-const PLAINLY: Manner = { lessonsTaken: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false }
+const PLAINLY: Manner = {
+  ...{ lessonsTaken: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false, onceMore: false },
+}
 
 /**
  * Tries one lane, which may be asked more than once: what it does not take, and what the turn is worth without, it is not
@@ -24,7 +26,8 @@ export async function tryLane(deps: LaneDeps, turn: RunningTurn, on: LaneTry): P
     const asked = await askLane(deps, turn, on, { dialect, manner })
     on.answered(asked.tried)
     const { lessons } = deps
-    const other = anotherManner({ lessons, request: turn.request, laneId: lane.id, dialect, manner, asked })
+    const isOnly = turn.entry.model.lanes.length === 1
+    const other = anotherManner({ lessons, request: turn.request, laneId: lane.id, isOnly, dialect, manner, asked })
     if (other === undefined) return asked.tried.fate
     manner = other
   }
@@ -37,6 +40,8 @@ interface Answered {
   readonly lessons: LaneLessons
   readonly request: TurnRequest
   readonly laneId: string
+  /** There is no other lane to ask. */
+  readonly isOnly: boolean
   readonly dialect: LaneDialect
   readonly manner: Manner
   readonly asked: AskedLane
@@ -46,7 +51,7 @@ interface Answered {
 type Cure = (answered: Answered) => Manner | undefined
 
 /** What a lane may not take, and how it is asked without that. The first that helps is tried. */
-const CURES: readonly Cure[] = [withoutField, withoutSeals, withoutNativeCompaction]
+const CURES: readonly Cure[] = [withoutField, withoutSeals, withoutNativeCompaction, onceMore]
 
 function anotherManner(answered: Answered): Manner | undefined {
   if (answered.asked.tried.fate.kind !== 'failed') return undefined
@@ -75,6 +80,12 @@ function withoutSeals({ request, dialect, manner, asked: { tried } }: Answered):
   if (tried.fate.kind !== 'failed' || !tried.fate.refusesSeals || manner.withoutSeals) return undefined
   const mayGiveSeals = request.protocol === 'responses' ? request.sealed.size > 0 : dialect.wire !== 'chat'
   return mayGiveSeals ? { ...manner, withoutSeals: true } : undefined
+}
+
+/** After a slip of the model, the only lane of a model gets the same request once more; otherwise the next lane gets it. */
+function onceMore({ isOnly, manner, asked: { tried } }: Answered): Manner | undefined {
+  if (!isOnly || manner.onceMore || tried.fate.kind !== 'failed' || !tried.fate.slipped) return undefined
+  return { ...manner, onceMore: true }
 }
 
 /** What a server may say that has never heard of compaction. */

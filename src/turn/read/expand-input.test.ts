@@ -129,6 +129,8 @@ describe('an input', () => {
     expect(value.input).toHaveLength(3)
     expect(own).toEqual([item('rs_1')])
     expect((await expanded({ input: [], previous_response_id: 'resp_empty' })).value.input).toEqual([])
+    const bare = await expanded({ previous_response_id: 'resp_1' })
+    expect([bare.value.input, bare.own]).toEqual([(value.input as unknown[]).slice(0, 2), []])
   })
 })
 
@@ -142,7 +144,6 @@ describe('what cannot be put in place', () => {
     [{ previous_response_id: 'resp_failed', input: 'x' }, 'previous_response_not_found', 'previous_response_id'],
     [{ previous_response_id: 'resp_damaged', input: 'x' }, 'previous_response_not_found', 'previous_response_id'],
     [{ previous_response_id: 'resp_large', input: 'x' }, 'request_too_large', null],
-    [{ previous_response_id: 'resp_1' }, 'missing_required_parameter', 'input'],
     [{ previous_response_id: 'resp_1', input: 7 }, 'invalid_type', 'input'],
     [{ previous_response_id: 'resp_1', input: { role: 'user' } }, 'invalid_type', 'input'],
     [{ input: [{ role: 'user', content: '' }, { id: 'msg_none' }] }, 'item_not_found', 'input[1]'],

@@ -1,6 +1,6 @@
 import type { StoredResponses } from '../../content/stored-responses.ts'
 import type { AccountId } from '../../model/ids.ts'
-import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
+import { type Problem, type Refused, refused } from '../../model/problem.ts'
 import type { RequestBody } from '../../model/turn.ts'
 import { checkNames } from '../../wire/fields/check-names.ts'
 import { wrongType } from '../../wire/fields/check-value.ts'
@@ -30,8 +30,6 @@ export interface ExpandDeps {
 export interface ExpandOptions {
   /** Asked before anything is fetched: whether that would be for nothing, as for a model that is not there. */
   readonly refuse?: () => Problem | undefined
-  /** What it goes on from is enough: nothing has to be added to it. */
-  readonly mayBeBare?: boolean
 }
 
 export type ExpandedInput = ({ readonly kind: 'expanded' } & ExpandedRequest) | Refused
@@ -51,7 +49,7 @@ export async function expandInput(
   deps: ExpandDeps,
   account: AccountId,
   body: ParsedBody,
-  { refuse, mayBeBare = false }: ExpandOptions = {},
+  { refuse }: ExpandOptions = {},
 ): Promise<ExpandedInput> {
   const { input, previous_response_id: given } = body.value
   const previous = given === '' ? undefined : (given ?? undefined)
@@ -67,7 +65,7 @@ export async function expandInput(
     const ownInput = inputLater({ bytes, members })
     return { kind: 'expanded', body, ownInput, previous, previousItems: 0 }
   }
-  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input, { mayBeBare }) ?? refuse?.()
+  const found = checkNames(body.members, EXPANDED_NAMES) ?? checkInput(input) ?? refuse?.()
   if (found) return refused(found)
   return oneAtATime(account, () => expand(deps, account, body, { previous, references }))
 }
@@ -108,13 +106,11 @@ async function oneAtATime<Result>(account: AccountId, work: () => Promise<Result
   }
 }
 
-function checkInput(input: unknown, { mayBeBare }: Pick<ExpandOptions, 'mayBeBare'>): Problem | undefined {
-  if (typeof input === 'string' || Array.isArray(input)) return undefined
-  if (mayBeBare && (input === undefined || input === null)) return undefined
-  if (input !== undefined && input !== null) return wrongType('input', input, 'a string or an array')
-  const message = 'The field `input` is missing: a response that goes on needs something to go on with.'
-  return problem('missing_required_parameter', message, { param: 'input' })
-}
+/** What it goes on from is enough: nothing has to be added to it. */
+const checkInput = (input: unknown): Problem | undefined =>
+  typeof input === 'string' || Array.isArray(input) || input === undefined || input === null
+    ? undefined
+    : wrongType('input', input, 'a string or an array')
 
 async function contextOf({ responses, stateMs, bounds }: ExpandDeps, account: AccountId, id: string) {
   const context = await responses.context(account, id, bounds.bytesMax)

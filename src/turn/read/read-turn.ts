@@ -47,14 +47,14 @@ async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: Sen
   const isAtEndpoint = endpoint === 'compact'
   const wrong = isAtEndpoint ? checkCompact(body) : undefined
   if (wrong) return refused(wrong)
-  const asks = { refuse: () => missingModel(deps, caller, body), mayBeBare: isAtEndpoint }
-  const expanded = await expandInput(deps, caller.accountId, body, asks)
+  const refuse = () => missingModel(deps, caller, body)
+  const expanded = await expandInput(deps, caller.accountId, body, { refuse })
   if (expanded.kind === 'refused') return expanded
   const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded)
   if (opened.kind === 'refused') return opened
   const { sealed, boundTo, hasTrigger } = opened
   return readResponsesRequest(opened.body, {
-    ...{ sealed, boundTo, previousResponseId: expanded.previous },
+    ...{ sealed, boundTo, previousResponseId: expanded.previous, previousItems: expanded.previousItems },
     compacts: isAtEndpoint ? 'at-endpoint' : hasTrigger ? 'by-trigger' : undefined,
     // What the endpoint for compactions answers is no response.
     storable: deps.responses.keeps && !isAtEndpoint ? storableInput(expanded, hasTrigger) : undefined,

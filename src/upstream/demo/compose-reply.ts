@@ -1,5 +1,5 @@
-import { isObject } from '../../lib/is-object.ts'
 import type { DemoHeard, DemoRequest, DemoTool } from './demo-request.ts'
+import { exampleJson } from './example-json.ts'
 
 /** What the demo says, in the pieces it says it in: each piece counts as one token. Every choice says the same. */
 export interface DemoReply {
@@ -54,13 +54,21 @@ type Said = Pick<DemoReply, 'words' | 'call' | 'finish'> & { readonly tokens: nu
 
 const NO_WORDS = () => []
 
-function saidIn(request: DemoRequest, room: number): Said {
-  if (room === 0) return { words: NO_WORDS, call: undefined, finish: 'length', tokens: 0 }
-  return request.tool ? callOf(request.tool, room) : wordsOf(request, room)
+/** Guesses what a question is about: quoted text, a path, or a capitalised name that is not its first word. */
+function subjectOf(question: string): string | undefined {
+  const quoted = /["'`“]([^"'`“”\n]{1,80})["'`”]/.exec(question)?.[1]
+  const path = /(?:^|\s)([\w.-]*[./][\w./-]*\w)/.exec(question)?.[1]
+  const name = /\w[^.!?\n]*?\s(\p{Lu}[\p{L}-]+(?:\s\p{Lu}[\p{L}-]+)*)/u.exec(question)?.[1]
+  return quoted ?? path ?? name
 }
 
-function callOf(tool: DemoTool, room: number): Said {
-  const written = exampleJson(tool.parameters)
+function saidIn(request: DemoRequest, room: number): Said {
+  if (room === 0) return { words: NO_WORDS, call: undefined, finish: 'length', tokens: 0 }
+  return request.tool ? callOf(request.tool, request.heard, room) : wordsOf(request, room)
+}
+
+function callOf(tool: DemoTool, { end }: DemoHeard, room: number): Said {
+  const written = exampleJson(tool.parameters, subjectOf(end))
   const tokens = Math.ceil(written.length / CHARACTERS_PER_TOKEN) + 1
   if (tokens <= room) {
     return { words: NO_WORDS, call: { name: tool.name, arguments: written }, finish: 'tool_calls', tokens }
@@ -127,34 +135,4 @@ function countOf(words: Iterable<string>): number {
   let count = 0
   for (const _word of words) count++
   return count
-}
-
-const DEPTH_MAX = 4
-
-/** What fits a schema, of a tool or of an answer, as far as a schema says it plainly. */
-const exampleJson = (schema: Record<string, unknown>): string => JSON.stringify(exampleOf(schema, 0))
-
-function exampleOf(schema: Record<string, unknown>, depth: number): unknown {
-  const options = schema.enum
-  if (Array.isArray(options) && options.length > 0) return options[0]
-  switch (schema.type) {
-    case 'string':
-      return 'demo'
-    case 'number':
-    case 'integer':
-      return 1
-    case 'boolean':
-      return true
-    case 'array':
-      return []
-    default:
-      return depth < DEPTH_MAX ? exampleObject(schema, depth) : {}
-  }
-}
-
-function exampleObject({ properties }: Record<string, unknown>, depth: number): Record<string, unknown> {
-  if (!isObject(properties)) return {}
-  return Object.fromEntries(
-    Object.entries(properties).map(([name, inner]) => [name, exampleOf(isObject(inner) ? inner : {}, depth + 1)]),
-  )
 }

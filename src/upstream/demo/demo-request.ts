@@ -78,16 +78,16 @@ const tokensOf = (messages: readonly DemoMessage[]): number =>
     messages.reduce((bytes, { text }) => bytes + Buffer.byteLength(text) + BYTES_PER_TOKEN, 0) / BYTES_PER_TOKEN,
   )
 
+/** The last message of the user or a tool. Instructions after it are not part of the conversation. */
 function heardIn(messages: readonly DemoMessage[]): DemoHeard {
-  const last = messages.at(-1)
-  const from = last?.role === 'tool' ? 'tool' : 'user'
-  const text = (from === 'tool' ? last : messages.findLast((message) => message.role === 'user'))?.text ?? ''
-  return { from, start: text.slice(0, HEARD_MAX), end: text.slice(-HEARD_MAX) }
+  const last = messages.findLast(({ role }) => role === 'user' || role === 'tool')
+  const text = last?.text ?? ''
+  return { from: last?.role === 'tool' ? 'tool' : 'user', start: text.slice(0, HEARD_MAX), end: text.slice(-HEARD_MAX) }
 }
 
 /**
- * Which tool the demo calls: the one that the client forces, else, when the last word is the user's, the first whose name
- * is among the words. After a tool's result it answers in words, so that a tool loop ends.
+ * Which tool the demo calls: the one that the client forces, else, when the user spoke last, the one whose name has most
+ * words in common with the message. After a tool's result it answers in words, so that a tool loop ends.
  */
 function toolToCall(fields: Fields, last: DemoMessage | undefined, heard: DemoHeard): DemoTool | undefined {
   const choice = fields.tool_choice
@@ -99,10 +99,9 @@ function toolToCall(fields: Fields, last: DemoMessage | undefined, heard: DemoHe
     const forced = choice.function.name
     return toolOf(tools.find((tool) => tool.name === forced))
   }
-  if (choice === 'required' || fields.model === 'demo-tools') return toolOf(tools[0])
-  if (last?.role !== 'user') return undefined
-  const words = new Set(heard.end.toLowerCase().match(/[\w-]+/g))
-  return toolOf(tools.find((tool) => words.has(String(tool.name).toLowerCase())))
+  const mustCall = choice === 'required' || fields.model === 'demo-tools'
+  const named = mustCall || last?.role === 'user' ? namedTool(tools, heard.end) : undefined
+  return toolOf(named ?? (mustCall ? tools[0] : undefined))
 }
 
 const toolOf = (definition: Fields | undefined): DemoTool | undefined =>
@@ -110,3 +109,33 @@ const toolOf = (definition: Fields | undefined): DemoTool | undefined =>
     name: String(definition.name),
     parameters: isObject(definition.parameters) ? definition.parameters : {},
   }
+
+/** The tool whose name shares most words with the text, the first one in a tie. */
+function namedTool(tools: readonly Fields[], text: string): Fields | undefined {
+  const said = new Set(text.toLowerCase().match(/[\w-]+/g))
+  const words = new Set([...said].flatMap(wordsOfName))
+  let best: { readonly tool: Fields; readonly score: number } | undefined
+  for (const tool of tools) {
+    const name = String(tool.name)
+    const score = said.has(name.toLowerCase())
+      ? Number.POSITIVE_INFINITY
+      : wordsOfName(name).filter((word) => words.has(word)).length
+    if (score > (best?.score ?? 0)) best = { tool, score }
+  }
+  return best?.tool
+}
+
+/** Common words in tool names that do not say what the tool is for. */
+const STOP_WORDS: ReadonlySet<string> = new Set([
+  ...['get', 'set', 'use', 'call', 'tool', 'tools', 'function', 'the', 'and', 'for', 'with', 'from', 'has', 'are'],
+  ...['all', 'new', 'out', 'can', 'you', 'this', 'that', 'what', 'how', 'not', 'mcp', 'fetch', 'make', 'give'],
+])
+
+/** The words of `getWeather`, `get_weather` or `get-weather`, in the singular. */
+const wordsOfName = (name: string): string[] =>
+  name
+    .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}]+/u)
+    .filter((word) => word.length > 2 && !STOP_WORDS.has(word))
+    .map((word) => (word.length > 3 && word.endsWith('s') ? word.slice(0, -1) : word))

@@ -100,6 +100,40 @@ describe('the demo', () => {
     ).toBe('stop')
   })
 
+  const named = (...names: string[]) =>
+    names.map((name) => ({
+      type: 'function',
+      function: { name, parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
+    }))
+  const TOOLS = named('searchFlights', 'get_weather', 'get_weather_alerts', 'get_time')
+
+  it.each([
+    ['What is the weather in Oslo?', 'get_weather', 'Oslo'],
+    ['Are there weather alerts for New York today', 'get_weather_alerts', 'New York'],
+    ['find me a flight to "Bergen"', 'searchFlights', 'Bergen'],
+    ['what time is it', 'get_time', 'demo'],
+    ['GET_TIME', 'get_time', 'demo'],
+    ['Say hello', undefined, undefined],
+    ['get it for me with this tool', undefined, undefined],
+  ])('calls the tool that a question names: %s', async (content, name, city) => {
+    const { choices } = await jsonOf({ tools: TOOLS, messages: [{ role: 'user', content }] })
+    const [call] = choices[0].message.tool_calls ?? []
+    expect([call?.function.name, call && JSON.parse(call.function.arguments)]).toEqual([name, city && { city }])
+  })
+
+  it('that has to call calls the tool that is named, else the first, and ends a loop even then', async () => {
+    const called = async (tool_choice: unknown, messages: object[]) =>
+      (await jsonOf({ tools: TOOLS, tool_choice, messages })).choices[0].message.tool_calls?.[0].function.name
+    const user = { role: 'user', content: 'And the time?' }
+    expect(await called('required', [user])).toBe('get_time')
+    expect(await called('required', [{ role: 'user', content: 'Hello' }])).toBe('searchFlights')
+    expect(await called({ type: 'function', function: { name: 'get_weather' } }, [user])).toBe('get_weather')
+    const result = { role: 'tool', tool_call_id: 'x', content: 'noon' }
+    expect(await called('required', [user, result])).toBeUndefined()
+    expect(await called('required', [user, result, { role: 'system', content: 'Be brief.' }])).toBeUndefined()
+    expect(await called('auto', [user, result, user])).toBe('get_time')
+  })
+
   it('answers in JSON where it has to, by the schema that it is given', async () => {
     const city = { type: 'object', properties: { city: { type: 'string' }, degrees: { type: 'integer' } } }
     const response_format = { type: 'json_schema', json_schema: { name: 'forecast', schema: city } }

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { FAILED, setUp, WELL } from './breaker.fixture.ts'
+import type { Breaker, Verdict } from './breaker.ts'
+
+describe('one client whose calls fail', () => {
+  const callBy = (breaker: Breaker, by: string, verdict: Verdict): boolean => {
+    const visit = breaker.visit(by)
+    visit?.tell(verdict)
+    visit?.leave()
+    return visit !== undefined
+  }
+  const failing = (...clients: readonly string[]) => {
+    const scene = setUp()
+    for (const by of clients) callBy(scene.breaker, by, FAILED)
+    return scene.breaker
+  }
+
+  it('keeps nobody else away, and is let in again when others do well', () => {
+    const breaker = failing('a', 'a', 'a', 'a', 'a')
+    expect(callBy(breaker, 'a', WELL)).toBe(false)
+    expect(callBy(breaker, 'b', WELL)).toBe(true)
+    expect(callBy(breaker, 'a', WELL)).toBe(true)
+  })
+
+  it('is right about the lane where it fails for another one, too', () => {
+    const breaker = failing('a', 'a', 'a', 'a', 'a', 'b')
+    expect(['a', 'b', 'c'].map((by) => callBy(breaker, by, WELL))).toEqual([false, false, false])
+  })
+
+  it('keeps nobody else away when it tries the lane again and fails again, or hears nothing', () => {
+    for (const verdict of [FAILED, { kind: 'silent' }] as const) {
+      const { breaker, pass, asideFor } = setUp()
+      for (let round = 0; round < 5; round++) callBy(breaker, 'a', FAILED)
+      pass(10)
+      expect(callBy(breaker, 'a', verdict)).toBe(true)
+      expect([breaker.aside?.onlyFor, asideFor()]).toEqual(['a', 20])
+      expect(['a', 'b'].map((by) => callBy(breaker, by, WELL))).toEqual([false, true])
+    }
+  })
+
+  it('is right about the lane where the one who tries it is somebody unknown, and fails', () => {
+    const { breaker, pass } = setUp()
+    for (let round = 0; round < 5; round++) callBy(breaker, 'a', FAILED)
+    pass(10)
+    breaker.visit()?.tell(FAILED)
+    expect(breaker.aside?.onlyFor).toBeUndefined()
+    expect(callBy(breaker, 'b', WELL)).toBe(false)
+  })
+
+  it('keeps nobody else away when it alone has heard nothing, until another one hears nothing either', () => {
+    const SILENT: Verdict = { kind: 'silent' }
+    const { breaker } = setUp()
+    for (let round = 0; round < 5; round++) callBy(breaker, 'a', SILENT)
+    expect(breaker.aside?.onlyFor).toBe('a')
+    expect(['a', 'b', 'b'].map((by) => callBy(breaker, by, SILENT))).toEqual([false, true, false])
+  })
+
+  it('is one of several where others have heard nothing before', () => {
+    const { breaker } = setUp()
+    for (const by of ['b', 'a', 'a', 'a', 'a']) callBy(breaker, by, { kind: 'silent' })
+    expect(['a', 'c'].map((by) => callBy(breaker, by, WELL))).toEqual([false, false])
+  })
+
+  it('is one of several where others have failed before', () => {
+    const breaker = failing('b', 'a', 'a', 'a', 'a')
+    expect(['a', 'c'].map((by) => callBy(breaker, by, WELL))).toEqual([false, false])
+  })
+})

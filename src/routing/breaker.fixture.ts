@@ -1,0 +1,31 @@
+import { Breaker, type Verdict } from './breaker.ts'
+
+export const SECOND = 1_000_000
+export const WELL: Verdict = { kind: 'well' }
+export const FAILED: Verdict = { kind: 'failed' }
+export const LOCKED_OUT: Verdict = { kind: 'locked-out' }
+
+export function setUp(random: () => number = () => 0) {
+  const time = { now: 0 }
+  const changes: (string | undefined)[] = []
+  const breaker = new Breaker({
+    ticks: () => time.now,
+    random,
+    failing: () => ({ firstMs: 10_000, longestMs: 300_000 }),
+    onChange: (aside) => changes.push(aside?.reason),
+  })
+  const call = (verdict: Verdict | undefined): boolean => {
+    const visit = breaker.visit()
+    if (visit === undefined) return false
+    if (verdict) visit.tell(verdict)
+    visit.leave()
+    return true
+  }
+  const calls = (verdict: Verdict, times: number) => Array.from({ length: times }, () => call(verdict))
+  const pass = (seconds: number) => {
+    time.now += Math.round(seconds * SECOND)
+  }
+  /** Until when it is left alone from now on, in seconds. */
+  const asideFor = () => ((breaker.aside?.until ?? time.now) - time.now) / SECOND
+  return { time, changes, breaker, call, calls, pass, asideFor }
+}

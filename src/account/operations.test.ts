@@ -12,6 +12,12 @@ describe('runOperation', () => {
     for (const name of Object.keys(OPERATIONS)) expect((await run(name, 5)).kind).toBe('refused')
   })
 
+  it('says what is wrong with an argument, and how it is written', async () => {
+    expect(await run('accounts.create', { email: 'nonsense' })).toMatchObject({
+      message: 'email: must be an e-mail address, such as name@example.com',
+    })
+  })
+
   it('lists the models with their prices', async () => {
     const { models } = await must('models.list', {})
     expect(models[0]).toMatchObject({

@@ -15,6 +15,8 @@ export type ServerStatus =
       readonly data: string
       /** The file, or `none (defaults)`. */
       readonly config: string
+      /** Why the last reload was refused, so that an earlier configuration stays in force; null if it was not. */
+      readonly reload_refused: string | null
       readonly started_at: string
       readonly ledger_available: boolean
       /** Ledger time beside the wall clock. */
@@ -30,6 +32,8 @@ export type ServerStatus =
       readonly version: string
       readonly node: string
       readonly data: string
+      /** Whether the data folder has a ledger, or traces of one. */
+      readonly has_ledger?: boolean
       readonly set_aside?: readonly string[]
     }
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -54,10 +54,8 @@ function ended(child: ChildProcess): Promise<Ended> {
 const millrace = (line: string) => ended(start(line.split(' ')))
 const json = async (line: string) => JSON.parse((await millrace(`${line} --json`)).out)
 
-/** Resolves when the server says that it is ready. */
-async function serve(...args: string[]): Promise<{ child: ChildProcess; url: string; end: Promise<Ended> }> {
-  const child = start(['serve', '--port', '0', ...args])
-  const end = ended(child)
+/** What the server has said by the time that it is ready. */
+async function readiness(child: ChildProcess): Promise<string> {
   let err = ''
   await new Promise<void>((resolve, reject) => {
     child.stderr!.on('data', (chunk) => {
@@ -66,7 +64,13 @@ async function serve(...args: string[]): Promise<{ child: ChildProcess; url: str
     })
     child.once('close', () => reject(new Error(err)))
   })
-  return { child, end, url: /API +(http:\S+)\/v1/.exec(err)![1]! }
+  return err
+}
+
+async function serve(...args: string[]): Promise<{ child: ChildProcess; url: string; end: Promise<Ended> }> {
+  const child = start(['serve', '--port', '0', ...args])
+  const end = ended(child)
+  return { child, end, url: /API +(http:\S+)\/v1/.exec(await readiness(child))![1]! }
 }
 
 const CHAT = { model: 'demo', stream: true, messages: [{ role: 'user', content: 'Hello' }] }
@@ -80,6 +84,9 @@ const chat = (url: string, key: string, signal?: AbortSignal) =>
 
 describe('millrace', () => {
   it('makes an account that can call before a server ever ran, and manages it while one runs', async () => {
+    const refused = await millrace('accounts create --email ann@example.com')
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('There is no Millrace data in')])
+    await mkdir(join(folder, '.local/share/millrace'), { recursive: true })
     const account = await json('accounts create --email ann@example.com')
     expect(account.id).toMatch(/^acct_/)
     await json('wallet credit ann@example.com 2.5 --reason gift --ref g1')
@@ -168,6 +175,45 @@ describe('millrace', () => {
     expect(await json('status')).toMatchObject({ running: true, pid: second.child.pid })
   })
 
+  it('asks upstreams by the configuration of the running server', async () => {
+    await writeFile(join(folder, 'theirs.yaml'), 'upstreams: [{ id: theirs, wire: demo }]\nmodels: []\n')
+    const { child } = await serve('--config', 'theirs.yaml')
+    const used = { config: join(folder, 'theirs.yaml'), server_pid: child.pid }
+    expect(await json('upstreams list')).toMatchObject({ upstreams: [{ id: 'theirs' }], ...used })
+    expect(await json('upstreams test')).toMatchObject({ lanes: [{ upstream: 'theirs' }], ...used })
+    expect((await millrace('upstreams test')).err).toMatch(
+      /^Asking 0 lanes of \S+theirs\.yaml, as the running server \(pid \d+\): a few/,
+    )
+  })
+
+  it.each([
+    ['where the shell does not know its name', false],
+    ['where it is installed', true],
+  ])('prints commands that run as they stand, %s', async (_, isInstalled) => {
+    const odd = join(folder, "it's $HOME")
+    const bin = join(folder, 'bin')
+    for (const path of [odd, bin]) await mkdir(path)
+    await writeFile(join(odd, 'my.yaml'), 'upstreams: [{ id: demo, wire: demo }]\nmodels: []\n')
+    await symlink(process.execPath, join(bin, 'node'))
+    await symlink(MAIN, join(bin, 'millrace'))
+    const environment = { HOME: folder, MILLRACE_SERVER__METRICS_PORT: '0', PATH: isInstalled ? bin : '/bin:/usr/bin' }
+    const program = isInstalled ? join(bin, 'millrace') : `${process.execPath} ${MAIN}`
+    const run = (line: string) => {
+      const child = spawn('/bin/sh', ['-c', line], { cwd: tmpdir(), env: environment })
+      children.push(child)
+      return child
+    }
+    const place = `--config "$HOME/it's \\$HOME/my.yaml" --data "$HOME/it's \\$HOME/data"`
+    const said = await readiness(run(`exec ${program} serve --port 0 ${place}`))
+    const lines = said.split('\n').filter((line) => / --data /.test(line))
+    expect(lines.map((line) => line.startsWith('    millrace '))).toEqual(Array(4).fill(isInstalled))
+    for (const line of lines.slice(0, 3)) expect(await ended(run(line))).toMatchObject({ code: 0 })
+    const keys = await ended(run(`${program} keys list --json ${place}`))
+    expect(JSON.parse(keys.out)).toMatchObject({ items: [{ name: 'first' }] })
+    const [, status] = /To see it: (.*)\. To use/.exec((await ended(run(lines[3]!))).err)!
+    expect(await ended(run(status!))).toMatchObject({ code: 0 })
+  })
+
   it('says by whom a folder or a port is taken, and exits with 4', async () => {
     const { child, url } = await serve()
     const folderTaken = await millrace('serve --port 0')
@@ -178,20 +224,16 @@ describe('millrace', () => {
     if (process.platform === 'linux') expect(portTaken.err).toContain(`is taken by pid ${child.pid} (millrace).`)
   })
 
-  it('serves without metrics when their usual port is taken', async () => {
+  it('serves metrics elsewhere, and says where, when their usual port is taken', async () => {
     const first = start(['serve', '--port', '0', '--data', 'a'], { MILLRACE_SERVER__METRICS_PORT: '' })
-    await new Promise<void>((resolve) =>
-      first.stderr!.on('data', (chunk) => String(chunk).includes('Ready') && resolve()),
-    )
+    await readiness(first)
     const second = start(['serve', '--port', '0', '--data', 'b'], { MILLRACE_SERVER__METRICS_PORT: '' })
     const end = ended(second)
-    await new Promise<void>((resolve) =>
-      second.stderr!.on('data', (chunk) => String(chunk).includes('Ready') && resolve()),
-    )
+    await readiness(second)
     second.kill('SIGTERM')
     const { code, err } = await end
     expect(code).toBe(0)
-    expect(err).toContain('Metrics are not served: Port 4601 is taken')
+    expect(err).toMatch(/Metrics are on port \d+: Port 4601 is taken by .* To choose one: --metrics-port/)
   })
 
   it('checks and writes configurations', async () => {

@@ -3,6 +3,7 @@ import { EXIT } from '../cli/exit-codes.ts'
 import { readEnvironment } from './config/read/environment.ts'
 import { createFaults, failureSentences } from './process/faults.ts'
 import { createProcessTerminal } from './process/process-terminal.ts'
+import { programCommand } from './process/program-command.ts'
 import { runMain } from './run-main.ts'
 
 const environment = readEnvironment()
@@ -18,5 +19,6 @@ const faults = createFaults(process, (error) => {
 const LAST_WORDS_MS = 2_000
 const endServer = () => void setTimeout(() => process.exit(), LAST_WORDS_MS).unref()
 
-const ground = { environment, terminal, faults, endServer, cwd: process.cwd() }
+const program = programCommand({ node: process.execPath, script: process.argv[1]!, environment })
+const ground = { environment, terminal, faults, endServer, cwd: process.cwd(), program }
 process.exitCode = await runMain(ground, process.argv.slice(2))

@@ -21,6 +21,8 @@ import { serve } from './serve/serve.ts'
 export interface MainGround {
   readonly environment: Environment
   readonly cwd: string
+  /** The command that starts this program in the user's shell: `millrace`, or `node dist/app/main.js`. */
+  readonly program: string
   readonly terminal: Terminal
   readonly faults: Faults
   /** Nothing is left to be done: from now on nobody who does not read what was said keeps the process from its end. */
@@ -43,6 +45,7 @@ function cliDeps(ground: MainGround): CliDeps {
   const common = {
     version: versions.millrace,
     node: versions.node,
+    program: ground.program,
     clock: systemClock,
     random: secureRandom,
     openHouse,
@@ -50,6 +53,7 @@ function cliDeps(ground: MainGround): CliDeps {
   }
   return {
     terminal,
+    program: ground.program,
     operator: createOperator({ ...common, pause }),
     serve: (options) =>
       serve(

@@ -44,6 +44,7 @@ export interface ServeOptions extends Place {
   readonly console?: string | undefined
   readonly host: string | undefined
   readonly port: number | undefined
+  readonly metricsPort: number | undefined
   readonly logLevel: string | undefined
   readonly logFormat: string | undefined
 }
@@ -68,7 +69,7 @@ export type InitOutcome =
 
 /** What is asked of the providers themselves: the configuration and the network are all it needs, beside a server or without. */
 export interface Upstreams {
-  list(place: Place): FromConfig<readonly UpstreamView[]>
+  list(place: Place): Promise<FromConfig<readonly UpstreamView[]>>
   /** Nothing is asked before `onBegin`; `onTested` hears of each lane as it comes. */
   test(place: Place, wish: LaneTestWish): Promise<FromConfig<readonly LaneTest[]>>
 }
@@ -76,18 +77,27 @@ export interface Upstreams {
 export interface LaneTestWish {
   /** Ids of upstreams, models or lanes; none for all. */
   readonly names: readonly string[]
-  onBegin(lanes: number): void
+  onBegin(lanes: number, used: ConfigUsed): void
   onTested(test: LaneTest): void
 }
 
+export interface ConfigUsed {
+  /** Null for the defaults. */
+  readonly path: string | null
+  /** The server that was started with it; null if none runs on the data folder, or `--config` names a file. */
+  readonly serverPid: number | null
+}
+
 export type FromConfig<Value> =
-  | { readonly kind: 'done'; readonly value: Value }
+  | { readonly kind: 'done'; readonly value: Value; readonly used: ConfigUsed }
   /** The configuration is wrong, or does not have what was named. */
   | { readonly kind: 'invalid'; readonly message: string }
 
 /** All that the command line needs of the program around it; `app` hands it in. */
 export interface CliDeps {
   readonly terminal: Terminal
+  /** The command that starts this program in the user's shell: `millrace`, or `node dist/app/main.js`. */
+  readonly program: string
   readonly operator: Operator
   readonly serve: (options: ServeOptions) => Promise<ExitCode>
   readonly checkConfig: (place: Place) => CheckReport

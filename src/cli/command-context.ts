@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { OperationArgs, OperationName, OperationValue } from '../account/operations.ts'
+import { shellWord } from '../lib/anywhere/shell-word.ts'
 import type { CliDeps, Place } from './cli-deps.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import { type Style, styleFor } from './format.ts'
@@ -12,7 +13,7 @@ export interface CommandContext {
   readonly json: boolean
   readonly exit: ExitCode
   end(exit: ExitCode): void
-  /** Ends with a sentence on stderr. */
+  /** Ends with a sentence on stderr; with `--json`, with an error object on stdout. */
   fail(exit: ExitCode, message: string): void
   /** Asks for one operation, prints its value, ends. Returns the value where there is more to do. */
   operate<Name extends OperationName>(
@@ -38,6 +39,18 @@ export function createCommandContext(deps: CliDeps, program: Command): CommandCo
   let exit: ExitCode = EXIT.ok
   const options = () => program.opts<{ config?: string; data?: string; json?: boolean }>()
 
+  /** Rewrites the commands in a message so that they can be pasted: with this program's name, `--config` and `--data`. */
+  const asTypedHere = (message: string): string => {
+    const { config, data } = options()
+    const flags = [
+      ...(config === undefined ? [] : ['--config', config]),
+      ...(data === undefined ? [] : ['--data', data]),
+    ]
+    const names = program.commands.map((command) => command.name()).join('|')
+    const here = [deps.program, ...flags.map(shellWord), ''].join(' ')
+    return message.replace(new RegExp(`\\bmillrace (?=(?:${names})\\b)`, 'g'), () => here)
+  }
+
   const context: CommandContext = {
     deps,
     style,
@@ -51,9 +64,11 @@ export function createCommandContext(deps: CliDeps, program: Command): CommandCo
     end: (code) => {
       exit = code
     },
-    fail: (code, message) => {
-      terminal.err(`${errStyle.red('error:')} ${message}\n`)
+    fail: (code, written) => {
       exit = code
+      const message = asTypedHere(written)
+      if (context.json) terminal.out(`${JSON.stringify({ error: { message, exit_code: code } })}\n`)
+      else terminal.err(`${errStyle.red('error:')} ${message}\n`)
     },
     async operate(name, args, show) {
       const answer = await deps.operator.call(context.place(), name, args)
@@ -76,7 +91,7 @@ export function createCommandContext(deps: CliDeps, program: Command): CommandCo
       }
       if (shown.before !== undefined) terminal.err(shown.before)
       terminal.out(shown.data)
-      if (shown.aside !== undefined) terminal.err(shown.aside)
+      if (shown.aside !== undefined) terminal.err(asTypedHere(shown.aside))
     },
   }
   return context

@@ -25,14 +25,18 @@ const COMMANDS = [
 ]
 
 /** Every command there is, with what each does; nothing runs before it is parsed. */
-export function createProgram(deps: CliDeps): { readonly program: Command; readonly context: CommandContext } {
-  const program = bareProgram(deps)
+export function createProgram(
+  deps: CliDeps,
+  { quiet }: { readonly quiet: boolean },
+): { readonly program: Command; readonly context: CommandContext } {
+  const program = bareProgram(deps, quiet)
   const context = createCommandContext(deps, program)
   for (const add of COMMANDS) add(program, context)
   return { program, context }
 }
 
-function bareProgram({ terminal }: CliDeps): Command {
+/** `quiet`: the caller reports usage errors itself. */
+function bareProgram({ terminal }: CliDeps, quiet: boolean): Command {
   return new Command('millrace')
     .description('A self-hosted gateway for language models. Without a command it starts the server.')
     .option('-c, --config <file>', 'the configuration file')
@@ -43,7 +47,7 @@ function bareProgram({ terminal }: CliDeps): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => terminal.out(text),
-      writeErr: (text) => terminal.err(text),
+      writeErr: (text) => quiet || terminal.err(text),
       getOutHasColors: () => terminal.colours.out,
       getErrHasColors: () => terminal.colours.err,
     })

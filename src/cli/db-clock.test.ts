@@ -46,7 +46,7 @@ it('sets back or follows, one of them, and says so', async () => {
   }
   const { said, run, asked } = commandLine({ operations })
   expect(await run('db clock --set-back')).toBe(0)
-  expect(said.err).toMatch(/Ledger time was set back.*\n.*put right +rows\ncaps +4\n/)
+  expect(said.err).toMatch(/Ledger time was set back.*\nSpend caps count .*\n.*put right +rows\ncaps +4\n/)
   expect(await run('db clock --follow')).toBe(0)
   expect(said.err).toMatch(/Nothing to do/)
   expect(asked.map(({ name }) => name)).toEqual(['db.clock.set-back', 'db.clock.follow'])

@@ -32,7 +32,8 @@ const DID: Readonly<Record<ClockReport['did'], string>> = {
   show: '',
   follow: 'Ledger time follows the wall clock.\n',
   'set-back':
-    'Ledger time was set back. Receipts, transfers and the audit log keep the times and amounts that they have.\n',
+    'Ledger time was set back. Receipts, transfers and the audit log keep the times and amounts that they have.\n' +
+    'Spend caps count from the first request after the clock jumped: what they had counted before is gone until their period ends.\n',
   nothing: 'Nothing to do. If both clocks are wrong, correct the clock of the machine first.\n',
 }
 

@@ -26,7 +26,7 @@ export function addInit(program: Command, context: CommandContext): void {
       }
       context.print(
         { path: outcome.path },
-        { data: `Wrote ${outcome.path}\n`, aside: 'Fill in an upstream, then:  millrace check && millrace\n' },
+        { data: `Wrote ${outcome.path}\n`, aside: 'Fill in an upstream, then:  millrace check && millrace serve\n' },
       )
     })
 }

@@ -14,7 +14,9 @@ it('tells where a request would go, who is left alone, and what is not known wit
   expect(await run('route explain m')).toBe(0)
   expect(asked[0]?.args).toEqual({ model: 'm' })
   expect(said.out).toMatch(/a\/m +1 +3 +75 % +is asked +n stop\n/)
-  expect(said.out).toMatch(/b\/m .* refuses the credential; whoever comes to it next tries it\n/)
+  expect(said.out).toMatch(
+    /b\/m .* refuses the credential, the account or the model name; whoever comes to it next tries it\n/,
+  )
   expect(said.out).toMatch(/c\/m +1 +3 +0 % +has failed; left alone for 17 s\n/)
   expect(said.out).toMatch(/d\/m .* has failed; somebody is trying it\n/)
   expect(said.err).toMatch(/No server runs here/)

@@ -31,7 +31,7 @@ const REASONS: Readonly<Record<LaneAsideView['reason'], string>> = {
   failing: 'has failed',
   busy: 'limits requests',
   overloaded: 'is overloaded',
-  'locked-out': 'refuses the credential',
+  'locked-out': 'refuses the credential, the account or the model name',
 }
 
 function nowWords({ asked, aside }: RouteLaneView): string {

@@ -7,12 +7,14 @@ interface Answers {
 }
 
 /** The command line over parts that write down what they are asked. */
-export function commandLine(options: { operations?: Answers; answers?: string[] } = {}) {
+export function commandLine(options: { operations?: Answers; answers?: string[]; program?: string } = {}) {
   const terminal = createTestTerminal(options)
   const asked: { name: string; args: unknown; config: string | undefined; data: string | undefined }[] = []
   const served: ServeOptions[] = []
+  const upstreams = { kind: 'done', value: [], used: { path: null, serverPid: null } } as const
   const deps: CliDeps = {
     terminal,
+    program: options.program ?? 'millrace',
     operator: {
       // The fixture cannot know which value belongs to which name.
       call: async (place, name, args) => {
@@ -28,7 +30,7 @@ export function commandLine(options: { operations?: Answers; answers?: string[] 
       place.config === 'bad.yaml'
         ? { ok: false, lines: ['bad.yaml:1:1  wrong'], json: { ok: false } }
         : { ok: true, lines: ['good'], json: { ok: true } },
-    upstreams: { list: () => ({ kind: 'done', value: [] }), test: async () => ({ kind: 'done', value: [] }) },
+    upstreams: { list: async () => upstreams, test: async () => upstreams },
     writeTemplate: async (path, mode) => ({ kind: mode.overwrite ? 'written' : 'exists', path }),
     versions: { millrace: '1.2.3', node: '20.20.2', driver: 'libsql 3', schema: '0001' },
   }

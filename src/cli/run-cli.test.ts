@@ -89,7 +89,10 @@ describe('a command', () => {
     expect(refused.said).toEqual({ out: '', err: 'error: No such account.\n' })
     const locked = commandLine({ operations: { 'wallet.show': { kind: 'unreachable', exit: 4, message: 'Locked.' } } })
     expect(await locked.run('wallet show x --json')).toBe(4)
-    expect(locked.said.out).toBe('')
+    expect([JSON.parse(locked.said.out), locked.said.err]).toEqual([
+      { error: { message: 'Locked.', exit_code: 4 } },
+      '',
+    ])
   })
 
   it('exits with 1 when the books do not hold', async () => {
@@ -108,10 +111,52 @@ describe('a command', () => {
     expect(JSON.parse(said.out)).toEqual(report)
   })
 
-  it('shows a status without a server as no failure', async () => {
+  it('says what is wrong with the line as JSON where JSON is asked for', async () => {
+    for (const line of ['wallet show --json', '--json keys creat', 'wallet show x --nonsense --json']) {
+      const { said, run } = commandLine()
+      expect(await run(line)).toBe(2)
+      expect([JSON.parse(said.out), said.err]).toMatchObject([
+        { error: { exit_code: 2, message: expect.any(String) } },
+        '',
+      ])
+    }
+  })
+
+  it('exits with 3 for a status without a server', async () => {
     const { said, run } = commandLine({ operations: { status: done({ running: false, data: '/d' }) } })
-    expect(await run('status')).toBe(0)
+    expect(await run('status')).toBe(3)
     expect(said.out).toBe('Not running.\n')
+  })
+
+  it('says on one line why a reload was refused', async () => {
+    const value = {
+      running: true,
+      reload_refused: 'a.yaml:1:1  wrong\n   Did you mean b?',
+      url: 'http://a',
+      clock: { state: 'together' },
+    }
+    const { said, run } = commandLine({ operations: { status: done(value) } })
+    await run('status')
+    expect(said.out).toContain('the file on disk was refused: a.yaml:1:1  wrong; Did you mean b?\n')
+  })
+
+  it('asks whether the data folder is the right one where nothing is in it', async () => {
+    const value = { running: false, data: '/d', has_ledger: false }
+    const { said, run } = commandLine({ operations: { status: done(value) } })
+    await run('status')
+    expect(said.err).toContain('Data folder: /d, which has no Millrace data: is it the right one?')
+  })
+
+  it('names commands as they are typed in this shell, for this folder', async () => {
+    const operations = {
+      'accounts.create': done({ id: 'acct_1', email: 'a@b.c' }),
+      'keys.show': { kind: 'refused', message: 'There is no key. See: millrace keys list' },
+    } as const
+    const { said, run } = commandLine({ operations, program: 'node /x/main.js' })
+    await run("accounts create --email a@b.c --data it's --config c.yaml")
+    expect(said.err).toContain(`  node /x/main.js --config c.yaml --data 'it'\\''s' wallet credit a@b.c 10.00 `)
+    await run('keys show key_1')
+    expect(said.err).toContain('See: node /x/main.js keys list\n')
   })
 
   it('says on stderr what is wrong with a configuration, and exits with 2', async () => {

@@ -6,7 +6,8 @@ import { EXIT, type ExitCode } from './exit-codes.ts'
 
 /** Runs one command line (without the two words that start it) and resolves to the exit code. */
 export async function runCli(deps: CliDeps, argv: readonly string[]): Promise<ExitCode> {
-  const { program, context } = createProgram(deps)
+  const isJson = argv.includes('--json')
+  const { program, context } = createProgram(deps, { quiet: isJson })
   try {
     const { operands } = program.parseOptions([...argv])
     if (program.opts<{ version?: boolean }>().version === true) return sayVersion(context)
@@ -15,8 +16,10 @@ export async function runCli(deps: CliDeps, argv: readonly string[]): Promise<Ex
     await program.parseAsync(serves ? ['serve', ...argv] : [...argv], { from: 'user' })
     return context.exit
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    throw error
+    if (!(error instanceof CommanderError)) throw error
+    if (error.exitCode === 0) return EXIT.ok
+    if (isJson) context.fail(EXIT.usage, `${error.message.replace(/^error: /, '')} (see --help)`)
+    return EXIT.usage
   }
 }
 

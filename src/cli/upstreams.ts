@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { LaneTest } from '../account/lanes/test-lanes.ts'
+import type { ConfigUsed } from './cli-deps.ts'
 import type { CommandContext } from './command-context.ts'
 import { EXIT } from './exit-codes.ts'
 import { columnsOf, countOf, formatTable, printable, type Style } from './format.ts'
@@ -16,16 +17,22 @@ function addList(upstreams: Command, context: CommandContext): void {
   upstreams
     .command('list')
     .description('the providers of the configuration, and what runs on each')
-    .action(() => {
-      const answer = context.deps.upstreams.list(context.place())
+    .action(async () => {
+      const answer = await context.deps.upstreams.list(context.place())
       if (answer.kind === 'invalid') return context.fail(EXIT.usage, answer.message)
       const rows = answer.value.map(({ id, wire, dialect, base_url: address, has_key: hasKey, lanes }) => [
         ...[id, wire, dialect, address ?? 'built in', hasKey ? 'configured' : 'none'],
         lanes.map((lane) => lane.model).join(' ') || 'none',
       ])
-      const nothing = { data: '', aside: 'The configuration has no upstream.\n' }
-      const shown = rows.length === 0 ? nothing : { data: formatTable(context.style, COLUMNS, rows) }
-      return context.print({ upstreams: answer.value }, shown)
+      const data = rows.length === 0 ? '' : formatTable(context.style, COLUMNS, rows)
+      const none = rows.length === 0 ? 'The configuration has no upstream. ' : ''
+      return context.print(
+        { upstreams: answer.value, ...usedJson(answer.used) },
+        {
+          data,
+          aside: `${none}Read from ${configName(answer.used)}.\n`,
+        },
+      )
     })
 }
 
@@ -38,9 +45,10 @@ function addTest(upstreams: Command, context: CommandContext): void {
       const { terminal } = context.deps
       const answer = await context.deps.upstreams.test(context.place(), {
         names,
-        onBegin: (lanes) => {
-          if (!context.json)
-            terminal.err(`Asking ${countOf(lanes, 'lane')}: a few tokens each, no account is charged.\n`)
+        onBegin: (lanes, used) => {
+          if (context.json) return
+          const what = `${countOf(lanes, 'lane')} of ${configName(used)}`
+          terminal.err(`Asking ${what}: a few tokens each, no account is charged.\n`)
         },
         // As it comes: one that is slow shall not hide the others.
         onTested: (test) => {
@@ -50,9 +58,19 @@ function addTest(upstreams: Command, context: CommandContext): void {
       if (answer.kind === 'invalid') return context.fail(EXIT.usage, answer.message)
       const failed = answer.value.filter(({ ok }) => !ok).length
       const verdict = failed === 0 ? 'All is well.' : `${failed} of ${countOf(answer.value.length, 'lane')} failed.`
-      context.print({ ok: failed === 0, lanes: answer.value }, { data: '', aside: `${verdict}\n` })
+      context.print(
+        { ok: failed === 0, lanes: answer.value, ...usedJson(answer.used) },
+        { data: '', aside: `${verdict}\n` },
+      )
       return context.end(failed === 0 ? EXIT.ok : EXIT.remoteFailed)
     })
+}
+
+const usedJson = ({ path, serverPid }: ConfigUsed) => ({ config: path, server_pid: serverPid })
+
+function configName({ path, serverPid }: ConfigUsed): string {
+  const name = path ?? 'the defaults (no file)'
+  return serverPid === null ? name : `${name}, as the running server (pid ${serverPid})`
 }
 
 /** A line of what came, and below it what to do. */

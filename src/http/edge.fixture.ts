@@ -122,6 +122,7 @@ const turnOf = ({ bytes, members, value }: ParsedBody): TurnRequest => ({
   effortParam: 'reasoning_effort',
   delivery: value.stream === true ? 'stream' : 'json',
   wantsUsage: false,
+  functionForm: false,
   outputCap: undefined,
   outputCapParam: 'max_tokens',
   choices: 1,
@@ -131,6 +132,7 @@ const turnOf = ({ bytes, members, value }: ParsedBody): TurnRequest => ({
   optionalFields: [],
   ignoredTools: [],
   toolNames: 0,
+  toolKinds: [],
   rewritten: new Map(),
 })
 

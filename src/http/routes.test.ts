@@ -85,7 +85,32 @@ describe('what is not', () => {
     ['GET', '/v1/responses/resp_1/other', /nothing behind/],
     ['POST', '/v1/v1/chat/completions', /twice/],
     ['POST', '/chat/completions', /lacks \/v1/],
+    ['POST', '/chat/completions/', /lacks \/v1/],
+    ['POST', '/v1/chat/completion', /Did you mean POST \/v1\/chat\/completions\?/],
+    ['POST', '/v1/chat/completion/', /Did you mean POST \/v1\/chat\/completions\?/],
+    ['POST', '/V1/Chat/Completions', /Did you mean POST \/v1\/chat\/completions\?/],
+    ['POST', '/chat/completion', /Did you mean POST \/v1\/chat\/completions\?/],
+    ['POST', '/v1/chat', /Did you mean POST \/v1\/chat\/completions\?/],
+    ['POST', '/v1/response', /Did you mean POST \/v1\/responses\?/],
+    ['GET', '/v1/model', /Did you mean GET \/v1\/models\?/],
+    ['GET', '/v1/requests', /Did you mean GET \/v1\/requests\/\{id\}\?/],
+    ['POST', '/v1/completion', /Legacy/],
+    ['POST', '/completions', /Legacy/],
+    ['POST', '/v1/message', /Anthropic/],
+    [
+      'POST',
+      '/v1/chat/completions/chat/completions',
+      /seems to end in \/v1\/chat\/completions: make it the address of this server and \/v1\./,
+    ],
+    ['GET', '/v1/chat/completions/models', /seems to end in \/v1\/chat\/completions:/],
+    ['POST', '/api/v1/chat/completions', /seems to end in \/api\/v1:/],
+    ['POST', '/openai/deployments/gpt-5/chat/completions', /seems to end in \/openai\/deployments\/gpt-5:/],
+    ['POST', '/api/chat', /Ollama/],
+    ['GET', '/health', /GET \/healthz/],
+    ['GET', '/metrics', /server\.metrics_port/],
+    ['GET', '/wp-login.php', /nothing at GET \/wp-login\.php\. Offered are /],
     ['GET', `/${'x'.repeat(5000)}`, /…/],
+    ['POST', `/v1/chat/completions${'/chat/completions'.repeat(300)}`, /…\. Offered are /],
     ['GET', '/v1/../v1/models', /nothing/],
   ])('%s %s is endpoint_not_provided', async (method, target, message) => {
     const { port } = await openTestEdge()
@@ -155,15 +180,15 @@ describe('who may ask', () => {
   })
 
   it.each([
-    ['expired', 'invalid_api_key'],
-    ['disabled', 'invalid_api_key'],
-    ['revoked', 'invalid_api_key'],
-    ['malformed', 'invalid_api_key'],
-    ['account-closed', 'invalid_api_key'],
-    ['account-suspended', 'account_suspended'],
-  ] as const)('a key that is %s is %s, and the log knows why', async (reason, code) => {
+    ['expired', 'invalid_api_key', /has expired/],
+    ['disabled', 'invalid_api_key', /owner can enable it/],
+    ['revoked', 'invalid_api_key', /Create a new one/],
+    ['malformed', 'invalid_api_key', /not one of this server, whose keys begin with mr_wallet_ or mr_builder_/],
+    ['account-closed', 'invalid_api_key', /is closed/],
+    ['account-suspended', 'account_suspended', /Ask the operator/],
+  ] as const)('a key that is %s is %s, and the log knows why', async (reason, code, message) => {
     const { port, logs } = await openTestEdge({ findCaller: async () => ({ kind: 'refused', reason }) })
-    expectProblem(await ask(port, chatRequest()), code)
+    expectProblem(await ask(port, chatRequest()), code, message)
     expect(logs).toMatchObject([{ key_refusal: reason, code }])
   })
 

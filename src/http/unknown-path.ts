@@ -1,3 +1,4 @@
+import { nearestName } from '../lib/nearest-name.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { scrubPath } from '../telemetry/scrub.ts'
 
@@ -28,7 +29,10 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
     'Conversations are not provided: send the whole input, or go on from a response with previous_response_id.',
   ],
   [/^\/v1\/embeddings\b/, 'Embeddings are not provided: this gateway serves text generation only.'],
-  [/^\/v1\/(completions|fim|engines)\b/, `Legacy and fill-in-the-middle completions are not provided. ${CHAT_INSTEAD}`],
+  [
+    /^(\/v1)?\/(completions?|fim|engines)\b/,
+    `Legacy and fill-in-the-middle completions are not provided. ${CHAT_INSTEAD}`,
+  ],
   [/^\/v1\/(images|videos?)\b/, 'Images and video are not provided: this gateway serves text generation only.'],
   [/^\/v1\/(audio|realtime)\b/, 'Audio and realtime sessions are not provided: this gateway serves text only.'],
   [
@@ -39,13 +43,19 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/(assistants|threads)\b/, `Assistants and threads are not provided. ${CHAT_INSTEAD}`],
   [/^\/v1\/(fine_tuning|fine-tunes|moderations|evals)\b/, 'Fine-tuning, evaluation and moderation are not provided.'],
   [
-    /^(\/v1)?\/(messages|complete)\b/,
+    /^(\/v1)?\/(messages?|complete)\b/,
     `Anthropic's own protocol is not provided; its models are, by the OpenAI protocol. ${CHAT_INSTEAD}`,
   ],
   [
     /:(stream)?generateContent$/i,
     `Gemini's own protocol is not provided; its models are, by the OpenAI protocol. ${CHAT_INSTEAD}`,
   ],
+  [
+    /^\/api\/(chat|generate|embed|embeddings|tags|show|ps|version)$/,
+    `Ollama's own protocol is not provided. Set the base URL of your client to end in /v1. ${CHAT_INSTEAD}`,
+  ],
+  [/^(\/v1)?\/(health|healthcheck|live|livez|ready|ping)$/, 'Health is at GET /healthz, readiness at GET /readyz.'],
+  [/^(\/v1)?\/metrics$/, 'Metrics have a port of their own: server.metrics_port, 4601 unless it was changed.'],
   [/^\/v1\/v1(\/|$)/, 'The path has /v1 twice: the base URL ends in /v1 already and clients append the rest.'],
   [
     /^\/(chat\/completions|models|responses|key|requests)\b/,
@@ -58,6 +68,23 @@ const PATH_CHARACTERS_MAX = 100
 export function refuseUnknownPath(method: string, path: string, offered: readonly string[]): Problem {
   const known = scrubPath(path)
   const shown = known.length > PATH_CHARACTERS_MAX ? `${known.slice(0, PATH_CHARACTERS_MAX)}…` : known
-  const reason = FAMILIES.find(([pattern]) => pattern.test(path))?.[1] ?? `There is nothing at ${method} ${shown}.`
-  return problem('endpoint_not_provided', `${reason} Offered are ${offered.join(', ')}.`)
+  const family = FAMILIES.find(([pattern]) => pattern.test(path))?.[1]
+  // A path this long is no typing mistake.
+  const meant = path.length > PATH_CHARACTERS_MAX ? undefined : whatWasMeant(path, offered)
+  const reason = family ?? [`There is nothing at ${method} ${shown}.`, meant].filter(Boolean).join(' ')
+  const list = offered.length === 0 ? '' : ` Offered are ${offered.join(', ')}.`
+  return problem('endpoint_not_provided', `${reason}${list}`)
+}
+
+/** A wrong base URL in front of one of our paths, or one of our paths misspelt. */
+function whatWasMeant(path: string, offered: readonly string[]): string | undefined {
+  const tails = offered.map((endpoint) => endpoint.slice(endpoint.indexOf('/v1/') + '/v1/'.length))
+  const appended = tails.find((tail) => path.endsWith(`/${tail}`))
+  const written = path.toLowerCase().replace(/^\/(v1\/)?/, '')
+  if (appended !== undefined && appended !== written) {
+    const base = scrubPath(path.slice(0, -appended.length - 1))
+    return `The base URL of your client seems to end in ${base}: make it the address of this server and /v1.`
+  }
+  const near = nearestName(written, tails) ?? tails.find((tail) => written !== '' && tail.startsWith(`${written}/`))
+  return near === undefined ? undefined : `Did you mean ${offered[tails.indexOf(near)]}?`
 }

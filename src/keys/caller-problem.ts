@@ -8,7 +8,9 @@ export const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
 export function callerProblem(reason: CallerRefusal): Problem {
   switch (reason) {
     case 'malformed':
-      return invalid('The API key is incomplete or mistyped: its checksum is wrong. Copy it again, whole.')
+      return invalid(
+        'The API key is incomplete, mistyped or not one of this server, whose keys begin with mr_wallet_ or mr_builder_. Copy it again, whole.',
+      )
     case 'unknown':
       return invalid('The API key is not known here. Check that it belongs to this server.')
     case 'expired':

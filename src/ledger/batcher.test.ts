@@ -88,6 +88,24 @@ describe('a batcher whose batch failed', () => {
   })
 })
 
+describe('a batcher that is told to fail', () => {
+  it('loses what had gathered, keeps what is being written, and tells of it once', async () => {
+    const { batcher, failures, recorded, write, makeRoom } = createScene()
+    makeRoom()
+    const written = batcher.enqueue(ONE, [change])
+    await new Promise((resolve) => setImmediate(resolve))
+    const gathered = batcher.enqueue(OTHER, [change])
+    const cause = new Error('cannot be read')
+    batcher.fail(cause)
+    expect([await gathered, await batcher.enqueue(OTHER, [change])]).toEqual(['lost', 'lost'])
+    batcher.fail(new Error('once more'))
+    await write()
+    expect(await written).toBe('durable')
+    await batcher.idle()
+    expect([recorded, failures]).toEqual([[1], [cause]])
+  })
+})
+
 describe('an operation that the file refuses', () => {
   it('fails alone, with what was decided on its account since, and the others of its batch are durable', async () => {
     const { batcher, failures, refused, refuse, recorded, write, makeRoom } = createScene()

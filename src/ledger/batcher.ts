@@ -44,6 +44,8 @@ export interface Batcher {
   pendingAccounts(): Set<AccountRow>
   /** Resolves when everything enqueued so far has been recorded or lost. */
   idle(): Promise<void>
+  /** Stops recording as after a failed batch: memory could not be brought back in line with the file. */
+  fail(error: unknown): void
   /** Takes up recording again after a failure, once memory has been read back from the database. */
   reopen(): void
 }
@@ -86,7 +88,7 @@ export function createBatcher(deps: BatcherDeps): Batcher {
     const outcome = await deps.record(batch.operations, batch.marks).then(failuresOf, failureOf)
     recording = false
     written = undefined
-    if (outcome.kind === 'failed') fail(batch, outcome.error)
+    if (outcome.kind === 'failed') lose(outcome.error, batch)
     else {
       if (outcome.failures) refuse(batch, outcome.failures)
       deps.onBatch?.({ ...recordedOf(batch), tickMicros: deps.ticks() - started })
@@ -118,14 +120,15 @@ export function createBatcher(deps: BatcherDeps): Batcher {
     batch.isWhole &&= errors.size === 0
   }
 
-  const fail = (batch: Batch, error: unknown) => {
+  const lose = (error: unknown, ...batches: Batch[]) => {
+    const before = failed
     failed = true
-    for (const lost of [batch, takeGathered()]) {
+    for (const lost of [...batches, takeGathered()]) {
       for (const operation of lost.operations) operation.durability = 'lost'
       lost.isWhole = false
       lost.settle()
     }
-    deps.onFailure(error)
+    if (!before) deps.onFailure(error)
   }
 
   return {
@@ -153,6 +156,7 @@ export function createBatcher(deps: BatcherDeps): Batcher {
       if (!recording && !armed) return Promise.resolve()
       return new Promise((resolve) => idleWaiters.push(resolve))
     },
+    fail: (error) => lose(error),
     reopen() {
       failed = false
     },

@@ -1,6 +1,11 @@
-import { findMovementAt, sumChargesOfPeriods } from '../store/charges-of-periods.ts'
+import {
+  type CountedCap,
+  findMovementAt,
+  listKeysUnderCaps,
+  sumChargesOfCaps,
+  sumChargesOfWindow,
+} from '../store/charges-of-periods.ts'
 import { type CheckedPeriod, checkCaps, checkWindows } from '../store/check-balances.ts'
-import { exactSum } from '../store/exact-sum.ts'
 import type { ProvedSumsTable } from '../store/proof-tables.ts'
 import type { LedgerDb } from '../store/tables.ts'
 import { createSliceSize } from './slice-size.ts'
@@ -27,116 +32,130 @@ export async function proveWindows(proof: PeriodProof): Promise<void> {
     const windows = await size.timed((limit) => checkWindows(proof.db, { after, limit, sinceProof: proof.sinceProof }))
     const last = windows.at(-1)
     if (!last) return
-    for (const window of windows) if (window.kind === 'window') await provePeriods(proof, [window])
+    for (const window of windows) if (window.kind === 'window') await proveWindow(proof, window)
     after = { row: Number(last.subject), end: last.period_end }
   }
 }
 
-/**
- * Spend caps. Those of one account are added up together, as its books have them in memory together: its receipts are read
- * once however many keys it has.
- */
+async function proveWindow(proof: PeriodProof, window: CheckedPeriod): Promise<void> {
+  if (isAddedUp(window)) return proof.found(window, true)
+  const { account, after, closed_at, last } = window
+  const to =
+    closed_at === null ? last : await findMovementAt(proof.db, account, { last, at: closed_at, otherwise: last })
+  let sum = window.proved_nano
+  await inPages(proof, { from: after, to }, async (page) => {
+    sum += await sumChargesOfWindow(proof.db, { account, ...page }, Number(window.subject))
+  })
+  const isExact = sum === window.used_nano
+  proof.found(window, isExact)
+  if (isExact && closed_at === null) await proof.keep([provedSum(window, Math.max(after, to), sum)])
+}
+
+/** The most spend caps of one account that are added up together. */
+const CAPS_AT_ONCE = 10_000
+
+/** Spend caps. Those of one account are added up together: its receipts are read once for thousands of keys. */
 export async function proveCaps(proof: PeriodProof): Promise<void> {
   const size = createSliceSize(proof.ticks, PERIODS_LEAST)
-  let ofAccount: CheckedPeriod[] = []
+  let together: CheckedPeriod[] = []
+  const proveTogether = async () => {
+    const caps = together
+    together = []
+    if (caps.length > 0) await addUpCaps(proof, caps)
+  }
   for (let after = { account: 0, subject: '' }; ; ) {
     const counters = await size.timed((limit) => checkCaps(proof.db, { after, limit, sinceProof: proof.sinceProof }))
     for (const counter of counters) {
-      if (ofAccount[0] && ofAccount[0].account !== counter.account) {
-        await provePeriods(proof, ofAccount)
-        ofAccount = []
+      if (isAddedUp(counter)) {
+        proof.found(counter, true)
+        continue
       }
-      if (isAddedUp(counter)) proof.found(counter, true)
-      else ofAccount.push(counter)
+      if (together[0]?.account !== counter.account || together.length === CAPS_AT_ONCE) await proveTogether()
+      together.push(counter)
     }
     const last = counters.at(-1)
-    if (!last) break
+    if (!last) return proveTogether()
     after = last
   }
-  if (ofAccount.length > 0) await provePeriods(proof, ofAccount)
 }
 
 const isAddedUp = ({ used_nano, proved_nano, charged_nano }: CheckedPeriod): boolean =>
   charged_nano !== null && used_nano === proved_nano + charged_nano
 
-interface LongPeriod {
-  readonly period: CheckedPeriod
-  readonly from: number
-  readonly to: number
+interface AddedCap extends CountedCap {
+  readonly counter: CheckedPeriod
   sum: bigint
 }
 
-/** Periods of one account: what is not added up yet is, a bounded part of the account at a time. */
-async function provePeriods(proof: PeriodProof, periods: readonly CheckedPeriod[]): Promise<void> {
-  const long: LongPeriod[] = []
-  for (const period of periods) {
-    if (isAddedUp(period)) proof.found(period, true)
-    else long.push({ period, ...(await rangeOf(proof, period, long[0])), sum: period.proved_nano })
+/** Spend caps of one account. Each page of receipts is queried only for the keys that occur in it. */
+async function addUpCaps(proof: PeriodProof, counters: readonly CheckedPeriod[]): Promise<void> {
+  const { db } = proof
+  const account = counters[0]!.account
+  const added = await rangesOf(proof, counters)
+  const byKey = new Map<number, AddedCap[]>()
+  for (const cap of added) byKey.set(cap.key, [...(byKey.get(cap.key) ?? []), cap])
+  const from = added.reduce((least, cap) => Math.min(least, cap.from), Number.POSITIVE_INFINITY)
+  const to = added.reduce((most, cap) => Math.max(most, cap.to), 0)
+  await inPages(proof, { from, to }, async (page) => {
+    const slice = { account, ...page }
+    const caps = (await listKeysUnderCaps(db, slice)).flatMap((key) => byKey.get(key) ?? [])
+    if (caps.length === 0) return
+    const sums = await sumChargesOfCaps(db, slice, caps)
+    for (const [place, cap] of caps.entries()) cap.sum += sums[place]!
+  })
+  const proved: ProvedSumsTable[] = []
+  for (const { counter, to, sum } of added) {
+    const isExact = sum === counter.used_nano
+    proof.found(counter, isExact)
+    if (isExact) proved.push(provedSum(counter, to, sum))
   }
-  // Where a sum of one begins or ends another page does, so that a page is of a period whole or not at all.
-  const edges = [...new Set(long.flatMap(({ from, to }) => [from, to]))].sort((one, other) => one - other)
-  for (const [place, edge] of edges.entries()) await addUp(proof, long, edge, edges[place + 1] ?? edge)
-  const sums: ProvedSumsTable[] = []
-  for (const each of long) {
-    const { period } = each
-    const isExact = each.sum === period.used_nano
-    proof.found(period, isExact)
-    if (isExact && period.closed_at === null) sums.push(sumOf(period, each))
-  }
-  for (let from = 0; from < sums.length; from += SUMS_AT_ONCE) await proof.keep(sums.slice(from, from + SUMS_AT_ONCE))
+  for (let at = 0; at < proved.length; at += SUMS_AT_ONCE) await proof.keep(proved.slice(at, at + SUMS_AT_ONCE))
 }
 
 const SUMS_AT_ONCE = 100
 
-/** Which movements may have charged it. What was opened in a period of a spend cap has ended behind whatever ended before. */
-async function rangeOf(
-  { db }: PeriodProof,
-  { kind, account, after, last, period_start, closed_at }: CheckedPeriod,
-  before: LongPeriod | undefined,
-): Promise<{ readonly from: number; readonly to: number }> {
-  if (kind === 'window') {
-    const to =
-      closed_at === null
-        ? last
-        : Math.min(last, await findMovementAt(db, account, { last, at: closed_at, otherwise: last }))
-    return { from: after, to: Math.max(after, to) }
-  }
-  if (after > 0) return { from: after, to: last }
-  // Of the same day or month as the one before.
-  if (before && before.period.after === 0 && before.period.period_start === period_start && before.to <= last) {
-    return { from: before.from, to: last }
-  }
-  return { from: await findMovementAt(db, account, { last, at: period_start - 1, otherwise: 0 }), to: last }
-}
-
-/** The movements behind `first`, up to and with `end`. */
-async function addUp({ db, ticks }: PeriodProof, periods: readonly LongPeriod[], first: number, end: number) {
-  const within = periods.filter(({ from, to }) => from <= first && to >= end)
-  const bySubject = new Map(within.map((each) => [each.period.subject, each]))
-  const caps = within.flatMap(({ period: { subject, first_receipt } }) =>
-    first_receipt === null ? [] : { subject, firstReceipt: first_receipt },
-  )
-  const account = within[0]?.period.account
-  if (account === undefined) return
-  const size = createSliceSize(ticks)
-  for (let after = first; after < end; ) {
-    const to = await size.timed(async (movements) => {
-      const last = Math.min(end, after + movements)
-      for (const charges of await sumChargesOfPeriods(db, account, { after, to: last, caps })) {
-        const each = bySubject.get(charges.subject)
-        if (each) each.sum += exactSum(charges)
-      }
-      return last
+/** Which movements may have charged each. What was opened in its period has ended behind whatever ended before that. */
+async function rangesOf({ db }: PeriodProof, counters: readonly CheckedPeriod[]): Promise<readonly AddedCap[]> {
+  const starts = new Map<number, number>()
+  const added: AddedCap[] = []
+  for (const counter of counters) {
+    const { account, subject, after, last, period_start, first_receipt, proved_nano } = counter
+    let from = after > 0 ? after : starts.get(period_start)
+    if (from === undefined) {
+      from = await findMovementAt(db, account, { last, at: period_start - 1, otherwise: 0 })
+      starts.set(period_start, from)
+    }
+    const [, key, name] = subject.split(':')
+    added.push({
+      counter,
+      key: Number(key),
+      name: name!,
+      firstReceipt: first_receipt!,
+      from,
+      to: last,
+      sum: proved_nano,
     })
-    after = to
+  }
+  return added
+}
+
+/** The movements behind `from`, up to and with `to`, a bounded part of the account at a time. */
+async function inPages(
+  { ticks }: PeriodProof,
+  { from, to }: { readonly from: number; readonly to: number },
+  add: (page: { readonly after: number; readonly to: number }) => Promise<void>,
+): Promise<void> {
+  const size = createSliceSize(ticks)
+  for (let after = from; after < to; ) {
+    after = await size.timed(async (movements) => {
+      const page = { after, to: Math.min(to, after + movements) }
+      await add(page)
+      return page.to
+    })
   }
 }
 
-const sumOf = (
-  { account, subject, period_start, period_end }: CheckedPeriod,
-  { to, sum }: LongPeriod,
-): ProvedSumsTable => ({
-  ...{ account, subject, period_start, period_end },
-  movement: to,
+const provedSum = ({ account, subject, period_start, period_end }: CheckedPeriod, movement: number, sum: bigint) => ({
+  ...{ account, subject, period_start, period_end, movement },
   used_nano: sum,
 })

@@ -67,7 +67,7 @@ export async function createCore(deps: LedgerDeps, closing: AbortSignal): Promis
     record: (operations, marks) => recordBatch(file, operations, marks),
     onRefused: (account, refused, error) => {
       observer.doesNotAddUp(account, error)
-      void freezeAndReadAgain(core, account, refused).catch(observer.batchFailed)
+      void freezeAndReadAgain(core, account, refused).catch(batcher.fail)
     },
     onBatch({ operations, tickMicros, changes }) {
       failuresInARow = 0

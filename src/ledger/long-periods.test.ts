@@ -88,6 +88,36 @@ const BOUNDED = [
   /^SCAN receipts USING (COVERING )?INDEX open_receipts$/,
 ]
 
+it('the caps of many keys of one account are proved in one reading of its receipts', async () => {
+  await bench.credit(HOLD * 1000n)
+  const costOf = async () => {
+    const asked: CompiledQuery[] = []
+    const log = (event: LogEvent) => void asked.push(event.query)
+    const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(bench.database.file), log })
+    expect((await verifyBooks({ db })).report).toMatchObject({ ok: true })
+    const caps = asked.filter(({ sql }) => sql.includes('counted'))
+    return {
+      statements: caps.length,
+      letters: caps.reduce((sum, { parameters }) => sum + String(parameters).length, 0),
+    }
+  }
+  // Many keys have begun their periods on days of their own.
+  const useKeys = async (first: number, count: number) => {
+    for (let key = first; key < first + count; key++) {
+      if (key % 10 === 0) bench.clock.aheadMs += 24 * HOUR_MS
+      await (await bench.admit({ key: key as KeyRow, allowances: caps(key) })).settle(settlement(3n))
+    }
+  }
+  await useKeys(1, 300)
+  const once = await costOf()
+  await useKeys(301, 900)
+  const fourTimes = await costOf()
+  console.info(`300 keys: ${JSON.stringify(once)}; 1,200 keys: ${JSON.stringify(fourTimes)}`)
+  expect(once.statements).toBeGreaterThan(1)
+  expect(fourTimes.statements).toBeLessThanOrEqual(5 * once.statements)
+  expect(fourTimes.letters).toBeLessThanOrEqual(5 * once.letters)
+})
+
 it('a window that was closed is proved too, by the receipts up to its end', async () => {
   await bench.credit(HOLD * 1000n)
   await bench.ledger.assignPlan({ account: bench.account, plan: 'builder', windows, endsAt: undefined })

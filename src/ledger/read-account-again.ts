@@ -11,12 +11,15 @@ import { NO_LIMITS, openTurnOf, readClaims } from './read-books.ts'
  * The file has refused what memory decided on an account. Until somebody has looked the account is frozen, and memory takes
  * over what the file says of it: its balances, its open turns, and the idempotency keys that were decided on in vain.
  */
-export const freezeAndReadAgain = (
+export function freezeAndReadAgain(
   core: LedgerCore,
   account: AccountRow,
   refused: readonly Operation[],
-): Promise<void> =>
-  core.shelf.readAgain(account, async () => {
+): Promise<void> {
+  // Freeze in memory at once, so that nothing more is admitted, even if the read fails.
+  const ahead = core.books.accounts.get(account)
+  if (ahead) ahead.frozen = true
+  return core.shelf.readAgain(account, async () => {
     await setFrozen(core.file, account, core.now())
     const { books } = core
     const turnsBefore = [...books.turns.values()].filter((turn) => turn.account === account)
@@ -37,6 +40,7 @@ export const freezeAndReadAgain = (
     for (const [scope, claim] of claims) books.claims.set(scope, claim)
     books.running = countAllRunning(books.turns.values())
   })
+}
 
 const scopesOf = ({ changes }: Operation): string[] =>
   changes.flatMap((change) => (change.kind === 'claim-opened' || change.kind === 'claim-ended' ? change.scope : []))

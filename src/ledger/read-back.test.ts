@@ -221,3 +221,26 @@ describe('a full disk', () => {
     expect(await turn.settle(settlement(1000n))).toEqual({ kind: 'not-ours' })
   })
 })
+
+describe('an account that the file refused and that cannot be read again', () => {
+  it('makes the ledger read all of its books again: nobody goes on with what the file does not have', async () => {
+    await bench.credit(HOLD * 10n)
+    const before = await bench.admit()
+    await before.durable
+    await bench.run(`UPDATE buckets SET posted_nano = ${HOLD} WHERE account = ${bench.account}`)
+    bench.failWrites(/UPDATE accounts SET frozen_at/)
+    const doomed = await bench.admit({ clientCap: 10 })
+    const durable = doomed.durable
+    expect(await durable).toBe('refused')
+    expect(await bench.ledger.admit(bench.request()), 'not on books that are ahead of the file').not.toMatchObject({
+      kind: 'admitted',
+    })
+    await expect.poll(() => bench.failures.length).toBeGreaterThanOrEqual(2)
+    await opensAgain()
+    await bench.expectMemoryIsTheFile()
+    expect((await before.settle(settlement(1000n))).kind).toBe('settled')
+    expect(await doomed.settle(settlement(1000n))).toEqual({ kind: 'lost' })
+    expect((await bench.ledger.standing(bench.account)).balance).toBe(HOLD - 1000n)
+    await bench.expectMemoryIsTheFile()
+  })
+})

@@ -1,48 +1,72 @@
-import { type RawBuilder, sql } from 'kysely'
-import { highAndLow } from './exact-sum.ts'
+import { sql } from 'kysely'
+import { exactSum, highAndLow } from './exact-sum.ts'
 import { isOfKind, RECEIPT_KINDS, TRANSFER_UNITS } from './movements.ts'
 import type { LedgerDb } from './tables.ts'
 
-/** What some movements of an account charged to one window or spend cap. */
-export interface PeriodCharges {
-  /** The row of a window, or the subject of a spend cap. */
-  subject: string
+/** The movements of an account after `after`, up to and including `to`. They are final. */
+interface MovementSlice {
+  readonly account: number
+  readonly after: number
+  readonly to: number
+}
+
+interface HighAndLow {
   high_nano: bigint
   low_nano: bigint
 }
 
-export interface CountedCap {
-  /** e.g. `cap:17:day`. */
-  readonly subject: string
-  /** The receipt with which its period began. */
-  readonly firstReceipt: number
+const charges = sql.raw(highAndLow('charge_nano'))
+
+const inSlice = ({ account, after, to }: MovementSlice, kind: (typeof RECEIPT_KINDS)[number]) =>
+  sql`receipts.account = ${account} AND ${isOfKind(kind)} AND movement > ${after} AND movement <= ${to} AND charge_nano > 0`
+
+/** What was charged to a window of a plan. */
+export async function sumChargesOfWindow(db: LedgerDb, slice: MovementSlice, bucket: number): Promise<bigint> {
+  const { rows } = await sql<HighAndLow>`SELECT ${charges} FROM receipts, json_each(receipts.buckets) AS held_on
+    WHERE ${inSlice(slice, 'builder')} AND held_on.value = ${bucket}`.execute(db)
+  return exactSum(rows[0]!)
 }
 
-/** The movements behind `after`, up to and with `to`: these are final. */
-export async function sumChargesOfPeriods(
+/** The keys that were charged under spend caps. */
+export async function listKeysUnderCaps(db: LedgerDb, slice: MovementSlice): Promise<readonly number[]> {
+  const ofKind = (kind: (typeof RECEIPT_KINDS)[number]) =>
+    sql`SELECT key FROM receipts WHERE ${inSlice(slice, kind)} AND caps IS NOT NULL`
+  const { rows } = await sql<{ key: number }>`${sql.join(RECEIPT_KINDS.map(ofKind), sql` UNION `)}`.execute(db)
+  return rows.map(({ key }) => key)
+}
+
+export interface CountedCap {
+  readonly key: number
+  /** As on receipts: `day`. */
+  readonly name: string
+  /** The receipt with which its period began. */
+  readonly firstReceipt: number
+  /** It counts the movements after `from`, up to and including `to`. */
+  readonly from: number
+  readonly to: number
+}
+
+/** What was charged to each of the spend caps, in their order. */
+export async function sumChargesOfCaps(
   db: LedgerDb,
-  account: number,
-  { after, to, caps }: { readonly after: number; readonly to: number; readonly caps: readonly CountedCap[] },
-): Promise<readonly PeriodCharges[]> {
-  const those = (kind: (typeof RECEIPT_KINDS)[number]) =>
-    sql`receipts.account = ${account} AND ${isOfKind(kind)} AND movement > ${after} AND movement <= ${to} AND charge_nano > 0`
-  const amount = sql.raw(highAndLow('charge_nano'))
-  const ofWindows = sql`SELECT CAST(held_on.value AS TEXT) AS subject, ${amount}
-    FROM receipts, json_each(receipts.buckets) AS held_on WHERE ${those('builder')} GROUP BY 1`
-  const counted = caps.map(({ subject, firstReceipt }) => {
-    const [, key, name] = subject.split(':')
-    return [Number(key), name, firstReceipt, subject]
-  })
-  const ofCaps = (kind: (typeof RECEIPT_KINDS)[number]) => sql`
-    SELECT counted.subject, ${amount} FROM receipts JOIN (
-        SELECT json_extract(value, '$[0]') AS key, json_extract(value, '$[1]') AS name,
-          json_extract(value, '$[2]') AS first, json_extract(value, '$[3]') AS subject
-        FROM json_each(${JSON.stringify(counted)})) AS counted
+  slice: MovementSlice,
+  caps: readonly CountedCap[],
+): Promise<readonly bigint[]> {
+  const asked = JSON.stringify(caps.map(({ key, name, firstReceipt, from, to }) => [key, name, firstReceipt, from, to]))
+  const ofKind = (kind: (typeof RECEIPT_KINDS)[number]) => sql`
+    SELECT counted.place, ${charges} FROM receipts JOIN (
+        SELECT key AS place, value ->> 0 AS key, value ->> 1 AS name, value ->> 2 AS first, value ->> 3 AS after, value ->> 4 AS last
+          FROM json_each(${asked})) AS counted
       ON counted.key = receipts.key AND receipts.row >= counted.first
+        AND movement > counted.after AND movement <= counted.last
         AND instr(' ' || receipts.caps || ' ', ' ' || counted.name || ' ') > 0
-      WHERE ${those(kind)} AND caps IS NOT NULL GROUP BY 1`
-  const parts: RawBuilder<unknown>[] = [ofWindows, ...(counted.length > 0 ? RECEIPT_KINDS.map(ofCaps) : [])]
-  return (await sql<PeriodCharges>`${sql.join(parts, sql` UNION ALL `)}`.execute(db)).rows
+      WHERE ${inSlice(slice, kind)} AND caps IS NOT NULL GROUP BY 1`
+  const { rows } = await sql<
+    HighAndLow & { place: number }
+  >`${sql.join(RECEIPT_KINDS.map(ofKind), sql` UNION ALL `)}`.execute(db)
+  const sums = caps.map(() => 0n)
+  for (const row of rows) sums[row.place]! += exactSum(row)
+  return sums
 }
 
 /**

@@ -100,14 +100,14 @@ type LookedAt = { looked_at: number } & (ToldKey | { row: null })
 
 const allOf = (slice: RawBuilder<unknown>) => sql<LookedAt>`SELECT row AS looked_at, ${TOLD_COLUMNS} ${slice}`
 
-/** The text of a key is made once, not once for each word; what is shown of a secret counts, and every model. */
+/** The text of a key is made once, not once for each word: its name, what is shown of its secret, and every model. */
 function thoseWith(words: readonly string[], slice: RawBuilder<unknown>) {
   const hasAll = sql.join(
     words.map((word) => sql`instr(looked.text, ${word}) > 0`),
     sql` AND `,
   )
   return sql<LookedAt>`WITH looked AS MATERIALIZED (
-      SELECT row, lower(name || ' ' || id || ' ' || shown || ' ' || kind || ' ' || coalesce(models, '')) AS text ${slice})
+      SELECT row, lower(name || ' ' || iif(playground, '', shown) || ' ' || coalesce(models, '')) AS text ${slice})
     SELECT looked.row AS looked_at, ${TOLD_COLUMNS} FROM looked LEFT JOIN keys ON keys.row = looked.row AND ${hasAll}
     ORDER BY looked_at DESC`
 }

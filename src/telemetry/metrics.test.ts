@@ -15,6 +15,10 @@ it('turns and requests show up in their series', async () => {
     shortfall: 0n,
     firstByteMs: 31,
     totalMs: 412,
+    attempts: [
+      { lane: 'a/m', outcome: 'throttled' },
+      { lane: 'b/m', outcome: 'finished' },
+    ],
   }
   metrics.turnEnded(turn)
   metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: 1 })
@@ -31,6 +35,9 @@ it('turns and requests show up in their series', async () => {
     'millrace_tokens_total{model="demo",class="cached_input"} 4',
     'millrace_tokens_total{model="demo",class="output"} 24',
     'millrace_charged_nano_usd_total{model="demo"} 12300',
+    'millrace_lane_attempts_total{lane="a/m",outcome="throttled"} 1',
+    'millrace_lane_attempts_total{lane="b/m",outcome="finished"} 1',
+    'millrace_failovers_total{model="demo"} 1',
     'gen_ai_server_time_to_first_token_seconds_bucket{le="0.04",gen_ai_request_model="demo"} 1',
     'gen_ai_server_request_duration_seconds_sum{gen_ai_request_model="demo"} 0.412',
     'millrace_ledger_batch_operations_bucket{le="4"} 1',
@@ -92,4 +99,13 @@ it('the process and the delay of its event loop are there, and two registries do
   expect(body).toContain('nodejs_eventloop_lag_p99_seconds')
   expect(body).toContain('process_cpu_seconds_total')
   expect(body).toContain('millrace_holds_recovered_total 0')
+})
+
+it('a configuration that was refused is told of at each scrape', async () => {
+  const metrics = createMetrics()
+  let isRefused = true
+  metrics.watchReload(() => isRefused)
+  expect((await metrics.render()).body).toContain('\nmillrace_config_reload_refused 1\n')
+  isRefused = false
+  expect((await metrics.render()).body).toContain('\nmillrace_config_reload_refused 0\n')
 })

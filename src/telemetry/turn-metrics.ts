@@ -1,5 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
 import { remember } from '../lib/remember.ts'
+import type { Attempt } from '../model/ending.ts'
 import type { Usage } from '../model/usage.ts'
 import { ERROR_RATIOS, GEN_AI_MODEL, GEN_AI_SECONDS, METRIC } from './metric-names.ts'
 
@@ -20,6 +21,8 @@ export interface EndedTurn {
   readonly totalMs: number | undefined
   /** Where the true usage was told: how far the estimate would have been from it, in proportion. */
   readonly estimateError?: number | undefined
+  /** Every attempt on a lane, in order. */
+  readonly attempts?: readonly Pick<Attempt, 'lane' | 'outcome'>[] | undefined
 }
 
 const TOKEN_CLASSES = {
@@ -34,7 +37,13 @@ const TOKEN_CLASS_NAMES = Object.keys(TOKEN_CLASSES) as TokenClass[]
 export function createTurnMetrics(registry: Registry): TurnMetrics {
   const series = createSeries(registry)
   const models = remember((model: string) => bindModel(series, model))
-  return { turnEnded: (turn) => countTurn(models(turn.model ?? 'none'), turn) }
+  const lanes = remember((lane: string) => remember((outcome: string) => series.laneAttempts.labels(lane, outcome)))
+  return {
+    turnEnded(turn) {
+      countTurn(models(turn.model ?? 'none'), turn)
+      for (const { lane, outcome } of turn.attempts ?? []) lanes(lane)(outcome).inc()
+    },
+  }
 }
 
 type Series = ReturnType<typeof createSeries>
@@ -47,6 +56,8 @@ function createSeries(registry: Registry) {
   return {
     turns: counter(METRIC.turns, 'Turns by model and how they ended.', ['model', 'outcome']),
     tokens: counter(METRIC.tokens, 'Tokens by model, in classes that do not overlap.', ['model', 'class']),
+    laneAttempts: counter(METRIC.laneAttempts, 'Attempts by lane and outcome.', ['lane', 'outcome']),
+    failovers: counter(METRIC.failovers, 'Turns that moved on to another lane, by model.', ['model']),
     charged: counter(METRIC.charged, 'Charged to accounts, in nano-dollars.', ['model']),
     shortfall: counter(METRIC.shortfall, 'Cost above the hold, which nobody was charged, in nano-dollars.', ['model']),
     estimateError: new Histogram({
@@ -68,6 +79,7 @@ function bindModel(series: Series, model: string) {
   return {
     outcome: remember((outcome: string) => series.turns.labels(model, outcome)),
     token: remember((tokenClass: TokenClass) => series.tokens.labels(model, tokenClass)),
+    failovers: series.failovers.labels(model),
     charged: series.charged.labels(model),
     shortfall: series.shortfall.labels(model),
     estimateError: series.estimateError.labels(model),
@@ -76,12 +88,15 @@ function bindModel(series: Series, model: string) {
   }
 }
 
+const isFailover = ({ attempts = [] }: EndedTurn): boolean => attempts.some(({ lane }) => lane !== attempts[0]?.lane)
+
 function countTurn(bound: BoundModel, turn: EndedTurn): void {
   bound.outcome(turn.outcome).inc()
   if (turn.totalMs !== undefined) bound.turnSeconds.observe(turn.totalMs / 1000)
   if (turn.firstByteMs !== undefined) bound.firstByteSeconds.observe(turn.firstByteMs / 1000)
   if (turn.charge !== undefined && turn.charge > 0n) bound.charged.inc(Number(turn.charge))
   if (turn.shortfall !== undefined && turn.shortfall > 0n) bound.shortfall.inc(Number(turn.shortfall))
+  if (isFailover(turn)) bound.failovers.inc()
   if (turn.estimateError !== undefined) bound.estimateError.observe(turn.estimateError)
   if (turn.usage === undefined) return
   for (const tokenClass of TOKEN_CLASS_NAMES) {

@@ -7,6 +7,8 @@ export interface WatchedMetrics {
   /** The lanes that no request is sent to now. */
   watchLanesAside(read: () => readonly { readonly lane: string; readonly reason: string }[]): void
   watchLoad(read: () => LoadNow): void
+  /** Whether the last reload of the configuration was refused. */
+  watchReload(isRefused: () => boolean): void
   /** Undefined while there is no row, or none can be read. */
   watchAuditTrail(read: () => Promise<AuditTrailEnd | undefined>): void
 }
@@ -48,6 +50,13 @@ export function createWatchedMetrics(registry: Registry, atEachScrape: (read: Ga
         aside.reset()
         for (const { lane, reason } of read()) aside.labels(lane, reason).set(1)
       })
+    },
+    watchReload(isRefused) {
+      const refused = gauge(
+        METRIC.reloadRefused,
+        '1 while the configuration file on disk is refused and an earlier one is in force.',
+      )
+      atEachScrape(() => refused.set(isRefused() ? 1 : 0))
     },
     watchLoad(read) {
       const running = gauge(METRIC.turnsRunning, 'Turns that have a place, from their body to their end.')

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { wallet } from '../../contract/wallet.ts'
 import type { AccountStanding, Ledger } from '../../ledger/ledger.ts'
+import { shellWord } from '../../lib/anywhere/shell-word.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { formatUsd } from '../../model/money.ts'
 import { findAccountByEmail, findAccountById, type StoredAccount } from '../../store/accounts.ts'
@@ -25,7 +26,10 @@ export async function resolveAccount(deps: { db: LedgerDb }, named: string): Pro
     ? await findAccountByEmail(deps.db, normalizeEmail(named))
     : await findAccountById(deps.db, named.trim())
   if (account !== undefined) return { kind: 'found', account }
-  return refused('account_not_found', `There is no account ${quoted(named)}. See: millrace accounts list`)
+  const cure = named.includes('@')
+    ? `To make it: millrace accounts create --email ${shellWord(normalizeEmail(named))}`
+    : 'See: millrace accounts list'
+  return refused('account_not_found', `There is no account ${quoted(named)}. ${cure}`)
 }
 
 /** For what nothing can be done with once it is closed. */

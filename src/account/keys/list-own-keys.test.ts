@@ -45,6 +45,7 @@ describe('the keys of an account', () => {
     expect(await found(' BUILD dem* ')).toEqual(['Build server'])
     expect(await found('laptop dem*')).toEqual([])
     expect(await found(' ')).toEqual(['laptop', 'Build server'])
+    expect(await found('key_'), 'an id that no list shows').toEqual([])
     expect(await found('build '.repeat(30))).toEqual(['Build server'])
   })
 

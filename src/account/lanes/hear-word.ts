@@ -49,7 +49,7 @@ export async function hearWord(
   let timer: NodeJS.Timeout | undefined
   let failure: unknown
   try {
-    while (!heard.done && !heard.garbled && heard.error === undefined && told.bytes <= BYTES_MAX) {
+    while (!heard.done && heard.invalid === undefined && heard.error === undefined && told.bytes <= BYTES_MAX) {
       const read = await answer.body.read()
       if (read.length === 0) break
       for (const chunk of read) splitter.push(chunk)

@@ -1,20 +1,23 @@
 import type { z } from 'zod'
-import type { Catalog, CatalogEntry, Model } from '../../catalog/catalog.ts'
+import type { Catalog, CatalogEntry, Lane, Model } from '../../catalog/catalog.ts'
 import { variantId } from '../../catalog/effort-suffix.ts'
 import { visibleModels } from '../../catalog/visible-models.ts'
 import type { modelItem } from '../../contract/models.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
+import type { AsideReason } from '../../routing/aside-rules.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
 import { type PlanOfAccountDeps, planOfAccount } from '../plans/plan-of-account.ts'
 import { priceView } from './list-models.ts'
 
 export type OfferedModel = z.output<typeof modelItem>
 
+type LaneStatus = Pick<LaneHealth, 'isAsked' | 'asideOf'>
+
 export interface OfferedModelsDeps extends PlanOfAccountDeps {
   readonly clock: Clock
   readonly catalog: () => Catalog
-  readonly health: Pick<LaneHealth, 'isAsked'>
+  readonly health: LaneStatus
 }
 
 /** The models that keys of an account may call: any wallet key, or a builder key on the plan that the account is on. */
@@ -28,7 +31,7 @@ export async function offeredModels(deps: OfferedModelsDeps, account: AccountRow
   return catalog.models
     .filter(({ id }) => byWallet.has(id) || byPlan.has(id))
     .map((model) => ({
-      ...modelView(model, deps.health),
+      ...modelView(model, (lane) => isLaneAvailable(deps.health, lane, account)),
       kinds: [
         ...(byWallet.has(model.id) ? (['wallet'] as const) : []),
         ...(byPlan.has(model.id) ? (['builder'] as const) : []),
@@ -36,7 +39,16 @@ export async function offeredModels(deps: OfferedModelsDeps, account: AccountRow
     }))
 }
 
-const modelView = (model: Model, health: Pick<LaneHealth, 'isAsked'>): Omit<OfferedModel, 'kinds'> => ({
+/** A lane that fails or refuses our key is not available again when its time aside is over, but only after a success. */
+const NEEDS_SUCCESS: ReadonlySet<AsideReason> = new Set(['failing', 'locked-out'])
+
+function isLaneAvailable(health: LaneStatus, lane: Lane, account: AccountRow): boolean {
+  const aside = health.asideOf(lane)
+  if (aside === undefined || (aside.onlyFor !== undefined && aside.onlyFor !== account)) return true
+  return !NEEDS_SUCCESS.has(aside.reason) && health.isAsked(lane)
+}
+
+const modelView = (model: Model, isAvailable: (lane: Lane) => boolean): Omit<OfferedModel, 'kinds'> => ({
   id: model.id,
   variants: (model.efforts ?? []).map((effort) => variantId(model.id, effort)),
   efforts: model.efforts === undefined ? null : [...model.efforts],
@@ -44,7 +56,7 @@ const modelView = (model: Model, health: Pick<LaneHealth, 'isAsked'>): Omit<Offe
   context_tokens: model.contextTokens,
   max_output_tokens: model.maxOutputTokens,
   price: priceOf(model),
-  available: model.lanes.some((lane) => health.isAsked(lane)),
+  available: model.lanes.some(isAvailable),
   demo: model.lanes.some(({ upstream }) => upstream.wire === 'demo'),
 })
 

@@ -1,3 +1,4 @@
+import { existsSync, statSync } from 'node:fs'
 import type { OperationArgs, OperationName, OperationValue } from '../../account/operations.ts'
 import { runOperation } from '../../account/operations.ts'
 import type { Outcome } from '../../account/outcome.ts'
@@ -9,9 +10,8 @@ import type { Clock } from '../../lib/clock.ts'
 import type { RandomBytes } from '../../lib/random-id.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import type { SettingsOutcome } from '../config/load-settings.ts'
-import { listSetAside } from '../house/data-folder.ts'
+import { hasLedger, listSetAside } from '../house/data-folder.ts'
 import type { OpenHouse } from '../house/house.ts'
-import { makeDataFolder } from '../process/private-files.ts'
 import { describeHolder, readServerNote } from '../serve/server-note.ts'
 import type { AdminAnswer } from './admin-protocol.ts'
 import { askServer } from './ask-server.ts'
@@ -19,6 +19,8 @@ import { askServer } from './ask-server.ts'
 export interface OperatorDeps {
   readonly version: string
   readonly node: string
+  /** The command that starts this program in a shell. */
+  readonly program: string
   readonly clock: Clock
   readonly random: RandomBytes
   readonly loadSettings: (place: Place) => SettingsOutcome
@@ -44,14 +46,18 @@ export function createOperator(deps: OperatorDeps): Operator {
 
 async function call(deps: OperatorDeps, place: Place, name: OperationName, args: unknown): Promise<Answer> {
   const loaded = deps.loadSettings(place)
-  if (loaded.kind === 'invalid') return { kind: 'unreachable', exit: EXIT.usage, message: loaded.message }
+  if (loaded.kind === 'invalid') {
+    // A server that runs there still has an earlier configuration in force, and can say what is wrong with this one.
+    const answer = loaded.data === undefined ? undefined : await askRunning(deps, loaded.data, name, args)
+    return answer ?? { kind: 'unreachable', exit: EXIT.usage, message: loaded.message }
+  }
   const { settings } = loaded
   const { data } = settings.config.storage
   for (let tries = 0; ; tries++) {
     const answer = (await askRunning(deps, data, name, args)) ?? (await doHere(deps, settings, name, args))
     if (answer.kind !== 'locked') return answer
     if (tries >= LOCKED_RETRIES) {
-      const message = await describeHolder(data)
+      const message = await describeHolder(data, deps.program)
       return { kind: 'unreachable', exit: EXIT.cannotBind, message }
     }
     await deps.pause(LOCKED_RETRY_MS)
@@ -98,6 +104,12 @@ function readAnswer(answer: AdminAnswer, version: string): Answer {
   }
 }
 
+function noLedger(data: string): string {
+  const isFile = statSync(data, { throwIfNoEntry: false })?.isFile() === true
+  const what = isFile ? `${data} is a file, not a data folder.` : `There is no Millrace data in ${data}.`
+  return `${what} Name the right folder with --data or storage.data. To create one, start the server: millrace serve. To start a ledger in an existing folder: millrace accounts create`
+}
+
 async function doHere(
   deps: OperatorDeps,
   settings: LoadedConfig,
@@ -106,10 +118,13 @@ async function doHere(
 ): Promise<Answer | { kind: 'locked' }> {
   const { data } = settings.config.storage
   const set_aside = listSetAside(data)
-  const notRunning: ServerStatus = { running: false, version: deps.version, node: deps.node, data, set_aside }
+  const { version, node } = deps
+  const notRunning: ServerStatus = { running: false, version, node, data, has_ledger: hasLedger(data), set_aside }
   // Asking how things are must not make a data folder.
   if (name === 'status') return { kind: 'done', value: notRunning }
-  await makeDataFolder(data)
+  // A mistyped path must not create a new ledger and key ring, which would look healthy.
+  if (!hasLedger(data) && !(name === 'accounts.create' && existsSync(data)))
+    return { kind: 'unreachable', exit: EXIT.failure, message: noLedger(data) }
   const opened = await deps.openHouse({ settings, clock: deps.clock, random: deps.random, purpose: 'command' })
   if (opened.kind === 'locked') return opened
   if (opened.kind === 'refused') return { kind: 'unreachable', exit: EXIT.failure, message: opened.message }

@@ -46,6 +46,8 @@ export interface ServerConfig {
 export interface RoutingConfig {
   /** How long a lane is left alone that fails; undefined: none is put aside. */
   readonly putAside: AsideTimes | undefined
+  /** The longest that a request waits for a lane that will soon be tried again. */
+  readonly patienceMs: number
   /** Undefined: as many as there are failures. */
   readonly retries: RetryTerms | undefined
 }

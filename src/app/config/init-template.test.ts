@@ -1,6 +1,9 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loaded, problemsOf } from './config.fixture.ts'
-import { initTemplate } from './init-template.ts'
+import { initTemplate, writeTemplate } from './init-template.ts'
 
 test('what init writes loads as it is and serves the demo', () => {
   const { config } = loaded({ yaml: initTemplate() })
@@ -17,4 +20,14 @@ test('everything that it shows in comments is spelled rightly', () => {
   const environment = { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b', GEMINI_API_KEY: 'c' }
   const problems = problemsOf({ yaml, environment })
   expect(problems).toEqual([])
+})
+
+test('says in words why a file cannot be written', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-init-'))
+  const writing = (file: string) => writeTemplate(folder, file, { overwrite: true })
+  await expect(writing('nowhere/a.yaml')).rejects.toThrow(
+    /a\.yaml could not be written: the folder above it is not there\./,
+  )
+  await expect(writing('.')).rejects.toThrow(/could not be written: there is a folder of that name\./)
+  await rm(folder, { recursive: true })
 })

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { InitOutcome } from '../../cli/cli-deps.ts'
-import { writePrivately } from '../process/private-files.ts'
+import { whyNotWritten, writePrivately } from '../process/private-files.ts'
 import { SCHEMA_URL } from './schema/json-schema.ts'
 
 /** What `millrace init` writes: it serves as it stands, and shows in comments what else can be said. */
@@ -99,6 +99,7 @@ models:
 #   put_aside: true              # a lane that fails is left alone for a while
 #   aside_first: 10s             # twice as long each time in a row …
 #   aside_longest: 5m            # … up to this
+#   patience: 10s                # how long a request waits for a lane that will soon be tried again
 #   retry_percent: 20            # of what succeeds; off takes the bound away
 #   retries_per_second: 3        # in any case
 
@@ -155,6 +156,8 @@ export async function writeTemplate(cwd: string, file: string, mode: { overwrite
     return { kind: 'written', path }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return { kind: 'exists', path }
-    throw new Error(`${path} could not be written`, { cause: error })
+    const why = whyNotWritten(error)
+    if (why === undefined) throw new Error(`${path} could not be written`, { cause: error })
+    throw new Error(`${path} could not be written: ${why}. Name another file: millrace init FILE`)
   }
 }

@@ -322,11 +322,22 @@ describe('a wrong configuration is told with its place', () => {
     ['https://u:p@api.example.com/v1', 'Move the credential to api_key'],
     ['https://api.example.com/v1?x=1', 'Leave out everything from ?'],
     ['ftp://api.example.com/v1', 'Only http and https'],
+    ['api.example.com/v1', 'The scheme is missing: https://api.example.com/v1 perhaps'],
+    ['localhost:11434/v1', 'The scheme is missing'],
   ])('a base_url such as %s', (url, cure) => {
     const yaml = `upstreams: [{ id: a, wire: chat, base_url: "${url}" }]`
     const problem = problemsOf({ yaml }).find(({ path }) => path === 'upstreams[0].base_url')
     expect(problem?.cure).toContain(cure)
     expect(problem?.message).not.toContain('u:p')
+  })
+
+  test.each([
+    ['wire: openai', 'Did you mean chat?'],
+    ['wire: respones', 'Did you mean responses?'],
+    ['wire: morse', 'Write one of chat, responses, anthropic, gemini, demo.'],
+    ['wire: demo, dialect: opnai', 'Did you mean openai?'],
+  ])('%s', (written, cure) => {
+    expect(problemsOf({ yaml: `upstreams: [{ id: a, ${written} }]` })[0]?.cure).toBe(cure)
   })
 
   test.each(['https://a.b/v1', 'https://a.b/openai/v1/', 'https://a.b/v1beta/openai', 'https://1.1.1.1/v1'])(

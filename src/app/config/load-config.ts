@@ -40,29 +40,37 @@ export interface LoadedConfig {
 
 export type ConfigOutcome =
   | LoadedConfig
-  | { readonly kind: 'invalid'; readonly problems: readonly ConfigProblem[]; readonly origin: ConfigOrigin }
+  | {
+      readonly kind: 'invalid'
+      readonly problems: readonly ConfigProblem[]
+      readonly origin: ConfigOrigin
+      /** Undefined if the parts that could be read do not name it. */
+      readonly data: string | undefined
+    }
 
 /** Flag over variable over file over default; read whole, judged whole, all problems at once. */
 export function loadConfig(sources: ConfigSources): ConfigOutcome {
   const found = findConfigFile({ ...sources, named: sources.flags.config })
   const origin: ConfigOrigin =
     found.kind === 'none' ? { kind: 'defaults' } : { kind: 'file', path: found.path, via: found.via }
-  if (found.kind === 'invalid') return { kind: 'invalid', problems: [found.problem], origin }
+  const configPath = origin.kind === 'file' ? origin.path : undefined
+  const { environment, cwd, flags } = sources
+  const dataOf = (configured: string | undefined) =>
+    dataFolder({ flag: flags.data, environment, configured, configPath, cwd })
+  if (found.kind === 'invalid') return { kind: 'invalid', problems: [found.problem], origin, data: dataOf(undefined) }
   const { tree, problems } = readTree(sources, found)
-  if (tree.kind !== 'map') return { kind: 'invalid', problems: [...problems, ...checkShape(tree)], origin }
+  if (tree.kind !== 'map')
+    return { kind: 'invalid', problems: [...problems, ...checkShape(tree)], origin, data: dataOf(undefined) }
   const overrides = applyOverrides(sources, tree)
   hideCredentials(tree)
   const all = [
     ...[...problems, ...overrides, ...checkShape(tree), ...checkReferences(tree)],
     ...[...checkMemoryBudget(tree), ...checkNotYet(tree)],
   ]
-  const configured = configuredData(tree)
-  const configPath = origin.kind === 'file' ? origin.path : undefined
-  const { environment, cwd, flags } = sources
-  const data = dataFolder({ flag: flags.data, environment, configured, configPath, cwd })
+  const data = dataOf(configuredData(tree))
   if (data === undefined) all.push(NO_DATA_FOLDER)
   if (all.length > 0 || data === undefined)
-    return { kind: 'invalid', problems: sortProblems(withoutEchoes(all)).map(withoutCredentials), origin }
+    return { kind: 'invalid', problems: sortProblems(withoutEchoes(all)).map(withoutCredentials), origin, data }
   return {
     kind: 'loaded',
     config: resolveConfig(configSchema.parse(plainOf(tree)), data),

@@ -174,6 +174,7 @@ const resolveLimits = (limits: ParsedConfig['limits']): LimitsConfig => ({
 
 const resolveRouting = (routing: ParsedConfig['routing']): RoutingConfig => ({
   putAside: routing.put_aside ? { firstMs: routing.aside_first, longestMs: routing.aside_longest } : undefined,
+  patienceMs: routing.patience,
   retries:
     routing.retry_percent === undefined
       ? undefined

@@ -8,6 +8,10 @@ import type { ContentFound } from './open-content-of-ledger.ts'
 /** What only a folder has in which a ledger was begun. A ring may be there before one, and then names none. */
 const OF_A_LEDGER = ['content.db', 'settles.journal']
 
+/** Whether the folder has a ledger, or traces of one. */
+export const hasLedger = (data: string): boolean =>
+  ['ledger.db', 'keyring.json', ...OF_A_LEDGER].some((name) => existsSync(join(data, name)))
+
 /** The files in the data folder that a ledger has left there, whether or not ledger.db is still beside them. */
 export function filesOfLedger(data: string): string[] {
   const files = OF_A_LEDGER.filter((name) => (statSync(join(data, name), { throwIfNoEntry: false })?.size ?? 0) > 0)
@@ -16,7 +20,7 @@ export function filesOfLedger(data: string): string[] {
 
 /** Files that were set aside, now or before, and are still in the data folder. */
 export const listSetAside = (data: string): string[] =>
-  existsSync(data)
+  statSync(data, { throwIfNoEntry: false })?.isDirectory()
     ? readdirSync(data)
         .filter((name) => ASIDE_NAME.test(name))
         .sort()

@@ -50,7 +50,6 @@ export function edgeDepsOf(parts: Parts, { turns, send, guard, console }: EdgeMe
     load: guard.load,
     isLate: guard.isLate,
     logRequest(fields) {
-      turns.countServed()
       metrics.requestEnded({ endpoint: String(fields.endpoint ?? 'none'), status: Number(fields.status ?? 0) })
       log.request(fields)
     },
@@ -72,6 +71,7 @@ export function edgeDepsOf(parts: Parts, { turns, send, guard, console }: EdgeMe
       const leave = turns.enter()
       try {
         const record = await serveTurn(turnDeps, asked)
+        if (record.outcome !== 'refused') turns.countServed()
         metrics.turnEnded(record)
         noteInput(record)
         const { model, estimateError } = record
@@ -130,7 +130,7 @@ const edgeOptionsOf = ({ config: { bounds, streams, server }, means }: Parts): E
  */
 const turnLogFields = (
   { request, caller }: AskedTurn,
-  { problem, firstByteMs, totalMs: _, ...record }: TurnRecord,
+  { problem, firstByteMs, totalMs: _, attempts: __, ...record }: TurnRecord,
 ): LogFields => ({
   ...record,
   ...(problem !== undefined && { code: problem }),

@@ -26,7 +26,7 @@ export const openTestHouse: OpenHouse = async ({ settings }): Promise<HouseOutco
           load: { memoryBytes: 0, queueLength: 0, queueMs: 0 },
           strain: undefined,
           chosenCap: { sharePercent: 25, tokensMin: 1024 },
-          routing: { putAside: undefined, retries: undefined },
+          routing: { putAside: undefined, patienceMs: 0, retries: undefined },
           upstreams: [],
           hostedTools: 'ignore' as const,
           liveKeysMax: 50,

@@ -23,6 +23,10 @@ export async function openServing(parts: Parts, house: ConsoleHouse, closing: Cl
     http.cut()
     await ended
   })
+  metrics.watchReload(() => {
+    const status = house.status()
+    return status.running && status.reload_refused !== null
+  })
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
   startJobs(parts, closing)

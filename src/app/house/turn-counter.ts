@@ -4,6 +4,7 @@ import type { CutReason, OnCut } from '../../turn/turn-stop.ts'
 /** Which turns run, so that the end of the server can wait for them, and cut those that take too long. */
 export interface TurnCounter {
   readonly running: number
+  /** Those that were admitted and have ended. */
   readonly served: number
   enter(): () => void
   countServed(): void

@@ -11,6 +11,7 @@ import { createDrains } from '../../turn/drains.ts'
 import type { OnceDeps } from '../../turn/keep/look-up-answer.ts'
 import type { RecordingBounds } from '../../turn/keep/recording.ts'
 import { createCallSealMemory } from '../../turn/lane/call-seal-memory.ts'
+import { createPatience } from '../../turn/lane/patience.ts'
 import type { ReadDeps } from '../../turn/read/read-turn.ts'
 import type { TurnDeps } from '../../turn/serve-turn.ts'
 import type { Send } from '../../upstream/send.ts'
@@ -67,6 +68,7 @@ export function turnDepsOf(parts: Parts, { turns, send, recording }: TurnMeans):
     lessons: createLaneLessons(),
     health,
     retries: createRetryBudget({ ticks: () => clock.ticks(), terms: () => rules.current.routing.retries }),
+    patience: createPatience({ mostMs: () => rules.current.routing.patienceMs, random: () => uniform(random) }),
     mint: mintIdsOf(random),
     seals,
     now: () => clock.now(),

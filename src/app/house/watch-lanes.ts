@@ -49,6 +49,7 @@ const WORDS = {
   failing: { level: 'warn', message: 'a lane fails and is left alone' },
   'locked-out': {
     level: 'warn',
-    message: 'a provider refuses the credential, and is left alone: millrace upstreams test says why',
+    message:
+      'a provider refuses the credential, the account or the model name, and is left alone: millrace upstreams test says why',
   },
 } as const satisfies Record<AsideReason, object>

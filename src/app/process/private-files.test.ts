@@ -2,6 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { failureSentences } from './faults.ts'
 import { makeDataFolder, writePrivately } from './private-files.ts'
 
 let folder: string
@@ -49,4 +50,14 @@ it('makes a data folder with the folders above it, and leaves alone one that is 
   await chmod(data, 0o750)
   await makeDataFolder(data)
   expect(await modeOf(data)).toBe(0o750)
+})
+
+it('says in words why the data folder cannot be made', async () => {
+  const file = join(folder, 'file')
+  await writeFile(file, '')
+  await expect(makeDataFolder(join(file, 'data'))).rejects.toThrow(
+    /file\/data cannot be made: a part of its path is a file\./,
+  )
+  const error = await makeDataFolder(file).catch((thrown: unknown) => thrown)
+  expect(failureSentences(error)).toEqual([expect.stringMatching(/cannot be made: there is a file of that name\./)])
 })

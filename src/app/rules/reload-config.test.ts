@@ -64,6 +64,8 @@ async function run(...rest: string[]): Promise<string> {
 const modelIds = async (): Promise<string[]> =>
   JSON.parse(await run('models', '--json')).models.map(({ id }: { id: string }) => id)
 
+const refusal = async () => JSON.parse(await run('status', '--json')).reload_refused
+
 const poll = { timeout: 15_000, interval: 100 }
 
 describe('a configuration that changes under a running server', { timeout: 40_000 }, () => {
@@ -81,6 +83,8 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     await expect.poll(() => server?.said(), poll).toContain('was not reloaded')
     expect(server?.said()).toContain('millrace.yaml:1')
     expect(await modelIds()).toEqual(['one', 'two'])
+    expect(await refusal()).toContain('millrace.yaml:1')
+    expect(await run('status')).toContain('the file on disk was refused: ')
 
     await write('')
     await expect.poll(() => server?.said(), poll).toContain('empty or gone')
@@ -90,6 +94,7 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     await writeFile(other, configOf(['three']))
     await rename(other, join(folder, 'millrace.yaml'))
     await expect.poll(modelIds, poll).toEqual(['three'])
+    expect(await refusal()).toBeNull()
   })
 
   it('is not forgotten when a file that was found by itself is deleted', async () => {

@@ -16,6 +16,8 @@ export interface ReloadDeps {
   readonly log: HouseLog
   /** Called after a swap, with what is in force now. */
   readonly onSwapped: () => Promise<void>
+  /** Called after each reload: why it was refused, or null. */
+  readonly onOutcome: (refused: string | null) => void
 }
 
 /**
@@ -31,10 +33,12 @@ export function createReloader(deps: ReloadDeps, started: LoadedConfig): () => P
     const loaded = deps.loadSettings()
     if (loaded.kind === 'invalid') {
       deps.log.error({ problems: loaded.message }, 'the configuration was not reloaded; the one in force stays')
+      deps.onOutcome(loaded.message)
       return
     }
     if (isGone(started, loaded.settings)) {
       deps.log.error({}, 'the configuration was not reloaded: its file is empty or gone; the one in force stays')
+      deps.onOutcome('The file is empty or gone.')
       return
     }
     const next = loaded.settings.config
@@ -42,6 +46,7 @@ export function createReloader(deps: ReloadDeps, started: LoadedConfig): () => P
     await deps.rules.replace(next)
     inForce = next
     await deps.onSwapped()
+    deps.onOutcome(null)
     deps.log.info({ models: next.models.length }, 'the configuration was reloaded')
     const waiting = changed.filter((section) => !SWAPPED.has(section))
     if (waiting.length > 0) deps.log.warn({ sections: waiting }, 'these sections take effect at the next start')
@@ -54,6 +59,7 @@ export function createReloader(deps: ReloadDeps, started: LoadedConfig): () => P
         await reload()
       } catch (error) {
         deps.log.error({ error }, 'the configuration could not be reloaded; the one in force stays')
+        deps.onOutcome('It could not be reloaded; the log says why.')
       }
     } while (wished)
     running = undefined

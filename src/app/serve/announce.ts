@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { inviteFirstPerson } from '../../account/people/invite-person.ts'
 import type { Catalog, Upstream } from '../../catalog/catalog.ts'
 import { styleFor } from '../../cli/format.ts'
+import { shellWord } from '../../lib/anywhere/shell-word.ts'
 import { isLoopback } from '../../lib/local-address.ts'
 import { configPathOf } from '../config/load-settings.ts'
 import { consoleSetupFile } from '../house/open-people.ts'
@@ -35,10 +36,18 @@ export async function announceReady(ground: ServingGround): Promise<void> {
     loopback: isLoopback(server.host),
     upstreams: bannerUpstreams(catalog, upstreams),
     model: firstModel(catalog),
+    command: (words) => commandLine(ground, words),
     books,
     notices: house.notices,
     seconds: ground.clock.ticks() / 1e6,
   })
+}
+
+/** A command with this configuration file and data folder, for any working directory. */
+function commandLine({ program, settings }: ServingGround, words: string): string {
+  const config = configPathOf(settings)
+  const named = config === undefined ? '' : ` --config ${shellWord(config)}`
+  return `${program} ${words}${named} --data ${shellWord(settings.config.storage.data)}`
 }
 
 /** Somebody has to be the first; the link is a secret, so it goes where the first key goes. */

@@ -19,6 +19,7 @@ const facts: BannerFacts = {
   upstreams: [{ id: 'demo', where: 'built in, no network', models: 2 }],
   model: 'demo',
   books: { kind: 'first-run', credit: '10.00', key: { secret: 'mr_wallet_abc' } },
+  command: (words) => `run ${words} --here`,
   notices: [],
   seconds: 0.41,
 }
@@ -75,14 +76,15 @@ describe('formatBanner', () => {
     )
   })
 
-  it('names the three commands when nobody has an account, each with the folder of this server', () => {
+  it('names the three commands when nobody has an account, as they are run here', () => {
     const books = { kind: 'no-account' } as const
-    const text = banner({ books, data: '/srv/my data', config: '/etc/millrace/millrace.yaml', loopback: false })
-    const commands = text.split('\n').filter((line) => line.startsWith('    millrace '))
+    const text = banner({ books, loopback: false })
+    const commands = text.split('\n').filter((line) => line.startsWith('    run '))
     expect(commands.map((line) => line.trim().split(' ').slice(0, 3).join(' '))).toEqual([
-      ...['millrace accounts create', 'millrace wallet credit', 'millrace keys create'],
+      ...['run accounts create', 'run wallet credit', 'run keys create'],
     ])
-    expect(commands.every((line) => line.endsWith(" --data '/srv/my data'"))).toBe(true)
+    expect(commands.every((line) => line.endsWith(' --here'))).toBe(true)
+    expect(banner()).toContain('stop it and run:\n    run serve --host 0.0.0.0 --here\n')
     expect(text).not.toContain('curl')
     expect(text).toContain('put TLS in front')
   })

@@ -21,6 +21,8 @@ export interface BannerFacts {
   /** What the curl line asks for; undefined when the configuration has no model. */
   readonly model: string | undefined
   readonly books: BannerBooks
+  /** A shell line that runs the given command against this server. */
+  readonly command: (words: string) => string
   /** What was found in the data folder that the operator has to know of. */
   readonly notices: readonly string[]
   readonly seconds: number
@@ -94,8 +96,7 @@ function upstreams(style: Style, facts: BannerFacts): string {
 const upstreamLine = (facts: BannerFacts): string =>
   `Upstreams  ${facts.upstreams.map(({ id, models }) => `${id} (${countOf(models, 'model')})`).join(', ') || 'none'}`
 
-/** The three commands name the folder of this server: whoever types them need not have said where it is in the same way. */
-function account(style: Style, { books, data }: BannerFacts): string | undefined {
+function account(style: Style, { books, command }: BannerFacts): string | undefined {
   switch (books.kind) {
     case 'first-run': {
       const made = `  First run: created one account, one wallet (${books.credit} test credit) and one key.`
@@ -106,7 +107,7 @@ function account(style: Style, { books, data }: BannerFacts): string | undefined
     case 'no-account':
       return [
         '  Nobody has an account yet. These three make the first:',
-        ...FIRST_COMMANDS.map((words) => `    millrace ${words} --data ${shellWord(data)}`),
+        ...FIRST_COMMANDS.map((words) => `    ${command(words)}`),
       ].join('\n')
     case 'in-use':
       return undefined
@@ -163,7 +164,7 @@ function tryIt(style: Style, facts: BannerFacts): string | undefined {
 
 const reach = (facts: BannerFacts): string =>
   facts.loopback
-    ? '  Only this machine can connect. To serve others: --host 0.0.0.0'
+    ? `  Only this machine can connect. To serve others, stop it and run:\n    ${facts.command('serve --host 0.0.0.0')}`
     : '  Every machine that reaches this address can connect. Keys travel in the clear: put TLS in front.'
 
 const indent = (text: string, margin: string): string => text.replace(/^/gm, margin)

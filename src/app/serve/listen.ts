@@ -8,7 +8,8 @@ export type ApiListening =
 
 /** Metrics are worth a warning, never the service, unless somebody asked for that very port. */
 export type MetricsListening =
-  | ApiListening
+  | { readonly kind: 'listening'; readonly port: number; readonly notice?: string }
+  | Extract<ApiListening, { kind: 'failed' }>
   | { readonly kind: 'without'; readonly warning: string }
   | { readonly kind: 'off' }
 
@@ -21,7 +22,7 @@ export async function listenApi(serving: Serving, { host, port }: Address): Prom
   const outcome = await serving.listen({ host, port })
   if (outcome.kind === 'listening') return { kind: 'listening', port: outcome.port }
   const why = await explain(outcome.kind, { host, port })
-  return { kind: 'failed', message: `${why} Use --port, or: millrace status` }
+  return { kind: 'failed', message: `${why} To listen elsewhere: --host and --port; --port 0 takes any free one.` }
 }
 
 export async function listenMetrics(serving: Serving, settings: LoadedConfig): Promise<MetricsListening> {
@@ -32,7 +33,13 @@ export async function listenMetrics(serving: Serving, settings: LoadedConfig): P
   if (outcome.kind === 'listening') return { kind: 'listening', port: outcome.port }
   const why = await explain(outcome.kind, address)
   if (settings.origins.has('server.metrics_port')) {
-    return { kind: 'failed', message: `Metrics: ${why} Set server.metrics_port to another one; 0 takes any.` }
+    return { kind: 'failed', message: `Metrics: ${why} Use --metrics-port; 0 takes any.` }
+  }
+  // A second instance beside the first: nobody has asked for this port.
+  const other = await serving.listenMetrics({ ...address, port: 0 })
+  if (other.kind === 'listening') {
+    const notice = `Metrics are on port ${other.port}: ${why} To choose one: --metrics-port`
+    return { kind: 'listening', port: other.port, notice }
   }
   return { kind: 'without', warning: `Metrics are not served: ${why} server.metrics_port: 0 takes any free one.` }
 }

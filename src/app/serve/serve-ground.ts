@@ -14,6 +14,8 @@ export interface ServeDeps {
   readonly version: string
   readonly node: string
   readonly pid: number
+  /** The command that starts this program in a shell. */
+  readonly program: string
   readonly clock: Clock
   readonly random: RandomBytes
   readonly terminal: Terminal

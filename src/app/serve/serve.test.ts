@@ -33,6 +33,7 @@ afterEach(async () => {
 const ground = () => ({ cwd: folder, environment: { HOME: folder, MILLRACE_SERVER__METRICS_PORT: '0' } })
 const common = () => ({
   version: '1.0.0',
+  program: 'millrace',
   node: '20.20.2',
   clock: systemClock,
   random: secureRandom,
@@ -77,7 +78,15 @@ async function start(options: Partial<ServeOptions> = {}, terminal = createTestT
     loadSettings: (flags) => loadSettings(ground(), flags),
     openSignals: () => ({ next: () => signal, onReload: () => {}, close: () => {} }),
   }
-  const flags = { config: undefined, data, host: undefined, port: 0, logLevel: undefined, logFormat: undefined }
+  const flags = {
+    config: undefined,
+    data,
+    host: undefined,
+    port: 0,
+    metricsPort: undefined,
+    logLevel: undefined,
+    logFormat: undefined,
+  }
   const exit = serve(deps, { ...flags, ...options })
   running.push({ exit, stop })
   await Promise.race([isReady, exit])
@@ -158,6 +167,7 @@ describe('serve', () => {
       url: urlIn(terminal),
       version: '1.0.0',
       socket: join(data, 'admin.sock'),
+      config: null,
     })
     stop()
     expect(await exit).toBe(0)
@@ -233,7 +243,15 @@ describe('serve', () => {
       loadSettings: (flags) => loadSettings(settings, flags),
       openSignals: () => ({ next: () => new Promise(() => {}), onReload: () => {}, close: () => {} }),
     }
-    const flags = { config: undefined, data, host: undefined, port: 0, logLevel: undefined, logFormat: undefined }
+    const flags = {
+      config: undefined,
+      data,
+      host: undefined,
+      port: 0,
+      metricsPort: undefined,
+      logLevel: undefined,
+      logFormat: undefined,
+    }
     expect(await serve(deps, flags)).toBe(4)
     expect(terminal.said.err).toContain(`Port ${port} is taken`)
     await new Promise((resolve) => other.close(resolve))
@@ -242,6 +260,7 @@ describe('serve', () => {
 
 describe('the operator', () => {
   it('gets the same answers through the socket and without a server', async () => {
+    await mkdir(data)
     const script = async () => {
       const answers: unknown[] = []
       const ask = async <Name extends OperationName>(name: Name, args: OperationArgs<Name>) => {
@@ -278,6 +297,7 @@ describe('the operator', () => {
   })
 
   it('finds out that a server was killed, whatever it left behind', async () => {
+    await mkdir(data)
     await operate('accounts.create', { email: 'a@example.com' })
     await writeFile(join(data, 'admin.sock'), '')
     const note = { pid: 999_999, url: null, version: '0.0.1', socket: join(data, 'admin.sock') }
@@ -287,6 +307,36 @@ describe('the operator', () => {
     const { terminal } = await start()
     expect(terminal.said.err).toContain('Ready in')
     expect(await operate('status', {})).toMatchObject({ value: { running: true, version: '1.0.0' } })
+  })
+
+  it('refuses a folder without a ledger; only accounts create starts one, in a folder that exists', async () => {
+    for (const name of ['db.verify', 'accounts.list', 'accounts.create'] as const) {
+      const answer = await operate(name, { email: 'a@example.com' } as never)
+      expect(answer).toMatchObject({ kind: 'unreachable', exit: 1, message: expect.stringContaining(data) })
+      await expect(stat(data)).rejects.toThrow()
+    }
+    await mkdir(data)
+    expect((await operate('db.verify', {})).kind).toBe('unreachable')
+    expect(await readdir(data)).toEqual([])
+    expect((await operate('accounts.create', { email: 'a@example.com' })).kind).toBe('done')
+  })
+
+  it('says that the folder is a file', async () => {
+    await writeFile(data, '')
+    const message = expect.stringContaining(`${data} is a file, not a data folder.`)
+    expect(await operate('accounts.list', {})).toMatchObject({ kind: 'unreachable', exit: 1, message })
+    expect(await operate('status', {})).toMatchObject({ value: { running: false, has_ledger: false } })
+  })
+
+  it('reaches a running server while the configuration is broken, and opens no ledger without one', async () => {
+    const { stop, exit } = await start()
+    await writeFile(join(folder, 'millrace.yaml'), 'server: { prot: 1 }\n')
+    expect(await operate('status', {})).toMatchObject({ value: { running: true, data } })
+    expect(await operate('accounts.list', {})).toMatchObject({ kind: 'done' })
+    stop()
+    await exit
+    for (const name of ['status', 'accounts.list'] as const)
+      expect(await operate(name, {})).toMatchObject({ exit: 2, message: expect.stringContaining('server.prot') })
   })
 
   it('asked for the status of nothing makes nothing', async () => {
@@ -311,6 +361,7 @@ describe('the operator', () => {
   })
 
   it('waits for another command that has the folder, and gives up with 4', async () => {
+    await mkdir(data)
     const commands = Array.from({ length: 5 }, (_, index) =>
       operate('accounts.create', { email: `user${index}@example.com` }),
     )

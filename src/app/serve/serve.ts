@@ -29,7 +29,7 @@ export async function serve(deps: ServeDeps, options: ServeOptions): Promise<Exi
   const { data } = settings.config.storage
   await makeDataFolder(data)
   const opened = await deps.openHouse({ settings, clock: deps.clock, random: deps.random, purpose: 'server' })
-  if (opened.kind === 'locked') return fail(deps, EXIT.cannotBind, await describeHolder(data))
+  if (opened.kind === 'locked') return fail(deps, EXIT.cannotBind, await describeHolder(data, deps.program))
   if (opened.kind === 'refused') return fail(deps, EXIT.failure, opened.message)
   const { house } = opened
   const closing = createClosing()
@@ -61,6 +61,7 @@ async function openDoors(ground: ServeGround): Promise<Doors> {
   const metrics = await listenMetrics(serving, settings)
   if (metrics.kind === 'failed') return metrics
   if (metrics.kind === 'without') terminal.err(`${metrics.warning}\n`)
+  if (metrics.kind === 'listening' && metrics.notice !== undefined) terminal.err(`${metrics.notice}\n`)
   const url = urlOf(server.host, api.port)
   const metricsUrl = metrics.kind === 'listening' ? `${urlOf(server.metricsHost, metrics.port)}/metrics` : undefined
   return { kind: 'open', ground: { ...ground, serving, url, metricsUrl, startedAt: ground.clock.now() } }
@@ -69,7 +70,7 @@ async function openDoors(ground: ServeGround): Promise<Doors> {
 /** From the first request on to the last. */
 async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode> {
   const { house, serving, settings, closing } = ground
-  const state = { draining: false }
+  const state: ServingState = { draining: false, reloadRefused: null }
   ground.standing.status = () => statusOf(ground, state)
   const operations = { ...house.operations, status: () => ground.standing.status() }
   const socket = await openAdminSocket(
@@ -84,7 +85,7 @@ async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode
   const signals = ground.openSignals()
   closing.add(() => signals.close())
   const broken = whenBroken(ground)
-  closing.add(reloadOnChange(ground, signals))
+  closing.add(reloadOnChange(ground, signals, state))
   // Whoever finds the address there may send signals at once.
   await note.write(ground.url)
   await announceReady(ground)
@@ -121,7 +122,7 @@ function whenBroken(ground: ServingGround): Promise<ExitCode> {
 }
 
 /** The file is read again when it changes, and on SIGHUP. Connections of upstreams that are gone end in their own time. */
-function reloadOnChange(ground: ServingGround, signals: Signals): () => void {
+function reloadOnChange(ground: ServingGround, signals: Signals, state: ServingState): () => void {
   const { house, serving, settings } = ground
   const reload = createReloader(
     {
@@ -129,6 +130,9 @@ function reloadOnChange(ground: ServingGround, signals: Signals): () => void {
       rules: house.rules,
       log: house.log,
       onSwapped: async () => void serving.retireConnections(),
+      onOutcome: (refused) => {
+        state.reloadRefused = refused
+      },
     },
     settings,
   )
@@ -138,7 +142,12 @@ function reloadOnChange(ground: ServingGround, signals: Signals): () => void {
   return stopWatching
 }
 
-function statusOf(ground: ServingGround, state: { readonly draining: boolean }): ServerStatus {
+interface ServingState {
+  draining: boolean
+  reloadRefused: string | null
+}
+
+function statusOf(ground: ServingGround, state: Readonly<ServingState>): ServerStatus {
   const { settings, house, serving } = ground
   return {
     running: true,
@@ -151,6 +160,7 @@ function statusOf(ground: ServingGround, state: { readonly draining: boolean }):
     public_url: settings.config.server.publicUrl ?? null,
     data: settings.config.storage.data,
     config: configPathOf(settings) ?? 'none (defaults)',
+    reload_refused: state.reloadRefused,
     started_at: isoTime(ground.startedAt),
     ledger_available: house.ledgerAvailable(),
     clock: clockView(house.operations.ledgerClock.standing()),

@@ -1,7 +1,9 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { shellWord } from '../../lib/anywhere/shell-word.ts'
 import { placeAdminSocket, removeStaleSocket } from '../admin/admin-socket.ts'
+import { configPathOf } from '../config/load-settings.ts'
 import { writePrivately } from '../process/private-files.ts'
 import type { ServeGround } from './serve-ground.ts'
 
@@ -12,6 +14,8 @@ const serverFacts = z.object({
   version: z.string(),
   /** Where the admin socket is. */
   socket: z.string(),
+  /** The configuration file that it was started with; null for none. Earlier versions do not write it. */
+  config: z.string().nullable().optional(),
 })
 
 /** What a server says about itself in `server.json`, for commands that look for it. */
@@ -33,7 +37,7 @@ export async function openServerNote({ version, pid, settings, closing }: ServeG
   const place = await placeAdminSocket(data)
   closing.add(() => place.remove())
   const write = (url: string | null) => {
-    const facts: ServerFacts = { pid, url, version, socket: place.path }
+    const facts: ServerFacts = { pid, url, version, socket: place.path, config: configPathOf(settings) ?? null }
     return writePrivately(pathIn(data), `${JSON.stringify(facts)}\n`)
   }
   closing.add(() => rm(pathIn(data), { force: true }))
@@ -50,14 +54,20 @@ export async function readServerNote(data: string): Promise<ServerFacts | undefi
   }
 }
 
-/** Who has the data folder, as far as its own note tells. */
-export async function describeHolder(data: string): Promise<string> {
+/** The note of a server whose process is alive. */
+export async function findRunningServer(data: string): Promise<ServerFacts | undefined> {
   const server = await readServerNote(data)
+  return server !== undefined && isAlive(server.pid) ? server : undefined
+}
+
+/** Who has the data folder, as far as its own note tells. */
+export async function describeHolder(data: string, program: string): Promise<string> {
+  const server = await findRunningServer(data)
   const holder =
-    server !== undefined && isAlive(server.pid)
+    server !== undefined
       ? `pid ${server.pid} (millrace ${server.version}${server.url === null ? ', starting' : `, ${server.url}`})`
       : 'another process'
-  return `The data folder ${data} is in use by ${holder}. Use --data for another one, or see: millrace status`
+  return `The data folder ${data} is in use by ${holder}. To see it: ${program} status --data ${shellWord(data)}. To use another folder: --data`
 }
 
 function isAlive(pid: number): boolean {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { findClientProgram } from '../../model/client-program.ts'
 import { PROBLEMS, type Problem, problemEnvelope, retryHeaders } from '../../model/problem.ts'
 import type { Exchange } from '../exchange.ts'
 import { sendJson } from './send-json.ts'
@@ -22,10 +23,7 @@ export function sendProblem(exchange: Exchange, problem: Problem, headers: Heade
 export function whenToRetry(request: IncomingMessage, problem: Problem): Headers {
   const { 'retry-after': seconds, ...others } = retryHeaders(problem)
   if (seconds === undefined) return others
-  return problem.code === 'server_is_overloaded' && isCodex(request)
+  return problem.code === 'server_is_overloaded' && findClientProgram(request.headers) === 'codex'
     ? { ...others, 'retry-after-ms': String(Number(seconds) * 1000) }
     : { ...others, 'retry-after': seconds }
 }
-
-/** `codex_exec`, `codex_cli_rs`, `codex_vscode`: each of its faces names itself so. */
-const isCodex = ({ headers }: IncomingMessage): boolean => /^codex/.test(String(headers.originator ?? ''))

@@ -2,6 +2,7 @@ import type { ClaimRequest } from '../../books/claims.ts'
 import { readIdempotencyKey } from '../../idempotency/read-idempotency-key.ts'
 import { callerProblem } from '../../keys/caller-problem.ts'
 import type { Caller } from '../../model/caller.ts'
+import { findClientProgram } from '../../model/client-program.ts'
 import { type Problem, type ProblemCode, refused } from '../../model/problem.ts'
 import type { TurnEndpoint } from '../../turn/read/read-turn.ts'
 import { bytesUntilContent } from '../../turn/request-memory.ts'
@@ -125,12 +126,14 @@ async function serveOnce(exchange: Exchange, sent: SentBytes, idempotencyKey: st
 async function serve(exchange: Exchange, sent: SentBytes, claim?: ClaimRequest): Promise<RefusedWith> {
   const { edge, requestId, startedTicks: startedAt, log } = exchange
   const { caller, place } = sent
-  const asked = await readAsked(exchange, sent)
-  if (asked.kind === 'refused') return refuse(exchange, asked.problem)
+  const read = await readAsked(exchange, sent)
+  if (read.kind === 'refused') return refuse(exchange, read.problem)
 
-  const { request } = asked
+  const { request } = read
   const sink = request.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)
-  const served = await edge.serveTurn({ requestId, caller, request, sink, startedAt, claim, onContent: place.keep })
+  const program = findClientProgram(exchange.request.headers)
+  const asked = { requestId, caller, program, request, sink, startedAt, claim, onContent: place.keep }
+  const served = await edge.serveTurn(asked)
   Object.assign(log, served.facts)
   return served.refusedWith
 }

@@ -40,7 +40,7 @@ test('a plan is described with what its patterns open to builder keys', () => {
   - { id: hollow, models: [quicker], windows: [{ every: week, allowance: "1" }] }
 `
   const check = checkConfig(sourcesOf({ yaml }))
-  expect(check.lines.slice(-3)).toEqual([
+  expect(check.lines.slice(-5, -2)).toEqual([
     '  plans      2',
     '    pro  12.00 USD every 7d, 60.50 USD every month  opens quick',
     '    hollow  1.00 USD every week  opens no model: none of its models is for builder keys',
@@ -102,4 +102,21 @@ test('a bad file is told line by line, and as data', () => {
       {},
     ],
   })
+})
+
+const warningsOf = (yaml: string) => checkConfig(sourcesOf({ yaml })).json.warnings
+
+test('what keeps a good file from being of use is warned of', () => {
+  expect(warningsOf('# nothing\n')).toEqual([expect.stringMatching(/^The file has no upstream and no model/)])
+  const lane = 'lanes: [{ upstream: far, model: mine }]'
+  const upstream = 'upstreams: [{ id: far, wire: chat, base_url: "https://far.example/v1" }]\nmodels:\n'
+  const model = (more: string) => `${upstream}  - { id: mine, max_output_tokens: 9, ${more}, ${lane} }\n`
+  const price = 'price: { input: "1", output: "1" }'
+  const unknown = expect.stringMatching(/^context_tokens of mine cannot be checked/)
+  expect(warningsOf(model(`context_tokens: 8192, ${price}`))).toEqual([unknown])
+  expect(warningsOf(model('context_tokens: 1000'))).toEqual([
+    expect.stringMatching(/^mine has no price, so nobody can call it\./),
+    'mine: context_tokens is 1000, which looks too small: longer input is refused.',
+    unknown,
+  ])
 })

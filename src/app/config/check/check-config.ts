@@ -1,9 +1,10 @@
-import { catalogView } from '../../../account/models/compare-catalog.ts'
+import { type CatalogView, catalogView } from '../../../account/models/compare-catalog.ts'
 import { termsView } from '../../../account/models/list-models.ts'
 import { type PlanView, planView, windowsInWords } from '../../../account/plans/list-plans.ts'
 import { variantsOf } from '../../../catalog/effort-suffix.ts'
 import { loadCatalog, type ModelDefinition, type PriceList } from '../../../catalog/load-catalog.ts'
 import { formatPricePerMillion } from '../../../model/money.ts'
+import type { Config } from '../config.ts'
 import { type ConfigProblem, formatProblem, shortestPath } from '../config-problem.ts'
 import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } from '../load-config.ts'
 
@@ -42,7 +43,13 @@ function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCh
   const { upstreams, models, storage } = config
   const catalog = loadCatalog({ upstreams, models, plans: config.plans }, () => 0)
   const plans = config.plans.map((plan) => planView(catalog, plan))
-  const { warnings } = catalogView(catalog.models)
+  const compared = catalogView(catalog.models)
+  const warnings = [
+    ...emptyWarning(config, origin),
+    ...models.flatMap(priceWarning),
+    ...compared.warnings,
+    ...contextWarnings(models, compared),
+  ]
   const json = {
     ok: true,
     origin,
@@ -64,6 +71,37 @@ function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCh
     ...warnings.map((warning) => `  warning: ${warning}`),
   ]
   return { ok: true, lines, json }
+}
+
+function emptyWarning({ upstreams, models }: Config, origin: ConfigOrigin): string[] {
+  if (origin.kind !== 'file' || upstreams.length > 0 || models.length > 0) return []
+  return [
+    'The file has no upstream and no model, so clients can call nothing. millrace init writes a file to start from.',
+  ]
+}
+
+const priceWarning = ({ id, price }: ModelDefinition): string[] =>
+  price === undefined ? [`${id} has no price, so nobody can call it. Set price: { input, output } of the model.`] : []
+
+/** No current model has a smaller context. */
+const CONTEXT_TOKENS_MIN = 4096
+
+/** A value that is too small makes us refuse valid requests; that of an unknown model cannot be checked. */
+function contextWarnings(models: readonly ModelDefinition[], { lanes }: CatalogView): string[] {
+  const known = new Set(lanes.filter((lane) => lane.known || lane.wire === 'demo').map(({ model }) => model))
+  const small = models.filter(({ contextTokens }) => contextTokens < CONTEXT_TOKENS_MIN)
+  const unknown = models.filter(({ id }) => !known.has(id)).map(({ id }) => id)
+  return [
+    ...small.map(
+      ({ id, contextTokens }) =>
+        `${id}: context_tokens is ${contextTokens}, which looks too small: longer input is refused.`,
+    ),
+    ...(unknown.length === 0
+      ? []
+      : [
+          `context_tokens of ${unknown.join(', ')} cannot be checked: the model is not known here by the dialect of its upstream.`,
+        ]),
+  ]
 }
 
 const planLine = (plan: PlanView): string =>

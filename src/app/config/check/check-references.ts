@@ -1,11 +1,11 @@
 import { variantId } from '../../../catalog/effort-suffix.ts'
 import { isGlob, matchesGlob } from '../../../catalog/glob.ts'
 import { windowName } from '../../../catalog/plan-window.ts'
+import { nearestName } from '../../../lib/nearest-name.ts'
 import { type ConfigPath, type ConfigProblem, formatPath, formatPlace, type Place } from '../config-problem.ts'
 import { childOf, type LocatedNode } from '../read/located-tree.ts'
 import { LIST_SECTIONS, type ListSection } from '../schema/config-schema.ts'
 import { readWindow } from '../schema/plan-schema.ts'
-import { nearestName } from './nearest-name.ts'
 
 /** A text in the tree, with where it stands. The tree may be wrong elsewhere: what has another shape is passed over. */
 interface Mention {

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
+import { nearestName } from '../../../lib/nearest-name.ts'
 import { type ConfigPath, type ConfigProblem, formatPath } from '../config-problem.ts'
 import { isPlainReference, isSecretPath } from '../read/credentials.ts'
 import { type LocatedNode, nodeAt, placeAt, plainOf } from '../read/located-tree.ts'
 import { configSchema } from '../schema/config-schema.ts'
 import { AS_WRITTEN } from '../schema/scalars.ts'
 import { keysOf, schemaAt } from '../schema/schema-at.ts'
-import { nearestName } from './nearest-name.ts'
 
 /** Everything that is wrong with a value by itself: unknown keys, wrong types, nonsense. */
 export function checkShape(tree: LocatedNode): ConfigProblem[] {

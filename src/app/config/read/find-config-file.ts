@@ -5,8 +5,8 @@ import type { Environment } from './environment.ts'
 import type { FileReader } from './read-config-file.ts'
 
 export interface ConfigSearch {
-  /** What `--config` named. */
-  readonly named: string | undefined
+  /** What `--config` named; null for no file. */
+  readonly named: string | null | undefined
   readonly environment: Environment
   readonly cwd: string
   readonly readFile: FileReader
@@ -25,8 +25,9 @@ interface Candidate {
 }
 
 /** The first file that is there, in the order that the handbook gives. */
-export function findConfigFile(search: ConfigSearch): FoundConfigFile {
-  for (const candidate of candidatesOf(search)) {
+export function findConfigFile({ named, ...search }: ConfigSearch): FoundConfigFile {
+  if (named === null) return { kind: 'none' }
+  for (const candidate of candidatesOf({ ...search, named })) {
     const read = search.readFile(candidate.path)
     const { path, via } = candidate
     if (read.kind === 'text') return { kind: 'found', path, text: read.text, via }
@@ -36,7 +37,11 @@ export function findConfigFile(search: ConfigSearch): FoundConfigFile {
   return { kind: 'none' }
 }
 
-function candidatesOf({ named, environment, cwd }: ConfigSearch): Candidate[] {
+function candidatesOf({
+  named,
+  environment,
+  cwd,
+}: Omit<ConfigSearch, 'named'> & { readonly named: string | undefined }): Candidate[] {
   if (named !== undefined) return [{ path: resolve(cwd, named), via: '--config', named: true }]
   const variable = environment.MILLRACE_CONFIG
   if (variable) return [{ path: resolve(cwd, variable), via: 'MILLRACE_CONFIG', named: true }]

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { nearestName } from '../check/nearest-name.ts'
+import { nearestName } from '../../../lib/nearest-name.ts'
 import type { ConfigProblem, Place } from '../config-problem.ts'
 import { configSchema } from '../schema/config-schema.ts'
 import { bareSchema, keysOf, schemaAt } from '../schema/schema-at.ts'
@@ -10,10 +10,12 @@ import type { FileReader } from './read-config-file.ts'
 
 /** What the command line may say about a configuration. `config` and `data` have rules of their own. */
 export interface ConfigFlags {
-  readonly config?: string | undefined
+  /** Null: no file, wherever one lies. */
+  readonly config?: string | null | undefined
   readonly data?: string | undefined
   readonly host?: string | undefined
   readonly port?: string | number | undefined
+  readonly metricsPort?: string | number | undefined
   readonly console?: string | undefined
   readonly logLevel?: string | undefined
   readonly logFormat?: string | undefined
@@ -22,6 +24,7 @@ export interface ConfigFlags {
 const FLAG_PATHS = {
   host: ['--host', 'server', 'host'],
   port: ['--port', 'server', 'port'],
+  metricsPort: ['--metrics-port', 'server', 'metrics_port'],
   console: ['--no-console', 'console', 'enabled'],
   logLevel: ['--log-level', 'telemetry', 'log', 'level'],
   logFormat: ['--log-format', 'telemetry', 'log', 'format'],

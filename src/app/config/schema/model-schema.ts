@@ -114,8 +114,8 @@ const laneSchema = section('One way to run the model.', {
   traits: traitsSchema,
   prompt_cache: word(
     'What the provider is asked to keep of a prompt, on the wire anthropic; other providers see to it themselves. ' +
-      'Left out: conversation where the price names cache_write, else off.',
-    ['off', 'system', 'conversation'],
+      'Left out: conversation where the price names cache_write, else client: only what clients mark themselves.',
+    ['off', 'client', 'system', 'conversation'],
   ).optional(),
 })
 

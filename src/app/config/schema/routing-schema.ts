@@ -10,6 +10,10 @@ export const routingSchema = section('How lanes are chosen that fail, limit us, 
     max: '1h',
   }).prefault('10s'),
   aside_longest: duration('The longest that a failing lane is left alone.', { min: '100ms', max: '1h' }).prefault('5m'),
+  patience: duration(
+    'How long a request waits when every lane of its model is left alone and one of them is asked again within that time. 0s: not at all.',
+    { min: '0s', max: '60s' },
+  ).prefault('10s'),
   retry_percent: integerOrOff(
     'How many requests of a model may be asked elsewhere after a lane has failed, in a hundred that succeed. off: all.',
     { min: 0, max: 1000 },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { findUnseen } from '../../../lib/find-unseen.ts'
+import { nearestName } from '../../../lib/nearest-name.ts'
 
 /** What a reader of one value says: the value, or what it expected and how to write it. */
 export type Reading<Value> =
@@ -111,19 +112,32 @@ export const decimal = (description: string, { min, max }: NumberRange) =>
     },
   )
 
-/** One word of a closed list. `aliases` are read as the word that they stand for. */
+/** One word of a closed list. `aliases` are read as the word that they stand for; for `mistakes` the error suggests the word. */
 export function word<const Word extends string>(
   description: string,
   words: readonly Word[],
   aliases: Readonly<Record<string, Word>> = {},
+  mistakes: Readonly<Record<string, Word>> = {},
 ) {
   const spelled = [...words, ...Object.keys(aliases)]
   return scalar(description, { anyOf: [{ enum: spelled }, { type: 'string', pattern: VARIABLE }] }, (value) => {
     const found = words.find((candidate) => candidate === value)
     if (found !== undefined) return read(found)
     const alias = typeof value === 'string' && Object.hasOwn(aliases, value) ? aliases[value] : undefined
-    return alias !== undefined ? read(alias) : wrong(`one of ${spelled.join(', ')}`)
+    return alias !== undefined
+      ? read(alias)
+      : wrong(`one of ${spelled.join(', ')}`, didYouMean(value, spelled, mistakes))
   })
+}
+
+function didYouMean(
+  value: unknown,
+  words: readonly string[],
+  mistakes: Readonly<Record<string, string>>,
+): string | undefined {
+  if (typeof value !== 'string') return undefined
+  const near = Object.hasOwn(mistakes, value) ? mistakes[value] : nearestName(value, words)
+  return near === undefined ? undefined : `Did you mean ${near}?`
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }

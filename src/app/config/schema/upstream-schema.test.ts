@@ -12,6 +12,9 @@ describe('an upstream on the network', () => {
     'base_url: "https://api.moonshot.ai/v1", dialect: moonshotai, api_key: sk-1',
     'base_url: "https://a.b/v1", headers: { X-Team: seven, Authorization: "Basic YQ==" }',
     'base_url: "https://a.b/v1", timeouts: { first_byte: 15m }',
+    'base_url: "https://api.githubcopilot.com", dialect: github-copilot',
+    'base_url: "https://aiplatform.googleapis.com/v1/projects/p/locations/global/endpoints/openapi", dialect: google-vertex',
+    'base_url: "https://bedrock-runtime.eu-west-1.amazonaws.com/openai/v1", dialect: bedrock',
   ])('%s', (keys) => {
     expect(placesOf({ yaml: far(keys) })).toEqual([])
   })
@@ -31,6 +34,8 @@ describe('an upstream on the network', () => {
     ['base_url: "https://a.b/v1", api_version: "2023-06-01"', 'api_version', /version in base_url/, /Leave/],
     ['base_url: "https://a.b/v1", api_version: "1"', 'api_version', /a day such as/, /Write/],
     ['allow_private: true', 'base_url', /needs an address/, /Add base_url/],
+    ['base_url: "https://a.b", dialect: bedrock', 'base_url', /ends in its version/, /https:\/\/a\.b\/v1 perhaps/],
+    ['base_url: "https://a.b/chat/completions", dialect: github-copilot', 'base_url', /version/, /endpoint/],
   ])('%s is refused', (keys, key, message, cure) => {
     const [problem, ...more] = problemsOf({ yaml: far(keys) })
     expect(more).toEqual([])
@@ -41,6 +46,14 @@ describe('an upstream on the network', () => {
     ])
     expect(problem?.message).not.toMatch(/sk[ -]1/)
   })
+})
+
+test('Claude on Vertex AI is refused, whose form nobody here speaks', () => {
+  const yaml =
+    'upstreams: [{ id: a, wire: anthropic, dialect: google-vertex, base_url: "https://a.b/v1/publishers/anthropic" }]'
+  expect(problemsOf({ yaml }).map(({ path, message }) => [path, message])).toEqual([
+    ['upstreams[0].dialect', expect.stringMatching(/rawPredict/)],
+  ])
 })
 
 test.each(['dialect: vllm', 'allow_private: true', 'timeouts: { idle: 5s }', 'headers: { a: b }'])(

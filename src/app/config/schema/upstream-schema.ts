@@ -25,7 +25,25 @@ const DIALECTS = [
   'lmstudio',
   'anthropic',
   'google',
+  'github-copilot',
+  'google-vertex',
+  'anthropic-compat',
+  'vercel-gateway',
+  'bedrock',
 ] as const
+
+/** Dialects whose addresses have no version segment. */
+const WITHOUT_VERSION: readonly unknown[] = ['github-copilot']
+
+/** Provider names that people write as the wire, and the wire that each one means. */
+const WIRE_MISTAKES = {
+  openai: 'chat',
+  openrouter: 'chat',
+  ollama: 'chat',
+  vllm: 'chat',
+  claude: 'anthropic',
+  google: 'gemini',
+} as const
 
 const DIALECT_ALIASES = { moonshotai: 'moonshot', qwen: 'alibaba', gemini: 'google' } as const
 
@@ -80,7 +98,7 @@ const STANDING = {
 
 export const upstreamSchema = section('A provider that lanes run on.', {
   id: identifier('How lanes and messages name it.'),
-  wire: word('The protocol that it speaks. demo is built in and needs no network.', WIRES),
+  wire: word('The protocol that it speaks. demo is built in and needs no network.', WIRES, {}, WIRE_MISTAKES),
   base_url: scalar<string | undefined>(
     'Its address, up to and including the version segment.',
     { type: ['string', 'null'], examples: ['https://api.openai.com/v1'] },
@@ -117,10 +135,19 @@ export const upstreamSchema = section('A provider that lanes run on.', {
   if (upstream.base_url === undefined) {
     return refuse('base_url', `an upstream of wire ${upstream.wire} needs an address`, 'Add base_url: https://…/v1')
   }
+  const address = new URL(upstream.base_url)
+  if (!WITHOUT_VERSION.includes(upstream.dialect) && !hasVersion(address)) {
+    const cure = `The version segment is missing: ${upstream.base_url}/v1 perhaps.`
+    refuse('base_url', `expected ${EXPECTED_ADDRESS}`, cure)
+  }
+  if (upstream.dialect === 'google-vertex' && upstream.wire === 'anthropic') {
+    const cure = 'Use wire gemini or wire chat, or ask Anthropic itself.'
+    refuse('dialect', 'Claude on Vertex AI has its own API (rawPredict), which Millrace does not speak', cure)
+  }
   if (upstream.api_version !== undefined && upstream.wire !== 'anthropic') {
     refuse('api_version', `the wire ${upstream.wire} has its version in base_url`, 'Leave api_version out.')
   }
-  const refusal = refusalOfBaseUrl(new URL(upstream.base_url), { allowPrivate: upstream.allow_private })
+  const refusal = refusalOfBaseUrl(address, { allowPrivate: upstream.allow_private })
   if (refusal !== undefined) {
     const cure = 'Use https and a public address; for a server of your own add allow_private: true.'
     refuse('base_url', `this address ${refusal}`, cure)
@@ -136,10 +163,16 @@ export const upstreamSchema = section('A provider that lanes run on.', {
 const VERSION_SEGMENT = /^v\d+([a-z]+\d*)?$/
 const ENDPOINT = /\/(chat\/completions|completions|responses|messages|models(\/[^/]*)?|embeddings)$/
 
+const EXPECTED_ADDRESS = 'an address that ends in its version segment, such as https://api.example.com/v1'
+
+const hasVersion = ({ pathname }: URL): boolean => pathname.split('/').some((segment) => VERSION_SEGMENT.test(segment))
+
 function readBaseUrl(value: unknown): Reading<string | undefined> {
   if (value === null || value === undefined || value === '') return read(undefined)
-  const expected = 'an address that ends in its version segment, such as https://api.example.com/v1'
-  if (typeof value !== 'string' || !URL.canParse(value)) return wrong(expected)
+  const expected = EXPECTED_ADDRESS
+  if (typeof value !== 'string') return wrong(expected)
+  if (/^[\w.-]+(:\d+)?(\/|$)/.test(value)) return wrong(expected, `The scheme is missing: https://${value} perhaps.`)
+  if (!URL.canParse(value)) return wrong(expected)
   const url = new URL(value)
   if (!/^https?:$/.test(url.protocol)) return wrong(expected, 'Only http and https are spoken.')
   if (url.username || url.password) return wrong(expected, 'Move the credential to api_key.')
@@ -147,8 +180,5 @@ function readBaseUrl(value: unknown): Reading<string | undefined> {
   const path = url.pathname.replace(/\/+$/, '')
   if (ENDPOINT.test(path))
     return wrong(expected, 'This is the address of an endpoint: cut off what follows the version.')
-  if (!path.split('/').some((segment) => VERSION_SEGMENT.test(segment))) {
-    return wrong(expected, `The version segment is missing: ${url.origin}${path}/v1 perhaps.`)
-  }
   return read(url.origin + path)
 }

@@ -5,7 +5,7 @@ import { Tooltip } from 'radix-ui'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { attend } from './lib/ask.ts'
-import { asProblem, mayPass } from './lib/console-problem.ts'
+import { asProblem, ConsoleProblem, mayPass, partLost } from './lib/console-problem.ts'
 import { isPageOver, leavePage } from './lib/leave-page.ts'
 import { keepTheme } from './lib/preferences.ts'
 import { sessionQuestion } from './questions/session.ts'
@@ -14,6 +14,7 @@ import { askPassword, dropPasswordQuestion } from './shell/ConfirmPassword.tsx'
 import { signInAddress } from './shell/landing.ts'
 import { takeSetupCode } from './shell/setup-code.ts'
 import { Toasts } from './ui/Toasts.tsx'
+import { toast } from './ui/toast.ts'
 import { keepLanguage } from './words/spoken.ts'
 import { WordsProvider } from './words/WordsProvider.tsx'
 
@@ -62,10 +63,11 @@ attend({
 async function start() {
   // Asked beside the words: nothing but these two stands between somebody and their page.
   void client.prefetchQuery(sessionQuestion)
-  await keepLanguage()
+  await keepLanguage(() => toast({ tone: 'bad', problem: partLost() }))
   // Pages name themselves; the name in the file is for the moment before.
   document.querySelector('title')?.remove()
-  createRoot(document.getElementById('root') as HTMLElement).render(
+  document.getElementById('not-loaded')?.remove()
+  createRoot(document.getElementById('root') as HTMLElement, { onCaughtError: reportUnlessSaid }).render(
     <StrictMode>
       <WordsProvider>
         <QueryClientProvider client={client}>
@@ -79,4 +81,13 @@ async function start() {
   )
 }
 
-void start()
+/** Problems that the page shows are kept out of the browser's log. */
+function reportUnlessSaid(error: unknown): void {
+  if (!(error instanceof ConsoleProblem)) reportError(error)
+}
+
+start().catch((error: unknown) => {
+  const notLoaded = document.getElementById('not-loaded')
+  if (notLoaded) notLoaded.hidden = false
+  throw error
+})

@@ -9,6 +9,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { partLost } from './lib/console-problem.ts'
 import { sessionQuestion } from './questions/session.ts'
 import { homeOf } from './shell/areas.ts'
 import { landingOf } from './shell/landing.ts'
@@ -24,14 +25,19 @@ interface RouterContext {
 
 type Load<Name extends string> = () => Promise<Readonly<Record<Name, () => ReactNode>>>
 
-/** A page is loaded together with the words of the areas that it, or any part of it, speaks of. */
+/**
+ * A page is loaded together with the words of the areas that it, or any part of it, speaks of. When a file is missing, the
+ * router would reload the document, and end on the browser's error page if the server is away: ours says what is wrong.
+ */
 const lazyPage = <const Name extends string>(
   areas: readonly LaterArea[],
   load: Load<Name>,
   name: Name,
 ): RouteComponent =>
   lazyRouteComponent(async () => {
-    const [page] = await Promise.all([load(), needWords(areas)])
+    const [page] = await Promise.all([load(), needWords(areas)]).catch(() => {
+      throw partLost()
+    })
     return page
   }, name)
 

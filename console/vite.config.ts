@@ -6,25 +6,26 @@ import { defineConfig, type Plugin } from 'vite'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-const PLACE = '<!-- theme -->'
+const PLACE = '<!-- before app -->'
 
 /**
- * The theme has to stand before the first paint, and the content policy allows nothing inline: so a small script of its own
- * blocks the page for as long as it takes to set one attribute. Vite bundles only modules, which never block.
+ * The theme has to be set before the first paint, and the handler for a failed load before the app. So a small script of its own
+ * blocks the page for a moment. The content policy allows nothing inline, and Vite bundles only modules, which never block.
  */
-function themeBeforePaint(): Plugin {
-  const source = readFileSync(here('assets/theme.js'), 'utf8')
+function scriptBeforeApp(): Plugin {
+  const source = readFileSync(here('assets/before-app.js'), 'utf8')
   return {
-    name: 'theme-before-paint',
+    name: 'script-before-app',
     apply: 'build',
     buildStart() {
-      this.emitFile({ type: 'asset', name: 'theme.js', source })
+      this.emitFile({ type: 'asset', name: 'before-app.js', source })
     },
     transformIndexHtml: {
       order: 'post',
       handler(html, { bundle = {} }) {
-        const file = Object.keys(bundle).find((name) => /theme-[\w-]+\.js$/.test(name))
-        if (file === undefined || !html.includes(PLACE)) throw new Error('the page has no place for its theme')
+        const file = Object.keys(bundle).find((name) => /before-app-[\w-]+\.js$/.test(name))
+        if (file === undefined || !html.includes(PLACE))
+          throw new Error('the page has no place for the script before the app')
         return html.replace(PLACE, `<script src="/console/${file}"></script>`)
       },
     },
@@ -52,7 +53,7 @@ const GROUPS = [
 export default defineConfig({
   root: here('.'),
   base: '/console/',
-  plugins: [react(), tailwind(), themeBeforePaint()],
+  plugins: [react(), tailwind(), scriptBeforeApp()],
   resolve: { alias: { 'react-remove-scroll': here('ui/no-scroll-lock.ts') } },
   build: {
     outDir: here('../dist/console'),

@@ -117,6 +117,16 @@ async function fetchTurn(
   throw problemFrom(response, await response.json().catch(() => undefined))
 }
 
+/** The longest wait for an answer before the server counts as away. */
+const PROBE_MS = 10_000
+
+/** Whether the page can be reloaded. The browser's own error page would leave the user stuck. */
+export const isServerThere = (): Promise<boolean> =>
+  fetch('/console/', { method: 'HEAD', signal: AbortSignal.timeout(PROBE_MS) }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
 interface Sent extends Address {
   readonly body?: unknown
   readonly token?: string | undefined

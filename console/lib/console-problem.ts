@@ -36,3 +36,7 @@ export const asProblem = (error: unknown): ConsoleProblem =>
   error instanceof ConsoleProblem
     ? error
     : new ConsoleProblem(0, { code: 'unexpected', message: error instanceof Error ? error.message : String(error) })
+
+/** A file of the console, loaded when it was needed, was not there. */
+export const partLost = (): ConsoleProblem =>
+  new ConsoleProblem(0, { code: 'part_lost', message: 'A part of the console could not be loaded.' })

@@ -12,7 +12,7 @@ export interface Preferences {
   readonly zone: string
 }
 
-/** Also read by assets/theme.js, before the first paint. */
+/** Also read by assets/before-app.js, before the first paint. */
 const STORED_AS = 'millrace.console'
 const DEFAULTS: Preferences = { theme: 'system', language: 'auto', letterKeys: true, zone: 'auto' }
 

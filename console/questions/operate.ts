@@ -10,8 +10,9 @@ export const useAccounts = (search: string) =>
 export const useAccount = (account: string) =>
   useQuery(questionOf('GET /operate/accounts/:account', { params: { account } }))
 
-/** For funds, of all accounts. */
-export const useWishes = () => useInfiniteQuery(pagesOf('GET /operate/wishes', {}))
+/** The funding requests of all accounts. Only an operator may query them. */
+export const useWishes = ({ enabled = true }: { readonly enabled?: boolean } = {}) =>
+  useInfiniteQuery({ ...pagesOf('GET /operate/wishes', {}), refetchInterval: 15_000, enabled })
 
 export const useCodes = () => useInfiniteQuery(pagesOf('GET /operate/codes', {}))
 

@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router'
 import { useSession } from '../questions/session.ts'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useFormats, useWords } from '../words/WordsProvider.tsx'
 import { type Area, operatorAreas, ownerAreas } from './areas.ts'
+import { useWaitingWishes } from './waiting-wishes.ts'
 
 /** The list of pages, in the sidebar and in the drawer. */
 export function Navigation({ onGo }: { onGo?: () => void }) {
@@ -21,6 +22,20 @@ export function Navigation({ onGo }: { onGo?: () => void }) {
   )
 }
 
+/** Beside the page on which they are answered. */
+function WaitingWishes() {
+  const { shell } = useWords()
+  const formats = useFormats()
+  const count = useWaitingWishes()
+  if (count === 0) return null
+  return (
+    <span className="figures ms-auto rounded-full bg-held-wash px-1.5 text-xs leading-5 text-held">
+      <span aria-hidden="true">{formats.count(count)}</span>
+      <span className="sr-only">{formats.plural(count, shell.wishes)}</span>
+    </span>
+  )
+}
+
 function AreaList({ areas, onGo }: { areas: readonly Area[]; onGo?: (() => void) | undefined }) {
   const { shell } = useWords()
   return (
@@ -35,6 +50,7 @@ function AreaList({ areas, onGo }: { areas: readonly Area[]; onGo?: (() => void)
           >
             <Icon aria-hidden="true" className="size-4 shrink-0" />
             {shell.areas[id]}
+            {id === 'accounts' && <WaitingWishes />}
           </Link>
         </li>
       ))}

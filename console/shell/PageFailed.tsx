@@ -1,3 +1,6 @@
+import { useState } from 'react'
+import { isServerThere } from '../lib/ask.ts'
+import { hasCode } from '../lib/console-problem.ts'
 import { Button } from '../ui/Button.tsx'
 import { PageHeader } from '../ui/Page.tsx'
 import { ProblemNote } from '../ui/ProblemNote.tsx'
@@ -6,14 +9,21 @@ import { useWords } from '../words/WordsProvider.tsx'
 /** A page that threw, or whose files are gone because the server was renewed meanwhile: loading anew mends both. */
 export function PageFailed({ error }: { error: unknown }) {
   const { problems } = useWords()
+  const [state, setState] = useState<'idle' | 'loading' | 'away'>('idle')
+  const reload = async () => {
+    setState('loading')
+    if (await isServerThere()) location.reload()
+    else setState('away')
+  }
   return (
     <div className="grid gap-4 p-4">
-      <PageHeader title={problems.title} about={problems.pageFailed} />
+      <PageHeader title={problems.title} {...(!hasCode(error, 'part_lost') && { about: problems.pageFailed })} />
       <ProblemNote error={error} />
-      <div>
-        <Button tone="primary" onClick={() => location.reload()}>
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <Button tone="primary" busy={state === 'loading'} onClick={() => void reload()}>
           {problems.reload}
         </Button>
+        <p role="status">{state === 'away' && problems.stillAway}</p>
       </div>
     </div>
   )

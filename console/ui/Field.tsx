@@ -1,4 +1,5 @@
-import { type ComponentProps, type ComponentType, type ReactNode, useId } from 'react'
+import { type ComponentProps, type ComponentType, type ReactNode, useId, useState } from 'react'
+import type { Catalogue } from '../words/catalogue.ts'
 import { useWords } from '../words/WordsProvider.tsx'
 import { TextInput } from './TextInput.tsx'
 
@@ -70,9 +71,28 @@ export function TextField({
   as: Input = TextInput,
   ...rest
 }: TextFieldProps) {
+  const { common } = useWords()
+  const [fault, setFault] = useState<string>()
   return (
-    <Field label={label} hint={hint} error={error} optional={optional}>
-      {(control) => <Input {...control} {...rest} onChange={(event) => onText(event.target.value)} />}
+    <Field label={label} hint={hint} error={error ?? fault} optional={optional}>
+      {(control) => (
+        <Input
+          {...control}
+          {...rest}
+          onInvalid={({ currentTarget }) => setFault(faultOf(currentTarget, common.faults))}
+          onChange={({ currentTarget }) => {
+            if (fault !== undefined && currentTarget.validity.valid) setFault(undefined)
+            onText(currentTarget.value)
+          }}
+        />
+      )}
     </Field>
   )
+}
+
+/** What is wrong with the value of a field, according to its attributes. */
+function faultOf({ validity, minLength }: HTMLInputElement, faults: Catalogue['common']['faults']): string {
+  if (validity.valueMissing) return faults.missing
+  if (validity.tooShort) return faults.tooShort(String(minLength))
+  return validity.typeMismatch ? faults.email : faults.wrong
 }

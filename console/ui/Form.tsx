@@ -5,18 +5,26 @@ import { Button } from './Button.tsx'
 import { DialogActions } from './Dialog.tsx'
 import { ProblemNote } from './ProblemNote.tsx'
 
-interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
+interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit' | 'noValidate'> {
   readonly onSend: () => void
+  /** `send`: `onSend` validates the fields itself, with better messages than their attributes allow. */
+  readonly judgedBy?: 'fields' | 'send'
 }
 
-/** What is filled in and then sent, by its button or by Enter; the page stays. */
-export const Form = ({ onSend, className = 'grid gap-4', ...rest }: FormProps) => (
+/**
+ * What is filled in and then sent, by its button or by Enter; the page stays. An invalid field shows its own message
+ * (`TextField`): the browser's bubble disappears, is in the browser's language, and is not read by every screen reader.
+ */
+export const Form = ({ onSend, judgedBy = 'fields', className = 'grid gap-4', ...rest }: FormProps) => (
   <form
     {...rest}
+    noValidate
     className={className}
     onSubmit={(event) => {
       event.preventDefault()
-      onSend()
+      const form = event.currentTarget
+      if (judgedBy === 'send' || form.checkValidity()) onSend()
+      else form.querySelector<HTMLElement>('input:invalid, textarea:invalid, select:invalid')?.focus()
     }}
   />
 )

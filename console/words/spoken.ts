@@ -22,15 +22,23 @@ const listeners = new Set<() => void>()
 let wanted: Language
 let current: Spoken | undefined
 
-/** Loads the words that every page has, and from then on changes language whenever somebody chooses another. */
-export function keepLanguage(): Promise<void> {
-  const follow = () => {
+/**
+ * Loads the words that every page has, and from then on changes language whenever somebody chooses another. If the new
+ * words cannot be loaded, the language stays as it was.
+ */
+export function keepLanguage(onLost: () => void): Promise<void> {
+  const follow = async () => {
     const language = languageFor(preferences().language, navigator.languages)
-    if (language === wanted) return Promise.resolve()
+    if (language === wanted) return
     wanted = language
-    return complete()
+    try {
+      await complete()
+    } catch (error) {
+      if (wanted === language && current !== undefined) wanted = current.language
+      throw error
+    }
   }
-  onPreferences(() => void follow())
+  onPreferences(() => void follow().catch(onLost))
   return follow()
 }
 

@@ -55,7 +55,7 @@ describe.skipIf(CHROMIUM === undefined)('a newcomer, from the link in the file o
 
   it('makes a key, asks with it, and sees the request arrive and what it cost', async () => {
     const page = await signUp()
-    await page.getByRole('heading', { name: 'Three steps to the first answer' }).waitFor()
+    await page.getByRole('heading', { name: 'Four steps to the first answer' }).waitFor()
     const secret = await makeKey(page, 'laptop')
     expect(secret).toMatch(/^mr_/)
     expect(await page.content()).not.toContain(secret)

@@ -21,7 +21,7 @@ import { mintRequestId } from '../../dist/model/ids.js'
 import { findAccountByEmail } from '../../dist/store/accounts.js'
 import { listWholeKeys } from '../../dist/store/list-keys.js'
 import { openDatabase } from '../../dist/store/open-database.js'
-import { createKey, millrace, placeIn, verifyBooks } from '../program/program.mjs'
+import { createBareAccount, createKey, placeIn, verifyBooks } from '../program/program.mjs'
 import { createRandom } from '../program/random.mjs'
 import { drawRequest, isBusy, MODELS } from './lib/a-year-of-requests.mjs'
 
@@ -55,7 +55,7 @@ const place = placeIn(folder)
 const { data } = place
 mkdirSync(folder, { recursive: true })
 writeFileSync(place.config, configText())
-await millrace(place, 'accounts', 'create', '--email', EMAIL)
+await createBareAccount(place, EMAIL)
 const keys = []
 for (const key of KEYS) keys.push({ ...key, secret: (await createKey(place, { email: EMAIL, ...key })).key })
 writeFileSync(join(folder, 'seed.json'), JSON.stringify({ email: EMAIL, keys }, null, 2))

@@ -108,12 +108,51 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     await page.goBack().catch(() => {})
     expect([page.url(), ...addresses.slice(1)].join(' ')).not.toContain(code)
     const again = await open(path)
-    await again.getByText('This code is not good any more.').waitFor()
+    await again.getByText('The code has already been used, has expired, or is incomplete.').waitFor()
     // A guess counts against whoever makes it, so coming back is none.
     const guesses = []
     again.on('request', (request) => guesses.push(request.url()))
     await comeBack(again)
     await again.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
     expect(guesses.filter((url) => url.endsWith('/invitation'))).toEqual([])
+  })
+
+  it('says what is wrong with a link that does not work, and leads on', async () => {
+    const page = await open('/setup?code=K4J7-9XQM')
+    await heading(page, 'This link does not work').waitFor()
+    await page.getByRole('alert').getByText('The code has already been used, has expired, or is incomplete.').waitFor()
+    await page.getByText('ask whoever runs the server for a new link').waitFor()
+    await page.getByRole('button', { name: 'Enter another code' }).click()
+    await page.getByLabel('Set-up code').waitFor()
+    await page.getByRole('link', { name: 'To sign-in' }).click()
+    await heading(page, 'Sign in').waitFor()
+  })
+
+  it('leads whoever is signed in already back to their pages, and whose link expires meanwhile on, too', async () => {
+    const inside = await open('/setup?code=K4J7-9XQM', await person())
+    await inside.getByRole('link', { name: 'Back to the console' }).click()
+    await heading(inside, 'Overview').waitFor()
+
+    const { link } = await server().operate('people.invite', { email: 'late@browser.example', role: 'operator' })
+    const page = await open(new URL(link).pathname.replace('/console', '') + new URL(link).search)
+    await page.getByLabel('New password').fill('a long enough one')
+    server().advance(8 * 86_400_000)
+    await page.getByRole('button', { name: 'Finish' }).click()
+    await page.getByRole('alert').getByText('The code has already been used').waitFor()
+    await page.getByRole('link', { name: 'To sign-in' }).click()
+    await heading(page, 'Sign in').waitFor()
+  })
+})
+
+describe.skipIf(CHROMIUM === undefined)('the front door of a server that nobody has signed up on', () => {
+  const { open } = useConsole()
+
+  it('says how there is a new link, and takes a code', async () => {
+    const page = await open('/sign-in')
+    await page.getByRole('link', { name: 'I have the code' }).click()
+    await page.getByLabel('Set-up code').fill('K4J7-9XQM')
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByText('Restart it: it shows a new link').waitFor()
+    expect(await page.getByRole('link', { name: 'To sign-in' }).count()).toBe(0)
   })
 })

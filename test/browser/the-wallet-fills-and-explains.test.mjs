@@ -61,7 +61,7 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the console', () => {
     await page.getByText('Waiting for the operator').waitFor()
 
     const operators = await open('/operate/accounts', operator)
-    const wishes = operators.getByRole('table', { name: 'Wishes for funds' })
+    const wishes = operators.getByRole('table', { name: 'Funding requests' })
     await wishes.getByText('for the workshop').waitFor()
     await wishes.getByRole('link', { name: 'Credit this' }).click()
     const credit = operators.getByRole('dialog')

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { asProblem } from '../../lib/console-problem.ts'
 import { useAct } from '../../questions/acts.ts'
-import { sessionQuestion, useInvitation } from '../../questions/session.ts'
+import { sessionQuestion, useInvitation, useStanding } from '../../questions/session.ts'
 import { homeOf } from '../../shell/areas.ts'
 import { addressOf } from '../../shell/landing.ts'
 import { setupCode } from '../../shell/setup-code.ts'
@@ -26,14 +26,14 @@ export function SetUpPage() {
 
   if (code === undefined) {
     return (
-      <FrontDoor title={setUp.operator}>
+      <FrontDoor title={setUp.byCode}>
         <CodeForm onCode={setCode} />
       </FrontDoor>
     )
   }
   if (invitation === undefined) {
     return (
-      <FrontDoor title={setUp.operator}>
+      <FrontDoor title={error === null ? setUp.byCode : setUp.uselessTitle}>
         {error === null ? <Skeleton /> : <Useless error={error} onAgain={() => setCode(undefined)} />}
       </FrontDoor>
     )
@@ -69,23 +69,45 @@ function CodeForm({ onCode }: { onCode: (code: string) => void }) {
       <Button tone="primary" type="submit" disabled={typed.trim() === ''}>
         {setUp.check}
       </Button>
+      <Elsewhere />
     </Form>
   )
 }
 
-function Useless({ error, onAgain }: { error: unknown; onAgain: () => void }) {
-  const { common, people } = useWords()
+/** Why a code does not work, and what to do instead, which depends on whether anybody has signed up yet. */
+function Useless({ error, onAgain }: { error: unknown; onAgain?: () => void }) {
+  const { setUp } = useWords().people
+  const { setup_needed } = useStanding()
+  const isSpent = asProblem(error).code === 'invite_not_valid'
   return (
     <div className="grid gap-4">
-      {asProblem(error).code === 'invite_not_valid' && <p>{people.setUp.useless}</p>}
-      <ProblemNote error={error} />
-      <div className="flex flex-wrap justify-center gap-2">
-        <Button onClick={onAgain}>{common.retry}</Button>
-        <Link to="/sign-in" className={buttonClass('quiet')}>
-          {people.setUp.toSignIn}
-        </Link>
-      </div>
+      {isSpent ? (
+        <div role="alert" className="grid gap-2">
+          <p className="font-medium">{setUp.useless}</p>
+          <p>{setup_needed ? setUp.uselessAtFirst : setUp.uselessNext}</p>
+        </div>
+      ) : (
+        <ProblemNote error={error} />
+      )}
+      {onAgain !== undefined && <Button onClick={onAgain}>{setUp.otherCode}</Button>}
+      <Elsewhere />
     </div>
+  )
+}
+
+/** The way on without a code: to the sign-in, or back to the console. */
+function Elsewhere() {
+  const { setUp } = useWords().people
+  const { person, setup_needed } = useStanding()
+  if (setup_needed) return null
+  return person === null ? (
+    <Link to="/sign-in" className={buttonClass('plain')}>
+      {setUp.toSignIn}
+    </Link>
+  ) : (
+    <Link to={homeOf(person)} className={buttonClass('plain')}>
+      {setUp.goBack}
+    </Link>
   )
 }
 
@@ -122,7 +144,7 @@ function SignUpForm({ code, invitation }: SignUpFormProps) {
         onText={setEmail}
       />
       <NewPasswordField value={password} onText={setPassword} />
-      {signUp.error !== null && <ProblemNote error={signUp.error} />}
+      {signUp.error !== null && <Useless error={signUp.error} />}
       <Button tone="primary" type="submit" busy={signUp.isPending} className="min-h-10">
         {people.setUp.go}
       </Button>

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useRouter, useSearch } from '@tanstack/react-router'
+import { Link, useRouter, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { now, useNow } from '../../lib/clock.ts'
 import type { ConsoleProblem } from '../../lib/console-problem.ts'
@@ -7,7 +7,7 @@ import { useAct } from '../../questions/acts.ts'
 import { sessionQuestion, useStanding } from '../../questions/session.ts'
 import { homeOf } from '../../shell/areas.ts'
 import { addressOf, landingOf } from '../../shell/landing.ts'
-import { Button } from '../../ui/Button.tsx'
+import { Button, buttonClass } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/Field.tsx'
 import { Form } from '../../ui/Form.tsx'
 import { PasswordInput } from '../../ui/PasswordInput.tsx'
@@ -22,8 +22,21 @@ export function SignInPage() {
   const { setup_needed } = useStanding()
   return (
     <FrontDoor title={people.signIn.title} about={next === undefined ? undefined : people.signIn.ended}>
-      {setup_needed ? <p>{people.signIn.setupNeeded}</p> : <SignInForm next={next} />}
+      {setup_needed ? <SetUpFirst /> : <SignInForm next={next} />}
     </FrontDoor>
+  )
+}
+
+/** Nobody can sign in yet. */
+function SetUpFirst() {
+  const { signIn } = useWords().people
+  return (
+    <div className="grid gap-4">
+      <p>{signIn.setupNeeded}</p>
+      <Link to="/setup" className={buttonClass('primary')}>
+        {signIn.haveCode}
+      </Link>
+    </div>
   )
 }
 

@@ -3,6 +3,7 @@ import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Popover } from '../../ui/Popover.tsx'
 import { Time, TimeText } from '../../ui/Time.tsx'
 import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { modelsFound } from './find-keys.ts'
 import { KeyBadges, KeyStateBadge } from './KeyBadges.tsx'
 import { KeyCaps } from './KeyCaps.tsx'
 import { KeyMenu } from './KeyMenu.tsx'
@@ -10,16 +11,18 @@ import type { ListedKey, PickedAct } from './own-key.ts'
 
 interface KeyTableProps {
   readonly keys: readonly ListedKey[]
+  /** What was searched for. */
+  readonly search: string
   readonly onAct: (picked: PickedAct) => void
 }
 
-export function KeyTable({ keys, onAct }: KeyTableProps) {
+export function KeyTable({ keys, search, onAct }: KeyTableProps) {
   const { shell } = useWords()
   const navigate = useNavigate()
   return (
     <DataTable
       caption={shell.areas.keys}
-      columns={useColumns(onAct)}
+      columns={useColumns(search, onAct)}
       rows={keys}
       rowId={({ id }) => id}
       onOpen={({ id }) => void navigate({ to: '/keys/$key', params: { key: id } })}
@@ -27,12 +30,12 @@ export function KeyTable({ keys, onAct }: KeyTableProps) {
   )
 }
 
-function useColumns(onAct: KeyTableProps['onAct']): Column<ListedKey>[] {
+function useColumns(search: string, onAct: KeyTableProps['onAct']): Column<ListedKey>[] {
   const { keys, common } = useWords()
   return [
     { id: 'name', header: keys.name, narrow: 'title', cell: (key) => <NameCell keyItem={key} /> },
     { id: 'state', header: keys.state, cell: ({ state }) => <KeyStateBadge state={state} /> },
-    { id: 'models', header: keys.models, cell: ({ models }) => <KeyModels models={models} /> },
+    { id: 'models', header: keys.models, cell: (key) => <KeyModels keyItem={key} search={search} /> },
     { id: 'caps', header: keys.caps, cell: ({ caps }) => <KeyCaps caps={caps} as="short" /> },
     { id: 'used', header: keys.lastUsed, cell: ({ last_used_at: at }) => <Moment at={at} none={keys.neverUsed} /> },
     { id: 'created', header: keys.created, cell: ({ created_at }) => <Time at={created_at} as="day" /> },
@@ -78,8 +81,24 @@ function NameCell({ keyItem }: { keyItem: ListedKey }) {
   )
 }
 
-/** What a key may call: all of its kind, the one, or how many, with the first of them behind it. */
-function KeyModels({ models }: Pick<ListedKey, 'models'>) {
+/** What a key may call, and which of these models match the search. */
+function KeyModels({ keyItem, search }: { keyItem: ListedKey; search: string }) {
+  const { models } = keyItem
+  const found = models === null || models.count === 1 ? [] : modelsFound(keyItem, search)
+  return (
+    <>
+      <AllModels models={models} />
+      {found.map((model) => (
+        <code key={model} className="block text-xs break-all text-soft">
+          {model}
+        </code>
+      ))}
+    </>
+  )
+}
+
+/** All of its kind, the one, or how many, with the first of them behind it. */
+function AllModels({ models }: Pick<ListedKey, 'models'>) {
   const { keys } = useWords()
   const formats = useFormats()
   if (models === null) return <span className="text-soft">{keys.allModels}</span>

@@ -89,7 +89,7 @@ function KeyList({ all, view, onAct, create }: KeyListProps) {
   const { keys } = useWords()
   const about = useKeysAbout(askableSearch(view.filters.text))
   const found = findKeys(all, view.filters, about.data?.items)
-  if (found.length > 0) return <KeyTable keys={found} onAct={onAct} />
+  if (found.length > 0) return <KeyTable keys={found} search={view.filters.text} onAct={onAct} />
   if (all.length === 0) return <Empty icon={KeyRound} title={keys.none} text={keys.noneText} action={create} />
   if (view.isNarrowed) {
     const clear = <Button onClick={view.clear}>{keys.clear}</Button>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { askableSearch, findKeys } from './find-keys.ts'
+import { askableSearch, findKeys, modelsFound } from './find-keys.ts'
 import type { ListedKey } from './own-key.ts'
 
 const NO_LIMITS = { requests_per_minute: null, tokens_per_minute: null, concurrent: null }
@@ -28,6 +28,20 @@ describe('findKeys', () => {
     expect(namesOf('server BUILD')).toEqual(['Build server'])
     expect(namesOf('deep')).toEqual(['Build server'])
     expect(namesOf('server laptop')).toEqual([])
+  })
+
+  it('finds by nothing that no row shows: ids, the names of kinds, the secret that the playground does not have', () => {
+    expect(namesOf('key_laptop')).toEqual([])
+    const playground = keyNamed('here', { playground: true, shown: 'mr_wallet_Zz55...Qq66' })
+    const found = (text: string) => findKeys([playground], { text, kind: undefined, revoked: false })
+    expect(found('zz55')).toEqual([])
+    expect(found('here')).toEqual([playground])
+  })
+
+  it('says which models it has found', () => {
+    expect(modelsFound(KEYS[0]!, 'build FAST')).toEqual(['fast-*'])
+    expect(modelsFound(KEYS[0]!, '')).toEqual([])
+    expect(modelsFound(KEYS[1]!, 'fast')).toEqual([])
   })
 
   it('has also those in which the server has found it, within the filters', () => {

@@ -34,10 +34,18 @@ export function findKeys(
   )
 }
 
+/** Matches only what a row shows, so that the reason for a hit is visible. */
 const isAbout = (key: ListedKey, word: string): boolean =>
-  [key.name, key.id, key.shown, key.kind, ...(key.models?.first ?? [])].some((each) =>
-    each.toLowerCase().includes(word),
-  ) || isItsSecret(key, word)
+  [key.name, ...(key.playground ? [] : [key.shown]), ...(key.models?.first ?? [])].some((each) => has(each, word)) ||
+  isItsSecret(key, word)
+
+const has = (text: string, word: string): boolean => text.toLowerCase().includes(word)
+
+/** The known models of a key that match the search. */
+export function modelsFound({ models }: Pick<ListedKey, 'models'>, text: string): string[] {
+  const words = wordsOfSearch(text)
+  return models?.first.filter((model) => words.some((word) => has(model, word))) ?? []
+}
 
 /** Somebody who has a secret and wonders which key it is pastes it: its beginning and its end are known. */
 function isItsSecret({ shown, former }: KeyFacts, word: string): boolean {

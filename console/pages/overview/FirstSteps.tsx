@@ -2,8 +2,10 @@ import { Link } from '@tanstack/react-router'
 import { Check, X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { cx } from '../../lib/cx.ts'
+import { isZero } from '../../lib/money.ts'
 import { exportKey, greetingCommand } from '../../lib/shell-code.ts'
 import { useStanding } from '../../questions/session.ts'
+import { AddFundsLink } from '../../shell/AddFundsLink.tsx'
 import { buttonClass, IconButton } from '../../ui/Button.tsx'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { Panel } from '../../ui/Panel.tsx'
@@ -16,31 +18,43 @@ export function FirstSteps({ standing }: { standing: Standing }) {
   const [isNew] = useState(standing.recent.length === 0)
   const [away, setAway] = useState(false)
   const [copied, setCopied] = useState(false)
+  const hasMoney = !isZero(standing.wallet.available) || standing.plan.state === 'active'
+  const [wasPoor] = useState(!hasMoney)
   const words = overview.steps
   const [first] = standing.recent
   if (!isNew || away) return null
   return (
     <Panel
-      title={words.title}
+      title={wasPoor ? words.titleFunds : words.title}
       about={words.about}
       actions={first !== undefined && <IconButton icon={X} label={words.close} onClick={() => setAway(true)} />}
     >
       <ol className="grid grid-cols-1 gap-5 pt-1">
-        <Step number={1} title={words.key} done={standing.keys.total > 0 || first !== undefined}>
+        {wasPoor && (
+          <Step title={words.funds} done={hasMoney}>
+            <p className="text-soft">{words.fundsText}</p>
+            {!hasMoney && (
+              <div>
+                <AddFundsLink tone="primary" />
+              </div>
+            )}
+          </Step>
+        )}
+        <Step title={words.key} done={standing.keys.total > 0 || first !== undefined}>
           <p className="text-soft">{words.keyText}</p>
           {standing.keys.total === 0 && (
             <div>
-              <Link to="/keys" search={{ new: 'yes' }} className={buttonClass('primary')}>
+              <Link to="/keys" search={{ new: 'yes' }} className={buttonClass(hasMoney ? 'primary' : 'plain')}>
                 {words.keyAction}
               </Link>
             </div>
           )}
         </Step>
-        <Step number={2} title={words.curl} done={copied || first !== undefined}>
+        <Step title={words.curl} done={copied || first !== undefined}>
           <p className="text-soft">{words.curlText}</p>
           <FirstRequestCode model={standing.suggested_model} onCopied={() => setCopied(true)} />
         </Step>
-        <Step number={3} title={words.live} done={first !== undefined}>
+        <Step title={words.live} done={first !== undefined}>
           <p aria-live="polite" className="flex items-center gap-2 text-soft">
             {first === undefined && (
               <span aria-hidden="true" className="breathe size-2 shrink-0 rounded-full bg-accent" />
@@ -71,23 +85,22 @@ function FirstRequestCode({ model, onCopied }: { model: string | null; onCopied:
 }
 
 interface StepProps {
-  readonly number: number
   readonly title: string
   readonly done: boolean
   readonly children: ReactNode
 }
 
-function Step({ number, title, done, children }: StepProps) {
+function Step({ title, done, children }: StepProps) {
   const { steps: words } = useWords().overview
   return (
-    <li className="grid grid-cols-[1.75rem_minmax(0,1fr)] gap-x-3">
+    <li className="grid grid-cols-[1.75rem_minmax(0,1fr)] gap-x-3 [counter-increment:step]">
       <span
         className={cx(
           'figures grid size-7 place-items-center rounded-full font-semibold',
-          done ? 'bg-good-wash text-good' : 'bg-accent-wash text-accent',
+          done ? 'bg-good-wash text-good' : 'bg-accent-wash text-accent before:content-[counter(step)]',
         )}
       >
-        {done ? <Check aria-label={words.done} className="size-4" /> : number}
+        {done && <Check aria-label={words.done} className="size-4" />}
       </span>
       <div className="grid min-w-0 grid-cols-1 gap-2">
         <h3 className="pt-0.5 font-medium">{title}</h3>

@@ -1,7 +1,9 @@
 import { Link, useNavigate } from '@tanstack/react-router'
-import { KeyRound, Wallet } from 'lucide-react'
+import { Hourglass, KeyRound } from 'lucide-react'
 import { useLetterKey } from '../../lib/letter-keys.ts'
 import { useLatelyUsed, useOverview } from '../../questions/account.ts'
+import { AddFundsLink } from '../../shell/AddFundsLink.tsx'
+import { useWaitingWishes } from '../../shell/waiting-wishes.ts'
 import { Answer, type Asked } from '../../ui/Answer.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
@@ -27,10 +29,7 @@ export function OverviewPage() {
         about={overview.about}
         actions={
           <>
-            <Link to="/wallet" className={buttonClass('plain')}>
-              <Wallet aria-hidden="true" />
-              {overview.addFunds}
-            </Link>
+            <AddFundsLink />
             <Link to="/keys" search={{ new: 'yes' }} className={buttonClass('primary')}>
               <KeyRound aria-hidden="true" />
               {overview.newKey}
@@ -38,6 +37,7 @@ export function OverviewPage() {
           </>
         }
       />
+      <WaitingWishes />
       {standing.data !== undefined && <FirstSteps standing={standing.data} />}
       <div className="grid gap-3 lg:grid-cols-[2fr_3fr]">
         <div className="grid grid-cols-2 items-stretch gap-3 [&>div]:col-span-full">
@@ -53,6 +53,23 @@ export function OverviewPage() {
       </div>
       <RecentRequests question={standing} />
     </Page>
+  )
+}
+
+/** For an operator, who lands here: the list of them stands on a page of its own. */
+function WaitingWishes() {
+  const { shell } = useWords()
+  const formats = useFormats()
+  const count = useWaitingWishes()
+  if (count === 0) return null
+  return (
+    <Link
+      to="/operate/accounts"
+      className="flex items-center gap-2.5 rounded-xl border border-line bg-held-wash px-4 py-3 font-medium text-held hover:underline"
+    >
+      <Hourglass aria-hidden="true" className="size-4 shrink-0" />
+      {formats.plural(count, shell.wishes)}
+    </Link>
   )
 }
 

@@ -17,9 +17,11 @@ interface AskForFundsDialogProps {
   /** What is asked for already: this replaces it. */
   readonly asked: AnswerOf<'GET /wallet'>['asked']
   readonly onClose: () => void
+  /** For somebody who has a code. */
+  readonly onRedeem: () => void
 }
 
-export function AskForFundsDialog({ asked, onClose }: AskForFundsDialogProps) {
+export function AskForFundsDialog({ asked, onClose, onRedeem }: AskForFundsDialogProps) {
   const { wallet } = useWords()
   const [amount, setAmount] = useState(asked?.amount ?? '')
   const [note, setNote] = useState(asked?.note ?? '')
@@ -36,8 +38,13 @@ export function AskForFundsDialog({ asked, onClose }: AskForFundsDialogProps) {
   }
   return (
     <Dialog title={wallet.askTitle} open onClose={onClose}>
-      <Form onSend={send} noValidate>
+      <Form onSend={send} judgedBy="send">
         <p className="text-soft">{asked === null ? wallet.askText : wallet.askAgain}</p>
+        <p>
+          <button type="button" className="min-h-6 text-accent hover:underline" onClick={onRedeem}>
+            {wallet.haveCode}
+          </button>
+        </p>
         <TextField
           as={MoneyInput}
           label={wallet.amount}

@@ -1,3 +1,4 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { HandCoins, Hourglass, Ticket } from 'lucide-react'
 import { useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
@@ -18,8 +19,7 @@ import { StatementPanel } from './StatementPanel.tsx'
 export function WalletPage() {
   const { shell, wallet } = useWords()
   const question = useWallet()
-  const [open, setOpen] = useState<'redeem' | 'ask' | undefined>()
-  const close = () => setOpen(undefined)
+  const { open, setOpen, close } = useFunding()
   const asked = question.data?.asked ?? null
   const redeem = (
     <Button tone="primary" onClick={() => setOpen('redeem')}>
@@ -49,9 +49,23 @@ export function WalletPage() {
       <WalletExplained />
       <StatementPanel fill={redeem} />
       {open === 'redeem' && <RedeemDialog onClose={close} />}
-      {open === 'ask' && <AskForFundsDialog asked={asked} onClose={close} />}
+      {open === 'ask' && question.data !== undefined && (
+        <AskForFundsDialog asked={asked} onClose={close} onRedeem={() => setOpen('redeem')} />
+      )}
     </Page>
   )
+}
+
+/** `/wallet?ask=yes` opens the form by which funds are asked for. It is taken out again, so that a reload shows the wallet. */
+function useFunding() {
+  const navigate = useNavigate()
+  const { ask } = useSearch({ strict: false })
+  const [open, setOpen] = useState<'redeem' | 'ask' | undefined>(ask === undefined ? undefined : 'ask')
+  const close = () => {
+    setOpen(undefined)
+    if (ask !== undefined) void navigate({ to: '/wallet', search: {}, replace: true })
+  }
+  return { open, setOpen, close }
 }
 
 /** How the wallet stands this moment. What is held and what is available make the balance. */

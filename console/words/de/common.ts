@@ -29,11 +29,18 @@ export const common: Catalogue['common'] = {
   used: 'Verbraucht',
   held: 'Vorgemerkt',
   left: 'Übrig',
+  faults: {
+    missing: 'Bitte ausfüllen.',
+    email: 'Eine E-Mail-Adresse, etwa ada@example.com.',
+    tooShort: (least) => `Mindestens ${least} Zeichen.`,
+    wrong: 'Das stimmt noch nicht.',
+  },
 }
 
 export const problems: Catalogue['problems'] = {
   title: 'Das hat nicht geklappt',
   pageFailed: 'Diese Seite ist gescheitert. Geändert wurde dadurch nichts.',
+  stillAway: 'Der Server antwortet noch nicht. Was du siehst, bleibt; versuche es gleich noch einmal.',
   reload: 'Neu laden',
   again: (wait) => `Wieder möglich in ${wait}.`,
   codes: {
@@ -42,6 +49,8 @@ export const problems: Catalogue['problems'] = {
     no_answer:
       'Niemand hat rechtzeitig geantwortet. Vielleicht ist es geschehen: Sieh nach, bevor du es noch einmal versuchst.',
     stream_cut: 'Der Strom endete vor der Antwort.',
+    part_lost:
+      'Dieser Teil der Konsole konnte nicht geladen werden: Der Server wurde neu gestartet oder erneuert, oder er ist nicht zu erreichen. Lade die Seite neu.',
 
     internal_error: 'Auf dem Server ist etwas schiefgegangen.',
     server_draining: 'Der Server wird gerade beendet.',

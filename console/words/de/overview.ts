@@ -48,7 +48,10 @@ export const overview: Catalogue['overview'] = {
   },
   steps: {
     title: 'Drei Schritte zur ersten Antwort',
+    titleFunds: 'Vier Schritte zur ersten Antwort',
     about: 'Sie haken sich von selbst ab.',
+    funds: 'Guthaben aufladen',
+    fundsText: 'Das Guthaben ist leer: Anfragen würden abgelehnt.',
     done: 'Erledigt',
     key: 'Einen Schlüssel anlegen',
     keyText: 'Mit einem Schlüssel nutzt ein Programm dieses Konto. Sein Geheimnis wird einmal gezeigt.',

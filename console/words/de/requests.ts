@@ -53,32 +53,37 @@ export const requests: Catalogue['requests'] = {
     internal_error: 'Unser Fehler',
     recovered: 'Wiederhergestellt',
   },
-  charged: {
-    completed: 'Die Antwort war vollständig. Berechnet ist, was der Anbieter gezählt hat.',
-    client_gone:
-      'Der Client hat aufgelegt, nachdem der Anbieter die Anfrage angenommen hatte. Berechnet sind die Eingabe und die bis dahin erzeugte Ausgabe.',
-    upstream_failed:
-      'Der Anbieter ist abgebrochen, als ein Teil der Antwort schon unterwegs war. Berechnet sind die Eingabe und die bis dahin erzeugte Ausgabe.',
-    drained:
-      'Der Server wurde beendet, während die Antwort lief, und die Frist war um. Berechnet sind die Eingabe und die bis dahin erzeugte Ausgabe.',
-    ledger_unavailable:
-      'Die Bücher waren 30 Sekunden lang nicht beschreibbar, deshalb endete der Strom. Berechnet sind die Eingabe und die bis dahin erzeugte Ausgabe.',
+  happened: {
+    completed: 'Die Antwort war vollständig.',
+    client_gone: 'Der Client hat aufgelegt, nachdem der Anbieter die Anfrage angenommen hatte.',
+    upstream_failed: 'Der Anbieter ist abgebrochen, als ein Teil der Antwort schon unterwegs war.',
+    drained: 'Der Server wurde beendet, während die Antwort lief, und die Frist war um.',
+    ledger_unavailable: 'Die Bücher waren 30 Sekunden lang nicht beschreibbar, deshalb endete der Strom.',
     internal_error: 'Auf dem Server ist etwas schiefgegangen.',
-    recovered:
-      'Der Server ist mitten in der Antwort ausgefallen. Berechnet sind die Eingabe und die Ausgabe, die sicher als zugestellt vermerkt war.',
+    recovered: 'Der Server ist mitten in der Antwort ausgefallen und weiß, wie weit sie zugestellt war.',
   },
   free: {
-    completed: 'Die Antwort war vollständig, und nichts wurde berechnet.',
+    completed: 'Die Antwort war vollständig.',
     client_gone:
-      'Der Client hat aufgelegt, bevor etwas geschuldet war: bevor der Anbieter die Anfrage angenommen hatte, oder wo der Betreiber es trägt. Nichts wurde berechnet.',
-    upstream_failed:
-      'Der Anbieter hat die Anfrage abgelehnt oder ist auf jedem Weg vor dem ersten Inhalt gescheitert. Nichts wurde berechnet.',
-    drained: 'Der Server wurde beendet, bevor die Antwort begonnen hatte. Nichts wurde berechnet.',
-    ledger_unavailable:
-      'Die Bücher waren nicht beschreibbar, und die Antwort hatte nicht begonnen. Nichts wurde berechnet.',
-    internal_error: 'Auf dem Server ist etwas schiefgegangen, bevor etwas zugestellt war. Nichts wurde berechnet.',
-    recovered: 'Der Server ist ausgefallen, bevor etwas zugestellt war. Nichts wurde berechnet.',
+      'Der Client hat aufgelegt, bevor etwas geschuldet war: bevor der Anbieter die Anfrage angenommen hatte, oder wo der Betreiber es trägt.',
+    upstream_failed: 'Der Anbieter hat die Anfrage abgelehnt oder ist auf jedem Weg vor dem ersten Inhalt gescheitert.',
+    drained: 'Der Server wurde beendet, bevor die Antwort begonnen hatte.',
+    ledger_unavailable: 'Die Bücher waren nicht beschreibbar, und die Antwort hatte nicht begonnen.',
+    internal_error: 'Auf dem Server ist etwas schiefgegangen, bevor etwas zugestellt war.',
+    recovered: 'Der Server ist ausgefallen, bevor etwas zugestellt war.',
   },
+  nothingOwed: 'Nichts wurde berechnet.',
+  owed: {
+    wallet: {
+      whole: 'Sie ist ganz berechnet.',
+      part: 'Berechnet sind die Eingabe und die Ausgabe bis dahin.',
+    },
+    builder: {
+      whole: 'Sie zählt ganz auf den Tarif.',
+      part: 'Auf den Tarif zählen die Eingabe und die Ausgabe bis dahin.',
+    },
+  },
+  countedText: 'Die Tokens hat der Anbieter gezählt.',
   runningText:
     'Sie läuft gerade. Was sie höchstens kosten kann, ist bis zum Ende vorgemerkt; berechnet wird dann nur der Verbrauch.',
   estimatedText:
@@ -86,7 +91,7 @@ export const requests: Catalogue['requests'] = {
   detail: {
     copyId: 'Id kopieren',
     openModel: 'In der Spielwiese öffnen',
-    charge: 'Berechnet',
+    charge: { wallet: 'Berechnet', builder: 'Aus dem Tarif' },
     chargeSoFar: 'Jetzt vorgemerkt',
     ofHold: (hold) => `von ${hold} Vormerkung`,
     freed: (amount) => `${amount} der Vormerkung wieder frei`,
@@ -182,7 +187,7 @@ export const requests: Catalogue['requests'] = {
     cost: 'Kosten, einmal aufgerundet',
     costExact: 'Kosten',
     shortfall: 'Über der Vormerkung, berechnet niemandem',
-    charge: 'Berechnet',
+    charge: { wallet: 'Berechnet', builder: 'Zählt auf den Tarif' },
     hold: 'Zu Beginn vorgemerkt',
     freed: 'Am Ende wieder frei',
     open: 'Der Preis steht fest, wenn sie zu Ende ist.',

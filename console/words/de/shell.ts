@@ -7,6 +7,7 @@ export const shell: Catalogue['shell'] = {
   openMenu: 'Menü öffnen',
   closeMenu: 'Menü schließen',
   operate: 'Betrieb',
+  wishes: { one: '# Konto bittet um Guthaben', other: '# Konten bitten um Guthaben' },
   signOut: 'Abmelden',
   theme: 'Farben',
   language: 'Sprache',

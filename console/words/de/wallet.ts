@@ -26,6 +26,7 @@ export const wallet: Catalogue['wallet'] = {
   ask: 'Um Geld bitten',
   askTitle: 'Um Geld bitten',
   askText: 'Wer diesen Server betreibt, sieht es und kann etwas gutschreiben. Abgebucht wird nirgends etwas.',
+  haveCode: 'Ich habe einen Code',
   askAgain: 'Du hast schon gefragt. Wer noch einmal fragt, ersetzt die erste Frage.',
   amount: 'Betrag',
   amountHint: 'In USD.',

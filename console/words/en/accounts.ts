@@ -20,7 +20,7 @@ export const accounts = {
   keys: 'Keys',
   people: 'People',
   created: 'Created',
-  wishes: 'Wishes for funds',
+  wishes: 'Funding requests',
   wishesAbout: 'Asked by owners in their wallet, not answered yet.',
   wish: { amount: 'Amount', note: 'Note', at: 'Asked' },
   creditThis: 'Credit this',

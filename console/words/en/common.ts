@@ -28,11 +28,18 @@ export const common = {
   used: 'Used',
   held: 'Held',
   left: 'Left',
+  faults: {
+    missing: 'Fill this in.',
+    email: 'Write an e-mail address, such as ada@example.com.',
+    tooShort: (least: string) => `At least ${least} characters.`,
+    wrong: 'This value is not valid.',
+  },
 } as const
 
 export const problems = {
   title: 'That did not work',
   pageFailed: 'This page has failed. Nothing was changed by that.',
+  stillAway: 'The server does not answer yet. This page stays as it is; try again in a moment.',
   reload: 'Reload',
   again: (wait: string) => `Try again in ${wait}.`,
   /** What is not here is shown in the server's own words: they have an amount or a name in them. */
@@ -41,6 +48,8 @@ export const problems = {
     unreachable: 'The server could not be reached. Check the connection and try again.',
     no_answer: 'Nobody answered in time. It may have been done: look before you try again.',
     stream_cut: 'The stream ended before the answer did.',
+    part_lost:
+      'This part of the console could not be loaded: the server was restarted or upgraded, or it cannot be reached. Reload the page.',
 
     internal_error: 'Something went wrong on the server.',
     server_draining: 'The server is shutting down.',

@@ -42,7 +42,10 @@ export const overview = {
   noRecent: { title: 'No requests yet', text: 'They show up here as soon as they begin.', action: 'Connect a program' },
   steps: {
     title: 'Three steps to the first answer',
+    titleFunds: 'Four steps to the first answer',
     about: 'They tick themselves off as you go.',
+    funds: 'Add funds',
+    fundsText: 'The wallet is empty, so requests will be refused.',
     done: 'Done',
     key: 'Make a key',
     keyText: 'A key lets a program use this account. Its secret is shown once.',

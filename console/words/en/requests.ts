@@ -51,39 +51,43 @@ export const requests = {
     internal_error: 'Our fault',
     recovered: 'Recovered',
   },
-  /** What it means, where something was charged. */
-  charged: {
-    completed: 'The answer was complete. It is charged by what the provider counted.',
-    client_gone:
-      'The client hung up after the provider had accepted the request. The input is charged, and the output that was produced until then.',
-    upstream_failed:
-      'The provider broke off after a part of the answer had gone out. The input is charged, and the output that was produced until then.',
-    drained:
-      'The server was stopped while the answer was running, and its time to finish ran out. The input is charged, and the output that was produced until then.',
-    ledger_unavailable:
-      'The books could not be written for 30 seconds, so the stream was ended. The input is charged, and the output that was produced until then.',
+  /** What happened, where something was owed. */
+  happened: {
+    completed: 'The answer was complete.',
+    client_gone: 'The client hung up after the provider had accepted the request.',
+    upstream_failed: 'The provider broke off after a part of the answer had gone out.',
+    drained: 'The server was stopped while the answer was running, and its time to finish ran out.',
+    ledger_unavailable: 'The books could not be written for 30 seconds, so the stream was ended.',
     internal_error: 'Something went wrong on the server.',
-    recovered:
-      'The server died in the middle of the answer. The input is charged, and the output that was safely marked as delivered.',
+    recovered: 'The server died in the middle of the answer. How much had been delivered is on record.',
   },
-  /** What it means, where nothing was. */
+  /** What happened, where nothing was owed. */
   free: {
-    completed: 'The answer was complete, and nothing was charged.',
+    completed: 'The answer was complete.',
     client_gone:
-      'The client hung up before anything was owed: before the provider had accepted the request, or where the operator bears it. Nothing was charged.',
-    upstream_failed:
-      'The provider refused the request, or failed on every lane before any content. Nothing was charged.',
-    drained: 'The server was stopped before the answer had begun. Nothing was charged.',
-    ledger_unavailable: 'The books could not be written, and the answer had not begun. Nothing was charged.',
-    internal_error: 'Something went wrong on the server before anything was delivered. Nothing was charged.',
-    recovered: 'The server died before anything was delivered. Nothing was charged.',
+      'The client hung up before anything was owed: before the provider had accepted the request, or where the operator bears it.',
+    upstream_failed: 'The provider refused the request, or failed on every lane before any content.',
+    drained: 'The server was stopped before the answer had begun.',
+    ledger_unavailable: 'The books could not be written, and the answer had not begun.',
+    internal_error: 'Something went wrong on the server before anything was delivered.',
+    recovered: 'The server died before anything was delivered.',
   },
+  nothingOwed: 'Nothing was charged.',
+  /** What is owed of a complete answer, and of one that is not. */
+  owed: {
+    wallet: { whole: 'All of it is charged.', part: 'The input is charged, and the output up to that point.' },
+    builder: {
+      whole: 'All of it counts against the plan.',
+      part: 'The input counts against the plan, and so does the output up to that point.',
+    },
+  },
+  countedText: 'The provider counted the tokens.',
   runningText: 'It is running now. What it may cost at most is held until it ends; then only what was used is charged.',
   estimatedText: 'The provider told no counts, or none that can be true, so the tokens are estimated.',
   detail: {
     copyId: 'Copy the id',
     openModel: 'Open in playground',
-    charge: 'Charge',
+    charge: { wallet: 'Charge', builder: 'From the plan' },
     chargeSoFar: 'Held now',
     ofHold: (hold: string) => `of ${hold} held`,
     freed: (amount: string) => `${amount} of the hold freed`,
@@ -179,8 +183,8 @@ export const requests = {
     sum: 'Sum, exact',
     cost: 'Cost, rounded up once',
     costExact: 'Cost',
-    shortfall: 'Beyond the hold, charged to nobody',
-    charge: 'Charged',
+    shortfall: 'Beyond the hold, paid by nobody',
+    charge: { wallet: 'Charged', builder: 'Counted against the plan' },
     hold: 'Held at its beginning',
     freed: 'Freed at its end',
     open: 'It is priced when it has ended.',

@@ -5,6 +5,7 @@ export const shell = {
   openMenu: 'Open the menu',
   closeMenu: 'Close the menu',
   operate: 'Operate',
+  wishes: { one: '# account asks for funds', other: '# accounts ask for funds' },
   signOut: 'Sign out',
   theme: 'Theme',
   language: 'Language',

@@ -22,6 +22,7 @@ export const wallet = {
   ask: 'Ask for funds',
   askTitle: 'Ask for funds',
   askText: 'Whoever runs this server sees it and can put funds in. Nothing is charged anywhere.',
+  haveCode: 'I have a code to redeem',
   askAgain: 'You have asked already. Asking again replaces it.',
   amount: 'Amount',
   amountHint: 'In USD.',

@@ -21,20 +21,20 @@ export function useBrowser() {
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
   })
   afterEach(async () => {
-    const complaints = opened.flatMap((each) => each.complaints)
+    const complaints = opened.flatMap((each) => each.complaints.filter((complaint) => !each.isForgiven(complaint)))
     await Promise.all(opened.map(({ context }) => context.close()))
     opened = []
     expect(complaints, 'what pages did that none may').toEqual([])
   })
   afterAll(() => browser?.close())
 
-  /** A page in a browser profile of its own. */
-  return async function openPage(origin, path = '/', { cookie, ...look } = {}) {
+  /** A page in a browser profile of its own. `isForgiven`: complaints that the test itself gives reason for. */
+  return async function openPage(origin, path = '/', { cookie, isForgiven = () => false, ...look } = {}) {
     const context = await browser.newContext({ viewport: DESK, locale: 'en-US', timezoneId: 'Europe/Lisbon', ...look })
     context.setDefaultTimeout(PATIENCE_MS)
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
     const complaints = await watchPages(context, origin)
-    opened.push({ context, complaints })
+    opened.push({ context, complaints, isForgiven })
     if (cookie !== undefined) await context.addCookies([cookieFor(origin, cookie)])
     const page = await context.newPage()
     await page.goto(`${origin}/console${path}`)

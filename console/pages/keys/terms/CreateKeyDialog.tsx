@@ -34,7 +34,7 @@ export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
       width="wide"
       closing={create.isPending ? 'by-button' : 'anyhow'}
     >
-      <Form className="grid gap-5" onSend={send} noValidate>
+      <Form className="grid gap-5" onSend={send} judgedBy="send">
         <NameField draft={draft} onChange={setDraft} wrong={wrong} />
         <KindChoice
           kind={kind}

@@ -51,7 +51,7 @@ function EditKeyForm({ keyItem: newest, onClose }: { keyItem: OwnKey; onClose: (
     else change.mutate({ params: { key: keyItem.id }, body })
   }
   return (
-    <Form className="grid gap-5" onSend={send} noValidate>
+    <Form className="grid gap-5" onSend={send} judgedBy="send">
       <NameField draft={draft} onChange={setDraft} wrong={wrong} />
       <TermFields kind={keyItem.kind} expiresAt={keyItem.expires_at} draft={draft} onChange={setDraft} wrong={wrong} />
       <FormEnd act={change} go={common.save} onCancel={onClose} />

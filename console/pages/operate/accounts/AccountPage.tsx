@@ -1,6 +1,7 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { HandCoins } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
+import { readMoney } from '../../../lib/money.ts'
 import { useAccount } from '../../../questions/operate.ts'
 import { Answer } from '../../../ui/Answer.tsx'
 import { Button } from '../../../ui/Button.tsx'
@@ -51,13 +52,13 @@ interface AccountViewProps {
   readonly note: ReactNode
 }
 
-/** One account: its money, its plan, its people. `?credit=25.00` opens the dialog for that, from a wish. */
+/** One account: its money, its plan, its people. `?credit=25.00` opens the dialog for that, from a wish; `?credit=yes` leaves the amount open. */
 function AccountView({ account, note }: AccountViewProps) {
   const { shell, accounts } = useWords()
   const { credit } = useSearch({ strict: false }) as { credit?: string }
   const navigate = useNavigate()
   const [crediting, setCrediting] = useState<{ readonly amount: string } | undefined>(
-    credit === undefined ? undefined : { amount: credit },
+    credit === undefined ? undefined : { amount: readMoney(credit) === undefined ? '' : credit },
   )
   const close = () => {
     setCrediting(undefined)

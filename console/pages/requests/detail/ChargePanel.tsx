@@ -87,7 +87,7 @@ function Head({ narrow }: { narrow: boolean }) {
 
 function Sums({ request, cost, span }: { request: RequestDetail; cost: string; span: number }) {
   const { lines: words } = useWords().requests
-  const { lines, shortfall, charge, hold } = request
+  const { kind, lines, shortfall, charge, hold } = request
   const sum = exactSum(lines.map(({ amount }) => amount))
   const wasRounded = exactSum([cost]) !== sum
   const isShort = shortfall !== null && !isZero(shortfall)
@@ -108,7 +108,7 @@ function Sums({ request, cost, span }: { request: RequestDetail; cost: string; s
       )}
       {charge !== null && (
         <>
-          <Sum span={span} name={words.charge} strong>
+          <Sum span={span} name={words.charge[kind]} strong>
             <Money amount={charge} digits="exact" />
           </Sum>
           <Sum span={span} name={words.hold}>

@@ -12,16 +12,12 @@ import { RunningFor, useOutcome } from '../request-facts.tsx'
 
 /** How it ended, what that means, and the four numbers that are asked for first. */
 export function RequestSummary({ request }: { request: RequestDetail }) {
-  const { requests } = useWords()
   const { label, tone, text } = useOutcome()(request)
-  const isEstimated = request.tokens?.estimated === true
   return (
     <div className="grid gap-4">
       <div className="flex flex-wrap items-baseline gap-x-3 gap-y-1.5" aria-live="polite">
         <Badge tone={tone}>{label}</Badge>
-        <p className="min-w-56 flex-1 text-soft">
-          {text} {isEstimated && requests.estimatedText}
-        </p>
+        <p className="min-w-56 flex-1 text-soft">{text}</p>
       </div>
       <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
         <ChargeTile request={request} />
@@ -33,13 +29,13 @@ export function RequestSummary({ request }: { request: RequestDetail }) {
   )
 }
 
-function ChargeTile({ request: { state, charge, hold } }: { request: RequestDetail }) {
+function ChargeTile({ request: { state, kind, charge, hold } }: { request: RequestDetail }) {
   const { requests } = useWords()
   return state === 'open' ? (
     <StatTile label={requests.detail.chargeSoFar} value={<Money amount={hold} as="held" />} />
   ) : (
     <StatTile
-      label={requests.detail.charge}
+      label={requests.detail.charge[kind]}
       value={<Money amount={charge ?? '0.00'} />}
       note={<MoneyText say={requests.detail.ofHold} amounts={[hold]} />}
     />

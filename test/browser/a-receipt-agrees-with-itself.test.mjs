@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { PLANS_CONFIG } from '../support/test-config.ts'
+import { streamChat } from './lib/stream-chat.mjs'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+const ESTIMATED = 'The provider told no counts, or none that can be true, so the tokens are estimated.'
+const COUNTED = 'The provider counted the tokens.'
+
+describe.skipIf(CHROMIUM === undefined)('a receipt', () => {
+  const { server, origin, person, open } = useConsole({ config: PLANS_CONFIG })
+  const main = (page) => page.getByRole('main')
+
+  it('says once who has counted, also where it was nobody', async () => {
+    const owner = await person()
+    const { id } = await streamChat(origin(), owner.account.key, { model: 'swift' })
+    const page = await open(`/requests/${id}`, owner)
+    await main(page).getByText(`The answer was complete. All of it is charged. ${COUNTED}`).waitFor()
+    const detail = `**/console/api/requests/${id}`
+    await page.route(detail, async (route) => {
+      const answer = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...answer, tokens: { ...answer.tokens, estimated: true } } })
+    })
+    await page.reload()
+    await main(page).getByText(`The answer was complete. All of it is charged. ${ESTIMATED}`).waitFor()
+    expect(
+      await main(page)
+        .getByText(/the provider counted/i)
+        .count(),
+    ).toBe(0)
+  })
+
+  it('of a builder key speaks of the plan, and of no charge and no wallet', async () => {
+    const owner = await person()
+    await server().operate('plans.assign', { account: owner.account.id, plan: 'wide' })
+    const { key } = await owner.account.createKey({ kind: 'builder', name: 'agent' })
+    const { id } = await streamChat(origin(), key, { model: 'paid', max_tokens: 5 })
+    const page = await open(`/requests/${id}`, owner)
+    await main(page).getByText('All of it counts against the plan.').waitFor()
+    await main(page).getByText('From the plan', { exact: true }).waitFor()
+    await main(page)
+      .getByRole('row', { name: /^Counted against the plan/ })
+      .waitFor()
+    await main(page).getByRole('link', { name: 'The plan wide' }).waitFor()
+    expect(await main(page).innerText()).not.toMatch(/wallet|\bcharged\b|statement/i)
+  })
+})

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { PLANS_CONFIG } from '../support/test-config.ts'
+import { CHROMIUM, useConsole } from './lib/use-console.mjs'
+
+const NARROW = { width: 360, height: 740 }
+
+describe.skipIf(CHROMIUM === undefined)('whoever needs funds', () => {
+  const { server, person, open } = useConsole({ config: PLANS_CONFIG })
+  const link = (place, name) => place.getByRole('link', { name, exact: true })
+
+  it('is offered them before the first command that would be refused, and may ask for them there', async () => {
+    const page = await open('/', await person({ credit: '0' }))
+    await page.getByRole('heading', { name: 'Four steps to the first answer' }).waitFor()
+    const steps = page.getByRole('main').locator('ol > li')
+    expect(await steps.first().getByRole('heading').textContent()).toBe('Add funds')
+    await link(steps.first(), 'Add funds').click()
+    const dialog = page.getByRole('dialog', { name: 'Ask for funds' })
+    await dialog.getByRole('button', { name: 'I have a code to redeem' }).click()
+    await page.getByRole('dialog', { name: 'Redeem a code' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.reload()
+    await page.getByRole('heading', { name: 'Statement' }).waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+
+  it('is offered none in the steps where there is money, or a plan', async () => {
+    const rich = await open('/', await person())
+    await rich.getByRole('heading', { name: 'Three steps to the first answer' }).waitFor()
+    const subscriber = await person({ credit: '0' })
+    await server().operate('plans.assign', { account: subscriber.account.id, plan: 'wide' })
+    const page = await open('/', subscriber)
+    await page.getByRole('heading', { name: 'Three steps to the first answer' }).waitFor()
+  })
+
+  it('is seen by operators wherever they are, and an operator is led to where funds are put in', async () => {
+    const operator = await person({ role: 'operator' })
+    const page = await open('/', operator)
+    await link(page, 'Add funds').first().click()
+    await page.getByRole('dialog', { name: 'Move money' }).waitFor()
+    await page.keyboard.press('Escape')
+
+    const owner = await person({ credit: '0' })
+    await owner.asked.ask('POST /wallet/ask', { body: { amount: '5.00', note: '' } })
+    await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click()
+    await link(page, '1 account asks for funds').waitFor()
+    await page
+      .getByRole('navigation')
+      .getByRole('link', { name: /^Accounts\s*1 account asks for funds$/ })
+      .waitFor()
+    await link(page, '1 account asks for funds').click()
+    await page.getByRole('table', { name: 'Funding requests' }).getByText('$5.00').first().waitFor()
+
+    const telephone = await open('/', operator, { viewport: NARROW })
+    await link(telephone, '1 account asks for funds').waitFor()
+    const owners = await open('/', owner)
+    await owners.getByRole('heading', { name: 'Overview' }).waitFor()
+    expect(await owners.getByText('asks for funds').count()).toBe(0)
+  })
+})

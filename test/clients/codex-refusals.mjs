@@ -5,7 +5,7 @@
 import { endAll } from '../acceptance/own-processes.mjs'
 import { serveGateway } from '../acceptance/serve-gateway.mjs'
 import { readOptions } from '../program/options.mjs'
-import { millrace } from '../program/program.mjs'
+import { createBareAccount, millrace } from '../program/program.mjs'
 import { createTally } from '../program/tally.mjs'
 import { installCodex, openCodex } from './lib/codex-cli.mjs'
 import { openCountingDoor } from './lib/counting-door.mjs'
@@ -18,7 +18,7 @@ const CODEX_MS_MAX = 120_000
 const CASES = [
   { says: '503 upstream_timeout', model: 'silent', requests: 30 },
   { says: '503 server_is_overloaded, provider 500', model: 'fails-500', requests: 5 },
-  { says: '503 server_is_overloaded, provider 401', model: 'fails-401', requests: 5 },
+  { says: '503 provider_misconfigured, provider 401', model: 'fails-401', requests: 30 },
   { says: '429 upstream_busy', model: 'fails-429', requests: 6 },
   { says: '400 upstream_rejected', model: 'fails-400', requests: 1 },
   { says: '400 context_length_exceeded', model: 'fails-long', requests: 1 },
@@ -27,6 +27,7 @@ const CASES = [
   { says: 'after the head: server_is_overloaded, provider 500', model: 'fails-late-500', requests: 1 },
   { says: 'after the first word: cut', model: 'cut-in-words', requests: 6 },
   { says: 'after the first word: error', model: 'error-in-words', requests: 6 },
+  { says: 'after the first word: content_filter', model: 'filter-in-words', requests: 1 },
   { says: 'response.incomplete', model: 'short', requests: 1 },
   {
     says: '429 rate_limit_exceeded',
@@ -87,7 +88,7 @@ async function measure({ says, model = 'well', person, before, requests, exit = 
 
 async function keyOf({ credit, kind = 'wallet', plan, limits = [], suspended = false }, place) {
   const email = `person-${++people}@localhost`
-  await millrace(place, 'accounts', 'create', '--email', email)
+  await createBareAccount(place, email)
   if (credit) await millrace(place, 'wallet', 'credit', email, credit, '--reason', 'measuring', '--ref', 'first')
   if (plan) await millrace(place, 'plans', 'assign', email, plan)
   const { key } = await millrace(
@@ -126,11 +127,19 @@ function configFor(url) {
     ...{ id, context_tokens: 200_000, max_output_tokens: 32_000, price: { input: '1.00', output: '5.00' }, ...more },
     lanes: [{ upstream, model: as }],
   })
-  const laneOf = (way) => (way.includes('late') || way === 'slow' ? 'patient' : 'quick')
+  const laneOf = (way) => {
+    // A credential that is refused is refused to every model of its upstream.
+    if (way === 'fails-401') return 'locked-out'
+    return way.includes('late') || way === 'slow' ? 'patient' : 'quick'
+  }
   const plan = (id, allowance) => ({ id, models: ['*'], windows: [{ every: '5h', allowance }] })
   return {
     streams: { silence_before_head: '2s' },
-    upstreams: [upstream('quick', { first_byte: '1s' }), upstream('patient', { first_byte: '4s' })],
+    upstreams: [
+      upstream('quick', { first_byte: '1s' }),
+      upstream('patient', { first_byte: '4s' }),
+      { ...upstream('locked-out', { first_byte: '1s' }), api_key: 'refused-key' },
+    ],
     models: [
       ...Object.keys(WAYS).map((way) => model(way, laneOf(way), way)),
       model('silent-late', 'patient', 'silent'),

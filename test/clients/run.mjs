@@ -90,8 +90,6 @@ function configFor(mockUrl) {
   return {
     upstreams: wires.map((wire) => ({
       ...{ id: `mock-${wire}`, wire, ...dialectFor(wire), ...place },
-      // The harness looks whether a cancel reaches the provider; a dialect that hides reasoning would be read on.
-      on_client_gone: 'cancel_estimate',
     })),
     models: wires.map((wire) => ({
       ...{ id: MODELS[wire], efforts: EFFORTS, context_tokens: 200_000, max_output_tokens: 32_000 },

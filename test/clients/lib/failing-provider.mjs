@@ -39,6 +39,12 @@ async function speak(response, finish = 'stop', pauseMs = 0) {
   response.end('data: [DONE]\n\n')
 }
 
+async function failInWords(response, code) {
+  await speak(response, null)
+  put(response, { error: { message: 'Something broke.', code } })
+  response.end()
+}
+
 export const WAYS = {
   well: (response) => speak(response),
   slow: (response) => speak(response, 'stop', 40_000),
@@ -62,11 +68,8 @@ export const WAYS = {
     await sleep(50)
     response.destroy()
   },
-  async 'error-in-words'(response) {
-    await speak(response, null)
-    put(response, { error: { message: 'Something broke.', code: 'server_error' } })
-    response.end()
-  },
+  'error-in-words': (response) => failInWords(response, 'server_error'),
+  'filter-in-words': (response) => failInWords(response, 'content_filter'),
 }
 
 /** Longer than the gateway of `codex-refusals.mjs` waits before it sends the head of a stream. */

@@ -23,6 +23,7 @@ function bareProgram(): Command {
       attended: false,
       ask: unasked,
     },
+    program: 'millrace',
     operator: { call: unasked },
     serve: unasked,
     checkConfig: unasked,
@@ -30,7 +31,7 @@ function bareProgram(): Command {
     writeTemplate: unasked,
     versions: { millrace: '0', node: '0', driver: '', schema: '' },
   }
-  return createProgram(deps).program
+  return createProgram(deps, { quiet: false }).program
 }
 
 interface Leaf {
@@ -186,7 +187,7 @@ it('every command that a page mentions is there, with the options that it names'
 it('the exit codes in the page are those of the program', () => {
   const [, table = ''] = textOf('docs/operate/running.md').split('## Exit codes')
   const ours = [...table.matchAll(/^\| (\d) \|/gm)].map(([, code]) => Number(code))
-  expect(ours).toEqual(Object.values(EXIT).sort())
+  expect(ours).toEqual([...new Set<number>(Object.values(EXIT))].sort())
 })
 
 it('a command line with a mistake would be noticed', async () => {

@@ -13,8 +13,8 @@ type TryOutcome = RunFate['kind'] | StopReason | DeadlinePhase | UpstreamFailure
 
 // The compiler proves these two ways: whatever the server can say has words, and there are no words for what it cannot.
 const WORDS = [english, german]
-const outcomes: readonly Readonly<Record<TurnOutcome, string>>[] = WORDS.flatMap(({ outcomes, charged, free }) => [
-  ...[outcomes, charged, free],
+const outcomes: readonly Readonly<Record<TurnOutcome, string>>[] = WORDS.flatMap(({ outcomes, happened, free }) => [
+  ...[outcomes, happened, free],
 ])
 const tries: readonly Readonly<Record<TryOutcome, string>>[] = WORDS.map(({ attempts }) => attempts.outcomes)
 const strangers: readonly Exclude<keyof typeof english.outcomes, TurnOutcome>[] = []

@@ -16,8 +16,8 @@ const SAID_ELSEWHERE = ['confirm_password', 'code_mistyped', 'code_redeemed']
 /** No page of ours gives reason for them. */
 const NEVER_MET = ['method_not_allowed', 'body_too_large', 'json_needed', 'unknown_operation']
 
-/** Of the console itself: nothing was answered, not in time, or not all of it. */
-const OURS = ['unexpected', 'unreachable', 'no_answer', 'stream_cut']
+/** Of the console itself: nothing was answered, not in time, or not all of it; or a part of it is not there. */
+const OURS = ['unexpected', 'unreachable', 'no_answer', 'stream_cut', 'part_lost']
 
 it('every code that the console is told is worded, or left to the server for a reason', () => {
   const left = [...SAID_BY_THE_SERVER, ...SAID_ELSEWHERE, ...NEVER_MET]

@@ -1,6 +1,6 @@
 // The program under test, as it is shipped, in processes of its own. Whoever starts one, in whatever suite, does it here.
 import { spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -47,12 +47,20 @@ export async function millrace(place, ...words) {
 export async function verifyBooks(place) {
   const { out, err } = await runCommand(place, ['db', 'verify', '--json'])
   if (out === '') throw new Error(`db verify said nothing: ${err}`)
-  return JSON.parse(out)
+  const report = JSON.parse(out)
+  if (report.error !== undefined) throw new Error(`db verify did not read the books: ${report.error.message}`)
+  return report
+}
+
+/** The one command that begins a ledger, and only in a folder that is there. */
+export async function createBareAccount(place, email) {
+  mkdirSync(place.data, { recursive: true })
+  await millrace(place, 'accounts', 'create', '--email', email)
 }
 
 /** With money, and on a plan where one is named. */
 export async function createAccount(place, { email, credit = '1000.00', plan }) {
-  await millrace(place, 'accounts', 'create', '--email', email)
+  await createBareAccount(place, email)
   await millrace(place, 'wallet', 'credit', email, credit, '--reason', 'test', '--ref', 'first')
   if (plan !== undefined) await millrace(place, 'plans', 'assign', email, plan)
 }

@@ -130,7 +130,7 @@ describe('the openai package streams', () => {
         for await (const _chunk of stream) server().serving.cutTurns()
       })(),
     )
-    expect(error).toMatchObject({ code: 'server_draining', type: 'service_unavailable_error' })
+    expect(error).toMatchObject({ code: 'server_draining', type: 'server_error' })
     expect(requests.sent).toBe(1)
     expect((await account.receipts())[0]).toMatchObject({ state: 'settled', outcome: 'drained' })
   })

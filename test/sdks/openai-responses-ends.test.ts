@@ -56,7 +56,7 @@ describe.each(LANES)('over $lane', ({ endless }) => {
         }
       })(),
     )
-    expect(error).toMatchObject({ code: 'server_draining', type: 'service_unavailable_error' })
+    expect(error).toMatchObject({ code: 'server_draining', type: 'server_error' })
     expect(types).toContain('response.output_text.delta')
     expect(await ended(account)).toMatchObject({ state: 'settled', outcome: 'drained' })
     const running = client.responses.stream(question(endless))
@@ -81,7 +81,7 @@ describe.each(BROKEN_LANES)('over $lane that $how in the middle', ({ model }) =>
         }
       })(),
     )
-    expect(error).toMatchObject({ code: expect.stringMatching(/^upstream_/), type: 'service_unavailable_error' })
+    expect(error).toMatchObject({ code: expect.stringMatching(/^upstream_/), type: 'server_error' })
     expect(text).toBe('1 2')
     const stored = await client.responses.retrieve(id)
     expect(stored).toMatchObject({ status: 'failed', error: { code: error.code } })

@@ -96,7 +96,7 @@ describe('the openai client throws on a failure', () => {
       for await (const { type } of events) types.push(type)
     })().catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(APIError)
-    expect(failed).toMatchObject({ code: 'upstream_error', type: 'service_unavailable_error' })
+    expect(failed).toMatchObject({ code: 'upstream_error', type: 'server_error' })
     expect(types).toContain('response.output_text.delta')
   })
 })

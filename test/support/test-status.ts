@@ -22,6 +22,7 @@ export const testStatus = ({ house, serving, folder, port, publicUrl }: Standing
   public_url: publicUrl ?? null,
   data: folder,
   config: 'millrace.yaml',
+  reload_refused: null,
   started_at: new Date(0).toISOString(),
   ledger_available: house.ledgerAvailable(),
   clock: clockView(house.operations.ledgerClock.standing()),

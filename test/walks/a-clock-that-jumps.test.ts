@@ -36,8 +36,13 @@ const current = new Proxy({} as TestServer, { get: (_, name) => Reflect.get(serv
 const backAt = ({ email, cookie, csrf }: ConsolePerson): ConsolePerson =>
   Object.assign(openBrowser(server, email), { cookie, csrf })
 
+/** Past the end of a day that would end during a test. */
+const untilMidnight = DAY - (Date.now() % DAY)
+const pastMidnight = untilMidnight < 12 * MINUTE ? untilMidnight + MINUTE : 0
+
 /** Time passes by `advance` and `step` only. */
-const start = (stepped = 0) => startServer({ folder, config: PLANS_CONFIG, clock: 'still', stepped })
+const start = (stepped = 0) =>
+  startServer({ folder, config: PLANS_CONFIG, clock: 'still', stepped: pastMidnight + stepped })
 
 async function restart(stepped: number): Promise<void> {
   await server.close()
@@ -153,6 +158,7 @@ describe('What was lived through under a clock of 2027', () => {
         const terminal = createTestTerminal()
         const ground = {
           environment: { HOME: folder },
+          program: 'millrace',
           cwd: folder,
           terminal,
           faults: { take: () => () => {} },

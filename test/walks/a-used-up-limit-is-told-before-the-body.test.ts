@@ -25,7 +25,9 @@ describe('a limit that is used up is told before the body', () => {
     const { key } = await account.createKey({ limits: { requests_per_minute: 1 } })
     expect((await chat(server(), { key })).status).toBe(200)
     const early = await headAlone(key)
-    expectProblem(early, 'rate_limit_exceeded', { message: /1 requests per minute\. .*try again in 60s\.$/ })
+    expectProblem(early, 'rate_limit_exceeded', {
+      message: /1 requests per minute\. Send requests less often; try again in 60s\.$/,
+    })
     expect(early.json.error.limit).toEqual({ scope: 'key', kind: 'requests', value: 1 })
     const told = ['retry-after', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests']
     expect(told.map((name) => early.headers.get(name))).toEqual(['60', '0', '1m0s'])

@@ -124,7 +124,7 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
     }
     await expect(millrace(await placeWith(['k2']), 'db', 'verify')).rejects.toMatchObject({
       code: 1,
-      err: expect.stringMatching(/begun with is not on the key ring.*key-ring\.md/),
+      out: expect.stringMatching(/begun with is not on the key ring.*key-ring\.md/),
     })
   })
 

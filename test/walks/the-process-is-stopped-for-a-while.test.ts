@@ -31,8 +31,10 @@ beforeEach(async () => {
     await word('one ')
     if (model === 'late-usage') await finish()
     await isStopped
-    for (let at = 0; at < 50; at++) await word('more ')
-    if (model !== 'late-usage') await finish()
+    if (model !== 'late-usage') {
+      for (let at = 0; at < 50; at++) await word('more ')
+      await finish()
+    }
     await end()
   })
   const models = ['late-words', 'late-head', 'late-usage']

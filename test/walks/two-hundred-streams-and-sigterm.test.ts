@@ -122,7 +122,7 @@ describe('SIGTERM under 200 streams', { timeout: 90_000 }, () => {
     const whole = Array.from({ length: WORDS_BEFORE + WORDS_AFTER }, (_, word) => `${word} `).join('')
     const heard = await Promise.all(answers)
     for (const { done, text } of heard) expect([done, text]).toEqual([true, whole])
-    await expectOver(`${STREAMS + 2 + late.length} requests, 0 lost`)
+    await expectOver(`${STREAMS} requests, 0 lost`)
     expect(far.talks).toHaveLength(STREAMS)
 
     const receipts = await receiptsById()
@@ -176,7 +176,7 @@ describe('SIGTERM under 200 streams', { timeout: 90_000 }, () => {
 /** The last words of a stream that was cut, and what it costs: its input, and the output that arrived. */
 function expectCut({ chunks, requestId, text }: StreamedAnswer): bigint {
   expect(chunks.at(-1)).toMatchObject({
-    error: { code: 'server_draining', type: 'service_unavailable_error', request_id: requestId },
+    error: { code: 'server_draining', type: 'server_error', request_id: requestId },
   })
   for (const { choices } of chunks.slice(0, -1)) expect(choices[0].finish_reason).toBe(null)
   // Each frame is a word, and as long as a token: so many were seen.

@@ -52,8 +52,34 @@ export const OF_LANES = [
     replacements: [
       {
         file: 'src/turn/lane/run-lanes.ts',
-        find: 'if (fate.mayBeBilled) triesLeft = Math.min(triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)',
+        find: 'if (fate.mayBeBilled) running.triesLeft = Math.min(running.triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)',
         put: '',
+      },
+    ],
+  },
+  {
+    name: 'one-client-for-all',
+    says: "one client's failures put a lane aside for everybody",
+    caughtBy: ['src/routing/breaker-of-one-client.test.ts'],
+    replacements: [
+      { file: 'src/routing/breaker.ts', find: 'return onlyFor !== undefined && onlyFor !== by', put: 'return false' },
+    ],
+  },
+  {
+    name: 'last-lane-is-refused',
+    says: 'nobody asks the last lane of a model while it is put aside',
+    caughtBy: ['src/routing/breaker.test.ts', 'src/turn/lane/lanes-put-aside.test.ts'],
+    replacements: [{ file: 'src/routing/breaker.ts', find: 'const PROBES_FIRST = 3', put: 'const PROBES_FIRST = 0' }],
+  },
+  {
+    name: 'no-patience',
+    says: 'a request fails although a lane is asked again in a moment',
+    caughtBy: ['src/turn/lane/lanes-put-aside.test.ts'],
+    replacements: [
+      {
+        file: 'src/turn/lane/run-lanes.ts',
+        find: 'if (now + 1000 * waitMs > patientUntil) return false',
+        put: 'return false',
       },
     ],
   },

@@ -117,8 +117,8 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/turn/lane/run-lanes.ts',
-        find: '    failures.push({ lane, fate })\n',
-        put: `    failures.push({ lane, fate })
+        find: '  running.failures.push({ lane, fate })\n',
+        put: `  running.failures.push({ lane, fate })
     const usage = { uncachedInput: 1, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
     const owed = { usage, tier: 0, cost: turn.hold.amount }
     await turn.hold.settle({ outcome: 'upstream_failed', owed, lane: lane.id, attempts })
@@ -132,9 +132,9 @@ export const OF_MONEY = [
     caughtBy: [TURN],
     replacements: [
       {
-        file: 'src/turn/lane/ask-lane.ts',
-        find: '{ cap: hold.cap, ',
-        put: '{ cap: request.outputCap ?? hold.cap, ',
+        file: 'src/turn/lane/lane-cap.ts',
+        find: 'Math.min(capOn(lane, outputCap), hold.cap)',
+        put: 'capOn(lane, outputCap)',
       },
     ],
   },
@@ -298,7 +298,7 @@ export const OF_MONEY = [
     name: 'one-choice-is-charged',
     says: 'of several choices one is charged',
     caughtBy: [TURN],
-    replacements: [{ file: 'src/turn/end/resolve-ending.ts', find: 'hold.cap * request.choices', put: 'hold.cap' }],
+    replacements: [{ file: 'src/turn/end/resolve-ending.ts', find: 'hold.cap) * request.choices', put: 'hold.cap)' }],
   },
   {
     name: 'plan-without-caps',
@@ -368,8 +368,8 @@ export const OF_MONEY = [
       },
       {
         file: 'src/ledger/check-periods.ts',
-        find: 'at: period_start - 1, otherwise: 0 }), to: last',
-        put: 'at: 0, otherwise: 0 }), to: last',
+        find: 'at: period_start - 1, otherwise: 0',
+        put: 'at: 0, otherwise: 0',
       },
     ],
   },

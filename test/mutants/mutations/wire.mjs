@@ -76,10 +76,90 @@ export const OF_THE_WIRE = [
     replacements: [
       {
         file: 'src/wire/chat/tap.ts',
-        find: 'if (choices.length === 0) return NOTHING_CARRIED',
-        put: 'if (choices.length === 0) return { bytes: frame, isContent: false }',
+        find: 'if (!hasChoices(chunk)) return NOTHING_CARRIED',
+        put: 'if (!hasChoices(chunk)) return { bytes: frame, isContent: false }',
       },
     ],
+  },
+  {
+    name: 'foreign-choice-ends-the-stream',
+    says: 'a choice that nobody has asked for goes to the client, and its end ends the answer',
+    caughtBy: ['src/wire/chat/stream-oddities.test.ts'],
+    replacements: [{ file: 'src/wire/chat/mend-chunk.ts', find: '(index as number) < choices', put: 'choices > 0' }],
+  },
+  {
+    name: 'words-behind-the-end',
+    says: 'a relay passes words behind the finish by',
+    caughtBy: ['src/wire/chat/stream-oddities.test.ts'],
+    replacements: [
+      { file: 'src/wire/chat/mend-chunk.ts', find: 'fault ??= WORDS_BEHIND_END', put: 'fault ??= undefined' },
+    ],
+  },
+  {
+    name: 'arguments-that-are-no-json',
+    says: 'a whole answer may have a call whose arguments break off',
+    caughtBy: ['src/wire/tools/restore-tools.test.ts'],
+    replacements: [
+      {
+        file: 'src/wire/tools/restore-tools.ts',
+        find: "state === 'cut' || state === 'broken'",
+        put: "state === 'broken'",
+      },
+    ],
+  },
+  {
+    name: 'two-beginnings',
+    says: 'a second message_start in the middle of an answer is taken for nothing',
+    caughtBy: ['src/wire/anthropic/read-events.test.ts'],
+    replacements: [
+      {
+        file: 'src/wire/anthropic/read-events.ts',
+        find: "if (reading.hasBegun) heard.invalid = 'a second message_start'",
+        put: '',
+      },
+    ],
+  },
+  {
+    name: 'ends-that-disagree',
+    says: 'an item may end with other words than its deltas had',
+    caughtBy: ['src/wire/responses/read-steps.test.ts'],
+    replacements: [
+      {
+        file: 'src/wire/responses/finish-items.ts',
+        find: '!saysTheSame(part, whole)) heard',
+        put: '!saysTheSame(part, part.text)) heard',
+      },
+    ],
+  },
+  {
+    name: 'ends-that-leave-out',
+    says: 'a response may end without an item that it has told',
+    caughtBy: ['src/wire/responses/answer-faults.test.ts'],
+    replacements: [
+      {
+        file: 'src/wire/responses/hear-items.ts',
+        find: 'hearing.items.all.some(isLeftOut)',
+        put: 'isLeftOut === undefined',
+      },
+    ],
+  },
+  {
+    name: 'calls-lose-digits',
+    says: 'the numbers of a call are what a double makes of them',
+    caughtBy: ['src/wire/gemini/read-events.test.ts'],
+    replacements: [
+      {
+        file: 'src/wire/gemini/read-events.ts',
+        find: 'frame.includes(FUNCTION_CALL) ? markedData(frame) : undefined',
+        put: 'undefined',
+      },
+    ],
+  },
+  {
+    name: 'lone-returns-pass',
+    says: 'a frame that another one hides is lost without a word',
+    caughtBy: ['src/wire/sse/frame-data.test.ts'],
+    replacements: [{ file: 'src/wire/sse/frame-data.ts', find: 'if (hasLoneReturn(frame)) {', put: 'if (false) {' }],
   },
   {
     name: 'no-role-is-mended',
@@ -94,5 +174,43 @@ export const OF_THE_WIRE = [
     says: 'words that were copied without parsing count for nothing',
     caughtBy: ['src/wire/chat/alike-frames.test.ts'],
     replacements: [{ file: 'src/wire/chat/tap.ts', find: `      heard.outputBytes += alike.words\n`, put: '' }],
+  },
+  {
+    name: 'numbers-are-rounded',
+    says: 'numbers of schemas and past calls reach providers as JavaScript has them',
+    caughtBy: ['src/wire/gemini/write-contents.test.ts', 'src/wire/json/exact-numbers.test.ts'],
+    replacements: [
+      { file: 'src/wire/json/exact-numbers.ts', find: 'if (isOdd(json, place)) places.push(place)', put: '' },
+    ],
+  },
+  {
+    name: 'marks-of-clients-are-ours',
+    says: 'where a client has marked its prompt, our own policy marks it all the same',
+    caughtBy: ['src/wire/anthropic/mark-cache.test.ts'],
+    replacements: [{ file: 'src/wire/anthropic/mark-cache.ts', find: 'if (marked.length > 0)', put: 'if (false)' }],
+  },
+  {
+    name: 'call-ids-count-from-the-end',
+    says: 'the id of a call for a provider depends on what comes after it',
+    caughtBy: ['src/turn/lane/stable-prefixes.test.ts'],
+    replacements: [
+      {
+        file: 'src/wire/anthropic/write-messages.ts',
+        find: 'id: known?.id ?? writing.ids.take(item.callId)',
+        put: 'id: (known?.id ?? writing.ids.take(item.callId)) + writing.results.byCall.size',
+      },
+    ],
+  },
+  {
+    name: 'loops-forget-their-thinking',
+    says: 'a loop in which the model has thought only once goes on without what it thought',
+    caughtBy: ['src/turn/lane/stable-prefixes.test.ts', 'src/wire/anthropic/write-messages.test.ts'],
+    replacements: [
+      {
+        file: 'src/wire/anthropic/settle-messages.ts',
+        find: "before.findLastIndex(({ role, content }) => role === 'user' && !content.every(isResult))",
+        put: "before.findLastIndex(({ role }) => role === 'user')",
+      },
+    ],
   },
 ]

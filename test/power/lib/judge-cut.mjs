@@ -111,8 +111,9 @@ async function cutAgain({ folder, dist, library, random }) {
 
 async function verifyOrSay(place, report) {
   const { out, err } = await runCommandHere(place, ['db', 'verify', '--json'])
-  if (out !== '') return JSON.parse(out)
-  report('verify', 'db', `the program does not open its books: ${err.slice(0, 300)}`)
+  const said = out === '' ? { error: { message: err } } : JSON.parse(out)
+  if (said.error === undefined) return said
+  report('verify', 'db', `the program does not open its books: ${said.error.message.slice(0, 300)}`)
   return undefined
 }
 

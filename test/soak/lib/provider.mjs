@@ -6,13 +6,6 @@ import { FRAMES, JSON_ANSWERS } from '../../../bench/lib/mock-frames.mjs'
 import { TOOL_FRAMES } from './tool-frames.mjs'
 
 const SAY = /\[say words=(\d+) pace=(\d+) tool=(\d) fault=(\w+)@(\d+)\]/g
-/** Long answers repeat these words. */
-const WORDS_PREPARED = 64
-
-const prepared = Object.fromEntries(
-  Object.entries(FRAMES).map(([wire, framesOf]) => [wire, framesOf('far', WORDS_PREPARED)]),
-)
-
 function wireOf(url) {
   if (url.endsWith('/messages')) return 'anthropic'
   if (url.includes('/models/')) return 'gemini'
@@ -56,11 +49,11 @@ async function stream(response, wire, { words, pace, tool, fault, at }) {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const frames = tool ? TOOL_FRAMES[wire]('far') : undefined
   if (frames) return response.end(frames.join(''))
-  const { opening, words: said, ending } = prepared[wire]
+  const { opening, words: said, ending } = FRAMES[wire]('far', words)
   response.write(opening)
   for (let word = 0; word < words && !response.destroyed; word++) {
     if (fault === 'cut' && word === at) return response.destroy()
-    if (!response.write(said[word % said.length])) await drained(response)
+    if (!response.write(said[word])) await drained(response)
     if (pace > 0) await sleep(pace)
   }
   response.end(ending)

@@ -46,6 +46,9 @@ const turn = async (name: RouteName, query: object) => {
 const pageOf = async (name: RouteName, query: object) =>
   (await turn(name, query)).json as { items: object[]; next: string | null }
 
+/** When a key was last used is written down a moment later: it may come between two pages. */
+const settled = (item: object) => ({ ...item, last_used_at: undefined })
+
 describe.each(LISTS)('%s', (name) => {
   it('is the same list one row at a time, and its last page is no empty one', async () => {
     const whole = await pageOf(name, { limit: LIMIT_MAX })
@@ -58,7 +61,7 @@ describe.each(LISTS)('%s', (name) => {
       turned.push(...items)
       after = next
     }
-    expect(turned).toEqual(whole.items)
+    expect(turned.map(settled)).toEqual(whole.items.map(settled))
   })
 
   it.each(['0', '-1', '1.5', 'all', String(LIMIT_MAX + 1), '1e9'])('has no page of %s rows', async (limit) => {

@@ -23,20 +23,22 @@ export interface FarOptions {
   readonly timeouts?: string
   /** All of them lead to the one provider; what else stands in their entries, as YAML. */
   readonly upstreams?: Readonly<Record<string, string>>
+  /** The name under which the provider is asked, instead of its address. */
+  readonly host?: string
   readonly means?: StartOptions['means']
 }
 
 export async function startFarHouse(
   scripts: Readonly<Record<string, Script>>,
   models: Readonly<Record<string, FarModel>>,
-  { config = '', timeouts = '', upstreams = { far: '' }, means = {} }: FarOptions = {},
+  { config = '', timeouts = '', upstreams = { far: '' }, host = '127.0.0.1', means = {} }: FarOptions = {},
 ): Promise<FarHouse> {
   const far = await startFaultUpstream((model) => scripts[model])
   const entries = Object.entries(models).map(([id, { lanes, more = '', upstream = 'far' }]) => {
     const written = lanes.map((model, at) => `{ upstream: ${upstream}, model: ${model}, priority: ${at} }`)
     return `  - { id: ${id}, context_tokens: 100000, max_output_tokens: 2000, price: ${PRICE}, ${more} lanes: [${written}] }\n`
   })
-  const common = `wire: chat, base_url: "${far.baseUrl}", allow_private: true, timeouts: { ${timeouts} }`
+  const common = `wire: chat, base_url: "http://${host}:${far.port}/v1", allow_private: true, timeouts: { ${timeouts} }`
   const providers = Object.entries(upstreams).map(([id, written]) => `  - { id: ${id}, ${common}, ${written} }\n`)
   const server = await startServer({
     means,

@@ -69,6 +69,8 @@ export const broken = (code: ProblemCode, charge: 'produced' | 'reported' | 'bou
 export const whole = (charge: 'produced' | 'reported' | 'bounded'): Cell => ({ kind: 'whole', charge })
 
 export const OVERLOADED = refused('server_is_overloaded')
+/** Its client is told no time to come back. */
+export const MISCONFIGURED = refused('provider_misconfigured', '')
 export const TIMED_OUT = refused('upstream_timeout')
 
 /** The same for both kinds of answers, before anything of them has come. */

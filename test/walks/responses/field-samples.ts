@@ -80,7 +80,12 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
     served: [
       {
         value: 'Hi',
-        sent: { chat: { messages: [{ role: 'user', content: 'Hi' }] }, translated: { input: TRANSLATED_WORDS } },
+        sent: {
+          plain: { input: WORDS },
+          native: { input: WORDS },
+          chat: { messages: [{ role: 'user', content: 'Hi' }] },
+          translated: { input: TRANSLATED_WORDS },
+        },
       },
       {
         value: WORDS,

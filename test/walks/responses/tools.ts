@@ -27,7 +27,6 @@ export const TOOLS = [LOOK_UP, PING, PATCH, AGENTS]
 export const CALLS = {
   look_up: { kind: 'function', name: 'look_up', words: ['{"q":', '"Grüße 🙂"}'] },
   ping: { kind: 'function', name: 'ping', words: [] },
-  broken: { kind: 'function', name: 'look_up', words: ['{"q": no', ' quotes}'] },
   patch: { kind: 'custom', name: 'patch', words: ['*** Begin\n', '+a "quoted" \\ line\t🙂\n'] },
   'agents.wait': { kind: 'function', name: 'wait', namespace: 'agents', words: ['{"q":"', 'a"}'] },
   'agents.note': { kind: 'custom', name: 'note', namespace: 'agents', words: ['free', ' text'] },
@@ -36,8 +35,9 @@ export const CALLS = {
 /** What the client has to be told of a call. */
 export function itemOfCall({ kind, name, words, ...rest }: Extract<SaidItem, { name: string }>): object {
   const text = words.join('')
+  // Clients parse what they are given.
   const said =
-    kind === 'custom' ? { type: 'custom_tool_call', input: text } : { type: 'function_call', arguments: text }
+    kind === 'custom' ? { type: 'custom_tool_call', input: text } : { type: 'function_call', arguments: text || '{}' }
   return { ...said, name, ...rest, status: 'completed' }
 }
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   server = await startServer({
     clock: 'still',
-    config: `upstreams:\n  - { id: far, wire: chat, base_url: "${far.baseUrl}", allow_private: true }\nmodels:\n  - { id: m, context_tokens: 100000, max_output_tokens: 2000, price: { input: "1.00", output: "2.00" }, lanes: [{ upstream: far, model: m }] }\n`,
+    config: `routing: { patience: 0s }\nupstreams:\n  - { id: far, wire: chat, base_url: "${far.baseUrl}", allow_private: true }\nmodels:\n  - { id: m, context_tokens: 100000, max_output_tokens: 2000, price: { input: "1.00", output: "2.00" }, lanes: [{ upstream: far, model: m }] }\n`,
   })
   account = await openAccount(server)
 })
@@ -46,7 +46,16 @@ async function patientFor(seconds: number, stream: boolean): Promise<number | un
 
 it('a provider that says nothing is put aside although none of its clients waits for its deadline', async () => {
   for (let client = 0; client < 5; client++) expect(await patientFor(10, true)).toBeUndefined()
-  expect(await patientFor(10, true)).toBe(503)
+  // There is nobody else to ask: a few ask it all the same, and everybody else hears at once.
+  far.forget()
+  const leaving = new AbortController()
+  const body = { model: 'm', stream: true, messages: hello() }
+  const probes = [1, 2, 3].map(() => send(server, account, body, { signal: leaving.signal }).catch(() => undefined))
+  await until(() => far.talks.length === 3)
+  expect((await send(server, account, body)).status).toBe(503)
+  leaving.abort()
+  await Promise.all(probes)
+  await until(() => server.serving.turnsRunning === 0)
 })
 
 it.each([

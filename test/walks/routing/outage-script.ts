@@ -67,7 +67,7 @@ export async function openOutageHouse(options: Pick<StartOptions, 'clock'> = {})
   const server = await startServer({
     ...options,
     config: [
-      `routing: { aside_first: ${FIRST_S}s, aside_longest: ${LONGEST_S}s }\n`,
+      `routing: { aside_first: ${FIRST_S}s, aside_longest: ${LONGEST_S}s, patience: 0s }\n`,
       'upstreams:\n',
       upstream('first') + upstream('second'),
       'models:\n',

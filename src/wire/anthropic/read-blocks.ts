@@ -110,7 +110,7 @@ interface Ignored {
 }
 
 function startBlock(state: State, { index, content_block }: Fields): void {
-  if (!isObject(content_block)) return
+  if (!isObject(content_block) || typeof content_block.type !== 'string') return
   if (typeof index === 'number' && state.begun.has(index)) {
     state.fault ??= 'a block that begins twice'
     return

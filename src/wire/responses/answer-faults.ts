@@ -5,7 +5,7 @@ import { tryParse } from '../json/try-parse.ts'
 import { BROKEN_ARGUMENTS, NAMELESS_CALL } from '../tools/call-faults.ts'
 import { type HeardItem, partAt } from './item-queue.ts'
 import { ITEM_OF_PART, partKindOf, wordsOfPart } from './part-kinds.ts'
-import { isCall, nameOfCall, type PartKind, type SpokenPart } from './spoken-item.ts'
+import { isCall, nameOfCall, type PartKind, type SpokenItem, type SpokenPart } from './spoken-item.ts'
 
 export const DISAGREES = 'the end of an item does not match what came before it'
 
@@ -42,7 +42,7 @@ export function itemSaysTheSame(heard: HeardItem, item: Fields): boolean {
     return part === undefined ? textOf(whole) === '' : saysTheSame(part, whole)
   }
   const { kind } = heard.item
-  if (isCall(kind) && isText(item.name) && item.name !== nameOfCall(heard.item)) return false
+  if (callsAnother(heard.item, item)) return false
   if (kind === 'function_call') return agrees('arguments', undefined, item.arguments)
   if (kind === 'custom_tool_call') return agrees('input', undefined, item.input)
   if (kind !== 'message' || !Array.isArray(item.content)) return true
@@ -61,7 +61,12 @@ export const hasEveryPart = ({ item }: HeardItem, content: readonly unknown[]): 
     return text === '' || (isObject(listed) && partKindOf(listed) === kind)
   })
 
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+/** A call that was told under a name keeps it. */
+export function callsAnother(told: SpokenItem, { name }: Fields): boolean {
+  if (!isCall(told.kind) || typeof name !== 'string' || name === '') return false
+  const known = nameOfCall(told)
+  return known !== '' && name !== known
+}
 
 interface Ended {
   readonly functionsAreCustom: boolean

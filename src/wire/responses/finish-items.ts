@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../lib/is-object.ts'
 import type { Opaque } from '../../model/event.ts'
 import type { Heard } from '../heard.ts'
-import { DISAGREES, hasEveryPart, saysTheSame, textOf } from './answer-faults.ts'
+import { callsAnother, DISAGREES, hasEveryPart, saysTheSame, textOf } from './answer-faults.ts'
 import type { HeardItems } from './heard-items.ts'
 import { type HeardItem, type ItemQueue, partAt } from './item-queue.ts'
 import { ITEM_OF_PART, itemKindOf, partKindOf, wordsOfPart } from './part-kinds.ts'
@@ -50,6 +50,7 @@ export function itemOf(
   if (!isSame) return begin(hearing, item, index ?? hearing.items.nextIndex())
   found.id ??= id
   if (!found.hasEnded) learn(hearing, found, item)
+  else if (callsAnother(found.item, item)) hearing.heard.invalid ??= DISAGREES
   return found
 }
 
@@ -63,6 +64,7 @@ export function begin(hearing: Hearing, item: Fields, index: number): HeardItem 
 }
 
 function learn(hearing: Hearing, heard: HeardItem, item: Fields): void {
+  if (callsAnother(heard.item, item)) hearing.heard.invalid ??= DISAGREES
   hearing.queue.learn(heard, item)
   heard.item.opaque = opaqueIn(heard.item, hearing)
 }

@@ -167,7 +167,9 @@ it('an answer that was cut may have cut its last call, and no other', () => {
   const over: TurnEvent = { type: 'turn-end', reason: 'length' }
   const read = (...words: readonly string[]) => {
     const calls = words.flatMap((text, call) => [
-      ...[start(call, 'look'), ...(text === '' ? [] : [delta(call, text)]), end(call)],
+      start(call, text.startsWith('{"input"') ? 'patch' : 'look'),
+      ...(text === '' ? [] : [delta(call, text)]),
+      end(call),
     ])
     const reader = restoreTools(readerOf([[...calls, over]]), NAMES)
     const events = reader.read(FRAME)
@@ -177,4 +179,5 @@ it('an answer that was cut may have cut its last call, and no other', () => {
   expect(read('{"a":1}', '')).toEqual(['{"a":1}'])
   expect(read('', '{"a":1}')).toEqual(['{}', '{"a":1}'])
   expect(read('{"a', '{"a":1}')).toBe('the arguments of a tool call are not JSON')
+  expect(read('{"a', '{"input":"whole"}')).toBe('the arguments of a tool call are not JSON')
 })

@@ -94,7 +94,7 @@ function restore(restoring: Restoring, event: TurnEvent, events: TurnEvent[]): v
       return
     case 'turn-end':
       // Of an answer that was cut the last call may be cut, too.
-      if ([...calls.values()].slice(0, isCut(event) ? -1 : undefined).some(isNotWhole))
+      if ([...calls].some(([call, written]) => isNotWhole(written) && !isCutCall(restoring, call)))
         restoring.invalid = BROKEN_ARGUMENTS
       else events.push(event)
       return

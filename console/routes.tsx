@@ -113,7 +113,7 @@ const pages = [
   page('/plan', ['plan'], () => import('./pages/plan/PlanPage.tsx'), 'PlanPage'),
   page('/usage', ['usage'], () => import('./pages/usage/UsagePage.tsx'), 'UsagePage'),
   page('/requests', [], () => import('./pages/requests/RequestsPage.tsx'), 'RequestsPage'),
-  page('/requests/$request', [], () => import('./pages/requests/RequestPage.tsx'), 'RequestPage'),
+  page('/requests/$request', ['receipt'], () => import('./pages/requests/RequestPage.tsx'), 'RequestPage'),
   page('/models', ['models'], () => import('./pages/models/ModelsPage.tsx'), 'ModelsPage'),
   page('/playground', ['playground'], () => import('./pages/playground/PlaygroundPage.tsx'), 'PlaygroundPage'),
   page('/connect', ['connect'], () => import('./pages/connect/ConnectPage.tsx'), 'ConnectPage'),
@@ -132,7 +132,7 @@ const pages = [
   page('/operate/requests', ['found'], () => import('./pages/operate/FindRequestPage.tsx'), 'FindRequestPage'),
   page(
     '/operate/requests/$request',
-    ['found'],
+    ['found', 'receipt'],
     () => import('./pages/operate/FoundRequestPage.tsx'),
     'FoundRequestPage',
   ),

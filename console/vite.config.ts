@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
-import { defineConfig, type Plugin } from 'vite'
+import { defineConfig, minifySync, type Plugin } from 'vite'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
@@ -13,7 +13,7 @@ const PLACE = '<!-- before app -->'
  * blocks the page for a moment. The content policy allows nothing inline, and Vite bundles only modules, which never block.
  */
 function scriptBeforeApp(): Plugin {
-  const source = readFileSync(here('assets/before-app.js'), 'utf8')
+  const { code: source } = minifySync('before-app.js', readFileSync(here('assets/before-app.js'), 'utf8'))
   return {
     name: 'script-before-app',
     apply: 'build',

@@ -21,6 +21,7 @@ export const later: LaterWords = {
   plan: async () => (await import('./de/plan.ts')).plan,
   plans: async () => (await import('./de/plans.ts')).plans,
   playground: async () => (await import('./de/playground.ts')).playground,
+  receipt: async () => (await import('./de/receipt.ts')).receipt,
   settings: async () => (await import('./de/settings.ts')).settings,
   system: async () => (await import('./de/system.ts')).system,
   usage: async () => (await import('./de/usage.ts')).usage,

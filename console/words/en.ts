@@ -20,6 +20,7 @@ export const later = {
   plan: async () => (await import('./en/plan.ts')).plan,
   plans: async () => (await import('./en/plans.ts')).plans,
   playground: async () => (await import('./en/playground.ts')).playground,
+  receipt: async () => (await import('./en/receipt.ts')).receipt,
   settings: async () => (await import('./en/settings.ts')).settings,
   system: async () => (await import('./en/system.ts')).system,
   usage: async () => (await import('./en/usage.ts')).usage,

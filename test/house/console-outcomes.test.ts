@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
+import { receipt as germanReceipt } from '../../console/words/de/receipt.ts'
 import { requests as german } from '../../console/words/de/requests.ts'
+import { receipt as englishReceipt } from '../../console/words/en/receipt.ts'
 import { requests as english } from '../../console/words/en/requests.ts'
 import type { TurnOutcome } from '../../src/model/ending.ts'
 import type { RunFate } from '../../src/turn/lane/run.ts'
@@ -16,9 +18,11 @@ const WORDS = [english, german]
 const outcomes: readonly Readonly<Record<TurnOutcome, string>>[] = WORDS.flatMap(({ outcomes, happened, free }) => [
   ...[outcomes, happened, free],
 ])
-const tries: readonly Readonly<Record<TryOutcome, string>>[] = WORDS.map(({ attempts }) => attempts.outcomes)
+const tries: readonly Readonly<Record<TryOutcome, string>>[] = [englishReceipt, germanReceipt].map(
+  ({ attempts }) => attempts.outcomes,
+)
 const strangers: readonly Exclude<keyof typeof english.outcomes, TurnOutcome>[] = []
-const strangeTries: readonly Exclude<keyof typeof english.attempts.outcomes, TryOutcome>[] = []
+const strangeTries: readonly Exclude<keyof typeof englishReceipt.attempts.outcomes, TryOutcome>[] = []
 
 it('the console has words for every way in which a request or a try of it can end', () => {
   for (const words of [...outcomes, ...tries]) {

@@ -8,7 +8,7 @@ import { laterOf, type PlacedAttempt, placeAttempts } from './place-attempts.ts'
 
 /** What happened, from its beginning to its end: each lane that was asked, how long it took, and what came of it. */
 export function AttemptsPanel({ request }: { request: RequestDetail }) {
-  const { attempts: words } = useWords().requests
+  const { attempts: words } = useWords().receipt
   const { attempts, opened_at, closed_at, first_byte_ms, total_ms, state } = request
   const whole = laterOf(attempts, total_ms)
   return (
@@ -66,7 +66,7 @@ const Moment = ({ label, at }: { label: string; at: string }) => (
 )
 
 function Attempt({ placed, firstByteAt }: { placed: PlacedAttempt; firstByteAt: number | undefined }) {
-  const { attempts: words } = useWords().requests
+  const { attempts: words } = useWords().receipt
   const formats = useFormats()
   const { attempt, begins, share, isLast } = placed
   const tone = toneOf(attempt.outcome)

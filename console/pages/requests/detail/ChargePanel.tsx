@@ -9,7 +9,7 @@ import type { RequestDetail } from '../RequestDetailView.tsx'
 
 /** The charge, line by line, so that anybody can add it up: exact lines, one rounding, then what the hold covers of it. */
 export function ChargePanel({ request }: { request: RequestDetail }) {
-  const { lines: words } = useWords().requests
+  const { lines: words } = useWords().receipt
   const formats = useFormats()
   const narrow = useNarrow()
   const { tier, price_version, lines, cost, state } = request
@@ -38,7 +38,7 @@ export function ChargePanel({ request }: { request: RequestDetail }) {
 
 /** On a telephone the tokens and their price stand below what they are for, so that all digits of the amount have room. */
 function Line({ line, narrow }: { line: RequestDetail['lines'][number]; narrow: boolean }) {
-  const { lines: words } = useWords().requests
+  const { lines: words } = useWords().receipt
   const formats = useFormats()
   const tokens = line.tokens === null ? '' : formats.count(line.tokens)
   const price = line.per_million === null ? '' : formats.exactMoney(line.per_million)
@@ -66,7 +66,7 @@ function Line({ line, narrow }: { line: RequestDetail['lines'][number]; narrow: 
 const AMOUNT = 'figures px-2 py-1.5 text-end whitespace-nowrap'
 
 function Head({ narrow }: { narrow: boolean }) {
-  const { lines: words } = useWords().requests
+  const { lines: words } = useWords().receipt
   const names = narrow ? [words.what, words.amount] : [words.what, words.tokens, words.perMillion, words.amount]
   return (
     <thead>
@@ -86,7 +86,7 @@ function Head({ narrow }: { narrow: boolean }) {
 }
 
 function Sums({ request, cost, span }: { request: RequestDetail; cost: string; span: number }) {
-  const { lines: words } = useWords().requests
+  const { lines: words } = useWords().receipt
   const { kind, lines, shortfall, charge, hold } = request
   const sum = exactSum(lines.map(({ amount }) => amount))
   const wasRounded = exactSum([cost]) !== sum

@@ -8,7 +8,7 @@ type Period = RequestDetail['paid_by']['windows'][number]
 
 /** Whose money it was, and in which windows and caps it counts. */
 export function PayerPanel({ request, whose }: { request: RequestDetail; whose: Whose }) {
-  const { paid: words } = useWords().requests
+  const { paid: words } = useWords().receipt
   const { paid_by, movement, state } = request
   const isWallet = paid_by.kind === 'wallet'
   const payer = isWallet ? words.wallet : paid_by.plan === null ? words.planEnded : words.plan(paid_by.plan)
@@ -51,7 +51,7 @@ export function PayerPanel({ request, whose }: { request: RequestDetail; whose: 
 
 /** Where it stands in the statement: among the charges of the day on which it ended. */
 function StatementLine({ request, movement, whose }: { request: RequestDetail; movement: number; whose: Whose }) {
-  const { paid: words } = useWords().requests
+  const { paid: words } = useWords().receipt
   const { zone } = useFormats()
   const text = words.movement(String(movement))
   if (whose !== 'own' || request.closed_at === null) return text
@@ -64,7 +64,7 @@ function StatementLine({ request, movement, whose }: { request: RequestDetail; m
 }
 
 function Periods({ title, periods }: { title: string; periods: readonly Period[] }) {
-  const { paid: words } = useWords().requests
+  const { paid: words } = useWords().receipt
   const formats = useFormats()
   if (periods.length === 0) return null
   return (

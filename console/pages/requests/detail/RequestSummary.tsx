@@ -96,11 +96,11 @@ const NOTHING = '–'
 
 /** What is out of the ordinary about it, in sentences. */
 export function RequestNotes({ request }: { request: RequestDetail }) {
-  const { requests } = useWords()
+  const { receipt } = useWords()
   const notes = useNotes(request)
   if (notes.length === 0) return null
   return (
-    <section aria-label={requests.notes.title} className="rounded-xl bg-held-wash px-4 py-3 text-held">
+    <section aria-label={receipt.notes.title} className="rounded-xl bg-held-wash px-4 py-3 text-held">
       <ul className="grid gap-1.5">
         {notes.map(({ id, note }) => (
           <li key={id} className="flex gap-2.5">
@@ -119,7 +119,7 @@ interface Note {
 }
 
 function useNotes({ cache_lost, compaction, shortfall }: RequestDetail): Note[] {
-  const { notes } = useWords().requests
+  const { notes } = useWords().receipt
   const formats = useFormats()
   const found: Note[] = []
   if (cache_lost !== null) {

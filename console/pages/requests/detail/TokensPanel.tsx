@@ -7,7 +7,8 @@ const CLASSES = ['uncached_input', 'cached_input', 'cache_write', 'output'] as c
 
 /** Tokens by the classes that have prices of their own; they do not overlap, so they add up. */
 export function TokensPanel({ request: { tokens, state } }: { request: RequestDetail }) {
-  const { tokens: words, estimated } = useWords().requests
+  const { receipt, requests } = useWords()
+  const { tokens: words } = receipt
   const formats = useFormats()
   if (tokens === null) {
     return (
@@ -17,7 +18,7 @@ export function TokensPanel({ request: { tokens, state } }: { request: RequestDe
     )
   }
   return (
-    <Panel title={words.title} {...(tokens.estimated && { about: estimated })}>
+    <Panel title={words.title} {...(tokens.estimated && { about: requests.estimated })}>
       <table className="w-full text-sm">
         <caption className="sr-only">{words.title}</caption>
         <thead className="sr-only">

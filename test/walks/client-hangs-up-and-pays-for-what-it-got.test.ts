@@ -3,6 +3,7 @@ import { randomFrom } from '../../src/lib/seeded-random.fixture.ts'
 import type { ReceiptsTable } from '../../src/store/tables.ts'
 import { hello, send } from '../support/ask.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
+import { requestsEnded } from '../support/read-metrics.ts'
 import { framesOf } from '../support/read-stream.ts'
 import { openAccount, type TestAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
@@ -103,14 +104,14 @@ describe('a client that hangs up pays for what it got', () => {
 
   it('in the middle of its own request: nothing, and no receipt', async () => {
     const account = await openAccount(server(), { credit: '1.00' })
-    const served = server().serving.requestsServed
+    const before = await requestsEnded(server())
     const socket = await openRawSocket(server())
     socket.write(
       `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\n` +
         'content-type: application/json\r\ncontent-length: 1000\r\n\r\n{"model":"calm","stream":true,"messages":[',
     )
     socket.destroy()
-    await until(() => server().serving.requestsServed > served)
+    await until(async () => (await requestsEnded(server())) > before)
     expect(await account.receipts()).toEqual([])
   })
 

@@ -184,7 +184,7 @@ describe('a request that waits for memory', () => {
     const { streams, end } = await fill(server())
     const who = await openSubscriber(server())
     const key = await who.createKey()
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     const late = chat(server(), key)
     await until(async () => (await load.load()).waiting === 1)
     await server().operate('keys.revoke', { key: key.id })

@@ -3,6 +3,7 @@ import { shutDown } from '../../../src/app/serve/shutdown.ts'
 import { chunk, reply, USAGE, usageChunk, WORDS } from '../../fakes/chat-words.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import type { Talk } from '../../fakes/talk.ts'
+import { requestsEnded } from '../../support/read-metrics.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'
@@ -97,7 +98,7 @@ describe('with an idempotency key', () => {
     if (reads) await (await first).body?.getReader().read()
     const talk = await until(() => house.far.talks[0])
     await until(async () => (await account.receipts()).length === 1)
-    const served = house.server.serving.requestsServed
+    const before = await requestsEnded(house.server)
     controller.abort()
     // Whoever asks while it runs is told to wait, whether its client is there or not.
     const early = await ask(house.server, asked, body)
@@ -107,7 +108,7 @@ describe('with an idempotency key', () => {
     expect(await closedReceipt(account)).toMatchObject({
       ...{ state: 'settled', outcome: 'completed', charge_nano: REPORTED_NANO, estimated: 0 },
     })
-    await until(() => house.server.serving.requestsServed > served + 1)
+    await until(async () => (await requestsEnded(house.server)) > before + 1)
 
     const again = await ask(house.server, asked, body)
     expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, 'true'])

@@ -11,7 +11,7 @@ describe('a server that has memory for three turns', () => {
 
   it('lets the fourth wait until one of them has ended', async () => {
     const { account, streams, end } = await fill(server())
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     const late = chat(server(), account)
     await until(async () => (await load.load()).waiting === 1)
     streams[0]?.end()
@@ -22,7 +22,7 @@ describe('a server that has memory for three turns', () => {
 
   it('tells more than may wait at once, before their bodies have come', async () => {
     const { account, end } = await fill(server())
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     const waiting = [await beginRequest(server(), account.key, 100), await beginRequest(server(), account.key, 100)]
     await until(async () => (await load.load()).waiting === 2)
     const refused = await beginRequest(server(), account.key, 100)
@@ -35,7 +35,7 @@ describe('a server that has memory for three turns', () => {
 
   it('forgets who goes away while waiting', async () => {
     const { account, end } = await fill(server())
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     const before = await load.shed('memory')
     const socket = await beginRequest(server(), account.key, 100)
     await until(async () => (await load.load()).waiting === 1)
@@ -48,7 +48,7 @@ describe('a server that has memory for three turns', () => {
 
   it('tells a wrong key and an empty wallet so, however full it is', async () => {
     const { end } = await fill(server())
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     expect((await chat(server(), { key: 'mr_wallet_no' })).status).toBe(401)
     expect((await chat(server(), await openAccount(server(), { credit: '0' }))).status).toBe(402)
     end()
@@ -57,7 +57,7 @@ describe('a server that has memory for three turns', () => {
 
   it('refuses the rest of a body for which there is no room any more', async () => {
     const account = await openAccount(server())
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     const [first, second] = [
       await beginRequest(server(), account.key, 500 * KiB),
       await beginRequest(server(), account.key, 500 * KiB),
@@ -79,7 +79,7 @@ describe('a server that has memory for three turns, and lets nobody wait for lon
 
   it('sends the fourth away after a while, says when to come back, charges nothing, and lets everything else go on', async () => {
     const { account, streams, end } = await fill(server())
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     const before = await load.shed('memory')
     const answer = await chat(server(), account)
     expectProblem(answer, 'server_is_overloaded', { message: /try again in [123]s/ })
@@ -96,7 +96,7 @@ describe('a server that has memory for three turns, and lets nobody wait for lon
 
   it('holds of a body what has come, not what its head claims, and gives it back when its sender is too slow', async () => {
     const account = await openAccount(server())
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     const liars = await Promise.all([1, 2, 3].map(() => beginRequest(server(), account.key, 500 * KiB)))
     for (const liar of liars) liar.write('{"model"')
     await until(async () => (await load.load()).bytes === 3 * (256 * KiB + 8))

@@ -14,7 +14,7 @@ const server = useServer({
 
 it('an event loop that is behind takes no new turns, finishes those it has, and takes new ones when it is well', async () => {
   const account = await openAccount(server())
-  const load = await openLoadReader(server())
+  const load = openLoadReader(server())
   const body = { model: 'calm', stream: true, messages: hello('count to 40') }
   // A machine that is busy for a moment sends the first away, too.
   const running = readStream(

@@ -49,7 +49,7 @@ describe('as many connections as may be open', () => {
 
   it('one more is closed, those that nobody uses make room for the next', async () => {
     const account = await openAccount(server())
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     const request = `GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\n\r\n`
     const used = await Promise.all(
       Array.from({ length: 10 }, async () => {

@@ -1,5 +1,6 @@
 import { hello, send } from '../../support/ask.ts'
 import { openRawSocket, type RawSocket } from '../../support/raw-socket.ts'
+import { readMetrics } from '../../support/read-metrics.ts'
 import { framesOf } from '../../support/read-stream.ts'
 import type { TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
@@ -17,27 +18,9 @@ server: { max_connections: 10 }
 export const PATIENT_HOUSE = houseOf('1m', '1h')
 export const HASTY_HOUSE = houseOf('100ms', '1s')
 
-const portOf = new WeakMap<TestServer, Promise<number>>()
-
-function listen(server: TestServer): Promise<number> {
-  const listening = server.serving.listenMetrics({ host: '127.0.0.1', port: 0 }).then((outcome) => {
-    if (outcome.kind !== 'listening') throw new Error(outcome.kind)
-    return outcome.port
-  })
-  portOf.set(server, listening)
-  return listening
-}
-
-/** What the server's own metrics say, by series. */
-export async function openLoadReader(server: TestServer) {
-  const port = await (portOf.get(server) ?? listen(server))
-  const read = async (): Promise<Readonly<Record<string, number>>> => {
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-    const lines = text.split('\n').filter((line) => line.startsWith('millrace_'))
-    return Object.fromEntries(
-      lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]),
-    )
-  }
+/** How busy the server says that it is. */
+export function openLoadReader(server: TestServer) {
+  const read = () => readMetrics(server)
   const load = async () => {
     const all = await read()
     return {

@@ -43,7 +43,7 @@ describe('a place is free again, with all of its bytes, after a body that', () =
   const server = useServer({ config: PATIENT_HOUSE })
 
   it.each(Object.entries(ENDS))('%s', async (_, [sent, status]) => {
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     const socket = await openRawSocket(server())
     socket.write(sent((await openAccount(server())).key))
     if (status !== undefined) expect((await socket.answer()).status).toBe(status)
@@ -55,7 +55,7 @@ describe('a place is free again, with all of its bytes, after a body that', () =
 
   it('was answered before: the same key again, many times', async () => {
     const account = await openAccount(server())
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     const headers = { 'idempotency-key': 'once' }
     for (let count = 0; count < 5; count++) expect((await chat(server(), account, {}, { headers })).status).toBe(200)
     await load.idle()
@@ -72,7 +72,7 @@ describe('whoever waits and goes leaves the queue', () => {
     ['in the middle of its body', ENDS['breaks off']![0], 1],
   ] as const)('%s', async (_, sent, count) => {
     const { account, end } = await fill(server())
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     const socket = await openRawSocket(server())
     socket.write(sent(account.key))
     await until(async () => (await load.load()).waiting === count)
@@ -89,7 +89,7 @@ describe('whoever waits with one request behind the other', () => {
 
   it('hears for each that there was no place, in order', async () => {
     const { account, end } = await fill(server())
-    const load = await openLoadReader(server())
+    const load = openLoadReader(server())
     const socket = await openRawSocket(server())
     socket.write(ENDS['is whole']![0](account.key).repeat(2))
     expect([(await socket.answer()).status, (await socket.answer()).status]).toEqual([503, 503])

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { chat } from '../../support/ask.ts'
+import { requestsEnded } from '../../support/read-metrics.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
@@ -18,7 +19,7 @@ it('where the event loop is late, a client that asked and left costs nothing, an
   const account = await openAccount(server())
   const stop = workHard()
   await sleep(LOOKED_AT_MS)
-  const before = server().serving.requestsServed
+  const before = await requestsEnded(server())
   const body = JSON.stringify({ model: 'swift', messages: [{ role: 'user', content: 'Hello' }] })
   const socket = connect({ host: '127.0.0.1', port: server().port })
   await once(socket, 'connect')
@@ -27,7 +28,7 @@ it('where the event loop is late, a client that asked and left costs nothing, an
       `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     () => socket.destroy(),
   )
-  await until(() => server().serving.requestsServed > before)
+  await until(async () => (await requestsEnded(server())) > before)
   expect(await account.receipts()).toEqual([])
   expect((await chat(server(), account)).status).toBe(200)
   stop()

@@ -46,6 +46,13 @@ describe('an answer whose end', () => {
     ['lacks an item', [done(one, 0), done(other, 1), end('completed', other)]],
     ['has its items in another order', [done(other, 1), done(one, 0), end('completed', one, other)]],
     ['calls another tool', [done(call('a', 'look'), 0), end('completed', call('a', 'find'))]],
+    [
+      'has another call to the same tool',
+      [
+        added({ ...call('a', 'look'), call_id: 'c1' }, 0),
+        end('completed', thought('t', 'so'), { ...call('b', 'look'), call_id: 'c2', arguments: '' }),
+      ],
+    ],
     ['is followed by its call to another tool', [done(call('a', 'look'), 0), added(call('a', 'find'), 0)]],
     ['of an item calls another tool', [added(call('a', 'look'), 0), done(call('a', 'find'), 0), end('completed')]],
     ['has words of an item that was no message', [added({ ...one, type: 'nobody' }, 0), end('completed', one)]],

@@ -195,8 +195,11 @@ function hearOutput(hearing: Hearing, output: unknown, status: 'completed' | 'in
   const claimed = new Set<HeardItem>()
   const items = Array.isArray(output) ? output : []
   const ids = new Set(items.map((item) => (isObject(item) ? idOf(item) : undefined)))
-  const isFree = (other: HeardItem, kind: ItemKind): boolean =>
-    other.item.kind === kind && !claimed.has(other) && (other.id === undefined || !ids.has(other.id))
+  const isFree = (other: HeardItem, kind: ItemKind, { call_id: callId }: Fields): boolean =>
+    other.item.kind === kind &&
+    !claimed.has(other) &&
+    (other.id === undefined || !ids.has(other.id)) &&
+    !isOtherId(other.item.fields.call_id, callId)
   for (const [index, item] of items.entries()) {
     if (hearing.queue.tooMany()) return
     if (!isObject(item)) continue
@@ -210,7 +213,8 @@ function hearOutput(hearing: Hearing, output: unknown, status: 'completed' | 'in
     const heard =
       found !== undefined && !claimed.has(found)
         ? found
-        : (hearing.items.all.find((other) => isFree(other, kind)) ?? begin(hearing, item, hearing.items.nextIndex()))
+        : (hearing.items.all.find((other) => isFree(other, kind, item)) ??
+          begin(hearing, item, hearing.items.nextIndex()))
     if (heard === undefined) continue
     claimed.add(heard)
     // What is cut is the last one.
@@ -222,6 +226,9 @@ function hearOutput(hearing: Hearing, output: unknown, status: 'completed' | 'in
   hearing.queue.endAll(status)
   if (!isInOrder([...claimed].filter(saysSomething))) hearing.heard.invalid ??= DISAGREES
 }
+
+const isOtherId = (one: unknown, other: unknown): boolean =>
+  typeof one === 'string' && typeof other === 'string' && one !== other
 
 /** Told one after the other as they stand in the list. */
 const isInOrder = (items: readonly HeardItem[]): boolean =>

@@ -1,0 +1,68 @@
+import { type Fields, isObject } from '../../../src/lib/is-object.ts'
+import { Broken, isJson } from './answer.ts'
+
+/** A frame of Server-Sent Events, as the standard has a reader find it. */
+export interface WireFrame {
+  readonly name: string
+  readonly said: Fields
+  readonly json: string
+}
+
+export interface WireFrames {
+  /** One after the other, up to the mark of the end; throws `Broken` where one is no JSON object. */
+  readonly frames: Iterable<WireFrame>
+  /** Why a reader may as well refuse the stream: the standard passes over it, and no provider sends it. */
+  readonly doubts: Set<string>
+}
+
+const FIELDS = new Set(['data', 'event', 'id', 'retry'])
+
+/** A frame that no empty line closes is none. */
+export function wireFrames(bytes: Buffer): WireFrames {
+  const text = new TextDecoder().decode(bytes)
+  const doubts = new Set<string>()
+  if (/\r(?!\n)/.test(text)) doubts.add('a line that ends with CR alone')
+  // What follows the last end of a line is no line yet; at the very end a CR may be half of one.
+  const lines = text.slice(0, text.lastIndexOf('\n') + 1).split(/\r\n|\n|\r/)
+  return { frames: framesOf(lines.slice(0, -1), doubts), doubts }
+}
+
+/** Some quote it, and some have a blank too many. */
+const DONE_FOR_CERTAIN = '"[DONE]" '.length
+const DONE_WITHIN = 2 * '[DONE]'.length
+
+const DEEP = /(?:\{"a":|\[){100}/
+
+function* framesOf(lines: readonly string[], doubts: Set<string>): Iterable<WireFrame> {
+  let data: string[] = []
+  let name = ''
+  for (const line of lines) {
+    if (line !== '') {
+      const [, field = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
+      if (field === 'data') data.push(value)
+      else if (field === 'event') name = value
+      else if (field !== '' && !FIELDS.has(field)) doubts.add('a line that is no field')
+      continue
+    }
+    const json = data.join('\n')
+    if (json.includes('[DONE]') && json.length < DONE_WITHIN) {
+      if (json.length > DONE_FOR_CERTAIN) doubts.add('an end that is spoiled')
+      return
+    }
+    if (DEEP.test(json)) doubts.add('nested deeper than anything that a provider says')
+    if (json !== '') yield { name, said: objectIn(json), json }
+    data = []
+    name = ''
+  }
+}
+
+function objectIn(data: string): Fields {
+  const value: unknown = isJson(data) ? JSON.parse(data) : undefined
+  if (!isObject(value)) throw new Broken('a frame that is no JSON object')
+  return value
+}
+
+/** Servers may have the field in every frame, with nothing in it. */
+export function checkNoError(error: unknown): void {
+  if (error !== undefined && error !== null && error !== false && error !== '') throw new Broken('an error')
+}

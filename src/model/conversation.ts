@@ -188,3 +188,13 @@ export const isText = (part: ContentPart): part is Words => part.type === 'text'
 /** The words among parts, as the string that every server takes. */
 export const textOfParts = (parts: readonly ContentPart[], separator: string): string =>
   parts.flatMap((part) => (isText(part) ? [part.text] : [])).join(separator)
+
+/** What the assistant said, and what it refused: where both go into one text, they stay apart. */
+export const saidAndRefused = (parts: readonly ContentPart[]): readonly [said: string, refused: string] => {
+  const wordsOf = (kind: ContentPart['type']) =>
+    textOfParts(
+      parts.filter(({ type }) => type === kind),
+      '',
+    )
+  return [wordsOf('text'), wordsOf('refusal')]
+}

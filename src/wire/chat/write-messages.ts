@@ -8,6 +8,7 @@ import {
   isText,
   type MessageItem,
   type ReasoningItem,
+  saidAndRefused,
   textOfParts,
 } from '../../model/conversation.ts'
 import { clientName, type NamedApart } from '../client-names.ts'
@@ -110,12 +111,7 @@ function assistantOf(writing: Writing): AssistantTurn {
 
 function addWords(writing: Writing, { content, name }: MessageItem): void {
   const assistant = assistantOf(writing)
-  const [said, refused] = (['text', 'refusal'] as const).map((kind) =>
-    textOfParts(
-      content.filter(({ type }) => type === kind),
-      '',
-    ),
-  ) as [string, string]
+  const [said, refused] = saidAndRefused(content)
   assistant.texts.push(said)
   // On a server with one field for both, text and refusal stay separate texts.
   if (refused !== '') (writing.dialect.refusals ? assistant.refusals : assistant.texts).push(refused)

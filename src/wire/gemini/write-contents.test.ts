@@ -37,6 +37,19 @@ describe('turns', () => {
     expect(contentsOf(...items)).toEqual([user(text('q'), text('r')), model(text('a\n\nb')), user(text('s'))])
   })
 
+  it('keep what is refused apart from what is said', () => {
+    const content: ContentPart[] = [
+      { type: 'text', text: 'a' },
+      { type: 'refusal', text: 'no' },
+      { type: 'text', text: 'b' },
+    ]
+    expect(contentsOf(asked, message('assistant', content), asked)).toEqual([
+      user(text('q')),
+      model(text('ab\n\nno')),
+      user(text('q')),
+    ])
+  })
+
   it('begin and end with the user, even where nobody speaks', () => {
     expect(contentsOf(message('assistant', 'a'))).toEqual([
       user(text('Begin.')),
@@ -316,7 +329,7 @@ describe('parts', () => {
   it('of the model and of instructions are text', () => {
     const parts: ContentPart[] = [image('https://a/b.png'), { type: 'text', text: 'a' }, { type: 'refusal', text: 'b' }]
     const { body, leftOut } = sent([message('system', parts), asked, message('assistant', parts), asked])
-    expect(body.contents).toEqual([user(text('[system] a\nb'), text('q')), model(text('ab')), user(text('q'))])
+    expect(body.contents).toEqual([user(text('[system] a\nb'), text('q')), model(text('a\n\nb')), user(text('q'))])
     expect(leftOut).toEqual(['input_image'])
   })
 })

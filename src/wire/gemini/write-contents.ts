@@ -8,6 +8,7 @@ import {
   type MessageItem,
   type ReasoningItem,
   type ResultItem,
+  saidAndRefused,
   textOfParts,
 } from '../../model/conversation.ts'
 import { clientName } from '../client-names.ts'
@@ -113,7 +114,7 @@ function turnOf(writing: Writing): ModelTurn {
 
 function addWords(writing: Writing, { content }: MessageItem): void {
   for (const part of content) noteLost(writing, part)
-  const text = textOfParts(content, '')
+  const text = saidAndRefused(content).filter(Boolean).join(BREAK)
   if (text === '') return
   const { parts } = turnOf(writing)
   const last = parts.at(-1)

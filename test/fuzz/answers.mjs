@@ -74,13 +74,15 @@ function printCoverage() {
   }
 }
 
-function show({ script, verdict, answer, meant }) {
+function show({ script, verdict, answer, meant, sent }) {
   const { number, wire, protocol, delivery, choices, damages, cut, breaks } = script
   console.log(`\n${verdict.finding ?? verdict.outcome}  (--seed ${options.seed} --only ${number})`)
   console.log(
     `  ${wire} to ${protocol}, ${delivery}, ${choices} choices; ${damages.join(' and ') || 'no damage'}; cut: ${cut}`,
   )
   console.log(`  ${breaks ? 'the connection breaks; ' : ''}meant: ${JSON.stringify(meant)}`)
+  if (sent !== undefined)
+    console.log(`  asked: ${sent.replaceAll('word ', '').slice(0, SHOWN_BYTES)} (${answer.ignored})`)
   console.log(`  provider: ${shown(script.bytes)}\n  client: ${answer.status} ${shown(answer.body)}`)
 }
 

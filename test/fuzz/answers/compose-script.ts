@@ -8,10 +8,11 @@ import { mutateOrder } from '../../../src/wire/hostile/mutate-stream.fixture.ts'
 import { spellFrames } from '../../../src/wire/hostile/spell-frames.fixture.ts'
 import { raw, spell } from '../../../src/wire/hostile/values.fixture.ts'
 import { CUSTOM_TOOL } from './answer.ts'
+import { composeInputs, type Inputs } from './compose-inputs.ts'
 import { cutPieces } from './cut-pieces.ts'
 import { damageReply, replyOf } from './reply-json.ts'
 
-/** A client that declares a custom tool is served by a translation; on its own wire it would pass as it is. */
+/** A client that declares a custom tool is served by a translation, unless the server of its own wire knows such tools. */
 type Tools = 'functions' | 'custom too'
 
 /** One call: what the model says, how its provider writes that down, what becomes of it on the way, and who has asked. */
@@ -24,6 +25,9 @@ export interface Script {
   readonly form: 'stream' | 'json'
   readonly choices: number
   readonly tools: Tools
+  /** The provider's server is no inventor of its wire, and knows functions only. */
+  readonly isGeneric: boolean
+  readonly inputs: Inputs
   readonly wantsUsage: boolean
   readonly answers: readonly PlainAnswer[]
   /** What is wrong with it. */
@@ -101,9 +105,11 @@ export function composeScript(seed: number, number: number): Script {
   const wire = LANE_WIRES[number % LANE_WIRES.length]!
   const protocol = number & 4 ? 'chat' : 'responses'
   const delivery = number & 8 ? 'stream' : 'json'
-  const form = delivery === 'json' && wire === protocol ? 'json' : 'stream'
-  const choices = wire === 'chat' && protocol === 'chat' && onceIn(3) ? between(2, 3) : 1
-  const tools = wire === protocol ? 'functions' : 'custom too'
+  const isGeneric = (wire === 'chat' || wire === 'responses') && onceIn(2)
+  const tools = wire === protocol && !(isGeneric && onceIn(2)) ? 'functions' : 'custom too'
+  const isRelayed = wire === protocol && tools === 'functions'
+  const form = delivery === 'json' && isRelayed ? 'json' : 'stream'
+  const choices = isRelayed && wire === 'chat' && onceIn(3) ? between(2, 3) : 1
   const answers = Array.from({ length: choices }, () => answerOf(dice, tools))
   const wrongs = pick([0, 0, 1, 1, 1, 1, 2])
   const { bytes, damages } =
@@ -111,7 +117,8 @@ export function composeScript(seed: number, number: number): Script {
   const { cut, pieces } = cutPieces(dice, bytes)
   return {
     ...{ number, wire, protocol, delivery, form, choices, tools, answers, bytes, pieces, cut },
-    ...{ wantsUsage: !onceIn(5), damages, breaks: onceIn(6) },
+    ...{ wantsUsage: !onceIn(5), damages, breaks: onceIn(6), isGeneric },
+    inputs: composeInputs(dice, { number, wire, protocol, isGeneric, tools }),
   }
 }
 

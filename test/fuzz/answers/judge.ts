@@ -20,7 +20,11 @@ export type Meant =
 export function hear(script: Script): Meant {
   try {
     const { answer, doubts } = heardOf(script)
-    return { answer: withKnownCounts(answer, script), doubts: [...doubts] }
+    const isPastCap = script.inputs.cap !== undefined
+    return {
+      answer: withKnownCounts(answer, script),
+      doubts: [...doubts, ...(isPastCap ? ['perhaps more words than its client allows'] : [])],
+    }
   } catch (error) {
     if (error instanceof Broken) return { broken: error.message }
     throw error
@@ -52,9 +56,12 @@ function jsonIn(bytes: Buffer): Fields {
   return value
 }
 
-/** Counts that damage has changed, or of which some are missing, are believed or estimated: they are not judged here. */
-function withKnownCounts({ choices, counts }: Answer, { answers }: Script): Answer {
-  const isKnown = JSON.stringify(counts) === JSON.stringify(countsOf(answers))
+/**
+ * Counts that damage has changed, or of which some are missing, are believed or estimated, and none is above the client's cap: these
+ * are not judged here.
+ */
+function withKnownCounts({ choices, counts }: Answer, { answers, inputs }: Script): Answer {
+  const isKnown = inputs.cap === undefined && JSON.stringify(counts) === JSON.stringify(countsOf(answers))
   return { choices, counts: isKnown ? counts : undefined }
 }
 

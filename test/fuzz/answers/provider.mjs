@@ -23,7 +23,9 @@ process.on('disconnect', () => process.exit())
 const server = createServer(async (request, response) => {
   const chunks = []
   for await (const chunk of request) chunks.push(chunk)
-  const [, number] = /script-(\d+)-/.exec(Buffer.concat(chunks).toString()) ?? []
+  const body = Buffer.concat(chunks).toString()
+  const [, number] = /script-(\d+)-/.exec(body) ?? []
+  process.send({ number: Number(number), body })
   const { pieces, form, breaks } = await scriptOf(Number(number)).promise
   const { socket } = response
   socket.setNoDelay(true)

@@ -1,9 +1,12 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Fields } from '../../../src/lib/is-object.ts'
-import { CUSTOM_TOOL } from './answer.ts'
+import { spell } from '../../../src/wire/hostile/values.fixture.ts'
+import { CUSTOM_TOOL, textOf } from './answer.ts'
+import { faultInSent } from './compose-inputs.ts'
 import { composeScript, type Script } from './compose-script.ts'
 import { hear, judge, readTold, type Verdict } from './judge.ts'
 
@@ -11,10 +14,19 @@ import { hear, judge, readTold, type Verdict } from './judge.ts'
 export async function startProvider() {
   const child = fork(fileURLToPath(new URL('provider.mjs', import.meta.url)), { serialization: 'advanced' })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  const asked = new Map<number, (body: string) => void>()
+  child.on('message', ({ number, body }: { number: number; body: string }) => asked.get(number)?.(body))
   return {
     port,
-    play: ({ number, pieces, form, breaks }: Script) => void child.send({ number, script: { pieces, form, breaks } }),
-    forget: (number: number) => void child.send({ number }),
+    /** Says it to whoever asks; gives what it is asked first. */
+    play({ number, pieces, form, breaks }: Script): Promise<string> {
+      child.send({ number, script: { pieces, form, breaks } })
+      return new Promise((resolve) => asked.set(number, resolve))
+    },
+    forget(number: number) {
+      child.send({ number })
+      asked.delete(number)
+    },
     close: () => child.disconnect(),
   }
 }
@@ -24,8 +36,9 @@ export type Provider = Awaited<ReturnType<typeof startProvider>>
 export interface Played {
   readonly script: Script
   readonly verdict: Verdict
-  readonly answer: { readonly status: number; readonly body: Buffer }
+  readonly answer: Heard
   readonly meant: ReturnType<typeof hear>
+  readonly sent: string | undefined
 }
 
 interface Ground {
@@ -38,63 +51,92 @@ interface Ground {
 /** One call, from what the model says to what its client makes of it. */
 export async function playCall({ provider, url, key, seed }: Ground, number: number): Promise<Played> {
   const script = composeScript(seed, number)
-  const model = `by-${script.wire}`
-  provider.play(script)
+  const model = `by-${script.wire}${script.isGeneric ? '-generic' : ''}`
+  const asked = provider.play(script)
   const answer = await ask(
     `${url}/v1/${script.protocol === 'chat' ? 'chat/completions' : 'responses'}`,
     key,
     bodyOf(script, model),
   )
+  // What it was asked may come behind what it has answered.
+  const body = await Promise.race([asked, sleep(ASKED_WITHIN_MS, undefined, { ref: false })])
   provider.forget(number)
   const meant = hear(script)
-  return { script, answer, meant, verdict: judge(meant, () => readTold(script, model, answer)) }
+  const fault = body === undefined ? 'nobody was asked' : faultInSent(script.inputs, { body, ignored: answer.ignored })
+  const verdict: Verdict =
+    fault === undefined
+      ? judge(meant, () => readTold(script, model, answer))
+      : { outcome: 'finding', finding: `what was sent: ${fault}` }
+  return { script, answer, meant, sent: body, verdict }
 }
 
 /** As long as the counts of providers say. */
 const PADDING = 'word '.repeat(600)
-const TOOLS = ['look', 'find_it'].map((name) => ({ name, parameters: { type: 'object', properties: {} } }))
 
-function bodyOf({ number, protocol, delivery, choices, tools, wantsUsage }: Script, model: string): Fields {
+function bodyOf({ number, protocol, delivery, choices, tools, wantsUsage, inputs }: Script, model: string): Fields {
   const stream = delivery === 'stream'
   const words = `script-${number}- ${PADDING}`
   const hasCustom = tools === 'custom too'
+  const empty = { type: 'object', properties: {} }
+  const plain = [
+    { name: 'look', parameters: inputs.schema },
+    { name: 'find_it', parameters: empty },
+  ]
   if (protocol === 'responses') {
-    const functions = TOOLS.map((tool) => ({ type: 'function', strict: false, ...tool }))
+    const functions = plain.map((tool) => ({ type: 'function', strict: false, ...tool }))
     const declared = [...functions, ...(hasCustom ? [{ type: 'custom', name: CUSTOM_TOOL }] : [])]
-    return { model, stream, input: words, store: false, tools: declared, reasoning: { summary: 'auto' } }
+    const input = [...inputs.turns, { role: 'user', content: words }]
+    const cap = inputs.cap === undefined ? {} : { max_output_tokens: inputs.cap }
+    return { model, stream, input, ...cap, store: false, tools: declared, reasoning: { summary: 'auto' } }
   }
-  const functions = TOOLS.map((tool) => ({ type: 'function', function: tool }))
+  const functions = plain.map((tool) => ({ type: 'function', function: tool }))
   return {
-    ...{ model, stream, messages: [{ role: 'user', content: words }] },
+    ...{ model, stream, messages: [...inputs.turns, { role: 'user', content: words }] },
     ...{ tools: [...functions, ...(hasCustom ? [{ type: 'custom', custom: { name: CUSTOM_TOOL } }] : [])] },
     ...(choices > 1 ? { n: choices } : {}),
+    ...(inputs.cap === undefined ? {} : { max_tokens: inputs.cap }),
     ...(stream && wantsUsage ? { stream_options: { include_usage: true } } : {}),
   }
 }
 
+const ASKED_WITHIN_MS = 2000
+
 /** No answer takes that long, on however busy a machine. */
 const HANG_MS = 60_000
 
+interface Heard {
+  readonly status: number
+  readonly ignored: string
+  readonly body: Buffer
+}
+
 /** The status is 0 where there is no answer, or not a whole one. */
-async function ask(url: string, key: string, body: Fields): Promise<{ status: number; body: Buffer }> {
+async function ask(url: string, key: string, body: Fields): Promise<Heard> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const asked = request(url, { method: 'POST', headers, signal: AbortSignal.timeout(HANG_MS) })
-  asked.end(JSON.stringify(body))
+  asked.end(spell(body))
   const pieces: Buffer[] = []
   try {
     const [answer] = await once(asked, 'response')
     for await (const piece of answer) pieces.push(piece)
-    return { status: answer.statusCode, body: Buffer.concat(pieces) }
+    const ignored = textOf(answer.headers['x-millrace-ignored-fields'])
+    return { status: answer.statusCode, ignored, body: Buffer.concat(pieces) }
   } catch {
-    return { status: 0, body: Buffer.concat(pieces) }
+    return { status: 0, ignored: '', body: Buffer.concat(pieces) }
   }
 }
 
+const HAS_GENERIC = new Set(['chat', 'responses'])
 const WIRES = ['chat', 'responses', 'anthropic', 'gemini']
 const upstreamFor = (wire: string, port: number): string =>
-  `  - { id: ${wire}, wire: ${wire}, base_url: "http://127.0.0.1:${port}/${wire === 'gemini' ? 'v1beta' : 'v1'}", allow_private: true }\n`
+  upstreamEntry(wire, wire, port) +
+  (HAS_GENERIC.has(wire) ? upstreamEntry(`${wire}-generic`, `${wire}, dialect: generic`, port) : '')
+const upstreamEntry = (id: string, wire: string, port: number): string =>
+  `  - { id: ${id}, wire: ${wire}, base_url: "http://127.0.0.1:${port}/${wire === 'gemini' ? 'v1beta' : 'v1'}", allow_private: true }\n`
 const modelBy = (wire: string): string =>
-  `  - { id: by-${wire}, context_tokens: 200000, max_output_tokens: 8192, choices_max: 3, price: { input: "1.00", output: "2.00" }, lanes: [{ upstream: ${wire}, model: mind }] }\n`
+  modelEntry(wire) + (HAS_GENERIC.has(wire) ? modelEntry(`${wire}-generic`) : '')
+const modelEntry = (upstream: string): string =>
+  `  - { id: by-${upstream}, inputs: [text, file], input_tokens_max: { file: 2000 }, context_tokens: 200000, max_output_tokens: 8192, choices_max: 3, price: { input: "1.00", output: "2.00" }, lanes: [{ upstream: ${upstream}, model: mind }] }\n`
 
 /** Every lane is asked, however often it has failed and however busy the machine is. */
 export const configFor = (port: number): string => `

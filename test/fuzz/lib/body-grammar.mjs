@@ -8,6 +8,13 @@ const tool = {
 const flat = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} }, strict: false }
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":"b"}' } }
 
+/** More digits than a double has. */
+const EXACT = '{"a":9007199254740993,"b":1.10,"c":-0,"d":1e400}'
+const exactCall = { id: 'call_2', type: 'function', function: { name: 'f', arguments: EXACT } }
+const customCall = { id: 'call_3', type: 'custom', custom: { name: 'c', input: 'free' } }
+const marked = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+const pdf = { file_data: 'data:application/pdf;base64,JVBERi0xLjQK', filename: 'a.pdf' }
+
 /** Whole requests of both protocols, from which everything else is made. */
 const CHATS = [
   { model: 'fuzz', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 3 },
@@ -53,6 +60,36 @@ const CHATS = [
     prompt_cache_key: 'p',
     store: false,
   },
+  {
+    model: 'fuzz',
+    messages: [
+      { role: 'system', content: [{ type: 'text', text: 's', ...marked }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'u', ...marked },
+          { type: 'file', file: pdf },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'refusal', refusal: 'r' },
+        ],
+      },
+      { role: 'assistant', content: null, tool_calls: [exactCall, customCall] },
+      { role: 'tool', tool_call_id: 'call_2', content: 'r' },
+      { role: 'tool', tool_call_id: 'call_3', content: 'r' },
+      { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } },
+      { role: 'function', name: 'f', content: 'r' },
+    ],
+    tools: [
+      { ...tool, ...marked },
+      { type: 'custom', custom: { name: 'c', format: { type: 'text' } } },
+    ],
+    max_tokens: 1,
+  },
 ]
 const ASKS = [
   { model: 'fuzz', input: 'Hello', max_output_tokens: 20 },
@@ -84,6 +121,33 @@ const ASKS = [
     previous_response_id: 'resp_00000000000000000000000000',
   },
   { model: 'fuzz', input: [{ role: 'user', content: 'u' }, { type: 'compaction_trigger' }], stream: true },
+  { model: 'fuzz', previous_response_id: 'resp_00000000000000000000000000', max_output_tokens: 1 },
+  {
+    model: 'fuzz',
+    input: [
+      { role: 'user', content: [{ type: 'input_text', text: 'u', prompt_cache_breakpoint: { mode: 'explicit' } }] },
+      { role: 'user', content: [{ type: 'input_file', ...pdf }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'output_text', text: 'a' },
+          { type: 'refusal', refusal: 'r' },
+        ],
+      },
+      { type: 'crystal_ball_call', id: 'cb_1', status: 'completed', action: { type: 'look' } },
+      { type: 'crystal_ball_call_output', call_id: 'cb_1', output: 'o' },
+      { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+      { type: 'function_call', call_id: 'call_2', name: 'f', arguments: EXACT },
+      { type: 'function_call_output', call_id: 'call_2', output: 'o' },
+      { type: 'custom_tool_call', call_id: 'call_3', name: 'c', input: 'free' },
+      { type: 'custom_tool_call_output', call_id: 'call_3', output: 'o' },
+      { role: 'user', content: 'u' },
+    ],
+    tools: [
+      { ...flat, strict: false },
+      { type: 'custom', name: 'c' },
+    ],
+  },
 ]
 
 const deep = (depth) => {

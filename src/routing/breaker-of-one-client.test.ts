@@ -38,6 +38,17 @@ describe('one client whose calls fail', () => {
     }
   })
 
+  it('is everybody when it tries the lane again and meets a limit, and not for its failures', () => {
+    const { breaker, changes, pass } = setUp()
+    for (let round = 0; round < 5; round++) callBy(breaker, 'a', FAILED)
+    pass(10)
+    expect(callBy(breaker, 'a', { kind: 'busy', forMs: 3000 })).toBe(true)
+    expect(['a', 'b'].map((by) => callBy(breaker, by, WELL))).toEqual([false, false])
+    expect(changes).toEqual(['failing', 'busy'])
+    pass(3)
+    expect(['a', 'b'].map((by) => callBy(breaker, by, WELL))).toEqual([true, true])
+  })
+
   it('is right about the lane where the one who tries it is somebody unknown, and fails', () => {
     const { breaker, pass } = setUp()
     for (let round = 0; round < 5; round++) callBy(breaker, 'a', FAILED)

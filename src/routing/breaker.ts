@@ -239,8 +239,9 @@ export class Breaker {
     if (verdict.kind === 'failed' || verdict.kind === 'silent')
       this.#putAside('failing', undefined, by === aside.onlyFor ? by : undefined)
     else if (verdict.kind === 'locked-out') this.#putAside('locked-out')
-    // Who is limited while it is tried has shown nothing of what it was put aside for.
-    else if (verdict.kind === 'busy') this.#leaveAlone(aside.reason, this.#times.next('busy', verdict.forMs))
+    // Who is limited while it is tried has shown nothing of what it was put aside for; and limits are everybody's.
+    else if (verdict.kind === 'busy')
+      this.#leaveAlone(aside.onlyFor === undefined ? aside.reason : 'busy', this.#times.next('busy', verdict.forMs))
     else if (left === 1) this.#comeBack(aside.reason)
     else this.#state = { kind: 'tried', aside, left: left - 1, by: undefined }
   }

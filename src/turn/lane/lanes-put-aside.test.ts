@@ -254,6 +254,15 @@ describe('where every lane is put aside', () => {
     expect([asked.length, problem?.code, waits.length]).toEqual([3, 'upstream_busy', 3])
   })
 
+  it('what a lane says last is when it is asked again', async () => {
+    let count = 0
+    const worse: Play = (delivery) => (count++ === 0 ? saying(429, 5)(delivery) : bad(delivery))
+    expect(await patient().turn(worse)).toMatchObject({
+      asked: ['lane-0', 'lane-0'],
+      problem: { retryAfterSeconds: 1 },
+    })
+  })
+
   it('nobody waits for longer than the patience, for what only the operator mends, or for a lane that is asked', async () => {
     const { time, waits, turn } = patient()
     expect(await turn(saying(429, 11))).toMatchObject({ problem: { code: 'upstream_busy', retryAfterSeconds: 11 } })

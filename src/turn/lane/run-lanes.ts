@@ -193,7 +193,7 @@ const LONGEST_SECONDS = 600
 
 /**
  * How soon one of the lanes is asked again. That of one which is put aside is known; what one that is not has said of itself
- * holds, and whoever was not asked may be at once.
+ * last holds, and whoever was not asked may be at once.
  */
 function secondsUntilAsked({ health, ticks }: RunDeps, lanes: readonly Lane[], failures: readonly FailedTry[]): number {
   const now = ticks()
@@ -201,7 +201,7 @@ function secondsUntilAsked({ health, ticks }: RunDeps, lanes: readonly Lane[], f
     const aside = health.asideOf(lane)
     // Who tries a lane whose time is over is soon back with an answer.
     if (aside) return wholeSeconds((aside.until - now) / 1000)
-    return failures.find((failure) => failure.lane === lane)?.fate.problem.retryAfterSeconds ?? 1
+    return failures.findLast((failure) => failure.lane === lane)?.fate.problem.retryAfterSeconds ?? 1
   })
   return Math.min(...waits, LONGEST_SECONDS)
 }

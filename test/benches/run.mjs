@@ -27,6 +27,7 @@ const BENCHES = [
   'bench/ledger.mjs 500 --receipts 1000 --rounds 1 --verify',
   `bench/ledger.mjs 500 --beside ${ROOT} --accounts 10 --rounds 1`,
   'bench/http.mjs --rounds 1 --scale 0.02',
+  'bench/footprint.mjs --requests 100 --warm-up 50',
   'bench/frames.mjs --rounds 1 --scale 0.01 --only stream',
   `bench/two-builds.mjs ${DIST} --rounds 1 --scale 0.01 --only stream`,
   'bench/replays.mjs --rounds 1 --seconds 1 --clients 4',

@@ -1,0 +1,49 @@
+// Loaded into a process with `--import`. Each SIGUSR2 takes the next step of a round: start counting calls, write the called
+// functions down, start sampling allocations, write the allocated bytes down. The parent reads them from FOOTPRINT_FILE.
+import { renameSync, writeFileSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
+
+const path = process.env.FOOTPRINT_FILE
+/** V8 samples one allocation in about so many bytes, and scales the rest up. */
+const SAMPLING_BYTES = 256
+
+const session = new Session()
+session.connect()
+await session.post('Profiler.enable')
+
+const STEPS = [
+  () => session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false }),
+  calledFunctions,
+  () =>
+    session.post('HeapProfiler.startSampling', {
+      samplingInterval: SAMPLING_BYTES,
+      includeObjectsCollectedByMajorGC: true,
+      includeObjectsCollectedByMinorGC: true,
+    }),
+  allocatedBytes,
+]
+
+async function calledFunctions() {
+  const { result } = await session.post('Profiler.takePreciseCoverage')
+  await session.post('Profiler.stopPreciseCoverage')
+  const called = result.flatMap(({ url, functions }) =>
+    functions
+      .filter(({ ranges: [whole] }) => whole.count > 0)
+      .map(({ functionName, ranges: [whole] }) => ({ url, name: functionName, at: whole.startOffset })),
+  )
+  return { called }
+}
+
+async function allocatedBytes() {
+  const { profile } = await session.post('HeapProfiler.stopSampling')
+  const sum = ({ selfSize, children }) => children.reduce((total, child) => total + sum(child), selfSize)
+  return { allocated: sum(profile.head) }
+}
+
+let step = 0
+process.on('SIGUSR2', async () => {
+  const result = await STEPS[step % STEPS.length]()
+  step += 1
+  writeFileSync(`${path}.new`, JSON.stringify({ step, ...result }))
+  renameSync(`${path}.new`, path)
+})

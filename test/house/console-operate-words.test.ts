@@ -4,13 +4,13 @@ import { lanes as germanLanes } from '../../console/words/de/lanes.ts'
 import { audit } from '../../console/words/en/audit.ts'
 import { lanes } from '../../console/words/en/lanes.ts'
 import type { AuditAction } from '../../src/account/trail/audit-trail.ts'
-import type { AsideReason } from '../../src/routing/aside-rules.ts'
+import type { OpenReason } from '../../src/routing/open-rules.ts'
 
 // The compiler proves these two ways: whatever the server can say has words, and there are no words for what it cannot.
 const actions: readonly Readonly<Record<AuditAction, string>>[] = [audit.actions, germanAudit.actions]
-const reasons: readonly Readonly<Record<AsideReason, string>>[] = [lanes.reasons, germanLanes.reasons]
+const reasons: readonly Readonly<Record<OpenReason, string>>[] = [lanes.reasons, germanLanes.reasons]
 const strangers: readonly Exclude<keyof typeof audit.actions, AuditAction>[] = []
-const strangeReasons: readonly Exclude<keyof typeof lanes.reasons, AsideReason>[] = []
+const strangeReasons: readonly Exclude<keyof typeof lanes.reasons, OpenReason>[] = []
 
 it('the console has words for every act in the trail and for every reason why a lane is aside', () => {
   for (const words of [...actions, ...reasons]) {

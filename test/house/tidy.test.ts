@@ -16,7 +16,7 @@ import {
   walk,
 } from './source-files.ts'
 
-const FILE_LINES_MAX = 300
+const FILE_LINES_MAX = 600
 const TEST_LINES_MAX = 500
 /** A function fits a screen; a few may be longer, none by far. Functions inside it count for themselves, text does not. */
 const FUNCTION_LINES = 50
@@ -43,7 +43,7 @@ describe('files', () => {
     ).toEqual([])
   })
 
-  it('are short enough to be one idea', () => {
+  it('are short enough to read from top to bottom', () => {
     const tooLong = sourceFiles()
       .map((file) => ({ path: file.path, lines: file.text.split('\n').length - 1, isTest: file.isTest }))
       .filter(({ lines, isTest }) => lines > (isTest ? TEST_LINES_MAX : FILE_LINES_MAX))

@@ -26,9 +26,9 @@ function setUp(...places: readonly (readonly [priority: number, weight: number])
   const laneAt = (at: number) => catalog.models[0]!.lanes[at]!
   const fails = (at: number, times = 5) => {
     for (let count = 0; count < times; count++) {
-      const visit = health.visit(laneAt(at))
-      visit?.tell(FAILED)
-      visit?.leave()
+      const permit = health.permit(laneAt(at))
+      permit?.report(FAILED)
+      permit?.release()
     }
   }
   const shown = async () => {
@@ -69,12 +69,12 @@ it('one whose time is over is asked in its place by whoever comes next, and pass
     ['lane-1', 0, true, null],
   ])
   expect(operated()).toEqual([100, 0])
-  const trial = health.visit(laneAt(0))
+  const trial = health.permit(laneAt(0))
   expect(await shown()).toEqual([
     ['lane-1', 100, true, null],
     ['lane-0', 0, false, 0],
   ])
-  trial?.leave()
+  trial?.release()
   expect(operated()).toEqual([100, 0])
 })
 
@@ -84,7 +84,7 @@ it('the only lane is asked when its time is over, and nobody is while it is trie
   expect(await shown()).toEqual([['lane-0', 0, false, 10]])
   time.now = 10 * SECOND
   expect(await shown()).toEqual([['lane-0', 100, true, 0]])
-  health.visit(laneAt(0))
+  health.permit(laneAt(0))
   expect(await shown()).toEqual([['lane-0', 0, false, 0]])
 })
 

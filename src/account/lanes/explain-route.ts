@@ -3,9 +3,9 @@ import type { Catalog, Lane, Model } from '../../catalog/catalog.ts'
 import type { operatorModel } from '../../contract/operate.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { EstimateErrors } from '../../metering/estimate-errors.ts'
-import type { AsideReason } from '../../routing/aside-rules.ts'
 import { laneDialect } from '../../routing/lane-dialect.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
+import type { OpenReason } from '../../routing/open-rules.ts'
 import { firstShares } from '../../routing/plan-lanes.ts'
 import type { CountedInputs } from '../models/counted-inputs.ts'
 import { ratesView } from '../models/list-models.ts'
@@ -38,7 +38,7 @@ export interface RouteLaneView {
 }
 
 export interface LaneAsideView {
-  readonly reason: AsideReason
+  readonly reason: OpenReason
   /** 0: whoever comes to it tries it, where it is asked; else somebody is trying it. */
   readonly seconds_left: number
 }
@@ -70,7 +70,7 @@ export async function explainRoute(
 }
 
 function laneViews({ lanes }: Model, health: LaneHealth, now: number): RouteLaneView[] {
-  const asked = lanes.filter((lane) => health.isAsked(lane))
+  const asked = lanes.filter((lane) => health.isAvailable(lane))
   const shares = firstShares(asked, health.shareOf)
   const views = lanes.map((lane) => ({
     id: lane.id,
@@ -91,7 +91,7 @@ function laneViews({ lanes }: Model, health: LaneHealth, now: number): RouteLane
 }
 
 function asideView(health: LaneHealth, lane: Lane, now: number): LaneAsideView | null {
-  const aside = health.asideOf(lane)
+  const aside = health.openCircuitOf(lane)
   return aside ? { reason: aside.reason, seconds_left: Math.max(0, Math.ceil((aside.until - now) / 1_000_000)) } : null
 }
 

@@ -5,14 +5,14 @@ import { visibleModels } from '../../catalog/visible-models.ts'
 import type { modelItem } from '../../contract/models.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { AccountRow } from '../../model/ids.ts'
-import type { AsideReason } from '../../routing/aside-rules.ts'
 import type { LaneHealth } from '../../routing/lane-health.ts'
+import type { OpenReason } from '../../routing/open-rules.ts'
 import { type PlanOfAccountDeps, planOfAccount } from '../plans/plan-of-account.ts'
 import { priceView } from './list-models.ts'
 
 export type OfferedModel = z.output<typeof modelItem>
 
-type LaneStatus = Pick<LaneHealth, 'isAsked' | 'asideOf'>
+type LaneStatus = Pick<LaneHealth, 'isAvailable' | 'openCircuitOf'>
 
 export interface OfferedModelsDeps extends PlanOfAccountDeps {
   readonly clock: Clock
@@ -40,12 +40,12 @@ export async function offeredModels(deps: OfferedModelsDeps, account: AccountRow
 }
 
 /** A lane that fails or refuses our key is not available again when its time aside is over, but only after a success. */
-const NEEDS_SUCCESS: ReadonlySet<AsideReason> = new Set(['failing', 'locked-out'])
+const NEEDS_SUCCESS: ReadonlySet<OpenReason> = new Set(['failing', 'locked-out'])
 
 function isLaneAvailable(health: LaneStatus, lane: Lane, account: AccountRow): boolean {
-  const aside = health.asideOf(lane)
+  const aside = health.openCircuitOf(lane)
   if (aside === undefined || (aside.onlyFor !== undefined && aside.onlyFor !== account)) return true
-  return !NEEDS_SUCCESS.has(aside.reason) && health.isAsked(lane)
+  return !NEEDS_SUCCESS.has(aside.reason) && health.isAvailable(lane)
 }
 
 const modelView = (model: Model, isAvailable: (lane: Lane) => boolean): Omit<OfferedModel, 'kinds'> => ({

@@ -2,7 +2,7 @@ import type { Plan, Upstream } from '../../catalog/catalog.ts'
 import type { ModelDefinition } from '../../catalog/load-catalog.ts'
 import type { ChosenCapTerms } from '../../model/hold-terms.ts'
 import type { LimitRates } from '../../model/limit.ts'
-import type { AsideTimes } from '../../routing/aside-rules.ts'
+import type { OpenInterval } from '../../routing/open-rules.ts'
 import type { RetryTerms } from '../../routing/retry-budget.ts'
 import type { HostedTools } from '../../turn/read/read-turn.ts'
 import type { ParsedConfig } from './schema/config-schema.ts'
@@ -45,7 +45,7 @@ export interface ServerConfig {
 
 export interface RoutingConfig {
   /** How long a lane is left alone that fails; undefined: none is put aside. */
-  readonly putAside: AsideTimes | undefined
+  readonly putAside: OpenInterval | undefined
   /** The longest that a request waits for a lane that will soon be tried again. */
   readonly patienceMs: number
   /** Undefined: as many as there are failures. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../lib/clock.ts'
 import { type RandomBytes, uniform } from '../../lib/random-id.ts'
-import type { AsideReason } from '../../routing/aside-rules.ts'
-import type { Aside } from '../../routing/breaker.ts'
+import type { OpenCircuit } from '../../routing/circuit-breaker.ts'
 import { createLaneHealth, type LaneHealth } from '../../routing/lane-health.ts'
+import type { OpenReason } from '../../routing/open-rules.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { RuleBook } from '../rules/rules.ts'
@@ -26,14 +26,14 @@ export function watchLanes({ clock, random, rules, log, metrics }: WatchDeps): L
   const lanes = () => rules.current.catalog.models.flatMap((model) => model.lanes)
   metrics.watchLanesAside(() =>
     lanes().flatMap((lane) => {
-      const aside = health.asideOf(lane)
+      const aside = health.openCircuitOf(lane)
       return aside ? [{ lane: lane.id, reason: aside.reason }] : []
     }),
   )
   return health
 }
 
-function say(log: Log, whose: string, aside: Aside | undefined, now: number): void {
+function say(log: Log, whose: string, aside: OpenCircuit | undefined, now: number): void {
   if (aside === undefined) {
     log.info({ lane: whose }, 'a lane is asked again')
     return
@@ -52,4 +52,4 @@ const WORDS = {
     message:
       'a provider refuses the credential, the account or the model name, and is left alone: millrace upstreams test says why',
   },
-} as const satisfies Record<AsideReason, object>
+} as const satisfies Record<OpenReason, object>

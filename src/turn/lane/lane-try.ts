@@ -2,7 +2,7 @@ import type { Lane } from '../../catalog/catalog.ts'
 import { msBetween } from '../../lib/clock.ts'
 import type { Hiding } from '../../metering/lane-rates.ts'
 import type { Attempt } from '../../model/ending.ts'
-import type { LaneVerdict, LaneVisit } from '../../routing/lane-health.ts'
+import type { LanePermit, LaneVerdict } from '../../routing/lane-health.ts'
 import type { LaneLessons } from '../../routing/lane-lessons.ts'
 import type { Send } from '../../upstream/send.ts'
 import type { MintIds } from '../../wire/mint-ids.ts'
@@ -50,7 +50,7 @@ export class LaneTry {
   readonly lane: Lane
   /** One for each time that it was asked. */
   readonly attempts: Attempt[] = []
-  readonly #visit: LaneVisit
+  readonly #permit: LanePermit
   readonly #deps: TryDeps
   #askedAt: number
   /** When it was asked, or the last words came. */
@@ -62,9 +62,9 @@ export class LaneTry {
   /** Monotonic microseconds of the first content, if there was any. */
   firstContentAt: number | undefined
 
-  constructor(lane: Lane, visit: LaneVisit, deps: TryDeps) {
+  constructor(lane: Lane, permit: LanePermit, deps: TryDeps) {
     this.lane = lane
-    this.#visit = visit
+    this.#permit = permit
     this.#deps = deps
     this.#askedAt = deps.ticks()
     this.#heardAt = this.#askedAt
@@ -77,12 +77,12 @@ export class LaneTry {
 
   /** Its head has come, with whatever status. */
   headCame(): void {
-    this.#visit.tell({ kind: 'heard' })
+    this.#permit.report({ kind: 'heard' })
   }
 
   /** Its client has gone, and nothing had come of it. */
   leftWithoutHead(): void {
-    if (this.#deps.ticks() - this.#askedAt >= SILENT_MICROS) this.#visit.tell({ kind: 'silent' })
+    if (this.#deps.ticks() - this.#askedAt >= SILENT_MICROS) this.#permit.report({ kind: 'silent' })
   }
 
   /** Words have come, or more of them. */
@@ -116,7 +116,7 @@ export class LaneTry {
 
   contentBegins(): void {
     this.firstContentAt = this.#deps.ticks()
-    this.#visit.tell(WELL)
+    this.#permit.report(WELL)
     this.#deps.onContent()
   }
 
@@ -133,12 +133,12 @@ export class LaneTry {
   ended(fate: RunFate): void {
     if (fate.kind === 'finished') this.firstContentAt ??= this.#deps.ticks()
     const verdict = verdictOf(fate)
-    if (verdict) this.#visit.tell(verdict)
+    if (verdict) this.#permit.report(verdict)
   }
 
   /** In any case, when it is tried no more. */
-  leave(): void {
-    this.#visit.leave()
+  release(): void {
+    this.#permit.release()
   }
 }
 

@@ -28,7 +28,7 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY, { probes = false, patienc
   const said: string[] = []
   const health: LaneHealth = {
     ...known,
-    visit: (lane, by) => heard(known.visit(lane, by), lane.model, said),
+    permit: (lane, by) => heard(known.permit(lane, by), lane.model, said),
     probe: (lane, by) => (probes ? known.probe(lane, by) : undefined),
   }
   const waits: number[] = []
@@ -61,16 +61,16 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY, { probes = false, patienc
 }
 
 /** Notes on the way what is told of a lane. */
-function heard(visit: ReturnType<LaneHealth['visit']>, lane: string, said: string[]): typeof visit {
+function heard(permit: ReturnType<LaneHealth['permit']>, lane: string, said: string[]): typeof permit {
   return (
-    visit && {
-      tell(verdict) {
+    permit && {
+      report(verdict) {
         said.push(`${lane} ${verdict.kind}`)
-        visit.tell(verdict)
+        permit.report(verdict)
       },
-      leave() {
+      release() {
         said.push(`${lane} left`)
-        visit.leave()
+        permit.release()
       },
     }
   )

@@ -3,7 +3,7 @@ import { wholeSeconds } from '../../lib/whole-seconds.ts'
 import type { SeenPrefixes } from '../../metering/seen-prefixes.ts'
 import type { Attempt } from '../../model/ending.ts'
 import { type Problem, passingIn, passingProblem, problem } from '../../model/problem.ts'
-import type { LaneHealth, LaneVisit } from '../../routing/lane-health.ts'
+import type { LaneHealth, LanePermit } from '../../routing/lane-health.ts'
 import type { RetryBudget } from '../../routing/retry-budget.ts'
 import type { StickyLanes } from '../../routing/sticky-lanes.ts'
 import { releaseBody } from '../request-memory.ts'
@@ -75,13 +75,13 @@ async function askInTurn(
 ): Promise<Run | undefined> {
   for (const lane of lanes) {
     if (running.triesLeft === 0) return undefined
-    const visit = deps.health.visit(lane, turn.caller.account)
-    if (visit === undefined) continue
+    const permit = deps.health.permit(lane, turn.caller.account)
+    if (permit === undefined) continue
     if (!mayRetry(deps, turn, running)) {
-      visit.leave()
+      permit.release()
       return undefined
     }
-    const answered = await ask(deps, turn, running, { lane, visit })
+    const answered = await ask(deps, turn, running, { lane, permit })
     if (answered) return answered
   }
   return undefined
@@ -104,22 +104,22 @@ async function askProbe(
 ): Promise<Run | undefined> {
   if (running.failures.length > 0 || turn.stop.calledOff) return undefined
   for (const lane of lanes) {
-    const visit = deps.health.probe(lane, turn.caller.account)
-    if (visit !== undefined) return ask(deps, turn, running, { lane, visit })
+    const permit = deps.health.probe(lane, turn.caller.account)
+    if (permit !== undefined) return ask(deps, turn, running, { lane, permit })
   }
   return undefined
 }
 
-interface VisitedLane {
+interface PermittedLane {
   readonly lane: Lane
-  readonly visit: LaneVisit
+  readonly permit: LanePermit
 }
 
 async function ask(
   deps: RunDeps,
   turn: RunningTurn,
   running: Running,
-  { lane, visit }: VisitedLane,
+  { lane, permit }: PermittedLane,
 ): Promise<Run | undefined> {
   const { attempts } = running
   running.triesLeft--
@@ -129,8 +129,8 @@ async function ask(
     deps.sticky.remember(turn.names, { origin: lane.origin, cameFrom: turn.cameFrom })
     releaseBody(deps, turn)
   }
-  const on = new LaneTry(lane, visit, { ticks: deps.ticks, onContent })
-  const fate = await tryVisited(deps, turn, on)
+  const on = new LaneTry(lane, permit, { ticks: deps.ticks, onContent })
+  const fate = await tryPermitted(deps, turn, on)
   attempts.push(...on.attempts)
   if (fate.kind === 'finished') deps.retries.succeeded(turn.entry.model)
   if (fate.kind !== 'failed' || fate.sameElsewhere || turn.stop.calledOff) {
@@ -151,7 +151,7 @@ async function waitForLane(
   lanes: readonly Lane[],
   { triesLeft, patientUntil }: Running,
 ): Promise<boolean> {
-  const asides = lanes.flatMap((lane) => health.asideOf(lane) ?? [])
+  const asides = lanes.flatMap((lane) => health.openCircuitOf(lane) ?? [])
   if (triesLeft === 0 || turn.stop.calledOff || asides.length < lanes.length) return false
   // Waiting does not help where only the operator can fix it.
   if (asides.every(({ reason }) => reason === 'locked-out')) return false
@@ -173,13 +173,13 @@ const unanswered = (problem: Problem): FailedLane => ({
 /** After what a lane did not take of this one request, the next is no second try. */
 const isRetry = (failures: readonly FailedTry[]): boolean => failures.some(({ fate }) => fate.verdict !== undefined)
 
-async function tryVisited(deps: LaneDeps, turn: RunningTurn, on: LaneTry): Promise<RunFate> {
+async function tryPermitted(deps: LaneDeps, turn: RunningTurn, on: LaneTry): Promise<RunFate> {
   try {
     const fate = await tryLane(deps, turn, on)
     on.ended(fate)
     return fate
   } finally {
-    on.leave()
+    on.release()
   }
 }
 
@@ -198,7 +198,7 @@ const LONGEST_SECONDS = 600
 function secondsUntilAsked({ health, ticks }: RunDeps, lanes: readonly Lane[], failures: readonly FailedTry[]): number {
   const now = ticks()
   const waits = lanes.map((lane) => {
-    const aside = health.asideOf(lane)
+    const aside = health.openCircuitOf(lane)
     // Who tries a lane whose time is over is soon back with an answer.
     if (aside) return wholeSeconds((aside.until - now) / 1000)
     return failures.findLast((failure) => failure.lane === lane)?.fate.problem.retryAfterSeconds ?? 1
@@ -211,7 +211,7 @@ const LOCKED_OUT =
 
 /** What is said when every lane is put aside. */
 function nobodyToAsk(health: LaneHealth, lanes: readonly Lane[], retryAfterSeconds: number): Problem {
-  const asides = lanes.flatMap((lane) => health.asideOf(lane) ?? [])
+  const asides = lanes.flatMap((lane) => health.openCircuitOf(lane) ?? [])
   if (asides.length > 0 && asides.every(({ reason }) => reason === 'busy')) {
     const what = 'Every provider of this model limits requests at the moment.'
     return passingProblem('upstream_busy', what, { source: 'upstream', retryAfterSeconds })

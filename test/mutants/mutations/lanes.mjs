@@ -28,12 +28,12 @@ export const OF_LANES = [
   {
     name: 'many-try-at-once',
     says: 'a lane that comes back is tried by all who ask, not by one',
-    caughtBy: ['src/routing/breaker.test.ts'],
+    caughtBy: ['src/routing/circuit-breaker.test.ts'],
     replacements: [
       {
-        file: 'src/routing/breaker.ts',
-        find: `this.#now >= state.aside.until && !(state.kind === 'tried' && state.by !== undefined)`,
-        put: 'this.#now >= state.aside.until',
+        file: 'src/routing/circuit-breaker.ts',
+        find: `this.#now >= state.circuit.until && !(state.kind === 'half-open' && state.by !== undefined)`,
+        put: 'this.#now >= state.circuit.until',
       },
     ],
   },
@@ -60,16 +60,22 @@ export const OF_LANES = [
   {
     name: 'one-client-for-all',
     says: "one client's failures put a lane aside for everybody",
-    caughtBy: ['src/routing/breaker-of-one-client.test.ts'],
+    caughtBy: ['src/routing/circuit-breaker-of-one-client.test.ts'],
     replacements: [
-      { file: 'src/routing/breaker.ts', find: 'return onlyFor !== undefined && onlyFor !== by', put: 'return false' },
+      {
+        file: 'src/routing/circuit-breaker.ts',
+        find: 'return onlyFor !== undefined && onlyFor !== by',
+        put: 'return false',
+      },
     ],
   },
   {
     name: 'last-lane-is-refused',
     says: 'nobody asks the last lane of a model while it is put aside',
-    caughtBy: ['src/routing/breaker.test.ts', 'src/turn/lane/lanes-put-aside.test.ts'],
-    replacements: [{ file: 'src/routing/breaker.ts', find: 'const PROBES_FIRST = 3', put: 'const PROBES_FIRST = 0' }],
+    caughtBy: ['src/routing/circuit-breaker.test.ts', 'src/turn/lane/lanes-put-aside.test.ts'],
+    replacements: [
+      { file: 'src/routing/circuit-breaker.ts', find: 'const PROBES_FIRST = 3', put: 'const PROBES_FIRST = 0' },
+    ],
   },
   {
     name: 'no-patience',

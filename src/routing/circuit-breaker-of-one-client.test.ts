@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { FAILED, setUp, WELL } from './breaker.fixture.ts'
-import type { Breaker, Verdict } from './breaker.ts'
+import { FAILED, setUp, WELL } from './circuit-breaker.fixture.ts'
+import type { CircuitBreaker, Verdict } from './circuit-breaker.ts'
 
 describe('one client whose calls fail', () => {
-  const callBy = (breaker: Breaker, by: string, verdict: Verdict): boolean => {
-    const visit = breaker.visit(by)
-    visit?.tell(verdict)
-    visit?.leave()
-    return visit !== undefined
+  const callBy = (breaker: CircuitBreaker, by: string, verdict: Verdict): boolean => {
+    const permit = breaker.permit(by)
+    permit?.report(verdict)
+    permit?.release()
+    return permit !== undefined
   }
   const failing = (...clients: readonly string[]) => {
     const scene = setUp()
@@ -29,11 +29,11 @@ describe('one client whose calls fail', () => {
 
   it('keeps nobody else away when it tries the lane again and fails again, or hears nothing', () => {
     for (const verdict of [FAILED, { kind: 'silent' }] as const) {
-      const { breaker, pass, asideFor } = setUp()
+      const { breaker, pass, openSeconds } = setUp()
       for (let round = 0; round < 5; round++) callBy(breaker, 'a', FAILED)
       pass(10)
       expect(callBy(breaker, 'a', verdict)).toBe(true)
-      expect([breaker.aside?.onlyFor, asideFor()]).toEqual(['a', 20])
+      expect([breaker.openCircuit?.onlyFor, openSeconds()]).toEqual(['a', 20])
       expect(['a', 'b'].map((by) => callBy(breaker, by, WELL))).toEqual([false, true])
     }
   })
@@ -53,8 +53,8 @@ describe('one client whose calls fail', () => {
     const { breaker, pass } = setUp()
     for (let round = 0; round < 5; round++) callBy(breaker, 'a', FAILED)
     pass(10)
-    breaker.visit()?.tell(FAILED)
-    expect(breaker.aside?.onlyFor).toBeUndefined()
+    breaker.permit()?.report(FAILED)
+    expect(breaker.openCircuit?.onlyFor).toBeUndefined()
     expect(callBy(breaker, 'b', WELL)).toBe(false)
   })
 
@@ -62,7 +62,7 @@ describe('one client whose calls fail', () => {
     const SILENT: Verdict = { kind: 'silent' }
     const { breaker } = setUp()
     for (let round = 0; round < 5; round++) callBy(breaker, 'a', SILENT)
-    expect(breaker.aside?.onlyFor).toBe('a')
+    expect(breaker.openCircuit?.onlyFor).toBe('a')
     expect(['a', 'b', 'b'].map((by) => callBy(breaker, by, SILENT))).toEqual([false, true, false])
   })
 

@@ -1,43 +1,46 @@
 import { createSlidingCount } from '../lib/sliding-count.ts'
 
-/** Why nobody is sent to a lane, or with a credential, for a while. */
-export type AsideReason = 'failing' | 'busy' | 'overloaded' | 'locked-out'
+/** Why the circuit of a lane or a credential is open. */
+export type OpenReason = 'failing' | 'busy' | 'overloaded' | 'locked-out'
 
-/** How long somebody stays aside: longer each time in a row. */
-export interface AsideTimes {
+/** How long a circuit stays open: longer each time in a row. */
+export interface OpenInterval {
   readonly firstMs: number
   readonly longestMs: number
 }
 
-/** How long, how often in a row. */
-export interface TimeAside {
-  /** In microseconds. `toldMs`: what the provider asked for itself. */
-  next(reason: AsideReason, toldMs: number | undefined): number
-  forgive(...reasons: readonly AsideReason[]): void
+/** The intervals of one circuit, which grow while it keeps opening. */
+export interface OpenIntervals {
+  /** In microseconds. `retryAfterMs`: what the provider asked for itself. */
+  next(reason: OpenReason, retryAfterMs: number | undefined): number
+  forgive(...reasons: readonly OpenReason[]): void
 }
 
 interface TimeDeps {
   readonly random: () => number
-  /** For one that fails. */
-  readonly failing: () => AsideTimes
+  /** The interval after failures. */
+  readonly failing: () => OpenInterval
 }
 
-const BUSY: AsideTimes = { firstMs: 1_000, longestMs: 30_000 }
-const LOCKED_OUT: AsideTimes = { firstMs: 60_000, longestMs: 600_000 }
-/** Nodes that have seen the same outage must not all come back in the same moment. */
+const BUSY: OpenInterval = { firstMs: 1_000, longestMs: 30_000 }
+const LOCKED_OUT: OpenInterval = { firstMs: 60_000, longestMs: 600_000 }
+/** Nodes that saw the same outage must not all retry in the same moment. */
 const JITTER = 0.2
 
-export function createTimeAside({ random, failing }: TimeDeps): TimeAside {
-  const inARow: Record<AsideReason, number> = { failing: 0, busy: 0, overloaded: 0, 'locked-out': 0 }
-  const timesOf = (reason: AsideReason): AsideTimes =>
+export function createOpenIntervals({ random, failing }: TimeDeps): OpenIntervals {
+  const inARow: Record<OpenReason, number> = { failing: 0, busy: 0, overloaded: 0, 'locked-out': 0 }
+  const timesOf = (reason: OpenReason): OpenInterval =>
     reason === 'failing' ? failing() : reason === 'locked-out' ? LOCKED_OUT : BUSY
   return {
-    next(reason, toldMs) {
+    next(reason, retryAfterMs) {
       const { firstMs, longestMs } = timesOf(reason)
       const ms = Math.min(firstMs * 2 ** inARow[reason], longestMs) * (1 - JITTER * random())
       inARow[reason]++
-      // Less than a second is no rest: who says so again and again would be asked by everybody.
-      return Math.ceil(1000 * (toldMs === undefined || toldMs < BUSY.firstMs ? Math.max(toldMs ?? 0, ms) : toldMs))
+      // A Retry-After of less than a second is no rest: the backoff goes on growing.
+      return Math.ceil(
+        1000 *
+          (retryAfterMs === undefined || retryAfterMs < BUSY.firstMs ? Math.max(retryAfterMs ?? 0, ms) : retryAfterMs),
+      )
     },
     forgive(...reasons) {
       for (const reason of reasons) inARow[reason] = 0
@@ -45,7 +48,7 @@ export function createTimeAside({ random, failing }: TimeDeps): TimeAside {
   }
 }
 
-/** Whether somebody fails too often to be asked: five times one after the other, or half of ten or more within a while. */
+/** Decides when failures open the circuit: five in a row, or half of ten or more within half a minute. */
 export interface FailureCount {
   /** True when this one was too many. `by`: the account whose call it was. */
   add(failed: boolean, by: unknown): boolean

@@ -1,4 +1,4 @@
-import { Breaker, type Verdict } from './breaker.ts'
+import { CircuitBreaker, type Verdict } from './circuit-breaker.ts'
 
 export const SECOND = 1_000_000
 export const WELL: Verdict = { kind: 'well' }
@@ -8,17 +8,17 @@ export const LOCKED_OUT: Verdict = { kind: 'locked-out' }
 export function setUp(random: () => number = () => 0) {
   const time = { now: 0 }
   const changes: (string | undefined)[] = []
-  const breaker = new Breaker({
+  const breaker = new CircuitBreaker({
     ticks: () => time.now,
     random,
     failing: () => ({ firstMs: 10_000, longestMs: 300_000 }),
-    onChange: (aside) => changes.push(aside?.reason),
+    onChange: (circuit) => changes.push(circuit?.reason),
   })
   const call = (verdict: Verdict | undefined): boolean => {
-    const visit = breaker.visit()
-    if (visit === undefined) return false
-    if (verdict) visit.tell(verdict)
-    visit.leave()
+    const permit = breaker.permit()
+    if (permit === undefined) return false
+    if (verdict) permit.report(verdict)
+    permit.release()
     return true
   }
   const calls = (verdict: Verdict, times: number) => Array.from({ length: times }, () => call(verdict))
@@ -26,6 +26,6 @@ export function setUp(random: () => number = () => 0) {
     time.now += Math.round(seconds * SECOND)
   }
   /** Until when it is left alone from now on, in seconds. */
-  const asideFor = () => ((breaker.aside?.until ?? time.now) - time.now) / SECOND
-  return { time, changes, breaker, call, calls, pass, asideFor }
+  const openSeconds = () => ((breaker.openCircuit?.until ?? time.now) - time.now) / SECOND
+  return { time, changes, breaker, call, calls, pass, openSeconds }
 }

@@ -1,0 +1,304 @@
+import { createSlidingCount, type SlidingCount } from '../lib/sliding-count.ts'
+import {
+  createFailureCount,
+  createOpenIntervals,
+  type FailureCount,
+  type OpenInterval,
+  type OpenIntervals,
+  type OpenReason,
+} from './open-rules.ts'
+
+/** The result of one call. `well` may be followed by `failed`: an answer can break off after it began. */
+export type Verdict =
+  | { readonly kind: 'well' }
+  /** `forMs`: the provider's own Retry-After, if it sent one. */
+  | { readonly kind: 'failed'; readonly forMs?: number | undefined }
+  /** The provider limits requests. `forMs`: its Retry-After, if it sent one. */
+  | { readonly kind: 'busy'; readonly forMs?: number | undefined }
+  | { readonly kind: 'locked-out' }
+  /** The response head has arrived, with any status. */
+  | { readonly kind: 'heard' }
+  /** The client gave up before the provider sent anything. */
+  | { readonly kind: 'silent' }
+
+/** Permission for one call. */
+export interface Permit {
+  report(verdict: Verdict): void
+  /** Called once the call is over. A call that reported nothing, because its client was at fault, does not count. */
+  release(): void
+}
+
+export interface OpenCircuit {
+  readonly reason: OpenReason
+  /** Monotonic microseconds. From then on the next caller becomes the trial. */
+  readonly until: number
+  /** The only account whose calls failed; the circuit stays closed for all others. */
+  readonly onlyFor?: unknown
+}
+
+export interface CircuitBreakerDeps {
+  readonly ticks: () => number
+  readonly random: () => number
+  /** How long the circuit stays open after failures. */
+  readonly failing: () => OpenInterval
+  readonly onChange: (circuit: OpenCircuit | undefined) => void
+}
+
+/** How many successful trials close the circuit after its interval; with 0 it closes by itself. */
+const TRIALS: Readonly<Record<OpenReason, number>> = { failing: 3, busy: 0, overloaded: 0, 'locked-out': 1 }
+
+/** So many calls in a row without a response open the circuit: a single client may just be impatient. */
+const SILENCES_MAX = 5
+
+/** While every lane of a model is open: so many probes within ten seconds at first, twice as many after each success. */
+const PROBES_FIRST = 3
+const PROBES_MAX = 64
+const PROBES_MICROS = 10_000_000
+/** A lane that limits requests is not probed: it has said how long to wait. */
+const PROBED: ReadonlySet<OpenReason> = new Set(['failing', 'locked-out'])
+
+/** A circuit that has just closed gets a tenth of its calls, then linearly more. */
+const RETURN_MICROS = 30_000_000
+const RETURN_SHARE = 0.1
+
+type State =
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'open'; readonly circuit: OpenCircuit }
+  | {
+      readonly kind: 'half-open'
+      readonly circuit: OpenCircuit
+      readonly left: number
+      readonly by: Permit | undefined
+    }
+
+/**
+ * The circuit breaker of a lane or a credential. While it is open, calls fail over to other lanes; after its interval it is
+ * half-open and admits one trial at a time:
+ *
+ *     closed ──▶ open ──▶ half-open ──▶ closed
+ *                  ▲          │
+ *                  └──────────┘
+ */
+export class CircuitBreaker {
+  readonly #deps: CircuitBreakerDeps
+  readonly #failures: FailureCount
+  readonly #intervals: OpenIntervals
+  #state: State = { kind: 'closed' }
+  #closedAt: number | undefined
+  #silences = 0
+  /** The account of all of them; undefined if there are several. */
+  #silentBy: unknown
+  /** How often it has opened: results of calls that began in an earlier round are stale. */
+  #round = 0
+  #probes = 0
+  readonly #probed: SlidingCount
+  #probesMost = PROBES_FIRST
+
+  constructor(deps: CircuitBreakerDeps) {
+    this.#deps = deps
+    this.#failures = createFailureCount(deps.ticks)
+    this.#intervals = createOpenIntervals(deps)
+    this.#probed = createSlidingCount(deps.ticks, PROBES_MICROS)
+  }
+
+  /** Undefined while the circuit is open. `by`: the account that asks. */
+  permit(by?: unknown): Permit | undefined {
+    if (this.#isOfOthers(by)) return this.#permitForOther(by)
+    if (!this.isAvailable) return undefined
+    const state = this.#state
+    if (state.kind === 'closed') return this.#permitFor(by)
+    const { circuit } = state
+    const left = state.kind === 'half-open' ? state.left : TRIALS[circuit.reason]
+    const permit = this.#permitFor(by)
+    if (left === 0) this.#close(circuit.reason)
+    else this.#state = { kind: 'half-open', circuit, left, by: permit }
+    return permit
+  }
+
+  /**
+   * A permit while the circuit is open, for a request without another lane to fall back to. Few get one at first, more after each
+   * success. Undefined if too many probes are recent or still running, or if the lane itself has said when to come back.
+   */
+  probe(by?: unknown): Permit | undefined {
+    const state = this.#state
+    if (state.kind === 'closed') return this.#permitFor(by)
+    if (!PROBED.has(state.circuit.reason)) return undefined
+    if (Math.max(this.#probes, this.#probed.total()) >= this.#probesMost) return undefined
+    this.#probed.add()
+    const round = this.#round
+    let hasReported = false
+    this.#probes++
+    return {
+      report: (verdict) => {
+        if (round !== this.#round) return this.#onStaleResult(verdict)
+        if (verdict.kind === 'well' && !hasReported) this.#probeWentWell()
+        else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
+        else if (verdict.kind !== 'well' && verdict.kind !== 'heard') this.#probesMost = PROBES_FIRST
+        hasReported ||= verdict.kind === 'well'
+      },
+      release: () => {
+        if (round === this.#round) this.#probes--
+      },
+    }
+  }
+
+  #probeWentWell(): void {
+    this.#probesMost = Math.min(2 * this.#probesMost, PROBES_MAX)
+    const state = this.#state
+    if (state.kind === 'closed') return
+    const left = (state.kind === 'half-open' ? state.left : TRIALS[state.circuit.reason]) - 1
+    if (left <= 0) this.#close(state.circuit.reason)
+    else
+      this.#state = {
+        kind: 'half-open',
+        circuit: state.circuit,
+        left,
+        by: state.kind === 'half-open' ? state.by : undefined,
+      }
+  }
+
+  /** The circuit is open for another account only. */
+  #isOfOthers(by: unknown): boolean {
+    if (this.#state.kind === 'closed' || by === undefined) return false
+    const { onlyFor } = this.#state.circuit
+    return onlyFor !== undefined && onlyFor !== by
+  }
+
+  #permitForOther(by: unknown): Permit {
+    const round = this.#round
+    return {
+      report: (verdict) => {
+        if (round !== this.#round || this.#state.kind === 'closed') return this.#onStaleResult(verdict)
+        const { circuit } = this.#state
+        if (verdict.kind === 'well') this.#close(circuit.reason)
+        else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
+        else if (verdict.kind === 'locked-out') this.#trip('locked-out')
+        // The failures are not that account's alone.
+        else if ((verdict.kind === 'failed' || verdict.kind === 'silent') && this.#isOfOthers(by))
+          this.#state = { ...this.#state, circuit: { reason: circuit.reason, until: circuit.until } }
+      },
+      release() {},
+    }
+  }
+
+  /** Whether the next caller gets a permit: the circuit is closed, or its interval is over and no trial is running. */
+  get isAvailable(): boolean {
+    const state = this.#state
+    if (state.kind === 'closed') return true
+    return this.#now >= state.circuit.until && !(state.kind === 'half-open' && state.by !== undefined)
+  }
+
+  /** Undefined while closed. A circuit that needs trials counts as open until they have succeeded. */
+  get openCircuit(): OpenCircuit | undefined {
+    if (this.#state.kind === 'closed') return undefined
+    const { circuit } = this.#state
+    return TRIALS[circuit.reason] === 0 && this.#now >= circuit.until ? undefined : circuit
+  }
+
+  /** The share of its calls that it gets: less than 1 for a while after it has closed. */
+  get share(): number {
+    const returning = this.#closedAt === undefined ? 1 : (this.#now - this.#closedAt) / RETURN_MICROS
+    return Math.min(1, RETURN_SHARE + (1 - RETURN_SHARE) * returning)
+  }
+
+  get #now(): number {
+    return this.#deps.ticks()
+  }
+
+  #permitFor(by: unknown): Permit {
+    const grantedIn = this.#round
+    let wasWell = false
+    const permit: Permit = {
+      report: (verdict) => {
+        const again = wasWell && verdict.kind === 'well'
+        wasWell ||= verdict.kind === 'well'
+        if (again) return
+        const state = this.#state
+        if (grantedIn !== this.#round) this.#onStaleResult(verdict)
+        else if (state.kind === 'closed') this.#onResult(verdict, by)
+        else if (state.kind === 'half-open' && (state.by === permit || verdict.kind === 'failed'))
+          this.#onTrialResult(state, verdict, by)
+      },
+      release: () => {
+        const state = this.#state
+        if (state.kind === 'half-open' && state.by === permit) this.#state = { ...state, by: undefined }
+      },
+    }
+    return permit
+  }
+
+  #onResult(verdict: Verdict, by: unknown): void {
+    if (verdict.kind === 'heard') this.#silences = 0
+    else if (verdict.kind === 'silent') this.#onNoResponse(by)
+    else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
+    else if (verdict.kind === 'locked-out') this.#trip('locked-out')
+    else if (this.#failures.add(verdict.kind === 'failed', by))
+      this.#trip('failing', undefined, this.#failures.failedBy)
+    else if (verdict.kind === 'well') this.#onSuccess()
+    // A Retry-After counts for one failure; repeated failures open the circuit for longer.
+    else if (verdict.forMs !== undefined) this.#trip('overloaded', verdict.forMs)
+  }
+
+  /** Finds a hanging provider also where clients give up before its deadline. */
+  #onNoResponse(by: unknown): void {
+    this.#silentBy = this.#silences === 0 || this.#silentBy === by ? by : undefined
+    this.#silences++
+    if (this.#silences >= SILENCES_MAX) this.#trip('failing', undefined, this.#silentBy)
+  }
+
+  #onTrialResult({ circuit, left }: State & { kind: 'half-open' }, verdict: Verdict, by: unknown): void {
+    if (verdict.kind === 'heard') return
+    if (verdict.kind === 'failed' || verdict.kind === 'silent')
+      this.#trip('failing', undefined, by === circuit.onlyFor ? by : undefined)
+    else if (verdict.kind === 'locked-out') this.#trip('locked-out')
+    // A rate limit during a trial says nothing about the failures that opened the circuit, and applies to every account.
+    else if (verdict.kind === 'busy')
+      this.#openFor(
+        circuit.onlyFor === undefined ? circuit.reason : 'busy',
+        this.#intervals.next('busy', verdict.forMs),
+      )
+    else if (left === 1) this.#close(circuit.reason)
+    else this.#state = { kind: 'half-open', circuit, left: left - 1, by: undefined }
+  }
+
+  /** Of a call from an earlier round only a rate limit still counts. */
+  #onStaleResult(verdict: Verdict): void {
+    if (verdict.kind !== 'busy') return
+    if (this.#state.kind === 'closed') this.#onResult(verdict, undefined)
+    else if (this.#state.kind === 'open')
+      this.#state = { kind: 'open', circuit: longer(this.#state.circuit, verdict, this.#now) }
+  }
+
+  #trip(reason: OpenReason, retryAfterMs?: number, onlyFor?: unknown): void {
+    this.#openFor(reason, this.#intervals.next(reason, retryAfterMs), onlyFor)
+  }
+
+  #openFor(reason: OpenReason, micros: number, onlyFor?: unknown): void {
+    const circuit = { reason, until: this.#now + micros, ...(onlyFor === undefined ? {} : { onlyFor }) }
+    this.#probes = 0
+    this.#probesMost = PROBES_FIRST
+    this.#silences = 0
+    this.#round++
+    this.#state = { kind: 'open', circuit }
+    this.#deps.onChange(circuit)
+  }
+
+  #close(reason: OpenReason): void {
+    this.#state = { kind: 'closed' }
+    this.#deps.onChange(undefined)
+    if (TRIALS[reason] === 0) return
+    this.#failures.clear()
+    this.#closedAt = this.#now
+  }
+
+  /** The open interval doubles while the circuit keeps opening, and resets after one longest interval of success. */
+  #onSuccess(): void {
+    this.#intervals.forgive('busy', 'overloaded')
+    if (this.#closedAt === undefined || this.#now - this.#closedAt < this.#deps.failing().longestMs * 1000) return
+    this.#intervals.forgive('failing', 'locked-out')
+    this.#closedAt = undefined
+  }
+}
+
+const longer = (circuit: OpenCircuit, { forMs = 0 }: Verdict & { kind: 'busy' }, now: number): OpenCircuit =>
+  TRIALS[circuit.reason] === 0 ? { ...circuit, until: Math.max(circuit.until, now + 1000 * forMs) } : circuit

@@ -46,6 +46,7 @@ describe('one client whose calls fail', () => {
     expect(['a', 'b'].map((by) => callBy(breaker, by, WELL))).toEqual([false, false])
     expect(changes).toEqual(['failing', 'busy'])
     pass(3)
+    expect(callBy(breaker, 'b', FAILED)).toBe(true)
     expect(['a', 'b'].map((by) => callBy(breaker, by, WELL))).toEqual([true, true])
   })
 

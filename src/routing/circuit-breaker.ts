@@ -252,12 +252,13 @@ export class CircuitBreaker {
       this.#trip('failing', undefined, by === circuit.onlyFor ? by : undefined)
     else if (verdict.kind === 'locked-out') this.#trip('locked-out')
     // A rate limit during a trial says nothing about the failures that opened the circuit, and applies to every account.
-    else if (verdict.kind === 'busy')
+    else if (verdict.kind === 'busy') {
+      if (circuit.onlyFor !== undefined) this.#failures.clear()
       this.#openFor(
         circuit.onlyFor === undefined ? circuit.reason : 'busy',
         this.#intervals.next('busy', verdict.forMs),
       )
-    else if (left === 1) this.#close(circuit.reason)
+    } else if (left === 1) this.#close(circuit.reason)
     else this.#state = { kind: 'half-open', circuit, left: left - 1, by: undefined }
   }
 

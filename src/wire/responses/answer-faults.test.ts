@@ -24,6 +24,8 @@ const added = (item: Fields, index: number): Fields =>
 const done = (item: Fields, index: number): Fields => event('output_item.done', { output_index: index, item })
 const say = (id: string, index: number, delta: string): Fields =>
   event('output_text.delta', { item_id: id, output_index: index, content_index: 0, delta })
+const args = (id: string, index: number, delta: string): Fields =>
+  event('function_call_arguments.delta', { item_id: id, output_index: index, delta })
 const think = (id: string, delta: string): Fields =>
   event('reasoning_summary_text.delta', { item_id: id, output_index: 0, summary_index: 0, delta })
 const refused = (id: string, words: string): Fields =>
@@ -54,6 +56,13 @@ describe('an answer whose end', () => {
       ],
     ],
     ['is followed by its call to another tool', [done(call('a', 'look'), 0), added(call('a', 'find'), 0)]],
+    [
+      'of the arguments calls another tool',
+      [
+        added(call('a', 'look'), 0),
+        event('function_call_arguments.done', { item_id: 'a', name: 'find', arguments: '{}' }),
+      ],
+    ],
     ['of an item calls another tool', [added(call('a', 'look'), 0), done(call('a', 'find'), 0), end('completed')]],
     ['has words of an item that was no message', [added({ ...one, type: 'nobody' }, 0), end('completed', one)]],
     ['has a part that its item did not have', [done(one, 0), end('completed', refusal('a', 'No.'))]],
@@ -63,6 +72,47 @@ describe('an answer whose end', () => {
     ['is an end of an item that was over', [done(one, 0), done(refusal('a', 'No.'), 0), end('completed', one)]],
   ])('%s is none', (_, events) => {
     expect(hear(...events).invalid).toBe(DISAGREES)
+  })
+
+  it.each<readonly [string, readonly Fields[], readonly string[]]>([
+    [
+      'renumbers its calls at shifted places, as vLLM does',
+      [
+        added(message('m', ''), 0),
+        done({ ...message('m', ''), content: [] }, 0),
+        added({ ...call('f', 'look'), call_id: 'call_a' }, 1),
+        args('f', 1, '{"l":1}'),
+        done({ ...call('f', 'look'), call_id: 'call_a', arguments: '{"l":1}' }, 1),
+        end('completed', { ...call('z', 'look'), call_id: 'call_z', arguments: '{"l":1}' }),
+      ],
+      ['{"l":1}'],
+    ],
+    [
+      'corrects the name of a call that was not told yet',
+      [
+        added(call('a', 'look'), 0),
+        added(call('b', 'fi'), 1),
+        done(call('b', 'find'), 1),
+        done(call('a', 'look'), 0),
+        end('completed', call('a', 'look'), call('b', 'find')),
+      ],
+      ['{}', '{}'],
+    ],
+    [
+      'names its calls by call_id alone, as llama.cpp did before June 2026',
+      [
+        event('output_item.added', { item: { type: 'function_call', call_id: 'fc_1', name: 'look', arguments: '' } }),
+        event('function_call_arguments.delta', { item_id: 'fc_1', delta: '{"a":' }),
+        event('function_call_arguments.delta', { item_id: 'fc_1', delta: '1}' }),
+        event('output_item.done', {
+          item: { type: 'function_call', call_id: 'fc_1', name: 'look', arguments: '{"a":1}' },
+        }),
+        end('completed', { type: 'function_call', call_id: 'fc_1', name: 'look', arguments: '{"a":1}' }),
+      ],
+      ['{"a":', '1}'],
+    ],
+  ])('%s is whole', (_, events, words) => {
+    expect(hear(...events)).toMatchObject({ invalid: undefined, words })
   })
 
   it('lists an item twice has it once', () => {

@@ -38,7 +38,7 @@ export function itemOf(
   isNew: boolean,
 ): HeardItem | undefined {
   const kind = itemKindOf(item)
-  const id = idOf(item)
+  const id = idOf(item) ?? (index === undefined ? textIn(item.call_id) : undefined)
   if (kind === undefined) {
     hearing.items.addNotOurs({ id, index })
     return undefined
@@ -47,24 +47,25 @@ export function itemOf(
   if (found === 'not-ours') return undefined
   // A new id at a place that is taken is a new item.
   const isSame = found !== undefined && !(isNew && id !== undefined && found.id !== undefined && found.id !== id)
-  if (!isSame) return begin(hearing, item, index ?? hearing.items.nextIndex())
+  if (!isSame) return begin(hearing, item, index ?? hearing.items.nextIndex(), id)
   found.id ??= id
   if (!found.hasEnded) learn(hearing, found, item)
   else if (callsAnother(found.item, item)) hearing.heard.invalid ??= DISAGREES
   return found
 }
 
-export function begin(hearing: Hearing, item: Fields, index: number): HeardItem | undefined {
+export function begin(hearing: Hearing, item: Fields, index: number, id = idOf(item)): HeardItem | undefined {
   const kind = itemKindOf(item)
   if (kind === undefined) return undefined
-  const heard = hearing.queue.add({ kind, fields: item, id: idOf(item), index })
+  const heard = hearing.queue.add({ kind, fields: item, id, index })
   heard.item.opaque = opaqueIn(heard.item, hearing)
   hearing.items.add(heard)
   return heard
 }
 
-function learn(hearing: Hearing, heard: HeardItem, item: Fields): void {
-  if (callsAnother(heard.item, item)) hearing.heard.invalid ??= DISAGREES
+export function learn(hearing: Hearing, heard: HeardItem, item: Fields): void {
+  // The name of a call that no client has been told of yet may still be corrected.
+  if (heard.hasStarted && callsAnother(heard.item, item)) hearing.heard.invalid ??= DISAGREES
   hearing.queue.learn(heard, item)
   heard.item.opaque = opaqueIn(heard.item, hearing)
 }
@@ -153,4 +154,5 @@ export function agree({ heard }: Hearing, part: SpokenPart, whole: unknown): voi
   if (!saysTheSame(part, whole)) heard.invalid ??= DISAGREES
 }
 
-export const idOf = ({ id }: Fields): string | undefined => (typeof id === 'string' && id !== '' ? id : undefined)
+export const idOf = ({ id }: Fields): string | undefined => textIn(id)
+const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)

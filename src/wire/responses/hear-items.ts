@@ -13,6 +13,7 @@ import {
   isReasoning,
   itemFor,
   itemOf,
+  learn,
 } from './finish-items.ts'
 import { createHeardItems } from './heard-items.ts'
 import { type HeardItem, ItemQueue, partAt } from './item-queue.ts'
@@ -129,7 +130,8 @@ function hearWhole(hearing: Hearing, { kind, wholeField }: WordsEvent, event: Fi
     agree(hearing, told, event[wholeField])
     return
   }
-  if (isCall(heard.item.kind) && typeof event.name === 'string') hearing.queue.learn(heard, { name: event.name })
+  const { name } = event
+  if (isCall(heard.item.kind) && typeof name === 'string' && name !== '') learn(hearing, heard, { name })
   const part = hearing.queue.openPart(heard, kind, key, {})
   complete(hearing, heard, part, event[wholeField])
   part.ended = event
@@ -195,11 +197,11 @@ function hearOutput(hearing: Hearing, output: unknown, status: 'completed' | 'in
   const claimed = new Set<HeardItem>()
   const items = Array.isArray(output) ? output : []
   const ids = new Set(items.map((item) => (isObject(item) ? idOf(item) : undefined)))
-  const isFree = (other: HeardItem, kind: ItemKind, { call_id: callId }: Fields): boolean =>
+  const isFree = (other: HeardItem, kind: ItemKind, item: Fields): boolean =>
     other.item.kind === kind &&
     !claimed.has(other) &&
     (other.id === undefined || !ids.has(other.id)) &&
-    !isOtherId(other.item.fields.call_id, callId)
+    !isAnotherCall(other, item)
   for (const [index, item] of items.entries()) {
     if (hearing.queue.tooMany()) return
     if (!isObject(item)) continue
@@ -227,8 +229,17 @@ function hearOutput(hearing: Hearing, output: unknown, status: 'completed' | 'in
   if (!isInOrder([...claimed].filter(saysSomething))) hearing.heard.invalid ??= DISAGREES
 }
 
-const isOtherId = (one: unknown, other: unknown): boolean =>
-  typeof one === 'string' && typeof other === 'string' && one !== other
+/**
+ * A listed call under another `call_id` is another call, unless it says the same as one that has ended: vLLM mints new ids for its
+ * final list (https://github.com/vllm-project/vllm/pull/47916).
+ */
+const isAnotherCall = (heard: HeardItem, item: Fields): boolean => {
+  const [told, listed] = [heard.item.fields.call_id, item.call_id]
+  if (!isCall(heard.item.kind) || !isText(told) || !isText(listed) || told === listed) return false
+  return !heard.hasEnded || !itemSaysTheSame(heard, item)
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
 /** Told one after the other as they stand in the list. */
 const isInOrder = (items: readonly HeardItem[]): boolean =>
